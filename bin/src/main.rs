@@ -1,0 +1,3 @@
+//! The Zonewright daemon and its commands.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The behaviour suites that every provider and registry passes.

@@ -1,0 +1,175 @@
+//! What a provider can do. One value drives lowering, batching, the conformance suite and the generated matrix.
+
+use std::time::Duration;
+
+use crate::record::Ttl;
+use crate::rtype::RecordType;
+use crate::zone::ZoneRule;
+
+/// The abilities of a provider, narrowed for one zone where zones differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capability {
+    /// Whether a record set may hold several records.
+    pub targets: TargetCount,
+    /// The record types that can be written.
+    pub types: TypeSupport,
+    /// Routing policies.
+    pub routing: RoutingSupport,
+    /// What one write replaces.
+    pub granularity: Granularity,
+    /// What a create does where something stands already.
+    pub create: CreateMode,
+    /// Limits of one call.
+    pub batch: Batch,
+    /// What can be demanded of the zone before a write takes effect.
+    pub preconditions: Preconditions,
+    /// Bounds of TTLs.
+    pub ttl: TtlRange,
+    /// Whether the rules of RFC 1034 3.6.2 (a CNAME stands alone) hold in what the provider lists. A webhook lists whatever
+    /// its author saw fit.
+    pub strict_cname: bool,
+    /// Whether alias records exist.
+    pub alias: bool,
+    /// Whether wildcard names can be written.
+    pub wildcards: bool,
+    /// Whether claims can be kept in the record itself (comment, tag, metadata).
+    pub native_claims: bool,
+    /// How names go to zones.
+    pub zone_rule: ZoneRule,
+    /// How a zone is kept current.
+    pub audit: Audit,
+}
+
+/// Whether a record set may hold several records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetCount {
+    /// Any number.
+    Full,
+    /// One; further targets are told and left out.
+    First,
+}
+
+/// The record types that can be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TypeSupport {
+    /// These.
+    Listed(Vec<RecordType>),
+    /// Whatever is asked for is passed on.
+    Any,
+}
+
+impl TypeSupport {
+    /// Whether `rtype` can be written.
+    pub fn has(&self, rtype: RecordType) -> bool {
+        match self {
+            Self::Listed(types) => types.contains(&rtype),
+            Self::Any => true,
+        }
+    }
+}
+
+/// Kinds of routing policies, without their values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoutingKind {
+    /// By weight.
+    Weighted,
+    /// By latency.
+    Latency,
+    /// Primary and secondary.
+    Failover,
+    /// By place of the client.
+    Geolocation,
+    /// By distance.
+    Geoproximity,
+    /// Several healthy answers.
+    Multivalue,
+}
+
+/// Which routing policies there are, and where they are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoutingSupport {
+    /// None.
+    None,
+    /// Each set is a record of its own (Route 53).
+    PerSet(&'static [RoutingKind]),
+    /// All sets of a name and type are items of one record (Cloud DNS).
+    InSet(&'static [RoutingKind]),
+}
+
+/// What one write replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Granularity {
+    /// A whole record set.
+    RecordSet,
+    /// One record.
+    Record,
+}
+
+/// What a create does where something stands already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreateMode {
+    /// It fails.
+    Guarded,
+    /// It adds a member beside what stands, so it is read back and withdrawn if a foreign one appeared.
+    Additive,
+}
+
+/// What can be demanded of the zone before a write takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preconditions {
+    /// Nothing: a targeted read of record and claim comes first.
+    None,
+    /// The exact old content of the record sets that the group itself changes.
+    Changed,
+    /// The exact content, or absence, of any record set or name.
+    Any,
+}
+
+/// Limits of one call of `apply`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batch {
+    /// Most changes in a call, a record and its claim counting as two.
+    pub changes: usize,
+    /// Most octets (or characters, as the service counts) in a call, by [`crate::change::Group::size`].
+    pub size: Option<usize>,
+    /// Pause between two calls.
+    pub interval: Duration,
+    /// What stands or falls together.
+    pub atomic: Atomicity,
+}
+
+/// What stands or falls together in one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Atomicity {
+    /// The whole call.
+    Batch,
+    /// Each record set for itself; groups need the intent protocol.
+    None,
+}
+
+/// Bounds of TTLs in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TtlRange {
+    /// Smallest.
+    pub min: Ttl,
+    /// Largest.
+    pub max: Ttl,
+    /// What an unset TTL becomes.
+    pub default: Ttl,
+}
+
+impl TtlRange {
+    /// The nearest TTL that the provider takes.
+    pub fn clamp(&self, ttl: Ttl) -> Ttl {
+        ttl.clamp(self.min, self.max)
+    }
+}
+
+/// How a zone is kept current after its first listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audit {
+    /// A cheap question (SOA serial) tells whether anything changed, and a delta follows: every `--interval`.
+    Cheap,
+    /// Only a full listing tells; it is paced to a tenth of the rate limit.
+    Listing,
+}

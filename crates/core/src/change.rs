@@ -1,0 +1,263 @@
+//! Changes to a zone, the groups that stand or fall together, and what became of them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::endpoint::ObjectRef;
+use crate::error::Error;
+use crate::name::DnsName;
+use crate::record::{RecordKey, RecordSet};
+use crate::rtype::RecordType;
+
+/// A change of one record set. Old and new travel together: the old one is also the precondition.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Change {
+    /// Nothing of this key stands now.
+    Create {
+        /// What shall stand.
+        to: RecordSet,
+    },
+    /// The content changes; both sides have the same key.
+    Update {
+        /// What stands now.
+        from: RecordSet,
+        /// What shall stand.
+        to: RecordSet,
+    },
+    /// The record set goes.
+    Delete {
+        /// What stands now.
+        from: RecordSet,
+    },
+}
+
+impl Change {
+    /// The key that is changed.
+    pub fn key(&self) -> &RecordKey {
+        match self {
+            Self::Create { to } | Self::Update { to, .. } => &to.key,
+            Self::Delete { from } => &from.key,
+        }
+    }
+
+    /// What stands before.
+    pub fn from(&self) -> Option<&RecordSet> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Update { from, .. } | Self::Delete { from } => Some(from),
+        }
+    }
+
+    /// What stands after.
+    pub fn to(&self) -> Option<&RecordSet> {
+        match self {
+            Self::Create { to } | Self::Update { to, .. } => Some(to),
+            Self::Delete { .. } => None,
+        }
+    }
+
+    /// `create`, `update` or `delete`.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Create { .. } => "create",
+            Self::Update { .. } => "update",
+            Self::Delete { .. } => "delete",
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Create { to } => write!(f, "+ {to}"),
+            Self::Update { from, to } => write!(f, "~ {to} (was {})", from.data),
+            Self::Delete { from } => write!(f, "- {from}"),
+        }
+    }
+}
+
+/// Whether a step changes a record that somebody asked for, or the claim on one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A record.
+    Record,
+    /// A claim record; never counted by the brake.
+    Claim,
+}
+
+/// One change of a group, with what the registry needs to know for its claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The change.
+    pub change: Change,
+    /// Record or claim.
+    pub role: Role,
+    /// The resource that the claim shall name.
+    pub resource: Option<Arc<str>>,
+    /// Further labels that the claim shall carry, in the order of their keys.
+    pub labels: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl Step {
+    /// A change of a record.
+    pub fn record(change: Change, resource: Option<Arc<str>>) -> Self {
+        Self { change, role: Role::Record, resource, labels: Vec::new() }
+    }
+
+    /// A change of a claim.
+    pub fn claim(change: Change) -> Self {
+        Self { change, role: Role::Claim, resource: None, labels: Vec::new() }
+    }
+}
+
+/// Something that must hold of the zone for a group to take effect, besides the old side of its changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Precondition {
+    /// This record set stands exactly so. Its TTL is not compared, since RFC 2136 cannot.
+    Exact(RecordSet),
+    /// No record set of this key stands.
+    Absent(RecordKey),
+    /// No record of any type stands at the name.
+    NameNotInUse(DnsName),
+}
+
+/// The changes that stand or fall together: a record, its claim, and for a change of type the old record and claim too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The name that the group is about.
+    pub name: DnsName,
+    /// The changes; never empty.
+    pub steps: Vec<Step>,
+    /// What must hold besides the old sides of the steps: claims that stay as they are, names that must be free.
+    pub requires: Vec<Precondition>,
+    /// The objects that caused it, for events.
+    pub objects: Vec<ObjectRef>,
+}
+
+impl Group {
+    /// A group of one record change.
+    pub fn of(step: Step, objects: Vec<ObjectRef>) -> Self {
+        Self { name: step.change.key().name.clone(), steps: vec![step], requires: Vec::new(), objects }
+    }
+
+    /// The changes, records and claims.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.steps.iter().map(|step| &step.change)
+    }
+
+    /// The steps that change records.
+    pub fn records(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(|step| step.role == Role::Record)
+    }
+
+    /// Everything that must hold for the group to take effect: the old side of each change or its absence, then
+    /// [`Group::requires`]. A CNAME that is created needs its name unused, but for what the group itself takes away.
+    pub fn preconditions(&self) -> Vec<Precondition> {
+        let mut all: Vec<Precondition> = self
+            .changes()
+            .map(|change| match change {
+                Change::Create { to } if to.key.rtype == RecordType::Cname && !self.clears(&to.key.name) => {
+                    Precondition::NameNotInUse(to.key.name.clone())
+                }
+                Change::Create { to } => Precondition::Absent(to.key.clone()),
+                Change::Update { from, .. } | Change::Delete { from } => Precondition::Exact(from.clone()),
+            })
+            .collect();
+        all.extend(self.requires.iter().cloned());
+        all
+    }
+
+    /// Whether the group takes something away at `name`.
+    fn clears(&self, name: &DnsName) -> bool {
+        self.changes().any(|change| matches!(change, Change::Delete { from } if from.key.name == *name))
+    }
+
+    /// Size in octets as batch limits count it: the text of all values, new and old.
+    pub fn size(&self) -> usize {
+        let of = |set: Option<&RecordSet>| set.map_or(0, |s| s.data.to_string().len());
+        self.changes().map(|change| of(change.from()) + of(change.to())).sum()
+    }
+
+    /// The first change of a record, or of a claim if there is none; for messages.
+    pub fn headline(&self) -> String {
+        let first = self.records().next().or(self.steps.first());
+        first.map_or_else(|| self.name.to_string(), |step| step.change.to_string())
+    }
+}
+
+/// How much a refusal says about the groups of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// This group is the one that was refused.
+    Group,
+    /// The call was refused as a whole: some group of it is bad.
+    Batch,
+}
+
+/// What became of one group.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// It is in force.
+    Applied,
+    /// It was refused and nothing of it is in force.
+    Refused {
+        /// Why.
+        error: Error,
+        /// Whether it was this group.
+        blame: Blame,
+    },
+    /// It was never sent.
+    NotSent(Error),
+    /// Whether it is in force is not known (time-out, cut answer): the names are read before anything else is done to
+    /// them.
+    Unknown(Error),
+}
+
+impl Outcome {
+    /// A refusal of this very group.
+    pub fn refused(error: Error) -> Self {
+        Self::Refused { error, blame: Blame::Group }
+    }
+
+    /// The error, unless the group was applied.
+    pub fn error(&self) -> Option<&Error> {
+        match self {
+            Self::Applied => None,
+            Self::Refused { error, .. } | Self::NotSent(error) | Self::Unknown(error) => Some(error),
+        }
+    }
+
+    /// The outcome as a metric label.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Applied => "applied",
+            Self::Refused { .. } => "refused",
+            Self::NotSent(_) => "not_sent",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rdata::RData;
+
+    fn set(name: &str, rtype: RecordType, data: &str) -> RecordSet {
+        RecordSet::simple(DnsName::parse(name).unwrap(), rtype, None, [RData::parse(rtype, data).unwrap()])
+    }
+
+    #[test]
+    fn a_new_cname_needs_an_unused_name_unless_it_replaces() {
+        let cname = set("a.example", RecordType::Cname, "b.example");
+        let a = set("a.example", RecordType::A, "192.0.2.1");
+        let create = Step::record(Change::Create { to: cname.clone() }, None);
+        let fresh = Group::of(create.clone(), vec![]);
+        assert_eq!(fresh.preconditions(), [Precondition::NameNotInUse(cname.key.name.clone())]);
+        let delete = Step::record(Change::Delete { from: a.clone() }, None);
+        let swap = Group { steps: vec![delete, create], ..fresh };
+        assert_eq!(swap.preconditions(), [Precondition::Exact(a), Precondition::Absent(cname.key)]);
+    }
+}

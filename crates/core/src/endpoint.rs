@@ -1,0 +1,236 @@
+//! What objects ask for: endpoints, where they come from, and what could not be read.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::DnsName;
+use crate::options::Properties;
+use crate::rdata::RData;
+use crate::record::{AliasTarget, Routing, SetId, Ttl};
+use crate::rtype::RecordType;
+
+/// A kind of object that a source reads, by resource and group: `services`, `endpointslices.discovery.k8s.io`.
+pub type KindId = Arc<str>;
+
+/// Points to one object of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ObjectRef {
+    /// Group and version, e.g. `v1` or `networking.k8s.io/v1`.
+    pub api_version: Arc<str>,
+    /// Kind, e.g. `Service`.
+    pub kind: Arc<str>,
+    /// Namespace; empty for cluster-scoped objects.
+    pub namespace: Arc<str>,
+    /// Name.
+    pub name: Arc<str>,
+    /// UID; empty where the object has none (a manifest that was never stored).
+    pub uid: Arc<str>,
+}
+
+impl ObjectRef {
+    /// Kind, namespace and name: what orders objects when nothing else does.
+    pub fn path(&self) -> (&str, &str, &str) {
+        (&self.kind, &self.namespace, &self.name)
+    }
+}
+
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.namespace {
+            "" => write!(f, "{} {}", self.kind, self.name),
+            namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
+        }
+    }
+}
+
+/// Where an endpoint comes from; always known.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The `--source` that made it.
+    pub source: Arc<str>,
+    /// Position of that source among the `--source` flags.
+    pub rank: usize,
+    /// The object.
+    pub object: ObjectRef,
+    /// Creation time of the object in seconds since 1970; the oldest holder wins. `None` sorts last.
+    pub created: Option<i64>,
+}
+
+/// How objects that ask for one name share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    /// One of them holds the name.
+    Holder,
+    /// They are members of the name: their targets are joined.
+    Union,
+}
+
+/// What one object allows to be done with its names (`zonewright.dev/policy`); it narrows `--policy`, never widens it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ObjectPolicy {
+    /// Everything.
+    Sync,
+    /// No deletes.
+    UpsertOnly,
+    /// Neither deletes nor updates.
+    CreateOnly,
+    /// Nothing at all.
+    Frozen,
+    /// Like `sync`, but the records stay when the object goes.
+    Retain,
+}
+
+impl ObjectPolicy {
+    /// Every policy with its word.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Sync, "sync"),
+        (Self::UpsertOnly, "upsert-only"),
+        (Self::CreateOnly, "create-only"),
+        (Self::Frozen, "frozen"),
+        (Self::Retain, "retain"),
+    ];
+
+    /// The policy of a word; `None` if there is no such policy.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, word)| *word == text).map(|(policy, _)| policy)
+    }
+
+    /// The word of the policy.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(policy, _)| *policy == self).map_or("sync", |(_, word)| word)
+    }
+}
+
+/// What an endpoint points to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Targets {
+    /// Record data in the order in which the object states it, each once.
+    Records(Vec<RData>),
+    /// A provider alias.
+    Alias(AliasTarget),
+}
+
+impl Targets {
+    /// The records in the object's order, or none for an alias.
+    pub fn as_records(&self) -> &[RData] {
+        match self {
+            Self::Records(records) => records,
+            Self::Alias(_) => &[],
+        }
+    }
+
+    /// Whether both hold the same, whatever the order.
+    pub fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Records(a), Self::Records(b)) => {
+                a.len() == b.len() && a.iter().all(|data| b.contains(data)) && b.iter().all(|data| a.contains(data))
+            }
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// One record set that one object asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Owner name.
+    pub name: DnsName,
+    /// Record type.
+    pub rtype: RecordType,
+    /// Targets.
+    pub targets: Targets,
+    /// TTL; `None` leaves it to the provider.
+    pub ttl: Option<Ttl>,
+    /// Set identifier.
+    pub set_id: Option<SetId>,
+    /// Routing policy, where the source knows it; most providers read theirs from `properties`.
+    pub routing: Routing,
+    /// Provider-specific properties as stated.
+    pub properties: Properties,
+    /// Where it comes from.
+    pub origin: Arc<Origin>,
+    /// The label that external-dns would write into the claim, e.g. `service/default/web`; absent where it writes none.
+    pub resource: Option<Arc<str>>,
+    /// How it shares its name.
+    pub sharing: Sharing,
+    /// The object's own policy.
+    pub policy: Option<ObjectPolicy>,
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.rtype)?;
+        match &self.targets {
+            Targets::Records(records) => records.iter().try_for_each(|data| write!(f, " {data}")),
+            Targets::Alias(alias) => write!(f, " alias of {}", alias.target),
+        }
+    }
+}
+
+/// A name that an object still asks for, whose targets are not known now (a blank load-balancer status).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    /// The name.
+    pub name: DnsName,
+    /// The label that the claim would carry.
+    pub resource: Option<Arc<str>>,
+    /// Why there are no targets.
+    pub reason: String,
+}
+
+/// What the mapping of one object gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mapped {
+    /// The endpoints.
+    pub endpoints: Vec<Endpoint>,
+    /// Names without targets.
+    pub pending: Vec<Pending>,
+    /// What the object's owner should be told.
+    pub notes: Vec<Note>,
+    /// Every kind that the mapper read: the result is only as complete and fresh as these.
+    pub kinds: BTreeSet<KindId>,
+}
+
+/// How serious a note is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// For information; an event of type Normal.
+    Normal,
+    /// Something does not work as asked; an event of type Warning.
+    Warning,
+}
+
+/// Something that the owner of an object should know: which field, what is wrong, what was expected.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Note {
+    /// The object.
+    pub object: ObjectRef,
+    /// Seriousness.
+    pub severity: Severity,
+    /// A word in CamelCase, the `reason` of an event and the label of a metric.
+    pub reason: &'static str,
+    /// One or two sentences.
+    pub message: String,
+}
+
+impl Note {
+    /// A warning.
+    pub fn warning(object: &ObjectRef, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { object: object.clone(), severity: Severity::Warning, reason, message: message.into() }
+    }
+
+    /// A piece of information.
+    pub fn normal(object: &ObjectRef, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { object: object.clone(), severity: Severity::Normal, reason, message: message.into() }
+    }
+}
+
+/// Takes notes to where they are read: events, log, metrics.
+pub trait Reporter: Send + Sync {
+    /// Tells one note. Never blocks; a full queue loses notes, not records.
+    fn tell(&self, note: &Note);
+}

@@ -1,0 +1,32 @@
+//! The vocabulary and the decisions of Zonewright.
+//!
+//! Here is everything between "objects ask for these names" and "these changes go to that zone": DNS names and records,
+//! the three traits ([`provider::Provider`], [`registry::Registry`], [`source::Source`]), and the stages of the decision.
+//! All stages but the calls of those traits are pure functions over values: published records, claims, the present time
+//! and the brake's window are arguments. This crate knows neither Kubernetes nor HTTP nor TLS.
+
+pub mod capability;
+pub mod catalog;
+pub mod change;
+pub mod claim;
+pub mod clock;
+pub mod duration;
+pub mod endpoint;
+pub mod error;
+pub mod name;
+pub mod options;
+pub mod provider;
+pub mod rdata;
+pub mod record;
+pub mod registry;
+pub mod rtype;
+pub mod source;
+pub mod store;
+pub mod zone;
+
+pub use error::{Error, ErrorKind, Result, Retry};
+pub use name::DnsName;
+pub use rdata::RData;
+pub use record::{RecordData, RecordKey, RecordSet, Ttl};
+pub use rtype::RecordType;
+pub use zone::{Zone, ZoneKey};

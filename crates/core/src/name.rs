@@ -1,0 +1,501 @@
+//! Domain names, parsed once.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An absolute domain name: lower case, A-labels, lengths checked (RFC 1035 2.3.4).
+///
+/// It is built only by parsing, so nothing past that point trims dots or folds case. Any RFC 1035 label is taken (`*`
+/// inside a label, `_`, escaped octets); the narrower rules for host names and wildcards are asked separately, with
+/// [`DnsName::check_owner`], where a record is wanted.
+///
+/// The text form has no final dot (the root is `.`), and writes an octet that has a meaning in master files as `\c`,
+/// an octet outside printable ASCII as `\DDD`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DnsName(Arc<str>);
+
+/// Why a text is no domain name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// The text is empty.
+    #[error("empty name")]
+    Empty,
+    /// Two dots in a row, or a dot at the start.
+    #[error("name {0:?} has an empty label")]
+    EmptyLabel(String),
+    /// A label of more than 63 octets.
+    #[error("label {label:?} of name {name:?} is longer than 63 octets")]
+    LongLabel {
+        /// The offending label.
+        label: String,
+        /// The whole name.
+        name: String,
+    },
+    /// More than 255 octets in wire form.
+    #[error("name {0:?} is longer than 253 characters")]
+    Long(String),
+    /// A backslash without what must follow it.
+    #[error("name {0:?} has a bad escape; expected \\DDD up to \\255, or \\ and one character")]
+    Escape(String),
+    /// An international label that UTS 46 does not map.
+    #[error("name {0:?} has an international label that cannot be encoded")]
+    International(String),
+    /// White space inside.
+    #[error("name {0:?} contains white space")]
+    Space(String),
+    /// A wildcard anywhere but as the whole first label, or a character that host names do not have.
+    #[error("name {name:?} {problem}")]
+    Owner {
+        /// The whole name.
+        name: String,
+        /// What is wrong and what was expected.
+        problem: &'static str,
+    },
+}
+
+const MAX_LABEL: usize = 63;
+const MAX_WIRE: usize = 255;
+
+impl DnsName {
+    /// The root of the name space.
+    pub fn root() -> Self {
+        Self(Arc::from("."))
+    }
+
+    /// Parses a name with or without a final dot. International labels become A-labels by UTS 46 (non-transitional, as
+    /// browsers do), everything becomes lower case.
+    ///
+    /// # Errors
+    /// [`NameError`] says which label breaks which rule.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        if text == "." {
+            return Ok(Self::root());
+        }
+        if text.is_empty() {
+            return Err(NameError::Empty);
+        }
+        if text.chars().any(char::is_whitespace) {
+            return Err(NameError::Space(text.to_owned()));
+        }
+        if text.is_ascii() {
+            return Self::from_labels(text, split_labels(text)?);
+        }
+        // Escapes and international labels do not mix: the mapping works on characters.
+        if text.contains('\\') {
+            return Err(NameError::International(text.to_owned()));
+        }
+        let ascii = idna::uts46::Uts46::new()
+            .to_ascii(
+                text.as_bytes(),
+                idna::AsciiDenyList::EMPTY,
+                idna::uts46::Hyphens::Allow,
+                idna::uts46::DnsLength::Ignore,
+            )
+            .map_err(|_| NameError::International(text.to_owned()))?;
+        Self::from_labels(text, split_labels(&ascii)?)
+    }
+
+    /// Builds a name from raw labels, most specific first, without the root's empty one.
+    ///
+    /// # Errors
+    /// As [`DnsName::parse`], for lengths.
+    pub fn from_raw_labels<'a>(labels: impl IntoIterator<Item = &'a [u8]>) -> Result<Self, NameError> {
+        let labels: Vec<Vec<u8>> = labels.into_iter().map(<[u8]>::to_vec).collect();
+        let shown = labels.iter().map(|l| String::from_utf8_lossy(l).into_owned()).collect::<Vec<_>>().join(".");
+        Self::from_labels(&shown, labels)
+    }
+
+    /// Reads an uncompressed wire-form name that fills `octets` from its start; returns the rest too.
+    ///
+    /// # Errors
+    /// [`NameError::Escape`] does not occur; a cut or over-long name is [`NameError::Long`].
+    pub fn from_wire(octets: &[u8]) -> Result<(Self, &[u8]), NameError> {
+        let cut = || NameError::Long("cut short".to_owned());
+        let mut labels = Vec::new();
+        let mut rest = octets;
+        loop {
+            let (&len, tail) = rest.split_first().ok_or_else(cut)?;
+            if len == 0 {
+                return Ok((Self::from_raw_labels(labels)?, tail));
+            }
+            if usize::from(len) > MAX_LABEL || usize::from(len) > tail.len() {
+                return Err(cut());
+            }
+            let (label, tail) = tail.split_at(usize::from(len));
+            labels.push(label);
+            rest = tail;
+        }
+    }
+
+    /// The uncompressed wire form (RFC 1035 3.1), at most 255 octets.
+    pub fn to_wire(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.0.len() + 2);
+        for label in self.raw_labels() {
+            out.push(u8::try_from(label.len()).expect("a label has at most 63 octets, checked when parsed"));
+            out.extend_from_slice(&label);
+        }
+        out.push(0);
+        out
+    }
+
+    fn from_labels(shown: &str, labels: Vec<Vec<u8>>) -> Result<Self, NameError> {
+        if labels.is_empty() {
+            return Ok(Self::root());
+        }
+        let mut wire = 1;
+        let mut text = String::with_capacity(shown.len());
+        for (i, label) in labels.iter().enumerate() {
+            if label.is_empty() {
+                return Err(NameError::EmptyLabel(shown.to_owned()));
+            }
+            if label.len() > MAX_LABEL {
+                return Err(NameError::LongLabel {
+                    label: String::from_utf8_lossy(label).into_owned(),
+                    name: shown.to_owned(),
+                });
+            }
+            wire += label.len() + 1;
+            if i > 0 {
+                text.push('.');
+            }
+            for &octet in label {
+                push_octet(&mut text, octet.to_ascii_lowercase());
+            }
+        }
+        if wire > MAX_WIRE {
+            return Err(NameError::Long(shown.to_owned()));
+        }
+        Ok(Self(Arc::from(text)))
+    }
+
+    /// The text form without a final dot; `.` for the root.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text form with a final dot.
+    pub fn fqdn(&self) -> String {
+        if self.is_root() { ".".to_owned() } else { format!("{}.", self.0) }
+    }
+
+    /// Whether this is the root.
+    pub fn is_root(&self) -> bool {
+        &*self.0 == "."
+    }
+
+    /// The labels in text form, most specific first; none for the root.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        let mut rest = if self.is_root() { None } else { Some(&*self.0) };
+        std::iter::from_fn(move || {
+            let text = rest?;
+            let end = label_end(text);
+            rest = text.get(end + 1..);
+            Some(&text[..end])
+        })
+    }
+
+    /// The labels as octets, escapes resolved.
+    pub fn raw_labels(&self) -> impl Iterator<Item = Vec<u8>> + '_ {
+        self.labels().map(|label| unescape(label).unwrap_or_default())
+    }
+
+    /// Number of labels, 0 for the root.
+    pub fn label_count(&self) -> usize {
+        self.labels().count()
+    }
+
+    /// The first label and the rest; `None` for the root.
+    pub fn split_first(&self) -> Option<(&str, Self)> {
+        if self.is_root() {
+            return None;
+        }
+        let end = label_end(&self.0);
+        let rest = self.0.get(end + 1..).map_or_else(Self::root, |rest| Self(Arc::from(rest)));
+        Some((&self.0[..end], rest))
+    }
+
+    /// The name without its first label; `None` for the root.
+    pub fn parent(&self) -> Option<Self> {
+        self.split_first().map(|(_, rest)| rest)
+    }
+
+    /// Whether this name is `zone` or below it, by whole labels.
+    pub fn is_within(&self, zone: &Self) -> bool {
+        if zone.is_root() || self == zone {
+            return true;
+        }
+        let Some(head) = self.0.strip_suffix(&*zone.0) else { return false };
+        // The dot before the suffix must not be an escaped one.
+        let Some(head) = head.strip_suffix('.') else { return false };
+        head.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 0
+    }
+
+    /// Whether the first label is `*` (RFC 4592).
+    pub fn is_wildcard(&self) -> bool {
+        self.labels().next() == Some("*")
+    }
+
+    /// This name with `label` (text form) put before it.
+    ///
+    /// # Errors
+    /// As [`DnsName::parse`].
+    pub fn prepend(&self, label: &str) -> Result<Self, NameError> {
+        if self.is_root() { Self::parse(label) } else { Self::parse(&format!("{label}.{}", self.0)) }
+    }
+
+    /// The rules for a name that a record is wanted at: letters, digits, `-` and `_` in labels (also `/` for RFC 2317
+    /// reverse names), and `*` only as the whole first label.
+    ///
+    /// # Errors
+    /// [`NameError::Owner`] says which rule is broken.
+    pub fn check_owner(&self) -> Result<(), NameError> {
+        let bad = |problem| NameError::Owner { name: self.to_string(), problem };
+        if self.is_root() {
+            return Err(bad("is the root, where no record can be wanted"));
+        }
+        for (i, label) in self.labels().enumerate() {
+            if label == "*" && i == 0 {
+                continue;
+            }
+            if label.contains('*') {
+                return Err(bad("has a wildcard in the wrong place; `*` may only be the whole first label"));
+            }
+            if !label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'/')) {
+                return Err(bad("has a character that no host name has; expected letters, digits, `-` and `_`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The name that an address's PTR record stands at (RFC 1035 3.5, RFC 3596 2.5).
+    pub fn reverse(address: std::net::IpAddr) -> Self {
+        let text = match address {
+            std::net::IpAddr::V4(v4) => {
+                let [a, b, c, d] = v4.octets();
+                format!("{d}.{c}.{b}.{a}.in-addr.arpa")
+            }
+            std::net::IpAddr::V6(v6) => {
+                let mut text = String::with_capacity(72);
+                for octet in v6.octets().iter().rev() {
+                    text.push_str(&format!("{:x}.{:x}.", octet & 0xf, octet >> 4));
+                }
+                text.push_str("ip6.arpa");
+                text
+            }
+        };
+        Self(Arc::from(text))
+    }
+
+    /// The text form with A-labels shown as Unicode, where they decode; for filters and for people.
+    pub fn to_unicode(&self) -> String {
+        let (text, _) = idna::uts46::Uts46::new().to_unicode(
+            self.0.as_bytes(),
+            idna::AsciiDenyList::EMPTY,
+            idna::uts46::Hyphens::Allow,
+        );
+        text.into_owned()
+    }
+}
+
+fn push_octet(text: &mut String, octet: u8) {
+    match octet {
+        b'.' | b'\\' | b'"' | b';' | b'(' | b')' | b'@' | b'$' => {
+            text.push('\\');
+            text.push(char::from(octet));
+        }
+        0x21..=0x7e => text.push(char::from(octet)),
+        _ => text.push_str(&format!("\\{octet:03}")),
+    }
+}
+
+/// Index of the first unescaped dot, or the length.
+fn label_end(text: &str) -> usize {
+    let mut escaped = false;
+    for (i, b) in text.bytes().enumerate() {
+        match b {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'.' => return i,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn unescape(label: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(label.len());
+    let mut bytes = label.bytes();
+    while let Some(b) = bytes.next() {
+        if b != b'\\' {
+            out.push(b);
+            continue;
+        }
+        let first = bytes.next()?;
+        if !first.is_ascii_digit() {
+            out.push(first);
+            continue;
+        }
+        let mut value = u32::from(first - b'0');
+        for _ in 0..2 {
+            let digit = bytes.next().filter(u8::is_ascii_digit)?;
+            value = value * 10 + u32::from(digit - b'0');
+        }
+        out.push(u8::try_from(value).ok()?);
+    }
+    Some(out)
+}
+
+fn split_labels(text: &str) -> Result<Vec<Vec<u8>>, NameError> {
+    let mut labels = Vec::new();
+    let mut rest = text;
+    loop {
+        let end = label_end(rest);
+        let label = unescape(&rest[..end]).ok_or_else(|| NameError::Escape(text.to_owned()))?;
+        labels.push(label);
+        match rest.get(end + 1..) {
+            // One final dot closes the name.
+            Some("") => return Ok(labels),
+            Some(tail) => rest = tail,
+            None => return Ok(labels),
+        }
+    }
+}
+
+impl fmt::Display for DnsName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for DnsName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DnsName({})", self.0)
+    }
+}
+
+impl FromStr for DnsName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for DnsName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for DnsName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(input: &str) -> Result<String, NameError> {
+        DnsName::parse(input).map(|n| n.to_string())
+    }
+
+    #[test]
+    fn parsing_normalises_once() {
+        for (input, expected) in [
+            ("Foo.Example.COM", "foo.example.com"),
+            ("foo.example.com.", "foo.example.com"),
+            (".", "."),
+            ("*.Example.com", "*.example.com"),
+            ("a-*.example.com", "a-*.example.com"),
+            ("_sip._tcp.foo", "_sip._tcp.foo"),
+            ("ab--cd.com", "ab--cd.com"),
+            ("bücher.de", "xn--bcher-kva.de"),
+            ("XN--BCHER-KVA.de", "xn--bcher-kva.de"),
+            ("ΒΌΛΟΣ.com", "xn--nxasmq6b.com"),
+            ("faß.de", "xn--fa-hia.de"),
+            ("\\052.x", "*.x"),
+            ("a\\.b.c", "a\\.b.c"),
+            ("a\\032b.c", "a\\032b.c"),
+            ("\\065.c", "a.c"),
+        ] {
+            assert_eq!(text(input).as_deref(), Ok(expected), "{input:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_rule() {
+        let long = "a".repeat(64);
+        let deep = vec!["a".repeat(60); 5].join(".");
+        for (input, part) in [
+            ("", "empty name"),
+            ("a..b", "empty label"),
+            (".a", "empty label"),
+            ("a..", "empty label"),
+            (long.as_str(), "longer than 63"),
+            (deep.as_str(), "longer than 253"),
+            ("a\\25.b", "bad escape"),
+            ("a\\256.b", "bad escape"),
+            ("foo bar", "white space"),
+        ] {
+            let message = DnsName::parse(input).expect_err(input).to_string();
+            assert!(message.contains(part), "{input:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn containment_is_by_whole_labels() {
+        let name = |s| DnsName::parse(s).unwrap();
+        assert!(name("a.example.com").is_within(&name("example.com")));
+        assert!(name("example.com").is_within(&name("example.com")));
+        assert!(name("example.com").is_within(&DnsName::root()));
+        assert!(!name("badexample.com").is_within(&name("example.com")));
+        assert!(!name("a\\.example.com").is_within(&name("example.com")));
+        assert!(name("a\\\\.example.com").is_within(&name("example.com")));
+        assert!(!name("com").is_within(&name("example.com")));
+    }
+
+    #[test]
+    fn wanted_names_follow_host_rules() {
+        let check = |s| DnsName::parse(s).unwrap().check_owner().map_err(|e| e.to_string());
+        for good in ["a.b", "*.a.b", "_sip._tcp.a", "0/25.2.0.192.in-addr.arpa", "localhost"] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        for bad in ["a.*.b", "a*.b", "x\\032y.b", "foo\\@bar.com", "."] {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn reverse_names() {
+        assert_eq!(DnsName::reverse("192.168.49.2".parse().unwrap()).as_str(), "2.49.168.192.in-addr.arpa");
+        assert_eq!(
+            DnsName::reverse("2001:db8::1".parse().unwrap()).as_str(),
+            "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn text_and_wire_round_trip(labels in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..12), 1..6)) {
+            let name = DnsName::from_raw_labels(labels.iter().map(Vec::as_slice)).unwrap();
+            prop_assert_eq!(DnsName::parse(name.as_str()).unwrap(), name.clone());
+            prop_assert_eq!(DnsName::parse(&name.fqdn()).unwrap(), name.clone());
+            let wire = name.to_wire();
+            let (back, rest) = DnsName::from_wire(&wire).unwrap();
+            prop_assert!(rest.is_empty());
+            prop_assert_eq!(back, name);
+        }
+
+        #[test]
+        fn arbitrary_text_never_panics(text in "\\PC{0,80}") {
+            let _ = DnsName::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The contract of a registry: who owns which record, and how that is written down.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+
+use crate::change::{Group, Outcome};
+use crate::claim::{Claim, OwnerId};
+use crate::error::Result;
+use crate::name::DnsName;
+use crate::record::{RecordKey, RecordSet};
+use crate::zone::{Zone, ZoneKey};
+
+/// Read access to what the zones of one provider instance hold. Claims are looked up over all of them: external-dns may
+/// have put the claim on an apex into the parent zone.
+pub trait Published {
+    /// The record set of `key`, with the zone that holds it; `near` is looked at first, then the other zones from the
+    /// longest name down.
+    fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)>;
+}
+
+/// Why a group was not prepared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// What is in the way, for the object's owner.
+    pub reason: String,
+}
+
+/// Where ownership is kept. It reads and decorates; it does not wrap the provider.
+#[async_trait]
+pub trait Registry: Send + Sync {
+    /// Our owner id; `None` where no claims are kept and every record in scope counts as ours.
+    fn owner(&self) -> Option<&OwnerId>;
+
+    /// Refreshes what is kept outside the zones (a table, a ConfigMap). Registries that keep claims in the zones do
+    /// nothing.
+    ///
+    /// # Errors
+    /// Whatever kept the claims from being read: then nothing is planned.
+    async fn load(&self) -> Result<()>;
+
+    /// Whether a record set holds claims, and so is no ordinary record.
+    fn is_claim(&self, set: &RecordSet) -> bool;
+
+    /// The claims on `key`, which stands or shall stand in `zone`. Pure over what was read.
+    fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim>;
+
+    /// The names whose record sets the claims on a record at `name` may stand at: what a targeted read must cover.
+    fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName>;
+
+    /// Adds to each group what must happen to the claims of its records. Pure over what was read.
+    ///
+    /// # Errors
+    /// Per group: why its records cannot be claimed (the claim's name would be too long, foreign text stands there).
+    /// Such a group is not carried out.
+    fn decorate(
+        &self,
+        zone: &Zone,
+        groups: Vec<Group>,
+        published: &dyn Published,
+    ) -> Vec<Result<Group, (Group, Dropped)>>;
+
+    /// Writes down what must stand before the groups are sent (intents, locks).
+    ///
+    /// # Errors
+    /// Per group: why it must not be sent.
+    async fn prepare(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>>;
+
+    /// Writes down what became of the groups.
+    ///
+    /// # Errors
+    /// Whatever kept it from being written; the names are planned again.
+    async fn commit(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) -> Result<()>;
+}

@@ -1,0 +1,114 @@
+//! The contract of a source: a snapshot of what objects ask for, how far it can be trusted, and wake-ups.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::endpoint::{KindId, Mapped, ObjectRef};
+
+/// What became of one object since it was last taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObjectState {
+    /// It is there, and maps to this.
+    Present(Arc<Mapped>),
+    /// It is gone.
+    Gone {
+        /// Whether a DELETE event on an unbroken watch said so. A relist, or a file that vanished, is no proof.
+        tombstone: bool,
+    },
+}
+
+/// A change of what one object asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectUpdate {
+    /// The source (`--source`) that mapped it: one object may be read by several.
+    pub source: Arc<str>,
+    /// The object.
+    pub object: ObjectRef,
+    /// Its state now.
+    pub state: ObjectState,
+}
+
+/// What has to be taken over from a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Update {
+    /// Whether `objects` is everything that there is (each [`ObjectState::Present`]): whatever is missing is gone,
+    /// without a tombstone.
+    pub complete: bool,
+    /// The objects that changed, or all of them.
+    pub objects: Vec<ObjectUpdate>,
+}
+
+/// How far the view of one kind can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct KindState {
+    /// It has been listed once to its end, and no later list gave reason for doubt.
+    pub complete: bool,
+    /// Its watch is open, or was lost less than 30 s ago.
+    pub fresh: bool,
+    /// The first attempt to list it has ended, well or badly.
+    pub settled: bool,
+    /// Number of objects held.
+    pub objects: usize,
+}
+
+impl KindState {
+    /// Whether a delete may rest on this kind.
+    pub fn is_evidence(self) -> bool {
+        self.complete && self.fresh
+    }
+}
+
+/// The trust in everything that a source reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Each kind in use.
+    pub kinds: BTreeMap<KindId, KindState>,
+    /// For the first part of a resource label (`service` of `service/ns/name`): the kinds that such an object's mapping
+    /// may read.
+    pub resources: BTreeMap<Arc<str>, BTreeSet<KindId>>,
+}
+
+impl Evidence {
+    /// Joins what several sources say.
+    pub fn merge(&mut self, other: Self) {
+        self.kinds.extend(other.kinds);
+        for (resource, kinds) in other.resources {
+            self.resources.entry(resource).or_default().extend(kinds);
+        }
+    }
+
+    /// Whether every kind has been listed once, or failed to be.
+    pub fn is_settled(&self) -> bool {
+        self.kinds.values().all(|kind| kind.settled)
+    }
+
+    /// The kinds among `wanted` that a delete may not rest on; a kind that nobody reads is none of them.
+    pub fn doubtful<'a>(&self, wanted: impl IntoIterator<Item = &'a KindId>) -> Vec<KindId> {
+        wanted
+            .into_iter()
+            .filter(|kind| self.kinds.get(*kind).is_some_and(|state| !state.is_evidence()))
+            .cloned()
+            .collect()
+    }
+}
+
+/// Something that endpoints come from.
+///
+/// Losing a wake-up costs time, never correctness: the engine takes a complete snapshot with every audit too.
+#[async_trait]
+pub trait Source: Send + Sync {
+    /// Waits until something changed since the last [`Source::take`] (objects or evidence). May wake without a cause.
+    async fn changed(&self);
+
+    /// Takes over what changed since the last call, or everything.
+    fn take(&self, everything: bool) -> Update;
+
+    /// How far the view can be trusted now.
+    fn evidence(&self) -> Evidence;
+
+    /// The operator approved of a plan that rests on this view: what looked doubtful only because it is empty counts as
+    /// complete from now on.
+    fn accept(&self);
+}

@@ -1,0 +1,85 @@
+//! Where the little state lives that survives a restart: the brake's window, held plans, approvals, kinds seen.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Keeps one small document.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// The document as it was last saved; `None` if there is none yet.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    async fn load(&self) -> Result<Option<Vec<u8>>>;
+
+    /// Replaces the document.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    async fn save(&self, document: &[u8]) -> Result<()>;
+
+    /// Where it is, for people.
+    fn place(&self) -> String;
+}
+
+/// Keeps the document in memory: it does not survive a restart.
+#[derive(Debug, Default)]
+pub struct MemoryStore(std::sync::Mutex<Option<Vec<u8>>>);
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn load(&self) -> Result<Option<Vec<u8>>> {
+        Ok(self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone())
+    }
+
+    async fn save(&self, document: &[u8]) -> Result<()> {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(document.to_vec());
+        Ok(())
+    }
+
+    fn place(&self) -> String {
+        "memory only".to_owned()
+    }
+}
+
+/// Keeps the document in a file, replaced in one step.
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    path: PathBuf,
+}
+
+impl FileStore {
+    /// A store in `path`; its folder must exist.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    fn error(&self, operation: &'static str, source: std::io::Error) -> Error {
+        Error::new(ErrorKind::Unavailable, operation, self.path.display().to_string()).caused_by(source)
+    }
+}
+
+#[async_trait]
+impl Store for FileStore {
+    async fn load(&self) -> Result<Option<Vec<u8>>> {
+        match std::fs::read(&self.path) {
+            Ok(document) => Ok(Some(document)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(self.error("read state", e)),
+        }
+    }
+
+    async fn save(&self, document: &[u8]) -> Result<()> {
+        let fresh = self.path.with_extension("new");
+        std::fs::write(&fresh, document)
+            .and_then(|()| std::fs::rename(&fresh, &self.path))
+            .map_err(|e| self.error("write state", e))
+    }
+
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+}

@@ -1,0 +1,168 @@
+//! Zones, and which of them a name belongs to.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::DnsName;
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(Arc::from(text))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+    };
+}
+
+text_id! {
+    /// Names one configured provider: a kind of provider with its account and settings.
+    InstanceId
+}
+text_id! {
+    /// A provider's own name for a zone.
+    ZoneId
+}
+
+/// Identity of a zone across providers and accounts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ZoneKey {
+    /// The provider instance that holds it.
+    pub instance: InstanceId,
+    /// Its id there.
+    pub zone: ZoneId,
+}
+
+impl fmt::Display for ZoneKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.instance, self.zone)
+    }
+}
+
+/// Who can resolve a zone's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Visibility {
+    /// Everybody.
+    Public,
+    /// Only certain networks.
+    Private,
+}
+
+/// A zone of a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Zone {
+    /// Identity.
+    pub key: ZoneKey,
+    /// The apex. The root for a provider that has no zones (webhook).
+    pub name: DnsName,
+    /// Who can resolve it.
+    pub visibility: Visibility,
+    /// Tags and labels that the provider keeps on it.
+    pub tags: BTreeMap<String, String>,
+}
+
+impl Zone {
+    /// A public zone without tags.
+    pub fn new(instance: &InstanceId, id: &str, name: DnsName) -> Self {
+        Self {
+            key: ZoneKey { instance: instance.clone(), zone: ZoneId::from(id) },
+            name,
+            visibility: Visibility::Public,
+            tags: BTreeMap::new(),
+        }
+    }
+}
+
+/// How names go to the zones of one provider instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ZoneRule {
+    /// To the zone with the longest name that is a suffix; among equals to the one with the least id.
+    LongestSuffix,
+    /// To every private zone that is a suffix, and to the longest public one (Route 53, split horizon).
+    AllPrivateLongestPublic,
+}
+
+/// The zones of one provider instance that `name` belongs to, in a stable order; none if it is outside every zone.
+pub fn route<'a>(rule: ZoneRule, zones: impl IntoIterator<Item = &'a Zone>, name: &DnsName) -> Vec<&'a Zone> {
+    let mut fitting: Vec<&Zone> = zones.into_iter().filter(|zone| name.is_within(&zone.name)).collect();
+    fitting.sort_by_cached_key(|zone| (std::cmp::Reverse(zone.name.label_count()), zone.key.clone()));
+    match rule {
+        ZoneRule::LongestSuffix => fitting.truncate(1),
+        ZoneRule::AllPrivateLongestPublic => {
+            let mut public_seen = false;
+            fitting.retain(|zone| match zone.visibility {
+                Visibility::Private => true,
+                Visibility::Public => !std::mem::replace(&mut public_seen, true),
+            });
+        }
+    }
+    fitting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zone(id: &str, name: &str, visibility: Visibility) -> Zone {
+        Zone { visibility, ..Zone::new(&InstanceId::from("i"), id, DnsName::parse(name).unwrap()) }
+    }
+
+    fn ids(rule: ZoneRule, zones: &[Zone], name: &str) -> Vec<String> {
+        route(rule, zones, &DnsName::parse(name).unwrap()).iter().map(|z| z.key.zone.to_string()).collect()
+    }
+
+    #[test]
+    fn longest_suffix_by_whole_labels() {
+        use Visibility::Public;
+        let zones = [
+            zone("1", "example.com", Public),
+            zone("2", "sub.example.com", Public),
+            zone("4", "sub.example.com", Public),
+            zone("3", "other.org", Public),
+        ];
+        for (name, expected) in [
+            ("a.example.com", vec!["1"]),
+            ("a.sub.example.com", vec!["2"]),
+            ("sub.example.com", vec!["2"]),
+            ("badexample.com", vec![]),
+            ("com", vec![]),
+        ] {
+            assert_eq!(ids(ZoneRule::LongestSuffix, &zones, name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn all_private_and_the_longest_public() {
+        use Visibility::{Private, Public};
+        let zones = [
+            zone("pub-long", "sub.example.com", Public),
+            zone("pub", "example.com", Public),
+            zone("priv-a", "example.com", Private),
+            zone("priv-b", "sub.example.com", Private),
+        ];
+        assert_eq!(
+            ids(ZoneRule::AllPrivateLongestPublic, &zones, "a.sub.example.com"),
+            ["priv-b", "pub-long", "priv-a"]
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! An embedded authoritative DNS server.

@@ -1,0 +1,1 @@
+//! DNS servers that take dynamic updates (RFC 2136).
