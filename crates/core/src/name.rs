@@ -420,7 +420,7 @@ mod tests {
             ("XN--BCHER-KVA.de", "xn--bcher-kva.de"),
             ("ΒΌΛΟΣ.com", "xn--nxasmq6b.com"),
             ("faß.de", "xn--fa-hia.de"),
-            ("\\052.x", "*.x"),
+            ("\\042.x", "*.x"),
             ("a\\.b.c", "a\\.b.c"),
             ("a\\032b.c", "a\\032b.c"),
             ("\\065.c", "a.c"),
