@@ -10,11 +10,17 @@ pub mod catalog;
 pub mod change;
 pub mod claim;
 pub mod clock;
+pub mod contend;
+pub mod desired;
 pub mod duration;
 pub mod endpoint;
 pub mod error;
+pub mod filter;
+pub mod guard;
+pub mod lower;
 pub mod name;
 pub mod options;
+pub mod plan;
 pub mod provider;
 pub mod rdata;
 pub mod record;
@@ -22,7 +28,11 @@ pub mod registry;
 pub mod rtype;
 pub mod source;
 pub mod store;
+pub mod view;
 pub mod zone;
+
+#[cfg(test)]
+mod testing;
 
 pub use error::{Error, ErrorKind, Result, Retry};
 pub use name::DnsName;

@@ -1,0 +1,269 @@
+//! Who gets a name.
+//!
+//! In come all endpoints at one name and what is published there; out goes at most one wanted record set for each type and
+//! set identifier, and a note for everybody who does not get what they asked for.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::claim::Claim;
+use crate::endpoint::{Endpoint, Note, ObjectPolicy, ObjectRef, Origin, Sharing, Targets};
+use crate::name::DnsName;
+use crate::options::Properties;
+use crate::rdata::RData;
+use crate::record::{RecordKey, RecordSet, Routing, SetId, Ttl};
+use crate::rtype::RecordType;
+
+/// How objects of the holder kind share a name (`--same-name`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SameName {
+    /// One of them gets it.
+    #[default]
+    Holder,
+    /// Those of one source are joined, as external-dns does.
+    Union,
+}
+
+/// One record set that shall stand, decided but not yet in a provider's terms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Identity.
+    pub key: RecordKey,
+    /// Targets; in the holder's order, or sorted for a union.
+    pub targets: Targets,
+    /// TTL.
+    pub ttl: Option<Ttl>,
+    /// Routing policy.
+    pub routing: Routing,
+    /// Provider-specific properties.
+    pub properties: Properties,
+    /// Where the holder comes from.
+    pub origin: Arc<Origin>,
+    /// The label for the claim.
+    pub resource: Option<Arc<str>>,
+    /// The holder's own policy.
+    pub policy: Option<ObjectPolicy>,
+    /// Every object that has a part in it.
+    pub objects: Vec<ObjectRef>,
+}
+
+/// What is published under a key, and our claim on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing<'a> {
+    /// The record set.
+    pub set: &'a RecordSet,
+    /// Our claim; `None` under a registry that keeps none.
+    pub claim: Option<&'a Claim>,
+}
+
+/// What is known about one name besides its endpoints.
+pub trait Scene {
+    /// Our record set under a key, if there is one and it is ours.
+    fn ours(&self, key: &RecordKey) -> Option<Standing<'_>>;
+
+    /// Whether surplus targets under this key may be an inheritance: at the first reading of the zone by this process, or
+    /// because they were found to be one then.
+    fn may_inherit(&self, key: &RecordKey) -> bool;
+}
+
+/// The outcome for one name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Contended {
+    /// What shall stand, in the order of the keys.
+    pub wanted: Vec<Wanted>,
+    /// What to tell those who lost something.
+    pub notes: Vec<Note>,
+    /// Keys whose published targets are kept as an inherited union.
+    pub inherited: Vec<RecordKey>,
+}
+
+/// Several endpoints that want the same, or that are joined.
+#[derive(Debug, Clone)]
+struct Side<'a> {
+    /// Sorted by source and label; the first speaks for all.
+    endpoints: Vec<&'a Endpoint>,
+    targets: Targets,
+}
+
+/// Decides over one name.
+pub fn contend(name: &DnsName, endpoints: &[&Endpoint], mode: SameName, scene: &dyn Scene) -> Contended {
+    let mut rows: BTreeMap<Option<SetId>, BTreeMap<RecordType, Vec<&Endpoint>>> = BTreeMap::new();
+    for endpoint in endpoints {
+        rows.entry(endpoint.set_id.clone()).or_default().entry(endpoint.rtype).or_default().push(endpoint);
+    }
+    let mut out = Contended::default();
+    for (set_id, mut types) in rows {
+        yield_cname(name, &mut types, &mut out.notes);
+        for (rtype, rivals) in types {
+            let key = RecordKey { name: name.clone(), rtype, set_id: set_id.clone() };
+            decide(key, &rivals, mode, scene, &mut out);
+        }
+    }
+    out
+}
+
+/// A CNAME stands alone, so it yields to any other wanted type, whatever its age or holder.
+fn yield_cname(name: &DnsName, types: &mut BTreeMap<RecordType, Vec<&Endpoint>>, notes: &mut Vec<Note>) {
+    if types.len() < 2 {
+        return;
+    }
+    let Some(cnames) = types.remove(&RecordType::Cname) else { return };
+    let others = types.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    for endpoint in cnames {
+        let text = format!("{name} CNAME is left out: {others} is wanted at the same name, and a CNAME stands alone");
+        notes.push(Note::warning(&endpoint.origin.object, "CnameConflict", text));
+    }
+}
+
+fn decide(key: RecordKey, rivals: &[&Endpoint], mode: SameName, scene: &dyn Scene, out: &mut Contended) {
+    let standing = scene.ours(&key);
+    let sides = sides(&key, rivals, mode);
+    let Some(winner) = choose(&sides, standing) else { return };
+    let mut wanted = sides[winner].wanted(key, standing);
+    let losers = || sides.iter().enumerate().filter(|(i, _)| *i != winner).map(|(_, side)| side);
+    if let Some(standing) = standing.filter(|_| scene.may_inherit(&wanted.key)) {
+        let asked: Vec<&RData> = losers().flat_map(|side| side.targets.as_records()).collect();
+        if let Some(targets) = inherit(&wanted, standing.set, &asked) {
+            let text = format!(
+                "{} keeps the targets {} that it was published with: other objects still ask for them",
+                wanted.key,
+                show(&targets)
+            );
+            out.notes.push(Note::normal(&wanted.origin.object, "InheritedUnion", text));
+            wanted.objects.extend(losers().flat_map(|side| side.endpoints.iter().map(|e| e.origin.object.clone())));
+            wanted.targets = Targets::Records(targets);
+            out.inherited.push(wanted.key.clone());
+        }
+    }
+    if !out.inherited.contains(&wanted.key) {
+        out.notes.extend(losers().flat_map(|side| &side.endpoints).map(|endpoint| lost(endpoint, &wanted)));
+    }
+    out.wanted.push(wanted);
+}
+
+fn lost(endpoint: &Endpoint, wanted: &Wanted) -> Note {
+    let text = format!(
+        "{} is held by {}, with other targets; it passes on when that object stops asking for it",
+        wanted.key, wanted.origin.object
+    );
+    Note::warning(&endpoint.origin.object, "NameConflict", text)
+}
+
+fn show(records: &[RData]) -> String {
+    records.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Joins members, then puts together those who want the same.
+fn sides<'a>(key: &RecordKey, rivals: &[&'a Endpoint], mode: SameName) -> Vec<Side<'a>> {
+    let joins = |e: &Endpoint| {
+        let may = matches!(e.targets, Targets::Records(_)) && key.rtype != RecordType::Cname;
+        match e.sharing {
+            Sharing::Union if may => Some(None),
+            Sharing::Holder if may && mode == SameName::Union => Some(Some(e.origin.source.clone())),
+            _ => None,
+        }
+    };
+    let mut unions: BTreeMap<Option<Arc<str>>, Vec<&Endpoint>> = BTreeMap::new();
+    let mut sides: Vec<Side<'a>> = Vec::new();
+    for &endpoint in rivals {
+        match joins(endpoint) {
+            Some(group) => unions.entry(group).or_default().push(endpoint),
+            None => sides.push(Side { endpoints: vec![endpoint], targets: endpoint.targets.clone() }),
+        }
+    }
+    sides.extend(unions.into_values().map(Side::join));
+    let mut merged: Vec<Side<'a>> = Vec::new();
+    for side in sides {
+        match merged.iter_mut().find(|m| m.targets.same(&side.targets)) {
+            Some(same) => same.endpoints.extend(side.endpoints),
+            None => merged.push(side),
+        }
+    }
+    for side in &mut merged {
+        side.endpoints.sort_by(|a, b| by_label(a, b));
+    }
+    merged
+}
+
+/// Order in which endpoints that want the same speak: by source, then by label.
+fn by_label(a: &Endpoint, b: &Endpoint) -> Ordering {
+    (a.origin.rank, &a.resource, a.origin.object.path()).cmp(&(b.origin.rank, &b.resource, b.origin.object.path()))
+}
+
+impl<'a> Side<'a> {
+    fn join(endpoints: Vec<&'a Endpoint>) -> Self {
+        let mut records: Vec<RData> = endpoints.iter().flat_map(|e| e.targets.as_records()).cloned().collect();
+        if let [only] = endpoints.as_slice() {
+            return Self { targets: only.targets.clone(), endpoints };
+        }
+        records.sort();
+        records.dedup();
+        Self { endpoints, targets: Targets::Records(records) }
+    }
+
+    fn asks_for(&self, resource: &str) -> bool {
+        self.endpoints.iter().any(|e| e.resource.as_deref() == Some(resource))
+    }
+
+    /// Creation time of the oldest object, then the first object: what decides where nothing is published.
+    fn age(&self) -> (i64, (&str, &str, &str)) {
+        let oldest =
+            self.endpoints.iter().map(|e| (e.origin.created.unwrap_or(i64::MAX), e.origin.object.path())).min();
+        oldest.unwrap_or((i64::MAX, ("", "", "")))
+    }
+
+    fn wanted(&self, key: RecordKey, standing: Option<Standing<'_>>) -> Wanted {
+        let named = standing.and_then(|s| s.claim).and_then(|claim| claim.resource.clone());
+        let speaker =
+            self.endpoints.iter().find(|e| named.is_some() && e.resource == named).unwrap_or(&self.endpoints[0]);
+        Wanted {
+            key,
+            targets: self.targets.clone(),
+            ttl: speaker.ttl,
+            routing: speaker.routing.clone(),
+            properties: speaker.properties.clone(),
+            origin: speaker.origin.clone(),
+            resource: speaker.resource.clone(),
+            policy: speaker.policy,
+            objects: self.endpoints.iter().map(|e| e.origin.object.clone()).collect(),
+        }
+    }
+}
+
+/// The holder: whom the claim names; where it names nobody, who wants what is published; else the oldest.
+fn choose(sides: &[Side<'_>], standing: Option<Standing<'_>>) -> Option<usize> {
+    if let Some(standing) = standing {
+        let holder = match standing.claim.and_then(|claim| claim.resource.as_deref()) {
+            Some(resource) => sides.iter().position(|side| side.asks_for(resource)),
+            None => sides.iter().position(|side| {
+                let published = standing.set.data.as_records();
+                side.targets.same(&Targets::Records(published.to_vec()))
+            }),
+        };
+        if holder.is_some() {
+            return holder;
+        }
+    }
+    (0..sides.len()).min_by(|a, b| sides[*a].age().cmp(&sides[*b].age()))
+}
+
+/// The holder's targets and those published ones that others still ask for, if that is more than the holder's.
+fn inherit(wanted: &Wanted, published: &RecordSet, asked: &[&RData]) -> Option<Vec<RData>> {
+    let Targets::Records(own) = &wanted.targets else { return None };
+    if wanted.key.rtype == RecordType::Cname {
+        return None;
+    }
+    let surplus: Vec<RData> = published
+        .data
+        .as_records()
+        .iter()
+        .filter(|data| !own.contains(data) && asked.contains(data))
+        .cloned()
+        .collect();
+    (!surplus.is_empty()).then(|| own.iter().cloned().chain(surplus).collect())
+}
+
+#[cfg(test)]
+#[path = "contend_tests.rs"]
+mod tests;

@@ -1,0 +1,274 @@
+//! The desired table: what every object asks for, by object and by name.
+//!
+//! Updates of sources come in; dirty names go out: the names whose claims, pending targets or tombstones changed. Nothing
+//! else needs to be planned again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::endpoint::{Endpoint, KindId, Mapped, Note, ObjectRef, Pending};
+use crate::name::DnsName;
+use crate::source::{ObjectState, Update};
+
+/// One object as one source reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Claimant {
+    source: Arc<str>,
+    kind: Arc<str>,
+    namespace: Arc<str>,
+    name: Arc<str>,
+}
+
+impl Claimant {
+    fn new(source: &Arc<str>, object: &ObjectRef) -> Self {
+        Self {
+            source: source.clone(),
+            kind: object.kind.clone(),
+            namespace: object.namespace.clone(),
+            name: object.name.clone(),
+        }
+    }
+}
+
+/// Proof that the object behind a resource label was deleted; it lasts until the records it held are gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Tombstone {
+    /// The labels that the object's endpoints at this name carried.
+    resources: BTreeSet<Option<Arc<str>>>,
+}
+
+/// What sources told so far.
+#[derive(Debug, Default)]
+pub struct Desired {
+    claimants: HashMap<Arc<Claimant>, Arc<Mapped>>,
+    names: BTreeMap<DnsName, BTreeSet<Arc<Claimant>>>,
+    pending: HashMap<(Arc<Claimant>, DnsName), Timestamp>,
+    tombstones: HashMap<DnsName, Tombstone>,
+}
+
+/// What an update brought.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The names to plan again.
+    pub dirty: BTreeSet<DnsName>,
+    /// What to tell the owners of the objects that came or changed.
+    pub notes: Vec<Note>,
+}
+
+/// Everything that is asked for at one name.
+#[derive(Debug, Default)]
+pub struct Asked<'a> {
+    /// The endpoints, ordered by source, object and position.
+    pub endpoints: Vec<&'a Endpoint>,
+    /// Names without known targets, and since when.
+    pub pending: Vec<(&'a Pending, Timestamp)>,
+    /// Every kind that the mappings read.
+    pub kinds: BTreeSet<KindId>,
+}
+
+impl Desired {
+    /// Takes over an update; `now` is the beginning of the wait of names that became pending with it.
+    pub fn take(&mut self, update: Update, now: Timestamp) -> Taken {
+        let mut taken = Taken::default();
+        let mut seen = BTreeSet::new();
+        for object in update.objects {
+            let claimant = Arc::new(Claimant::new(&object.source, &object.object));
+            if update.complete {
+                seen.insert(claimant.clone());
+            }
+            match object.state {
+                ObjectState::Present(mapped) => self.present(claimant, mapped, now, &mut taken),
+                ObjectState::Gone { tombstone } => self.gone(&claimant, tombstone, &mut taken),
+            }
+        }
+        if update.complete {
+            let missing: Vec<_> = self.claimants.keys().filter(|c| !seen.contains(*c)).cloned().collect();
+            for claimant in missing {
+                self.gone(&claimant, false, &mut taken);
+            }
+        }
+        taken
+    }
+
+    fn present(&mut self, claimant: Arc<Claimant>, mapped: Arc<Mapped>, now: Timestamp, taken: &mut Taken) {
+        let old = self.claimants.get(&claimant).cloned();
+        if old.as_ref() == Some(&mapped) {
+            return;
+        }
+        // An object that asks again voids the proof that it is gone.
+        for name in names_of(&mapped) {
+            self.tombstones.remove(name);
+        }
+        let former: BTreeSet<DnsName> = old.iter().flat_map(|m| names_of(m)).cloned().collect();
+        let present: BTreeSet<DnsName> = names_of(&mapped).cloned().collect();
+        for name in former.difference(&present) {
+            self.leave(&claimant, name);
+        }
+        for name in &present {
+            self.names.entry(name.clone()).or_default().insert(claimant.clone());
+        }
+        self.pending.retain(|(who, name), _| *who != claimant || mapped.pending.iter().any(|p| p.name == *name));
+        for pending in &mapped.pending {
+            self.pending.entry((claimant.clone(), pending.name.clone())).or_insert(now);
+        }
+        taken
+            .notes
+            .extend(mapped.notes.iter().filter(|note| !old.as_ref().is_some_and(|m| m.notes.contains(note))).cloned());
+        self.claimants.insert(claimant, mapped);
+        taken.dirty.extend(former);
+        taken.dirty.extend(present);
+    }
+
+    fn gone(&mut self, claimant: &Arc<Claimant>, tombstone: bool, taken: &mut Taken) {
+        let Some(mapped) = self.claimants.remove(claimant) else { return };
+        let names: BTreeSet<DnsName> = names_of(&mapped).cloned().collect();
+        for name in &names {
+            self.leave(claimant, name);
+            if tombstone {
+                let entry =
+                    self.tombstones.entry(name.clone()).or_insert_with(|| Tombstone { resources: BTreeSet::new() });
+                entry.resources.extend(resources_at(&mapped, name));
+            }
+        }
+        taken.dirty.extend(names);
+    }
+
+    fn leave(&mut self, claimant: &Arc<Claimant>, name: &DnsName) {
+        self.pending.remove(&(claimant.clone(), name.clone()));
+        if let Some(who) = self.names.get_mut(name) {
+            who.remove(claimant);
+            if who.is_empty() {
+                self.names.remove(name);
+            }
+        }
+    }
+
+    /// What is asked for at a name.
+    pub fn at(&self, name: &DnsName) -> Asked<'_> {
+        let mut asked = Asked::default();
+        for claimant in self.names.get(name).into_iter().flatten() {
+            let Some(mapped) = self.claimants.get(claimant) else { continue };
+            asked.endpoints.extend(mapped.endpoints.iter().filter(|e| e.name == *name));
+            asked.kinds.extend(mapped.kinds.iter().cloned());
+            let since = self.pending.get(&(claimant.clone(), name.clone())).copied().unwrap_or_default();
+            asked.pending.extend(mapped.pending.iter().filter(|p| p.name == *name).map(|p| (p, since)));
+        }
+        asked.endpoints.sort_by(|a, b| {
+            let rank = |e: &Endpoint| e.origin.rank;
+            rank(a).cmp(&rank(b)).then_with(|| a.origin.object.path().cmp(&b.origin.object.path()))
+        });
+        asked
+    }
+
+    /// Every name that is asked for.
+    pub fn names(&self) -> impl Iterator<Item = &DnsName> {
+        self.names.keys()
+    }
+
+    /// Number of endpoints by record type, and of objects, for metrics.
+    pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.claimants.values().flat_map(|mapped| &mapped.endpoints)
+    }
+
+    /// Whether a DELETE event proves that the object behind this label is gone from this name.
+    pub fn is_proven_gone(&self, name: &DnsName, resource: Option<&Arc<str>>) -> bool {
+        self.tombstones.get(name).is_some_and(|t| t.resources.contains(&resource.cloned()))
+    }
+
+    /// Forgets the proof about a name, once the delete that rests on it has been applied.
+    pub fn bury(&mut self, name: &DnsName) {
+        self.tombstones.remove(name);
+    }
+
+    /// The next moment at which a pending name's grace ends, if any.
+    pub fn next_grace_end(&self, grace: std::time::Duration, now: Timestamp) -> Option<Timestamp> {
+        self.pending.values().map(|since| since.plus(grace)).filter(|end| *end > now).min()
+    }
+
+    /// The names whose grace ended at or before `now`.
+    pub fn past_grace(&self, grace: std::time::Duration, now: Timestamp) -> BTreeSet<DnsName> {
+        self.pending.iter().filter(|(_, since)| since.plus(grace) <= now).map(|((_, name), _)| name.clone()).collect()
+    }
+}
+
+fn names_of(mapped: &Mapped) -> impl Iterator<Item = &DnsName> {
+    mapped.endpoints.iter().map(|e| &e.name).chain(mapped.pending.iter().map(|p| &p.name))
+}
+
+fn resources_at(mapped: &Mapped, name: &DnsName) -> BTreeSet<Option<Arc<str>>> {
+    let endpoints = mapped.endpoints.iter().filter(|e| e.name == *name).map(|e| e.resource.clone());
+    let pending = mapped.pending.iter().filter(|p| p.name == *name).map(|p| p.resource.clone());
+    endpoints.chain(pending).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{mapped, name, object};
+
+    fn update(objects: Vec<(&str, Option<Mapped>)>, complete: bool) -> Update {
+        let objects = objects
+            .into_iter()
+            .map(|(who, state)| crate::source::ObjectUpdate {
+                source: Arc::from("service"),
+                object: object("Service", who),
+                state: match state {
+                    Some(mapped) => ObjectState::Present(Arc::new(mapped)),
+                    None => ObjectState::Gone { tombstone: true },
+                },
+            })
+            .collect();
+        Update { complete, objects }
+    }
+
+    fn dirty(taken: &Taken) -> Vec<&str> {
+        taken.dirty.iter().map(DnsName::as_str).collect()
+    }
+
+    #[test]
+    fn only_touched_names_are_dirty() {
+        let mut desired = Desired::default();
+        let a = || mapped("Service", "a", &["a.example A 192.0.2.1", "b.example A 192.0.2.1"]);
+        assert_eq!(
+            dirty(&desired.take(update(vec![("a", Some(a()))], false), Timestamp(0))),
+            ["a.example", "b.example"]
+        );
+        assert!(dirty(&desired.take(update(vec![("a", Some(a()))], false), Timestamp(0))).is_empty(), "same again");
+        let moved = mapped("Service", "a", &["b.example A 192.0.2.1", "c.example A 192.0.2.1"]);
+        let taken = desired.take(update(vec![("a", Some(moved))], false), Timestamp(0));
+        assert_eq!(dirty(&taken), ["a.example", "b.example", "c.example"]);
+        assert!(desired.at(&name("a.example")).endpoints.is_empty());
+    }
+
+    #[test]
+    fn a_delete_leaves_a_tombstone_and_a_missing_object_none() {
+        let mut desired = Desired::default();
+        let of = |who: &str| mapped("Service", who, &[&format!("{who}.example A 192.0.2.1")]);
+        desired.take(update(vec![("a", Some(of("a"))), ("b", Some(of("b")))], true), Timestamp(0));
+        desired.take(update(vec![("a", None)], false), Timestamp(0));
+        let label: Arc<str> = Arc::from("service/ns/a");
+        assert!(desired.is_proven_gone(&name("a.example"), Some(&label)));
+        assert!(!desired.is_proven_gone(&name("a.example"), None));
+        let taken = desired.take(update(vec![], true), Timestamp(0));
+        assert_eq!(dirty(&taken), ["b.example"]);
+        assert!(!desired.is_proven_gone(&name("b.example"), Some(&Arc::from("service/ns/b"))));
+        desired.take(update(vec![("a", Some(of("a")))], false), Timestamp(0));
+        assert!(!desired.is_proven_gone(&name("a.example"), Some(&label)), "it asks again");
+    }
+
+    #[test]
+    fn pending_keeps_its_first_moment() {
+        let mut desired = Desired::default();
+        let waiting = |reason: &str| Mapped {
+            pending: vec![Pending { name: name("a.example"), resource: None, reason: reason.to_owned() }],
+            ..Mapped::default()
+        };
+        desired.take(update(vec![("a", Some(waiting("blank")))], false), Timestamp(5));
+        desired.take(update(vec![("a", Some(waiting("still blank")))], false), Timestamp(9));
+        assert_eq!(desired.at(&name("a.example")).pending[0].1, Timestamp(5));
+        let grace = std::time::Duration::from_millis(10);
+        assert_eq!(desired.next_grace_end(grace, Timestamp(9)), Some(Timestamp(15)));
+        assert_eq!(desired.past_grace(grace, Timestamp(15)).len(), 1);
+    }
+}

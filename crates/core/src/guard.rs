@@ -1,0 +1,253 @@
+//! The brake: no mass deletion out of a mistake.
+//!
+//! It is no rate. If the deletes wanted and those done in the window together exceed a share of the zone's owned records,
+//! all counted deletes of the zone are held, and so are those that would leave the owner nothing. A held plan is visible
+//! and can be approved; an approval covers the deletes it was given for and expires.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::clock::Timestamp;
+use crate::record::RecordKey;
+
+/// The numbers of the brake; flags change or switch off each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Brake {
+    /// Whether it works at all.
+    pub enabled: bool,
+    /// This many deletes within the window always pass.
+    pub min_deletes: usize,
+    /// Or this share of the owned records of the zone, whichever is more.
+    pub percent: usize,
+    /// Length of the window.
+    pub window: Duration,
+    /// An owner that had at least this many records in the zone within the window is not left without any; 0 switches
+    /// this rule off.
+    pub owner_floor: usize,
+    /// How long an approval holds.
+    pub approval_ttl: Duration,
+}
+
+impl Default for Brake {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            min_deletes: 20,
+            percent: 10,
+            window: Duration::from_hours(1),
+            owner_floor: 10,
+            approval_ttl: Duration::from_hours(1),
+        }
+    }
+}
+
+/// What happened in a zone within the window. Survives restarts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// When how many counted deletes were done.
+    #[serde(default)]
+    deletes: VecDeque<(Timestamp, usize)>,
+    /// When the zone held how many of our records: falling counts, each the largest since the one before.
+    #[serde(default)]
+    peaks: VecDeque<(Timestamp, usize)>,
+}
+
+impl Window {
+    /// Notes counted deletes that were done.
+    pub fn deleted(&mut self, count: usize, now: Timestamp) {
+        if count > 0 {
+            self.deletes.push_back((now, count));
+        }
+    }
+
+    /// Notes how many records we own now.
+    pub fn owns(&mut self, count: usize, now: Timestamp) {
+        while self.peaks.back().is_some_and(|(_, former)| *former <= count) {
+            self.peaks.pop_back();
+        }
+        self.peaks.push_back((now, count));
+    }
+
+    /// Forgets what lies before the window.
+    pub fn trim(&mut self, window: Duration, now: Timestamp) {
+        while self.deletes.front().is_some_and(|(at, _)| at.plus(window) < now) {
+            self.deletes.pop_front();
+        }
+        // The last count before the window still held at its beginning.
+        while self.peaks.get(1).is_some_and(|(at, _)| at.plus(window) < now) {
+            self.peaks.pop_front();
+        }
+    }
+
+    fn deletes(&self, window: Duration, now: Timestamp) -> usize {
+        self.deletes.iter().filter(|(at, _)| at.plus(window) >= now).map(|(_, count)| count).sum()
+    }
+
+    fn peak(&self, window: Duration, now: Timestamp) -> usize {
+        let within = self.peaks.iter().filter(|(at, _)| at.plus(window) >= now);
+        let before = self.peaks.iter().rev().find(|(at, _)| at.plus(window) < now);
+        within.chain(before).map(|(_, count)| *count).max().unwrap_or(0)
+    }
+}
+
+/// An approval of a held plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The deletes it was given for.
+    pub keys: BTreeSet<RecordKey>,
+    /// When it ends.
+    pub until: Timestamp,
+}
+
+/// Deletes of one zone that wait for an approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldPlan {
+    /// Names the plan in commands: the first 12 digits of a SHA-256 over zone and keys.
+    pub hash: String,
+    /// The records that would go, with what they hold, for people.
+    pub deletes: BTreeMap<RecordKey, String>,
+    /// Why they are held.
+    pub reason: String,
+    /// Since when there are deletes held in this zone.
+    pub since: Timestamp,
+}
+
+/// The hash that names a set of held deletes.
+pub fn hash(zone: &str, keys: impl IntoIterator<Item = impl ToString>) -> String {
+    let mut digest = Sha256::new();
+    digest.update(zone.as_bytes());
+    for key in keys {
+        digest.update([0]);
+        digest.update(key.to_string().as_bytes());
+    }
+    digest.finalize().iter().take(6).map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// What the brake looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Counted deletes that are wanted now.
+    pub counted: usize,
+    /// Other deletes that are wanted now (proven, or replaced by another type).
+    pub free: usize,
+    /// Records of ours in the zone now.
+    pub owned: usize,
+}
+
+/// Whether the counted deletes are held, and why. `None` lets them pass.
+pub fn judge(brake: &Brake, window: &Window, load: Load, now: Timestamp) -> Option<String> {
+    if !brake.enabled || load.counted == 0 {
+        return None;
+    }
+    let done = window.deletes(brake.window, now);
+    let limit = brake.min_deletes.max(load.owned * brake.percent / 100);
+    if load.counted + done > limit {
+        return Some(format!(
+            "{} deletes are wanted and {done} were done within the last {}; at most {limit} of {} owned records may go in that time",
+            load.counted,
+            crate::duration::show(brake.window),
+            load.owned,
+        ));
+    }
+    let left = load.owned.saturating_sub(load.counted + load.free);
+    let peak = window.peak(brake.window, now).max(load.owned);
+    if left == 0 && brake.owner_floor > 0 && peak >= brake.owner_floor {
+        return Some(format!(
+            "{} deletes would leave nothing of the {peak} records that were owned here lately",
+            load.counted
+        ));
+    }
+    None
+}
+
+/// Whether an approval covers these deletes.
+pub fn is_approved<'a>(approvals: &[Approval], keys: impl IntoIterator<Item = &'a RecordKey>, now: Timestamp) -> bool {
+    let mut keys = keys.into_iter().peekable();
+    keys.peek().is_some() && {
+        let keys: Vec<&RecordKey> = keys.collect();
+        approvals.iter().any(|approval| approval.until > now && keys.iter().all(|key| approval.keys.contains(*key)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::set;
+
+    const MINUTE: i64 = 60_000;
+
+    fn held(deletes: &[(i64, usize)], counted: usize, free: usize, owned: usize, now: i64) -> bool {
+        let mut window = Window::default();
+        for (minute, count) in deletes {
+            window.deleted(*count, Timestamp(minute * MINUTE));
+        }
+        judge(&Brake::default(), &window, Load { counted, free, owned }, Timestamp(now * MINUTE)).is_some()
+    }
+
+    #[test]
+    fn twenty_or_a_tenth_whichever_is_more() {
+        for (counted, owned, expected) in [
+            (20, 100, false),
+            (21, 100, true),
+            (100, 1_000, false),
+            (101, 1_000, true),
+            (8_764, 8_764, true),
+            (0, 50, false),
+        ] {
+            assert_eq!(held(&[], counted, 0, owned, 0), expected, "{counted} of {owned}");
+        }
+    }
+
+    #[test]
+    fn what_was_deleted_within_the_hour_counts_too() {
+        assert!(!held(&[(0, 15)], 5, 0, 100, 59));
+        assert!(held(&[(0, 15)], 6, 0, 100, 59));
+        assert!(!held(&[(0, 15)], 20, 0, 100, 61));
+        assert!(held(&[(0, 10), (30, 10)], 1, 0, 100, 45));
+    }
+
+    #[test]
+    fn an_owner_is_not_left_without_anything_it_had_lately() {
+        assert!(held(&[], 10, 0, 10, 0));
+        assert!(!held(&[], 9, 0, 9, 0));
+        assert!(held(&[], 3, 9, 12, 0), "nothing would be left");
+        assert!(!held(&[], 3, 8, 12, 0));
+        assert!(!held(&[], 0, 12, 12, 0), "only counted deletes are held");
+        let mut window = Window::default();
+        window.owns(12, Timestamp(0));
+        window.owns(4, Timestamp(10 * MINUTE));
+        let load = Load { counted: 4, free: 0, owned: 4 };
+        assert!(judge(&Brake::default(), &window, load, Timestamp(60 * MINUTE)).is_some(), "it had 12 within the hour");
+        assert!(judge(&Brake::default(), &window, load, Timestamp(75 * MINUTE)).is_none());
+        window.trim(Duration::from_hours(1), Timestamp(75 * MINUTE));
+        assert_eq!(window.peaks.len(), 1);
+    }
+
+    #[test]
+    fn each_number_can_be_switched_off() {
+        let load = Load { counted: 50, free: 0, owned: 50 };
+        let judge = |brake: Brake| judge(&brake, &Window::default(), load, Timestamp(0)).is_some();
+        assert!(!judge(Brake { enabled: false, ..Brake::default() }));
+        assert!(judge(Brake { min_deletes: 1_000, ..Brake::default() }), "the floor still holds");
+        assert!(!judge(Brake { min_deletes: 1_000, owner_floor: 0, ..Brake::default() }));
+    }
+
+    #[test]
+    fn an_approval_covers_its_deletes_and_expires() {
+        let keys: BTreeSet<RecordKey> =
+            ["a.example A 192.0.2.1", "b.example A 192.0.2.1"].iter().map(|l| set(l).key).collect();
+        let approvals = [Approval { keys: keys.clone(), until: Timestamp(10) }];
+        assert!(is_approved(&approvals, &keys, Timestamp(9)));
+        assert!(!is_approved(&approvals, &keys, Timestamp(10)));
+        assert!(is_approved(&approvals, keys.iter().take(1), Timestamp(9)));
+        let other = set("c.example A 192.0.2.1").key;
+        assert!(!is_approved(&approvals, keys.iter().chain([&other]), Timestamp(9)));
+        assert!(!is_approved(&approvals, [], Timestamp(9)));
+        assert_eq!(hash("z", &["a"]), hash("z", &["a"]));
+        assert_ne!(hash("z", &["a"]), hash("y", &["a"]));
+        assert_ne!(hash("z", &["a", "b"]), hash("z", &["ab"]));
+    }
+}

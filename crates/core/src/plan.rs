@@ -1,0 +1,468 @@
+//! The plan for one name: what is wanted against what is published, under ownership, policy and evidence.
+//!
+//! Pure. In come the record sets that shall stand (in the provider's form), those that do stand, and [`Facts`]; out go
+//! groups of changes, and for everything that is not done the reason.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::change::{Change, Group, Step};
+use crate::claim::{OwnerId, Ownership};
+use crate::contend::Wanted;
+use crate::endpoint::{KindId, Note, ObjectPolicy, ObjectRef};
+use crate::name::DnsName;
+use crate::record::{RecordData, RecordKey, RecordSet, SetId};
+use crate::rtype::RecordType;
+
+/// The further label by which a claim remembers the policy of its object, for the time after the object is gone.
+pub const POLICY_LABEL: &str = "zonewright-policy";
+
+/// What may be done at all (`--policy`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// Create, update, delete.
+    Sync,
+    /// Create and update.
+    UpsertOnly,
+    /// Create.
+    CreateOnly,
+}
+
+impl Policy {
+    /// The policy of a word of `--policy`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "sync" => Some(Self::Sync),
+            "upsert-only" => Some(Self::UpsertOnly),
+            "create-only" => Some(Self::CreateOnly),
+            _ => None,
+        }
+    }
+
+    fn may_update(self, object: Option<ObjectPolicy>) -> bool {
+        self != Self::CreateOnly && !matches!(object, Some(ObjectPolicy::CreateOnly | ObjectPolicy::Frozen))
+    }
+
+    fn may_delete(self, object: Option<ObjectPolicy>, object_asks: bool) -> bool {
+        let retained = object == Some(ObjectPolicy::Retain) && !object_asks;
+        self == Self::Sync && !retained && matches!(object, None | Some(ObjectPolicy::Sync | ObjectPolicy::Retain))
+    }
+}
+
+/// A record set that shall stand, in the provider's form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// The set.
+    pub set: RecordSet,
+    /// What it was made from.
+    pub wanted: Arc<Wanted>,
+}
+
+/// What is known of a name besides its record sets.
+pub trait Facts {
+    /// Whose a record set is, or would be: claims may stand where the record does not.
+    fn ownership(&self, key: &RecordKey) -> Ownership;
+
+    /// The kinds on which a removal for this resource may not rest now, besides those that the name's claimants read.
+    /// `None` is a claim that names no resource: it needs every kind.
+    fn doubt(&self, resource: Option<&Arc<str>>) -> Vec<KindId>;
+
+    /// The kinds that the claimants of the name read and that are not complete and fresh.
+    fn doubt_of_claimants(&self) -> Vec<KindId>;
+
+    /// Why the resource asks for the name without known targets, if it does and its grace is not over. `None` as resource
+    /// is any object.
+    fn pending(&self, resource: Option<&Arc<str>>) -> Option<String>;
+
+    /// Whether a DELETE event proves that the resource is gone.
+    fn is_proven_gone(&self, resource: Option<&Arc<str>>) -> bool;
+}
+
+/// The fixed side of a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// What may be done at all.
+    pub policy: Policy,
+    /// The record types that count; others are invisible, but for CNAMEs that must stand alone.
+    pub managed: &'a BTreeSet<RecordType>,
+    /// Whether a CNAME must stand alone in this zone.
+    pub strict_cname: bool,
+    /// Whether a record set may hold several records.
+    pub many_targets: bool,
+    /// The apex of the zone.
+    pub apex: &'a DnsName,
+}
+
+/// Why something that is wanted, or that differs, is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// The record belongs to another owner.
+    Foreign(OwnerId),
+    /// The record belongs to nobody that claims it.
+    Unclaimed,
+    /// Several owners claim the record.
+    Disputed(Vec<OwnerId>),
+    /// Another record of a managed type at the name is not ours.
+    ForeignBeside(RecordKey),
+    /// There is no record, but another owner's claim on it.
+    ForeignClaim(OwnerId),
+    /// A CNAME cannot stand beside these types.
+    CnameBeside(Vec<RecordType>),
+    /// The policy forbids it.
+    Policy(&'static str),
+    /// A removal may not rest on these kinds now.
+    Doubt(Vec<KindId>),
+    /// The object that holds the name still asks for it, without known targets.
+    Pending(String),
+}
+
+/// Something left undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skip {
+    /// What it is about.
+    pub key: RecordKey,
+    /// The reason.
+    pub why: Why,
+    /// The objects to tell.
+    pub objects: Vec<ObjectRef>,
+}
+
+/// A group with what the brake needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedGroup {
+    /// The changes.
+    pub group: Group,
+    /// The records that go for good and without proof: those the brake counts.
+    pub counted: Vec<RecordKey>,
+}
+
+/// What to do at one name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NamePlan {
+    /// Changes.
+    pub groups: Vec<PlannedGroup>,
+    /// What is left undone.
+    pub skips: Vec<Skip>,
+    /// Our records whose claim does not stand where it would be written today.
+    pub upgrades: Vec<RecordKey>,
+}
+
+/// Plans one name. `published` is everything that stands at the name but claims; `claims` tells the types of those.
+pub fn plan(
+    placed: &[Placed],
+    published: &[&RecordSet],
+    claims: &[RecordType],
+    rules: Rules<'_>,
+    facts: &dyn Facts,
+) -> NamePlan {
+    let mut out = NamePlan::default();
+    let ids: BTreeSet<Option<&SetId>> =
+        placed.iter().map(|p| &p.set).chain(published.iter().copied()).map(|s| s.key.set_id.as_ref()).collect();
+    for id in ids {
+        let in_row = |set: &RecordSet| set.key.set_id.as_ref() == id;
+        let (managed, other): (Vec<&RecordSet>, Vec<&RecordSet>) =
+            published.iter().copied().filter(|s| in_row(s)).partition(|s| rules.managed.contains(&s.key.rtype));
+        let mut beside: Vec<RecordType> = other.iter().map(|s| s.key.rtype).collect();
+        beside.extend(claims);
+        let row = Row {
+            placed: placed.iter().filter(|p| in_row(&p.set)).collect(),
+            published: managed.into_iter().map(|set| (set, facts.ownership(&set.key))).collect(),
+            beside,
+            rules,
+            facts,
+        };
+        row.plan(&mut out);
+    }
+    out
+}
+
+/// Everything at one name with one set identifier.
+struct Row<'a> {
+    placed: Vec<&'a Placed>,
+    published: Vec<(&'a RecordSet, Ownership)>,
+    /// Types that stand at the name and are not ours to plan.
+    beside: Vec<RecordType>,
+    rules: Rules<'a>,
+    facts: &'a dyn Facts,
+}
+
+impl<'a> Row<'a> {
+    fn plan(mut self, out: &mut NamePlan) {
+        self.keep_pending(out);
+        let (mut creates, mut deletes) = (Vec::new(), Vec::new());
+        for placed in &self.placed {
+            match self.published.iter().find(|(set, _)| set.key == placed.set.key) {
+                Some((set, ownership)) => self.update(placed, set, ownership, out),
+                None => creates.push(*placed),
+            }
+        }
+        for (set, ownership) in &self.published {
+            if ownership.is_ours() && !self.is_placed(&set.key) {
+                deletes.push((*set, ownership));
+            }
+        }
+        let exclusive = |p: &Placed, d: &RecordSet| p.set.key.rtype.excludes(d.key.rtype);
+        if creates.iter().any(|p| deletes.iter().any(|(d, _)| exclusive(p, d))) {
+            self.change_type(&creates, &deletes, out);
+            return;
+        }
+        let creating = !creates.is_empty();
+        for placed in creates {
+            match self.may_create(placed) {
+                Ok(()) => out.groups.push(PlannedGroup { group: create(placed), counted: Vec::new() }),
+                Err(why) => out.skips.push(skip(placed, why)),
+            }
+        }
+        for (set, ownership) in deletes {
+            self.delete(set, ownership, creating, out);
+        }
+    }
+
+    fn is_placed(&self, key: &RecordKey) -> bool {
+        self.placed.iter().any(|p| p.set.key == *key)
+    }
+
+    /// Where the holder of a published record still asks for the name without known targets, the record stays, and what
+    /// others want in its place waits.
+    fn keep_pending(&mut self, out: &mut NamePlan) {
+        let mut kept = Vec::new();
+        for (set, ownership) in &self.published {
+            let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
+            let by_holder = self.placed.iter().any(|p| p.set.key == set.key && p.wanted.resource.as_ref() == resource);
+            if !ownership.is_ours() || by_holder {
+                continue;
+            }
+            if let Some(reason) = self.facts.pending(resource) {
+                kept.push(set.key.clone());
+                let in_the_way = |p: &&Placed| p.set.key == set.key || p.set.key.rtype.excludes(set.key.rtype);
+                let (waiting, rest): (Vec<&Placed>, Vec<&Placed>) =
+                    std::mem::take(&mut self.placed).into_iter().partition(in_the_way);
+                self.placed = rest;
+                out.skips.extend(waiting.into_iter().map(|p| skip(p, Why::Pending(reason.clone()))));
+                out.skips.push(Skip { key: set.key.clone(), why: Why::Pending(reason), objects: Vec::new() });
+            }
+        }
+        self.published.retain(|(set, _)| !kept.contains(&set.key));
+    }
+
+    fn update(&self, placed: &Placed, published: &RecordSet, ownership: &Ownership, out: &mut NamePlan) {
+        if let Some(why) = not_ours(ownership) {
+            out.skips.push(skip(placed, why));
+            return;
+        }
+        if placed.set.is_met_by(published) {
+            if ownership.claim().is_some_and(|claim| !claim.current) {
+                out.upgrades.push(published.key.clone());
+            }
+            return;
+        }
+        if !self.rules.policy.may_update(placed.wanted.policy) {
+            out.skips.push(skip(placed, Why::Policy("updates")));
+            return;
+        }
+        let former = ownership.claim().and_then(|claim| claim.resource.as_ref());
+        let removes = !placed.set.data.contains(&published.data);
+        let new_holder = former.is_some() && former != placed.wanted.resource.as_ref();
+        let doubt = if removes || new_holder { self.doubt(former, new_holder) } else { Vec::new() };
+        if doubt.is_empty() {
+            out.groups.push(PlannedGroup {
+                group: replace(placed, published, &placed.set, placed.wanted.resource.clone()),
+                counted: Vec::new(),
+            });
+            return;
+        }
+        // Additions go on without evidence: what is published and what is wanted, together.
+        if let Some(both) = self.joined(&placed.set, published) {
+            out.groups
+                .push(PlannedGroup { group: replace(placed, published, &both, former.cloned()), counted: Vec::new() });
+        }
+        out.skips.push(skip(placed, Why::Doubt(doubt)));
+    }
+
+    /// The kinds that a removal of what `former` published may not rest on.
+    fn doubt(&self, former: Option<&Arc<str>>, holder_left: bool) -> Vec<KindId> {
+        let mut doubt: BTreeSet<KindId> = self.facts.doubt_of_claimants().into_iter().collect();
+        if holder_left {
+            doubt.extend(self.facts.doubt(former));
+        }
+        doubt.into_iter().collect()
+    }
+
+    fn joined(&self, wanted: &RecordSet, published: &RecordSet) -> Option<RecordSet> {
+        let (RecordData::Records(new), RecordData::Records(old)) = (&wanted.data, &published.data) else { return None };
+        if wanted.key.rtype == RecordType::Cname
+            || !self.rules.many_targets
+            || new.iter().all(|data| old.contains(data))
+        {
+            return None;
+        }
+        let data = RecordData::records(old.iter().chain(new).cloned());
+        Some(RecordSet { data, ..published.clone() })
+    }
+
+    fn may_create(&self, placed: &Placed) -> Result<(), Why> {
+        let rtype = placed.set.key.rtype;
+        if let Some((set, _)) = self.published.iter().find(|(_, ownership)| !ownership.is_ours()) {
+            return Err(Why::ForeignBeside(set.key.clone()));
+        }
+        let excluded: Vec<RecordType> = self.beside.iter().copied().filter(|other| rtype.excludes(*other)).collect();
+        if self.rules.strict_cname && !excluded.is_empty() {
+            return Err(Why::CnameBeside(excluded));
+        }
+        match self.facts.ownership(&placed.set.key) {
+            Ownership::Foreign(owner) => return Err(Why::ForeignClaim(owner)),
+            Ownership::Disputed(owners) => return Err(Why::Disputed(owners)),
+            Ownership::Ours(_) | Ownership::Unclaimed => {}
+        }
+        if placed.wanted.policy == Some(ObjectPolicy::Frozen) { Err(Why::Policy("changes")) } else { Ok(()) }
+    }
+
+    fn delete(&self, set: &RecordSet, ownership: &Ownership, replaced: bool, out: &mut NamePlan) {
+        let claim = ownership.claim();
+        let resource = claim.and_then(|c| c.resource.as_ref());
+        let undone = |why| Skip { key: set.key.clone(), why, objects: Vec::new() };
+        if set.key.name == *self.rules.apex && matches!(set.key.rtype, RecordType::Ns | RecordType::Soa) {
+            return;
+        }
+        let policy = claim.and_then(|c| c.label(POLICY_LABEL)).and_then(ObjectPolicy::parse);
+        let asks = self.placed.iter().any(|p| p.wanted.resource.as_ref() == resource);
+        if !self.rules.policy.may_delete(policy, asks) {
+            out.skips.push(undone(Why::Policy("deletes")));
+            return;
+        }
+        let doubt = self.doubt(resource, !asks);
+        if !doubt.is_empty() {
+            out.skips.push(undone(Why::Doubt(doubt)));
+            return;
+        }
+        let free = replaced || self.facts.is_proven_gone(resource);
+        let step = Step::record(Change::Delete { from: set.clone() }, resource.cloned());
+        let counted = if free { Vec::new() } else { vec![set.key.clone()] };
+        out.groups.push(PlannedGroup { group: Group::of(step, Vec::new()), counted });
+    }
+
+    /// A CNAME takes the place of other records or gives way to them: one group, so that the name is never empty.
+    fn change_type(&self, creates: &[&Placed], deletes: &[(&RecordSet, &Ownership)], out: &mut NamePlan) {
+        let mut why = creates.iter().find_map(|placed| self.may_create(placed).err());
+        let frozen = creates.iter().any(|p| !self.rules.policy.may_update(p.wanted.policy));
+        let kept = deletes.iter().filter_map(|(_, o)| o.claim()?.label(POLICY_LABEL)).filter_map(ObjectPolicy::parse);
+        if frozen || kept.into_iter().any(|policy| !self.rules.policy.may_update(Some(policy))) {
+            why = why.or(Some(Why::Policy("updates")));
+        }
+        let former = |ownership: &Ownership| ownership.claim().and_then(|claim| claim.resource.clone());
+        let doubt: BTreeSet<KindId> = deletes
+            .iter()
+            .flat_map(|(_, ownership)| {
+                let former = former(ownership);
+                let stays = creates.iter().any(|p| p.wanted.resource == former);
+                self.doubt(former.as_ref(), !stays)
+            })
+            .collect();
+        if !doubt.is_empty() {
+            why = why.or(Some(Why::Doubt(doubt.into_iter().collect())));
+        }
+        if let Some(why) = why {
+            out.skips.extend(creates.iter().map(|placed| skip(placed, why.clone())));
+            return;
+        }
+        let removed = deletes.iter().map(|(set, o)| Step::record(Change::Delete { from: (*set).clone() }, former(o)));
+        let added = creates
+            .iter()
+            .map(|placed| step_of(placed, Change::Create { to: placed.set.clone() }, placed.wanted.resource.clone()));
+        let steps: Vec<Step> = removed.chain(added).collect();
+        let objects = creates.iter().flat_map(|p| p.wanted.objects.iter().cloned()).collect();
+        let Some(name) = steps.first().map(|s| s.change.key().name.clone()) else { return };
+        out.groups
+            .push(PlannedGroup { group: Group { name, steps, requires: Vec::new(), objects }, counted: Vec::new() });
+    }
+}
+
+fn not_ours(ownership: &Ownership) -> Option<Why> {
+    match ownership {
+        Ownership::Ours(_) => None,
+        Ownership::Foreign(owner) => Some(Why::Foreign(owner.clone())),
+        Ownership::Unclaimed => Some(Why::Unclaimed),
+        Ownership::Disputed(owners) => Some(Why::Disputed(owners.clone())),
+    }
+}
+
+fn skip(placed: &Placed, why: Why) -> Skip {
+    Skip { key: placed.set.key.clone(), why, objects: placed.wanted.objects.clone() }
+}
+
+/// The step of a wanted set, with the labels that its claim shall carry.
+fn step_of(placed: &Placed, change: Change, resource: Option<Arc<str>>) -> Step {
+    let labels = match placed.wanted.policy {
+        None | Some(ObjectPolicy::Sync) => Vec::new(),
+        Some(policy) => vec![(Arc::from(POLICY_LABEL), Arc::from(policy.as_str()))],
+    };
+    Step { labels, ..Step::record(change, resource) }
+}
+
+fn create(placed: &Placed) -> Group {
+    let change = Change::Create { to: placed.set.clone() };
+    Group::of(step_of(placed, change, placed.wanted.resource.clone()), placed.wanted.objects.clone())
+}
+
+fn replace(placed: &Placed, from: &RecordSet, to: &RecordSet, resource: Option<Arc<str>>) -> Group {
+    let change = Change::Update { from: from.clone(), to: to.clone() };
+    Group::of(step_of(placed, change, resource), placed.wanted.objects.clone())
+}
+
+impl Why {
+    /// The reason as an event's `reason` and a metric label.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Foreign(_) | Self::Unclaimed | Self::ForeignBeside(_) => "ForeignRecord",
+            Self::Disputed(_) => "DisputedClaim",
+            Self::ForeignClaim(_) => "ForeignClaim",
+            Self::CnameBeside(_) => "CnameConflict",
+            Self::Policy(_) => "Policy",
+            Self::Doubt(_) => "WaitingForEvidence",
+            Self::Pending(_) => "PendingTargets",
+        }
+    }
+}
+
+fn list<T: fmt::Display>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign(owner) => write!(f, "a record stands there that belongs to owner {owner}; it is left alone"),
+            Self::Unclaimed => {
+                f.write_str("a record stands there that nobody claims; it is not ours, so it is left alone")
+            }
+            Self::Disputed(owners) => write!(f, "owners {} claim it at the same time; it is left alone", list(owners)),
+            Self::ForeignBeside(key) => {
+                write!(f, "{key} stands at the same name and is not ours; nothing is added beside it")
+            }
+            Self::ForeignClaim(owner) => {
+                write!(f, "owner {owner} claims it, though no record stands there; nothing is created")
+            }
+            Self::CnameBeside(types) => write!(f, "{} stands at the same name, and a CNAME stands alone", list(types)),
+            Self::Policy(what) => write!(f, "the policy allows no {what}"),
+            Self::Doubt(kinds) => {
+                write!(f, "nothing is removed while the view of {} is not complete and fresh", list(kinds))
+            }
+            Self::Pending(reason) => {
+                write!(f, "the published record is kept while its object has no targets: {reason}")
+            }
+        }
+    }
+}
+
+impl Skip {
+    /// The notes for the objects that are concerned.
+    pub fn notes(&self) -> impl Iterator<Item = Note> + '_ {
+        let text = format!("{}: {}", self.key, self.why);
+        self.objects.iter().map(move |object| Note::warning(object, self.why.reason(), text.clone()))
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

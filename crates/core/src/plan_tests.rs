@@ -1,0 +1,285 @@
+use super::*;
+use crate::claim::{Claim, Standing};
+use crate::endpoint::Targets;
+use crate::testing::{endpoint, name, set};
+use std::collections::HashMap;
+
+/// One name's world in a few words: `me:service/ns/a` after a published record is its claim.
+#[derive(Default)]
+struct World {
+    claims: HashMap<RecordKey, Ownership>,
+    doubtful: bool,
+    pending: Vec<String>,
+    proven: bool,
+}
+
+impl Facts for World {
+    fn ownership(&self, key: &RecordKey) -> Ownership {
+        self.claims.get(key).cloned().unwrap_or(Ownership::Unclaimed)
+    }
+
+    fn doubt(&self, _: Option<&Arc<str>>) -> Vec<KindId> {
+        if self.doubtful { vec![Arc::from("services")] } else { vec![] }
+    }
+
+    fn doubt_of_claimants(&self) -> Vec<KindId> {
+        self.doubt(None)
+    }
+
+    fn pending(&self, resource: Option<&Arc<str>>) -> Option<String> {
+        resource.filter(|r| self.pending.iter().any(|p| p == &***r)).map(|_| "status is blank".to_owned())
+    }
+
+    fn is_proven_gone(&self, _: Option<&Arc<str>>) -> bool {
+        self.proven
+    }
+}
+
+struct Case {
+    policy: Policy,
+    managed: Vec<RecordType>,
+    world: World,
+    published: Vec<RecordSet>,
+    placed: Vec<Placed>,
+}
+
+fn ours(resource: &str) -> Ownership {
+    let (resource, policy) = resource.split_once('!').map_or((resource, None), |(r, p)| (r, Some(p)));
+    Ownership::Ours(Some(Claim {
+        owner: OwnerId::new("me").unwrap(),
+        resource: Some(Arc::from(resource)),
+        labels: policy.map(|p| (Arc::from(POLICY_LABEL), Arc::from(p))).into_iter().collect(),
+        standing: Standing::Typed,
+        current: true,
+        site: None,
+    }))
+}
+
+/// `published`: `record = owner`, where owner is `me/<resource>`, `me/<resource>!<policy>`, `-` or another owner.
+/// `wanted`: `who: record`.
+fn case(published: &[&str], wanted: &[&str]) -> Case {
+    let mut case = Case {
+        policy: Policy::Sync,
+        managed: vec![RecordType::A, RecordType::Aaaa, RecordType::Cname],
+        world: World::default(),
+        published: vec![],
+        placed: vec![],
+    };
+    for line in published {
+        let (record, owner) = line.split_once(" = ").unwrap();
+        let set = set(record);
+        let ownership = match owner.split_once('/') {
+            Some(("me", resource)) => ours(resource),
+            _ if owner == "-" => Ownership::Unclaimed,
+            _ => Ownership::Foreign(OwnerId::new(owner).unwrap()),
+        };
+        case.world.claims.insert(set.key.clone(), ownership);
+        case.published.push(set);
+    }
+    for line in wanted {
+        let (who, record) = line.split_once(": ").unwrap();
+        let (who, policy) = who.split_once('!').map_or((who, None), |(w, p)| (w, ObjectPolicy::parse(p)));
+        let endpoint = endpoint("Service", who, record);
+        let set = set(record);
+        let wanted = Wanted {
+            key: set.key.clone(),
+            targets: Targets::Records(set.data.as_records().to_vec()),
+            ttl: set.ttl,
+            routing: endpoint.routing,
+            properties: endpoint.properties,
+            objects: vec![endpoint.origin.object.clone()],
+            origin: endpoint.origin,
+            resource: endpoint.resource,
+            policy,
+        };
+        case.placed.push(Placed { set, wanted: Arc::new(wanted) });
+    }
+    case
+}
+
+impl Case {
+    fn policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    fn world(mut self, change: impl FnOnce(&mut World)) -> Self {
+        change(&mut self.world);
+        self
+    }
+
+    fn managing(mut self, rtype: RecordType) -> Self {
+        self.managed.push(rtype);
+        self
+    }
+
+    fn plan(&self) -> NamePlan {
+        let managed = self.managed.iter().copied().collect();
+        let apex = name("example");
+        let rules =
+            Rules { policy: self.policy, managed: &managed, strict_cname: true, many_targets: true, apex: &apex };
+        plan(&self.placed, &self.published.iter().collect::<Vec<_>>(), &[], rules, &self.world)
+    }
+
+    /// Groups as lines, the changes of one group joined by ` & `, `!` behind counted deletes; then the reasons.
+    fn gives(self, groups: &[&str], reasons: &[&str]) {
+        let plan = self.plan();
+        let shown: Vec<String> = plan
+            .groups
+            .iter()
+            .map(|g| {
+                let all: Vec<String> = g.group.changes().map(ToString::to_string).collect();
+                format!("{}{}", all.join(" & "), if g.counted.is_empty() { "" } else { " !" })
+            })
+            .collect();
+        assert_eq!(shown, groups);
+        assert_eq!(plan.skips.iter().map(|s| s.why.reason()).collect::<Vec<_>>(), reasons);
+    }
+}
+
+const MINE: &str = "me/service/ns/a";
+
+fn own(record: &str) -> String {
+    format!("{record} = {MINE}")
+}
+
+#[test]
+fn create_update_delete_and_nothing() {
+    case(&[], &["a: x.example A 192.0.2.1"]).gives(&["+ x.example A 192.0.2.1"], &[]);
+    case(&[&own("x.example A ttl=60 192.0.2.1")], &["a: x.example A 192.0.2.1"]).gives(&[], &[]);
+    case(&[&own("x.example A 192.0.2.1")], &["a: x.example A 192.0.2.2"])
+        .gives(&["~ x.example A 192.0.2.2 (was 192.0.2.1)"], &[]);
+    case(&[&own("x.example A ttl=60 192.0.2.1")], &["a: x.example A ttl=30 192.0.2.1"])
+        .gives(&["~ x.example 30 A 192.0.2.1 (was 192.0.2.1)"], &[]);
+    case(&[&own("x.example A 192.0.2.1")], &[]).gives(&["- x.example A 192.0.2.1 !"], &[]);
+    case(&[], &["a: x.example A 192.0.2.1", "a: x.example AAAA 2001:db8::1"])
+        .gives(&["+ x.example A 192.0.2.1", "+ x.example AAAA 2001:db8::1"], &[]);
+    case(&[&own("x.example A 192.0.2.1"), &own("x.example AAAA 2001:db8::1")], &["a: x.example A 192.0.2.1"])
+        .gives(&["- x.example AAAA 2001:db8::1 !"], &[]);
+}
+
+#[test]
+fn what_is_not_ours_is_left_alone_and_told() {
+    let wanted = &["a: x.example A 192.0.2.9"];
+    case(&["x.example A 192.0.2.1 = -"], wanted).gives(&[], &["ForeignRecord"]);
+    case(&["x.example A 192.0.2.1 = other"], wanted).gives(&[], &["ForeignRecord"]);
+    case(&["x.example A 192.0.2.1 = other"], &[]).gives(&[], &[]);
+    case(&["x.example AAAA 2001:db8::1 = other"], wanted).gives(&[], &["ForeignRecord"]);
+    case(&["x.example CNAME y.example = -"], wanted).gives(&[], &["ForeignRecord"]);
+    case(&[], wanted)
+        .world(|w| {
+            w.claims.insert(set("x.example A 192.0.2.9").key, Ownership::Foreign(OwnerId::new("other").unwrap()));
+        })
+        .gives(&[], &["ForeignClaim"]);
+    let plan = case(&["x.example A 192.0.2.1 = other"], wanted).plan();
+    let note = plan.skips[0].notes().next().unwrap();
+    assert!(note.message.contains("owner other"), "{}", note.message);
+}
+
+#[test]
+fn unmanaged_types_are_invisible_but_beside_a_cname() {
+    case(&["x.example TXT hello = -"], &["a: x.example A 192.0.2.1"]).gives(&["+ x.example A 192.0.2.1"], &[]);
+    case(&["x.example TXT hello = -"], &["a: x.example CNAME y.example"]).gives(&[], &["CnameConflict"]);
+    case(&["x.example TXT hello = -"], &["a: x.example A 192.0.2.1"])
+        .managing(RecordType::Txt)
+        .gives(&[], &["ForeignRecord"]);
+}
+
+#[test]
+fn a_change_of_type_is_one_group() {
+    case(&[&own("x.example CNAME y.example")], &["a: x.example A 192.0.2.1", "a: x.example AAAA 2001:db8::1"])
+        .gives(&["- x.example CNAME y.example. & + x.example A 192.0.2.1 & + x.example AAAA 2001:db8::1"], &[]);
+    let both = [&*own("x.example A 192.0.2.1"), &*own("x.example AAAA 2001:db8::1")];
+    let cname = &["a: x.example CNAME y.example"];
+    let swap = "- x.example A 192.0.2.1 & - x.example AAAA 2001:db8::1 & + x.example CNAME y.example.";
+    case(&both, cname).gives(&[swap], &[]);
+    case(&both, cname).policy(Policy::UpsertOnly).gives(&[swap], &[]);
+    case(&both, cname).policy(Policy::CreateOnly).gives(&[], &["Policy"]);
+    case(&both, cname).world(|w| w.doubtful = true).gives(&[], &["WaitingForEvidence"]);
+    case(&[&own("x.example A 192.0.2.1")], &["a: x.example AAAA 2001:db8::1"])
+        .gives(&["+ x.example AAAA 2001:db8::1", "- x.example A 192.0.2.1"], &[]);
+}
+
+#[test]
+fn policies_narrow() {
+    let (published, changed) = (own("x.example A 192.0.2.1"), ["a: x.example A 192.0.2.2"]);
+    case(&[&published], &[]).policy(Policy::UpsertOnly).gives(&[], &["Policy"]);
+    case(&[&published], &changed).policy(Policy::UpsertOnly).gives(&["~ x.example A 192.0.2.2 (was 192.0.2.1)"], &[]);
+    case(&[&published], &changed).policy(Policy::CreateOnly).gives(&[], &["Policy"]);
+    for (policy, updates) in [("create-only", false), ("frozen", false), ("upsert-only", true), ("retain", true)] {
+        let plan = case(&[&published], &[&format!("a!{policy}: x.example A 192.0.2.2")]).plan();
+        assert_eq!(plan.groups.len(), usize::from(updates), "{policy}");
+    }
+    case(&[], &["a!frozen: x.example A 192.0.2.2"]).gives(&[], &["Policy"]);
+    for policy in ["upsert-only", "create-only", "frozen", "retain"] {
+        case(&[&format!("x.example A 192.0.2.1 = {MINE}!{policy}")], &[]).gives(&[], &["Policy"]);
+    }
+    let retained = format!("x.example AAAA 2001:db8::1 = {MINE}!retain");
+    case(&[&own("x.example A 192.0.2.1"), &retained], &["a!retain: x.example A 192.0.2.1"])
+        .gives(&["- x.example AAAA 2001:db8::1 !"], &[]);
+}
+
+#[test]
+fn the_policy_of_the_object_is_remembered_in_the_claim() {
+    let plan = case(&[], &["a!retain: x.example A 192.0.2.1"]).plan();
+    assert_eq!(plan.groups[0].group.steps[0].labels, [(Arc::from(POLICY_LABEL), Arc::from("retain"))]);
+}
+
+#[test]
+fn doubt_stops_removals_and_lets_additions_through() {
+    let doubtful = |w: &mut World| w.doubtful = true;
+    case(&[], &["a: x.example A 192.0.2.1"]).world(doubtful).gives(&["+ x.example A 192.0.2.1"], &[]);
+    case(&[&own("x.example A 192.0.2.1")], &[]).world(doubtful).gives(&[], &["WaitingForEvidence"]);
+    case(&[&own("x.example A 192.0.2.1")], &["a: x.example A 192.0.2.1 192.0.2.2"])
+        .world(doubtful)
+        .gives(&["~ x.example A 192.0.2.1 ; 192.0.2.2 (was 192.0.2.1)"], &[]);
+    case(&[&own("x.example A 192.0.2.1")], &["a: x.example A 192.0.2.2"])
+        .world(doubtful)
+        .gives(&["~ x.example A 192.0.2.1 ; 192.0.2.2 (was 192.0.2.1)"], &["WaitingForEvidence"]);
+    case(&[&own("x.example A 192.0.2.1 192.0.2.2")], &["a: x.example A 192.0.2.1"])
+        .world(doubtful)
+        .gives(&[], &["WaitingForEvidence"]);
+    case(&[&own("x.example CNAME y.example")], &["a: x.example CNAME z.example"])
+        .world(doubtful)
+        .gives(&[], &["WaitingForEvidence"]);
+}
+
+#[test]
+fn a_change_of_holder_needs_evidence_and_is_an_update() {
+    let published = "x.example A 192.0.2.1 = me/service/ns/gone";
+    let wanted = ["b: x.example A 192.0.2.7"];
+    case(&[published], &wanted).gives(&["~ x.example A 192.0.2.7 (was 192.0.2.1)"], &[]);
+    let plan = case(&[published], &wanted).plan();
+    assert_eq!(plan.groups[0].group.steps[0].resource.as_deref(), Some("service/ns/b"));
+    let plan = case(&[published], &wanted).world(|w| w.doubtful = true).plan();
+    assert_eq!(plan.groups[0].group.steps[0].resource.as_deref(), Some("service/ns/gone"), "joined, not taken over");
+    assert_eq!(plan.skips.len(), 1);
+}
+
+#[test]
+fn a_holder_without_targets_keeps_its_record() {
+    let waiting = |w: &mut World| w.pending = vec!["service/ns/a".to_owned()];
+    case(&[&own("x.example A 192.0.2.1")], &[]).world(waiting).gives(&[], &["PendingTargets"]);
+    case(&[&own("x.example A 192.0.2.1")], &["b: x.example A 192.0.2.7"])
+        .world(waiting)
+        .gives(&[], &["PendingTargets", "PendingTargets"]);
+    case(&[&own("x.example A 192.0.2.1")], &["b: x.example CNAME y.example"])
+        .world(waiting)
+        .gives(&[], &["PendingTargets", "PendingTargets"]);
+    case(&[&own("x.example A 192.0.2.1")], &["a: x.example A 192.0.2.7"])
+        .world(waiting)
+        .gives(&["~ x.example A 192.0.2.7 (was 192.0.2.1)"], &[]);
+}
+
+#[test]
+fn proof_of_deletion_and_replacement_are_not_counted() {
+    case(&[&own("x.example A 192.0.2.1")], &[]).world(|w| w.proven = true).gives(&["- x.example A 192.0.2.1"], &[]);
+}
+
+#[test]
+fn apex_delegations_are_never_deleted() {
+    let mut case = case(&[], &[]).managing(RecordType::Ns);
+    let ns = set("example NS ns.example");
+    case.world.claims.insert(ns.key.clone(), Ownership::Ours(None));
+    case.published.push(ns);
+    case.gives(&[], &[]);
+}

@@ -1,0 +1,105 @@
+//! Short forms for the tests of this crate.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::endpoint::{Endpoint, KindId, Mapped, ObjectRef, Origin, Sharing, Targets};
+use crate::name::DnsName;
+use crate::rdata::RData;
+use crate::record::{RecordSet, Routing, Ttl};
+use crate::rtype::RecordType;
+
+pub(crate) fn name(text: &str) -> DnsName {
+    DnsName::parse(text).unwrap()
+}
+
+/// `name TYPE [ttl=N] target target ...`; a target with blanks has them written as `_`.
+pub(crate) fn set(line: &str) -> RecordSet {
+    let (name, rtype, ttl, records) = parts(line);
+    RecordSet::simple(name, rtype, ttl, records)
+}
+
+fn parts(line: &str) -> (DnsName, RecordType, Option<Ttl>, Vec<RData>) {
+    let mut words = line.split(' ');
+    let owner = name(words.next().unwrap());
+    let rtype: RecordType = words.next().unwrap().parse().unwrap();
+    let (mut ttl, mut records) = (None, Vec::new());
+    for word in words {
+        match word.strip_prefix("ttl=") {
+            Some(seconds) => ttl = Ttl::from_secs(seconds.parse().unwrap()),
+            None => records.push(RData::parse(rtype, &word.replace('_', " ")).unwrap()),
+        }
+    }
+    (owner, rtype, ttl, records)
+}
+
+pub(crate) fn object(kind: &str, who: &str) -> ObjectRef {
+    ObjectRef {
+        api_version: Arc::from("v1"),
+        kind: Arc::from(kind),
+        namespace: Arc::from("ns"),
+        name: Arc::from(who),
+        uid: Arc::from(format!("uid-{who}")),
+    }
+}
+
+/// An endpoint of `Kind ns/who`, as [`set`] writes it.
+pub(crate) fn endpoint(kind: &str, who: &str, line: &str) -> Endpoint {
+    let (name, rtype, ttl, records) = parts(line);
+    let source = kind.to_lowercase();
+    Endpoint {
+        name,
+        rtype,
+        targets: Targets::Records(records),
+        ttl,
+        set_id: None,
+        routing: Routing::Simple,
+        properties: std::collections::BTreeMap::new(),
+        resource: Some(Arc::from(format!("{source}/ns/{who}"))),
+        origin: Arc::new(Origin { source: Arc::from(source), rank: 0, object: object(kind, who), created: None }),
+        sharing: Sharing::Holder,
+        policy: None,
+    }
+}
+
+pub(crate) fn aged(age: i64, endpoint: Endpoint) -> Endpoint {
+    let origin = Origin { created: Some(age), ..(*endpoint.origin).clone() };
+    Endpoint { origin: Arc::new(origin), ..endpoint }
+}
+
+pub(crate) fn kind_of(kind: &str) -> KindId {
+    Arc::from(format!("{}s", kind.to_lowercase()))
+}
+
+pub(crate) fn mapped(kind: &str, who: &str, lines: &[&str]) -> Mapped {
+    Mapped {
+        endpoints: lines.iter().map(|line| endpoint(kind, who, line)).collect(),
+        kinds: BTreeSet::from([kind_of(kind)]),
+        ..Mapped::default()
+    }
+}
+
+/// A provider that can do everything that plain DNS servers can.
+pub(crate) fn capability() -> crate::capability::Capability {
+    use crate::capability::{
+        Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingSupport, TargetCount,
+        TtlRange, TypeSupport,
+    };
+    let zero = Ttl::from_secs(0).unwrap();
+    Capability {
+        targets: TargetCount::Full,
+        types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
+        routing: RoutingSupport::None,
+        granularity: Granularity::RecordSet,
+        create: CreateMode::Guarded,
+        batch: Batch { changes: 100, size: None, interval: std::time::Duration::ZERO, atomic: Atomicity::Batch },
+        preconditions: Preconditions::Any,
+        ttl: TtlRange { min: zero, max: Ttl::MAX, default: zero },
+        strict_cname: true,
+        alias: false,
+        wildcards: true,
+        native_claims: false,
+        zone_rule: crate::zone::ZoneRule::LongestSuffix,
+        audit: Audit::Cheap,
+    }
+}
