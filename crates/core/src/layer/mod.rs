@@ -1,0 +1,66 @@
+//! Layers: what happens around every provider, each of them a provider itself.
+//!
+//! From the outside in: [`Batcher`] cuts and bisects, [`Retry`](RetryLayer) repeats what may be repeated, [`Deadline`]
+//! ends what takes too long, [`RateLimit`] paces, [`Metered`] counts what is really sent, and [`DryRun`] sends nothing
+//! that changes anything. Providers themselves map and send, once.
+
+mod batch;
+mod deadline;
+mod dry_run;
+mod meter;
+mod rate;
+mod retry;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use batch::Batcher;
+pub use deadline::Deadline;
+pub use dry_run::DryRun;
+pub use meter::Metered;
+pub use rate::RateLimit;
+pub use retry::RetryLayer;
+
+use crate::metrics::Metrics;
+use crate::provider::Provider;
+use crate::zone::InstanceId;
+
+/// How the layers around one provider are set.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    /// The instance, for metrics.
+    pub instance: InstanceId,
+    /// Whether nothing may be changed.
+    pub dry_run: bool,
+    /// Longest time for one call.
+    pub deadline: Duration,
+    /// Calls per second, if they are limited.
+    pub per_second: Option<std::num::NonZeroU32>,
+    /// How often a read is tried in all.
+    pub attempts: usize,
+}
+
+impl Layers {
+    /// The usual settings: 60 s a call, no limit, 3 attempts.
+    pub fn new(instance: InstanceId) -> Self {
+        Self { instance, dry_run: false, deadline: Duration::from_mins(1), per_second: None, attempts: 3 }
+    }
+
+    /// Puts the layers around a provider.
+    pub fn around(&self, provider: Arc<dyn Provider>, metrics: &Arc<Metrics>) -> Arc<dyn Provider> {
+        let mut inner: Arc<dyn Provider> = provider;
+        if self.dry_run {
+            inner = Arc::new(DryRun::new(inner));
+        }
+        inner = Arc::new(Metered::new(inner, self.instance.clone(), metrics.clone()));
+        if let Some(per_second) = self.per_second {
+            inner = Arc::new(RateLimit::new(inner, per_second));
+        }
+        inner = Arc::new(Deadline::new(inner, self.deadline));
+        inner = Arc::new(RetryLayer::new(inner, self.attempts));
+        Arc::new(Batcher::new(inner))
+    }
+}
+
+#[cfg(test)]
+mod tests;
