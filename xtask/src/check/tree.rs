@@ -1,0 +1,224 @@
+//! Proofs over `cargo tree`: what a package, or a set of features, must not pull in.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+
+use crate::process::capture;
+use crate::workspace::{self, Member};
+
+/// One statement about a dependency tree. In every pattern a `*` at the end stands for anything.
+struct Proof {
+    /// The members that it is about.
+    package: &'static str,
+    /// Members that the pattern matches and that it is not about.
+    except: &'static [&'static str],
+    features: Features,
+    reach: Reach,
+    /// The packages that must not be there; the member itself is not counted.
+    forbidden: &'static [&'static str],
+}
+
+/// The features to look at.
+#[derive(Clone, Copy)]
+enum Features {
+    Default,
+    /// These alone, without the default ones.
+    Only(&'static str),
+    All,
+}
+
+/// How far to look.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// Everything that is linked in.
+    All,
+    /// What the member's own manifest names.
+    Direct,
+}
+
+/// Who may depend on a package directly.
+struct Users {
+    package: &'static str,
+    features: Features,
+    of: &'static str,
+    allowed: &'static [&'static str],
+}
+
+const PROOFS: &[Proof] = &[
+    // The small binary holds no cloud SDK, no second HTTP client and no server of ours.
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::Only("provider-rfc2136"),
+        reach: Reach::All,
+        forbidden: &["reqwest", "aws-*", "google-cloud*", "azure_*", "hickory-server"],
+    },
+    // The vocabulary and the decisions are pure.
+    Proof {
+        package: "zonewright-core",
+        except: &[],
+        features: Features::All,
+        reach: Reach::All,
+        forbidden: &["kube", "kube-*", "k8s-openapi", "hyper", "hyper-*", "rustls", "reqwest"],
+    },
+    // It costs most of the compile time, so one crate pays for it.
+    Proof {
+        package: "*",
+        except: &["zonewright-cluster"],
+        features: Features::All,
+        reach: Reach::Direct,
+        forbidden: &["k8s-openapi"],
+    },
+    // Providers never see each other, the cluster or the registry.
+    Proof {
+        package: "zonewright-provider-*",
+        except: &[],
+        features: Features::All,
+        reach: Reach::All,
+        forbidden: &[
+            "zonewright-provider-*",
+            "zonewright-registry",
+            "zonewright-cluster",
+            "zonewright-source-*",
+            "kube",
+            "kube-*",
+            "k8s-openapi",
+        ],
+    },
+    // Developer tasks build in seconds, and work when nothing else compiles.
+    Proof {
+        package: "xtask",
+        except: &[],
+        features: Features::Default,
+        reach: Reach::All,
+        forbidden: &["zonewright*", "tokio"],
+    },
+];
+
+const USERS: &[Users] = &[
+    // The only HTTP in the small binary is what kube and axum bring.
+    Users {
+        package: "zonewright",
+        features: Features::Only("provider-rfc2136"),
+        of: "hyper",
+        allowed: &["kube-client", "axum", "hyper-util", "hyper-rustls", "hyper-timeout", "tower-http"],
+    },
+];
+
+pub(super) fn check() -> Result<Vec<String>> {
+    let members = workspace::members()?;
+    let mut problems = Vec::new();
+    for proof in PROOFS {
+        for member in proof.members(&members) {
+            problems.extend(proof.problems(member).unwrap_or_else(unproven));
+        }
+    }
+    for users in USERS {
+        // A package that does not exist has no users.
+        if members.iter().any(|member| member.name == users.package) {
+            problems.extend(users.problems().unwrap_or_else(unproven));
+        }
+    }
+    Ok(problems)
+}
+
+/// A proof that cannot be made, such as one about a feature that does not exist, is a finding like any other.
+#[expect(clippy::needless_pass_by_value, reason = "the signature that unwrap_or_else wants")]
+fn unproven(error: anyhow::Error) -> Vec<String> {
+    vec![format!("cannot prove: {error:#}")]
+}
+
+impl Proof {
+    fn members<'a>(&self, members: &'a [Member]) -> impl Iterator<Item = &'a Member> {
+        members
+            .iter()
+            .filter(|member| matches(self.package, &member.name) && !self.except.contains(&member.name.as_str()))
+    }
+
+    fn problems(&self, member: &Member) -> Result<Vec<String>> {
+        let mut arguments = self.features.arguments();
+        if let Reach::Direct = self.reach {
+            arguments.extend(["--depth", "1"]);
+        }
+        let packages = tree(&member.name, &arguments)?;
+        let found = packages.iter().filter(|package| **package != member.name);
+        let found = found.filter(|package| self.forbidden.iter().any(|pattern| matches(pattern, package)));
+        Ok(found
+            .map(|package| format!("{}{} {} {package}", member.name, self.features.shown(), self.reach.verb()))
+            .collect())
+    }
+}
+
+impl Users {
+    fn problems(&self) -> Result<Vec<String>> {
+        let packages = tree(self.package, &self.features.arguments())?;
+        if !packages.contains(self.of) {
+            return Ok(Vec::new());
+        }
+        let mut arguments = self.features.arguments();
+        arguments.extend(["--invert", self.of, "--depth", "1"]);
+        let users = tree(self.package, &arguments)?;
+        let found = users.iter().filter(|user| *user != self.of && !self.allowed.contains(&user.as_str()));
+        Ok(found.map(|user| format!("{}{}: {user} uses {}", self.package, self.features.shown(), self.of)).collect())
+    }
+}
+
+impl Features {
+    fn arguments(self) -> Vec<&'static str> {
+        match self {
+            Self::Default => Vec::new(),
+            Self::Only(features) => vec!["--no-default-features", "--features", features],
+            Self::All => vec!["--all-features"],
+        }
+    }
+
+    fn shown(self) -> String {
+        match self {
+            Self::Default | Self::All => String::new(),
+            Self::Only(features) => format!(" with {features} alone"),
+        }
+    }
+}
+
+impl Reach {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::All => "pulls in",
+            Self::Direct => "depends directly on",
+        }
+    }
+}
+
+/// The names of the packages that cargo's tree for `package` shows, over normal dependencies.
+fn tree(package: &str, arguments: &[&str]) -> Result<BTreeSet<String>> {
+    let fixed = ["tree", "--locked", "--edges", "normal", "--prefix", "none", "--format", "{p}", "--package", package];
+    let text = capture(workspace::cargo()?.args(fixed).args(arguments))?;
+    let names: BTreeSet<String> = text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
+    if names.is_empty() {
+        bail!("cargo tree shows nothing for {package}: the proof would hold for the wrong reason");
+    }
+    Ok(names)
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_ending() {
+        let check = |pattern, name, expected| assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        check("aws-*", "aws-config", true);
+        check("aws-*", "paws-x", false);
+        check("kube", "kube", true);
+        check("kube", "kube-client", false);
+        check("*", "anything", true);
+    }
+}

@@ -1,0 +1,75 @@
+//! Developer tasks, run as `cargo xtask <task>`. Links none of the project's crates, so that it builds in seconds.
+
+mod cache;
+mod check;
+mod packages;
+mod process;
+mod servers;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+cargo xtask <task>
+
+  test [--no-install] [--fast]   everything that a change must pass; the last line of output is the verdict
+                                 --no-install  take the servers that are there
+                                 --fast        only formatting, tidiness and the tests that need no servers
+  check                          the tidy checks alone: manifests, machine paths, what features must not pull in
+  servers                        install and build the servers that the tests run against
+  bench [args...]                the benchmarks
+  soak                           the long-running tests, at full length
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match task(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the task; `false` where it has failed and has said so itself.
+fn task(arguments: &[String]) -> Result<bool> {
+    let Some((task, rest)) = arguments.split_first() else { bail!("which task?\n\n{USAGE}") };
+    match (task.as_str(), rest) {
+        ("test", options) => return Ok(test::run(test::Options::parse(options)?)),
+        ("check", []) => check::run()?,
+        ("servers", []) => ensure_servers()?,
+        ("bench", arguments) => bench(arguments)?,
+        ("soak", []) => soak()?,
+        ("help" | "--help" | "-h", []) => print!("{USAGE}"),
+        _ => bail!("no such task or option: {}\n\n{USAGE}", arguments.join(" ")),
+    }
+    Ok(true)
+}
+
+/// Installs and builds whatever server is missing.
+fn ensure_servers() -> Result<()> {
+    packages::ensure()?;
+    servers::ensure()
+}
+
+fn bench(arguments: &[String]) -> Result<()> {
+    const PACKAGE: &str = "zonewright-bench";
+    if !workspace::members()?.iter().any(|member| member.name == PACKAGE) {
+        println!("there is no package {PACKAGE}, so there is nothing to measure");
+        return Ok(());
+    }
+    process::run(workspace::cargo()?.args(["run", "--release", "--locked", "-p", PACKAGE, "--"]).args(arguments))
+}
+
+fn soak() -> Result<()> {
+    process::run(
+        workspace::cargo()?
+            .args(["test", "--release", "--workspace", "--locked", "--", "--ignored", "soak"])
+            .env("ZONEWRIGHT_SOAK", "full"),
+    )
+}

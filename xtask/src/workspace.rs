@@ -1,0 +1,80 @@
+//! The workspace as cargo and git see it: its root, its members, its files.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process::capture;
+
+/// One package of the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Name of the package.
+    pub(crate) name: String,
+    /// Its folder, absolute.
+    pub(crate) folder: PathBuf,
+}
+
+/// The repository's root: the folder above this package's.
+///
+/// # Errors
+/// When the task was not started through cargo.
+pub(crate) fn root() -> Result<PathBuf> {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo xtask`")?;
+    let root = Path::new(&package).parent().context("the xtask package stands in the root of the file system")?;
+    Ok(root.to_owned())
+}
+
+/// The same cargo that runs this task, in the repository's root.
+///
+/// # Errors
+/// As [`root`].
+pub(crate) fn cargo() -> Result<Command> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()?);
+    // Set by `cargo run` for this package; the packages that are built from here must not see it.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH"] {
+        command.env_remove(name);
+    }
+    Ok(command)
+}
+
+/// Every package of the workspace.
+///
+/// # Errors
+/// When cargo cannot read the workspace.
+pub(crate) fn members() -> Result<Vec<Member>> {
+    let tree = ["tree", "--workspace", "--locked", "--depth", "0", "--prefix", "none", "--format", "{p}"];
+    let text = capture(cargo()?.args(tree))?;
+    Ok(text.lines().filter_map(parse_member).collect())
+}
+
+/// Every file of the repository, relative to its root: those that git knows and those that it would take in.
+///
+/// # Errors
+/// When git fails.
+pub(crate) fn files() -> Result<Vec<PathBuf>> {
+    let listing = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+    let text = capture(Command::new("git").args(listing).current_dir(root()?))?;
+    Ok(text.split_terminator('\0').map(PathBuf::from).collect())
+}
+
+/// `name v0.1.0 (/folder)`, with `(proc-macro)` before the folder where it is one.
+fn parse_member(line: &str) -> Option<Member> {
+    let name = line.split(' ').next()?.to_owned();
+    let folder = line.trim_end().strip_suffix(')')?.rsplit_once('(')?.1;
+    Some(Member { name, folder: folder.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_read_from_the_tree() {
+        let expected = Member { name: "zonewright-core".to_owned(), folder: "/a b/crates/core".into() };
+        assert_eq!(parse_member("zonewright-core v0.1.0 (/a b/crates/core)"), Some(expected));
+        assert_eq!(parse_member(""), None);
+    }
+}
