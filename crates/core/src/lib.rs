@@ -14,6 +14,7 @@ pub mod contend;
 pub mod desired;
 pub mod duration;
 pub mod endpoint;
+pub mod engine;
 pub mod error;
 pub mod filter;
 pub mod guard;

@@ -66,6 +66,11 @@ labels! {
     Mismatch { record_type, owner, foreign_owner, domain }
 }
 
+labels! {
+    /// Labels of the build.
+    Build { version, revision, arch, os }
+}
+
 fn call_buckets() -> Histogram {
     Histogram::new(exponential_buckets(0.001, 4.0, 9))
 }
@@ -230,10 +235,6 @@ impl Metrics {
 
     /// Adds the constant `external_dns_build_info`.
     pub fn build_info(&self, version: &str, revision: &str) {
-        labels! {
-            /// Labels of the build.
-            Build { version, revision, arch, os }
-        }
         let info: Family<Build, Gauge> = Family::default();
         info.get_or_create(&Build {
             version: version.to_owned(),

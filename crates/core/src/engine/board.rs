@@ -1,0 +1,250 @@
+//! What the loops of the engine share: the desired table, the evidence, and the zones with their views.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use super::inbox::Inbox;
+use super::journal::Journal;
+use super::state::State;
+use super::{Config, Instance};
+use crate::clock::Clock;
+use crate::desired::Desired;
+use crate::endpoint::{Note, ObjectRef, Reporter};
+use crate::error::Error;
+use crate::metrics::{ByReason, Metrics};
+use crate::name::DnsName;
+use crate::record::{RecordKey, RecordSet};
+use crate::registry::Published;
+use crate::source::{Evidence, Source};
+use crate::view::ZoneView;
+use crate::zone::{Zone, ZoneKey, route};
+
+/// One zone: its view, its inbox, its state of health.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) zone: Zone,
+    pub(crate) inbox: Inbox,
+    view: RwLock<ZoneView>,
+    status: Mutex<Status>,
+}
+
+/// How a zone is doing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Status {
+    /// It has been read completely.
+    pub(crate) listed: bool,
+    /// Every name has been planned once.
+    pub(crate) planned: bool,
+    /// A turn is under way.
+    pub(crate) working: bool,
+    /// The last error, and since when there has been no success.
+    pub(crate) failing: Option<(Error, Instant)>,
+    /// Names that are parked after a refusal.
+    pub(crate) parked: usize,
+    /// When its loop last turned.
+    pub(crate) turned: Option<Instant>,
+}
+
+impl Desk {
+    pub(crate) fn new(zone: Zone) -> Self {
+        Self { zone, inbox: Inbox::default(), view: RwLock::default(), status: Mutex::default() }
+    }
+
+    pub(crate) fn view(&self) -> RwLockReadGuard<'_, ZoneView> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn view_mut(&self) -> RwLockWriteGuard<'_, ZoneView> {
+        self.view.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The zone's key as text, in metrics and in the saved state.
+    pub(crate) fn label(&self) -> String {
+        self.zone.key.to_string()
+    }
+}
+
+/// One provider instance with the zones that it was last seen to have.
+pub(crate) struct Office {
+    pub(crate) instance: Instance,
+    zones: RwLock<Vec<Arc<Desk>>>,
+    pub(crate) listing: Mutex<Listing>,
+}
+
+/// How the list of an instance's zones is doing.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) tried: bool,
+    pub(crate) error: Option<(Error, Instant)>,
+}
+
+impl Office {
+    pub(crate) fn new(instance: Instance) -> Self {
+        Self { instance, zones: RwLock::default(), listing: Mutex::default() }
+    }
+
+    pub(crate) fn desks(&self) -> Vec<Arc<Desk>> {
+        self.zones.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_desks(&self, desks: Vec<Arc<Desk>>) {
+        *self.zones.write().unwrap_or_else(PoisonError::into_inner) = desks;
+    }
+
+    pub(crate) fn listing(&self) -> MutexGuard<'_, Listing> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The desks that a name belongs to.
+    pub(crate) fn route(&self, name: &DnsName) -> Vec<Arc<Desk>> {
+        let rule = self.instance.provider.capability(None).zone_rule;
+        let desks = self.desks();
+        let keys: Vec<ZoneKey> =
+            route(rule, desks.iter().map(|d| &d.zone), name).into_iter().map(|zone| zone.key.clone()).collect();
+        desks.into_iter().filter(|desk| keys.contains(&desk.zone.key)).collect()
+    }
+}
+
+impl Published for Office {
+    fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)> {
+        let mut desks: Vec<Arc<Desk>> =
+            self.desks().into_iter().filter(|d| d.zone.key == *near || key.name.is_within(&d.zone.name)).collect();
+        desks.sort_by_key(|d| (d.zone.key != *near, std::cmp::Reverse(d.zone.name.label_count())));
+        desks.iter().find_map(|desk| Some((desk.zone.key.clone(), desk.view().find(key)?.clone())))
+    }
+}
+
+/// What sources told.
+#[derive(Debug, Default)]
+pub(crate) struct Asks {
+    pub(crate) desired: Desired,
+    pub(crate) evidence: Evidence,
+}
+
+/// Everything that is shared.
+pub(crate) struct Board {
+    pub(crate) config: Config,
+    pub(crate) sources: Vec<Arc<dyn Source>>,
+    pub(crate) offices: Vec<Arc<Office>>,
+    pub(crate) state: State,
+    pub(crate) clock: Clock,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) reporter: Arc<dyn Reporter>,
+    pub(crate) journal: Journal,
+    /// The object that stands for this process, for events that concern no other.
+    pub(crate) own_object: Option<ObjectRef>,
+    /// Whether names may be planned: every kind has been listed, or failed to be, or the wait is over.
+    pub(crate) started: watch::Sender<bool>,
+    /// Told whenever some loop comes to rest.
+    pub(crate) rested: Notify,
+    pub(crate) intake_turned: Mutex<Instant>,
+    asks: Mutex<Asks>,
+}
+
+impl Board {
+    #[expect(clippy::too_many_arguments, reason = "one call, from the engine's parts")]
+    pub(crate) fn new(
+        config: Config,
+        sources: Vec<Arc<dyn Source>>,
+        instances: Vec<Instance>,
+        state: State,
+        clock: Clock,
+        metrics: Arc<Metrics>,
+        reporter: Arc<dyn Reporter>,
+        own_object: Option<ObjectRef>,
+    ) -> Self {
+        Self {
+            config,
+            sources,
+            offices: instances.into_iter().map(|i| Arc::new(Office::new(i))).collect(),
+            state,
+            clock,
+            metrics,
+            reporter,
+            journal: Journal::default(),
+            own_object,
+            started: watch::Sender::new(false),
+            rested: Notify::new(),
+            intake_turned: Mutex::new(Instant::now()),
+            asks: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn asks(&self) -> MutexGuard<'_, Asks> {
+        self.asks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn desks(&self) -> Vec<Arc<Desk>> {
+        self.offices.iter().flat_map(|office| office.desks()).collect()
+    }
+
+    pub(crate) fn has_started(&self) -> bool {
+        *self.started.borrow()
+    }
+
+    /// Sends changed names to the zones that they belong to, and those outside every zone back to their objects.
+    pub(crate) fn dispatch(&self, names: &BTreeSet<DnsName>) {
+        for office in &self.offices {
+            for desk in office.desks() {
+                let here = names.iter().filter(|name| name.is_within(&desk.zone.name)).cloned();
+                let here: Vec<DnsName> = here.collect();
+                if !here.is_empty() {
+                    desk.inbox.changed(here);
+                }
+            }
+        }
+        self.tell_homeless(names);
+    }
+
+    /// Tells objects of names that no zone holds, once every instance's zones are known.
+    pub(crate) fn tell_homeless(&self, names: &BTreeSet<DnsName>) {
+        if self.offices.iter().any(|office| !office.listing().tried || office.listing().error.is_some()) {
+            return;
+        }
+        let desks = self.desks();
+        let homeless: Vec<&DnsName> = names
+            .iter()
+            .filter(|name| self.config.filter.matches(name) && !desks.iter().any(|d| name.is_within(&d.zone.name)))
+            .collect();
+        let asks = self.asks();
+        let notes: Vec<Note> = homeless
+            .into_iter()
+            .flat_map(|name| asks.desired.at(name).endpoints.into_iter().map(move |e| (name, e)))
+            .map(|(name, endpoint)| {
+                let text = format!(
+                    "{name} lies in none of the zones that are managed; expected a name below one of {}",
+                    zone_list(&desks)
+                );
+                Note::warning(&endpoint.origin.object, "NoMatchingZone", text)
+            })
+            .collect();
+        drop(asks);
+        self.tell(notes);
+    }
+
+    /// Takes notes to the reporter and counts them.
+    pub(crate) fn tell(&self, notes: impl IntoIterator<Item = Note>) {
+        for note in notes {
+            self.metrics.notes.get_or_create(&ByReason { reason: note.reason.to_owned() }).inc();
+            self.reporter.tell(&note);
+        }
+    }
+}
+
+fn zone_list(desks: &[Arc<Desk>]) -> String {
+    let mut names: Vec<&str> = desks.iter().map(|d| d.zone.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.as_slice() {
+        [] => "(no zone at all)".to_owned(),
+        few @ ([_] | [_, _] | [_, _, _]) => few.join(", "),
+        [a, b, rest @ ..] => format!("{a}, {b} and {} more", rest.len()),
+    }
+}

@@ -1,0 +1,103 @@
+//! What the pure stages ask about one name, answered from the board.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::board::{Desk, Office};
+use crate::claim::{Ownership, judge};
+use crate::clock::Timestamp;
+use crate::contend::{Scene, Standing};
+use crate::desired::{Asked, Desired};
+use crate::endpoint::KindId;
+use crate::name::DnsName;
+use crate::plan::Facts;
+use crate::record::{RecordKey, RecordSet};
+use crate::source::Evidence;
+
+/// Whose `key` is, by the claims in all zones of the instance.
+pub(super) fn ownership(office: &Office, desk: &Desk, key: &RecordKey) -> Ownership {
+    let registry = &office.instance.registry;
+    if registry.owner().is_none() {
+        return Ownership::Ours(None);
+    }
+    judge(&registry.claims(&desk.zone, key, office), registry.owner())
+}
+
+/// The record sets at one name, and whose they are.
+pub(super) struct NameScene<'a> {
+    pub(super) published: &'a [RecordSet],
+    pub(super) ownership: HashMap<RecordKey, Ownership>,
+    pub(super) inherited: &'a HashSet<RecordKey>,
+    pub(super) first_reading: bool,
+}
+
+impl<'a> NameScene<'a> {
+    pub(super) fn new(
+        office: &Office,
+        desk: &Desk,
+        published: &'a [RecordSet],
+        inherited: &'a HashSet<RecordKey>,
+        first_reading: bool,
+    ) -> Self {
+        let ownership = published.iter().map(|set| (set.key.clone(), ownership(office, desk, &set.key))).collect();
+        Self { published, ownership, inherited, first_reading }
+    }
+}
+
+impl Scene for NameScene<'_> {
+    fn ours(&self, key: &RecordKey) -> Option<Standing<'_>> {
+        let set = self.published.iter().find(|set| set.key == *key)?;
+        match self.ownership.get(key)? {
+            Ownership::Ours(claim) => Some(Standing { set, claim: claim.as_ref() }),
+            _ => None,
+        }
+    }
+
+    fn may_inherit(&self, key: &RecordKey) -> bool {
+        self.first_reading || self.inherited.contains(key)
+    }
+}
+
+/// Everything else that the plan of one name rests on.
+pub(super) struct NameFacts<'a> {
+    pub(super) office: &'a Office,
+    pub(super) desk: &'a Desk,
+    pub(super) name: &'a DnsName,
+    pub(super) asked: &'a Asked<'a>,
+    pub(super) desired: &'a Desired,
+    pub(super) evidence: &'a Evidence,
+    pub(super) grace: Duration,
+    pub(super) now: Timestamp,
+}
+
+impl Facts for NameFacts<'_> {
+    fn ownership(&self, key: &RecordKey) -> Ownership {
+        ownership(self.office, self.desk, key)
+    }
+
+    fn doubt(&self, resource: Option<&Arc<str>>) -> Vec<KindId> {
+        let Some(resource) = resource else { return self.evidence.doubtful(self.evidence.kinds.keys()) };
+        let kind = resource.split('/').next().unwrap_or_default();
+        // A claim of a kind that no source reads is an orphan: there is nothing to wait for.
+        self.evidence.resources.get(kind).map(|kinds| self.evidence.doubtful(kinds)).unwrap_or_default()
+    }
+
+    fn doubt_of_claimants(&self) -> Vec<KindId> {
+        self.evidence.doubtful(&self.asked.kinds)
+    }
+
+    fn pending(&self, resource: Option<&Arc<str>>) -> Option<String> {
+        let waiting = |since: Timestamp| since.plus(self.grace) > self.now;
+        self.asked
+            .pending
+            .iter()
+            .find(|(pending, since)| waiting(*since) && (resource.is_none() || pending.resource.as_ref() == resource))
+            .map(|(pending, _)| pending.reason.clone())
+    }
+
+    fn is_proven_gone(&self, resource: Option<&Arc<str>>) -> bool {
+        self.desired.is_proven_gone(self.name, resource)
+    }
+}

@@ -1,0 +1,158 @@
+//! Health that tells the truth: live means the loops turn, ready means views are complete and writes go through.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use super::board::Board;
+use super::facts::ownership;
+use crate::claim::Ownership;
+use crate::name::DnsName;
+use crate::record::RecordSet;
+
+/// A loop that has not turned for this long is stuck.
+const STUCK: Duration = Duration::from_mins(3);
+
+/// A zone or list that has failed for this long is not fresh any more.
+const STALE: Duration = Duration::from_secs(30);
+
+/// Problems by what they concern; empty is good.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Loops that do not turn: a restart would help.
+    pub stuck: Vec<String>,
+    /// What is not complete or not fresh: a restart would not help.
+    pub unready: Vec<String>,
+}
+
+impl Health {
+    pub(super) fn of(board: &Board) -> Self {
+        let mut health = Self::default();
+        let intake = *board.intake_turned.lock().unwrap_or_else(PoisonError::into_inner);
+        if intake.elapsed() > STUCK {
+            health.stuck.push("sources: the loop does not turn".to_owned());
+        }
+        for (kind, state) in &board.asks().evidence.kinds {
+            if !state.complete {
+                health.unready.push(format!("{kind}: not read completely"));
+            } else if !state.fresh {
+                health.unready.push(format!("{kind}: the watch is lost"));
+            }
+        }
+        for office in &board.offices {
+            let listing = office.listing();
+            match &listing.error {
+                Some((error, since)) if since.elapsed() > STALE || office.desks().is_empty() => {
+                    health.unready.push(format!("zones of {}: {}", office.instance.id, error.chain()));
+                }
+                None if !listing.tried => {
+                    health.unready.push(format!("zones of {}: not listed yet", office.instance.id))
+                }
+                _ => {}
+            }
+        }
+        for desk in board.desks() {
+            let status = desk.status();
+            if status.turned.is_some_and(|at| at.elapsed() > STUCK) {
+                health.stuck.push(format!("zone {}: the loop does not turn", desk.zone.name));
+            }
+            match &status.failing {
+                Some((error, since)) if since.elapsed() > STALE || !status.listed => {
+                    health.unready.push(format!("zone {}: {}", desk.zone.name, error.chain()));
+                }
+                _ if !status.listed => health.unready.push(format!("zone {}: not read yet", desk.zone.name)),
+                _ => {}
+            }
+        }
+        health
+    }
+
+    /// Whether the loops turn.
+    pub fn is_live(&self) -> bool {
+        self.stuck.is_empty()
+    }
+
+    /// Whether everything is complete and fresh.
+    pub fn is_ready(&self) -> bool {
+        self.unready.is_empty()
+    }
+}
+
+/// How a pass over everything ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Zones and lists that fail, with their errors.
+    pub failures: Vec<String>,
+    /// Names that were refused and back off.
+    pub refused: usize,
+    /// Deletes that are held.
+    pub held: usize,
+}
+
+/// The outcome, if nothing is under way or left to do.
+pub(super) fn outcome(board: &Board) -> Option<Outcome> {
+    if !board.has_started() {
+        return None;
+    }
+    let mut outcome = Outcome::default();
+    for office in &board.offices {
+        let listing = office.listing();
+        match (&listing.error, listing.tried) {
+            (Some((error, _)), _) => {
+                outcome.failures.push(format!("zones of {}: {}", office.instance.id, error.chain()))
+            }
+            (None, true) => {}
+            (None, false) => return None,
+        }
+    }
+    for desk in board.desks() {
+        let status = desk.status();
+        if let Some((error, _)) = &status.failing {
+            outcome.failures.push(format!("zone {}: {}", desk.zone.name, error.chain()));
+            continue;
+        }
+        if status.working || !status.planned || desk.inbox.len() > 0 {
+            return None;
+        }
+        outcome.refused += status.parked;
+    }
+    outcome.held = board.state.held().iter().map(|(_, plan)| plan.deletes.len()).sum();
+    Some(outcome)
+}
+
+/// One record set that is wanted or ours, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameState {
+    /// Its zone.
+    pub zone: DnsName,
+    /// What is published.
+    pub set: RecordSet,
+    /// The owner id of its claim, where there is one.
+    pub owner: Option<String>,
+    /// The resource that its claim names.
+    pub resource: Option<String>,
+}
+
+/// Every record set of a managed type, with its owner.
+pub(super) fn names(board: &Board) -> Vec<NameState> {
+    let mut all = Vec::new();
+    for office in &board.offices {
+        for desk in office.desks() {
+            let sets: Vec<RecordSet> = desk.view().sets().cloned().collect();
+            let shown = |set: &RecordSet| {
+                board.config.managed.contains(&set.key.rtype) && !office.instance.registry.is_claim(set)
+            };
+            for set in sets.into_iter().filter(shown) {
+                let (owner, resource) = match ownership(office, &desk, &set.key) {
+                    Ownership::Ours(claim) => (
+                        claim.as_ref().map(|c| c.owner.to_string()),
+                        claim.and_then(|c| c.resource).map(|r| r.to_string()),
+                    ),
+                    Ownership::Foreign(owner) => (Some(owner.to_string()), None),
+                    Ownership::Unclaimed | Ownership::Disputed(_) => (None, None),
+                };
+                all.push(NameState { zone: desk.zone.name.clone(), set, owner, resource });
+            }
+        }
+    }
+    all
+}

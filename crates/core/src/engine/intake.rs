@@ -1,0 +1,152 @@
+//! Takes over what sources tell, and sends dirty names to the zones.
+
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use futures::future::select_all;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info};
+
+use super::board::Board;
+use crate::clock::Timestamp;
+use crate::metrics::{ByKind, ByType};
+use crate::source::Evidence;
+
+/// The loop turns at least this often, so that health can see it.
+const TURN: Duration = Duration::from_secs(5);
+
+/// Runs until cancelled.
+pub(super) async fn run(board: Arc<Board>, cancel: CancellationToken) {
+    let mut intake = Intake { full_due: Instant::now(), graced: board.clock.now(), begun: Instant::now(), board };
+    loop {
+        intake.turn();
+        let board = intake.board.clone();
+        let wake = async {
+            if board.sources.is_empty() {
+                std::future::pending::<()>().await;
+            }
+            select_all(board.sources.iter().map(|source| source.changed())).await;
+        };
+        let deadline = intake.next();
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            () = wake => {}
+            () = sleep(TURN) => {}
+            () = sleep_until(deadline) => {}
+        }
+    }
+}
+
+struct Intake {
+    board: Arc<Board>,
+    full_due: Instant,
+    graced: Timestamp,
+    begun: Instant,
+}
+
+impl Intake {
+    fn next(&self) -> Instant {
+        let start = self.begun + self.board.config.start_timeout;
+        let now = self.board.clock.now();
+        let grace = self.board.asks().desired.next_grace_end(self.board.config.status_grace, self.graced);
+        let grace = grace.map(|end| Instant::now() + end.since(now) + Duration::from_millis(1));
+        let mut next = self.full_due;
+        if !self.board.has_started() && start > Instant::now() {
+            next = next.min(start);
+        }
+        grace.map_or(next, |end| next.min(end))
+    }
+
+    fn turn(&mut self) {
+        let board = self.board.clone();
+        *board.intake_turned.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        let everything = Instant::now() >= self.full_due;
+        if everything {
+            self.full_due = Instant::now() + board.config.interval.max(Duration::from_secs(1));
+        }
+        self.evidence();
+        for source in &board.sources {
+            let update = source.take(everything);
+            if update.objects.is_empty() && !update.complete {
+                continue;
+            }
+            let taken = board.asks().desired.take(update, board.clock.now());
+            board.tell(taken.notes);
+            if !taken.dirty.is_empty() {
+                debug!(names = taken.dirty.len(), "names to plan");
+                board.dispatch(&taken.dirty);
+            }
+        }
+        self.grace();
+        self.start();
+        if everything {
+            self.measure();
+        }
+    }
+
+    /// Takes over how far the sources' views can be trusted; what waited for it is looked at again.
+    fn evidence(&mut self) {
+        let mut evidence = Evidence::default();
+        for source in &self.board.sources {
+            evidence.merge(source.evidence());
+        }
+        let mut asks = self.board.asks();
+        if asks.evidence == evidence {
+            return;
+        }
+        let trust = |e: &Evidence| e.kinds.iter().map(|(k, s)| (k.clone(), s.is_evidence())).collect::<Vec<_>>();
+        let moved = trust(&asks.evidence) != trust(&evidence);
+        let seen: Vec<String> =
+            evidence.kinds.iter().filter(|(_, s)| s.objects > 0).map(|(k, _)| k.to_string()).collect();
+        for (kind, state) in &evidence.kinds {
+            let label = ByKind { kind: kind.to_string() };
+            self.board.metrics.objects.get_or_create(&label).set(i64::try_from(state.objects).unwrap_or(i64::MAX));
+            self.board.metrics.evidence.get_or_create(&label).set(i64::from(state.is_evidence()));
+        }
+        asks.evidence = evidence;
+        drop(asks);
+        self.board.state.saw(seen);
+        if moved {
+            self.board.desks().iter().for_each(|desk| desk.inbox.recheck());
+        }
+    }
+
+    /// Names whose grace is over are planned again.
+    fn grace(&mut self) {
+        let now = self.board.clock.now();
+        let grace = self.board.config.status_grace;
+        let due = self.board.asks().desired.next_grace_end(grace, self.graced).is_some_and(|end| end <= now);
+        if due {
+            let names = self.board.asks().desired.past_grace(grace, now);
+            self.board.dispatch(&names);
+        }
+        self.graced = now;
+    }
+
+    fn start(&self) {
+        if self.board.has_started() {
+            return;
+        }
+        let settled = self.board.asks().evidence.is_settled();
+        let late = self.begun.elapsed() >= self.board.config.start_timeout;
+        if settled || late {
+            info!(complete = settled, "sources are read; planning begins");
+            self.board.started.send_replace(true);
+            self.board.desks().iter().for_each(|desk| desk.inbox.wake());
+        }
+    }
+
+    fn measure(&self) {
+        let asks = self.board.asks();
+        let mut by_type = std::collections::BTreeMap::<String, i64>::new();
+        for endpoint in asks.desired.endpoints() {
+            *by_type.entry(endpoint.rtype.lower()).or_default() += 1;
+        }
+        self.board.metrics.source_endpoints.set(by_type.values().sum());
+        for (record_type, count) in by_type {
+            self.board.metrics.source_records.get_or_create(&ByType { record_type }).set(count);
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The engine: loops around the pure stages.
+//!
+//! The intake takes over what sources tell and sends dirty names to the zones; the directory keeps each instance's zones;
+//! every zone has a worker that reads it, plans, and carries out. All of them share the [`board::Board`].
+
+mod board;
+mod directory;
+mod facts;
+mod health;
+mod inbox;
+mod intake;
+mod journal;
+mod round;
+mod state;
+mod worker;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+pub use health::{Health, NameState, Outcome};
+pub use journal::{Entry, Journal};
+
+use crate::clock::Clock;
+use crate::contend::SameName;
+use crate::endpoint::{ObjectRef, Reporter};
+use crate::error::Retry;
+use crate::filter::DomainFilter;
+use crate::guard::{Brake, HeldPlan};
+use crate::layer::Layers;
+use crate::metrics::Metrics;
+use crate::options::OptionTable;
+use crate::plan::Policy;
+use crate::provider::Provider;
+use crate::record::Ttl;
+use crate::registry::Registry;
+use crate::rtype::RecordType;
+use crate::source::Source;
+use crate::store::Store;
+use crate::zone::InstanceId;
+use board::Board;
+
+/// How the engine decides.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// What may be done at all.
+    pub policy: Policy,
+    /// The record types that count.
+    pub managed: BTreeSet<RecordType>,
+    /// The names that count.
+    pub filter: DomainFilter,
+    /// How holders share a name.
+    pub same_name: SameName,
+    /// How long a published record stays whose object has no known targets.
+    pub status_grace: Duration,
+    /// Time between two audits of a zone, where a cheap question serves.
+    pub interval: Duration,
+    /// Least time between two full listings of a zone.
+    pub cache_time: Duration,
+    /// Longest wait for the first listing of every kind.
+    pub start_timeout: Duration,
+    /// The brake.
+    pub brake: Brake,
+    /// TTL of endpoints that state none.
+    pub min_ttl: Option<Ttl>,
+    /// How long reads may lag behind writes.
+    pub settle: Duration,
+    /// Whether nothing may be changed.
+    pub dry_run: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            policy: Policy::Sync,
+            managed: BTreeSet::from([RecordType::A, RecordType::Aaaa, RecordType::Cname]),
+            filter: DomainFilter::default(),
+            same_name: SameName::Holder,
+            status_grace: Duration::from_mins(15),
+            interval: Duration::from_mins(1),
+            cache_time: Duration::ZERO,
+            start_timeout: Duration::from_secs(30),
+            brake: Brake::default(),
+            min_ttl: None,
+            settle: Duration::ZERO,
+            dry_run: false,
+        }
+    }
+}
+
+/// One provider with the registry that keeps its claims.
+#[derive(Clone)]
+pub struct Instance {
+    /// Its name.
+    pub id: InstanceId,
+    /// The provider, bare: the engine puts the layers around it.
+    pub provider: Arc<dyn Provider>,
+    /// The registry.
+    pub registry: Arc<dyn Registry>,
+    /// The provider's options.
+    pub options: OptionTable,
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// What the engine works with.
+pub struct Parts {
+    /// Where endpoints come from.
+    pub sources: Vec<Arc<dyn Source>>,
+    /// Where they go.
+    pub instances: Vec<Instance>,
+    /// Where the state lives that survives a restart.
+    pub store: Arc<dyn Store>,
+    /// Where notes go.
+    pub reporter: Arc<dyn Reporter>,
+    /// The metrics.
+    pub metrics: Arc<Metrics>,
+    /// The time.
+    pub clock: Clock,
+    /// The object that stands for this process in the cluster, if there is one.
+    pub own_object: Option<ObjectRef>,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("instances", &self.instances).finish_non_exhaustive()
+    }
+}
+
+/// A running engine. Dropping it stops nothing; [`Engine::stop`] does.
+pub struct Engine {
+    board: Arc<Board>,
+    cancel: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Engine")
+    }
+}
+
+impl Engine {
+    /// Loads the saved state and starts all loops on the current runtime.
+    pub async fn start(config: Config, parts: Parts) -> Self {
+        let state = state::State::load(parts.store).await;
+        let layered = |instance: Instance| {
+            let layers = Layers { dry_run: config.dry_run, ..Layers::new(instance.id.clone()) };
+            Instance { provider: layers.around(instance.provider, &parts.metrics), ..instance }
+        };
+        let instances = parts.instances.into_iter().map(layered).collect();
+        let board = Arc::new(Board::new(
+            config.clone(),
+            parts.sources,
+            instances,
+            state,
+            parts.clock,
+            parts.metrics.clone(),
+            parts.reporter,
+            parts.own_object,
+        ));
+        let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
+        tasks.spawn(intake::run(board.clone(), cancel.clone()));
+        for office in &board.offices {
+            tasks.spawn(directory::run(board.clone(), office.clone(), cancel.clone()));
+        }
+        tasks.spawn(keep_state(board.clone(), cancel.clone()));
+        tasks.close();
+        Self { board, cancel, tasks }
+    }
+
+    /// Stops after the groups that are being sent now, and saves the state.
+    pub async fn stop(&self) {
+        self.cancel.cancel();
+        self.tasks.wait().await;
+        if let Err(error) = self.board.state.save().await {
+            warn!(error = error.chain(), "the state could not be saved");
+        }
+        info!("stopped");
+    }
+
+    /// The plans that wait for an approval, by zone.
+    pub fn plans(&self) -> Vec<(String, HeldPlan)> {
+        self.board.state.held()
+    }
+
+    /// Lets the held deletes of this hash go. Returns the zone and their number, or `None` if no plan of that hash is
+    /// held (it may have changed meanwhile).
+    pub fn approve(&self, hash: &str) -> Option<(String, usize)> {
+        let until = self.board.clock.now().plus(self.board.config.brake.approval_ttl);
+        let approved = self.board.state.approve(hash, until)?;
+        info!(hash, zone = approved.0, deletes = approved.1, "plan approved");
+        // Only a view that looks doubtful because it is empty can be accepted; one that is lost stays in doubt.
+        self.board.sources.iter().for_each(|source| source.accept());
+        self.board.desks().iter().for_each(|desk| desk.inbox.recheck());
+        Some(approved)
+    }
+
+    /// The last changes.
+    pub fn journal(&self) -> &Journal {
+        &self.board.journal
+    }
+
+    /// The metrics.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.board.metrics
+    }
+
+    /// Kinds of which objects were ever seen, also by former processes.
+    pub fn seen_kinds(&self) -> BTreeSet<String> {
+        self.board.state.seen()
+    }
+
+    /// Health of the loops and of the zones.
+    pub fn health(&self) -> Health {
+        health::Health::of(&self.board)
+    }
+
+    /// What is wanted and published at every name, for people.
+    pub fn names(&self) -> Vec<NameState> {
+        health::names(&self.board)
+    }
+
+    /// Waits until nothing is left to do for now: everything that is known has been planned, and carried out, refused or
+    /// held. Zones that fail count as done.
+    pub async fn settled(&self) -> Outcome {
+        loop {
+            let rested = self.board.rested.notified();
+            if let Some(outcome) = health::outcome(&self.board) {
+                return outcome;
+            }
+            // The notification may have come before we listened: look again soon in any case.
+            tokio::select! {
+                () = rested => {}
+                () = sleep(Duration::from_millis(20)) => {}
+            }
+        }
+    }
+}
+
+/// Saves the state soon after it changed, and not more often than every few seconds.
+async fn keep_state(board: Arc<Board>, cancel: CancellationToken) {
+    let mut said = false;
+    loop {
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            () = board.state.changed() => {}
+        }
+        let saved = board.state.save().await;
+        if let Err(error) = &saved
+            && !said
+        {
+            warn!(
+                error = error.chain(),
+                "the state could not be saved; brake and approvals may be forgotten at a restart"
+            );
+        }
+        said = saved.is_err();
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            () = sleep(Duration::from_secs(2)) => {}
+        }
+    }
+}
+
+static SEED: std::sync::LazyLock<std::hash::RandomState> = std::sync::LazyLock::new(std::hash::RandomState::new);
+
+/// Pause after the `failures`-th failure in a row: 1, 2, 4 ... up to 60 seconds, or what the other side asked for, with up
+/// to a quarter more, so that many do not come back at once.
+fn backoff(failures: u32, retry: Retry) -> Duration {
+    let base = Duration::from_secs(1 << failures.saturating_sub(1).min(6)).min(Duration::from_mins(1));
+    let base = match retry {
+        Retry::After(least) => least.max(base),
+        Retry::Backoff | Retry::Never => base,
+    };
+    // The hasher of the standard library is seeded by chance for each process: enough to keep processes apart.
+    let spread = std::hash::BuildHasher::hash_one(&*SEED, failures) % 256;
+    base + base * u32::try_from(spread).unwrap_or(0) / 1024
+}
+
+#[cfg(test)]
+mod tests;

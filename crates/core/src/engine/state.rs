@@ -1,0 +1,177 @@
+//! The state that survives restarts: brake windows, held plans, approvals, and the kinds that were seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tracing::{info, warn};
+
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::guard::{Approval, HeldPlan, Window};
+use crate::store::Store;
+
+/// What is kept of one zone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ZoneState {
+    #[serde(default)]
+    pub(crate) window: Window,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) held: Option<HeldPlan>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) approvals: Vec<Approval>,
+}
+
+/// The document in the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Document {
+    /// Zones by their key as text.
+    #[serde(default)]
+    zones: BTreeMap<String, ZoneState>,
+    /// Kinds of which objects were seen.
+    #[serde(default)]
+    seen: BTreeSet<String>,
+}
+
+/// Holds the document, and saves it soon after it changed.
+pub(crate) struct State {
+    store: Arc<dyn Store>,
+    document: Mutex<Document>,
+    changed: Notify,
+    dirty: std::sync::atomic::AtomicBool,
+}
+
+impl State {
+    /// Loads the document. One that cannot be read is as good as none, but that is said.
+    pub(crate) async fn load(store: Arc<dyn Store>) -> Self {
+        let document = match store.load().await {
+            Ok(Some(text)) => serde_json::from_slice(&text).unwrap_or_else(|error| {
+                warn!(place = store.place(), %error, "the saved state does not parse; the brake starts with an empty window");
+                Document::default()
+            }),
+            Ok(None) => Document::default(),
+            Err(error) => {
+                warn!(place = store.place(), error = error.chain(), "the saved state cannot be read; the brake starts with an empty window");
+                Document::default()
+            }
+        };
+        info!(place = store.place(), "state of brake and approvals");
+        Self { store, document: Mutex::new(document), changed: Notify::new(), dirty: false.into() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Document> {
+        self.document.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads or changes what is kept of a zone; a change is saved soon.
+    pub(crate) fn zone<T>(&self, zone: &str, change: impl FnOnce(&mut ZoneState) -> T) -> T {
+        let mut document = self.lock();
+        let state = document.zones.entry(zone.to_owned()).or_default();
+        let before = state.clone();
+        let out = change(state);
+        if *state != before {
+            self.touch();
+        }
+        out
+    }
+
+    /// Every held plan, by zone.
+    pub(crate) fn held(&self) -> Vec<(String, HeldPlan)> {
+        self.lock().zones.iter().filter_map(|(zone, state)| Some((zone.clone(), state.held.clone()?))).collect()
+    }
+
+    /// Approves the held plan of this hash; `None` if there is none. Returns the zone and how many deletes it covers.
+    pub(crate) fn approve(&self, hash: &str, until: Timestamp) -> Option<(String, usize)> {
+        let mut document = self.lock();
+        let (zone, state) =
+            document.zones.iter_mut().find(|(_, state)| state.held.as_ref().is_some_and(|held| held.hash == hash))?;
+        let keys: BTreeSet<_> = state.held.iter().flat_map(|held| held.deletes.keys().cloned()).collect();
+        let count = keys.len();
+        state.approvals.push(Approval { keys, until });
+        let zone = zone.clone();
+        drop(document);
+        self.touch();
+        Some((zone, count))
+    }
+
+    /// Kinds of which objects were ever seen.
+    pub(crate) fn seen(&self) -> BTreeSet<String> {
+        self.lock().seen.clone()
+    }
+
+    /// Remembers kinds of which objects are seen.
+    pub(crate) fn saw(&self, kinds: impl IntoIterator<Item = String>) {
+        let mut document = self.lock();
+        let before = document.seen.len();
+        document.seen.extend(kinds);
+        let grew = document.seen.len() != before;
+        drop(document);
+        if grew {
+            self.touch();
+        }
+    }
+
+    fn touch(&self) {
+        self.dirty.store(true, std::sync::atomic::Ordering::SeqCst);
+        self.changed.notify_one();
+    }
+
+    /// Waits for a change.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Saves the document if it changed since it was last saved.
+    ///
+    /// # Errors
+    /// As the store; the change stays to be saved.
+    pub(crate) async fn save(&self) -> Result<()> {
+        if !self.dirty.swap(false, std::sync::atomic::Ordering::SeqCst) {
+            return Ok(());
+        }
+        let text = serde_json::to_vec(&*self.lock()).unwrap_or_default();
+        let saved = self.store.save(&text).await;
+        if saved.is_err() {
+            self.dirty.store(true, std::sync::atomic::Ordering::SeqCst);
+        }
+        saved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::MemoryStore;
+    use crate::testing::set;
+
+    #[tokio::test]
+    async fn the_document_comes_back_from_the_store() {
+        let store = Arc::new(MemoryStore::default());
+        let state = State::load(store.clone()).await;
+        let key = set("a.example A 192.0.2.1").key;
+        state.zone("i/z", |zone| {
+            zone.window.deleted(7, Timestamp(5));
+            zone.held = Some(HeldPlan {
+                hash: "abc".to_owned(),
+                deletes: BTreeMap::from([(key.clone(), "192.0.2.1".to_owned())]),
+                reason: "many".to_owned(),
+                since: Timestamp(5),
+            });
+        });
+        state.saw(["services".to_owned()]);
+        assert_eq!(state.approve("nope", Timestamp(9)), None);
+        assert_eq!(state.approve("abc", Timestamp(9)), Some(("i/z".to_owned(), 1)));
+        state.save().await.unwrap();
+        let back = State::load(store).await;
+        assert_eq!(*back.lock(), *state.lock());
+        assert_eq!(back.seen().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_document_that_does_not_parse_is_no_stop() {
+        let store = Arc::new(MemoryStore::default());
+        store.save(b"{ not json").await.unwrap();
+        assert!(State::load(store).await.held().is_empty());
+    }
+}

@@ -1,0 +1,322 @@
+//! One zone's loop: read it, plan what is dirty, carry it out, remember what became of it.
+//!
+//! Every zone has its own, so that a slow or broken zone holds up no other. Nothing here ends the process: a failure is a
+//! pause.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, error, info};
+
+use super::board::{Board, Desk, Office};
+use super::inbox::Mail;
+use super::round;
+use crate::capability::Audit;
+use crate::error::{Error, ErrorKind};
+use crate::metrics::{ByType, ByZone, ZoneError};
+use crate::name::DnsName;
+use crate::provider::{Listing, Read};
+use crate::record::RecordKey;
+
+/// The loop turns at least this often, so that health can see it.
+const TURN: Duration = Duration::from_secs(10);
+
+/// A name that backs off alone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parked {
+    pub(super) until: Instant,
+    pub(super) attempts: u32,
+}
+
+/// What a worker remembers between its turns.
+pub(super) struct Worker {
+    pub(super) board: Arc<Board>,
+    pub(super) office: Arc<Office>,
+    pub(super) desk: Arc<Desk>,
+    pub(super) cancel: CancellationToken,
+    /// Names that were refused, and wait for another attempt.
+    pub(super) parked: BTreeMap<DnsName, Parked>,
+    /// How often the names of this turn were refused before.
+    pub(super) attempts: BTreeMap<DnsName, u32>,
+    /// Names of which it is not known what stands there: they are read before anything else.
+    pub(super) unsure: BTreeSet<DnsName>,
+    /// Names whose deletes are held or wait for evidence: they are planned with every turn.
+    pub(super) waiting: BTreeSet<DnsName>,
+    /// Keys whose published targets are an inherited union.
+    pub(super) inherited: HashSet<RecordKey>,
+    /// Number of our records in the zone.
+    pub(super) owned: usize,
+    audit_due: Instant,
+    resume: Option<Instant>,
+    failures: u32,
+}
+
+/// Runs until cancelled; the running group is finished first.
+pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>, cancel: CancellationToken) {
+    let mut worker = Worker {
+        board,
+        office,
+        desk,
+        cancel,
+        parked: BTreeMap::new(),
+        attempts: BTreeMap::new(),
+        unsure: BTreeSet::new(),
+        waiting: BTreeSet::new(),
+        inherited: HashSet::new(),
+        owned: 0,
+        audit_due: Instant::now(),
+        resume: None,
+        failures: 0,
+    };
+    worker.publish_health();
+    loop {
+        worker.desk.status().working = true;
+        worker.turn().await;
+        worker.rest();
+        let next = worker.next();
+        tokio::select! {
+            () = worker.cancel.cancelled() => return,
+            () = worker.desk.inbox.woken() => {}
+            () = sleep_until(next) => {}
+        }
+    }
+}
+
+impl Worker {
+    fn label(&self) -> ByZone {
+        ByZone { zone: self.desk.label() }
+    }
+
+    fn next(&self) -> Instant {
+        let turn = Instant::now() + TURN;
+        let parked = self.parked.values().map(|p| p.until).min();
+        let due = self.resume.unwrap_or_else(|| parked.map_or(self.audit_due, |at| at.min(self.audit_due)));
+        due.min(turn)
+    }
+
+    fn rest(&self) {
+        let mut status = self.desk.status();
+        status.working = false;
+        status.turned = Some(Instant::now());
+        status.parked = self.parked.len();
+        drop(status);
+        self.board
+            .metrics
+            .parked
+            .get_or_create(&self.label())
+            .set(i64::try_from(self.parked.len()).unwrap_or(i64::MAX));
+        self.board.rested.notify_waiters();
+    }
+
+    async fn turn(&mut self) {
+        if self.resume.is_some_and(|at| Instant::now() < at) {
+            return;
+        }
+        self.resume = None;
+        let audited = Instant::now() >= self.audit_due;
+        if audited && !self.read_zone().await {
+            return;
+        }
+        if !self.board.has_started() {
+            return;
+        }
+        if !self.read_unsure().await {
+            return;
+        }
+        let first = !self.desk.status().planned;
+        let mut mail = self.desk.inbox.take();
+        if first {
+            let now = Instant::now();
+            mail.names.extend(self.all_names().into_iter().map(|name| (name, now)));
+        }
+        mail.recheck |= audited;
+        let names = self.choose(mail);
+        if names.is_empty() {
+            self.desk.status().planned = true;
+            self.succeeded(true);
+            return;
+        }
+        debug!(zone = %self.desk.zone.name, names = names.len(), "planning");
+        let done = round::run(self, names, first).await;
+        if done.is_ok() {
+            self.desk.status().planned = true;
+        }
+        match done {
+            Ok(changed) => self.succeeded(!changed),
+            Err(problem) => self.failed(problem),
+        }
+    }
+
+    /// Takes out names that back off, and adds those whose pause is over and those that wait.
+    fn choose(&mut self, mail: Mail) -> BTreeMap<DnsName, Instant> {
+        let now = Instant::now();
+        let Mail { mut names, fresh, recheck } = mail;
+        self.attempts.clear();
+        for name in &fresh {
+            self.parked.remove(name);
+        }
+        names.retain(|name, _| self.parked.get(name).is_none_or(|parked| parked.until <= now));
+        let due: Vec<DnsName> = self.parked.iter().filter(|(_, p)| p.until <= now).map(|(n, _)| n.clone()).collect();
+        for name in due {
+            let attempts = self.parked.remove(&name).map_or(0, |parked| parked.attempts);
+            self.attempts.insert(name.clone(), attempts);
+            names.entry(name).or_insert(now);
+        }
+        if recheck || !names.is_empty() {
+            for name in std::mem::take(&mut self.waiting) {
+                names.entry(name).or_insert(now);
+            }
+        }
+        names
+    }
+
+    fn all_names(&self) -> BTreeSet<DnsName> {
+        let mut names: BTreeSet<DnsName> = self.desk.view().names().cloned().collect();
+        let asks = self.board.asks();
+        names.extend(asks.desired.names().filter(|name| name.is_within(&self.desk.zone.name)).cloned());
+        names
+    }
+
+    /// Reads the zone: completely at first, then what changed. Returns whether that went well.
+    async fn read_zone(&mut self) -> bool {
+        if let Err(problem) = self.office.instance.registry.load().await {
+            self.failed(problem);
+            return false;
+        }
+        let token = { self.desk.view().token().cloned() };
+        let complete = self.desk.view().is_complete();
+        let read = match &token {
+            Some(token) if complete => Read::Since(token),
+            _ => Read::All,
+        };
+        let began = Instant::now();
+        match self.office.instance.provider.records(&self.desk.zone, read).await {
+            Ok(listing) => {
+                self.took(listing, began, complete);
+                true
+            }
+            Err(problem) => {
+                self.failed(problem);
+                false
+            }
+        }
+    }
+
+    fn took(&mut self, listing: Listing, began: Instant, audit: bool) {
+        let full = matches!(listing, Listing::Full { .. });
+        let changed = self.desk.view_mut().take(listing, None, began, self.board.config.settle);
+        self.desk.status().listed = true;
+        let capability = self.office.instance.provider.capability(Some(&self.desk.zone));
+        let period = match capability.audit {
+            Audit::Cheap => self.board.config.interval,
+            Audit::Listing => self.board.config.interval.max(self.board.config.cache_time).max(began.elapsed() * 10),
+        };
+        let period = period.max(Duration::from_secs(1));
+        self.audit_due = Instant::now() + period;
+        self.board.metrics.audit_period.get_or_create(&self.label()).set(period.as_secs_f64());
+        if full {
+            self.owned = round::count_owned(self);
+            let now = self.board.clock.now();
+            self.board.state.zone(&self.desk.label(), |state| state.window.owns(self.owned, now));
+            info!(zone = %self.desk.zone.name, record_sets = self.desk.view().len(), owned = self.owned,
+                audit_every = crate::duration::show(period), "zone read");
+        }
+        if audit && !changed.is_empty() {
+            info!(zone = %self.desk.zone.name, names = changed.len(), "the zone was changed by others");
+            self.desk
+                .inbox
+                .put_back(changed.into_iter().flat_map(|name| self.concerned(name)).map(|n| (n, Instant::now())));
+        }
+        self.measure();
+    }
+
+    /// The names to plan again after `name` changed: itself, and where it holds claims, all that we want or own.
+    fn concerned(&self, name: DnsName) -> BTreeSet<DnsName> {
+        let registry = &self.office.instance.registry;
+        let claims = self.desk.view().at(&name).iter().any(|set| registry.is_claim(set));
+        if claims || self.desk.view().at(&name).is_empty() { self.all_names() } else { BTreeSet::from([name]) }
+    }
+
+    /// Reads the names of which it is not known what stands there. Returns whether that went well.
+    async fn read_unsure(&mut self) -> bool {
+        if self.unsure.is_empty() {
+            return true;
+        }
+        let names = self.unsure.clone();
+        let began = Instant::now();
+        match self.office.instance.provider.records(&self.desk.zone, Read::Names(&names)).await {
+            Ok(listing) => {
+                self.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+                self.unsure.clear();
+                true
+            }
+            Err(problem) => {
+                self.failed(problem);
+                false
+            }
+        }
+    }
+
+    pub(super) fn succeeded(&mut self, nothing_to_do: bool) {
+        if self.failures > 0 {
+            info!(zone = %self.desk.zone.name, failures = self.failures, "the zone works again");
+        }
+        self.failures = 0;
+        self.desk.status().failing = None;
+        self.board.metrics.last_sync.set(self.board.clock.now().as_seconds());
+        self.board.metrics.consecutive_errors.set(0);
+        if nothing_to_do {
+            self.board.metrics.no_op_runs.inc();
+        }
+        self.publish_health();
+    }
+
+    /// Pauses the whole zone. What was asked meanwhile is kept; the next turn begins with an audit.
+    pub(super) fn failed(&mut self, problem: Error) {
+        self.failures += 1;
+        let pause = super::backoff(self.failures, problem.retry);
+        error!(zone = %self.desk.zone.name, error = problem.chain(), next_attempt = crate::duration::show(pause), "the zone cannot be served");
+        let label = ZoneError { zone: self.desk.label(), error: problem.kind.label().to_owned() };
+        self.board.metrics.zone_errors.get_or_create(&label).inc();
+        self.board.metrics.registry_errors.inc();
+        self.board.metrics.consecutive_errors.set(i64::from(self.failures));
+        let mut status = self.desk.status();
+        let since = status.failing.as_ref().map_or_else(Instant::now, |(_, since)| *since);
+        if problem.kind == ErrorKind::NotFound {
+            status.listed = false;
+        }
+        status.failing = Some((problem, since));
+        drop(status);
+        let now = Instant::now();
+        self.resume = Some(now + pause);
+        self.audit_due = now;
+        self.publish_health();
+    }
+
+    fn publish_health(&self) {
+        let ready = {
+            let status = self.desk.status();
+            status.listed && status.failing.is_none()
+        };
+        self.board.metrics.zone_ready.get_or_create(&self.label()).set(i64::from(ready));
+    }
+
+    fn measure(&self) {
+        let mut by_type = BTreeMap::<String, i64>::new();
+        let mut total = 0;
+        for desk in self.board.desks() {
+            for set in desk.view().sets() {
+                *by_type.entry(set.key.rtype.lower()).or_default() += 1;
+                total += 1;
+            }
+        }
+        self.board.metrics.registry_endpoints.set(total);
+        for (record_type, count) in by_type {
+            self.board.metrics.registry_records.get_or_create(&ByType { record_type }).set(count);
+        }
+        self.board.metrics.owned.get_or_create(&self.label()).set(i64::try_from(self.owned).unwrap_or(i64::MAX));
+    }
+}
