@@ -65,6 +65,7 @@ impl Claim {
 
 /// Whose a record set is.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "lives for one plan; the large variant is the usual one")]
 pub enum Ownership {
     /// Ours, by this claim; `None` under a registry that keeps none.
     Ours(Option<Claim>),

@@ -67,7 +67,7 @@ pub fn parse(text: &str, units: Units) -> Result<Signed, String> {
         rest = tail;
     }
     // Go's durations are signed 64-bit counts of nanoseconds.
-    let nanos = u64::try_from(nanos).ok().filter(|n| *n <= i64::MAX as u64).ok_or_else(invalid)?;
+    let nanos = u64::try_from(nanos).ok().filter(|n| i64::try_from(*n).is_ok()).ok_or_else(invalid)?;
     Ok(Signed { length: Duration::from_nanos(nanos), negative })
 }
 

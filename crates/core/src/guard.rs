@@ -123,7 +123,9 @@ pub fn hash(zone: &str, keys: impl IntoIterator<Item = impl ToString>) -> String
         digest.update([0]);
         digest.update(key.to_string().as_bytes());
     }
-    digest.finalize().iter().take(6).map(|octet| format!("{octet:02x}")).collect()
+    let octets = digest.finalize();
+    let head = octets.iter().take(6).fold(0_u64, |head, octet| head << 8 | u64::from(*octet));
+    format!("{head:012x}")
 }
 
 /// What the brake looks at.
@@ -246,8 +248,8 @@ mod tests {
         let other = set("c.example A 192.0.2.1").key;
         assert!(!is_approved(&approvals, keys.iter().chain([&other]), Timestamp(9)));
         assert!(!is_approved(&approvals, [], Timestamp(9)));
-        assert_eq!(hash("z", &["a"]), hash("z", &["a"]));
-        assert_ne!(hash("z", &["a"]), hash("y", &["a"]));
-        assert_ne!(hash("z", &["a", "b"]), hash("z", &["ab"]));
+        assert_eq!(hash("z", ["a"]), hash("z", ["a"]));
+        assert_ne!(hash("z", ["a"]), hash("y", ["a"]));
+        assert_ne!(hash("z", ["a", "b"]), hash("z", ["ab"]));
     }
 }

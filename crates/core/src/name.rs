@@ -1,6 +1,6 @@
 //! Domain names, parsed once.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl DnsName {
             return Err(NameError::Space(text.to_owned()));
         }
         if text.is_ascii() {
-            return Self::from_labels(text, split_labels(text)?);
+            return Self::from_labels(text, &split_labels(text)?);
         }
         // Escapes and international labels do not mix: the mapping works on characters.
         if text.contains('\\') {
@@ -95,7 +95,7 @@ impl DnsName {
                 idna::uts46::DnsLength::Ignore,
             )
             .map_err(|_| NameError::International(text.to_owned()))?;
-        Self::from_labels(text, split_labels(&ascii)?)
+        Self::from_labels(text, &split_labels(&ascii)?)
     }
 
     /// Builds a name from raw labels, most specific first, without the root's empty one.
@@ -105,7 +105,7 @@ impl DnsName {
     pub fn from_raw_labels<'a>(labels: impl IntoIterator<Item = &'a [u8]>) -> Result<Self, NameError> {
         let labels: Vec<Vec<u8>> = labels.into_iter().map(<[u8]>::to_vec).collect();
         let shown = labels.iter().map(|l| String::from_utf8_lossy(l).into_owned()).collect::<Vec<_>>().join(".");
-        Self::from_labels(&shown, labels)
+        Self::from_labels(&shown, &labels)
     }
 
     /// Reads an uncompressed wire-form name that fills `octets` from its start; returns the rest too.
@@ -141,7 +141,7 @@ impl DnsName {
         out
     }
 
-    fn from_labels(shown: &str, labels: Vec<Vec<u8>>) -> Result<Self, NameError> {
+    fn from_labels(shown: &str, labels: &[Vec<u8>]) -> Result<Self, NameError> {
         if labels.is_empty() {
             return Ok(Self::root());
         }
@@ -280,7 +280,7 @@ impl DnsName {
             std::net::IpAddr::V6(v6) => {
                 let mut text = String::with_capacity(72);
                 for octet in v6.octets().iter().rev() {
-                    text.push_str(&format!("{:x}.{:x}.", octet & 0xf, octet >> 4));
+                    let _ = write!(text, "{:x}.{:x}.", octet & 0xf, octet >> 4);
                 }
                 text.push_str("ip6.arpa");
                 text
@@ -307,7 +307,10 @@ fn push_octet(text: &mut String, octet: u8) {
             text.push(char::from(octet));
         }
         0x21..=0x7e => text.push(char::from(octet)),
-        _ => text.push_str(&format!("\\{octet:03}")),
+        _ => {
+            // Writing into a string cannot fail.
+            let _ = write!(text, "\\{octet:03}");
+        }
     }
 }
 
@@ -357,9 +360,8 @@ fn split_labels(text: &str) -> Result<Vec<Vec<u8>>, NameError> {
         labels.push(label);
         match rest.get(end + 1..) {
             // One final dot closes the name.
-            Some("") => return Ok(labels),
+            Some("") | None => return Ok(labels),
             Some(tail) => rest = tail,
-            None => return Ok(labels),
         }
     }
 }

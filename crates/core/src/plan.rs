@@ -187,7 +187,7 @@ struct Row<'a> {
     facts: &'a dyn Facts,
 }
 
-impl<'a> Row<'a> {
+impl Row<'_> {
     fn plan(mut self, out: &mut NamePlan) {
         self.keep_pending(out);
         let (mut creates, mut deletes) = (Vec::new(), Vec::new());

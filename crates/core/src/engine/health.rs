@@ -45,7 +45,7 @@ impl Health {
                     health.unready.push(format!("zones of {}: {}", office.instance.id, error.chain()));
                 }
                 None if !listing.tried => {
-                    health.unready.push(format!("zones of {}: not listed yet", office.instance.id))
+                    health.unready.push(format!("zones of {}: not listed yet", office.instance.id));
                 }
                 _ => {}
             }
@@ -98,7 +98,7 @@ pub(super) fn outcome(board: &Board) -> Option<Outcome> {
         let listing = office.listing();
         match (&listing.error, listing.tried) {
             (Some((error, _)), _) => {
-                outcome.failures.push(format!("zones of {}: {}", office.instance.id, error.chain()))
+                outcome.failures.push(format!("zones of {}: {}", office.instance.id, error.chain()));
             }
             (None, true) => {}
             (None, false) => return None,

@@ -119,7 +119,7 @@ fn words(text: &str) -> Option<Vec<Word>> {
     let mut out = Vec::new();
     let mut chars = text.chars().peekable();
     loop {
-        while chars.next_if(|c| c.is_ascii_whitespace()).is_some() {}
+        while chars.next_if(char::is_ascii_whitespace).is_some() {}
         if chars.peek().is_none() {
             return Some(out);
         }

@@ -20,7 +20,9 @@ impl RData {
                 out.extend(exchange.to_wire());
             }
             Self::Srv { priority, weight, port, target } => {
-                [priority, weight, port].into_iter().for_each(|n| out.extend(n.to_be_bytes()));
+                for field in [priority, weight, port] {
+                    out.extend(field.to_be_bytes());
+                }
                 out.extend(target.to_wire());
             }
             Self::Caa { flags, tag, value } => {
@@ -31,7 +33,9 @@ impl RData {
             Self::Naptr(naptr) => {
                 out.extend(naptr.order.to_be_bytes());
                 out.extend(naptr.preference.to_be_bytes());
-                [&naptr.flags, &naptr.services, &naptr.regexp].into_iter().for_each(|s| push_string(&mut out, s));
+                for string in [&naptr.flags, &naptr.services, &naptr.regexp] {
+                    push_string(&mut out, string);
+                }
                 out.extend(naptr.replacement.to_wire());
             }
             Self::Svcb(svcb) | Self::Https(svcb) => {

@@ -1,0 +1,320 @@
+//! The ten invariants of the design, as far as the engine keeps them. Each test fails if its invariant is broken.
+
+use std::time::Duration;
+
+use zonewright_core::plan::Policy;
+
+use crate::sim::{Fault, World, after, is_claim, rest, set};
+
+/// 1: foreign records are sacred.
+#[tokio::test(start_paused = true)]
+async fn foreign_records_stay_as_they_are() {
+    let world = World::new(&["example"]);
+    let foreign = [
+        "x.example A 203.0.113.1",
+        "y.example A 203.0.113.2",
+        "a-y.example TXT \"heritage=external-dns,external-dns/owner=other\"",
+        "a-z.example TXT \"heritage=external-dns,external-dns/owner=other\"",
+        "example MX 10_mail.example",
+        "w.example TXT hello",
+    ];
+    world.sim.insert(&foreign);
+    let before = world.sim.all();
+    for (who, line) in [("a", "x.example A 192.0.2.1"), ("b", "y.example A 192.0.2.1"), ("c", "z.example A 192.0.2.1"), ("d", "w.example CNAME q.test")] {
+        world.cluster.put(who, &[line]);
+    }
+    let engine = world.start().await;
+    rest(&engine).await;
+    for (who, reason) in [("a", "ForeignRecord"), ("b", "ForeignRecord"), ("c", "ForeignClaim"), ("d", "CnameConflict")] {
+        assert!(world.told.has(who, reason), "{who}: {reason}");
+    }
+    world.cluster.vanish_all();
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!(world.sim.all(), before);
+}
+
+/// 1: an owner edited by hand is respected at once, before any audit has seen it.
+#[tokio::test(start_paused = true)]
+async fn an_owner_edited_by_hand_is_respected_at_once() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    world.cluster.put("b", &["y.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.insert(&["a-x.example TXT \"heritage=external-dns,external-dns/owner=other\""]);
+    world.sim.insert(&["a-y.example TXT \"heritage=external-dns,external-dns/owner=other\""]);
+    let edited = world.sim.all();
+    world.cluster.put("a", &["x.example A 192.0.2.99"]);
+    world.cluster.delete("b");
+    rest(&engine).await;
+    assert_eq!(world.sim.all(), edited);
+    assert!(world.told.has("a", "ForeignRecord"));
+}
+
+async fn many(count: usize) -> World {
+    let world = World::new(&["example"]);
+    for i in 0..count {
+        world.cluster.put(&format!("s{i}"), &[&format!("n{i}.example A 192.0.2.1")]);
+    }
+    world
+}
+
+/// 2: the brake holds, tells, and lets go what is approved.
+#[tokio::test(start_paused = true)]
+async fn a_mass_delete_is_held_until_it_is_approved() {
+    let world = many(60).await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    let before = world.sim.all();
+    world.cluster.vanish_all();
+    let outcome = rest(&engine).await;
+    assert_eq!((world.sim.all() == before, outcome.held), (true, 60));
+    assert!(world.told.has("zonewright-pod", "PlanHeld"));
+    assert!(engine.metrics().text().contains("zonewright_held_deletes{zone=\"sim/example\"} 60"));
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.all(), before, "time does not let it go");
+
+    engine.stop().await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    let plans = engine.plans();
+    assert_eq!(plans[0].1.deletes.len(), 60, "it is held after a restart too");
+    assert!(engine.approve("000000000000").is_none());
+    engine.approve(&plans[0].1.hash).unwrap();
+    rest(&engine).await;
+    assert!(world.sim.all().is_empty() && engine.plans().is_empty());
+}
+
+/// 2: a trickle is a mass delete too, also over a restart.
+#[tokio::test(start_paused = true)]
+async fn a_trickle_is_stopped_by_the_window() {
+    let world = many(60).await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    for i in 0..15 {
+        world.cluster.vanish(&format!("s{i}"));
+        rest(&engine).await;
+    }
+    assert_eq!(world.sim.records().len(), 45);
+    engine.stop().await;
+    let engine = world.start().await;
+    for i in 15..30 {
+        world.cluster.vanish(&format!("s{i}"));
+        rest(&engine).await;
+    }
+    assert_eq!(world.sim.records().len(), 40, "twenty within the hour");
+    after(&engine, Duration::from_mins(65)).await;
+    assert_eq!(world.sim.records().len(), 30, "the window has moved on");
+}
+
+/// 2: what was deleted before everybody's eyes goes through.
+#[tokio::test(start_paused = true)]
+async fn a_deleted_namespace_goes_at_once() {
+    let world = many(500).await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    for i in 0..500 {
+        world.cluster.delete(&format!("s{i}"));
+    }
+    let outcome = rest(&engine).await;
+    assert_eq!((world.sim.all().len(), outcome.held), (0, 0));
+}
+
+/// 2: an empty view that is not complete holds everything, and an approval accepts it.
+#[tokio::test(start_paused = true)]
+async fn an_empty_answer_deletes_nothing() {
+    let world = many(12).await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    let before = world.sim.all();
+    world.cluster.trust(false, true);
+    world.cluster.vanish_all();
+    after(&engine, Duration::from_mins(90)).await;
+    assert_eq!(world.sim.all(), before);
+    let plans = engine.plans();
+    assert!(plans[0].1.reason.contains("services"), "{}", plans[0].1.reason);
+    engine.approve(&plans[0].1.hash).unwrap();
+    rest(&engine).await;
+    assert!(world.sim.all().is_empty());
+}
+
+/// 2: nothing is planned before the sources have been read.
+#[tokio::test(start_paused = true)]
+async fn the_first_plan_waits_for_the_sources() {
+    let world = many(3).await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    world.cluster.vanish_all();
+    world.cluster.unsettle();
+    let before = world.sim.all();
+    let engine = world.start().await;
+    tokio::time::sleep(Duration::from_secs(29)).await;
+    assert_eq!(world.sim.all(), before);
+    after(&engine, Duration::from_secs(60)).await;
+    assert_eq!(world.sim.all(), before, "it starts in the end, but what was never listed is no evidence");
+    world.cluster.trust(true, true);
+    rest(&engine).await;
+    assert!(world.sim.all().is_empty());
+}
+
+fn pairs_are_whole(world: &World) {
+    let content = world.sim.content();
+    let (claims, records): (Vec<_>, Vec<_>) = content.sets.values().partition(|s| is_claim(s));
+    let expected: Vec<String> =
+        records.iter().map(|r| format!("{}-{}", r.key.rtype.to_string().to_lowercase(), r.key.name)).collect();
+    let mut expected = expected;
+    expected.sort();
+    let mut found: Vec<String> = claims.iter().map(|c| c.key.name.to_string()).collect();
+    found.sort();
+    assert_eq!(found, expected);
+}
+
+/// 3: claim and record stand together whatever is lost on the way.
+#[tokio::test(start_paused = true)]
+async fn claim_and_record_stand_together_through_lost_answers() {
+    for fault in [Fault::LostAnswer, Fault::LostWrite, Fault::Down, Fault::NoReads, Fault::Stall] {
+        let world = many(20).await;
+        world.sim.fault("example", fault);
+        let engine = world.start().await;
+        tokio::time::sleep(Duration::from_mins(3)).await;
+        pairs_are_whole(&world);
+        world.sim.fault("example", None);
+        tokio::time::sleep(Duration::from_mins(3)).await;
+        rest(&engine).await;
+        pairs_are_whole(&world);
+        assert_eq!(world.sim.records().len(), 20, "{fault:?}");
+    }
+}
+
+/// 4: one bad record is one bad record.
+#[tokio::test(start_paused = true)]
+async fn one_bad_name_holds_up_no_other() {
+    let world = many(30).await;
+    world.sim.refuse(&["n7.example"]);
+    let engine = world.start().await;
+    let outcome = rest(&engine).await;
+    assert_eq!((world.sim.records().len(), outcome.refused), (29, 1));
+    assert!(world.told.has("s7", "RecordRefused") && !world.told.has("s8", "RecordRefused"));
+    let writes = world.sim.calls().1;
+    after(&engine, Duration::from_mins(30)).await;
+    assert_eq!(world.sim.calls().1, writes, "it is not tried again before its input changes");
+    world.sim.refuse(&[]);
+    world.cluster.put("s7", &["n7.example A 192.0.2.77"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 30);
+}
+
+/// 4: a broken or stalled zone holds up no other zone.
+#[tokio::test(start_paused = true)]
+async fn a_broken_zone_holds_up_no_other() {
+    for fault in [Fault::Down, Fault::Stall] {
+        let world = World::new(&["good.example", "bad.example"]);
+        world.sim.fault("bad.example", fault);
+        world.cluster.put("a", &["x.good.example A 192.0.2.1", "x.bad.example A 192.0.2.1"]);
+        let engine = world.start().await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(world.sim.records(), ["x.good.example A 192.0.2.1"], "{fault:?}");
+        world.sim.fault("bad.example", None);
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        rest(&engine).await;
+        assert_eq!(world.sim.records().len(), 2, "{fault:?}");
+    }
+}
+
+/// 5: errors are pauses, and health tells the truth.
+#[tokio::test(start_paused = true)]
+async fn health_tells_the_truth() {
+    let world = many(3).await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert!(engine.health().is_live() && engine.health().is_ready(), "{:?}", engine.health());
+    world.sim.fault("example", Fault::Down);
+    world.cluster.put("s1", &["n1.example A 192.0.2.2"]);
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let health = engine.health();
+    assert!(health.is_live() && !health.is_ready());
+    assert!(health.unready[0].contains("zone example") && health.unready[0].contains("connection refused"), "{health:?}");
+    world.sim.fault("example", None);
+    tokio::time::sleep(Duration::from_mins(2)).await;
+    assert!(engine.health().is_ready());
+    assert!(world.sim.records().contains(&"n1.example A 192.0.2.2".to_owned()));
+    world.cluster.trust(true, false);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(engine.health().unready[0].contains("services"));
+}
+
+/// 6: converge, then be silent.
+#[tokio::test(start_paused = true)]
+async fn after_convergence_only_the_audit_calls() {
+    let world = many(50).await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    let (reads, writes) = world.sim.calls();
+    after(&engine, Duration::from_mins(60)).await;
+    let (more_reads, more_writes) = world.sim.calls();
+    assert_eq!(more_writes, writes);
+    assert!(more_reads - reads <= 61, "one cheap question a minute, not {}", more_reads - reads);
+}
+
+/// 7: a dry run writes nothing, and keeps quiet about what it said once.
+#[tokio::test(start_paused = true)]
+async fn a_dry_run_writes_nothing() {
+    let mut world = many(5).await;
+    world.config.dry_run = true;
+    let engine = world.start().await;
+    after(&engine, Duration::from_mins(10)).await;
+    assert!(world.sim.all().is_empty());
+    assert_eq!(world.sim.calls().1, 0);
+    let said = engine.journal().last(100);
+    assert_eq!((said.len(), said[0].outcome), (5, "not_sent"));
+}
+
+/// 8: the same input gives the same plan.
+#[tokio::test(start_paused = true)]
+async fn the_same_input_gives_the_same_plan() {
+    let mut plans = Vec::new();
+    for round in 0..3 {
+        let world = World::new(&["example"]);
+        world.sim.insert(&["n3.example A 203.0.113.3"]);
+        let mut order: Vec<usize> = (0..40).collect();
+        order.rotate_left(round * 7);
+        for i in order {
+            world.cluster.put(&format!("s{i}"), &[&format!("n{}.example A 192.0.2.{i}", i % 20)]);
+        }
+        let engine = world.start().await;
+        rest(&engine).await;
+        let mut journal = engine.journal().last(256);
+        journal.reverse();
+        plans.push(journal.into_iter().map(|e| e.changes).collect::<Vec<_>>());
+    }
+    assert_eq!(plans[0], plans[1]);
+    assert_eq!(plans[0], plans[2]);
+}
+
+/// 9 for one name: what an audit finds is planned like what a source tells.
+#[tokio::test(start_paused = true)]
+async fn a_foreign_change_is_repaired_by_the_audit() {
+    let world = many(3).await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.insert(&["n1.example A 203.0.113.99"]);
+    after(&engine, Duration::from_mins(2)).await;
+    assert!(world.sim.records().contains(&"n1.example A 192.0.2.1".to_owned()));
+    world.sim.remove(&set("a-n2.example TXT x").key);
+    after(&engine, Duration::from_mins(2)).await;
+    assert!(world.sim.all().iter().any(|l| l.starts_with("n2.example")), "a record that lost its claim is not ours any more");
+}
+
+/// Policies narrow what is done.
+#[tokio::test(start_paused = true)]
+async fn upsert_only_never_deletes() {
+    let mut world = many(3).await;
+    world.config.policy = Policy::UpsertOnly;
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.delete("s1");
+    world.cluster.put("s2", &["n2.example A 192.0.2.2"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["n0.example A 192.0.2.1", "n1.example A 192.0.2.1", "n2.example A 192.0.2.2"]);
+}

@@ -1,0 +1,184 @@
+//! The scenarios of the multiple-targets design, and what surrounds them.
+
+use std::time::Duration;
+
+use crate::sim::{World, after, rest};
+
+fn claim(who: &str) -> String {
+    format!("\"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/{who}\"")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_comes_with_its_claim_follows_and_goes() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.all(), [format!("a-x.example 0 TXT {}", claim("a")), "x.example 0 A 192.0.2.1".to_owned()]);
+    world.cluster.put("a", &["x.example A 192.0.2.2 192.0.2.3"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.2 ; 192.0.2.3"]);
+    world.cluster.put("a", &["x.example CNAME lb.test"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.all(), [format!("cname-x.example 0 TXT {}", claim("a")), "x.example 0 CNAME lb.test.".to_owned()]);
+    world.cluster.delete("a");
+    rest(&engine).await;
+    assert!(world.sim.all().is_empty());
+    assert!(world.told.has("a", "RecordReady"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_two_objects_ask_and_always_the_same_one_gets_it() {
+    for _ in 0..5 {
+        let world = World::new(&["example"]);
+        world.cluster.put("b", &["x.example A 192.0.2.2"]);
+        world.cluster.put("a", &["x.example A 192.0.2.1"]);
+        let engine = world.start().await;
+        rest(&engine).await;
+        assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+        assert!(world.told.has("b", "NameConflict") && !world.told.has("a", "NameConflict"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_the_holder_keeps_the_name_while_both_stay() {
+    let world = World::new(&["example"]);
+    world.cluster.put("b", &["x.example A 192.0.2.2"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.2"]);
+    engine.stop().await;
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.2"], "also after a restart");
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_the_record_follows_its_holder() {
+    let world = World::new(&["example"]);
+    world.cluster.put("b", &["x.example A 192.0.2.2"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    world.cluster.put("b", &["x.example A 192.0.2.22"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.22"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn four_one_resource_with_several_targets_is_one_record_set() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["x.example A 192.0.2.9 192.0.2.1 192.0.2.5"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1 ; 192.0.2.5 ; 192.0.2.9"]);
+    assert_eq!(world.sim.calls().1, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_holder_goes_and_the_other_takes_over_by_an_update() {
+    let world = World::new(&["example"]);
+    world.cluster.put("b", &["x.example A 192.0.2.2"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    rest(&engine).await;
+    let before = world.sim.calls().1;
+    world.cluster.delete("b");
+    rest(&engine).await;
+    assert_eq!(world.sim.all(), [format!("a-x.example 0 TXT {}", claim("a")), "x.example 0 A 192.0.2.1".to_owned()]);
+    assert_eq!(world.sim.calls().1, before + 1, "one write, without a gap");
+    let change = &engine.journal().last(1)[0];
+    assert!(change.changes[0].starts_with("~ x.example A 192.0.2.1"), "{:?}", change.changes);
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_incomplete_evidence_nobody_takes_over_and_nothing_shrinks() {
+    let world = World::new(&["example"]);
+    world.cluster.put("b", &["x.example A 192.0.2.2 192.0.2.3"]);
+    world.cluster.put("c", &["y.example A 192.0.2.7"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.trust(false, true);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    world.cluster.vanish("b");
+    world.cluster.vanish("c");
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1 ; 192.0.2.2 ; 192.0.2.3", "y.example A 192.0.2.7"]);
+    world.cluster.trust(true, false);
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!(world.sim.records().len(), 2);
+    world.cluster.trust(true, true);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_blank_status_keeps_the_record_for_its_grace() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.put("a", &["pending:x.example"]);
+    after(&engine, Duration::from_mins(14)).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    after(&engine, Duration::from_mins(2)).await;
+    assert!(world.sim.records().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn retained_records_outlive_their_object_even_over_a_restart() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1", "policy:retain"]);
+    world.cluster.put("b", &["y.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    world.cluster.delete("a");
+    world.cluster.delete("b");
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_inherited_union_is_kept_until_nobody_asks() {
+    let world = World::new(&["example"]);
+    world.sim.insert(&["x.example A 192.0.2.1 192.0.2.2"]);
+    world.sim.insert(&["a-x.example TXT \"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a\""]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    world.cluster.put("b", &["x.example A 192.0.2.2"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1 ; 192.0.2.2"]);
+    assert!(world.told.has("a", "InheritedUnion"));
+    world.cluster.delete("b");
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    world.cluster.put("b", &["x.example A 192.0.2.2"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"], "what this process wrote is no inheritance");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_record_is_created_again_under_its_standing_claim() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    let before = world.sim.all();
+    world.sim.remove(&crate::sim::set("x.example A 192.0.2.1").key);
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!(world.sim.all(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_outside_every_zone_is_told() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["x.other A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert!(world.told.has("a", "NoMatchingZone"));
+}

@@ -1,0 +1,457 @@
+//! The simulated world.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use zonewright_core::capability::{
+    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingSupport, TargetCount, TtlRange,
+    TypeSupport,
+};
+use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
+use zonewright_core::clock::{Clock, Timestamp};
+use zonewright_core::endpoint::{Endpoint, Mapped, Note, ObjectPolicy, ObjectRef, Origin, Pending, Reporter, Sharing, Targets};
+use zonewright_core::engine::{Config, Engine, Instance, Parts};
+use zonewright_core::error::Retry;
+use zonewright_core::metrics::Metrics;
+use zonewright_core::options::OptionTable;
+use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
+use zonewright_core::record::Routing;
+use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Update};
+use zonewright_core::store::{MemoryStore, Store};
+use zonewright_core::zone::{InstanceId, ZoneId, ZoneRule};
+use zonewright_core::{
+    DnsName, Error, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Result, Ttl, Zone,
+};
+use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+
+pub fn name(text: &str) -> DnsName {
+    DnsName::parse(text).unwrap()
+}
+
+/// `name TYPE data data`; blanks inside data are written `_`.
+pub fn set(line: &str) -> RecordSet {
+    let mut words = line.split(' ');
+    let owner = name(words.next().unwrap());
+    let rtype: RecordType = words.next().unwrap().parse().unwrap();
+    let data = words.map(|word| RData::parse(rtype, &word.replace('_', " ")).unwrap());
+    RecordSet::simple(owner, rtype, Ttl::from_secs(0), data)
+}
+
+/// What the provider does instead of what it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing answers.
+    Down,
+    /// The write is carried out, its answer is lost.
+    LostAnswer,
+    /// The write is lost, and so is its answer.
+    LostWrite,
+    /// Reads fail, writes work.
+    NoReads,
+    /// Never answers.
+    Stall,
+}
+
+#[derive(Default)]
+pub struct Content {
+    pub sets: BTreeMap<RecordKey, RecordSet>,
+    serial: u64,
+}
+
+/// An honest provider of one or more zones, with faults on demand.
+pub struct Sim {
+    zones: Vec<Zone>,
+    content: Mutex<Content>,
+    faults: Mutex<BTreeMap<DnsName, Fault>>,
+    /// Groups at these names are refused as invalid.
+    bad: Mutex<BTreeSet<DnsName>>,
+    pub reads: AtomicUsize,
+    pub writes: AtomicUsize,
+}
+
+impl Sim {
+    pub fn new(zones: &[&str]) -> Arc<Self> {
+        let instance = InstanceId::from("sim");
+        Arc::new(Self {
+            zones: zones.iter().map(|z| Zone::new(&instance, z, name(z))).collect(),
+            content: Mutex::default(),
+            faults: Mutex::default(),
+            bad: Mutex::default(),
+            reads: AtomicUsize::new(0),
+            writes: AtomicUsize::new(0),
+        })
+    }
+
+    pub fn content(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap()
+    }
+
+    /// Puts records in by a foreign hand.
+    pub fn insert(&self, lines: &[&str]) {
+        let mut content = self.content();
+        for line in lines {
+            let set = set(line);
+            content.sets.insert(set.key.clone(), set);
+        }
+        content.serial += 1;
+    }
+
+    pub fn remove(&self, key: &RecordKey) {
+        let mut content = self.content();
+        content.sets.remove(key);
+        content.serial += 1;
+    }
+
+    pub fn fault(&self, zone: &str, fault: impl Into<Option<Fault>>) {
+        match fault.into() {
+            Some(fault) => self.faults.lock().unwrap().insert(name(zone), fault),
+            None => self.faults.lock().unwrap().remove(&name(zone)),
+        };
+    }
+
+    pub fn refuse(&self, names: &[&str]) {
+        *self.bad.lock().unwrap() = names.iter().map(|n| name(n)).collect();
+    }
+
+    fn faulty(&self, zone: &Zone) -> Option<Fault> {
+        self.faults.lock().unwrap().get(&zone.name).copied()
+    }
+
+    /// Records that are no claims, as lines.
+    pub fn records(&self) -> Vec<String> {
+        self.content().sets.values().filter(|s| !is_claim(s)).map(|s| format!("{} {} {}", s.key.name, s.key.rtype, s.data)).collect()
+    }
+
+    /// All records, as lines.
+    pub fn all(&self) -> Vec<String> {
+        self.content().sets.values().map(ToString::to_string).collect()
+    }
+
+    pub fn calls(&self) -> (usize, usize) {
+        (self.reads.load(Ordering::SeqCst), self.writes.load(Ordering::SeqCst))
+    }
+}
+
+pub fn is_claim(set: &RecordSet) -> bool {
+    set.key.rtype == RecordType::Txt && set.data.to_string().contains("heritage=external-dns")
+}
+
+fn holds(content: &Content, precondition: &Precondition) -> bool {
+    match precondition {
+        Precondition::Exact(set) => content.sets.get(&set.key).is_some_and(|s| s.data == set.data),
+        Precondition::Absent(key) => !content.sets.contains_key(key),
+        Precondition::NameNotInUse(name) => !content.sets.keys().any(|key| key.name == *name),
+    }
+}
+
+fn carry_out(content: &mut Content, groups: &[Group]) {
+    for change in groups.iter().flat_map(Group::changes) {
+        content.sets.remove(change.key());
+        if let Change::Create { to } | Change::Update { to, .. } = change {
+            let ttl = to.ttl.or(Ttl::from_secs(0));
+            content.sets.insert(to.key.clone(), RecordSet { ttl, ..to.clone() });
+        }
+    }
+    content.serial += 1;
+}
+
+#[async_trait]
+impl Provider for Sim {
+    fn capability(&self, _: Option<&Zone>) -> Capability {
+        let zero = Ttl::from_secs(0).unwrap();
+        Capability {
+            targets: TargetCount::Full,
+            types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
+            routing: RoutingSupport::None,
+            granularity: Granularity::RecordSet,
+            create: CreateMode::Guarded,
+            batch: Batch { changes: 8, size: None, interval: Duration::ZERO, atomic: Atomicity::Batch },
+            preconditions: Preconditions::Any,
+            ttl: TtlRange { min: zero, max: Ttl::MAX, default: zero },
+            strict_cname: true,
+            alias: false,
+            wildcards: true,
+            native_claims: false,
+            zone_rule: ZoneRule::LongestSuffix,
+            audit: Audit::Cheap,
+        }
+    }
+
+    async fn zones(&self) -> Result<Vec<Zone>> {
+        Ok(self.zones.clone())
+    }
+
+    async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        Ok(self.zones.iter().find(|z| z.key.zone == *id).cloned())
+    }
+
+    async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        match self.faulty(zone) {
+            Some(Fault::Stall) => std::future::pending().await,
+            Some(Fault::Down | Fault::NoReads) => return Err(Error::new(ErrorKind::Unavailable, "read records", "connection refused")),
+            _ => {}
+        }
+        let content = self.content();
+        let token = Some(Token(content.serial.to_string()));
+        let own = |s: &&RecordSet| s.key.name.is_within(&zone.name);
+        Ok(match read {
+            Read::Since(since) if Some(since) == token.as_ref() => Listing::Unchanged,
+            Read::Names(names) => {
+                Listing::Names(content.sets.values().filter(|s| names.contains(&s.key.name)).cloned().collect())
+            }
+            Read::All | Read::Since(_) => Listing::Full { sets: content.sets.values().filter(own).cloned().collect(), token },
+        })
+    }
+
+    async fn adjust(&self, _: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+        Ok(sets.iter().cloned().enumerate().map(|(from, set)| Adjusted { from, set }).collect())
+    }
+
+    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        let unavailable = || Error::new(ErrorKind::Unavailable, "apply changes", "connection refused").retry(Retry::Backoff);
+        let lost = || Error::new(ErrorKind::Timeout, "apply changes", "no answer");
+        match self.faulty(zone) {
+            Some(Fault::Stall) => std::future::pending().await,
+            Some(Fault::Down) => return groups.iter().map(|_| Outcome::NotSent(unavailable())).collect(),
+            Some(Fault::LostWrite) => return groups.iter().map(|_| Outcome::Unknown(lost())).collect(),
+            _ => {}
+        }
+        let mut content = self.content();
+        let bad = |g: &Group| self.bad.lock().unwrap().contains(&g.name);
+        let stale = |g: &Group| !g.preconditions().iter().all(|p| holds(&content, p));
+        let blame = if groups.len() == 1 { Blame::Group } else { Blame::Batch };
+        let refuse = |kind| {
+            let error = || Error::new(kind, "apply changes", "refused");
+            groups.iter().map(|_| Outcome::Refused { error: error(), blame }).collect()
+        };
+        if groups.iter().any(stale) {
+            return refuse(ErrorKind::Conflict);
+        }
+        if groups.iter().any(bad) {
+            return refuse(ErrorKind::Invalid);
+        }
+        carry_out(&mut content, groups);
+        match self.faulty(zone) {
+            Some(Fault::LostAnswer) => groups.iter().map(|_| Outcome::Unknown(lost())).collect(),
+            _ => groups.iter().map(|_| Outcome::Applied).collect(),
+        }
+    }
+}
+
+/// A source that holds what the test puts in.
+pub struct Cluster {
+    objects: Mutex<BTreeMap<String, (ObjectRef, Arc<Mapped>)>>,
+    updates: Mutex<Vec<ObjectUpdate>>,
+    state: Mutex<KindState>,
+    changed: Notify,
+}
+
+pub const SERVICES: &str = "services";
+
+fn object(who: &str) -> ObjectRef {
+    ObjectRef {
+        api_version: Arc::from("v1"),
+        kind: Arc::from("Service"),
+        namespace: Arc::from("ns"),
+        name: Arc::from(who),
+        uid: Arc::from(format!("uid-{who}")),
+    }
+}
+
+impl Cluster {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            objects: Mutex::default(),
+            updates: Mutex::default(),
+            state: Mutex::new(KindState { complete: true, fresh: true, settled: true, objects: 0 }),
+            changed: Notify::new(),
+        })
+    }
+
+    fn update(&self, who: &str, state: ObjectState) {
+        self.updates.lock().unwrap().push(ObjectUpdate { source: Arc::from("service"), object: object(who), state });
+        self.changed.notify_one();
+    }
+
+    /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy.
+    pub fn put(&self, who: &str, lines: &[&str]) {
+        let label: Option<Arc<str>> = Some(Arc::from(format!("service/ns/{who}")));
+        let created = who.bytes().map(i64::from).sum();
+        let origin = Origin { source: Arc::from("service"), rank: 0, object: object(who), created: Some(created) };
+        let origin = Arc::new(origin);
+        let policy = lines.iter().find_map(|l| l.strip_prefix("policy:")).and_then(ObjectPolicy::parse);
+        let mut mapped = Mapped { kinds: BTreeSet::from([Arc::from(SERVICES)]), ..Mapped::default() };
+        for line in lines {
+            if let Some(text) = line.strip_prefix("pending:") {
+                mapped.pending.push(Pending { name: name(text), resource: label.clone(), reason: "blank status".to_owned() });
+                continue;
+            }
+            if line.starts_with("policy:") {
+                continue;
+            }
+            let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };
+            mapped.endpoints.push(Endpoint {
+                name: key.name,
+                rtype: key.rtype,
+                targets: Targets::Records(records),
+                ttl: None,
+                set_id: None,
+                routing: Routing::Simple,
+                properties: BTreeMap::new(),
+                origin: origin.clone(),
+                resource: label.clone(),
+                sharing: Sharing::Holder,
+                policy,
+            });
+        }
+        let mapped = Arc::new(mapped);
+        self.objects.lock().unwrap().insert(who.to_owned(), (object(who), mapped.clone()));
+        self.update(who, ObjectState::Present(mapped));
+    }
+
+    /// A DELETE event.
+    pub fn delete(&self, who: &str) {
+        self.objects.lock().unwrap().remove(who);
+        self.update(who, ObjectState::Gone { tombstone: true });
+    }
+
+    /// The object is missing from a new list.
+    pub fn vanish(&self, who: &str) {
+        self.objects.lock().unwrap().remove(who);
+        self.update(who, ObjectState::Gone { tombstone: false });
+    }
+
+    pub fn vanish_all(&self) {
+        let all: Vec<String> = self.objects.lock().unwrap().keys().cloned().collect();
+        all.iter().for_each(|who| self.vanish(who));
+    }
+
+    /// Sets how far the view can be trusted.
+    pub fn trust(&self, complete: bool, fresh: bool) {
+        *self.state.lock().unwrap() = KindState { complete, fresh, settled: true, objects: 0 };
+        self.changed.notify_one();
+    }
+
+    pub fn unsettle(&self) {
+        *self.state.lock().unwrap() = KindState::default();
+    }
+}
+
+#[async_trait]
+impl Source for Cluster {
+    async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn take(&self, everything: bool) -> Update {
+        let updates = std::mem::take(&mut *self.updates.lock().unwrap());
+        if !everything {
+            return Update { complete: false, objects: updates };
+        }
+        // Tombstones are told even with a complete snapshot, before it.
+        let gone = updates.into_iter().filter(|u| matches!(u.state, ObjectState::Gone { .. }));
+        let objects = self.objects.lock().unwrap();
+        let present = objects.values().map(|(object, mapped)| ObjectUpdate {
+            source: Arc::from("service"),
+            object: object.clone(),
+            state: ObjectState::Present(mapped.clone()),
+        });
+        Update { complete: true, objects: gone.filter(|u| !objects.contains_key(&*u.object.name)).chain(present).collect() }
+    }
+
+    fn evidence(&self) -> Evidence {
+        let kind: Arc<str> = Arc::from(SERVICES);
+        let state = *self.state.lock().unwrap();
+        let objects = self.objects.lock().unwrap().len();
+        Evidence {
+            kinds: BTreeMap::from([(kind.clone(), KindState { objects, ..state })]),
+            resources: BTreeMap::from([(Arc::from("service"), BTreeSet::from([kind]))]),
+        }
+    }
+
+    fn accept(&self) {
+        self.state.lock().unwrap().complete = true;
+        self.changed.notify_one();
+    }
+}
+
+#[derive(Default)]
+pub struct Told(pub Mutex<Vec<Note>>);
+
+impl Reporter for Told {
+    fn tell(&self, note: &Note) {
+        self.0.lock().unwrap().push(note.clone());
+    }
+}
+
+impl Told {
+    pub fn has(&self, who: &str, reason: &str) -> bool {
+        self.0.lock().unwrap().iter().any(|n| &*n.object.name == who && n.reason == reason)
+    }
+}
+
+/// Everything together. An engine can be stopped and another started on the same world.
+pub struct World {
+    pub sim: Arc<Sim>,
+    pub cluster: Arc<Cluster>,
+    pub store: Arc<MemoryStore>,
+    pub told: Arc<Told>,
+    pub config: Config,
+    pub owner: &'static str,
+}
+
+impl World {
+    pub fn new(zones: &[&str]) -> Self {
+        Self {
+            sim: Sim::new(zones),
+            cluster: Cluster::new(),
+            store: Arc::new(MemoryStore::default()),
+            told: Arc::new(Told::default()),
+            config: Config::default(),
+            owner: "me",
+        }
+    }
+
+    pub async fn start(&self) -> Engine {
+        let registry = TxtRegistry::new(TxtConfig::new(self.owner).unwrap()).unwrap();
+        let instance = Instance {
+            id: InstanceId::from("sim"),
+            provider: self.sim.clone(),
+            registry: Arc::new(registry),
+            options: OptionTable::NONE,
+        };
+        let store: Arc<dyn Store> = self.store.clone();
+        Engine::start(
+            self.config.clone(),
+            Parts {
+                sources: vec![self.cluster.clone()],
+                instances: vec![instance],
+                store,
+                reporter: self.told.clone(),
+                metrics: Arc::new(Metrics::default()),
+                clock: Clock::starting_at(Timestamp(1_000_000_000)),
+                own_object: Some(object("zonewright-pod")),
+            },
+        )
+        .await
+    }
+}
+
+/// Lets the engine come to rest: what the source told is taken over, planned and sent.
+pub async fn rest(engine: &Engine) -> zonewright_core::engine::Outcome {
+    // The paused clock moves only when every task waits: after this the intake has turned.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    engine.settled().await
+}
+
+/// As [`rest`], after so much time.
+pub async fn after(engine: &Engine, time: Duration) -> zonewright_core::engine::Outcome {
+    tokio::time::sleep(time).await;
+    rest(engine).await
+}
