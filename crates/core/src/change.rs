@@ -155,23 +155,29 @@ impl Group {
     /// Everything that must hold for the group to take effect: the old side of each change or its absence, then
     /// [`Group::requires`]. A CNAME that is created needs its name unused, but for what the group itself takes away.
     pub fn preconditions(&self) -> Vec<Precondition> {
-        let mut all: Vec<Precondition> = self
-            .changes()
-            .map(|change| match change {
-                Change::Create { to } if to.key.rtype == RecordType::Cname && !self.clears(&to.key.name) => {
-                    Precondition::NameNotInUse(to.key.name.clone())
-                }
-                Change::Create { to } => Precondition::Absent(to.key.clone()),
-                Change::Update { from, .. } | Change::Delete { from } => Precondition::Exact(from.clone()),
-            })
-            .collect();
+        let mut all = Vec::new();
+        for change in self.changes() {
+            match change {
+                Change::Create { to } if to.key.rtype == RecordType::Cname => all.extend(self.room_for_cname(&to.key)),
+                Change::Create { to } => all.push(Precondition::Absent(to.key.clone())),
+                Change::Update { from, .. } | Change::Delete { from } => all.push(Precondition::Exact(from.clone())),
+            }
+        }
         all.extend(self.requires.iter().cloned());
         all
     }
 
-    /// Whether the group takes something away at `name`.
-    fn clears(&self, name: &DnsName) -> bool {
-        self.changes().any(|change| matches!(change, Change::Delete { from } if from.key.name == *name))
+    /// A CNAME stands alone: its name is not in use, or nothing stands there but what the group itself takes away.
+    fn room_for_cname(&self, key: &RecordKey) -> Vec<Precondition> {
+        let going = |rtype| {
+            self.changes()
+                .any(|c| matches!(c, Change::Delete { from } if from.key.name == key.name && from.key.rtype == rtype))
+        };
+        if !self.changes().any(|c| matches!(c, Change::Delete { from } if from.key.name == key.name)) {
+            return vec![Precondition::NameNotInUse(key.name.clone())];
+        }
+        let staying = RecordType::WRITABLE.into_iter().filter(|rtype| !going(*rtype));
+        staying.map(|rtype| Precondition::Absent(RecordKey { rtype, ..key.clone() })).collect()
     }
 
     /// Size in octets as batch limits count it: the text of all values, new and old.
@@ -258,6 +264,9 @@ mod tests {
         assert_eq!(fresh.preconditions(), [Precondition::NameNotInUse(cname.key.name.clone())]);
         let delete = Step::record(Change::Delete { from: a.clone() }, None);
         let swap = Group { steps: vec![delete, create], ..fresh };
-        assert_eq!(swap.preconditions(), [Precondition::Exact(a), Precondition::Absent(cname.key)]);
+        let all = swap.preconditions();
+        assert!(all.contains(&Precondition::Exact(a.clone())) && !all.contains(&Precondition::Absent(a.key.clone())));
+        let absent = |rtype| all.contains(&Precondition::Absent(RecordKey { rtype, ..a.key.clone() }));
+        assert!(absent(RecordType::Cname) && absent(RecordType::Txt) && absent(RecordType::Aaaa));
     }
 }

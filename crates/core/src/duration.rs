@@ -62,7 +62,7 @@ pub fn parse(text: &str, units: Units) -> Result<Signed, String> {
         let mut place = scale;
         for digit in fraction.bytes() {
             place /= 10;
-            nanos += u128::from(digit - b'0') * place;
+            nanos = nanos.checked_add(u128::from(digit - b'0') * place).ok_or_else(invalid)?;
         }
         rest = tail;
     }
@@ -138,6 +138,7 @@ mod tests {
             ("1e3s", None),
             ("s", None),
             ("99999999999h", None),
+            ("340282366920938463463374607431768211.999us", None),
         ] {
             assert_eq!(millis(text, Units::Go), expected, "{text:?}");
         }

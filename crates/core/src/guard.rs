@@ -108,11 +108,34 @@ pub struct HeldPlan {
     /// Names the plan in commands: the first 12 digits of a SHA-256 over zone and keys.
     pub hash: String,
     /// The records that would go, with what they hold, for people.
+    #[serde(with = "pairs")]
     pub deletes: BTreeMap<RecordKey, String>,
     /// Why they are held.
     pub reason: String,
     /// Since when there are deletes held in this zone.
     pub since: Timestamp,
+}
+
+/// A map with keys that are no texts, as a list of pairs: JSON has no other way.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::record::RecordKey;
+
+    pub(super) fn serialize<S: Serializer>(
+        map: &BTreeMap<RecordKey, String>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<RecordKey, String>, D::Error> {
+        Ok(Vec::<(RecordKey, String)>::deserialize(deserializer)?.into_iter().collect())
+    }
 }
 
 /// The hash that names a set of held deletes.

@@ -40,6 +40,9 @@ pub enum NameError {
     /// A backslash without what must follow it.
     #[error("name {0:?} has a bad escape; expected \\DDD up to \\255, or \\ and one character")]
     Escape(String),
+    /// Octets from a server that end inside a name.
+    #[error("a name is cut short")]
+    Cut,
     /// An international label that UTS 46 does not map.
     #[error("name {0:?} has an international label that cannot be encoded")]
     International(String),
@@ -95,6 +98,10 @@ impl DnsName {
                 idna::uts46::DnsLength::Ignore,
             )
             .map_err(|_| NameError::International(text.to_owned()))?;
+        // A full-width backslash maps to a plain one, which would begin an escape that nobody wrote.
+        if ascii.contains('\\') {
+            return Err(NameError::International(text.to_owned()));
+        }
         Self::from_labels(text, &split_labels(&ascii)?)
     }
 
@@ -111,18 +118,18 @@ impl DnsName {
     /// Reads an uncompressed wire-form name that fills `octets` from its start; returns the rest too.
     ///
     /// # Errors
-    /// [`NameError::Escape`] does not occur; a cut or over-long name is [`NameError::Long`].
+    /// [`NameError::Cut`] if the octets end before the name does, or hold a compression pointer; as [`DnsName::parse`] for
+    /// lengths.
     pub fn from_wire(octets: &[u8]) -> Result<(Self, &[u8]), NameError> {
-        let cut = || NameError::Long("cut short".to_owned());
         let mut labels = Vec::new();
         let mut rest = octets;
         loop {
-            let (&len, tail) = rest.split_first().ok_or_else(cut)?;
+            let (&len, tail) = rest.split_first().ok_or(NameError::Cut)?;
             if len == 0 {
                 return Ok((Self::from_raw_labels(labels)?, tail));
             }
             if usize::from(len) > MAX_LABEL || usize::from(len) > tail.len() {
-                return Err(cut());
+                return Err(NameError::Cut);
             }
             let (label, tail) = tail.split_at(usize::from(len));
             labels.push(label);
@@ -243,6 +250,10 @@ impl DnsName {
     /// # Errors
     /// As [`DnsName::parse`].
     pub fn prepend(&self, label: &str) -> Result<Self, NameError> {
+        // An open escape at the end would swallow the dot.
+        if label.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1 {
+            return Err(NameError::Escape(label.to_owned()));
+        }
         if self.is_root() { Self::parse(label) } else { Self::parse(&format!("{label}.{}", self.0)) }
     }
 
@@ -445,10 +456,19 @@ mod tests {
             ("a\\25.b", "bad escape"),
             ("a\\256.b", "bad escape"),
             ("foo bar", "white space"),
+            ("a\u{ff3c}046b.c", "international"),
         ] {
             let message = DnsName::parse(input).expect_err(input).to_string();
             assert!(message.contains(part), "{input:?}: {message}");
         }
+    }
+
+    #[test]
+    fn labels_are_put_before_names() {
+        let base = DnsName::parse("x.y").unwrap();
+        assert_eq!(base.prepend("a-b").unwrap().as_str(), "a-b.x.y");
+        assert_eq!(base.prepend("b\\\\").unwrap().label_count(), 3);
+        assert!(base.prepend("b\\").is_err());
     }
 
     #[test]

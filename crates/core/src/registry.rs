@@ -60,6 +60,10 @@ pub trait Registry: Send + Sync {
         published: &dyn Published,
     ) -> Vec<Result<Group, (Group, Dropped)>>;
 
+    /// A group that brings the claim on our record to where it would be written today, if it does not stand there (the
+    /// format of before 2022, a name in another zone). It changes no record. Pure over what was read.
+    fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group>;
+
     /// Writes down what must stand before the groups are sent (intents, locks).
     ///
     /// # Errors

@@ -188,8 +188,10 @@ impl FromStr for RecordType {
         if let Some((_, number)) = NUMBERED.iter().find(|(name, _)| *name == upper) {
             return Ok(Self::Other(*number));
         }
-        if let Some(number) = upper.strip_prefix("TYPE").and_then(|n| n.parse().ok()) {
-            return Ok(Self::from_number(number));
+        if let Some(digits) =
+            upper.strip_prefix("TYPE").filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
+        {
+            return digits.parse().map(Self::from_number).map_err(|_| TypeError(text.to_owned()));
         }
         TypeName::parse(&upper).map(Self::Named).ok_or_else(|| TypeError(text.to_owned()))
     }
@@ -226,6 +228,8 @@ mod tests {
         assert_eq!("alias".parse::<RecordType>().unwrap().to_string(), "ALIAS");
         assert!("no type!".parse::<RecordType>().is_err());
         assert!("".parse::<RecordType>().is_err());
+        assert!("TYPE70000".parse::<RecordType>().is_err());
+        assert!("TYPE+1".parse::<RecordType>().is_err());
     }
 
     #[test]

@@ -1,1 +1,8 @@
 //! Who owns which record.
+//!
+//! A registry reads the claims that stand beside the records of a zone, and adds to each group of changes what must
+//! happen to those claims. It decides from what was published and never talks to a provider. [`txt`] keeps claims as TXT
+//! records that external-dns reads and writes too; [`noop`] keeps none.
+
+pub mod noop;
+pub mod txt;

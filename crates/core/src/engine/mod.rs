@@ -28,7 +28,7 @@ pub use journal::{Entry, Journal};
 
 use crate::clock::Clock;
 use crate::contend::SameName;
-use crate::endpoint::{ObjectRef, Reporter};
+use crate::endpoint::{KindId, ObjectRef, Reporter};
 use crate::error::Retry;
 use crate::filter::DomainFilter;
 use crate::guard::{Brake, HeldPlan};
@@ -215,11 +215,6 @@ impl Engine {
         &self.board.metrics
     }
 
-    /// Kinds of which objects were ever seen, also by former processes.
-    pub fn seen_kinds(&self) -> BTreeSet<String> {
-        self.board.state.seen()
-    }
-
     /// Health of the loops and of the zones.
     pub fn health(&self) -> Health {
         health::Health::of(&self.board)
@@ -245,6 +240,11 @@ impl Engine {
             }
         }
     }
+}
+
+/// The kinds of which objects were seen by former processes, by the saved state: sources are built with them.
+pub async fn seen_kinds(store: &dyn Store) -> BTreeSet<KindId> {
+    state::seen(store).await.into_iter().map(KindId::from).collect()
 }
 
 /// Saves the state soon after it changed, and not more often than every few seconds.

@@ -19,7 +19,7 @@ use crate::guard::{self, HeldPlan, Load};
 use crate::lower::lower;
 use crate::metrics::{ByZone, Changed, Mismatch};
 use crate::name::DnsName;
-use crate::plan::{NamePlan, Placed, PlannedGroup, Rules, Skip, Why, plan};
+use crate::plan::{NamePlan, Placed, PlannedGroup, Policy, Rules, Skip, Why, plan};
 use crate::provider::Adjusted;
 use crate::record::{RecordKey, RecordSet};
 
@@ -48,9 +48,11 @@ pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
         }
     };
     let plans = decide(worker, &capability, &placed);
+    let upgrades = upgrades(worker, &plans);
     let groups = brake(worker, plans);
-    let changed = !groups.is_empty();
-    let groups = decorate(worker, groups).await;
+    let changed = !groups.is_empty() || !upgrades.is_empty();
+    let mut groups = decorate(worker, groups).await;
+    groups.extend(upgrades);
     let left = send(worker, groups, &names).await;
     match left {
         Ok(()) => Ok(changed),
@@ -182,6 +184,17 @@ fn decide(worker: &mut Worker, capability: &Capability, placed: &[(DnsName, Vec<
     plans
 }
 
+/// Claims of ours that do not stand where they would be written today; moving one changes no record.
+fn upgrades(worker: &Worker, plans: &[NamePlan]) -> Vec<Group> {
+    if worker.board.config.policy == Policy::CreateOnly {
+        return Vec::new();
+    }
+    let registry = &worker.office.instance.registry;
+    let keys = plans.iter().flat_map(|plan| &plan.upgrades);
+    let records: Vec<RecordSet> = keys.filter_map(|key| worker.desk.view().find(key).cloned()).collect();
+    records.iter().filter_map(|record| registry.upgrade(&worker.desk.zone, record, &*worker.office)).collect()
+}
+
 /// Holds deletes that the brake or the evidence does not let pass; tells what is left undone. Returns what goes on.
 fn brake(worker: &mut Worker, plans: Vec<NamePlan>) -> Vec<PlannedGroup> {
     let mut skips: Vec<Skip> = Vec::new();
@@ -288,31 +301,41 @@ async fn decorate(worker: &mut Worker, groups: Vec<PlannedGroup>) -> Vec<Group> 
     let groups: Vec<Group> = groups.into_iter().map(|g| g.group).collect();
     let decorated = registry.decorate(&worker.desk.zone, groups, &*worker.office);
     let mut ready = Vec::new();
-    let mut notes = Vec::new();
-    let mut drop_group = |group: &Group, reason: &str| {
-        let text = format!("{}: {reason}", group.headline());
-        warn!(zone = %worker.desk.zone.name, "{text}");
-        notes.extend(group.objects.iter().map(|object| Note::warning(object, "ClaimRefused", text.clone())));
-    };
     for result in decorated {
         match result {
             Ok(group) => ready.push(group),
-            Err((group, dropped)) => drop_group(&group, &dropped.reason),
+            Err((group, dropped)) => not_claimed(worker, &group, &dropped.reason),
         }
     }
     if worker.board.config.dry_run {
-        worker.board.tell(notes);
         return ready;
     }
     let mut prepared = Vec::new();
     for result in registry.prepare(&worker.desk.zone, ready).await {
         match result {
             Ok(group) => prepared.push(group),
-            Err((group, dropped)) => drop_group(&group, &dropped.reason),
+            Err((group, dropped)) => not_claimed(worker, &group, &dropped.reason),
         }
     }
-    worker.board.tell(notes);
     prepared
+}
+
+/// The registry cannot claim the records of a group: it is told and planned again later, since what is in the way may go.
+fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
+    let attempts = park(worker, group, |attempts| super::backoff(attempts + 2, Retry::Backoff));
+    let text = format!("{}: {reason}", group.headline());
+    if attempts == 1 {
+        warn!(zone = %worker.desk.zone.name, "{text}");
+    }
+    worker.board.tell(group.objects.iter().map(|object| Note::warning(object, "ClaimRefused", text.clone())));
+}
+
+/// Lets a group's name back off alone; returns how often it has been refused by now.
+fn park(worker: &mut Worker, group: &Group, pause: impl FnOnce(u32) -> Duration) -> u32 {
+    let attempts = worker.attempts.get(&group.name).copied().unwrap_or(0) + 1;
+    let until = Instant::now() + pause(attempts);
+    worker.parked.insert(group.name.clone(), Parked { until, attempts });
+    attempts
 }
 
 /// Sends groups piece by piece. On an error that concerns the zone: the error, and the names that are not finished.
@@ -472,15 +495,13 @@ fn unsure(worker: &mut Worker, group: &Group) {
 
 /// The group backs off alone.
 fn refused(worker: &mut Worker, group: &Group, error: &Error) {
-    let attempts = worker.attempts.get(&group.name).copied().unwrap_or(0) + 1;
-    let pause = match (error.kind, error.retry) {
+    let attempts = park(worker, group, |attempts| match (error.kind, error.retry) {
         // The names are read again and planned from what stands there: at once, the first time.
         (ErrorKind::Conflict, _) if attempts == 1 => Duration::ZERO,
         (_, Retry::Never) => Duration::from_hours(1),
         (_, retry) => super::backoff(attempts + 2, retry),
-    };
-    worker.parked.insert(group.name.clone(), Parked { until: Instant::now() + pause, attempts });
-    warn!(zone = %worker.desk.zone.name, error = error.chain(), next_attempt = crate::duration::show(pause), "refused: {}", group.headline());
+    });
+    warn!(zone = %worker.desk.zone.name, error = error.chain(), attempts, "refused: {}", group.headline());
     let text = format!("{} was refused: {}", group.headline(), error.chain());
     worker.board.tell(group.objects.iter().map(|object| Note::warning(object, "RecordRefused", text.clone())));
 }

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::guard::{Approval, HeldPlan, Window};
 use crate::store::Store;
 
@@ -32,6 +32,12 @@ struct Document {
     /// Kinds of which objects were seen.
     #[serde(default)]
     seen: BTreeSet<String>,
+}
+
+/// The kinds that the saved document speaks of; none if it cannot be read, which [`State::load`] says.
+pub(crate) async fn seen(store: &dyn Store) -> BTreeSet<String> {
+    let text = store.load().await.ok().flatten().unwrap_or_default();
+    serde_json::from_slice::<Document>(&text).unwrap_or_default().seen
 }
 
 /// Holds the document, and saves it soon after it changed.
@@ -95,11 +101,6 @@ impl State {
         Some((zone, count))
     }
 
-    /// Kinds of which objects were ever seen.
-    pub(crate) fn seen(&self) -> BTreeSet<String> {
-        self.lock().seen.clone()
-    }
-
     /// Remembers kinds of which objects are seen.
     pub(crate) fn saw(&self, kinds: impl IntoIterator<Item = String>) {
         let mut document = self.lock();
@@ -130,8 +131,13 @@ impl State {
         if !self.dirty.swap(false, std::sync::atomic::Ordering::SeqCst) {
             return Ok(());
         }
-        let text = serde_json::to_vec(&*self.lock()).unwrap_or_default();
-        let saved = self.store.save(&text).await;
+        let text = serde_json::to_vec(&*self.lock());
+        let saved =
+            match text {
+                Ok(text) => self.store.save(&text).await,
+                Err(e) => Err(Error::new(ErrorKind::Invalid, "write state", "the document cannot be written as JSON")
+                    .caused_by(e)),
+            };
         if saved.is_err() {
             self.dirty.store(true, std::sync::atomic::Ordering::SeqCst);
         }
@@ -163,9 +169,9 @@ mod tests {
         assert_eq!(state.approve("nope", Timestamp(9)), None);
         assert_eq!(state.approve("abc", Timestamp(9)), Some(("i/z".to_owned(), 1)));
         state.save().await.unwrap();
+        assert_eq!(seen(&*store).await.len(), 1);
         let back = State::load(store).await;
         assert_eq!(*back.lock(), *state.lock());
-        assert_eq!(back.seen().len(), 1);
     }
 
     #[tokio::test]

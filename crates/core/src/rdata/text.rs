@@ -19,8 +19,19 @@ impl RData {
     pub fn parse(rtype: RecordType, text: &str) -> Result<Self, RDataError> {
         let mut fields = Fields { rtype, text, words: Vec::new().into_iter() };
         match rtype {
-            RecordType::Txt => return parse_txt(text).map(RData::Txt).ok_or_else(|| fields.expected(TXT)),
-            RecordType::Other(_) | RecordType::Named(_) | RecordType::Soa => return Ok(parse_opaque(rtype, text)),
+            RecordType::Txt if !text.starts_with("\\#") => {
+                return parse_txt(text).map(RData::Txt).ok_or_else(|| fields.expected(TXT));
+            }
+            _ => {}
+        }
+        if let Some(octets) = generic(text) {
+            return RData::from_wire(rtype, &octets);
+        }
+        match rtype {
+            RecordType::Txt => return Ok(RData::Txt(Txt::from_text(text))),
+            RecordType::Other(_) | RecordType::Named(_) | RecordType::Soa => {
+                return Ok(RData::Other(Box::new(Opaque { rtype, content: Content::Text(text.to_owned()) })));
+            }
             _ => {}
         }
         let words = words(text).ok_or_else(|| fields.expected("balanced quotes and escapes"))?;
@@ -89,7 +100,9 @@ impl Fields<'_> {
 
     fn parsed<T: FromStr>(&mut self, expected: &'static str) -> Result<T, RDataError> {
         let word = self.word(expected)?;
-        word.raw.parse().map_err(|_| self.expected(expected))
+        // Rust reads `+1` as a number; master files do not.
+        let plain = Some(word.raw).filter(|raw| !raw.starts_with('+'));
+        plain.and_then(|raw| raw.parse().ok()).ok_or_else(|| self.expected(expected))
     }
 
     fn name(&mut self, expected: &'static str) -> Result<DnsName, RDataError> {
@@ -132,10 +145,7 @@ fn words(text: &str) -> Option<Vec<Word>> {
             chars.next();
             match c {
                 '"' => quoted = !quoted,
-                '\\' => {
-                    let octet = escape(&mut chars, &mut word.raw)?;
-                    word.octets.push(octet);
-                }
+                '\\' => escape(&mut chars, &mut word)?,
                 _ => {
                     word.raw.push(c);
                     word.octets.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -149,51 +159,52 @@ fn words(text: &str) -> Option<Vec<Word>> {
     }
 }
 
-fn escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, raw: &mut String) -> Option<u8> {
+/// Takes what follows a backslash: `DDD`, or a character that stands for itself.
+fn escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, word: &mut Word) -> Option<()> {
     let first = chars.next()?;
-    raw.push('\\');
-    raw.push(first);
+    word.raw.push('\\');
+    word.raw.push(first);
     if !first.is_ascii_digit() {
-        return u8::try_from(first).ok();
+        word.octets.extend_from_slice(first.encode_utf8(&mut [0; 4]).as_bytes());
+        return Some(());
     }
     let mut value = first.to_digit(10)?;
     for _ in 0..2 {
         let c = chars.next()?;
-        raw.push(c);
+        word.raw.push(c);
         value = value * 10 + c.to_digit(10)?;
     }
-    u8::try_from(value).ok()
+    word.octets.push(u8::try_from(value).ok()?);
+    Some(())
 }
 
+/// A text that does not begin with a quote is one value as it stands; only the quoted form has strings and escapes.
 fn parse_txt(text: &str) -> Option<Txt> {
-    if !text.contains('"') {
-        // A bare text is one value, however many blanks it has; only the quoted form separates strings.
-        return Some(match words(&format!("\"{text}\"")) {
-            Some(words) => Txt::from_octets(&words.into_iter().next().map(|w| w.octets).unwrap_or_default()),
-            None => Txt::from_text(text),
-        });
+    if !text.trim_start().starts_with('"') {
+        return Some(Txt::from_text(text));
     }
     let words = words(text)?;
-    if words.is_empty() || words.iter().any(|w| w.octets.len() > 255) && words.len() > 1 {
+    if words.iter().any(|w| w.octets.len() > 255) && words.len() > 1 {
         return None;
     }
     // One quoted text of any length is a value that nobody has cut yet.
     Some(Txt::from_strings(words.into_iter().map(|w| w.octets)))
 }
 
-fn parse_opaque(rtype: RecordType, text: &str) -> RData {
-    let octets = || -> Option<Vec<u8>> {
-        let mut parts = text.strip_prefix("\\#")?.split_ascii_whitespace();
-        let length: usize = parts.next()?.parse().ok()?;
-        let hex: Vec<u8> = parts.flat_map(str::bytes).collect();
-        let octets = hex
-            .chunks(2)
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok().filter(|_| pair.len() == 2))
-            .collect::<Option<Vec<u8>>>()?;
-        (octets.len() == length).then_some(octets)
-    };
-    let content = octets().map_or_else(|| Content::Text(text.to_owned()), Content::Octets);
-    RData::Other(Box::new(Opaque { rtype, content }))
+/// The octets of the generic form `\\# LENGTH HEX...` (RFC 3597 5).
+fn generic(text: &str) -> Option<Vec<u8>> {
+    let mut parts = text.strip_prefix("\\#")?.split_ascii_whitespace();
+    let length: usize = parts.next()?.parse().ok()?;
+    let hex: Vec<u8> = parts.flat_map(str::bytes).collect();
+    let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let octets = hex
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+            _ => None,
+        })
+        .collect::<Option<Vec<u8>>>()?;
+    (octets.len() == length).then_some(octets)
 }
 
 fn parse_caa(fields: &mut Fields<'_>) -> Result<RData, RDataError> {
@@ -306,6 +317,9 @@ mod tests {
             ("TXT", "\"a\" \"b c\"", "\"a\" \"b c\""),
             ("TXT", "\"quote \\\" and \\\\ and \\007\"", "\"quote \\\" and \\\\ and \\007\""),
             ("TXT", "", "\"\""),
+            ("TXT", "v=DKIM1; p=\"a b\"", "\"v=DKIM1; p=\\\"a b\\\"\""),
+            ("TXT", "C:\\temp", "\"C:\\\\temp\""),
+            ("TXT", "\"\\é\"", "\"\\195\\169\""),
             ("MX", "10 mail.example.com.", "10 mail.example.com."),
             ("MX", "0 .", "0 ."),
             ("SRV", "0 50 30192 foo.example.org.", "0 50 30192 foo.example.org."),
@@ -335,6 +349,9 @@ mod tests {
             ),
             ("TYPE65280", "\\# 3 0aFF00", "\\# 3 0aff00"),
             ("TYPE65280", "free text", "free text"),
+            ("A", "\\# 4 c0000201", "192.0.2.1"),
+            ("CAA", "\\# 3 000041", "\\# 3 000041"),
+            ("SVCB", "\\# 8 0001 00 0003 0001 05", "\\# 8 0001000003000105"),
         ] {
             check(rtype, input, expected);
         }
@@ -350,6 +367,7 @@ mod tests {
             ("CNAME", "", "host name"),
             ("CNAME", "a..b", "empty label"),
             ("MX", "mail.example.com", "preference"),
+            ("MX", "+10 mail.example.com", "preference"),
             ("MX", "70000 mail.example.com", "preference"),
             ("SRV", "0 50 foo.example.org", "priority, weight, port"),
             ("CAA", "0 issue", "flags, tag and value"),

@@ -20,12 +20,18 @@ async fn foreign_records_stay_as_they_are() {
     ];
     world.sim.insert(&foreign);
     let before = world.sim.all();
-    for (who, line) in [("a", "x.example A 192.0.2.1"), ("b", "y.example A 192.0.2.1"), ("c", "z.example A 192.0.2.1"), ("d", "w.example CNAME q.test")] {
+    for (who, line) in [
+        ("a", "x.example A 192.0.2.1"),
+        ("b", "y.example A 192.0.2.1"),
+        ("c", "z.example A 192.0.2.1"),
+        ("d", "w.example CNAME q.test"),
+    ] {
         world.cluster.put(who, &[line]);
     }
     let engine = world.start().await;
     rest(&engine).await;
-    for (who, reason) in [("a", "ForeignRecord"), ("b", "ForeignRecord"), ("c", "ForeignClaim"), ("d", "CnameConflict")] {
+    for (who, reason) in [("a", "ForeignRecord"), ("b", "ForeignRecord"), ("c", "ForeignClaim"), ("d", "CnameConflict")]
+    {
         assert!(world.told.has(who, reason), "{who}: {reason}");
     }
     world.cluster.vanish_all();
@@ -234,7 +240,10 @@ async fn health_tells_the_truth() {
     tokio::time::sleep(Duration::from_mins(10)).await;
     let health = engine.health();
     assert!(health.is_live() && !health.is_ready());
-    assert!(health.unready[0].contains("zone example") && health.unready[0].contains("connection refused"), "{health:?}");
+    assert!(
+        health.unready[0].contains("zone example") && health.unready[0].contains("connection refused"),
+        "{health:?}"
+    );
     world.sim.fault("example", None);
     tokio::time::sleep(Duration::from_mins(2)).await;
     assert!(engine.health().is_ready());
@@ -303,7 +312,10 @@ async fn a_foreign_change_is_repaired_by_the_audit() {
     assert!(world.sim.records().contains(&"n1.example A 192.0.2.1".to_owned()));
     world.sim.remove(&set("a-n2.example TXT x").key);
     after(&engine, Duration::from_mins(2)).await;
-    assert!(world.sim.all().iter().any(|l| l.starts_with("n2.example")), "a record that lost its claim is not ours any more");
+    assert!(
+        world.sim.all().iter().any(|l| l.starts_with("n2.example")),
+        "a record that lost its claim is not ours any more"
+    );
 }
 
 /// Policies narrow what is done.

@@ -48,8 +48,12 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     for step in steps {
         match step {
             Step::Put(who, names) => {
-                let lines: Vec<String> =
-                    names.iter().map(|(n, t)| format!("n{n}.example A 192.0.2.{t}")).collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+                let lines: Vec<String> = names
+                    .iter()
+                    .map(|(n, t)| format!("n{n}.example A 192.0.2.{t}"))
+                    .collect::<std::collections::BTreeSet<_>>()
+                    .into_iter()
+                    .collect();
                 let mut lines: Vec<&str> = lines.iter().map(String::as_str).collect();
                 lines.dedup_by_key(|l| l.split(' ').next().unwrap_or_default().to_owned());
                 world.cluster.put(&format!("s{who}"), &lines);

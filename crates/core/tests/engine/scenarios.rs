@@ -20,7 +20,10 @@ async fn a_record_comes_with_its_claim_follows_and_goes() {
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.2 ; 192.0.2.3"]);
     world.cluster.put("a", &["x.example CNAME lb.test"]);
     rest(&engine).await;
-    assert_eq!(world.sim.all(), [format!("cname-x.example 0 TXT {}", claim("a")), "x.example 0 CNAME lb.test.".to_owned()]);
+    assert_eq!(
+        world.sim.all(),
+        [format!("cname-x.example 0 TXT {}", claim("a")), "x.example 0 CNAME lb.test.".to_owned()]
+    );
     world.cluster.delete("a");
     rest(&engine).await;
     assert!(world.sim.all().is_empty());
@@ -147,7 +150,9 @@ async fn retained_records_outlive_their_object_even_over_a_restart() {
 async fn an_inherited_union_is_kept_until_nobody_asks() {
     let world = World::new(&["example"]);
     world.sim.insert(&["x.example A 192.0.2.1 192.0.2.2"]);
-    world.sim.insert(&["a-x.example TXT \"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a\""]);
+    world.sim.insert(&[
+        "a-x.example TXT \"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a\"",
+    ]);
     world.cluster.put("a", &["x.example A 192.0.2.1"]);
     world.cluster.put("b", &["x.example A 192.0.2.2"]);
     let engine = world.start().await;

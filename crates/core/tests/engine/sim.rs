@@ -13,7 +13,9 @@ use zonewright_core::capability::{
 };
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::clock::{Clock, Timestamp};
-use zonewright_core::endpoint::{Endpoint, Mapped, Note, ObjectPolicy, ObjectRef, Origin, Pending, Reporter, Sharing, Targets};
+use zonewright_core::endpoint::{
+    Endpoint, Mapped, Note, ObjectPolicy, ObjectRef, Origin, Pending, Reporter, Sharing, Targets,
+};
 use zonewright_core::engine::{Config, Engine, Instance, Parts};
 use zonewright_core::error::Retry;
 use zonewright_core::metrics::Metrics;
@@ -123,7 +125,12 @@ impl Sim {
 
     /// Records that are no claims, as lines.
     pub fn records(&self) -> Vec<String> {
-        self.content().sets.values().filter(|s| !is_claim(s)).map(|s| format!("{} {} {}", s.key.name, s.key.rtype, s.data)).collect()
+        self.content()
+            .sets
+            .values()
+            .filter(|s| !is_claim(s))
+            .map(|s| format!("{} {} {}", s.key.name, s.key.rtype, s.data))
+            .collect()
     }
 
     /// All records, as lines.
@@ -193,7 +200,9 @@ impl Provider for Sim {
         self.reads.fetch_add(1, Ordering::SeqCst);
         match self.faulty(zone) {
             Some(Fault::Stall) => std::future::pending().await,
-            Some(Fault::Down | Fault::NoReads) => return Err(Error::new(ErrorKind::Unavailable, "read records", "connection refused")),
+            Some(Fault::Down | Fault::NoReads) => {
+                return Err(Error::new(ErrorKind::Unavailable, "read records", "connection refused"));
+            }
             _ => {}
         }
         let content = self.content();
@@ -204,7 +213,9 @@ impl Provider for Sim {
             Read::Names(names) => {
                 Listing::Names(content.sets.values().filter(|s| names.contains(&s.key.name)).cloned().collect())
             }
-            Read::All | Read::Since(_) => Listing::Full { sets: content.sets.values().filter(own).cloned().collect(), token },
+            Read::All | Read::Since(_) => {
+                Listing::Full { sets: content.sets.values().filter(own).cloned().collect(), token }
+            }
         })
     }
 
@@ -214,7 +225,8 @@ impl Provider for Sim {
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         self.writes.fetch_add(1, Ordering::SeqCst);
-        let unavailable = || Error::new(ErrorKind::Unavailable, "apply changes", "connection refused").retry(Retry::Backoff);
+        let unavailable =
+            || Error::new(ErrorKind::Unavailable, "apply changes", "connection refused").retry(Retry::Backoff);
         let lost = || Error::new(ErrorKind::Timeout, "apply changes", "no answer");
         match self.faulty(zone) {
             Some(Fault::Stall) => std::future::pending().await,
@@ -289,7 +301,11 @@ impl Cluster {
         let mut mapped = Mapped { kinds: BTreeSet::from([Arc::from(SERVICES)]), ..Mapped::default() };
         for line in lines {
             if let Some(text) = line.strip_prefix("pending:") {
-                mapped.pending.push(Pending { name: name(text), resource: label.clone(), reason: "blank status".to_owned() });
+                mapped.pending.push(Pending {
+                    name: name(text),
+                    resource: label.clone(),
+                    reason: "blank status".to_owned(),
+                });
                 continue;
             }
             if line.starts_with("policy:") {
@@ -362,7 +378,10 @@ impl Source for Cluster {
             object: object.clone(),
             state: ObjectState::Present(mapped.clone()),
         });
-        Update { complete: true, objects: gone.filter(|u| !objects.contains_key(&*u.object.name)).chain(present).collect() }
+        Update {
+            complete: true,
+            objects: gone.filter(|u| !objects.contains_key(&*u.object.name)).chain(present).collect(),
+        }
     }
 
     fn evidence(&self) -> Evidence {

@@ -1,0 +1,60 @@
+//! No claims at all: every record of a managed type inside the filters counts as ours.
+//!
+//! Groups go out as they came in. An ownership TXT record left behind by another registry is an ordinary record here.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::claim::{Claim, OwnerId};
+use zonewright_core::registry::{Dropped, Published, Registry};
+use zonewright_core::zone::Zone;
+use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
+
+/// The registry of `--registry=noop`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoopRegistry;
+
+#[async_trait]
+impl Registry for NoopRegistry {
+    fn owner(&self) -> Option<&OwnerId> {
+        None
+    }
+
+    async fn load(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_claim(&self, _set: &RecordSet) -> bool {
+        false
+    }
+
+    fn claims(&self, _zone: &Zone, _key: &RecordKey, _published: &dyn Published) -> Vec<Claim> {
+        Vec::new()
+    }
+
+    fn claim_names(&self, _zone: &Zone, _key: &RecordKey) -> BTreeSet<DnsName> {
+        BTreeSet::new()
+    }
+
+    fn decorate(
+        &self,
+        _zone: &Zone,
+        groups: Vec<Group>,
+        _published: &dyn Published,
+    ) -> Vec<Result<Group, (Group, Dropped)>> {
+        groups.into_iter().map(Ok).collect()
+    }
+
+    fn upgrade(&self, _zone: &Zone, _record: &RecordSet, _published: &dyn Published) -> Option<Group> {
+        None
+    }
+
+    async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
+        groups.into_iter().map(Ok).collect()
+    }
+
+    async fn commit(&self, _zone: &Zone, _groups: &[Group], _outcomes: &[Outcome]) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,374 @@
+//! Where a claim stands: from a record's name and type to the name of its TXT record, by `--txt-prefix`, `--txt-suffix`
+//! and `--txt-wildcard-replacement`.
+//!
+//! [`Affixes::typed`] is the format of today, [`Affixes::old`] that of before 2022 without the type. Lookups go forward, from
+//! record to claim; the way back is needed twice: [`Affixes::is_typed`] reads a name as external-dns does, so that both agree
+//! on what an old-format claim is, and [`Affixes::sources`] finds every record that shares a claim's name.
+//!
+//! A template with nothing after it (`%{record_type}` alone) and a wildcard replacement make names that several records
+//! map to. external-dns takes such configurations, so they are taken here too, and the sharing is watched instead.
+
+use zonewright_core::name::NameError;
+use zonewright_core::{DnsName, RecordType};
+
+const TEMPLATE: &str = "%{record_type}";
+
+/// The types that a claim's name can speak of. The first ten are those of external-dns in its order, which decides where a
+/// template is ambiguous; it never owns the last three.
+pub(super) const TYPES: [RecordType; 13] = [
+    RecordType::A,
+    RecordType::Aaaa,
+    RecordType::Cname,
+    RecordType::Ns,
+    RecordType::Mx,
+    RecordType::Ptr,
+    RecordType::Srv,
+    RecordType::Naptr,
+    RecordType::Txt,
+    RecordType::Dname,
+    RecordType::Caa,
+    RecordType::Https,
+    RecordType::Svcb,
+];
+
+/// What is put around a record's first label to make the name of its claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Affixes {
+    prefix: String,
+    suffix: String,
+    wildcard: String,
+}
+
+impl Affixes {
+    pub(super) fn new(prefix: &str, suffix: &str, wildcard: &str) -> Self {
+        Self { prefix: prefix.to_lowercase(), suffix: suffix.to_lowercase(), wildcard: wildcard.to_lowercase() }
+    }
+
+    /// The name of the claim on the records of `rtype` at `name`.
+    ///
+    /// # Errors
+    /// [`NameError`] where no such name can exist: a label or the whole is too long, or `name` is the root.
+    pub(super) fn typed(&self, name: &DnsName, rtype: RecordType) -> Result<DnsName, NameError> {
+        self.around(name, &rtype.lower())
+    }
+
+    /// The name of the old-format claim on the records at `name`, of whatever type.
+    ///
+    /// # Errors
+    /// As [`Affixes::typed`].
+    pub(super) fn old(&self, name: &DnsName) -> Result<DnsName, NameError> {
+        self.around(name, "")
+    }
+
+    /// Whether external-dns takes `claim` for a name with a type, or for none of its own. Such a name never holds an
+    /// old-format claim.
+    pub(super) fn is_typed(&self, claim: &DnsName) -> bool {
+        !matches!(self.reverse(claim.as_str()), Some((_, None)))
+    }
+
+    /// Every name and type whose claim stands at `claim`.
+    pub(super) fn sources(&self, claim: &DnsName) -> Vec<(DnsName, RecordType)> {
+        let mut all = Vec::new();
+        for rtype in TYPES {
+            let Some((head, rest)) = self.take_off(claim.as_str(), &rtype.lower()) else { continue };
+            let heads = if head == self.wildcard && !head.is_empty() { vec![head, "*"] } else { vec![head] };
+            let names = heads.into_iter().filter_map(|head| DnsName::parse(&format!("{head}{rest}")).ok());
+            all.extend(names.map(|name| (name, rtype)).filter(|(name, rtype)| {
+                // Taking off works on text; only what leads back is a source.
+                self.typed(name, *rtype).as_ref() == Ok(claim)
+            }));
+        }
+        all
+    }
+
+    /// The names that share all their claims with `name`, itself included: a wildcard and its replacement.
+    pub(super) fn twins(&self, name: &DnsName) -> Vec<DnsName> {
+        let mut all = vec![name.clone()];
+        if let Some((head, rest)) = name.split_first().filter(|_| !self.wildcard.is_empty()) {
+            let twin = match head {
+                "*" => rest.prepend(&self.wildcard).ok(),
+                head if head == self.wildcard => rest.prepend("*").ok(),
+                _ => None,
+            };
+            all.extend(twin);
+        }
+        all
+    }
+
+    /// The flags that lengthen the name of a claim on `name`, for messages.
+    pub(super) fn flags(&self, name: &DnsName) -> Vec<&'static str> {
+        let set = [
+            (!self.prefix.is_empty(), "--txt-prefix"),
+            (!self.suffix.is_empty(), "--txt-suffix"),
+            (!self.wildcard.is_empty() && name.is_wildcard(), "--txt-wildcard-replacement"),
+        ];
+        set.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag).collect()
+    }
+
+    fn around(&self, name: &DnsName, kind: &str) -> Result<DnsName, NameError> {
+        let (head, rest) = name.split_first().ok_or(NameError::Empty)?;
+        let head = if head == "*" && !self.wildcard.is_empty() { &self.wildcard } else { head };
+        let (prefix, suffix) = self.with_type(kind);
+        let first = format!("{prefix}{head}{suffix}");
+        DnsName::parse(&if rest.is_root() { first } else { format!("{first}.{rest}") })
+    }
+
+    /// Prefix and suffix for one type in lower case, or for no type if `kind` is empty.
+    fn with_type(&self, kind: &str) -> (String, String) {
+        let mut prefix = self.prefix.replace(TEMPLATE, kind);
+        if !self.has_template() && !kind.is_empty() {
+            prefix.push_str(kind);
+            prefix.push('-');
+        }
+        (prefix, self.suffix.replace(TEMPLATE, kind))
+    }
+
+    fn has_template(&self) -> bool {
+        self.prefix.contains(TEMPLATE) || self.suffix.contains(TEMPLATE)
+    }
+
+    /// The record's first label, and the rest with its dot. The first label has no dot, so where it ends is certain.
+    fn take_off<'a>(&self, claim: &'a str, kind: &str) -> Option<(&'a str, &'a str)> {
+        let (prefix, suffix) = self.with_type(kind);
+        let inner = claim.strip_prefix(&prefix)?;
+        let before_dot = suffix.find('.').unwrap_or(suffix.len());
+        let end = inner.find('.').unwrap_or(inner.len()).checked_sub(before_dot)?;
+        let (head, tail) = inner.split_at_checked(end)?;
+        let rest = tail.strip_prefix(&suffix)?;
+        (rest.is_empty() || rest.starts_with('.')).then_some((head, rest))
+    }
+
+    /// A claim's name as external-dns reads it: the record's name, and its type unless the format is old. `None` where the
+    /// name has not these affixes.
+    fn reverse(&self, claim: &str) -> Option<(String, Option<RecordType>)> {
+        match (self.prefix.is_empty(), self.suffix.is_empty()) {
+            (_, true) => self.strip(claim, &self.prefix, |text, affix| text.strip_prefix(affix).map(str::to_owned)),
+            (true, false) => {
+                let dots = self.suffix.matches('.').count();
+                let parts: Vec<&str> = claim.splitn(dots + 2, '.').collect();
+                let first = parts.get(..=dots)?.join(".");
+                let (name, rtype) =
+                    self.strip(&first, &self.suffix, |text, affix| text.strip_suffix(affix).map(str::to_owned))?;
+                Some((parts.get(dots + 1).map_or(name.clone(), |rest| format!("{name}.{rest}")), rtype))
+            }
+            (false, false) => None,
+        }
+    }
+
+    fn strip(
+        &self,
+        text: &str,
+        affix: &str,
+        take: impl Fn(&str, &str) -> Option<String>,
+    ) -> Option<(String, Option<RecordType>)> {
+        let by_type = |rtype: RecordType| Some((take(text, &affix.replace(TEMPLATE, &rtype.lower()))?, Some(rtype)));
+        if let Some(found) = TYPES.into_iter().filter(|_| self.has_template()).find_map(by_type) {
+            return Some(found);
+        }
+        let inner = take(text, &affix.replace(TEMPLATE, ""))?;
+        let typed = inner.split_once('-').and_then(|(kind, rest)| {
+            let rtype = TYPES.into_iter().find(|rtype| rtype.lower() == kind)?;
+            Some((rest.to_owned(), Some(rtype)))
+        });
+        Some(typed.unwrap_or((inner, None)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn name(text: &str) -> DnsName {
+        DnsName::parse(text).unwrap()
+    }
+
+    fn shown(back: Option<(String, Option<RecordType>)>) -> String {
+        back.map_or("-".to_owned(), |(name, rtype)| match rtype {
+            Some(rtype) => format!("{name} {rtype}"),
+            None => format!("{name} old"),
+        })
+    }
+
+    #[test]
+    fn names_go_out_and_come_back() {
+        // Prefix, suffix, wildcard replacement; record; name of its claim; how that is read back.
+        for (prefix, suffix, wildcard, record, claim, back) in [
+            ("", "", "", "www.ex.com A", "a-www.ex.com", "www.ex.com A"),
+            ("", "", "", "ex.com CNAME", "cname-ex.com", "ex.com CNAME"),
+            ("", "", "", "*.ex.com A", "a-*.ex.com", "*.ex.com A"),
+            ("", "", "any", "*.ex.com A", "a-any.ex.com", "any.ex.com A"),
+            ("", "", "", "Foo.Ex.com A", "a-foo.ex.com", "foo.ex.com A"),
+            ("", "", "", "_sip._tcp.ex.com SRV", "srv-_sip._tcp.ex.com", "_sip._tcp.ex.com SRV"),
+            ("", "", "", "a-foo.ex.com CNAME", "cname-a-foo.ex.com", "a-foo.ex.com CNAME"),
+            // external-dns reads this as an old-format claim on caa-www: it can write the type but never owns it.
+            ("", "", "", "www.ex.com CAA", "caa-www.ex.com", "www.ex.com CAA"),
+            ("", "", "", "localhost A", "a-localhost", "localhost A"),
+            ("txt-", "", "", "www.ex.com A", "txt-a-www.ex.com", "www.ex.com A"),
+            ("txt.", "", "any", "*.ex.com A", "txt.a-any.ex.com", "any.ex.com A"),
+            ("%{record_type}-", "", "", "www.ex.com AAAA", "aaaa-www.ex.com", "www.ex.com AAAA"),
+            ("%{record_type}-abc-.", "", "", "ex.com CNAME", "cname-abc-.ex.com", "ex.com CNAME"),
+            ("xdns-%{record_type}.", "", "any", "*.ex.com A", "xdns-a.any.ex.com", "any.ex.com A"),
+            ("%{record_type}.", "", "", "ex.com A", "a.ex.com", "ex.com A"),
+            ("Pre-%{record_type}-X.", "", "WILD", "*.ex.com A", "pre-a-x.wild.ex.com", "wild.ex.com A"),
+            ("%{RECORD_TYPE}-", "", "", "www.ex.com A", "a-www.ex.com", "www.ex.com A"),
+            ("", "-txt", "", "www.ex.com A", "a-www-txt.ex.com", "www.ex.com A"),
+            ("", "-txt", "", "ex.com CNAME", "cname-ex-txt.com", "ex.com CNAME"),
+            ("", "-%{record_type}", "", "www.ex.com A", "www-a.ex.com", "www.ex.com A"),
+            ("", "-.%{record_type}", "", "www.ex.com CNAME", "www-.cname.ex.com", "www.ex.com CNAME"),
+            ("", ".sfx.x", "", "www.ex.com A", "a-www.sfx.x.ex.com", "www.ex.com A"),
+            // Ambiguous, and read wrongly by external-dns: A comes before AAAA.
+            ("%{record_type}", "", "", "www.ex.com AAAA", "aaaawww.ex.com", "aaawww.ex.com A"),
+        ] {
+            let affixes = Affixes::new(prefix, suffix, wildcard);
+            let (host, rtype) = record.split_once(' ').unwrap();
+            let made = affixes.typed(&name(host), rtype.parse().unwrap()).unwrap();
+            assert_eq!(made.as_str(), claim, "{prefix:?} {suffix:?} {record}");
+            assert_eq!(shown(affixes.reverse(made.as_str())), back, "{prefix:?} {suffix:?} {claim}");
+            assert!(
+                affixes.sources(&made).contains(&(name(host), rtype.parse().unwrap())),
+                "{claim} leads to {record}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_others_are_told() {
+        for (prefix, suffix, claim, back) in [
+            ("", ".foo.bar", "a-example.foo", "-"),
+            ("", "-txt", "foo.ex.com", "-"),
+            ("x-%{record_type}-", "", "x--foo.ex.com", "foo.ex.com old"),
+            ("", "", "a", "a old"),
+            ("", "", "aaaa-", " AAAA"),
+            ("", "", "www.ex.com", "www.ex.com old"),
+            ("", "", "tlsa-www.ex.com", "tlsa-www.ex.com old"),
+            ("txt-", "", "www.ex.com", "-"),
+            ("txt-", "", "txt-www.ex.com", "www.ex.com old"),
+            ("", "-txt", "www-txt.ex.com", "www.ex.com old"),
+            ("pre-", "-suf", "pre-a-www-suf.ex.com", "-"),
+        ] {
+            assert_eq!(shown(Affixes::new(prefix, suffix, "").reverse(claim)), back, "{prefix:?} {suffix:?} {claim}");
+        }
+        // A bare `a` under a template that is all prefix: the whole name is the type.
+        assert_eq!(shown(Affixes::new("%{record_type}", "", "").reverse("a")), " A");
+    }
+
+    #[test]
+    fn the_old_format_leaves_the_type_out() {
+        for (prefix, suffix, wildcard, host, claim, typed) in [
+            ("", "", "", "www.ex.com", "www.ex.com", false),
+            ("", "", "any", "*.ex.com", "any.ex.com", false),
+            ("txt-", "", "", "ex.com", "txt-ex.com", false),
+            ("", "-txt", "", "www.ex.com", "www-txt.ex.com", false),
+            ("x-%{record_type}-", "", "", "www.ex.com", "x--www.ex.com", false),
+            ("", "", "", "a-www.ex.com", "a-www.ex.com", true),
+            ("txt-", "", "", "mx-www.ex.com", "txt-mx-www.ex.com", true),
+            ("", "", "", "caa-www.ex.com", "caa-www.ex.com", true),
+        ] {
+            let affixes = Affixes::new(prefix, suffix, wildcard);
+            let old = affixes.old(&name(host)).unwrap();
+            assert_eq!((old.as_str(), affixes.is_typed(&old)), (claim, typed), "{prefix:?} {suffix:?} {host}");
+        }
+        assert!(Affixes::new("%{record_type}.", "", "").old(&name("ex.com")).is_err(), "an empty first label");
+    }
+
+    #[test]
+    fn names_that_share_a_claim() {
+        let shared = |prefix, wildcard, claim: &str| {
+            let sources = Affixes::new(prefix, "", wildcard).sources(&name(claim));
+            sources.into_iter().map(|(name, rtype)| format!("{name} {rtype}")).collect::<Vec<_>>()
+        };
+        assert_eq!(shared("", "", "a-www.ex.com"), ["www.ex.com A"]);
+        assert_eq!(shared("", "any", "a-any.ex.com"), ["any.ex.com A", "*.ex.com A"]);
+        assert_eq!(shared("%{record_type}", "", "aaaawww.ex.com"), ["aaawww.ex.com A", "www.ex.com AAAA"]);
+        assert!(shared("txt-", "", "a-www.ex.com").is_empty());
+        let twins = |host| Affixes::new("", "", "any").twins(&name(host)).len();
+        assert_eq!((twins("*.ex.com"), twins("any.ex.com"), twins("www.ex.com")), (2, 2, 1));
+    }
+
+    #[test]
+    fn long_names_are_refused() {
+        let host = name(&format!("{}.ex.com", "x".repeat(62)));
+        let error = Affixes::new("", "", "").typed(&host, RecordType::A).unwrap_err();
+        assert!(matches!(error, NameError::LongLabel { .. }), "{error}");
+        let deep = name(&format!("{}.ex.com", vec!["x".repeat(60); 4].join(".")));
+        let error = Affixes::new("far-too-long.", "", "").typed(&deep, RecordType::A).unwrap_err();
+        assert!(matches!(error, NameError::Long(_)), "{error}");
+        assert!(Affixes::new("", "", "").typed(&DnsName::root(), RecordType::A).is_err());
+    }
+
+    /// Configurations under which every name and type has a claim of its own.
+    const CLEAR: [(&str, &str); 10] = [
+        ("", ""),
+        ("txt-", ""),
+        ("txt.", ""),
+        ("%{record_type}-", ""),
+        ("%{record_type}.", ""),
+        ("x-%{record_type}-y.", ""),
+        ("", "-txt"),
+        ("", "-%{record_type}"),
+        ("", "-.%{record_type}"),
+        ("", ".sfx.x"),
+    ];
+
+    fn any_name() -> impl Strategy<Value = String> {
+        let label = prop_oneof![
+            "[a-z0-9_-]{1,12}",
+            Just("a".to_owned()),
+            Just("aaaa-x".to_owned()),
+            Just("txt-".to_owned()),
+            Just("x-txt".to_owned()),
+            Just("sfx".to_owned())
+        ];
+        prop::collection::vec(label, 1..5).prop_map(|labels| labels.join("."))
+    }
+
+    fn any_type() -> impl Strategy<Value = RecordType> {
+        prop::sample::select(TYPES.to_vec())
+    }
+
+    proptest! {
+        #[test]
+        fn every_record_has_a_claim_of_its_own(config in prop::sample::select(CLEAR.to_vec()), host in any_name(), rtype in any_type()) {
+            let affixes = Affixes::new(config.0, config.1, "");
+            let claim = affixes.typed(&name(&host), rtype).unwrap();
+            prop_assert_eq!(affixes.sources(&claim), vec![(name(&host), rtype)]);
+        }
+
+        #[test]
+        fn two_records_have_two_claims(
+            config in prop::sample::select(CLEAR.to_vec()),
+            one in (any_name(), any_type()),
+            two in (any_name(), any_type()),
+        ) {
+            let affixes = Affixes::new(config.0, config.1, "");
+            let claim = |(host, rtype): &(String, RecordType)| affixes.typed(&name(host), *rtype).unwrap();
+            prop_assert_eq!(claim(&one) == claim(&two), one == two);
+        }
+
+        #[test]
+        fn sources_miss_nothing(
+            prefix in "(%\\{record_type\\}|[a-z.-]{0,4}){0,2}",
+            suffix in "(%\\{record_type\\}|[a-z.-]{0,4}){0,2}",
+            wildcard in "[a-z]{0,3}",
+            host in any_name(),
+            rtype in any_type(),
+        ) {
+            let affixes = Affixes::new(&prefix, &suffix, &wildcard);
+            // A suffix that ends in a dot names nothing but single labels; the registry refuses it.
+            let usable = affixes.typed(&name("host.example"), RecordType::A).is_ok();
+            if let Some(claim) = affixes.typed(&name(&host), rtype).ok().filter(|_| usable) {
+                prop_assert!(affixes.sources(&claim).contains(&(name(&host), rtype)), "{claim}");
+            }
+        }
+
+        #[test]
+        fn arbitrary_names_never_panic(prefix in "\\PC{0,8}", suffix in "\\PC{0,8}", wildcard in "\\PC{0,4}", host in "\\PC{1,30}") {
+            let affixes = Affixes::new(&prefix, &suffix, &wildcard);
+            if let Ok(host) = DnsName::parse(&host) {
+                let _ = (affixes.typed(&host, RecordType::A), affixes.old(&host), affixes.is_typed(&host));
+                let _ = (affixes.sources(&host), affixes.twins(&host));
+            }
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! What must happen to claims when records change.
+//!
+//! In: groups of record changes and a [`View`] of what is published. Out: the same groups with the changes of their claims,
+//! or the sentence that says why a group cannot be carried out. What holds of every group that comes out: a record that it
+//! leaves standing has a claim of ours at the place of today, every claim that it relies on is a precondition with the
+//! exact text that was read, no right is left without a record unless another record needs it or it stands in another
+//! zone, and no two groups change one claim or rest on one that the other changes.
+//!
+//! An old-format claim stays as long as the record lives, as external-dns leaves it. It goes with the last record that
+//! has no typed claim of its own. When several such records go in one round, each in its own group, the old claim
+//! stays behind: a group must not rest on the success of another.
+
+use std::collections::BTreeSet;
+
+use zonewright_core::change::{Change, Group, Precondition, Role, Step};
+use zonewright_core::claim::{Claim, Ownership, Standing, judge};
+use zonewright_core::name::NameError;
+use zonewright_core::registry::Dropped;
+use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
+
+use super::ledger::{Entry, Ledger};
+use super::value::Heritage;
+use super::view::{Format, Site, View, holds_intent, text_key};
+
+pub(super) fn decorate(view: &View<'_>, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
+    let mut ledger = Ledger::of(&groups);
+    let decorated = groups.into_iter().enumerate().map(|(index, group)| {
+        let draft =
+            Draft::of(view, &group).and_then(|draft| ledger.admit(index, &group.name, draft.entry()).map(|()| draft));
+        match draft {
+            Ok(draft) => Ok(draft.add_to(group)),
+            Err(reason) => Err((group, Dropped { reason })),
+        }
+    });
+    decorated.collect()
+}
+
+pub(super) fn upgrade(view: &View<'_>, record: &RecordSet) -> Option<Group> {
+    let claims = view.claims(&record.key);
+    let ownership = judge(&claims, Some(&view.registry.owner));
+    let claim = ownership.claim().filter(|claim| !claim.current)?;
+    let mut draft = Draft::empty(view);
+    let heritage = Heritage::new(&view.registry.owner, claim.resource.as_ref(), &claim.labels);
+    draft.requires.push(record.clone());
+    draft.place(record, &heritage).ok()?;
+    draft.require(claim);
+    let group = Group { name: record.key.name.clone(), steps: Vec::new(), requires: Vec::new(), objects: Vec::new() };
+    Some(draft.add_to(group))
+}
+
+/// What is added to one group.
+struct Draft<'a> {
+    view: &'a View<'a>,
+    /// Keys of the records that the group takes away.
+    gone: BTreeSet<RecordKey>,
+    /// Claims that must be out of the way before a record can stand at their name.
+    before: Vec<Change>,
+    after: Vec<Change>,
+    requires: Vec<RecordSet>,
+}
+
+impl<'a> Draft<'a> {
+    fn empty(view: &'a View<'a>) -> Self {
+        Self { view, gone: BTreeSet::new(), before: Vec::new(), after: Vec::new(), requires: Vec::new() }
+    }
+
+    fn of(view: &'a View<'a>, group: &Group) -> Result<Self, String> {
+        let gone = |step: &Step| matches!(step.change, Change::Delete { .. }).then(|| step.change.key().clone());
+        let mut draft = Self { gone: group.records().filter_map(gone).collect(), ..Self::empty(view) };
+        for step in group.records() {
+            match &step.change {
+                Change::Create { to } => draft.create(step, to)?,
+                Change::Update { to, .. } => draft.update(step, to)?,
+                Change::Delete { from } => draft.delete(&from.key)?,
+            }
+        }
+        draft.settle(group)?;
+        Ok(draft)
+    }
+
+    fn create(&mut self, step: &Step, to: &RecordSet) -> Result<(), String> {
+        let key = &to.key;
+        self.check_own_place(key)?;
+        self.check_alone(key)?;
+        let claims = self.view.claims(key);
+        let heritage = self.heritage(step);
+        match judge(&claims, Some(&self.view.registry.owner)) {
+            Ownership::Ours(Some(claim)) if claim.current => self.keep(to, &heritage, &claim)?,
+            Ownership::Ours(_) | Ownership::Unclaimed => self.place(to, &heritage)?,
+            _ if self.is_overruled(key, &claims) => self.place(to, &heritage)?,
+            other => return Err(self.not_ours(key, &other, &claims)),
+        }
+        if key.rtype == RecordType::Cname {
+            self.free_name(key)?;
+            self.check_name(key)?;
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, step: &Step, to: &RecordSet) -> Result<(), String> {
+        let claims = self.view.claims(&to.key);
+        let heritage = self.heritage(step);
+        match judge(&claims, Some(&self.view.registry.owner)) {
+            Ownership::Ours(Some(claim)) if claim.current => self.keep(to, &heritage, &claim),
+            Ownership::Ours(Some(claim)) => {
+                self.require(&claim);
+                self.place(to, &heritage)
+            }
+            other => Err(self.not_ours(&to.key, &other, &claims)),
+        }
+    }
+
+    fn delete(&mut self, key: &RecordKey) -> Result<(), String> {
+        let claims = self.view.claims(key);
+        let ownership = judge(&claims, Some(&self.view.registry.owner));
+        if !ownership.is_ours() {
+            return Err(self.not_ours(key, &ownership, &claims));
+        }
+        for site in self.own_sites(key) {
+            self.release(key, site)?;
+        }
+        Ok(())
+    }
+
+    /// Our claims on `key` in this zone. Those in other zones cannot be part of the batch.
+    fn own_sites(&self, key: &RecordKey) -> impl Iterator<Item = Site> + use<> {
+        let (zone, owner) = (self.view.zone.key.clone(), self.view.registry.owner.clone());
+        self.view.sites(key).into_iter().filter(move |site| site.zone == zone && site.is_of(&owner))
+    }
+
+    /// A CNAME stands alone, so an old-format claim of ours at its very name has to go first.
+    fn free_name(&mut self, key: &RecordKey) -> Result<(), String> {
+        let in_the_way = |site: &Site| site.format == Format::Old && site.set.key.name == key.name;
+        for site in self.own_sites(key).filter(in_the_way) {
+            self.release(key, site)?;
+        }
+        Ok(())
+    }
+
+    /// Withdraws our member of a set of claims, unless another record needs it.
+    fn release(&mut self, key: &RecordKey, site: Site) -> Result<(), String> {
+        if !self.view.reliant(key, site.format, &site.set.key.name, &self.gone).is_empty() {
+            self.requires.push(site.set);
+            return Ok(());
+        }
+        let rest = self.foreign_members(&site.set);
+        let change = if rest.is_empty() {
+            Change::Delete { from: site.set }
+        } else {
+            let to = RecordSet { data: RecordData::records(rest), ..site.set.clone() };
+            Change::Update { from: site.set, to }
+        };
+        self.push(key, change)
+    }
+
+    /// Our claim stands where it belongs: it stays if it says what it should, else it is rewritten.
+    fn keep(&mut self, to: &RecordSet, heritage: &Heritage, claim: &Claim) -> Result<(), String> {
+        let Some((_, standing)) = &claim.site else { return Ok(()) };
+        let next = RecordSet {
+            key: standing.key.clone(),
+            ttl: standing.ttl,
+            data: RecordData::records(
+                self.foreign_members(standing).into_iter().chain([self.text(&to.key, heritage)?]),
+            ),
+            routing: to.routing.clone(),
+            options: to.options.clone(),
+        };
+        if self.says(standing, heritage) && chosen_alike(standing, &next) {
+            self.requires.push(standing.clone());
+            return Ok(());
+        }
+        self.push(&to.key, Change::Update { from: standing.clone(), to: next })
+    }
+
+    /// Puts a new claim where claims are written today.
+    fn place(&mut self, to: &RecordSet, heritage: &Heritage) -> Result<(), String> {
+        let key = &to.key;
+        let target = self.target(key)?;
+        self.check_free(key, &target)?;
+        self.check_strangers(key, &target)?;
+        let claim = RecordSet {
+            key: text_key(&target, key.set_id.as_ref()),
+            ttl: None,
+            data: RecordData::records([self.text(key, heritage)?]),
+            routing: to.routing.clone(),
+            options: to.options.clone(),
+        };
+        self.push(key, Change::Create { to: claim })
+    }
+
+    /// Demands that a claim stands as it was read, where that can be demanded in this zone.
+    fn require(&mut self, claim: &Claim) {
+        let here = claim.site.iter().filter(|(zone, _)| *zone == self.view.zone.key);
+        self.requires.extend(here.map(|(_, set)| set.clone()));
+    }
+
+    fn push(&mut self, key: &RecordKey, change: Change) -> Result<(), String> {
+        let same = self.changes().find(|other| other.key() == change.key());
+        match same {
+            Some(same) if *same == change => {}
+            Some(_) => return Err(format!("{key}: its ownership record {} would change twice at once", change.key())),
+            None if change.key().name == key.name => self.before.push(change),
+            None => self.after.push(change),
+        }
+        Ok(())
+    }
+
+    /// The members of a set that are no claims of ours.
+    fn foreign_members(&self, set: &RecordSet) -> Vec<RData> {
+        let registry = self.view.registry;
+        let ours = |heritage: &Heritage| heritage.owner().as_ref() == Some(&registry.owner);
+        let heritages = registry.heritages(set);
+        let is_ours = |data: &RData| heritages.iter().any(|(at, heritage)| *at == data && ours(heritage));
+        set.data.as_records().iter().filter(|data| !is_ours(data)).cloned().collect()
+    }
+
+    /// Whether our one claim in a set says what `heritage` says, in whatever spelling.
+    fn says(&self, set: &RecordSet, heritage: &Heritage) -> bool {
+        let heritages = self.view.registry.heritages(set);
+        let mut ours = heritages.iter().filter(|(_, standing)| standing.owner() == heritage.owner());
+        matches!((ours.next(), ours.next()), (Some((_, standing)), None) if heritage.says(standing))
+    }
+
+    fn heritage(&self, step: &Step) -> Heritage {
+        Heritage::new(&self.view.registry.owner, step.resource.as_ref(), &step.labels)
+    }
+
+    fn text(&self, key: &RecordKey, heritage: &Heritage) -> Result<RData, String> {
+        self.view.registry.codec.write(heritage).map(RData::Txt).map_err(|bad| {
+            format!(
+                "the labels of {key} cannot be written into an ownership record ({}); expected no comma in a label and \
+                 no quote at the end",
+                bad.text
+            )
+        })
+    }
+
+    fn target(&self, key: &RecordKey) -> Result<DnsName, String> {
+        let registry = self.view.registry;
+        registry.target(self.view.zone, key).map_err(|error| {
+            let mut shorten = registry.affixes.flags(&key.name);
+            shorten.push("the host name");
+            let problem = match &error {
+                NameError::LongLabel { label, .. } => {
+                    format!("needs the label {label:?} of {} octets, and 63 is the limit", label.len())
+                }
+                NameError::Long(name) => format!("needs the name {name}, and 253 characters is the limit"),
+                other => return format!("the ownership record of {key} cannot be named: {other}"),
+            };
+            format!("the ownership record of {key} {problem}; shorten {}", shorten.join(" or "))
+        })
+    }
+
+    /// A TXT record cannot be created where a claim stands: that would change the claim.
+    fn check_own_place(&self, key: &RecordKey) -> Result<(), String> {
+        let standing = self.view.here(key).filter(|_| key.rtype == RecordType::Txt);
+        match standing.filter(|set| !self.view.registry.heritages(set).is_empty()) {
+            Some(set) => Err(format!("{key} cannot be created: an ownership record stands there ({})", set.data)),
+            None => Ok(()),
+        }
+    }
+
+    /// A CNAME stands alone, not beside a claim that stays.
+    fn check_name(&self, key: &RecordKey) -> Result<(), String> {
+        let text = text_key(&key.name, key.set_id.as_ref());
+        let stays = !self.gone.contains(&text) && self.changes().all(|change| *change.key() != text);
+        match self.view.here(&text).filter(|set| stays && !self.view.registry.heritages(set).is_empty()) {
+            Some(set) => Err(format!(
+                "{key} cannot be created: an ownership record stands there ({}), and a CNAME stands alone",
+                set.data
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// No new record comes under a claim that another record stands on: either would lose it by the other's end.
+    fn check_alone(&self, key: &RecordKey) -> Result<(), String> {
+        let target = self.target(key)?;
+        let others = self.view.reliant(key, Format::Current, &target, &self.gone);
+        others.first().map_or(Ok(()), |other| Err(shared(key, &target, other)))
+    }
+
+    /// No new claim makes a record ours that is not.
+    fn check_strangers(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
+        let is_ours = |key: &RecordKey| judge(&self.view.claims(key), Some(&self.view.registry.owner)).is_ours();
+        let others = self.view.reliant(key, Format::Current, target, &self.gone);
+        others.iter().find(|other| !is_ours(other)).map_or(Ok(()), |other| Err(shared(key, target, other)))
+    }
+
+    /// Whether all that speaks against us are old-format claims at a name that we hold by today's: leftovers of another
+    /// owner, which external-dns never removes.
+    fn is_overruled(&self, key: &RecordKey, claims: &[Claim]) -> bool {
+        claims.iter().all(|claim| claim.standing == Standing::Old)
+            && self.view.holds_name(key, &self.view.registry.owner)
+    }
+
+    /// Nothing stands where a new claim is to come.
+    fn check_free(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
+        let cname = RecordKey::simple(target.clone(), RecordType::Cname);
+        let in_the_way = self.view.text_at(target, key.set_id.as_ref()).or_else(|| self.view.here(&cname));
+        let Some(set) = in_the_way else { return Ok(()) };
+        let what = if holds_intent(&set) {
+            "an unfinished write"
+        } else if !self.view.registry.heritages(&set).is_empty() {
+            "an ownership record without an owner"
+        } else {
+            "a record that is no ownership record"
+        };
+        Err(format!("the ownership record of {key} belongs at {target}, but {what} stands there: {set}"))
+    }
+
+    fn not_ours(&self, key: &RecordKey, ownership: &Ownership, claims: &[Claim]) -> String {
+        let at = |owner: &_| {
+            let by_owner = claims.iter().filter(|claim| claim.owner == *owner);
+            let names: Vec<_> = by_owner.filter_map(|claim| Some(claim.site.as_ref()?.1.key.name.as_str())).collect();
+            format!("{owner:?} at {}", names.join(", "), owner = owner.as_str())
+        };
+        match ownership {
+            Ownership::Foreign(owner) => format!("{key} belongs to another owner: {}", at(owner)),
+            Ownership::Disputed(owners) => {
+                let all: Vec<String> = owners.iter().map(at).collect();
+                format!(
+                    "{key} is claimed by several owners: {}; it is left alone until one claim is removed",
+                    all.join("; ")
+                )
+            }
+            Ownership::Unclaimed | Ownership::Ours(_) => {
+                format!("{key} has no ownership record of {:?}", self.view.registry.owner.as_str())
+            }
+        }
+    }
+
+    fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.before.iter().chain(&self.after)
+    }
+
+    /// Leaves to the group the claims that it changes itself, and drops what it need not be told twice.
+    fn settle(&mut self, group: &Group) -> Result<(), String> {
+        let own = |key: &RecordKey| group.steps.iter().find(|step| step.change.key() == key);
+        if let Some(step) = self.changes().filter_map(|change| own(change.key())).find(|step| step.role == Role::Record)
+        {
+            return Err(format!("{} stands where an ownership record of the same change belongs", step.change.key()));
+        }
+        self.before.retain(|change| own(change.key()).is_none());
+        self.after.retain(|change| own(change.key()).is_none());
+        let changed: BTreeSet<RecordKey> = self.changes().chain(group.changes()).map(|c| c.key().clone()).collect();
+        let mut seen = BTreeSet::new();
+        self.requires.retain(|set| !changed.contains(&set.key) && seen.insert(set.key.clone()));
+        Ok(())
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            changes: self.changes().map(Change::key).collect(),
+            relies: self.requires.iter().map(|set| &set.key).collect(),
+        }
+    }
+
+    fn add_to(self, group: Group) -> Group {
+        let before = self.before.into_iter().map(Step::claim);
+        let after = self.after.into_iter().map(Step::claim);
+        let steps = before.chain(group.steps).chain(after).collect();
+        let mut requires = group.requires;
+        requires.extend(self.requires.into_iter().map(Precondition::Exact));
+        Group { steps, requires, ..group }
+    }
+}
+
+fn shared(key: &RecordKey, target: &DnsName, other: &RecordKey) -> String {
+    format!(
+        "{key} would share its ownership record at {target} with {other}, which stands already; another --txt-prefix, \
+         --txt-suffix or --txt-wildcard-replacement tells them apart"
+    )
+}
+
+/// Whether two claim sets take part in the same choice among sets. Options tell sets apart only where there are several.
+fn chosen_alike(one: &RecordSet, two: &RecordSet) -> bool {
+    one.routing == two.routing && (one.key.set_id.is_none() || one.options == two.options)
+}

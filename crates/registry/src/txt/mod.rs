@@ -1,0 +1,175 @@
+//! Claims as TXT records, as external-dns keeps them.
+//!
+//! The claim on a record stands at a name made from the record's name and type (`affix`), and says who owns it and
+//! for which resource (`value`). For a record in a zone the registry looks at these places (`view`):
+//!
+//! 1. the typed name, in the record's own zone. It is where claims are written;
+//! 2. where the typed name falls outside the zone (the apex of `ex.com` without an affix that ends in a dot:
+//!    `a-ex.com`), that name in any zone of the instance, and `a-_apex.ex.com`, which takes over as the place to write;
+//! 3. the old-format name without a type, unless the record is an AAAA or external-dns would read that name as typed;
+//! 4. for an A record that is a provider alias, the typed name of a CNAME, as external-dns named it before 0.22.
+//!
+//! Claims on a name inside the zone count only if they stand in that zone: with several zones of one name (split horizon)
+//! each keeps its own, and a claim in one gives no right in another.
+//!
+//! A TXT set may hold a claim beside other texts. It counts as a claim, and only our own member of it is ever replaced or
+//! withdrawn; the rest of the set stays as it was read.
+
+mod affix;
+mod decorate;
+mod ledger;
+mod value;
+mod view;
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::claim::{Claim, OwnerId};
+use zonewright_core::error::{Error, ErrorKind, Retry};
+use zonewright_core::name::NameError;
+use zonewright_core::registry::{Dropped, Published, Registry};
+use zonewright_core::zone::Zone;
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
+
+use affix::Affixes;
+use value::{Codec, Heritage};
+use view::View;
+
+/// Settings of the TXT registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TxtConfig {
+    /// `--txt-owner-id`: who we are.
+    pub owner: OwnerId,
+    /// `--txt-prefix`: put before the first label; may hold `%{record_type}` and dots.
+    pub prefix: String,
+    /// `--txt-suffix`: put after the first label; may hold `%{record_type}` and dots.
+    pub suffix: String,
+    /// `--txt-wildcard-replacement`: stands for a first label `*`; empty keeps the `*`.
+    pub wildcard_replacement: String,
+}
+
+impl TxtConfig {
+    /// Claims of `owner` without affixes, the default.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] if `owner` is empty.
+    pub fn new(owner: &str) -> Result<Self> {
+        let owner = OwnerId::new(owner).ok_or_else(|| refused("owner id cannot be empty".to_owned()))?;
+        Ok(Self { owner, prefix: String::new(), suffix: String::new(), wildcard_replacement: String::new() })
+    }
+}
+
+/// The registry of `--registry=txt`.
+#[derive(Debug, Clone)]
+pub struct TxtRegistry {
+    owner: OwnerId,
+    affixes: Affixes,
+    codec: Codec,
+}
+
+impl TxtRegistry {
+    /// A registry that writes and reads claims by `config`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] if prefix and suffix are both set, if no claim could ever stand at the names that they
+    /// make, or if the owner id cannot be written into a claim.
+    pub fn new(config: TxtConfig) -> Result<Self> {
+        let TxtConfig { owner, prefix, suffix, wildcard_replacement } = config;
+        if !prefix.is_empty() && !suffix.is_empty() {
+            return Err(refused("txt-prefix and txt-suffix are mutual exclusive".to_owned()));
+        }
+        let affixes = Affixes::new(&prefix, &suffix, &wildcard_replacement);
+        for sample in ["host.example", "*.example"].into_iter().filter_map(|text| DnsName::parse(text).ok()) {
+            affixes.typed(&sample, RecordType::A).map_err(|error| {
+                let flags = affixes.flags(&sample).join(", ");
+                refused(format!("{flags}: the ownership record of {sample} A cannot be named: {error}"))
+            })?;
+        }
+        if Codec::default().write(&Heritage::new(&owner, None, &[])).is_err() {
+            return Err(refused(format!(
+                "txt-owner-id {:?} cannot be written into an ownership record; expected no comma, and no quote at the end",
+                owner.as_str()
+            )));
+        }
+        Ok(Self { owner, affixes, codec: Codec::default() })
+    }
+
+    fn view<'a>(&'a self, zone: &'a Zone, published: &'a dyn Published) -> View<'a> {
+        View { registry: self, zone, published }
+    }
+
+    /// The claims in a record set, each with the data that holds it; none if it is no TXT set.
+    fn heritages<'a>(&self, set: &'a RecordSet) -> Vec<(&'a RData, Heritage)> {
+        let read = |data: &'a RData| match data {
+            RData::Txt(txt) => Some((data, self.codec.read(txt)?)),
+            _ => None,
+        };
+        set.data.as_records().iter().filter_map(read).collect()
+    }
+
+    /// The name where the claim on `key` is written: the typed name, or the `_apex` name if that falls outside the zone.
+    fn target(&self, zone: &Zone, key: &RecordKey) -> Result<DnsName, NameError> {
+        let typed = self.affixes.typed(&key.name, key.rtype);
+        let outside = typed.as_ref().is_ok_and(|name| !name.is_within(&zone.name));
+        if key.name == zone.name && !zone.name.is_root() && (typed.is_err() || outside) {
+            return apex_name(zone, key.rtype);
+        }
+        typed
+    }
+}
+
+/// The in-zone name for the claim on an apex record, whatever the affixes.
+fn apex_name(zone: &Zone, rtype: RecordType) -> Result<DnsName, NameError> {
+    zone.name.prepend(&format!("{}-_apex", rtype.lower()))
+}
+
+fn refused(context: String) -> Error {
+    Error::new(ErrorKind::Configuration, "configure the txt registry", context).retry(Retry::Never)
+}
+
+#[async_trait]
+impl Registry for TxtRegistry {
+    fn owner(&self) -> Option<&OwnerId> {
+        Some(&self.owner)
+    }
+
+    async fn load(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_claim(&self, set: &RecordSet) -> bool {
+        !self.heritages(set).is_empty() || view::holds_intent(set)
+    }
+
+    fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
+        self.view(zone, published).claims(key)
+    }
+
+    fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {
+        view::places(self, zone, key).into_iter().map(|place| place.name).collect()
+    }
+
+    fn decorate(
+        &self,
+        zone: &Zone,
+        groups: Vec<Group>,
+        published: &dyn Published,
+    ) -> Vec<Result<Group, (Group, Dropped)>> {
+        decorate::decorate(&self.view(zone, published), groups)
+    }
+
+    /// The claim that stands is left, as external-dns leaves it. `None` if the record is not ours, its claim is where it
+    /// belongs, or something is in the way there.
+    fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group> {
+        decorate::upgrade(&self.view(zone, published), record)
+    }
+
+    async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
+        groups.into_iter().map(Ok).collect()
+    }
+
+    async fn commit(&self, _zone: &Zone, _groups: &[Group], _outcomes: &[Outcome]) -> Result<()> {
+        Ok(())
+    }
+}

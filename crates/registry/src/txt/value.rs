@@ -1,0 +1,251 @@
+//! The text of a claim, in and out.
+//!
+//! In: one TXT record. Out: its labels, if it is a claim of external-dns or of ours; and back. What is written is read as
+//! the same labels, by external-dns too: nothing is escaped in this format, so labels that it cannot express are refused
+//! before they are written ([`Codec::write`]).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use zonewright_core::claim::OwnerId;
+use zonewright_core::rdata::Txt;
+
+const HERITAGE: &str = "external-dns";
+const PREFIX: &str = "external-dns/";
+const INTENT: &str = "heritage=zonewright-intent";
+const OWNER: &str = "owner";
+const RESOURCE: &str = "resource";
+/// Belongs to the encrypted form alone; external-dns leaves it out of the text as well.
+const NONCE: &str = "txt-encryption-nonce";
+
+/// The labels of a claim, ordered by the octets of their keys.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Heritage(BTreeMap<Arc<str>, Arc<str>>);
+
+impl Heritage {
+    /// The claim of `owner` for `resource`. Further labels cannot displace those two.
+    pub(super) fn new(owner: &OwnerId, resource: Option<&Arc<str>>, labels: &[(Arc<str>, Arc<str>)]) -> Self {
+        let further = labels.iter().filter(|(key, _)| ![OWNER, RESOURCE, NONCE].contains(&&**key)).cloned();
+        let mut all: BTreeMap<_, _> = further.collect();
+        all.insert(Arc::from(OWNER), Arc::from(owner.as_str()));
+        if let Some(resource) = resource {
+            all.insert(Arc::from(RESOURCE), resource.clone());
+        }
+        Self(all)
+    }
+
+    /// Who claims; `None` if the text names nobody.
+    pub(super) fn owner(&self) -> Option<OwnerId> {
+        OwnerId::new(self.0.get(OWNER)?)
+    }
+
+    /// For which resource.
+    pub(super) fn resource(&self) -> Option<Arc<str>> {
+        self.0.get(RESOURCE).cloned()
+    }
+
+    /// The labels besides owner and resource, in the order of their keys.
+    pub(super) fn further(&self) -> Vec<(Arc<str>, Arc<str>)> {
+        let further = self.0.iter().filter(|(key, _)| ![OWNER, RESOURCE].contains(&&***key));
+        further.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    /// Whether a standing claim says what this one would say, in whatever spelling.
+    pub(super) fn says(&self, standing: &Self) -> bool {
+        to_text(self) == to_text(standing)
+    }
+}
+
+/// How labels become the text of a TXT record. The encrypted form of external-dns will be a second variant: it also
+/// reads what [`Codec::Plain`] reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Codec {
+    /// Readable text.
+    #[default]
+    Plain,
+}
+
+/// Labels that the format cannot express: they would be read back as something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Inexpressible {
+    /// The text that would have been written.
+    pub(super) text: String,
+}
+
+impl Codec {
+    /// The TXT record of a claim.
+    ///
+    /// # Errors
+    /// [`Inexpressible`] where a label would not be read back as it is (a comma in it, a quote at the end of the text).
+    pub(super) fn write(self, heritage: &Heritage) -> Result<Txt, Inexpressible> {
+        let text = to_text(heritage);
+        match self {
+            Self::Plain if from_text(&text).as_ref() == Some(heritage) => Ok(Txt::from_text(&text)),
+            Self::Plain => Err(Inexpressible { text }),
+        }
+    }
+
+    /// The labels of a TXT record; `None` if it is no claim. The strings of the record are joined first, since a long
+    /// claim is cut into several.
+    pub(super) fn read(self, txt: &Txt) -> Option<Heritage> {
+        match self {
+            Self::Plain => from_text(&txt.text()?),
+        }
+    }
+}
+
+/// Whether a TXT record is the first half of an unfinished write of ours.
+pub(super) fn is_intent(txt: &Txt) -> bool {
+    txt.text().is_some_and(|text| text.trim_matches('"').split(',').any(|token| token == INTENT))
+}
+
+fn to_text(heritage: &Heritage) -> String {
+    let labels = heritage.0.iter().filter(|(key, _)| &***key != NONCE);
+    let labels = labels.map(|(key, value)| format!("{PREFIX}{key}={value}"));
+    [format!("heritage={HERITAGE}")].into_iter().chain(labels).collect::<Vec<_>>().join(",")
+}
+
+/// Reads exactly as external-dns does: unknown tokens are passed over, one foreign `heritage` voids the text, the last of
+/// several equal keys counts.
+fn from_text(text: &str) -> Option<Heritage> {
+    let mut found = false;
+    let mut labels = BTreeMap::new();
+    for (key, value) in text.trim_matches('"').split(',').filter_map(|token| token.split_once('=')) {
+        if key == "heritage" {
+            found = value == HERITAGE;
+            if !found {
+                return None;
+            }
+        } else if key.starts_with(HERITAGE) {
+            labels.insert(Arc::from(key.strip_prefix(PREFIX).unwrap_or(key)), Arc::from(value));
+        }
+    }
+    found.then_some(Heritage(labels))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use zonewright_core::{RData, RecordType};
+
+    type Labels = &'static [(&'static str, &'static str)];
+
+    fn heritage(labels: Labels) -> Heritage {
+        Heritage(labels.iter().map(|(k, v)| (Arc::from(*k), Arc::from(*v))).collect())
+    }
+
+    #[test]
+    fn labels_are_written_in_the_order_of_their_octets() {
+        let cases: [(Labels, &str); 4] = [
+            (&[], "heritage=external-dns"),
+            (
+                &[("owner", "o"), ("resource", "r"), ("ownedRecord", "x"), ("Zed", "1"), ("a", "")],
+                "heritage=external-dns,external-dns/Zed=1,external-dns/a=,external-dns/ownedRecord=x,\
+                 external-dns/owner=o,external-dns/resource=r",
+            ),
+            (
+                &[("owner", "default"), ("resource", "ingress/default/my-ingress")],
+                "heritage=external-dns,external-dns/owner=default,external-dns/resource=ingress/default/my-ingress",
+            ),
+            (&[("owner", "a=b")], "heritage=external-dns,external-dns/owner=a=b"),
+        ];
+        for (labels, text) in cases {
+            let txt = Codec::Plain.write(&heritage(labels)).unwrap();
+            assert_eq!(txt.text().as_deref(), Some(text));
+            assert_eq!(RData::Txt(txt.clone()).to_string(), format!("\"{text}\""), "one quoted string");
+            assert_eq!(Codec::Plain.read(&txt), Some(heritage(labels)));
+        }
+    }
+
+    #[test]
+    fn odd_texts_are_read_as_external_dns_reads_them() {
+        let cases: [(&str, Option<Labels>); 16] = [
+            ("heritage=external-dns", Some(&[])),
+            ("\"\"heritage=external-dns,external-dns/owner=x\"", Some(&[("owner", "x")])),
+            ("external-dns/owner=x,heritage=external-dns", Some(&[("owner", "x")])),
+            ("heritage=external-dns,external-dns/owner=a=b", Some(&[("owner", "a=b")])),
+            ("heritage=external-dns, external-dns/owner=x", Some(&[])),
+            ("heritage=external-dns,external-dns/owner", Some(&[])),
+            ("heritage=external-dns,other/owner=x,owner=y", Some(&[])),
+            ("heritage=external-dns,external-dns-owner=x", Some(&[("external-dns-owner", "x")])),
+            ("heritage=external-dns,external-dns/owner=a,external-dns/owner=b", Some(&[("owner", "b")])),
+            ("heritage=external-dns,external-dns/owner=", Some(&[("owner", "")])),
+            ("heritage=mate,external-dns/owner=x", None),
+            ("heritage=external-dns,heritage=mate", None),
+            ("heritage=mate,heritage=external-dns", None),
+            ("external-dns/owner=x", None),
+            (" heritage=external-dns", None),
+            ("", None),
+        ];
+        for (text, labels) in cases {
+            assert_eq!(Codec::Plain.read(&Txt::from_text(text)), labels.map(heritage), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_claim_in_several_strings_is_one_claim() {
+        let data = RData::parse(RecordType::Txt, "\"heritage=external-dns,exter\" \"nal-dns/owner=me\"").unwrap();
+        let RData::Txt(txt) = data else { panic!("a TXT record") };
+        assert_eq!(Codec::Plain.read(&txt), Some(heritage(&[("owner", "me")])));
+        let long =
+            heritage(&[("owner", "me")]).owner().map(|me| Heritage::new(&me, Some(&"r".repeat(400).into()), &[]));
+        let txt = Codec::Plain.write(&long.clone().unwrap()).unwrap();
+        assert!(txt.strings().count() > 1);
+        assert_eq!(Codec::Plain.read(&txt), long);
+    }
+
+    #[test]
+    fn further_labels_never_displace_owner_and_resource() {
+        let label = |k: &str, v: &str| (Arc::from(k), Arc::from(v));
+        let labels = [label("owner", "x"), label("resource", "y"), label("txt-encryption-nonce", "z"), label("b", "c")];
+        let made = Heritage::new(&OwnerId::new("me").unwrap(), None, &labels);
+        assert_eq!(to_text(&made), "heritage=external-dns,external-dns/b=c,external-dns/owner=me");
+        assert_eq!((made.owner(), made.resource()), (OwnerId::new("me"), None));
+        assert_eq!(made.further(), [label("b", "c")]);
+    }
+
+    #[test]
+    fn labels_that_would_be_read_as_others_are_refused() {
+        let me = OwnerId::new("me").unwrap();
+        for resource in ["x,external-dns/owner=other", "a,b", "ends in a quote\""] {
+            let made = Heritage::new(&me, Some(&resource.into()), &[]);
+            assert!(Codec::Plain.write(&made).is_err(), "{resource:?}");
+        }
+    }
+
+    #[test]
+    fn intents_are_told_apart() {
+        assert!(is_intent(&Txt::from_text("heritage=zonewright-intent,zonewright/owner=me")));
+        assert!(!is_intent(&Txt::from_text("heritage=external-dns,external-dns/owner=me")));
+        assert_eq!(Codec::Plain.read(&Txt::from_text("heritage=zonewright-intent,external-dns/owner=me")), None);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_octets_never_panic(octets in prop::collection::vec(any::<u8>(), 0..300)) {
+            let txt = Txt::from_octets(&octets);
+            let _ = (Codec::Plain.read(&txt), is_intent(&txt));
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(
+            owner in "\\PC{1,20}",
+            resource in prop::option::of("\\PC{0,40}"),
+            labels in prop::collection::vec(("[a-z,=/]{0,8}", "[a-z,=\" ]{0,8}"), 0..4),
+        ) {
+            let labels: Vec<_> = labels.iter().map(|(k, v)| (Arc::from(&**k), Arc::from(&**v))).collect();
+            let made = Heritage::new(&OwnerId::new(&owner).unwrap(), resource.map(Arc::from).as_ref(), &labels);
+            if let Ok(txt) = Codec::Plain.write(&made) {
+                prop_assert_eq!(Codec::Plain.read(&txt), Some(made));
+            }
+        }
+
+        #[test]
+        fn any_tokens_are_read_and_settle(text in "(heritage=external-dns|external-dns/[a-z]{1,3}=[a-z=]{0,3}|[a-z\"=]{0,5}|,){0,8}") {
+            if let Some(read) = Codec::Plain.read(&Txt::from_text(&text)) {
+                prop_assert!(Codec::Plain.write(&read).is_err() || from_text(&to_text(&read)) == Some(read));
+            }
+        }
+    }
+}

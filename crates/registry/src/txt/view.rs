@@ -1,0 +1,211 @@
+//! What stands where the claims on a record may stand.
+//!
+//! In: a zone, a record's key and what is published. Out: the places in the order of their rank, what was found there,
+//! and who else relies on it. Nothing here decides; `decorate` does.
+
+use std::collections::BTreeSet;
+
+use zonewright_core::claim::{Claim, OwnerId, Standing};
+use zonewright_core::options::OptionValue;
+use zonewright_core::record::{RecordData, SetId};
+use zonewright_core::registry::Published;
+use zonewright_core::zone::{Zone, ZoneKey};
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType};
+
+use super::affix::TYPES;
+use super::value::{Heritage, is_intent};
+use super::{TxtRegistry, apex_name};
+
+/// Why claims on a record may stand at a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// Claims are written there today.
+    Current,
+    /// The typed name of external-dns, outside the record's zone.
+    Elsewhere,
+    /// The typed name of a CNAME, for an A record that is an alias.
+    Alias,
+    /// The name without a type.
+    Old,
+}
+
+/// A name where claims on a record may stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The name.
+    pub(super) name: DnsName,
+    /// Why there.
+    pub(super) format: Format,
+}
+
+/// The record set at one of the places, if it holds claims.
+#[derive(Debug, Clone)]
+pub(super) struct Site {
+    /// Why it was looked at.
+    pub(super) format: Format,
+    /// The zone that holds it.
+    pub(super) zone: ZoneKey,
+    /// The set as it was read.
+    pub(super) set: RecordSet,
+    /// What it says.
+    pub(super) claims: Vec<Claim>,
+}
+
+impl Site {
+    /// Whether every claim in the set is that of `owner`.
+    pub(super) fn is_of(&self, owner: &OwnerId) -> bool {
+        self.claims.iter().all(|claim| claim.owner == *owner)
+    }
+}
+
+/// One zone, seen with everything that its instance publishes.
+pub(super) struct View<'a> {
+    pub(super) registry: &'a TxtRegistry,
+    pub(super) zone: &'a Zone,
+    pub(super) published: &'a dyn Published,
+}
+
+/// The places for the claims on `key`, by rank; each name once. Names that cannot exist are left out.
+pub(super) fn places(registry: &TxtRegistry, zone: &Zone, key: &RecordKey) -> Vec<Place> {
+    let affixes = &registry.affixes;
+    let reads_old = |old: &DnsName| key.rtype != RecordType::Aaaa && !affixes.is_typed(old) && !is_apex_name(zone, old);
+    let old = affixes.old(&key.name).ok().filter(reads_old);
+    let alias = affixes.typed(&key.name, RecordType::Cname).ok().filter(|_| key.rtype == RecordType::A);
+    let candidates = [
+        (registry.target(zone, key).ok(), Format::Current),
+        (affixes.typed(&key.name, key.rtype).ok(), Format::Elsewhere),
+        (alias, Format::Alias),
+        (old, Format::Old),
+    ];
+    let mut places: Vec<Place> = Vec::with_capacity(candidates.len());
+    for (name, format) in candidates {
+        if let Some(name) = name.filter(|name| places.iter().all(|place| place.name != *name)) {
+            places.push(Place { name, format });
+        }
+    }
+    places
+}
+
+/// Whether claims on the zone's apex are written at `name`: with the prefix `txt-` the old-format claim of a host `_apex`
+/// would be read there too.
+fn is_apex_name(zone: &Zone, name: &DnsName) -> bool {
+    TYPES.into_iter().any(|rtype| apex_name(zone, rtype).as_ref() == Ok(name))
+}
+
+/// Whether a set holds the first half of an unfinished write.
+pub(super) fn holds_intent(set: &RecordSet) -> bool {
+    set.data.as_records().iter().any(|data| matches!(data, RData::Txt(txt) if is_intent(txt)))
+}
+
+impl View<'_> {
+    /// The set of `key` in this very zone.
+    pub(super) fn here(&self, key: &RecordKey) -> Option<RecordSet> {
+        let (zone, set) = self.published.find(&self.zone.key, key)?;
+        (zone == self.zone.key).then_some(set)
+    }
+
+    /// The TXT set at `name` in this zone with the set identifier of a record.
+    pub(super) fn text_at(&self, name: &DnsName, set_id: Option<&SetId>) -> Option<RecordSet> {
+        self.here(&text_key(name, set_id))
+    }
+
+    /// Everything that claims `key`, by rank. A place inside this zone counts only if this zone holds it.
+    pub(super) fn sites(&self, key: &RecordKey) -> Vec<Site> {
+        let alias = || self.here(key).is_some_and(|set| is_alias(&set));
+        let places = places(self.registry, self.zone, key).into_iter();
+        places
+            .filter(|place| place.format != Format::Alias || alias())
+            .filter_map(|place| self.site(&place, key))
+            .collect()
+    }
+
+    /// The claims on `key`. As in external-dns the name of a CNAME is asked only where no other typed claim stands.
+    pub(super) fn claims(&self, key: &RecordKey) -> Vec<Claim> {
+        let sites = self.sites(key);
+        let typed = sites.iter().any(|site| matches!(site.format, Format::Current | Format::Elsewhere));
+        let counts = |site: &Site| !(typed && site.format == Format::Alias);
+        sites.into_iter().filter(counts).flat_map(|site| site.claims).collect()
+    }
+
+    fn site(&self, place: &Place, key: &RecordKey) -> Option<Site> {
+        let text = text_key(&place.name, key.set_id.as_ref());
+        let (zone, set) = self.published.find(&self.zone.key, &text)?;
+        if zone != self.zone.key && place.name.is_within(&self.zone.name) {
+            return None;
+        }
+        let claims = self.read(place.format, &zone, &set);
+        (!claims.is_empty()).then_some(Site { format: place.format, zone, set, claims })
+    }
+
+    fn read(&self, format: Format, zone: &ZoneKey, set: &RecordSet) -> Vec<Claim> {
+        let claim = |owner, heritage: &Heritage| Claim {
+            owner,
+            resource: heritage.resource(),
+            labels: heritage.further(),
+            standing: if format == Format::Old { Standing::Old } else { Standing::Typed },
+            current: format == Format::Current && *zone == self.zone.key,
+            site: Some((zone.clone(), set.clone())),
+        };
+        let heritages = self.registry.heritages(set);
+        heritages.iter().filter_map(|(_, heritage)| Some(claim(heritage.owner()?, heritage))).collect()
+    }
+
+    /// The published records other than `key` and those `gone` whose right hangs on the claims at `claim`, which speak for
+    /// `key` in `format`.
+    pub(super) fn reliant(
+        &self,
+        key: &RecordKey,
+        format: Format,
+        claim: &DnsName,
+        gone: &BTreeSet<RecordKey>,
+    ) -> Vec<RecordKey> {
+        let mut others = match format {
+            Format::Old => self.of_old_format(key),
+            _ => self.of_typed_name(claim, key.set_id.as_ref()),
+        };
+        others.retain(|other| {
+            let stands = || self.here(other).is_some_and(|set| self.registry.heritages(&set).is_empty());
+            other != key && !gone.contains(other) && stands() && (format != Format::Old || !self.has_typed_claim(other))
+        });
+        others
+    }
+
+    /// Every key whose typed claim has this name.
+    fn of_typed_name(&self, claim: &DnsName, set_id: Option<&SetId>) -> Vec<RecordKey> {
+        let apex = |rtype: &RecordType| apex_name(self.zone, *rtype).as_ref() == Ok(claim);
+        let apexes = TYPES.into_iter().filter(apex).map(|rtype| (self.zone.name.clone(), rtype));
+        let sources = self.registry.affixes.sources(claim).into_iter().chain(apexes);
+        sources.map(|(name, rtype)| RecordKey { name, rtype, set_id: set_id.cloned() }).collect()
+    }
+
+    /// Every key that shares the old-format claim of `key`.
+    fn of_old_format(&self, key: &RecordKey) -> Vec<RecordKey> {
+        let reads_old = TYPES.into_iter().filter(|rtype| *rtype != RecordType::Aaaa);
+        let names = self.registry.affixes.twins(&key.name);
+        let of = |name: DnsName, rtype| RecordKey { name, rtype, set_id: key.set_id.clone() };
+        reads_old.flat_map(|rtype| names.iter().map(move |name| of(name.clone(), rtype))).collect()
+    }
+
+    /// Whether some record at the name and set identifier of `key` has a typed claim of `owner` in this zone.
+    pub(super) fn holds_name(&self, key: &RecordKey, owner: &OwnerId) -> bool {
+        let of_type = |rtype| RecordKey { rtype, ..key.clone() };
+        TYPES.into_iter().map(of_type).flat_map(|key| self.claims(&key)).any(|c| c.current && c.owner == *owner)
+    }
+
+    fn has_typed_claim(&self, key: &RecordKey) -> bool {
+        self.claims(key).iter().any(|claim| claim.standing == Standing::Typed)
+    }
+}
+
+pub(super) fn text_key(name: &DnsName, set_id: Option<&SetId>) -> RecordKey {
+    RecordKey { name: name.clone(), rtype: RecordType::Txt, set_id: set_id.cloned() }
+}
+
+/// Whether a provider resolves the record itself. A webhook keeps the word in the property `alias`.
+fn is_alias(set: &RecordSet) -> bool {
+    match set.options.get("alias") {
+        Some(OptionValue::Text(word)) => matches!(&**word, "true" | "A"),
+        Some(OptionValue::Bool(on)) => *on,
+        _ => matches!(set.data, RecordData::Alias(_)),
+    }
+}
