@@ -1,1 +1,31 @@
 //! The Kubernetes client: connection, watches, events and the ConfigMap store. The only crate that imports `k8s-openapi`.
+//!
+//! In: a kubeconfig or the service account of the pod, and for each kind to read a [`WatchSpec`] with the caller's own
+//! small type. Out: the [`Event`]s of each watch, which tell a DELETE event from an object that a new list no longer
+//! holds, and say at once when the view stops being fresh.
+//!
+//! What must hold: every request passes the [`Cluster`]'s rate limit, time-out and counters; a watch is never cut by the
+//! request time-out; nothing of an object is kept beyond what the caller's type keeps; nothing that the API server
+//! answers ends the process.
+
+mod api;
+mod bucket;
+mod calls;
+mod cluster;
+mod connect;
+mod events;
+mod gate;
+mod pulse;
+mod rights;
+mod store;
+mod watch;
+
+#[cfg(test)]
+mod fake;
+
+pub use calls::{Call, Calls};
+pub use cluster::Cluster;
+pub use connect::{ConnectOptions, connect};
+pub use events::{EventOptions, EventPoster, EventReporter, EventTally};
+pub use store::ConfigMapStore;
+pub use watch::{Event, Key, WatchSpec, watch};

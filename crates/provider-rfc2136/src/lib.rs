@@ -1,1 +1,200 @@
-//! DNS servers that take dynamic updates (RFC 2136).
+//! DNS servers that take dynamic updates (RFC 2136): BIND, Knot, PowerDNS and others.
+//!
+//! Zones are named by `--rfc2136-zone`; they are read by AXFR, kept current by the SOA serial number and IXFR, and changed
+//! by signed UPDATE messages, one for all groups of a call. Every update carries the old records as prerequisites, so that
+//! the server itself refuses what was planned on a view that is no longer true.
+//!
+//! # Cost
+//! | what | DNS messages |
+//! |---|---|
+//! | a call of `apply` | 1 |
+//! | ... that turns another type into a CNAME | 1 more for each such name, to read it back |
+//! | ... the first that changes a text on a server | 1 more, to learn whether it compares letters exactly |
+//! | ... that changes texts on a server that does not (PowerDNS) | 1 more for each text, to compare it here |
+//! | listing a zone | 1 request, the answer in as many messages as the zone needs |
+//! | asking whether anything changed | 1, and 1 for the difference |
+//! | reading a name | 1 if it is not there or a CNAME, else 12; 1 for each parent, and for each name beside a wildcard |
+//!
+//! # Differences to external-dns
+//! * Zones must be named; there is no update of the root for want of a zone.
+//! * Zones are always transferred, with or without `--rfc2136-axfr`. A refused, cut or unsigned transfer is an error, never
+//!   an empty zone.
+//! * All record types are read and thirteen written; a set without TTL is written with `--rfc2136-min-ttl`, 0 by default, as
+//!   in external-dns.
+//! * Small requests go by UDP, and connections are used again.
+//! * `hmac-md5` keys work. GSS-TSIG is not available yet.
+
+mod apply;
+mod config;
+mod error;
+mod read;
+mod server;
+mod servers;
+mod stream;
+mod tls;
+mod transfer;
+mod tsig;
+mod update;
+mod wire;
+
+use std::cmp::Ordering as Order;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use zonewright_core::capability::{
+    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingSupport, TargetCount, TtlRange,
+    TypeSupport,
+};
+use zonewright_core::catalog::{ProviderConfig, ProviderEntry};
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::options::OptionTable;
+use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
+use zonewright_core::zone::{InstanceId, ZoneId, ZoneRule};
+use zonewright_core::{DnsName, RecordSet, RecordType, Result, Ttl, Zone};
+
+pub use config::{FLAGS, SECRET_KEYS};
+
+use crate::config::Config;
+use crate::error::Fault;
+use crate::server::Server;
+use crate::servers::Servers;
+use crate::transfer::Transferred;
+
+/// The catalog entry.
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "rfc2136",
+    aliases: &[],
+    about: "Any DNS server that takes dynamic updates (BIND, Knot, PowerDNS)",
+    flags: FLAGS,
+    options: OptionTable::NONE,
+    secret_keys: SECRET_KEYS,
+    build: |config| Box::pin(async move { Ok(Arc::new(Rfc2136::new(&config)?) as Arc<dyn Provider>) }),
+};
+
+/// Octets of text in a call, by [`Group::size`]; names, prerequisites and the signature need room too. A call that is still
+/// too long for a message is sent as several.
+const BATCH_SIZE: usize = 24 * 1024;
+
+/// The provider.
+#[derive(Debug)]
+pub struct Rfc2136 {
+    instance: InstanceId,
+    zones: Vec<DnsName>,
+    min_ttl: Ttl,
+    batch: usize,
+    servers: Servers,
+    messages: Arc<AtomicU64>,
+}
+
+impl Rfc2136 {
+    /// A provider with this configuration. Connects to nothing.
+    ///
+    /// # Errors
+    /// [`zonewright_core::ErrorKind::Configuration`] naming the flag.
+    pub fn new(config: &ProviderConfig) -> Result<Self> {
+        let Config { instance, hosts, zones, key, min_ttl, batch, strategy } = Config::parse(config)?;
+        let messages = Arc::new(AtomicU64::new(0));
+        let server =
+            |host: config::Host| Server::new(host.name, host.port, host.tls, key.clone(), Arc::clone(&messages));
+        let servers = Servers::new(hosts.into_iter().map(server).collect(), strategy);
+        Ok(Self { instance, zones, min_ttl, batch, servers, messages })
+    }
+
+    /// How many requests were sent so far, repetitions included.
+    pub fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
+    }
+
+    async fn all(&self, zone: &DnsName) -> Result<Listing> {
+        let contents = self.servers.read("list records", zone, |server| Box::pin(read::all(server, zone))).await?;
+        Ok(Listing::Full { sets: wire::group(contents.records), token: Some(token(contents.serial)) })
+    }
+
+    async fn since(&self, zone: &DnsName, since: u32) -> Result<Listing> {
+        let changes = |server| -> futures::future::BoxFuture<'_, Result<Transferred, Fault>> {
+            Box::pin(async move {
+                match transfer::compare(read::serial(server, zone).await?, since) {
+                    Some(Order::Equal) => Ok(Transferred::Current),
+                    Some(Order::Greater) => read::changes(server, zone, since).await,
+                    // The zone was made anew: its history does not lead here.
+                    Some(Order::Less) | None => server.transfer(zone, None).await,
+                }
+            })
+        };
+        Ok(match self.servers.read("list changes", zone, changes).await? {
+            Transferred::Current => Listing::Unchanged,
+            Transferred::Steps { serial, steps } => Listing::Delta { steps, token: token(serial) },
+            Transferred::Full { serial, records } => {
+                Listing::Full { sets: wire::group(records), token: Some(token(serial)) }
+            }
+        })
+    }
+}
+
+fn token(serial: u32) -> Token {
+    Token(serial.to_string())
+}
+
+#[async_trait]
+impl Provider for Rfc2136 {
+    fn capability(&self, _zone: Option<&Zone>) -> Capability {
+        Capability {
+            targets: TargetCount::Full,
+            types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
+            routing: RoutingSupport::None,
+            granularity: Granularity::RecordSet,
+            create: CreateMode::Guarded,
+            batch: Batch {
+                changes: self.batch,
+                size: Some(BATCH_SIZE),
+                interval: Duration::ZERO,
+                atomic: Atomicity::Batch,
+            },
+            preconditions: Preconditions::Any,
+            ttl: TtlRange { min: self.min_ttl, max: Ttl::MAX, default: self.min_ttl },
+            strict_cname: true,
+            alias: false,
+            wildcards: true,
+            native_claims: false,
+            zone_rule: ZoneRule::LongestSuffix,
+            audit: Audit::Cheap,
+        }
+    }
+
+    async fn zones(&self) -> Result<Vec<Zone>> {
+        Ok(self.zones.iter().map(|name| Zone::new(&self.instance, name.as_str(), name.clone())).collect())
+    }
+
+    async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        let name = self.zones.iter().find(|name| name.as_str() == id.as_str());
+        Ok(name.map(|name| Zone::new(&self.instance, name.as_str(), name.clone())))
+    }
+
+    async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
+        let zone = &zone.name;
+        match read {
+            Read::All => self.all(zone).await,
+            Read::Since(Token(token)) => match token.parse() {
+                Ok(serial) => self.since(zone, serial).await,
+                Err(_) => self.all(zone).await,
+            },
+            Read::Names(names) => {
+                let ask = |server| -> futures::future::BoxFuture<'_, Result<Vec<RecordSet>, Fault>> {
+                    Box::pin(read::names(server, zone, names))
+                };
+                self.servers.read("read names", zone, ask).await.map(Listing::Names)
+            }
+        }
+    }
+
+    async fn adjust(&self, _zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+        let raised = |set: &RecordSet| RecordSet { ttl: set.ttl.map(|ttl| ttl.max(self.min_ttl)), ..set.clone() };
+        Ok(sets.iter().enumerate().map(|(from, set)| Adjusted { from, set: raised(set) }).collect())
+    }
+
+    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        apply::apply(&self.servers, &zone.name, groups, self.min_ttl).await
+    }
+}

@@ -34,7 +34,7 @@ pub struct KindSpec {
     pub namespaced: bool,
 }
 
-/// Every kind, in one table: watches, RBAC and manifests all read it.
+/// Every kind, in one table and in the order of the variants: watches, RBAC and manifests all read it.
 pub const KINDS: [KindSpec; 5] = [
     spec(Kind::Service, "", "v1", "services", "Service", true),
     spec(Kind::Ingress, "networking.k8s.io", "v1", "ingresses", "Ingress", true),
@@ -57,7 +57,7 @@ const fn spec(
 impl Kind {
     /// The table row of this kind.
     pub fn spec(self) -> &'static KindSpec {
-        KINDS.iter().find(|spec| spec.kind == self).expect("every kind has a row in KINDS")
+        &KINDS[self as usize]
     }
 
     /// The kind's id in evidence and metrics: `services`, `ingresses.networking.k8s.io`.
@@ -79,6 +79,26 @@ impl KindSpec {
 
     /// `services`, `ingresses.networking.k8s.io`.
     pub fn id(&self) -> KindId {
-        if self.group.is_empty() { KindId::from(self.plural) } else { KindId::from(format!("{}.{}", self.plural, self.group)) }
+        if self.group.is_empty() {
+            KindId::from(self.plural)
+        } else {
+            KindId::from(format!("{}.{}", self.plural, self.group))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_finds_its_own_row() {
+        for spec in &KINDS {
+            assert_eq!(spec.kind.spec(), spec);
+            assert_eq!(Kind::of(&spec.api_version(), spec.name), Some(spec.kind));
+        }
+        assert_eq!(&*Kind::Ingress.id(), "ingresses.networking.k8s.io");
+        assert_eq!(&*Kind::Pod.id(), "pods");
+        assert_eq!(Kind::of("extensions/v1beta1", "Ingress"), None);
     }
 }

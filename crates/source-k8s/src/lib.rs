@@ -1,1 +1,21 @@
 //! Cluster objects to endpoints: feeds, the dependency index, and one mapper for each kind.
+//!
+//! A feed (a cluster's watches, or a folder of manifests) hands objects to the index; the index asks the mappers, pure
+//! functions from an object and a [`lookup::Lookup`] to what it asks for; a [`source::K8sSource`] tells the engine what
+//! changed, and how far it can be trusted.
+
+pub mod annotations;
+pub mod evidence;
+pub mod feed;
+pub mod index;
+pub mod ingress;
+pub mod kind;
+pub mod lookup;
+pub mod map;
+pub mod objects;
+pub mod options;
+pub mod readers;
+pub mod selector;
+pub mod service;
+pub mod source;
+pub mod store;

@@ -30,12 +30,12 @@ use zonewright_core::{
 };
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
-pub fn name(text: &str) -> DnsName {
+pub(crate) fn name(text: &str) -> DnsName {
     DnsName::parse(text).unwrap()
 }
 
 /// `name TYPE data data`; blanks inside data are written `_`.
-pub fn set(line: &str) -> RecordSet {
+pub(crate) fn set(line: &str) -> RecordSet {
     let mut words = line.split(' ');
     let owner = name(words.next().unwrap());
     let rtype: RecordType = words.next().unwrap().parse().unwrap();
@@ -45,7 +45,7 @@ pub fn set(line: &str) -> RecordSet {
 
 /// What the provider does instead of what it should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// Nothing answers.
     Down,
     /// The write is carried out, its answer is lost.
@@ -59,13 +59,13 @@ pub enum Fault {
 }
 
 #[derive(Default)]
-pub struct Content {
+pub(crate) struct Content {
     pub sets: BTreeMap<RecordKey, RecordSet>,
     serial: u64,
 }
 
 /// An honest provider of one or more zones, with faults on demand.
-pub struct Sim {
+pub(crate) struct Sim {
     zones: Vec<Zone>,
     content: Mutex<Content>,
     faults: Mutex<BTreeMap<DnsName, Fault>>,
@@ -76,7 +76,7 @@ pub struct Sim {
 }
 
 impl Sim {
-    pub fn new(zones: &[&str]) -> Arc<Self> {
+    pub(crate) fn new(zones: &[&str]) -> Arc<Self> {
         let instance = InstanceId::from("sim");
         Arc::new(Self {
             zones: zones.iter().map(|z| Zone::new(&instance, z, name(z))).collect(),
@@ -88,12 +88,12 @@ impl Sim {
         })
     }
 
-    pub fn content(&self) -> MutexGuard<'_, Content> {
+    pub(crate) fn content(&self) -> MutexGuard<'_, Content> {
         self.content.lock().unwrap()
     }
 
     /// Puts records in by a foreign hand.
-    pub fn insert(&self, lines: &[&str]) {
+    pub(crate) fn insert(&self, lines: &[&str]) {
         let mut content = self.content();
         for line in lines {
             let set = set(line);
@@ -102,20 +102,20 @@ impl Sim {
         content.serial += 1;
     }
 
-    pub fn remove(&self, key: &RecordKey) {
+    pub(crate) fn remove(&self, key: &RecordKey) {
         let mut content = self.content();
         content.sets.remove(key);
         content.serial += 1;
     }
 
-    pub fn fault(&self, zone: &str, fault: impl Into<Option<Fault>>) {
+    pub(crate) fn fault(&self, zone: &str, fault: impl Into<Option<Fault>>) {
         match fault.into() {
             Some(fault) => self.faults.lock().unwrap().insert(name(zone), fault),
             None => self.faults.lock().unwrap().remove(&name(zone)),
         };
     }
 
-    pub fn refuse(&self, names: &[&str]) {
+    pub(crate) fn refuse(&self, names: &[&str]) {
         *self.bad.lock().unwrap() = names.iter().map(|n| name(n)).collect();
     }
 
@@ -124,7 +124,7 @@ impl Sim {
     }
 
     /// Records that are no claims, as lines.
-    pub fn records(&self) -> Vec<String> {
+    pub(crate) fn records(&self) -> Vec<String> {
         self.content()
             .sets
             .values()
@@ -134,16 +134,16 @@ impl Sim {
     }
 
     /// All records, as lines.
-    pub fn all(&self) -> Vec<String> {
+    pub(crate) fn all(&self) -> Vec<String> {
         self.content().sets.values().map(ToString::to_string).collect()
     }
 
-    pub fn calls(&self) -> (usize, usize) {
+    pub(crate) fn calls(&self) -> (usize, usize) {
         (self.reads.load(Ordering::SeqCst), self.writes.load(Ordering::SeqCst))
     }
 }
 
-pub fn is_claim(set: &RecordSet) -> bool {
+pub(crate) fn is_claim(set: &RecordSet) -> bool {
     set.key.rtype == RecordType::Txt && set.data.to_string().contains("heritage=external-dns")
 }
 
@@ -257,14 +257,14 @@ impl Provider for Sim {
 }
 
 /// A source that holds what the test puts in.
-pub struct Cluster {
+pub(crate) struct Cluster {
     objects: Mutex<BTreeMap<String, (ObjectRef, Arc<Mapped>)>>,
     updates: Mutex<Vec<ObjectUpdate>>,
     state: Mutex<KindState>,
     changed: Notify,
 }
 
-pub const SERVICES: &str = "services";
+pub(crate) const SERVICES: &str = "services";
 
 fn object(who: &str) -> ObjectRef {
     ObjectRef {
@@ -277,7 +277,7 @@ fn object(who: &str) -> ObjectRef {
 }
 
 impl Cluster {
-    pub fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             objects: Mutex::default(),
             updates: Mutex::default(),
@@ -292,7 +292,7 @@ impl Cluster {
     }
 
     /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy.
-    pub fn put(&self, who: &str, lines: &[&str]) {
+    pub(crate) fn put(&self, who: &str, lines: &[&str]) {
         let label: Option<Arc<str>> = Some(Arc::from(format!("service/ns/{who}")));
         let created = who.bytes().map(i64::from).sum();
         let origin = Origin { source: Arc::from("service"), rank: 0, object: object(who), created: Some(created) };
@@ -332,29 +332,29 @@ impl Cluster {
     }
 
     /// A DELETE event.
-    pub fn delete(&self, who: &str) {
+    pub(crate) fn delete(&self, who: &str) {
         self.objects.lock().unwrap().remove(who);
         self.update(who, ObjectState::Gone { tombstone: true });
     }
 
     /// The object is missing from a new list.
-    pub fn vanish(&self, who: &str) {
+    pub(crate) fn vanish(&self, who: &str) {
         self.objects.lock().unwrap().remove(who);
         self.update(who, ObjectState::Gone { tombstone: false });
     }
 
-    pub fn vanish_all(&self) {
+    pub(crate) fn vanish_all(&self) {
         let all: Vec<String> = self.objects.lock().unwrap().keys().cloned().collect();
         all.iter().for_each(|who| self.vanish(who));
     }
 
     /// Sets how far the view can be trusted.
-    pub fn trust(&self, complete: bool, fresh: bool) {
+    pub(crate) fn trust(&self, complete: bool, fresh: bool) {
         *self.state.lock().unwrap() = KindState { complete, fresh, settled: true, objects: 0 };
         self.changed.notify_one();
     }
 
-    pub fn unsettle(&self) {
+    pub(crate) fn unsettle(&self) {
         *self.state.lock().unwrap() = KindState::default();
     }
 }
@@ -401,7 +401,7 @@ impl Source for Cluster {
 }
 
 #[derive(Default)]
-pub struct Told(pub Mutex<Vec<Note>>);
+pub(crate) struct Told(pub Mutex<Vec<Note>>);
 
 impl Reporter for Told {
     fn tell(&self, note: &Note) {
@@ -410,13 +410,13 @@ impl Reporter for Told {
 }
 
 impl Told {
-    pub fn has(&self, who: &str, reason: &str) -> bool {
+    pub(crate) fn has(&self, who: &str, reason: &str) -> bool {
         self.0.lock().unwrap().iter().any(|n| &*n.object.name == who && n.reason == reason)
     }
 }
 
 /// Everything together. An engine can be stopped and another started on the same world.
-pub struct World {
+pub(crate) struct World {
     pub sim: Arc<Sim>,
     pub cluster: Arc<Cluster>,
     pub store: Arc<MemoryStore>,
@@ -426,7 +426,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(zones: &[&str]) -> Self {
+    pub(crate) fn new(zones: &[&str]) -> Self {
         Self {
             sim: Sim::new(zones),
             cluster: Cluster::new(),
@@ -437,7 +437,7 @@ impl World {
         }
     }
 
-    pub async fn start(&self) -> Engine {
+    pub(crate) async fn start(&self) -> Engine {
         let registry = TxtRegistry::new(TxtConfig::new(self.owner).unwrap()).unwrap();
         let instance = Instance {
             id: InstanceId::from("sim"),
@@ -463,14 +463,14 @@ impl World {
 }
 
 /// Lets the engine come to rest: what the source told is taken over, planned and sent.
-pub async fn rest(engine: &Engine) -> zonewright_core::engine::Outcome {
+pub(crate) async fn rest(engine: &Engine) -> zonewright_core::engine::Outcome {
     // The paused clock moves only when every task waits: after this the intake has turned.
     tokio::time::sleep(Duration::from_millis(1)).await;
     engine.settled().await
 }
 
 /// As [`rest`], after so much time.
-pub async fn after(engine: &Engine, time: Duration) -> zonewright_core::engine::Outcome {
+pub(crate) async fn after(engine: &Engine, time: Duration) -> zonewright_core::engine::Outcome {
     tokio::time::sleep(time).await;
     rest(engine).await
 }

@@ -1,0 +1,119 @@
+//! From flag values to the engine's configuration, the registry and the provider.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonewright_core::catalog::{ProviderConfig, Settings};
+use zonewright_core::contend::SameName;
+use zonewright_core::engine::{Config, Instance};
+use zonewright_core::filter::DomainFilter;
+use zonewright_core::guard::Brake;
+use zonewright_core::plan::Policy;
+use zonewright_core::registry::Registry;
+use zonewright_core::zone::InstanceId;
+use zonewright_core::{Error, ErrorKind, RecordType, Result, Ttl};
+use zonewright_registry::noop::NoopRegistry;
+use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+
+use crate::catalog::Catalog;
+
+fn wrong(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, "read the flags", text)
+}
+
+/// The engine's configuration.
+///
+/// # Errors
+/// A configuration error that names the flag.
+pub(crate) fn engine(settings: &Settings) -> Result<Config> {
+    let policy = Policy::parse(settings.text("policy"))
+        .ok_or_else(|| wrong("--policy must be set explicitly (one of: sync, upsert-only, create-only)"))?;
+    let filter = DomainFilter::new(
+        settings.list("domain-filter"),
+        settings.list("exclude-domains"),
+        settings.text("regex-domain-filter"),
+        settings.text("regex-domain-exclusion"),
+    )
+    .map_err(|error| wrong(error.to_string()))?;
+    let once = settings.bool("once");
+    Ok(Config {
+        policy,
+        managed: managed(settings)?,
+        filter,
+        same_name: if settings.text("same-name") == "union" { SameName::Union } else { SameName::Holder },
+        status_grace: settings.duration("status-grace"),
+        interval: settings.duration("interval"),
+        cache_time: settings.duration("provider-cache-time"),
+        // One pass reads everything to its end, however long that takes.
+        start_timeout: if once { Duration::from_hours(24) } else { settings.duration("start-timeout") },
+        brake: brake(settings)?,
+        min_ttl: min_ttl(settings),
+        settle: Duration::ZERO,
+        dry_run: settings.bool("dry-run"),
+    })
+}
+
+fn managed(settings: &Settings) -> Result<std::collections::BTreeSet<RecordType>> {
+    let types = |flag: &'static str| {
+        settings
+            .nonempty(flag)
+            .iter()
+            .map(|text| text.parse::<RecordType>().map_err(|error| wrong(format!("--{flag}: {error}"))))
+            .collect::<Result<Vec<_>>>()
+    };
+    let excluded = types("exclude-record-types")?;
+    Ok(types("managed-record-types")?.into_iter().filter(|rtype| !excluded.contains(rtype)).collect())
+}
+
+fn brake(settings: &Settings) -> Result<Brake> {
+    let count = |flag: &str| {
+        usize::try_from(settings.int(flag)).map_err(|_| wrong(format!("--{flag} must not be negative")))
+    };
+    Ok(Brake {
+        enabled: settings.bool("brake"),
+        min_deletes: count("brake-min-deletes")?,
+        percent: count("brake-percent")?,
+        window: settings.duration("brake-window"),
+        owner_floor: count("brake-owner-floor")?,
+        approval_ttl: settings.duration("approval-ttl"),
+    })
+}
+
+/// `--min-ttl` in whole seconds; less than one second is none.
+fn min_ttl(settings: &Settings) -> Option<Ttl> {
+    let seconds = u32::try_from(settings.duration("min-ttl").as_secs()).ok()?;
+    Ttl::from_secs(seconds).filter(|ttl| ttl.secs() > 0)
+}
+
+/// The registry.
+///
+/// # Errors
+/// A configuration error that names the flag.
+pub(crate) fn registry(settings: &Settings) -> Result<Arc<dyn Registry>> {
+    match settings.text("registry") {
+        "noop" => Ok(Arc::new(NoopRegistry)),
+        "txt" => {
+            let config = TxtConfig {
+                prefix: settings.text("txt-prefix").to_owned(),
+                suffix: settings.text("txt-suffix").to_owned(),
+                wildcard_replacement: settings.text("txt-wildcard-replacement").to_owned(),
+                ..TxtConfig::new(settings.text("txt-owner-id"))?
+            };
+            Ok(Arc::new(TxtRegistry::new(config)?))
+        }
+        other => Err(wrong(format!("--registry={other} is not available; expected txt or noop"))),
+    }
+}
+
+/// The provider that the flags describe, with its registry.
+///
+/// # Errors
+/// Whatever keeps the provider from being built; an unreachable server is no such thing.
+pub(crate) async fn instance(catalog: &Catalog, settings: &Settings) -> Result<Instance> {
+    let name = settings.text("provider");
+    let entry = catalog.find(name).ok_or_else(|| wrong(format!("--provider={name} is not available here")))?;
+    let id = InstanceId::from(entry.name);
+    let config =
+        ProviderConfig { instance: id.clone(), settings: settings.clone(), credentials: std::collections::BTreeMap::new() };
+    Ok(Instance { id, provider: (entry.build)(config).await?, registry: registry(settings)?, options: entry.options })
+}

@@ -1,0 +1,169 @@
+//! The daemon's local socket, and the commands that speak to it: `plans` and `approve`.
+//!
+//! One request and one answer a connection, each a line of JSON. The socket lies in the state folder and belongs to the
+//! user of the daemon alone.
+
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio_util::sync::CancellationToken;
+use zonewright_core::catalog::Settings;
+use zonewright_core::engine::Engine;
+use zonewright_core::{Error, ErrorKind, Result};
+
+/// The longest request.
+const LIMIT: usize = 4_096;
+
+/// The folder for socket and state: `--state-dir`, else one of the user's own by the owner id.
+pub(crate) fn folder(settings: &Settings) -> PathBuf {
+    match settings.text("state-dir") {
+        "" => {
+            let base = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+            base.join(format!("zonewright-{}", file_name(settings.text("txt-owner-id"))))
+        }
+        folder => PathBuf::from(folder),
+    }
+}
+
+/// An owner id as a file name: what is no letter, digit, `-` or `_` becomes `-`.
+pub(crate) fn file_name(owner: &str) -> String {
+    owner.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).collect()
+}
+
+fn socket(folder: &Path) -> PathBuf {
+    folder.join("control.sock")
+}
+
+fn problem(path: &Path, source: std::io::Error) -> Error {
+    Error::new(ErrorKind::Configuration, "open the control socket", path.display().to_string()).caused_by(source)
+}
+
+/// Listens for commands until `stop`. A socket that nobody answers on is replaced.
+///
+/// # Errors
+/// If the folder or the socket cannot be made, or another daemon answers there.
+pub(crate) async fn serve(folder: &Path, engine: Arc<Engine>, stop: CancellationToken) -> Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| problem(folder, e))?;
+    let path = socket(folder);
+    if UnixStream::connect(&path).await.is_ok() {
+        let text = format!("{}: another daemon answers there; give each its own --state-dir or --txt-owner-id", path.display());
+        return Err(Error::new(ErrorKind::Configuration, "open the control socket", text));
+    }
+    match std::fs::remove_file(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(problem(&path, e)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&path).map_err(|e| problem(&path, e))?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(|e| problem(&path, e))?;
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                connection = listener.accept() => {
+                    if let Ok((stream, _)) = connection {
+                        tokio::spawn(answer(stream, engine.clone()));
+                    }
+                }
+            }
+        }
+        // A socket that is left behind is replaced by the next daemon.
+        let _ = std::fs::remove_file(&path);
+    });
+    Ok(())
+}
+
+async fn answer(mut stream: UnixStream, engine: Arc<Engine>) {
+    let (read, mut write) = stream.split();
+    let mut line = String::new();
+    let mut reader = BufReader::new(tokio::io::AsyncReadExt::take(read, LIMIT as u64));
+    if reader.read_line(&mut line).await.is_err() {
+        return;
+    }
+    let reply = match serde_json::from_str::<Value>(&line) {
+        Ok(request) => reply(&engine, &request),
+        Err(error) => json!({ "error": format!("the request is no JSON: {error}") }),
+    };
+    let _ = write.write_all(format!("{reply}\n").as_bytes()).await;
+}
+
+fn reply(engine: &Engine, request: &Value) -> Value {
+    match (request["command"].as_str(), request["hash"].as_str()) {
+        (Some("plans"), _) => {
+            let plans: Vec<Value> = engine
+                .plans()
+                .into_iter()
+                .map(|(zone, plan)| {
+                    let deletes: Vec<String> = plan.deletes.iter().map(|(key, data)| format!("{key} {data}")).collect();
+                    json!({ "zone": zone, "hash": plan.hash, "reason": plan.reason, "since": plan.since, "deletes": deletes })
+                })
+                .collect();
+            json!({ "plans": plans })
+        }
+        (Some("approve"), Some(hash)) => match engine.approve(hash) {
+            Some((zone, deletes)) => json!({ "approved": hash, "zone": zone, "deletes": deletes }),
+            None => json!({ "error": format!("no plan {hash} is held now; `zonewright plans` shows those that are") }),
+        },
+        _ => json!({ "error": "expected the command plans, or approve with a hash" }),
+    }
+}
+
+async fn ask(folder: &Path, request: &Value) -> Result<Value> {
+    let path = socket(folder);
+    let unreachable = |e| {
+        let text = format!("{}: no daemon answers there; give the --state-dir and --txt-owner-id that it was started with", path.display());
+        Error::new(ErrorKind::Unavailable, "speak to the daemon", text).caused_by(e)
+    };
+    let mut stream = UnixStream::connect(&path).await.map_err(unreachable)?;
+    stream.write_all(format!("{request}\n").as_bytes()).await.map_err(unreachable)?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).await.map_err(unreachable)?;
+    let reply: Value = serde_json::from_str(&line)
+        .map_err(|e| Error::new(ErrorKind::Protocol, "speak to the daemon", "the answer is no JSON").caused_by(e))?;
+    match reply["error"].as_str() {
+        Some(text) => Err(Error::new(ErrorKind::Invalid, "speak to the daemon", text)),
+        None => Ok(reply),
+    }
+}
+
+/// The text of `zonewright plans`.
+///
+/// # Errors
+/// If no daemon answers.
+pub(crate) async fn plans(settings: &Settings) -> Result<String> {
+    let reply = ask(&folder(settings), &json!({ "command": "plans" })).await?;
+    if settings.bool("json") {
+        return Ok(format!("{reply}\n"));
+    }
+    let plans = reply["plans"].as_array().cloned().unwrap_or_default();
+    if plans.is_empty() {
+        return Ok("No plan is held.\n".to_owned());
+    }
+    let mut out = String::new();
+    for plan in plans {
+        let text = |key: &str| plan[key].as_str().unwrap_or_default().to_owned();
+        let deletes = plan["deletes"].as_array().cloned().unwrap_or_default();
+        out.push_str(&format!("{}  zone {}: {} deletes are held\n", text("hash"), text("zone"), deletes.len()));
+        out.push_str(&format!("  because {}\n", text("reason")));
+        for delete in &deletes {
+            out.push_str(&format!("  - {}\n", delete.as_str().unwrap_or_default()));
+        }
+        out.push_str(&format!("  let them go with: zonewright approve {}\n", text("hash")));
+    }
+    Ok(out)
+}
+
+/// The text of `zonewright approve`.
+///
+/// # Errors
+/// If no daemon answers, or it holds no plan of this hash.
+pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
+    let reply = ask(&folder(settings), &json!({ "command": "approve", "hash": hash })).await?;
+    if settings.bool("json") {
+        return Ok(format!("{reply}\n"));
+    }
+    Ok(format!("{} deletes in zone {} are let go.\n", reply["deletes"], reply["zone"].as_str().unwrap_or_default()))
+}

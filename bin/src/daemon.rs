@@ -1,0 +1,239 @@
+//! The daemon: parts from settings, the engine, and what is around it until the order to stop.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+use zonewright_core::catalog::Settings;
+use zonewright_core::clock::Clock;
+use zonewright_core::endpoint::{ObjectRef, Reporter};
+use zonewright_core::engine::{self, Engine, Outcome, Parts};
+use zonewright_core::metrics::Metrics;
+use zonewright_core::source::Source;
+use zonewright_core::store::{FileStore, MemoryStore, Store};
+use zonewright_core::{Error, ErrorKind, Result};
+use zonewright_source_k8s::options::SourceOptions;
+use zonewright_source_k8s::source::K8sSource;
+
+use crate::catalog::Catalog;
+use crate::http::{self, Health, Pages};
+use crate::reporter::Told;
+use crate::{config, control};
+
+/// Status of `--once` with a held plan.
+const HELD: u8 = 3;
+
+/// Runs until SIGTERM or SIGINT, or one pass with `--once`.
+///
+/// # Errors
+/// What keeps it from starting. Nothing ends it later.
+pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
+    let stop = CancellationToken::new();
+    on_signal(stop.clone())?;
+    let config = config::engine(settings)?;
+    let metrics = Arc::new(Metrics::default());
+    metrics.build_info(env!("CARGO_PKG_VERSION"), option_env!("ZONEWRIGHT_REVISION").unwrap_or("unknown"));
+    let instance = config::instance(catalog, settings).await?;
+    let world = World::open(settings, &config).await?;
+    if config.dry_run {
+        info!("running in dry-run mode: no change is made to any zone");
+    }
+    let parts = Parts {
+        sources: vec![world.source],
+        instances: vec![instance],
+        store: world.store,
+        reporter: world.reporter,
+        metrics: metrics.clone(),
+        clock: Clock::system(),
+        own_object: own_object(),
+    };
+    let engine = Arc::new(Engine::start(config, parts).await);
+    let server = listen(settings, &engine, stop.clone()).await?;
+    let code = if settings.bool("once") {
+        tokio::select! {
+            outcome = engine.settled() => status(&outcome),
+            () = stop.cancelled() => ExitCode::SUCCESS,
+        }
+    } else {
+        if let Err(error) = control::serve(&control::folder(settings), engine.clone(), stop.clone()).await {
+            warn!(error = error.chain(), "`zonewright plans` and `approve` will not work");
+        }
+        stop.cancelled().await;
+        info!("Received SIGTERM. Terminating...");
+        ExitCode::SUCCESS
+    };
+    stop.cancel();
+    engine.stop().await;
+    drop(world.tasks);
+    if let Some(server) = server {
+        let _ = server.task.await;
+    }
+    Ok(code)
+}
+
+/// What is read, and where it is told and kept.
+struct World {
+    source: Arc<dyn Source>,
+    store: Arc<dyn Store>,
+    reporter: Arc<dyn Reporter>,
+    tasks: JoinSet<()>,
+}
+
+impl World {
+    async fn open(settings: &Settings, config: &engine::Config) -> Result<Self> {
+        let options = SourceOptions::from_settings(settings)?;
+        match settings.text("manifests") {
+            "" => Self::cluster(settings, config, options).await,
+            folder => {
+                let store = file_store(settings)?.unwrap_or_else(|| memory("there is neither --state-dir nor a cluster"));
+                let seen = engine::seen_kinds(&*store).await;
+                let (source, tasks) = K8sSource::manifests(Path::new(folder), options, &seen)?;
+                Ok(Self { source, store, reporter: Arc::new(Told::new(None)), tasks })
+            }
+        }
+    }
+
+    #[cfg(feature = "cluster")]
+    async fn cluster(settings: &Settings, config: &engine::Config, options: SourceOptions) -> Result<Self> {
+        use zonewright_cluster::{ConfigMapStore, EventOptions, EventReporter};
+
+        // Installed twice is no harm: the first one stays.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let cluster = zonewright_cluster::connect(&connect_options(settings)).await?;
+        let store: Arc<dyn Store> = match file_store(settings)? {
+            Some(store) => store,
+            None if cluster.in_cluster() => {
+                let store = ConfigMapStore::new(&cluster, cluster.namespace(), settings.text("txt-owner-id"));
+                match store.load().await {
+                    Err(error) if error.kind == ErrorKind::Unauthorized => memory("the ConfigMap may not be read"),
+                    _ => Arc::new(store),
+                }
+            }
+            None => memory("there is no --state-dir, and the process does not run in a cluster"),
+        };
+        let seen = engine::seen_kinds(&*store).await;
+        let (source, mut tasks) = K8sSource::watch(&cluster, options, &seen);
+        let instance = std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME")).unwrap_or_else(|_| "zonewright".to_owned());
+        let (events, poster) = EventReporter::new(&cluster, EventOptions { dry_run: config.dry_run, instance });
+        tasks.spawn(poster.run());
+        Ok(Self { source, store, reporter: Arc::new(Told::new(Some(Arc::new(events)))), tasks })
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    #[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
+    async fn cluster(_: &Settings, _: &engine::Config, _: SourceOptions) -> Result<Self> {
+        let text = "this build has no Kubernetes client (Cargo feature cluster): give --manifests";
+        Err(Error::new(ErrorKind::Configuration, "open the sources", text))
+    }
+}
+
+#[cfg(feature = "cluster")]
+fn connect_options(settings: &Settings) -> zonewright_cluster::ConnectOptions {
+    let some = |flag: &str| Some(settings.text(flag)).filter(|text| !text.is_empty());
+    let rate = |flag: &str| u32::try_from(settings.int(flag)).unwrap_or(0);
+    let timeout = settings.duration("kube-api-request-timeout");
+    zonewright_cluster::ConnectOptions {
+        kubeconfig: some("kubeconfig").map(std::path::PathBuf::from),
+        server: some("server").map(str::to_owned),
+        request_timeout: Some(timeout).filter(|timeout| !timeout.is_zero()),
+        qps: rate("kube-api-qps"),
+        burst: rate("kube-api-burst"),
+        ..zonewright_cluster::ConnectOptions::default()
+    }
+}
+
+fn memory(why: &str) -> Arc<dyn Store> {
+    warn!("{why}: the brake's window and approvals are kept in memory only, and forgotten at a restart");
+    Arc::new(MemoryStore::default())
+}
+
+/// The store in `--state-dir`, if there is one.
+fn file_store(settings: &Settings) -> Result<Option<Arc<dyn Store>>> {
+    let folder = settings.text("state-dir");
+    if folder.is_empty() {
+        return Ok(None);
+    }
+    std::fs::create_dir_all(folder).map_err(|e| {
+        Error::new(ErrorKind::Configuration, "open the state folder", format!("--state-dir {folder}")).caused_by(e)
+    })?;
+    let file = format!("{}.json", control::file_name(settings.text("txt-owner-id")));
+    Ok(Some(Arc::new(FileStore::new(Path::new(folder).join(file)))))
+}
+
+/// The pod that this process runs in, where the downward API tells it.
+fn own_object() -> Option<ObjectRef> {
+    let var = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    Some(ObjectRef {
+        api_version: Arc::from("v1"),
+        kind: Arc::from("Pod"),
+        namespace: Arc::from(var("POD_NAMESPACE")?),
+        name: Arc::from(var("POD_NAME")?),
+        uid: Arc::from(var("POD_UID")?),
+    })
+}
+
+/// What the probes ask of the engine.
+struct EngineHealth(Arc<Engine>);
+
+impl Health for EngineHealth {
+    fn live(&self) -> std::result::Result<(), String> {
+        let stuck = self.0.health().stuck;
+        if stuck.is_empty() { Ok(()) } else { Err(stuck.join("\n")) }
+    }
+
+    fn ready(&self) -> std::result::Result<(), String> {
+        let unready = self.0.health().unready;
+        if unready.is_empty() { Ok(()) } else { Err(unready.join("\n")) }
+    }
+}
+
+async fn listen(settings: &Settings, engine: &Arc<Engine>, stop: CancellationToken) -> Result<Option<http::Server>> {
+    let address = settings.text("metrics-address");
+    if address.is_empty() {
+        return Ok(None);
+    }
+    let metrics = engine.metrics().clone();
+    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(EngineHealth(engine.clone())) };
+    let server = http::serve(address, pages, stop).await?;
+    info!(address = %server.address, "metrics and probes");
+    Ok(Some(server))
+}
+
+/// The order to stop.
+pub(crate) fn on_signal(stop: CancellationToken) -> Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let open = |kind| {
+        signal(kind).map_err(|e| Error::new(ErrorKind::Configuration, "listen for signals", "SIGTERM").caused_by(e))
+    };
+    let (mut term, mut int) = (open(SignalKind::terminate())?, open(SignalKind::interrupt())?);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+        stop.cancel();
+    });
+    Ok(())
+}
+
+/// The status of one pass.
+fn status(outcome: &Outcome) -> ExitCode {
+    for failure in &outcome.failures {
+        error!("{failure}");
+    }
+    if outcome.refused > 0 {
+        error!(names = outcome.refused, "some names were refused");
+    }
+    if !outcome.failures.is_empty() || outcome.refused > 0 {
+        ExitCode::FAILURE
+    } else if outcome.held > 0 {
+        error!(deletes = outcome.held, "a plan is held; nothing of it was done");
+        ExitCode::from(HELD)
+    } else {
+        info!("All records are already up to date");
+        ExitCode::SUCCESS
+    }
+}

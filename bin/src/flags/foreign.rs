@@ -1,0 +1,346 @@
+//! Flags of external-dns whose provider, source or registry is not here (yet, or not in this build): they are parsed and
+//! typed like any other, so that a command line that carries them still works, and otherwise not looked at.
+//!
+//! A row that a provider in the catalogue declares itself takes the place of the row here.
+
+use zonewright_core::catalog::FlagKind::{Bool, Choice, Duration, Int, List, Map, Secret, Text};
+use zonewright_core::catalog::FlagSpec;
+
+use super::set::{Group, Owner};
+
+const fn flag(name: &'static str, kind: zonewright_core::catalog::FlagKind, help: &'static str) -> FlagSpec {
+    FlagSpec::new(name, kind, help)
+}
+
+/// All groups of this file, by heading.
+pub(super) const FOREIGN: &[Group] = &[
+    Group {
+        heading: "Source pod",
+        owner: Owner::Sources(&["pod"]),
+        flags: &[
+            flag("pod-source-domain", Text, "Domain under which pods get names"),
+            flag("ignore-non-host-network-pods", Bool, "Leave out pods that are not on the host network"),
+        ],
+    },
+    Group {
+        heading: "Sources gateway-*",
+        owner: Owner::Sources(&[
+            "gateway-grpcroute",
+            "gateway-httproute",
+            "gateway-tcproute",
+            "gateway-tlsroute",
+            "gateway-udproute",
+        ]),
+        flags: &[
+            flag("gateway-name", Text, "Only gateways of this name"),
+            flag("gateway-namespace", Text, "Only gateways in this namespace"),
+            flag("gateway-label-filter", Text, "Label selector of gateways"),
+            flag("gateway-listener-sets", Bool, "Also read ListenerSets"),
+        ],
+    },
+    Group {
+        heading: "Source crd",
+        owner: Owner::Sources(&["crd"]),
+        flags: &[
+            flag("crd-source-apiversion", Text, "Group and version; no effect in external-dns either")
+                .or("externaldns.k8s.io/v1alpha1"),
+            flag("crd-source-kind", Text, "Kind; no effect in external-dns either").or("DNSEndpoint"),
+        ],
+    },
+    Group {
+        heading: "Source connector",
+        owner: Owner::Sources(&["connector"]),
+        flags: &[flag("connector-source-server", Text, "Host and port to connect to").or("localhost:8080")],
+    },
+    Group {
+        heading: "Source gloo-proxy",
+        owner: Owner::Sources(&["gloo-proxy"]),
+        flags: &[flag("gloo-namespace", List, "Namespace of Gloo; repeatable").or("gloo-system")],
+    },
+    Group {
+        heading: "Source openshift-route",
+        owner: Owner::Sources(&["openshift-route"]),
+        flags: &[flag("openshift-router-name", Text, "Router whose canonical host name is the target")],
+    },
+    Group {
+        heading: "Source skipper-routegroup",
+        owner: Owner::Sources(&["skipper-routegroup"]),
+        flags: &[flag("skipper-routegroup-groupversion", Text, "Group and version of RouteGroup").or("zalando.org/v1")],
+    },
+    Group {
+        heading: "Source traefik-proxy",
+        owner: Owner::Sources(&["traefik-proxy"]),
+        flags: &[
+            flag("traefik-enable-legacy", Bool, "Also read the group traefik.containo.us"),
+            flag("traefik-disable-new", Bool, "Do not read the group traefik.io"),
+        ],
+    },
+    Group {
+        heading: "Source unstructured",
+        owner: Owner::Sources(&["unstructured"]),
+        flags: &[flag("unstructured-resource", List, "Resource as plural.version.group; repeatable")],
+    },
+    Group {
+        heading: "Registry crd",
+        owner: Owner::Registries(&["crd"]),
+        flags: &[flag("crd-registry-namespace", Text, "Namespace of the DNSRecord objects; empty: the current one")],
+    },
+    Group {
+        heading: "Registry dynamodb",
+        owner: Owner::Registries(&["dynamodb"]),
+        flags: &[
+            flag("dynamodb-region", Text, "AWS region of the table"),
+            flag("dynamodb-table", Text, "Name of the table").or("external-dns"),
+        ],
+    },
+    Group {
+        heading: "Several providers",
+        owner: Owner::Providers(&[
+            "aws",
+            "alibabacloud",
+            "cloudflare",
+            "dnsimple",
+            "google",
+            "ns1",
+            "oci",
+            "azure",
+            "azure-dns",
+            "azure-private-dns",
+        ]),
+        flags: &[flag("zone-id-filter", List, "Only zones whose id ends like this; repeatable")],
+    },
+    Group {
+        heading: "Several providers",
+        owner: Owner::Providers(&["cloudflare"]),
+        flags: &[
+            flag("batch-change-size", Int, "Changes in one batch").or("200"),
+            flag("batch-change-interval", Duration, "Pause between batches").or("1s"),
+        ],
+    },
+    Group {
+        heading: "Several providers",
+        owner: Owner::Providers(&["pdns", "rfc2136"]),
+        flags: &[
+            flag("tls-ca", Text, "File with the authorities that are trusted"),
+            flag("tls-client-cert", Text, "File with the client certificate"),
+            flag("tls-client-cert-key", Text, "File with the key of the client certificate"),
+        ],
+    },
+    Group {
+        heading: "Provider alibabacloud",
+        owner: Owner::Providers(&["alibabacloud"]),
+        flags: &[
+            flag("alibaba-cloud-config-file", Text, "Configuration file").or("/etc/kubernetes/alibaba-cloud.json"),
+            flag("alibaba-cloud-zone-type", Choice(&["", "public", "private"]), "Kind of zones"),
+        ],
+    },
+    Group {
+        heading: "Providers aws and aws-sd",
+        owner: Owner::Providers(&["aws", "aws-sd"]),
+        flags: &[
+            flag("aws-zone-type", Choice(&["", "public", "private"]), "Kind of zones"),
+            flag("aws-assume-role", Text, "ARN of the role to assume"),
+            flag("aws-assume-role-external-id", Secret, "External id for assuming the role"),
+            flag("aws-api-retries", Int, "Repeats of a failed call").or("3"),
+        ],
+    },
+    Group {
+        heading: "Provider aws",
+        owner: Owner::Providers(&["aws"]),
+        flags: &[
+            flag("aws-zone-tags", List, "Only zones with this tag, key or key=value; repeatable"),
+            flag("aws-profile", List, "Credentials profile; repeatable"),
+            flag("aws-batch-change-size", Int, "Changes in one batch").or("1000"),
+            flag("aws-batch-change-size-bytes", Int, "Octets of values in one batch").or("32000"),
+            flag("aws-batch-change-size-values", Int, "Values in one batch").or("1000"),
+            flag("aws-batch-change-interval", Duration, "Pause between batches").or("1s"),
+            flag("aws-evaluate-target-health", Bool, "Alias records follow the health of their target").or("true"),
+            flag("aws-prefer-cname", Bool, "CNAME in place of alias records"),
+            flag("aws-zones-cache-duration", Duration, "How long the list of zones is kept").or("0s"),
+            flag("aws-zone-match-parent", Bool, "Also zones above a domain filter"),
+        ],
+    },
+    Group {
+        heading: "Provider aws-sd",
+        owner: Owner::Providers(&["aws-sd"]),
+        flags: &[
+            flag("aws-sd-service-cleanup", Bool, "Delete services that became empty"),
+            flag("aws-sd-create-tag", Map, "Tag of services that are created, key=value; repeatable"),
+        ],
+    },
+    Group {
+        heading: "Providers azure",
+        owner: Owner::Providers(&["azure", "azure-dns", "azure-private-dns"]),
+        flags: &[
+            flag("azure-config-file", Text, "Path of azure.json").or("/etc/kubernetes/azure.json"),
+            flag("azure-resource-group", Text, "Resource group in place of the file's"),
+            flag("azure-subscription-id", Text, "Subscription in place of the file's"),
+            flag("azure-user-assigned-identity-client-id", Text, "Client id of the managed identity"),
+            flag("azure-zones-cache-duration", Duration, "How long the list of zones is kept").or("0s"),
+            flag("azure-maxretries-count", Int, "Repeats of a failed call; negative: none").or("3"),
+            flag("zone-name-filter", List, "Only zones whose name ends like this; repeatable"),
+        ],
+    },
+    Group {
+        heading: "Provider cloudflare",
+        owner: Owner::Providers(&["cloudflare"]),
+        flags: &[
+            flag("cloudflare-proxied", Bool, "Proxy records whose object does not say"),
+            flag("cloudflare-custom-hostnames", Bool, "Manage custom host names"),
+            flag(
+                "cloudflare-custom-hostnames-min-tls-version",
+                Choice(&["1.0", "1.1", "1.2", "1.3"]),
+                "Least TLS version of custom host names",
+            )
+            .or("1.0"),
+            flag(
+                "cloudflare-custom-hostnames-certificate-authority",
+                Choice(&["google", "ssl_com", "lets_encrypt", "none"]),
+                "Authority of custom host names; none: not sent",
+            )
+            .or("none"),
+            flag("cloudflare-dns-records-per-page", Int, "Records on one page of a listing, at most 5000").or("100"),
+            flag("cloudflare-regional-services", Bool, "Manage regional host names"),
+            flag("cloudflare-region-key", Text, "Region of records whose object does not say"),
+            flag("cloudflare-record-comment", Text, "Comment of records whose object does not say"),
+        ],
+    },
+    Group {
+        heading: "Provider coredns",
+        owner: Owner::Providers(&["coredns", "skydns"]),
+        flags: &[
+            flag("coredns-prefix", Text, "Prefix of the keys in etcd").or("/skydns/"),
+            flag("coredns-strictly-owned", Bool, "Keep the owner in the value, and read only our own"),
+        ],
+    },
+    Group {
+        heading: "Provider exoscale",
+        owner: Owner::Providers(&["exoscale"]),
+        flags: &[
+            flag("exoscale-apienv", Text, "API environment").or("api"),
+            flag("exoscale-apizone", Text, "API zone").or("ch-gva-2"),
+            flag("exoscale-apikey", Secret, "API key"),
+            flag("exoscale-apisecret", Secret, "API secret"),
+            flag("exoscale-zones-cache-duration", Duration, "How long the list of zones is kept").or("0s"),
+        ],
+    },
+    Group {
+        heading: "Provider godaddy",
+        owner: Owner::Providers(&["godaddy"]),
+        flags: &[
+            flag("godaddy-api-key", Secret, "API key"),
+            flag("godaddy-api-secret", Secret, "API secret"),
+            flag("godaddy-api-ttl", Int, "TTL in seconds of records that state none").or("0"),
+            flag("godaddy-api-ote", Bool, "Use the test API"),
+        ],
+    },
+    Group {
+        heading: "Provider google",
+        owner: Owner::Providers(&["google"]),
+        flags: &[
+            flag("google-project", Text, "Project"),
+            flag("google-batch-change-size", Int, "Changes in one batch").or("1000"),
+            flag("google-batch-change-interval", Duration, "Pause between batches").or("1s"),
+            flag("google-zone-visibility", Choice(&["", "public", "private"]), "Kind of zones"),
+        ],
+    },
+    Group {
+        heading: "Provider local",
+        owner: Owner::Providers(&["local", "inmemory"]),
+        flags: &[
+            flag("local-zone", List, "Zone to create at start; repeatable"),
+            flag("local-listen", Text, "Address and port of the DNS server, UDP and TCP").or("127.0.0.1:5353"),
+            flag("local-dir", Text, "Folder with a zone file for each zone; empty: in memory"),
+            flag("inmemory-zone", List, "Zone to create at start; repeatable"),
+        ],
+    },
+    Group {
+        heading: "Provider ns1",
+        owner: Owner::Providers(&["ns1"]),
+        flags: &[
+            flag("ns1-endpoint", Text, "API address"),
+            flag("ns1-ignoressl", Bool, "Do not verify TLS certificates"),
+            flag("ns1-min-ttl", Int, "Least TTL in seconds").or("0"),
+        ],
+    },
+    Group {
+        heading: "Provider oci",
+        owner: Owner::Providers(&["oci"]),
+        flags: &[
+            flag("oci-config-file", Text, "Configuration file").or("/etc/kubernetes/oci.yaml"),
+            flag("oci-compartment-ocid", Text, "Compartment"),
+            flag("oci-zone-scope", Choice(&["", "GLOBAL", "PRIVATE"]), "Kind of zones; empty: both").or("GLOBAL"),
+            flag("oci-auth-instance-principal", Bool, "Authenticate as the instance"),
+            flag("oci-zones-cache-duration", Duration, "How long the list of zones is kept").or("0s"),
+        ],
+    },
+    Group {
+        heading: "Provider ovh",
+        owner: Owner::Providers(&["ovh"]),
+        flags: &[
+            flag("ovh-endpoint", Text, "Name of the API endpoint").or("ovh-eu"),
+            flag("ovh-api-rate-limit", Int, "Calls per second").or("20"),
+            flag("ovh-enable-cname-relative", Bool, "CNAME targets without final dot are relative to the zone"),
+        ],
+    },
+    Group {
+        heading: "Provider pdns",
+        owner: Owner::Providers(&["pdns"]),
+        flags: &[
+            flag("pdns-server", Text, "API address").or("http://localhost:8081"),
+            flag("pdns-server-id", Text, "Server id").or("localhost"),
+            flag("pdns-api-key", Secret, "API key"),
+            flag("pdns-skip-tls-verify", Bool, "Do not verify TLS certificates"),
+        ],
+    },
+    Group {
+        heading: "Provider pihole",
+        owner: Owner::Providers(&["pihole"]),
+        flags: &[
+            flag("pihole-server", Text, "Server address"),
+            flag("pihole-password", Secret, "Password"),
+            flag("pihole-tls-skip-verify", Bool, "Do not verify TLS certificates"),
+        ],
+    },
+    Group {
+        heading: "Provider rfc2136",
+        owner: Owner::Providers(&["rfc2136"]),
+        flags: &[
+            flag("rfc2136-host", List, "Server; repeatable"),
+            flag("rfc2136-port", Int, "Port").or("0"),
+            flag("rfc2136-zone", List, "Zone; repeatable"),
+            flag("rfc2136-insecure", Bool, "Do not sign"),
+            flag("rfc2136-tsig-keyname", Text, "Name of the TSIG key"),
+            flag("rfc2136-tsig-secret", Secret, "TSIG key in base64"),
+            flag("rfc2136-tsig-secret-alg", Text, "TSIG algorithm"),
+            flag("rfc2136-axfr", Bool, "List zones by transfer"),
+            flag("rfc2136-tsig-axfr", Bool, "Deprecated: use --rfc2136-axfr"),
+            flag("rfc2136-min-ttl", Duration, "Least TTL").or("0s"),
+            flag("rfc2136-gss-tsig", Bool, "Sign with Kerberos"),
+            flag("rfc2136-kerberos-username", Text, "Kerberos user"),
+            flag("rfc2136-kerberos-password", Secret, "Kerberos password"),
+            flag("rfc2136-kerberos-realm", Text, "Kerberos realm"),
+            flag("rfc2136-batch-change-size", Int, "Changes in one message, at least 1").or("50"),
+            flag("rfc2136-use-tls", Bool, "DNS over TLS"),
+            flag("rfc2136-skip-tls-verify", Bool, "Do not verify TLS certificates"),
+            flag(
+                "rfc2136-load-balancing-strategy",
+                Choice(&["random", "round-robin", "disabled"]),
+                "Which of several servers is asked",
+            )
+            .or("disabled"),
+        ],
+    },
+    Group {
+        heading: "Provider webhook",
+        owner: Owner::Providers(&["webhook"]),
+        flags: &[
+            flag("webhook-provider-url", Text, "Address of the webhook").or("http://localhost:8888"),
+            flag("webhook-provider-read-timeout", Duration, "Longest wait for an answer").or("5s"),
+            flag("webhook-provider-write-timeout", Duration, "Longest time to send a request").or("10s"),
+            flag("webhook-provider-read-header-timeout", Duration, "Server: longest wait for the headers").or("5s"),
+            flag("webhook-provider-idle-timeout", Duration, "Server: how long an idle connection is kept").or("30s"),
+            flag("webhook-provider-max-body-size", Int, "Octets of a body at most; 0 or less: no limit").or("33554432"),
+        ],
+    },
+];

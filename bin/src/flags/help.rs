@@ -1,0 +1,127 @@
+//! The command as clap sees it, and the texts that people see: help and version.
+
+use clap::{Arg, ArgAction, Command};
+use zonewright_core::catalog::{FlagKind, FlagSpec};
+
+use super::selection::{NOT_YET, REGISTRIES_HERE, SOURCES_HERE};
+use super::set::{FlagSet, Row};
+use crate::catalog::Catalog;
+
+/// Id of the words that are no flags.
+pub(super) const WORDS: &str = "words";
+
+const AFTER: &str = "Flags of other providers, sources and registries of external-dns are accepted too, and listed by \
+                     --help-long and in docs/flags.md.\n\nAn environment variable counts where its flag is not given; \
+                     it holds one value on each line for a flag that can be repeated. An argument @FILE is replaced by \
+                     the lines of the file.";
+
+/// The command for a set of flags; words that are no flags are left to the caller.
+pub(super) fn command(set: &FlagSet) -> Command {
+    let mut command = Command::new("zonewright")
+        .next_line_help(true)
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .disable_version_flag(true);
+    for row in set.rows() {
+        command = command.arg(argument(row));
+        if row.spec.kind == FlagKind::Bool {
+            command = command.arg(negation(&row.spec));
+        }
+    }
+    command.arg(Arg::new(WORDS).num_args(0..).hide(true))
+}
+
+/// Id and long name of the flag that switches another off.
+pub(super) fn negated(name: &str) -> String {
+    format!("no-{name}")
+}
+
+/// Version line.
+pub(super) fn version() -> String {
+    format!("zonewright {}\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// Help of the daemon; `long` also lists the flags and words of everything that is not here.
+pub(super) fn daemon(set: &FlagSet, catalog: &Catalog, long: bool) -> String {
+    let usage = "zonewright --source=SOURCE... --provider=PROVIDER --policy=POLICY [FLAGS]\n       \
+                 zonewright plans | approve HASH | demo [FLAGS]";
+    let mut command = command(set).about("Keeps DNS zones in step with a Kubernetes cluster").override_usage(usage);
+    if !long {
+        for row in set.rows() {
+            let hidden = !row.shown || NOT_YET.iter().any(|(name, _)| *name == row.spec.name);
+            command = command.mut_arg(row.spec.name, |arg| arg.hide(hidden));
+        }
+        for (name, words) in [("source", SOURCES_HERE), ("provider", &catalog.names()), ("registry", REGISTRIES_HERE)] {
+            let Some(row) = set.row(name) else { continue };
+            command = command.mut_arg(name, |arg| arg.help(sentence(&row.spec, words)));
+        }
+    }
+    let commands = "Commands:\n  plans         Show the deletes that are held\n  approve HASH  Let held deletes go\n  \
+                    demo          Show the whole flow with a folder of manifests and a DNS server inside";
+    command = command.after_help(format!("{commands}\n\n{AFTER}"));
+    let long = built_in("help-long", "Print every flag, also of what this build cannot do");
+    render(command.arg(long))
+}
+
+/// Help of a command with a few flags.
+pub(super) fn small(set: &FlagSet, usage: &'static str, about: &'static str) -> String {
+    render(command(set).about(about).override_usage(usage))
+}
+
+fn built_in(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).help(help).action(ArgAction::SetTrue).help_heading("Help")
+}
+
+fn render(command: Command) -> String {
+    let mut command = command.arg(built_in("help", "Print this text")).arg(built_in("version", "Print the version"));
+    command.render_help().to_string()
+}
+
+fn argument(row: &Row) -> Arg {
+    let spec = &row.spec;
+    let arg =
+        Arg::new(spec.name).long(spec.name).help(sentence(spec, choices(spec.kind))).help_heading(row.heading.clone());
+    match spec.kind {
+        FlagKind::Bool => arg.action(ArgAction::SetTrue),
+        kind if kind.repeats() => arg.action(ArgAction::Append).value_name(value_name(kind)),
+        kind => arg.action(ArgAction::Set).value_name(value_name(kind)),
+    }
+}
+
+fn negation(spec: &FlagSpec) -> Arg {
+    let name = negated(spec.name);
+    Arg::new(name.clone()).long(name).action(ArgAction::SetTrue).conflicts_with(spec.name).hide(true)
+}
+
+fn choices(kind: FlagKind) -> &'static [&'static str] {
+    match kind {
+        FlagKind::Choice(words) | FlagKind::ChoiceList(words) => words,
+        _ => &[],
+    }
+}
+
+fn sentence(spec: &FlagSpec, words: &[&str]) -> String {
+    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    let default = match (spec.kind, spec.default) {
+        (FlagKind::Bool, "true") => format!("on; --{} turns it off", negated(spec.name)),
+        (FlagKind::Bool, _) => String::new(),
+        (_, default) => default.to_owned(),
+    };
+    let notes = [("one of", words.join(", ")), ("default", default), ("env", spec.env())];
+    let notes = notes.into_iter().filter(|(_, text)| !text.is_empty());
+    notes.fold(spec.help.to_owned(), |out, (what, text)| format!("{out} [{what}: {text}]"))
+}
+
+/// What a value is called in help texts and in the reference.
+pub(super) fn value_name(kind: FlagKind) -> &'static str {
+    match kind {
+        FlagKind::Bool => "",
+        FlagKind::Text | FlagKind::List => "TEXT",
+        FlagKind::Secret => "SECRET",
+        FlagKind::Int => "NUMBER",
+        FlagKind::Duration => "DURATION",
+        FlagKind::Regex => "REGEX",
+        FlagKind::Choice(_) | FlagKind::ChoiceList(_) => "WORD",
+        FlagKind::Map => "KEY=VALUE",
+    }
+}

@@ -1,0 +1,143 @@
+//! The command line and the environment: external-dns' grammar, flags and checks, and our own flags.
+//!
+//! In come the arguments, the environment and the catalogue of providers; out comes an [`Invocation`] whose settings are
+//! complete and consistent, or a [`Stop`] with the text to print. A command line of external-dns is taken as it stands;
+//! what it asks for and this build cannot do is refused by name, never passed over in silence.
+
+mod argv;
+mod command;
+mod environment;
+mod foreign;
+mod help;
+mod reference;
+mod removed;
+mod selection;
+mod set;
+mod settings;
+mod table;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod value;
+
+use std::ffi::OsString;
+
+use zonewright_core::catalog::Settings;
+
+pub use environment::Environment;
+pub use reference::page as reference;
+pub use selection::Selection;
+
+use crate::catalog::Catalog;
+use argv::Given;
+use set::FlagSet;
+
+/// What a command line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Keep zones in step; what external-dns does.
+    Daemon,
+    /// Show the deletes that are held.
+    Plans,
+    /// Let the held deletes of one plan go.
+    Approve {
+        /// Hash of the held deletes, as the user typed it.
+        hash: String,
+    },
+    /// Show the whole flow without a cluster and without a DNS server outside.
+    Demo,
+    /// Print the reference of all flags.
+    FlagReference,
+}
+
+/// A command line that makes sense.
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    /// What to do.
+    pub command: Command,
+    /// A value for every flag that the command knows.
+    pub settings: Settings,
+    /// What to log as soon as logging works.
+    pub notices: Vec<Notice>,
+}
+
+/// Something that the user should know about the command line, though it works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// Good to know.
+    Info(String),
+    /// Something to change.
+    Warning(String),
+}
+
+impl Notice {
+    /// Writes the notice to the log.
+    pub fn log(&self) {
+        match self {
+            Self::Info(text) => tracing::info!("{text}"),
+            Self::Warning(text) => tracing::warn!("{text}"),
+        }
+    }
+}
+
+/// The command line ends here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// The user asked for this text: standard output, status 0.
+    Answer(String),
+    /// What is wrong, in one line: standard error, status 1.
+    Refusal(String),
+}
+
+/// Reads the arguments after the program's name.
+///
+/// The first one may be the word of a command; without one they are the daemon's.
+///
+/// # Errors
+/// [`Stop`]: a text that was asked for, or what is wrong.
+pub fn parse(
+    catalog: &Catalog,
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: Environment<'_>,
+) -> Result<Invocation, Stop> {
+    let mut arguments = arguments.into_iter().peekable();
+    let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
+    match arguments.next_if(word) {
+        Some(word) => command::parse(&word.to_string_lossy(), arguments, environment),
+        None => daemon(catalog, arguments, environment),
+    }
+}
+
+fn daemon(
+    catalog: &Catalog,
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: Environment<'_>,
+) -> Result<Invocation, Stop> {
+    let set = FlagSet::daemon(catalog);
+    let values = match argv::read(arguments, &set, 0).map_err(parsing)? {
+        Given::Help { long } => return Err(Stop::Answer(help::daemon(&set, catalog, long))),
+        Given::Version => return Err(Stop::Answer(help::version())),
+        Given::Values(values, _) => values,
+    };
+    let mut settings = settings::fill(&set, values, environment).map_err(parsing)?;
+    required(&settings).map_err(parsing)?;
+    let mut notices = validate::carry_over(&mut settings);
+    let selection = Selection::of(&settings);
+    validate::check(&settings, &selection)
+        .and_then(|()| selection::available(&selection, &settings, &set, catalog))
+        .map_err(|problem| Stop::Refusal(format!("config validation failed: {problem}")))?;
+    notices.extend(validate::doubts(&settings));
+    notices.extend(selection::ignored(&selection, &settings, &set).map(Notice::Info));
+    Ok(Invocation { command: Command::Daemon, settings, notices })
+}
+
+fn required(settings: &Settings) -> Result<(), String> {
+    let sources = settings.list("source").is_empty().then_some("'--source'");
+    let provider = settings.text("provider").is_empty().then_some("'--provider'");
+    let missing: Vec<&str> = sources.into_iter().chain(provider).collect();
+    if missing.is_empty() { Ok(()) } else { Err(format!("required flag(s) {} not provided", missing.join(", "))) }
+}
+
+fn parsing(problem: impl std::fmt::Display) -> Stop {
+    Stop::Refusal(format!("flag parsing error: {problem}"))
+}

@@ -1,0 +1,131 @@
+//! What the flags choose, whether this build has it, and which flags go with something else.
+
+use zonewright_core::catalog::{FlagValue, Settings};
+
+use super::set::{FlagSet, Row};
+use crate::catalog::Catalog;
+
+/// Sources that exist.
+pub(super) const SOURCES_HERE: &[&str] = &["ingress", "service"];
+
+/// Registries that exist.
+pub(super) const REGISTRIES_HERE: &[&str] = &["noop", "txt"];
+
+/// Providers that exist, and the Cargo feature that compiles each in.
+const FEATURES: &[(&str, &str)] =
+    &[("inmemory", "provider-local"), ("local", "provider-local"), ("rfc2136", "provider-rfc2136")];
+
+/// Flags of things that exist whose own part does not exist yet, and what that part is.
+pub(super) const NOT_YET: &[(&str, &str)] = &[
+    ("compatibility", "annotations of other tools"),
+    ("create-ptr", "reverse names"),
+    ("default-targets", "default targets"),
+    ("events-emit", "a choice of Kubernetes events"),
+    ("exclude-target-net", "filters on targets"),
+    ("fqdn-target-template", "templates"),
+    ("fqdn-template", "templates"),
+    ("migrate-from-txt-owner", "taking over another owner's claims"),
+    ("nat64-networks", "addresses made from NAT64 networks"),
+    ("prefer-alias", "a preference for alias records"),
+    ("resolve-service-load-balancer-hostname", "resolving the host names of load balancers"),
+    ("rfc2136-gss-tsig", "signing with Kerberos"),
+    ("target-net-filter", "filters on targets"),
+    ("target-template", "templates"),
+    ("txt-encrypt-aes-key", "encrypted claims"),
+    ("txt-encrypt-enabled", "encrypted claims"),
+    ("webhook-server", "the webhook server"),
+];
+
+/// What the flags choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// Value of `--provider`.
+    pub provider: String,
+    /// Values of `--source` in the order given.
+    pub sources: Vec<String>,
+    /// Value of `--registry`.
+    pub registry: String,
+}
+
+impl Selection {
+    /// The choice that the settings hold.
+    pub fn of(settings: &Settings) -> Self {
+        Self {
+            provider: settings.text("provider").to_owned(),
+            sources: settings.list("source").to_vec(),
+            registry: settings.text("registry").to_owned(),
+        }
+    }
+}
+
+/// Refuses what was chosen and is not here.
+///
+/// # Errors
+/// One sentence for each thing, in one line.
+pub(super) fn available(
+    selection: &Selection,
+    settings: &Settings,
+    set: &FlagSet,
+    catalog: &Catalog,
+) -> Result<(), String> {
+    let mut problems = Vec::new();
+    problems.extend(provider_problem(selection, catalog));
+    problems.extend(selection.sources.iter().filter_map(|source| missing("source", source, SOURCES_HERE)));
+    problems.extend(missing("registry", &selection.registry, REGISTRIES_HERE));
+    problems.extend(cluster_problem(settings));
+    problems.extend(NOT_YET.iter().filter_map(|(name, what)| {
+        let row = set.row(name)?;
+        let wanted =
+            row.is_selected(selection) && settings.given(name) && settings.value(name).is_some_and(says_something);
+        wanted
+            .then(|| format!("--{name} is not built yet ({what}): take it off, or stay with external-dns until it is"))
+    }));
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+}
+
+fn provider_problem(selection: &Selection, catalog: &Catalog) -> Option<String> {
+    let name = selection.provider.as_str();
+    if catalog.find(name).is_some() {
+        return None;
+    }
+    let here = catalog.names().join(", ");
+    let here = if here.is_empty() { "none" } else { &here };
+    Some(match FEATURES.iter().find(|(known, _)| *known == name) {
+        Some((_, feature)) => {
+            format!(
+                "--provider={name} is not compiled into this build (Cargo feature {feature}); available here: {here}"
+            )
+        }
+        None => format!("--provider={name} does not exist in Zonewright yet; available here: {here}"),
+    })
+}
+
+fn missing(flag: &str, value: &str, here: &[&str]) -> Option<String> {
+    let absent = !here.contains(&value);
+    absent.then(|| format!("--{flag}={value} does not exist in Zonewright yet; available here: {}", here.join(", ")))
+}
+
+fn cluster_problem(settings: &Settings) -> Option<String> {
+    let alone = !cfg!(feature = "cluster") && settings.text("manifests").is_empty();
+    alone.then(|| "this build has no Kubernetes client (Cargo feature cluster): give --manifests".to_owned())
+}
+
+fn says_something(value: &FlagValue) -> bool {
+    use secrecy::ExposeSecret;
+    match value {
+        FlagValue::Bool(on) => *on,
+        FlagValue::Text(text) => !text.is_empty(),
+        FlagValue::Secret(secret) => !secret.expose_secret().is_empty(),
+        FlagValue::List(list) => list.iter().any(|text| !text.is_empty()),
+        FlagValue::Map(map) => !map.is_empty(),
+        FlagValue::Int(_) | FlagValue::Duration { .. } => true,
+    }
+}
+
+/// Flags that were given and belong to nothing that was chosen, in one sentence.
+pub(super) fn ignored(selection: &Selection, settings: &Settings, set: &FlagSet) -> Option<String> {
+    let foreign = |row: &&Row| settings.given(row.spec.name) && !row.is_selected(selection);
+    let names: Vec<String> = set.rows().iter().filter(foreign).map(|row| format!("--{}", row.spec.name)).collect();
+    (!names.is_empty())
+        .then(|| format!("ignored, since no chosen provider, source or registry reads them: {}", names.join(" ")))
+}

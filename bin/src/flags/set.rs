@@ -1,0 +1,161 @@
+//! All flags that one command knows, each with what it belongs to.
+//!
+//! In come the tables of this program and the entries of the provider catalogue; out comes one row for each name. A flag
+//! that several things declare (`--tls-ca`) is one row with several owners.
+
+use std::collections::BTreeMap;
+
+use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderEntry};
+
+use super::foreign::FOREIGN;
+use super::selection::{REGISTRIES_HERE, SOURCES_HERE, Selection};
+use super::table::{CORE, PROVIDERS};
+use crate::catalog::Catalog;
+
+/// What a flag belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Owner {
+    /// The program: the flag always means something.
+    Core,
+    /// Any of these values of `--source`.
+    Sources(&'static [&'static str]),
+    /// Any of these values of `--registry`.
+    Registries(&'static [&'static str]),
+    /// Any of these values of `--provider`.
+    Providers(&'static [&'static str]),
+    /// A provider of the catalogue.
+    Entry(ProviderEntry),
+}
+
+impl Owner {
+    /// Whether the flag belongs to something that was chosen.
+    pub(super) fn is_selected(&self, selection: &Selection) -> bool {
+        match self {
+            Self::Core => true,
+            Self::Sources(names) => selection.sources.iter().any(|s| names.contains(&s.as_str())),
+            Self::Registries(names) => names.contains(&selection.registry.as_str()),
+            Self::Providers(names) => names.contains(&selection.provider.as_str()),
+            Self::Entry(entry) => Catalog::answers_to(entry, &selection.provider),
+        }
+    }
+
+    /// Whether what the flag belongs to can be chosen at all in this build.
+    fn is_here(&self, catalog: &Catalog) -> bool {
+        match self {
+            Self::Core | Self::Entry(_) => true,
+            Self::Sources(names) => names.iter().any(|name| SOURCES_HERE.contains(name)),
+            Self::Registries(names) => names.iter().any(|name| REGISTRIES_HERE.contains(name)),
+            Self::Providers(names) => names.iter().any(|name| catalog.find(name).is_some()),
+        }
+    }
+}
+
+/// Flags that stand under one heading and belong to the same thing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group {
+    /// Heading in the help text.
+    pub(super) heading: &'static str,
+    /// What they belong to.
+    pub(super) owner: Owner,
+    /// The flags.
+    pub(super) flags: &'static [FlagSpec],
+}
+
+/// A flag with its heading and owners.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    /// The flag.
+    pub(super) spec: FlagSpec,
+    /// Heading in the help text.
+    pub(super) heading: String,
+    /// What it belongs to; at least one.
+    pub(super) owners: Vec<Owner>,
+    /// Whether the short help shows it: something in this build reads it.
+    pub(super) shown: bool,
+}
+
+impl Row {
+    /// Whether the flag belongs to something that was chosen.
+    pub(super) fn is_selected(&self, selection: &Selection) -> bool {
+        self.owners.iter().any(|owner| owner.is_selected(selection))
+    }
+}
+
+/// The flags of one command, in the order of the help text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FlagSet {
+    rows: Vec<Row>,
+    index: BTreeMap<&'static str, usize>,
+}
+
+impl FlagSet {
+    /// The flags of the daemon: those of external-dns, ours, and those of every provider in the catalogue.
+    pub(super) fn daemon(catalog: &Catalog) -> Self {
+        let mut set = Self::default();
+        for group in CORE {
+            set.add(group.heading, group.owner, group.flags, true);
+        }
+        for entry in catalog.entries() {
+            set.add(&format!("Provider {}", entry.name), Owner::Entry(*entry), entry.flags, true);
+        }
+        for group in FOREIGN {
+            set.add(group.heading, group.owner, group.flags, group.owner.is_here(catalog));
+        }
+        set.accept_providers(catalog);
+        set
+    }
+
+    /// The flags of a command that has only a few.
+    pub(super) fn small(flags: &'static [FlagSpec]) -> Self {
+        let mut set = Self::default();
+        set.add("Options", Owner::Core, flags, true);
+        set
+    }
+
+    /// Every row, in the order of the help text.
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The row of a flag by its long name.
+    pub(super) fn row(&self, name: &str) -> Option<&Row> {
+        self.index.get(name).and_then(|at| self.rows.get(*at))
+    }
+
+    /// The row of a switch by its long name or by `no-` and its long name, and which of the two it was.
+    pub(super) fn switch(&self, name: &str) -> Option<(&Row, bool)> {
+        let on = self.row(name).map(|row| (row, true));
+        let off = || name.strip_prefix("no-").and_then(|name| self.row(name)).map(|row| (row, false));
+        on.or_else(off).filter(|(row, _)| row.spec.kind == FlagKind::Bool)
+    }
+
+    fn add(&mut self, heading: &str, owner: Owner, flags: &[FlagSpec], shown: bool) {
+        for spec in flags {
+            if let Some(row) = self.index.get(spec.name).and_then(|at| self.rows.get_mut(*at)) {
+                row.owners.push(owner);
+                row.shown |= shown;
+            } else {
+                self.index.insert(spec.name, self.rows.len());
+                self.rows.push(Row { spec: *spec, heading: heading.to_owned(), owners: vec![owner], shown });
+            }
+        }
+    }
+
+    /// Lets `--provider` take the names of catalogue entries that external-dns does not know.
+    fn accept_providers(&mut self, catalog: &Catalog) {
+        let mut names: Vec<&'static str> = PROVIDERS.to_vec();
+        for entry in catalog.entries() {
+            names.push(entry.name);
+            names.extend_from_slice(entry.aliases);
+        }
+        names.sort_unstable();
+        names.dedup();
+        if names.len() == PROVIDERS.len() {
+            return;
+        }
+        if let Some(row) = self.index.get("provider").and_then(|at| self.rows.get_mut(*at)) {
+            // A table lives as long as the process, and there is one for each start.
+            row.spec.kind = FlagKind::Choice(names.leak());
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The flags that belong to the program itself, to sources that exist and to registries that exist, in the order of
+//! the help text.
+//!
+//! Names, types and defaults are those of external-dns where it has the flag; the sentences say what Zonewright does.
+
+use zonewright_core::catalog::FlagKind::{Bool, Choice, ChoiceList, Duration, Int, List, Regex, Secret, Text};
+use zonewright_core::catalog::FlagSpec;
+
+use super::set::{Group, Owner};
+
+/// Every value that external-dns takes for `--provider`, and `local`.
+pub(super) const PROVIDERS: &[&str] = &[
+    "alibabacloud",
+    "aws",
+    "aws-sd",
+    "azure",
+    "azure-dns",
+    "azure-private-dns",
+    "civo",
+    "cloudflare",
+    "coredns",
+    "dnsimple",
+    "exoscale",
+    "godaddy",
+    "google",
+    "inmemory",
+    "linode",
+    "local",
+    "ns1",
+    "oci",
+    "ovh",
+    "pdns",
+    "pihole",
+    "rfc2136",
+    "scaleway",
+    "skydns",
+    "webhook",
+];
+
+/// Every value that external-dns takes for `--source`.
+const SOURCES: &[&str] = &[
+    "ambassador-host",
+    "connector",
+    "contour-httpproxy",
+    "crd",
+    "empty",
+    "f5-transportserver",
+    "f5-virtualserver",
+    "fake",
+    "gateway-grpcroute",
+    "gateway-httproute",
+    "gateway-tcproute",
+    "gateway-tlsroute",
+    "gateway-udproute",
+    "gloo-proxy",
+    "ingress",
+    "istio-gateway",
+    "istio-virtualservice",
+    "kong-tcpingress",
+    "node",
+    "openshift-route",
+    "pod",
+    "service",
+    "skipper-routegroup",
+    "traefik-proxy",
+    "unstructured",
+];
+
+/// Every value that external-dns takes for `--registry`.
+const REGISTRIES: &[&str] = &["aws-sd", "crd", "dynamodb", "noop", "txt"];
+
+/// Values of `--policy` that say something.
+pub(super) const POLICIES: &[&str] = &["", "sync", "upsert-only", "create-only"];
+
+const LOG_LEVELS: &[&str] = &["panic", "fatal", "error", "warning", "info", "debug", "trace"];
+
+const fn flag(name: &'static str, kind: zonewright_core::catalog::FlagKind, help: &'static str) -> FlagSpec {
+    FlagSpec::new(name, kind, help)
+}
+
+/// Where the plan of a run is kept and which records are ours: shared with the commands that read it.
+pub(super) const STATE_DIR: FlagSpec = flag(
+    "state-dir",
+    Text,
+    "Folder in which held plans, approvals, the journal and the brake's window survive a restart; empty means a \
+     ConfigMap where a cluster is at hand",
+);
+
+/// The owner of records, shared with the commands that look for its state.
+pub(super) const OWNER_ID: FlagSpec =
+    flag("txt-owner-id", Text, "Name of this instance in every claim; two instances never share one").or("default");
+
+/// A folder of manifests in place of a cluster, shared with the demo.
+pub(super) const MANIFESTS: FlagSpec =
+    flag("manifests", Text, "Read objects from the YAML and JSON files of this folder, not from a cluster");
+
+/// All groups of this file.
+pub(super) const CORE: &[Group] = &[
+    Group { heading: "What to run", owner: Owner::Core, flags: RUN },
+    Group { heading: "Which names and records", owner: Owner::Core, flags: NAMES },
+    Group { heading: "Who gets a name", owner: Owner::Core, flags: CONTENTION },
+    Group { heading: "Brake on deletes", owner: Owner::Core, flags: BRAKE },
+    Group { heading: "All sources", owner: Owner::Core, flags: SOURCE },
+    Group { heading: "Source service", owner: Owner::Sources(&["service"]), flags: SERVICE },
+    Group { heading: "Source service", owner: Owner::Sources(&["service", "pod"]), flags: COMPATIBILITY },
+    Group { heading: "Source service", owner: Owner::Sources(&["service", "node"]), flags: NODES },
+    Group { heading: "Source ingress", owner: Owner::Sources(&["ingress"]), flags: INGRESS },
+    Group { heading: "Kubernetes", owner: Owner::Core, flags: KUBE },
+    Group { heading: "Registry", owner: Owner::Core, flags: REGISTRY },
+    Group { heading: "Registry", owner: Owner::Registries(&["txt", "dynamodb"]), flags: TXT },
+    Group { heading: "Registry", owner: Owner::Registries(&["txt"]), flags: TXT_ONLY },
+    Group { heading: "Logs and metrics", owner: Owner::Core, flags: LOGS },
+];
+
+const RUN: &[FlagSpec] = &[
+    flag("source", ChoiceList(SOURCES), "Kind of object to read names from; repeatable, required"),
+    flag("provider", Choice(PROVIDERS), "Where the zones are; required"),
+    flag(
+        "policy",
+        Choice(POLICIES),
+        "What may be done to records: everything, all but deletes, or only creates; required",
+    ),
+    flag("once", Bool, "Run one round and exit; status 3 if deletes were held"),
+    flag("dry-run", Bool, "Log what would be done and send no change"),
+    flag("interval", Duration, "How often a zone is checked for changes that others made").or("1m0s"),
+    flag("provider-cache-time", Duration, "Shortest time between two full listings of a zone").or("0s"),
+    flag("events", Bool, "No effect: a change of an object always starts a round at once"),
+    flag("min-event-sync-interval", Duration, "No effect: changes gather while a call is in flight").or("5s"),
+    flag("start-timeout", Duration, "How long the first plan waits for kinds that are not listed yet").or("30s"),
+    STATE_DIR,
+    flag("approval-ttl", Duration, "How long the approval of a held plan is valid").or("1h"),
+    flag("webhook-server", Bool, "Serve the provider over the webhook protocol on 127.0.0.1:8888 and plan nothing"),
+];
+
+const NAMES: &[FlagSpec] = &[
+    flag("domain-filter", List, "Only names below this suffix; repeatable, commas are not split"),
+    flag("exclude-domains", List, "No names below this suffix; repeatable"),
+    flag("regex-domain-filter", Regex, "Only names that match; the suffix lists are then not looked at"),
+    flag("regex-domain-exclusion", Regex, "No names that match; the suffix lists are then not looked at"),
+    flag("managed-record-types", List, "Record types that are planned; repeatable, upper case").or("A,AAAA,CNAME"),
+    flag("exclude-record-types", List, "Record types taken off --managed-record-types; repeatable"),
+    flag("min-ttl", Duration, "TTL of records whose object states none; needs a unit").or("0s"),
+    flag("target-net-filter", List, "Only targets inside this network; repeatable"),
+    flag("exclude-target-net", List, "No targets inside this network; repeatable"),
+    flag("default-targets", List, "Targets of names that have none of their own; repeatable"),
+    flag("force-default-targets", Bool, "Deprecated: put --default-targets in place of all targets"),
+    flag("prefer-alias", Bool, "Ask for an alias record where a CNAME is wanted"),
+    flag("create-ptr", Bool, "Also write the reverse name of every address; PTR must be a managed type"),
+    flag("nat64-networks", List, "Network of 96 bits whose IPv6 targets also give IPv4 ones; repeatable"),
+];
+
+const CONTENTION: &[FlagSpec] = &[
+    flag(
+        "same-name",
+        Choice(&["holder", "union"]),
+        "Several objects want one name: the one that holds it keeps it, or their targets are joined",
+    )
+    .or("holder"),
+    flag("status-grace", Duration, "How long a name is kept while its object has no address").or("15m"),
+];
+
+const BRAKE: &[FlagSpec] = &[
+    flag("brake", Bool, "Hold deletes that are more than usual until they are approved").or("true"),
+    flag("brake-min-deletes", Int, "So many deletes of a zone within the window always go through").or("20"),
+    flag("brake-percent", Int, "So much of the zone's own records may go within the window, in percent").or("10"),
+    flag("brake-window", Duration, "Length of the window").or("1h"),
+    flag("brake-owner-floor", Int, "Hold deletes that would leave nothing to an owner that had this many").or("10"),
+];
+
+const SOURCE: &[FlagSpec] = &[
+    flag("namespace", Text, "Read objects of this namespace only"),
+    flag("label-filter", Text, "Label selector of the objects to read"),
+    flag("annotation-filter", Text, "The same syntax on annotations; `!=`, `<` and `>` do not exist there"),
+    flag("annotation-prefix", List, "Prefix of the annotations; repeated, later ones stand in for earlier ones")
+        .or("external-dns.kubernetes.io/"),
+    flag("ignore-hostname-annotation", Bool, "Take names from --fqdn-template only"),
+    flag("fqdn-template", List, "Go template for host names; repeatable"),
+    flag("target-template", List, "Go template for targets; repeatable"),
+    flag("fqdn-target-template", List, "Go template for pairs of host and target; repeatable"),
+    flag("combine-fqdn-annotation", Bool, "Names of templates beside those of annotations; no effect without one"),
+    flag("events-emit", List, "Kubernetes events that external-dns would write; repeatable"),
+];
+
+const SERVICE: &[FlagSpec] = &[
+    flag("service-type-filter", List, "Only services of this type; repeatable"),
+    flag("publish-internal-services", Bool, "Also services of type ClusterIP"),
+    flag("publish-host-ip", Bool, "Headless services: the addresses of the pods' nodes"),
+    flag("always-publish-not-ready-addresses", Bool, "Headless services: also pods that are not ready"),
+    flag("listen-endpoint-events", Bool, "No effect: changes of EndpointSlices always count"),
+    flag("resolve-service-load-balancer-hostname", Bool, "Look up a load balancer's host name and write addresses"),
+];
+
+const COMPATIBILITY: &[FlagSpec] = &[flag(
+    "compatibility",
+    Choice(&["", "mate", "molecule", "kops-dns-controller"]),
+    "Read the annotations of another tool too",
+)];
+
+const NODES: &[FlagSpec] = &[
+    flag("exclude-unschedulable", Bool, "Leave out nodes that are cordoned").or("true"),
+    flag("expose-internal-ipv6", Bool, "Also IPv6 addresses of type InternalIP"),
+];
+
+const INGRESS: &[FlagSpec] = &[
+    flag("ingress-class", List, "Only ingresses of this class; repeatable"),
+    flag("ignore-ingress-rules-spec", Bool, "No names from `spec.rules`"),
+    flag("ignore-ingress-tls-spec", Bool, "No names from `spec.tls`"),
+];
+
+const KUBE: &[FlagSpec] = &[
+    MANIFESTS,
+    flag("kubeconfig", Text, "Path of a kubeconfig; empty: ~/.kube/config if it exists, else the pod's account"),
+    flag("server", Text, "URL of the API server in place of the kubeconfig's"),
+    flag("kube-api-request-timeout", Duration, "Longest time for a request to the API server; 0: no limit").or("30s"),
+    flag("kube-api-qps", Int, "Requests to the API server per second").or("5"),
+    flag("kube-api-burst", Int, "Requests to the API server that may go at once").or("10"),
+    flag("request-timeout", Duration, "Deprecated: use --kube-api-request-timeout").or("30s"),
+];
+
+const REGISTRY: &[FlagSpec] =
+    &[flag("registry", Choice(REGISTRIES), "Where it is written which records are ours").or("txt"), OWNER_ID];
+
+const TXT: &[FlagSpec] = &[
+    flag("txt-prefix", Text, "Text before the name of a claim; may hold %{record_type}"),
+    flag("txt-suffix", Text, "Text after the first label of a claim's name; may hold %{record_type}"),
+    flag("txt-wildcard-replacement", Text, "Text in place of a leading * in a claim's name"),
+    flag("txt-cache-interval", Duration, "No effect: claims are kept current with the zone").or("0s"),
+    flag("txt-encrypt-aes-key", Secret, "Key of encrypted claims: 32 octets, or their base64"),
+];
+
+const TXT_ONLY: &[FlagSpec] = &[
+    flag("txt-encrypt-enabled", Bool, "Encrypt claims"),
+    flag("migrate-from-txt-owner", Text, "Take over the claims of this owner"),
+];
+
+const LOGS: &[FlagSpec] = &[
+    flag("log-format", Choice(&["text", "json"]), "Form of log lines").or("text"),
+    flag("log-level", Choice(LOG_LEVELS), "Least level of log lines").or("info"),
+    flag("metrics-address", Text, "Address for /metrics, /healthz and /readyz").or(":7979"),
+];

@@ -1,0 +1,48 @@
+//! The commands beside the daemon.
+
+use super::*;
+
+fn word(line: &str) -> Result<Invocation, Stop> {
+    read(&line.split_whitespace().collect::<Vec<_>>(), &[])
+}
+
+#[test]
+fn commands() {
+    for (line, expected) in [
+        ("plans --state-dir=s --txt-owner-id=o --json", Command::Plans),
+        ("approve 3f2a --state-dir s", Command::Approve { hash: "3f2a".to_owned() }),
+        ("approve --json 3f2a", Command::Approve { hash: "3f2a".to_owned() }),
+        ("demo --manifests m --plain", Command::Demo),
+        ("docs flags", Command::FlagReference),
+    ] {
+        assert_eq!(word(line).unwrap().command, expected, "{line}");
+    }
+    assert_eq!(with("").unwrap().command, Command::Daemon);
+    let demo = word("demo").unwrap().settings;
+    assert_eq!(demo.text("listen"), "127.0.0.1:5353");
+    assert_eq!(word("plans").unwrap().settings.text("txt-owner-id"), "default");
+}
+
+#[test]
+fn errors() {
+    for (line, expected) in [
+        ("plan", "unexpected plan: a command is one of plans, approve, demo"),
+        ("plans extra", "unexpected extra"),
+        ("plans --once", "unknown long flag '--once'"),
+        ("approve", "expected the hash of a held plan: zonewright approve HASH [FLAGS]"),
+        ("approve a b", "unexpected b"),
+        ("demo --plain --plain", "flag 'plain' cannot be repeated"),
+        ("docs metrics", "unexpected metrics"),
+    ] {
+        let text = refusal(word(line));
+        assert!(text.starts_with(&format!("flag parsing error: {expected}")), "{line}: {text}");
+    }
+}
+
+#[test]
+fn each_command_has_help() {
+    for name in ["plans", "approve", "demo"] {
+        let Err(Stop::Answer(text)) = word(&format!("{name} --help")) else { panic!("{name}") };
+        assert!(text.contains(&format!("Usage: zonewright {name}")), "{text}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Checks of the settings as a whole, in the order and words of external-dns, then our own.
+
+use std::time::Duration;
+
+use zonewright_core::RecordType;
+use zonewright_core::catalog::{FlagValue, Settings};
+use zonewright_source_k8s::selector::Selector;
+
+use super::Notice;
+use super::selection::Selection;
+
+/// Default of both time-outs of requests to the API server.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Carries deprecated flags over to those that took their place.
+pub(super) fn carry_over(settings: &mut Settings) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let old = settings.duration("request-timeout");
+    if old != REQUEST_TIMEOUT {
+        notices.push(Notice::Warning(if settings.given("kube-api-request-timeout") {
+            "--request-timeout is deprecated and not looked at, since --kube-api-request-timeout is given".to_owned()
+        } else {
+            let negative = settings.is_negative("request-timeout");
+            settings.set("kube-api-request-timeout", FlagValue::Duration { length: old, negative }, true);
+            "--request-timeout is deprecated: use --kube-api-request-timeout".to_owned()
+        }));
+    }
+    if settings.bool("rfc2136-tsig-axfr") {
+        settings.set("rfc2136-axfr", FlagValue::Bool(true), true);
+        notices.push(Notice::Warning("--rfc2136-tsig-axfr is deprecated: use --rfc2136-axfr".to_owned()));
+    }
+    notices
+}
+
+/// Refuses settings that contradict each other.
+///
+/// # Errors
+/// The first contradiction.
+pub(super) fn check(settings: &Settings, selection: &Selection) -> Result<(), String> {
+    refuse(
+        settings.text("policy").is_empty(),
+        "--policy must be set explicitly (one of: sync, upsert-only, create-only)",
+    )?;
+    provider(settings, selection)?;
+    let templates = settings.nonempty("fqdn-template");
+    refuse(
+        settings.bool("ignore-hostname-annotation") && templates.is_empty(),
+        "FQDN Template must be set if ignoring annotations",
+    )?;
+    let affixes = !settings.text("txt-prefix").is_empty() && !settings.text("txt-suffix").is_empty();
+    refuse(affixes, "txt-prefix and txt-suffix are mutual exclusive")?;
+    let invalid = |flag: &str, error| format!("--{flag} does not specify a valid label selector: {error}");
+    Selector::labels(settings.text("label-filter")).map_err(|e| invalid("label-filter", e))?;
+    Selector::annotations(settings.text("annotation-filter")).map_err(|e| invalid("annotation-filter", e))?;
+    prefixes(settings)?;
+    refuse(settings.int("kube-api-qps") <= 0, "--kube-api-qps must be greater than 0")?;
+    refuse(settings.int("kube-api-burst") <= 0, "--kube-api-burst must be greater than 0")?;
+    let ptr = settings.list("managed-record-types").iter().any(|rtype| rtype == "PTR");
+    refuse(settings.bool("create-ptr") && !ptr, "--create-ptr requires PTR in --managed-record-types")?;
+    ours(settings)
+}
+
+fn provider(settings: &Settings, selection: &Selection) -> Result<(), String> {
+    match selection.provider.as_str() {
+        "azure" => refuse(settings.text("azure-config-file").is_empty(), "no Azure config file specified"),
+        "rfc2136" => rfc2136(settings),
+        _ => Ok(()),
+    }
+}
+
+fn rfc2136(settings: &Settings) -> Result<(), String> {
+    refuse(settings.is_negative("rfc2136-min-ttl"), "TTL specified for rfc2136 is negative")?;
+    let kerberos = settings.bool("rfc2136-gss-tsig");
+    refuse(
+        settings.bool("rfc2136-insecure") && kerberos,
+        "--rfc2136-insecure and --rfc2136-gss-tsig are mutually exclusive arguments",
+    )?;
+    let complete = !settings.text("rfc2136-kerberos-realm").is_empty()
+        && !settings.text("rfc2136-kerberos-username").is_empty()
+        && settings.secret("rfc2136-kerberos-password").is_some();
+    refuse(
+        kerberos && !complete,
+        "--rfc2136-gss-tsig needs --rfc2136-kerberos-realm, --rfc2136-kerberos-username and --rfc2136-kerberos-password",
+    )?;
+    refuse(settings.int("rfc2136-batch-change-size") < 1, "batch size specified for rfc2136 cannot be less than 1")
+}
+
+fn prefixes(settings: &Settings) -> Result<(), String> {
+    for prefix in settings.list("annotation-prefix") {
+        refuse(prefix.is_empty(), "--annotation-prefix cannot be empty")?;
+        refuse(!prefix.ends_with('/'), "--annotation-prefix must end with '/'")?;
+    }
+    Ok(())
+}
+
+/// Flags that external-dns does not have.
+fn ours(settings: &Settings) -> Result<(), String> {
+    for name in ["status-grace", "brake-window", "approval-ttl", "start-timeout"] {
+        refuse(settings.is_negative(name), &format!("--{name} cannot be negative"))?;
+    }
+    for name in ["brake-min-deletes", "brake-owner-floor"] {
+        refuse(settings.int(name) < 0, &format!("--{name} cannot be negative"))?;
+    }
+    refuse(!(0..=100).contains(&settings.int("brake-percent")), "--brake-percent must be from 0 to 100")
+}
+
+fn refuse(wrong: bool, message: &str) -> Result<(), String> {
+    if wrong { Err(message.to_owned()) } else { Ok(()) }
+}
+
+/// Values that external-dns takes in silence although they match nothing.
+pub(super) fn doubts(settings: &Settings) -> Vec<Notice> {
+    let known = |text: &str| RecordType::WRITABLE.iter().any(|rtype| rtype.to_string() == text);
+    let flags = ["managed-record-types", "exclude-record-types"];
+    let values = flags.iter().flat_map(|flag| settings.list(flag).iter().map(move |value| (flag, value)));
+    values
+        .filter(|(_, value)| !value.is_empty() && !known(value))
+        .map(|(flag, value)| {
+            let types: Vec<String> = RecordType::WRITABLE.iter().map(ToString::to_string).collect();
+            Notice::Warning(format!("--{flag}={value} matches no record type; expected one of {}", types.join(", ")))
+        })
+        .collect()
+}

@@ -1,0 +1,19 @@
+//! The Zonewright daemon and its commands: parse, wire, serve.
+//!
+//! The binary is three lines over [`run`]. A program with a provider of its own is as short:
+//! `zonewright::run(&Catalog::built_in().with(my_provider::ENTRY))`.
+
+pub mod catalog;
+mod config;
+mod control;
+mod daemon;
+#[cfg(feature = "demo")]
+mod demo;
+pub mod flags;
+pub mod http;
+pub mod logging;
+mod reporter;
+mod run;
+
+pub use catalog::Catalog;
+pub use run::run;

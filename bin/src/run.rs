@@ -1,0 +1,79 @@
+//! From the command line to an exit status.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use zonewright_core::catalog::Settings;
+use zonewright_core::{Error, ErrorKind, Result};
+
+use crate::catalog::Catalog;
+use crate::flags::{self, Command, Stop};
+use crate::{control, daemon, logging};
+
+/// Reads the command line, does what it says and returns the status of the process.
+pub fn run(catalog: &Catalog) -> ExitCode {
+    let environment = |name: &str| -> Option<OsString> { std::env::var_os(name) };
+    let invocation = match flags::parse(catalog, std::env::args_os().skip(1), &environment) {
+        Ok(invocation) => invocation,
+        Err(Stop::Answer(text)) => {
+            print!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Err(Stop::Refusal(text)) => {
+            eprintln!("{text}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let settings = &invocation.settings;
+    let result = match &invocation.command {
+        Command::FlagReference => Ok(answer(&flags::reference(catalog))),
+        Command::Plans => block_on(async { control::plans(settings).await.map(|text| answer(&text)) }),
+        Command::Approve { hash } => block_on(async { control::approve(settings, hash).await.map(|text| answer(&text)) }),
+        Command::Demo => demo(settings),
+        Command::Daemon => {
+            logging::start(settings);
+            invocation.notices.iter().for_each(flags::Notice::log);
+            let result = block_on(daemon::run(catalog, settings));
+            if let Err(error) = &result {
+                tracing::error!(target: logging::FATAL, "{}", error.chain());
+                return ExitCode::FAILURE;
+            }
+            result
+        }
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("{}", error.chain());
+        ExitCode::FAILURE
+    })
+}
+
+fn answer(text: &str) -> ExitCode {
+    print!("{text}");
+    ExitCode::SUCCESS
+}
+
+fn block_on(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::new(ErrorKind::Configuration, "start the runtime", "threads").caused_by(e))?;
+    let result = runtime.block_on(work);
+    // Whatever is still under way (a lookup, a posted event) does not hold up the end.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(500));
+    result
+}
+
+#[cfg(feature = "demo")]
+fn demo(settings: &Settings) -> Result<ExitCode> {
+    block_on(async {
+        let stop = tokio_util::sync::CancellationToken::new();
+        daemon::on_signal(stop.clone())?;
+        crate::demo::run(settings, stop).await
+    })
+}
+
+#[cfg(not(feature = "demo"))]
+fn demo(_: &Settings) -> Result<ExitCode> {
+    let text = "it is not compiled into this build (Cargo feature demo)";
+    Err(Error::new(ErrorKind::Unsupported, "run the demo", text))
+}

@@ -1,0 +1,136 @@
+//! The manifests in `deploy/` ask for exactly the rights that the program uses, and start it with arguments that it takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use zonewright_source_k8s::kind::KINDS;
+
+/// Rights: API group and resource to verbs.
+type Rights = BTreeMap<(String, String), BTreeSet<String>>;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/kustomize")
+}
+
+/// All objects of a YAML file.
+fn objects(path: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(folder().join(path)).expect("the file is there");
+    serde_saphyr::from_multiple(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn object(path: &str, kind: &str) -> Value {
+    let mut found: Vec<Value> = objects(path).into_iter().filter(|object| object["kind"] == kind).collect();
+    assert_eq!(found.len(), 1, "{path} holds one {kind}");
+    found.remove(0)
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let list = value.as_array().expect("a list");
+    list.iter().map(|text| text.as_str().expect("text").to_owned()).collect()
+}
+
+/// The rights of a role. Every combination stands once, so that none is granted by two rules.
+fn rights(role: &Value) -> Rights {
+    let mut rights = Rights::new();
+    for rule in role["rules"].as_array().expect("a list of rules") {
+        let keys: Vec<&String> = rule.as_object().expect("a rule").keys().collect();
+        assert_eq!(keys.len(), 3, "a rule has groups, resources and verbs, found {keys:?}");
+        for group in texts(&rule["apiGroups"]) {
+            for resource in texts(&rule["resources"]) {
+                let verbs: BTreeSet<String> = texts(&rule["verbs"]).into_iter().collect();
+                assert!(rights.insert((group.clone(), resource.clone()), verbs).is_none(), "{group}/{resource} twice");
+            }
+        }
+    }
+    rights
+}
+
+fn right(group: &str, resource: &str, verbs: &[&str]) -> ((String, String), BTreeSet<String>) {
+    ((group.to_owned(), resource.to_owned()), verbs.iter().map(|verb| (*verb).to_owned()).collect())
+}
+
+#[test]
+fn the_cluster_role_is_what_the_sources_and_the_events_need() {
+    let reads = KINDS.iter().map(|kind| {
+        // As external-dns ships it: nodes are never got one by one.
+        let verbs: &[&str] = if kind.namespaced { &["get", "list", "watch"] } else { &["list", "watch"] };
+        right(kind.group, kind.plural, verbs)
+    });
+    let writes = [
+        right("", "events", &["create", "patch"]),
+        right("events.k8s.io", "events", &["create", "patch"]),
+        right("authorization.k8s.io", "selfsubjectaccessreviews", &["create"]),
+    ];
+    let expected: Rights = reads.chain(writes).collect();
+    assert_eq!(rights(&object("base/rbac.yaml", "ClusterRole")), expected);
+}
+
+#[test]
+fn the_role_is_what_the_store_needs() {
+    let expected = Rights::from([right("", "configmaps", &["get", "create", "update"])]);
+    assert_eq!(rights(&object("base/rbac.yaml", "Role")), expected);
+}
+
+#[test]
+fn bindings_tie_the_roles_to_the_account_of_the_pod() {
+    let account = object("base/serviceaccount.yaml", "ServiceAccount")["metadata"]["name"].clone();
+    let deployment = object("base/deployment.yaml", "Deployment");
+    assert_eq!(deployment["spec"]["template"]["spec"]["serviceAccountName"], account);
+    for (binding, role) in [("ClusterRoleBinding", "ClusterRole"), ("RoleBinding", "Role")] {
+        let bound = object("base/rbac.yaml", binding);
+        assert_eq!(bound["roleRef"]["kind"], role);
+        assert_eq!(bound["roleRef"]["name"], object("base/rbac.yaml", role)["metadata"]["name"]);
+        assert_eq!(bound["subjects"][0]["name"], account);
+    }
+}
+
+#[test]
+fn the_pod_is_confined() {
+    let deployment = object("base/deployment.yaml", "Deployment");
+    assert_eq!(
+        (&deployment["spec"]["replicas"], &deployment["spec"]["strategy"]["type"]),
+        (&1.into(), &"Recreate".into())
+    );
+    let pod = &deployment["spec"]["template"]["spec"];
+    let container = &pod["containers"][0];
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    let security = &container["securityContext"];
+    assert_eq!(security["readOnlyRootFilesystem"], true);
+    assert_eq!(security["allowPrivilegeEscalation"], false);
+    assert_eq!(texts(&security["capabilities"]["drop"]), ["ALL"]);
+    assert_eq!(container["livenessProbe"]["httpGet"]["path"], "/healthz");
+    assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
+    let image = std::fs::read_to_string(folder().join("../Dockerfile")).unwrap();
+    let user = &pod["securityContext"]["runAsUser"];
+    assert!(image.contains(&format!("USER {user}:{user}\n")), "the image runs as user {user}");
+}
+
+#[test]
+fn every_file_is_named_in_its_kustomization() {
+    for overlay in ["base", "rfc2136"] {
+        let kustomization = object(&format!("{overlay}/kustomization.yaml"), "Kustomization");
+        let patches = kustomization["patches"].as_array().cloned().unwrap_or_default();
+        let patches = patches.iter().map(|patch| patch["path"].as_str().unwrap().to_owned());
+        let mut named: BTreeSet<String> = texts(&kustomization["resources"]).into_iter().chain(patches).collect();
+        named.insert("kustomization.yaml".to_owned());
+        let files = std::fs::read_dir(folder().join(overlay)).unwrap();
+        let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let files: BTreeSet<String> =
+            files.chain(named.iter().filter(|name| name.starts_with("..")).cloned()).collect();
+        assert_eq!(files, named, "{overlay}");
+    }
+}
+
+#[cfg(all(feature = "cluster", feature = "provider-rfc2136"))]
+#[test]
+fn the_arguments_of_the_sample_are_taken() {
+    let deployment = object("rfc2136/deployment.yaml", "Deployment");
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    let secret = &container["env"][0]["name"];
+    let arguments = texts(&container["args"]).into_iter().map(std::ffi::OsString::from);
+    let environment = |name: &str| (secret == name).then(|| std::ffi::OsString::from("c2VjcmV0"));
+    let invocation = zonewright::flags::parse(&zonewright::Catalog::built_in(), arguments, &environment).unwrap();
+    assert!(invocation.notices.is_empty(), "{:?}", invocation.notices);
+    assert!(invocation.settings.secret("rfc2136-tsig-secret").is_some());
+}

@@ -1,0 +1,240 @@
+//! From flags to a connection. In: `--kubeconfig`, `--server` and the limits. Out: a [`Cluster`], or an error that names the
+//! file and the context. Nothing is sent yet: a server that is away is no reason not to start.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::header::USER_AGENT;
+use http::{HeaderValue, Uri};
+use kube::client::ClientBuilder;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+use zonewright_core::{Error, ErrorKind, Result};
+
+use crate::cluster::{Cluster, Place};
+
+const SERVICE_ACCOUNT_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+/// A server that does not take a connection by then is tried again; waiting longer only delays that.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+const OPERATION: &str = "connect to the cluster";
+
+/// How to reach the cluster.
+#[derive(Debug, Clone)]
+pub struct ConnectOptions {
+    /// `--kubeconfig`: the file; else `~/.kube/config` where it exists; else the service account of the pod.
+    pub kubeconfig: Option<PathBuf>,
+    /// `--server`: replaces the server of the kubeconfig; without one it is ignored.
+    pub server: Option<String>,
+    /// `--kube-api-request-timeout`: for a request with its whole answer, watches excepted. `None` waits for ever.
+    pub request_timeout: Option<Duration>,
+    /// `--kube-api-qps`: requests a second, watches excepted.
+    pub qps: u32,
+    /// `--kube-api-burst`: requests at once, watches excepted.
+    pub burst: u32,
+    /// The `User-Agent` of every request.
+    pub user_agent: String,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            kubeconfig: None,
+            server: None,
+            request_timeout: Some(Duration::from_secs(30)),
+            qps: 5,
+            burst: 10,
+            user_agent: concat!("zonewright/", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+/// Prepares a connection to the cluster; the first request is up to the caller. Needs a tokio runtime, and rustls' provider
+/// of cryptography installed.
+///
+/// # Errors
+/// If the kubeconfig or the service account cannot be read, or say something that cannot work.
+pub async fn connect(options: &ConnectOptions) -> Result<Cluster> {
+    options.check()?;
+    let file = kubeconfig_file(options, std::env::home_dir().as_deref());
+    let mut config = match &file {
+        Some(file) => from_file(file, options.server.as_deref()).await?,
+        None => from_service_account(options)?,
+    };
+    let agent = HeaderValue::from_str(&options.user_agent)
+        .map_err(|e| wrong(format!("the user agent {:?} is no header value", options.user_agent)).caused_by(e))?;
+    config.headers.push((USER_AGENT, agent));
+    config.connect_timeout = Some(CONNECT_LIMIT);
+    // The watch and the callers retry; a second retry below them would hide the trouble and double the load.
+    config.default_retry = false;
+    let place = place(&config, file.is_none());
+    let client = client(config, file.as_deref())?;
+    tracing::info!(server = place.server, namespace = place.namespace, "Kubernetes client ready");
+    Ok(Cluster::new(client, options, place))
+}
+
+impl ConnectOptions {
+    fn check(&self) -> Result<()> {
+        match (self.qps, self.burst) {
+            (0, _) => Err(wrong("--kube-api-qps must be greater than 0")),
+            (_, 0) => Err(wrong("--kube-api-burst must be greater than 0")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn kubeconfig_file(options: &ConnectOptions, home: Option<&Path>) -> Option<PathBuf> {
+    let given = options.kubeconfig.clone().filter(|path| !path.as_os_str().is_empty());
+    given.or_else(|| home.map(|home| home.join(".kube").join("config")).filter(|path| path.exists()))
+}
+
+async fn from_file(file: &Path, server: Option<&str>) -> Result<Config> {
+    let said = |e: KubeconfigError| wrong(format!("kubeconfig {}: {e}", file.display())).caused_by(e);
+    let kubeconfig = Kubeconfig::read_from(file).map_err(said)?;
+    let context = kubeconfig.current_context.clone().unwrap_or_default();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .map_err(|e| wrong(format!("kubeconfig {}, context {context:?}: {e}", file.display())).caused_by(e))?;
+    if let Some(server) = server.filter(|server| !server.is_empty()) {
+        config.cluster_url = server_url(server)?;
+    }
+    Ok(config)
+}
+
+fn server_url(server: &str) -> Result<Uri> {
+    let url: Uri = server.parse().map_err(|e| wrong(format!("--server={server}: no URL")).caused_by(e))?;
+    match url.scheme_str() {
+        Some("http" | "https") => Ok(url),
+        _ => Err(wrong(format!("--server={server}: expected a URL such as https://10.0.0.1:6443"))),
+    }
+}
+
+fn from_service_account(options: &ConnectOptions) -> Result<Config> {
+    if let Some(server) = &options.server {
+        tracing::warn!(
+            server,
+            "--server is ignored: it applies to a kubeconfig only, and the service account of the pod is used"
+        );
+    }
+    Config::incluster().map_err(|e| {
+        let text = "no --kubeconfig is given, ~/.kube/config does not exist, and this is no pod with a service account";
+        wrong(format!("{text}: {e}")).caused_by(e)
+    })
+}
+
+fn place(config: &Config, in_cluster: bool) -> Place {
+    let pod = std::env::var("POD_NAMESPACE").ok();
+    let account = std::fs::read_to_string(SERVICE_ACCOUNT_NAMESPACE).ok();
+    Place {
+        server: config.cluster_url.to_string(),
+        namespace: namespace([pod, account, Some(config.default_namespace.clone())]),
+        in_cluster,
+    }
+}
+
+/// The first that says something.
+fn namespace(candidates: [Option<String>; 3]) -> String {
+    let said = candidates.into_iter().flatten().map(|text| text.trim().to_owned()).find(|text| !text.is_empty());
+    said.unwrap_or_else(|| "default".to_owned())
+}
+
+fn client(config: Config, file: Option<&Path>) -> Result<Client> {
+    let from = file.map_or_else(|| "the service account".to_owned(), |file| format!("kubeconfig {}", file.display()));
+    let builder = ClientBuilder::try_from(config).map_err(|e| wrong(format!("{from}: {e}")).caused_by(e))?;
+    Ok(builder.build())
+}
+
+fn wrong(context: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, OPERATION, context)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const KUBECONFIG: &str = r#"{
+        "clusters": [{ "name": "c", "cluster": { "server": "https://192.0.2.1:6443" } }],
+        "users": [{ "name": "u", "user": { "token": "t0p-secret" } }],
+        "contexts": [{ "name": "x", "context": { "cluster": "c", "user": "u", "namespace": "team" } }],
+        "current-context": "x"
+    }"#;
+
+    fn folder(text: &str) -> (tempfile::TempDir, ConnectOptions) {
+        // The daemon's `main` installs it; a second installation is refused, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kubeconfig");
+        fs::write(&file, text).unwrap();
+        (folder, ConnectOptions { kubeconfig: Some(file), ..ConnectOptions::default() })
+    }
+
+    async fn error(options: &ConnectOptions) -> String {
+        connect(options).await.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_flag_comes_before_the_home_folder_before_the_service_account() {
+        let home = tempfile::tempdir().unwrap();
+        let flag = |path: &str| ConnectOptions { kubeconfig: Some(path.into()), ..ConnectOptions::default() };
+        let file = |options: &ConnectOptions| kubeconfig_file(options, Some(home.path()));
+        assert_eq!(file(&flag("/given")), Some("/given".into()));
+        assert_eq!(file(&ConnectOptions::default()), None);
+        fs::create_dir(home.path().join(".kube")).unwrap();
+        fs::write(home.path().join(".kube/config"), "").unwrap();
+        assert_eq!(file(&flag("/given")), Some("/given".into()));
+        assert_eq!(file(&ConnectOptions::default()), Some(home.path().join(".kube/config")));
+        assert_eq!(file(&flag("")), Some(home.path().join(".kube/config")));
+        assert_eq!(kubeconfig_file(&ConnectOptions::default(), None), None);
+    }
+
+    #[test]
+    fn the_namespace_is_the_first_that_says_something() {
+        let check = |candidates: [Option<&str>; 3], expected: &str| {
+            assert_eq!(namespace(candidates.map(|c| c.map(str::to_owned))), expected, "{candidates:?}");
+        };
+        check([Some("pod"), Some("account"), Some("context")], "pod");
+        check([Some(""), Some("account\n"), Some("context")], "account");
+        check([None, None, Some("context")], "context");
+        check([None, Some(" "), None], "default");
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_gives_server_and_namespace() {
+        let (_folder, options) = folder(KUBECONFIG);
+        let cluster = connect(&options).await.unwrap();
+        assert_eq!(
+            (cluster.server(), cluster.namespace(), cluster.in_cluster()),
+            ("https://192.0.2.1:6443/", "team", false)
+        );
+        assert!(!format!("{cluster:?}").contains("t0p-secret"));
+    }
+
+    #[tokio::test]
+    async fn the_server_flag_replaces_the_kubeconfigs_server() {
+        let (_folder, options) = folder(KUBECONFIG);
+        let given = |server: &str| ConnectOptions { server: Some(server.to_owned()), ..options.clone() };
+        assert_eq!(connect(&given("https://10.0.0.1:6443")).await.unwrap().server(), "https://10.0.0.1:6443/");
+        assert_eq!(connect(&given("")).await.unwrap().server(), "https://192.0.2.1:6443/");
+        assert!(error(&given("10.0.0.1:6443")).await.contains("--server=10.0.0.1:6443"));
+        assert!(error(&given("no url")).await.contains("--server=no url"));
+    }
+
+    #[tokio::test]
+    async fn errors_name_file_and_context() {
+        let missing = ConnectOptions { kubeconfig: Some("/nowhere/config".into()), ..ConnectOptions::default() };
+        assert!(error(&missing).await.contains("kubeconfig /nowhere/config"));
+        let (folder, options) = folder(&KUBECONFIG.replace(r#""current-context": "x""#, r#""current-context": "y""#));
+        let said = error(&options).await;
+        assert!(said.contains(folder.path().to_str().unwrap()) && said.contains(r#"context "y""#), "{said}");
+        let (_folder, options) = self::folder("clusters: [");
+        assert!(error(&options).await.contains("kubeconfig /"));
+    }
+
+    #[tokio::test]
+    async fn limits_of_zero_are_refused() {
+        let (_folder, options) = folder(KUBECONFIG);
+        assert!(error(&ConnectOptions { qps: 0, ..options.clone() }).await.contains("--kube-api-qps"));
+        assert!(error(&ConnectOptions { burst: 0, ..options }).await.contains("--kube-api-burst"));
+    }
+}

@@ -1,0 +1,117 @@
+//! Notes become Kubernetes Events, where `kubectl describe` shows them. In: [`Note`]s, at any rate. Out: a bounded stream of
+//! POSTs (events.k8s.io/v1), and counters of what was not posted.
+//!
+//! What must hold: telling never blocks; what is told again within ten minutes is not posted again; the API server never
+//! sees more than a burst of [`BURST`] and then one a second; no failure to post ever reaches the caller.
+
+mod post;
+mod recent;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use zonewright_core::endpoint::{Note, Reporter};
+
+use crate::cluster::Cluster;
+
+pub use post::EventPoster;
+use recent::Recent;
+
+/// Notes that may wait to be posted: ten minutes of work at one a second, and more than one page of mistakes.
+const QUEUE: usize = 1_000;
+/// Events posted at once; then one a second.
+const BURST: u32 = 25;
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How events are posted.
+#[derive(Debug, Clone)]
+pub struct EventOptions {
+    /// `--dry-run`: posts carry `dryRun=All`, so that nothing is stored.
+    pub dry_run: bool,
+    /// `reportingInstance`: the pod's name.
+    pub instance: String,
+}
+
+/// Takes notes and queues them for the [`EventPoster`].
+pub struct EventReporter {
+    queue: mpsc::Sender<Note>,
+    recent: Mutex<Recent>,
+    tally: Arc<Counters>,
+}
+
+/// What became of the notes so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EventTally {
+    /// Stored by the API server, or taken by it in a dry run.
+    pub posted: u64,
+    /// Told again too soon, or about an object without UID.
+    pub skipped: u64,
+    /// Lost because the queue was full.
+    pub dropped: u64,
+    /// Refused by the API server, or not taken after several attempts.
+    pub failed: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    posted: AtomicU64,
+    skipped: AtomicU64,
+    dropped: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl EventReporter {
+    /// A reporter, and the task that posts: run it for as long as notes are to be posted. It ends when the reporter is
+    /// dropped and its queue is empty.
+    pub fn new(cluster: &Cluster, options: EventOptions) -> (Self, EventPoster) {
+        let (queue, notes) = mpsc::channel(QUEUE);
+        let tally = Arc::new(Counters::default());
+        let poster = EventPoster::new(cluster.clone(), options, notes, tally.clone());
+        (Self { queue, recent: Mutex::default(), tally }, poster)
+    }
+
+    /// What became of the notes so far.
+    pub fn tally(&self) -> EventTally {
+        self.tally.read()
+    }
+}
+
+impl Reporter for EventReporter {
+    fn tell(&self, note: &Note) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if note.object.uid.is_empty() || recent.holds(note, Instant::now()) {
+            Counters::count(&self.tally.skipped);
+        } else if self.queue.try_send(note.clone()).is_ok() {
+            recent.add(note, Instant::now());
+        } else {
+            // Not remembered as told: it may come again when there is room.
+            Counters::count(&self.tally.dropped);
+        }
+    }
+}
+
+impl fmt::Debug for EventReporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventReporter").field("tally", &self.tally()).finish_non_exhaustive()
+    }
+}
+
+impl Counters {
+    fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> EventTally {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        EventTally {
+            posted: read(&self.posted),
+            skipped: read(&self.skipped),
+            dropped: read(&self.dropped),
+            failed: read(&self.failed),
+        }
+    }
+}

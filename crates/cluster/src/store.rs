@@ -1,0 +1,274 @@
+//! The state that survives a restart, in a ConfigMap. In and out: one JSON document under the key `state.json`.
+//!
+//! The object is `zonewright-<owner>`. An owner may hold what object names cannot, so it is sanitised: lower case, every
+//! other character than `a-z`, `0-9` and `-` becomes `-`, dashes at the ends go, the whole is cut to 63 characters (RFC 1123
+//! label). Where that changed anything, `-` and eight hexadecimal digits of the owner's SHA-256 follow, so that `a.b` and
+//! `a-b` stay apart.
+//!
+//! A write names the resource version that was read (optimistic concurrency) and is repeated on 409, so that labels and
+//! other keys which somebody else adds survive; of two documents written at the same time the later one stays.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use http::Method;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use sha2::{Digest, Sha256};
+use zonewright_core::store::Store;
+use zonewright_core::{Error, ErrorKind, Result, Retry};
+
+use crate::api::Failure;
+use crate::cluster::Cluster;
+
+const KEY: &str = "state.json";
+/// Longest name of an RFC 1123 label.
+const MAX_NAME: usize = 63;
+/// Writers that meet: more attempts than there can be replicas.
+const ATTEMPTS: usize = 8;
+
+/// Keeps the document in a ConfigMap.
+///
+/// A missing right comes back as [`ErrorKind::Unauthorized`] with [`Retry::Never`] and the name of the verb, so that the
+/// caller can go on with memory alone; the first one is logged here.
+#[derive(Debug)]
+pub struct ConfigMapStore {
+    cluster: Cluster,
+    namespace: String,
+    name: String,
+    complained: AtomicBool,
+}
+
+impl ConfigMapStore {
+    /// The store of `owner` (`--txt-owner-id`) in `namespace`. Nothing is sent.
+    pub fn new(cluster: &Cluster, namespace: &str, owner: &str) -> Self {
+        Self {
+            cluster: cluster.clone(),
+            namespace: namespace.to_owned(),
+            name: object_name(owner),
+            complained: AtomicBool::new(false),
+        }
+    }
+
+    /// The name of the ConfigMap.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn collection(&self) -> String {
+        format!("/api/v1/namespaces/{}/configmaps", self.namespace)
+    }
+
+    fn path(&self) -> String {
+        format!("{}/{}", self.collection(), self.name)
+    }
+
+    async fn current(&self) -> Result<Option<ConfigMap>, Failure> {
+        match self.cluster.read(&self.path()).await {
+            Ok(found) => Ok(Some(found)),
+            // Only the API server's own word that the object is missing: a 404 of a proxy is none.
+            Err(failure) if failure.reason() == "NotFound" => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Writes over what is there; the verb that was used goes with a failure.
+    async fn write(&self, document: &str) -> Result<(), (&'static str, Failure)> {
+        let Some(mut found) = self.current().await.map_err(|failure| ("get", failure))? else {
+            let sent = self.send(Method::POST, &self.collection(), &self.fresh(document)).await;
+            return sent.map_err(|failure| ("create", failure));
+        };
+        found.data.get_or_insert_default().insert(KEY.to_owned(), document.to_owned());
+        self.send(Method::PUT, &self.path(), &found).await.map_err(|failure| ("update", failure))
+    }
+
+    async fn send(&self, method: Method, path: &str, object: &ConfigMap) -> Result<(), Failure> {
+        self.cluster.write::<ConfigMap>(method, path, object).await.map(drop)
+    }
+
+    fn fresh(&self, document: &str) -> ConfigMap {
+        let labels = BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), "zonewright".to_owned())]);
+        let metadata = ObjectMeta { name: Some(self.name.clone()), labels: Some(labels), ..ObjectMeta::default() };
+        let data = BTreeMap::from([(KEY.to_owned(), document.to_owned())]);
+        ConfigMap { metadata, data: Some(data), ..ConfigMap::default() }
+    }
+
+    fn error(&self, operation: &'static str, verb: &'static str, failure: Failure) -> Error {
+        if failure.code() != Some(403) {
+            return failure.into_error(operation, &self.place());
+        }
+        let context =
+            format!("{}: the right to {verb} ConfigMaps in this namespace is missing: {failure}", self.place());
+        if !self.complained.swap(true, Ordering::Relaxed) {
+            tracing::warn!("{operation}: {context}");
+        }
+        Error::new(ErrorKind::Unauthorized, operation, context).retry(Retry::Never)
+    }
+}
+
+#[async_trait]
+impl Store for ConfigMapStore {
+    async fn load(&self) -> Result<Option<Vec<u8>>> {
+        let found = self.current().await.map_err(|failure| self.error("read state", "get", failure))?;
+        Ok(found.and_then(|found| found.data?.remove(KEY)).map(String::into_bytes))
+    }
+
+    async fn save(&self, document: &[u8]) -> Result<()> {
+        let text = std::str::from_utf8(document)
+            .map_err(|e| Error::new(ErrorKind::Invalid, "write state", "the document is no text").caused_by(e))?;
+        let mut result = self.write(text).await;
+        for _ in 1..ATTEMPTS {
+            match &result {
+                Err((_, failure)) if is_race(failure) => result = self.write(text).await,
+                _ => break,
+            }
+        }
+        result.map_err(|(verb, failure)| self.error("write state", verb, failure))
+    }
+
+    fn place(&self) -> String {
+        format!("ConfigMap {}/{}", self.namespace, self.name)
+    }
+}
+
+/// Somebody else wrote or made the object between our reading and our writing.
+fn is_race(failure: &Failure) -> bool {
+    failure.code() == Some(409)
+}
+
+fn object_name(owner: &str) -> String {
+    let safe = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
+    let name: String = format!("zonewright-{}", owner.to_ascii_lowercase()).chars().map(safe).collect();
+    let trimmed = name.trim_end_matches('-');
+    if trimmed.len() <= MAX_NAME && trimmed == format!("zonewright-{owner}") {
+        return trimmed.to_owned();
+    }
+    let digest = digest(owner);
+    let kept: String = trimmed.chars().take(MAX_NAME - 1 - digest.len()).collect();
+    format!("{}-{digest}", kept.trim_end_matches('-'))
+}
+
+/// Eight hexadecimal digits.
+fn digest(text: &str) -> String {
+    Sha256::digest(text).iter().take(4).fold(String::new(), |mut out, octet| {
+        write!(out, "{octet:02x}").expect("writing to a string cannot fail");
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fake::{Fake, Step};
+
+    const GET: &str = "GET /api/v1/namespaces/dns/configmaps/zonewright-me";
+    const PUT: &str = "PUT /api/v1/namespaces/dns/configmaps/zonewright-me";
+    const POST: &str = "POST /api/v1/namespaces/dns/configmaps";
+
+    fn store(steps: Vec<Step>) -> (ConfigMapStore, Fake) {
+        let fake = Fake::new(steps);
+        (ConfigMapStore::new(&fake.cluster(), "dns", "me"), fake)
+    }
+
+    fn stored(version: &str, document: &str) -> serde_json::Value {
+        json!({ "metadata": { "name": "zonewright-me", "resourceVersion": version }, "data": { KEY: document, "other": "kept" } })
+    }
+
+    fn missing() -> Step {
+        Step::refused(GET, 404, "NotFound", "configmaps \"zonewright-me\" not found")
+    }
+
+    #[test]
+    fn owners_become_names() {
+        let check = |owner: &str, expected: &str| assert_eq!(object_name(owner), expected, "{owner}");
+        check("default", "zonewright-default");
+        check("cluster-1", "zonewright-cluster-1");
+        check("My.Cluster", &format!("zonewright-my-cluster-{}", digest("My.Cluster")));
+        check("a.b", &format!("zonewright-a-b-{}", digest("a.b")));
+        check("a-", &format!("zonewright-a-{}", digest("a-")));
+        check("", &format!("zonewright-{}", digest("")));
+        check(&"x".repeat(52), &format!("zonewright-{}", "x".repeat(52)));
+        check(&"x".repeat(53), &format!("zonewright-{}-{}", "x".repeat(43), digest(&"x".repeat(53))));
+        assert_ne!(object_name("a.b"), object_name("a_b"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_owner_becomes_a_label(owner in ".{0,80}") {
+            let name = object_name(&owner);
+            let inner = name.strip_prefix("zonewright-").unwrap();
+            proptest::prop_assert!(name.len() <= MAX_NAME && !inner.is_empty() && !name.ends_with('-'), "{}", name);
+            let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            proptest::prop_assert!(inner.chars().all(allowed), "{}", name);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_missing_object_is_an_empty_store_and_is_made() {
+        let (store, fake) = store(vec![missing(), missing(), Step::json(POST, &stored("1", "{}"))]);
+        assert_eq!(store.load().await.unwrap(), None);
+        store.save(b"{}").await.unwrap();
+        assert_eq!(fake.sent(2)["data"][KEY], "{}");
+        assert_eq!(fake.sent(2)["metadata"]["name"], "zonewright-me");
+    }
+
+    #[tokio::test]
+    async fn a_404_that_is_not_the_api_servers_is_no_empty_store() {
+        let (store, _fake) = store(vec![Step::text(GET, 404, "404 page not found")]);
+        assert_eq!(store.load().await.unwrap_err().kind, ErrorKind::NotFound);
+    }
+
+    #[tokio::test]
+    async fn a_conflict_is_read_and_written_again_with_all_that_others_keep_there() {
+        let conflict = Step::refused(PUT, 409, "Conflict", "the object has been modified");
+        let (store, fake) = store(vec![
+            Step::json(GET, &stored("5", "old")),
+            conflict,
+            Step::json(GET, &stored("6", "theirs")),
+            Step::json(PUT, &stored("7", "ours")),
+        ]);
+        store.save(b"ours").await.unwrap();
+        let sent = fake.sent(3);
+        assert_eq!(sent["metadata"]["resourceVersion"], "6");
+        assert_eq!((&sent["data"][KEY], &sent["data"]["other"]), (&json!("ours"), &json!("kept")));
+    }
+
+    #[tokio::test]
+    async fn somebody_elses_create_is_a_conflict_too() {
+        let exists = Step::refused(POST, 409, "AlreadyExists", "configmaps \"zonewright-me\" already exists");
+        let (store, _fake) =
+            store(vec![missing(), exists, Step::json(GET, &stored("1", "")), Step::json(PUT, &stored("2", ""))]);
+        store.save(b"{}").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn endless_conflicts_end() {
+        let steps = (0..ATTEMPTS)
+            .flat_map(|_| [Step::json(GET, &stored("5", "")), Step::refused(PUT, 409, "Conflict", "modified")]);
+        let (store, fake) = store(steps.collect());
+        assert_eq!(store.save(b"{}").await.unwrap_err().kind, ErrorKind::Conflict);
+        assert_eq!(fake.requests().len(), 2 * ATTEMPTS);
+    }
+
+    #[tokio::test]
+    async fn a_missing_right_is_named_and_not_worth_a_retry() {
+        let refused = |call| Step::refused(call, 403, "Forbidden", "User \"zonewright\" cannot do that");
+        let (store, _fake) = store(vec![refused(GET), missing(), refused(POST)]);
+        let error = store.load().await.unwrap_err();
+        assert_eq!((error.kind, error.retry), (ErrorKind::Unauthorized, Retry::Never));
+        assert!(error.context.contains("right to get ConfigMaps"), "{error}");
+        let error = store.save(b"{}").await.unwrap_err();
+        assert!(error.context.contains("ConfigMap dns/zonewright-me: the right to create ConfigMaps"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn octets_that_are_no_text_are_refused() {
+        let (store, fake) = store(Vec::new());
+        assert_eq!(store.save(&[0xff]).await.unwrap_err().kind, ErrorKind::Invalid);
+        assert!(fake.requests().is_empty());
+    }
+}

@@ -1,0 +1,287 @@
+//! The client against a real API server.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise, in its helping functions too")]
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use zonewright_cluster::{
+    Cluster, ConfigMapStore, ConnectOptions, Event, EventOptions, EventReporter, WatchSpec, connect, watch,
+};
+use zonewright_core::ErrorKind;
+use zonewright_core::endpoint::{Note, ObjectRef, Reporter};
+use zonewright_core::store::Store;
+use zonewright_testkit::kube::User;
+use zonewright_testkit::{KubeApi, require};
+
+const SERVICES: &str = "/api/v1/namespaces/default/services";
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+#[derive(Debug, Clone, Deserialize)]
+struct Service {
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Metadata {
+    name: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Spec {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// A watch of Services, and everything that it has told.
+struct Watching {
+    events: mpsc::Receiver<Event<Service>>,
+    told: Vec<String>,
+}
+
+impl Watching {
+    fn start(cluster: &Cluster, spec: WatchSpec) -> Self {
+        let (sink, events) = mpsc::channel(100);
+        let cluster = cluster.clone();
+        tokio::spawn(async move { watch(&cluster, spec, sink).await });
+        Self { events, told: Vec::new() }
+    }
+
+    /// Waits until this is told; returns what was told since the last call, this included.
+    async fn until(&mut self, wanted: &str) -> Vec<String> {
+        let told = timeout(PATIENCE, async {
+            loop {
+                let word = word(&self.events.recv().await.expect("the watch runs"));
+                self.told.push(word.clone());
+                if word == wanted {
+                    return std::mem::take(&mut self.told);
+                }
+            }
+        });
+        told.await.unwrap_or_else(|_| panic!("waited in vain for {wanted:?}, told: {:?}", self.told))
+    }
+}
+
+fn word(event: &Event<Service>) -> String {
+    match event {
+        Event::Begin => "begin".to_owned(),
+        Event::Listed(object) => format!("listed {}", object.metadata.name),
+        Event::Done => "done".to_owned(),
+        Event::Applied(object) => format!("applied {} {}", object.metadata.name, object.spec.kind),
+        Event::Deleted(key) => format!("deleted {}/{}", key.namespace, key.name),
+        Event::Unreadable { key, .. } => format!("unreadable {}", key.name),
+        Event::Open => "open".to_owned(),
+        Event::Lost { .. } => "lost".to_owned(),
+        Event::Denied { .. } => "denied".to_owned(),
+        Event::Forbidden { verb, .. } => format!("forbidden {verb}"),
+    }
+}
+
+async fn cluster(kube: &KubeApi, user: User) -> Cluster {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let options =
+        ConnectOptions { kubeconfig: Some(kube.kubeconfig(user)), qps: 100, burst: 100, ..ConnectOptions::default() };
+    connect(&options).await.unwrap()
+}
+
+fn services() -> WatchSpec {
+    WatchSpec::new("", "v1", "services", "Service", true)
+}
+
+fn service(name: &str) -> Value {
+    json!({ "metadata": { "name": name, "labels": { "name": name } }, "spec": { "type": "LoadBalancer", "ports": [{ "port": 80 }] } })
+}
+
+fn without(told: &[String], word: &str) -> Vec<String> {
+    told.iter().filter(|told| *told != word).cloned().collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn services_are_listed_changed_and_deleted() {
+    require!(KubeApi::TOOLS);
+    let kube = KubeApi::start();
+    let cluster = cluster(&kube, User::Admin).await;
+    kube.post(SERVICES, &service("web")).expect_success();
+    let mut all = Watching::start(&cluster, services());
+    assert_eq!(all.until("open").await, ["begin", "listed kubernetes", "listed web", "done", "open"]);
+    assert_eq!(
+        (cluster.calls().of("watch", "services"), cluster.calls().of("list", "services")),
+        (1, 0),
+        "a streaming list"
+    );
+
+    let named =
+        WatchSpec { namespace: Some("default".to_owned()), label_selector: Some("name=web".to_owned()), ..services() };
+    let mut selected = Watching::start(&cluster, named);
+    assert_eq!(selected.until("open").await, ["begin", "listed web", "done", "open"]);
+
+    kube.post(SERVICES, &service("shop")).expect_success();
+    kube.patch(&format!("{SERVICES}/web"), &json!({ "spec": { "type": "ClusterIP" } })).expect_success();
+    kube.delete(&format!("{SERVICES}/web")).expect_success();
+    let expected = ["applied shop LoadBalancer", "applied web ClusterIP", "deleted default/web"];
+    assert_eq!(all.until("deleted default/web").await, expected);
+    assert_eq!(selected.until("deleted default/web").await, expected[1..]);
+
+    let mut unknown =
+        Watching::start(&cluster, WatchSpec::new("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute", true));
+    assert_eq!(unknown.until("denied").await, ["denied"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_outlives_the_api_server() {
+    require!(KubeApi::TOOLS);
+    let mut kube = KubeApi::start();
+    let cluster = cluster(&kube, User::Admin).await;
+    kube.post(SERVICES, &service("web")).expect_success();
+    let mut watching = Watching::start(&cluster, services());
+    watching.until("open").await;
+
+    // Killed and started: the watch goes on where it broke.
+    kube.kill_api();
+    assert_eq!(watching.until("lost").await, ["lost"]);
+    kube.start_api();
+    let ready = Instant::now();
+    assert_eq!(without(&watching.until("open").await, "lost"), ["open"]);
+    println!("open {:?} after the API server was ready again", ready.elapsed());
+    kube.delete(&format!("{SERVICES}/web")).expect_success();
+    assert_eq!(watching.until("deleted default/web").await, ["deleted default/web"]);
+
+    // Ended in order, which closes watches cleanly: lost all the same.
+    kube.stop_api();
+    assert_eq!(watching.until("lost").await, ["lost"]);
+    kube.start_api();
+    assert_eq!(without(&watching.until("open").await, "lost"), ["open"]);
+
+    // Its version compacted away: listed again.
+    kube.post("/api/v1/namespaces/default/configmaps", &json!({ "metadata": { "name": "newer" } })).expect_success();
+    kube.expire_versions();
+    // A server that is still starting may open the watch before it sees that the version is gone.
+    watching.until("begin").await;
+    assert_eq!(watching.until("open").await, ["listed kubernetes", "done", "open"]);
+
+    // Everything gone: an empty list, and no tombstone.
+    kube.post(SERVICES, &service("gone")).expect_success();
+    watching.until("applied gone LoadBalancer").await;
+    kube.wipe_and_restart();
+    // The new server makes its own Service at a moment of its choice.
+    let told = without(&without(&watching.until("open").await, "lost"), "listed kubernetes");
+    assert_eq!(told, ["begin", "done", "open"]);
+    kube.post(SERVICES, &service("new")).expect_success();
+    let told = watching.until("applied new LoadBalancer").await;
+    assert!(told.iter().all(|word| word.starts_with("applied")), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_api_server_is_noticed() {
+    require!(KubeApi::TOOLS);
+    let kube = KubeApi::start();
+    let cluster = cluster(&kube, User::Admin).await;
+    let mut watching = Watching::start(&cluster, services());
+    watching.until("open").await;
+    kube.pause();
+    let frozen = Instant::now();
+    assert_eq!(watching.until("lost").await, ["lost"]);
+    println!("lost {:?} after the API server froze", frozen.elapsed());
+    assert!(frozen.elapsed() < Duration::from_secs(40), "{:?}", frozen.elapsed());
+    kube.resume();
+    assert_eq!(without(&watching.until("open").await, "lost"), ["open"]);
+    kube.post(SERVICES, &service("web")).expect_success();
+    watching.until("applied web LoadBalancer").await;
+}
+
+fn note(reason: &'static str, message: &str) -> Note {
+    let object = ObjectRef {
+        api_version: "v1".into(),
+        kind: "Service".into(),
+        namespace: "default".into(),
+        name: "web".into(),
+        uid: "b7c1a5c4-0000-4000-8000-000000000001".into(),
+    };
+    Note::warning(&object, reason, message)
+}
+
+/// The notes and counts of the events in `default`, sorted.
+fn posted(kube: &KubeApi) -> Vec<(String, i64)> {
+    let list = kube.get("/apis/events.k8s.io/v1/namespaces/default/events").expect_success();
+    let ours = list["items"].as_array().unwrap().iter().filter(|event| event["reportingController"] == "zonewright");
+    let mut posted: Vec<_> = ours
+        .map(|event| (event["note"].as_str().unwrap().to_owned(), event["series"]["count"].as_i64().unwrap_or(1)))
+        .collect();
+    posted.sort();
+    posted
+}
+
+async fn post(cluster: &Cluster, dry_run: bool, notes: &[Note]) {
+    let (reporter, poster) = EventReporter::new(cluster, EventOptions { dry_run, instance: "zonewright-0".to_owned() });
+    for note in notes {
+        reporter.tell(note);
+    }
+    drop(reporter);
+    poster.run().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_are_used_as_far_as_they_go() {
+    require!(KubeApi::TOOLS);
+    let kube = KubeApi::start();
+    let cluster = cluster(&kube, User::Zonewright).await;
+    let store = ConfigMapStore::new(&cluster, "default", "My.Owner");
+
+    // No right at all.
+    assert_eq!(Watching::start(&cluster, services()).until("forbidden list").await, ["forbidden list"]);
+    assert_eq!(store.load().await.unwrap_err().kind, ErrorKind::Unauthorized);
+    post(&cluster, false, &[note("One", "not allowed")]).await;
+    assert_eq!(posted(&kube), []);
+
+    // `watch` is missing.
+    kube.grant("lists", &json!([{ "apiGroups": [""], "resources": ["services"], "verbs": ["list"] }]));
+    granted(&cluster, "list", "", "services").await;
+    assert!(!cluster.has_right("watch", "", "services", None).await.unwrap());
+    let told = Watching::start(&cluster, services()).until("forbidden watch").await;
+    assert_eq!(told, ["begin", "listed kubernetes", "done", "forbidden watch"]);
+
+    // Events and the store.
+    let rules = json!([
+        { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "get", "patch"] },
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "update"] },
+    ]);
+    kube.grant("writes", &rules);
+    granted(&cluster, "update", "", "configmaps").await;
+    post(&cluster, true, &[note("One", "dry")]).await;
+    assert_eq!(posted(&kube), []);
+    post(&cluster, false, &[note("One", "first"), note("One", "second"), note("One", "first")]).await;
+    post(&cluster, false, &[note("One", "first")]).await;
+    assert_eq!(posted(&kube), [("first".to_owned(), 2), ("second".to_owned(), 1)]);
+
+    keeps_documents(&kube, &cluster, &store).await;
+}
+
+async fn keeps_documents(kube: &KubeApi, cluster: &Cluster, store: &ConfigMapStore) {
+    assert_eq!(store.load().await.unwrap(), None);
+    store.save(b"{\"a\":1}").await.unwrap();
+    assert_eq!(store.load().await.unwrap().as_deref(), Some(b"{\"a\":1}".as_slice()));
+    let path = format!("/api/v1/namespaces/default/configmaps/{}", store.name());
+    kube.patch(&path, &json!({ "data": { "theirs": "kept" } })).expect_success();
+    let others = (0..4).map(|number| {
+        let (cluster, text) = (cluster.clone(), format!("{{\"n\":{number}}}"));
+        async move { ConfigMapStore::new(&cluster, "default", "My.Owner").save(text.as_bytes()).await }
+    });
+    futures::future::try_join_all(others).await.unwrap();
+    let found = kube.get(&path).expect_success();
+    assert_eq!(found["data"]["theirs"], "kept");
+    assert!(found["data"]["state.json"].as_str().unwrap().starts_with("{\"n\":"));
+}
+
+async fn granted(cluster: &Cluster, verb: &str, group: &str, resource: &str) {
+    let wait = async {
+        while !cluster.has_right(verb, group, resource, None).await.unwrap() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, wait).await.expect("the grant");
+}

@@ -1,0 +1,158 @@
+//! Reading: zones, parts of a zone, its history, and the form in which things would be read back.
+
+use std::collections::BTreeSet;
+
+use zonewright_core::capability::Audit;
+use zonewright_core::provider::{Listing, Read, Record, Token};
+use zonewright_core::{DnsName, RecordSet, RecordType, Ttl};
+
+use crate::provider::Harness;
+use crate::provider::specimen::of_type;
+use crate::provider::view;
+use crate::provider::walk::Walk;
+use crate::run::note;
+
+const A: RecordType = RecordType::A;
+
+/// The zone is listed and found by its id; two listings are equal.
+pub async fn finds_its_zone(harness: &dyn Harness) {
+    let walk = Walk::start(harness).await;
+    let zones = walk.provider().zones().await.unwrap_or_else(|e| panic!("zones: {e:?}"));
+    assert!(zones.contains(walk.zone()), "{:?} is not among {zones:?}", walk.zone());
+    let ids: BTreeSet<_> = zones.iter().map(|zone| zone.key.clone()).collect();
+    assert_eq!(ids.len(), zones.len(), "each zone comes once");
+    let found = walk.provider().zone(&walk.zone().key.zone).await.unwrap_or_else(|e| panic!("zone: {e:?}"));
+    assert_eq!(found.map(|zone| (zone.key, zone.name)), Some((walk.zone().key.clone(), walk.zone().name.clone())));
+    assert_eq!(walk.list().await, walk.list().await, "two listings of one state");
+}
+
+/// A zone as it was read at some time, with the mark of that time.
+struct Reading {
+    view: BTreeSet<Record>,
+    token: Token,
+}
+
+impl Reading {
+    async fn take(walk: &Walk<'_>) -> Option<Self> {
+        let (sets, token) = walk.list_with_token().await;
+        if token.is_none() {
+            assert_eq!(walk.capability.audit, Audit::Listing, "a cheap audit is declared, yet a listing has no token");
+            note("the provider has no history");
+        }
+        Some(Self { view: view::records(&sets), token: token? })
+    }
+
+    /// Brings the reading up to date by what changed since, and demands that it is what a listing gives.
+    async fn follow(&mut self, walk: &Walk<'_>) {
+        match walk.provider().records(walk.zone(), Read::Since(&self.token)).await {
+            Ok(Listing::Unchanged) => {}
+            Ok(Listing::Delta { steps, token }) => {
+                view::apply(&mut self.view, &steps);
+                self.token = token;
+            }
+            Ok(Listing::Full { sets, token }) => {
+                self.view = view::records(&view::by_key(sets, "the listing"));
+                self.token = token.unwrap_or_else(|| panic!("a listing lost its token"));
+            }
+            other => panic!("a read since {:?} gave {other:?}", self.token),
+        }
+        let now = view::records(&walk.list().await);
+        let lost: Vec<_> = now.difference(&self.view).collect();
+        let surplus: Vec<_> = self.view.difference(&now).collect();
+        assert!(lost.is_empty() && surplus.is_empty(), "the history leads astray: lost {lost:?}, surplus {surplus:?}");
+    }
+}
+
+/// What changed since a listing leads to what a listing would give, after each of our changes and after many.
+pub async fn history_tells_of_own_changes(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let Some(mut near) = Reading::take(&walk).await else { return };
+    near.follow(&walk).await;
+    let Some(mut far) = Reading::take(&walk).await else { return };
+    let txt = |data: &[&str]| walk.set("www", RecordType::Txt, 60, data);
+    let www = |ttl, data: &[&str]| walk.set("www", A, ttl, data);
+    let states = [
+        vec![www(60, &["192.0.2.1"])],
+        vec![www(60, &["192.0.2.1", "192.0.2.2"]), txt(&["\"a\"", "\"b\""])],
+        vec![www(600, &["192.0.2.2"]), txt(&["\"b\""])],
+        vec![walk.set("*", RecordType::Txt, 60, &["\"wild\""]), txt(&["\"c\""])],
+        vec![],
+    ];
+    for state in states {
+        let wild = walk.capability.wildcards;
+        let state: Vec<RecordSet> = state.into_iter().filter(|set| wild || !set.key.name.is_wildcard()).collect();
+        walk.reach(&state).await;
+        near.follow(&walk).await;
+        near.follow(&walk).await;
+    }
+    far.follow(&walk).await;
+}
+
+/// The history tells of changes that others make.
+pub async fn history_tells_of_foreign_changes(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let Some(mut reading) = Reading::take(&walk).await else { return };
+    walk.foreign(walk.set("theirs", A, 300, &["192.0.2.1", "192.0.2.2"])).await;
+    reading.follow(&walk).await;
+    walk.reach(&[walk.set("ours", A, 300, &["192.0.2.1"])]).await;
+    walk.foreign(walk.set("theirs", A, 300, &["192.0.2.2", "192.0.2.3"])).await;
+    reading.follow(&walk).await;
+    walk.foreign(walk.set("theirs", A, 900, &["192.0.2.2", "192.0.2.3"])).await;
+    reading.follow(&walk).await;
+}
+
+/// A read of some names gives what a full listing has at them, and nothing at names without records.
+pub async fn a_read_of_names_equals_that_part_of_the_whole(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let mut sets: Vec<RecordSet> = (0..9).map(|i| walk.set(&format!("n{i}"), A, 60, &["192.0.2.1"])).collect();
+    sets.push(walk.set("n1", RecordType::Txt, 60, &["\"beside\""]));
+    sets.push(walk.set("below.n1", A, 60, &["192.0.2.1"]));
+    if walk.capability.wildcards {
+        sets.push(walk.set("*", A, 60, &["192.0.2.1"]));
+    }
+    walk.reach(&sets).await;
+    walk.foreign(walk.set("theirs", RecordType::Txt, 60, &["\"x\""])).await;
+    let apex = walk.zone().name.clone();
+    for labels in [vec![], vec!["n1"], vec!["n1", "n2", "missing", "theirs", "*", "n"], vec!["missing"]] {
+        let names: BTreeSet<DnsName> = labels.iter().map(|label| walk.name(label)).collect();
+        compare(&walk, &names).await;
+    }
+    compare(&walk, &BTreeSet::from([apex, walk.name("n3")])).await;
+}
+
+async fn compare(walk: &Walk<'_>, names: &BTreeSet<DnsName>) {
+    let found = match walk.provider().records(walk.zone(), Read::Names(names)).await {
+        Ok(Listing::Names(sets)) => view::by_key(sets, "the read of names"),
+        other => panic!("a read of names gave {other:?}"),
+    };
+    let mut expected = walk.list().await;
+    expected.retain(|key, _| names.contains(&key.name));
+    assert!(found == expected, "a read of {names:?} differs:{}", view::difference(&found, &expected));
+}
+
+/// Adjusting twice is adjusting once, equal input gives equal output, and what is adjusted reads back as it is.
+pub async fn adjust_is_idempotent_and_true(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let types = RecordType::WRITABLE.into_iter().filter(|rtype| walk.writes(*rtype));
+    let range = walk.capability.ttl;
+    let ttls = [None, Some(range.min), Some(range.max), Some(range.default), Ttl::from_secs(1), Some(Ttl::MAX)];
+    let plain = |(i, rtype): (usize, RecordType)| {
+        let (label, data, _) = of_type(rtype);
+        RecordSet { ttl: ttls[i % ttls.len()], ..walk.set(label, rtype, 60, data) }
+    };
+    let wanted: Vec<RecordSet> = types.enumerate().map(plain).collect();
+    let once = walk.adjusted(&wanted).await;
+    assert_eq!(once, walk.adjusted(&wanted).await, "equal input");
+    assert_eq!(once, walk.adjusted(&once).await, "adjusting twice");
+    for set in &once {
+        let fits = set.ttl.is_none_or(|ttl| (range.min..=range.max).contains(&ttl));
+        assert!(fits, "{set} is adjusted to a TTL outside {range:?}");
+    }
+    walk.reach(&once).await;
+    for set in &once {
+        let stands = walk.standing(set);
+        assert!(set.is_met_by(&stands), "{set} was adjusted, yet {stands} is read back");
+        assert!(set.ttl.is_some() || stands.ttl.is_none(), "{stands} is read back; adjust left its TTL open");
+    }
+    assert!(walk.adjusted(&[]).await.is_empty(), "adjusting nothing gives nothing");
+}

@@ -1,0 +1,171 @@
+//! Walks through states: whatever is asked for is there afterwards, and a second plan is empty.
+
+use zonewright_core::capability::{RoutingKind, RoutingSupport};
+use zonewright_core::record::{Routing, SetId};
+use zonewright_core::{RecordSet, RecordType};
+
+use crate::provider::Harness;
+use crate::provider::specimen::{of_type, texts};
+use crate::provider::walk::{Walk, create};
+use crate::run::note;
+
+const A: RecordType = RecordType::A;
+
+/// Every declared type is created, updated and deleted, and reads back as it was written.
+pub async fn every_type_is_written_and_read_back(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let types: Vec<RecordType> = RecordType::WRITABLE.into_iter().filter(|rtype| walk.writes(*rtype)).collect();
+    assert!(!types.is_empty(), "the provider declares no type");
+    let state = |walk: &Walk<'_>, second: bool| -> Vec<RecordSet> {
+        let set = |rtype: &RecordType| {
+            let (label, one, two) = of_type(*rtype);
+            walk.set(label, *rtype, 120, if second { two } else { one })
+        };
+        types.iter().map(set).collect()
+    };
+    walk.reach(&state(&walk, false)).await;
+    walk.reach(&state(&walk, true)).await;
+    walk.reach(&state(&walk, false)).await;
+    walk.reach(&[]).await;
+}
+
+/// A TTL alone is an update.
+pub async fn ttl_changes(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    for ttl in [60, 3600, 86_400, 60, 300] {
+        walk.reach(&[walk.set("ttl", A, ttl, &["192.0.2.1"]), walk.set("ttl", RecordType::Txt, ttl, &["\"x\""])]).await;
+    }
+    let unset = RecordSet { ttl: None, ..walk.set("unset", A, 60, &["192.0.2.1"]) };
+    walk.reach(&[unset]).await;
+    walk.reach(&[]).await;
+}
+
+/// A set gains, loses and exchanges members.
+pub async fn sets_grow_and_shrink(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    for data in [
+        ["192.0.2.1"].as_slice(),
+        &["192.0.2.1", "192.0.2.2", "192.0.2.3"],
+        &["192.0.2.3"],
+        &["192.0.2.4", "192.0.2.5"],
+        &["192.0.2.5", "192.0.2.6"],
+    ] {
+        walk.reach(&[walk.set("www", A, 60, data)]).await;
+    }
+    walk.reach(&[]).await;
+}
+
+/// Texts come back octet by octet.
+pub async fn text_of_every_kind(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    if !walk.writes(RecordType::Txt) {
+        return note("TXT is not declared: no texts are written");
+    }
+    let all: Vec<RecordSet> =
+        texts().iter().map(|(label, text)| walk.set(label, RecordType::Txt, 60, &[text.as_str()])).collect();
+    walk.reach(&all).await;
+    let two = walk.set("claim", RecordType::Txt, 60, &["\"v=spf1 -all\"", "\"second ; text\""]);
+    walk.reach(&[two]).await;
+    walk.reach(&[]).await;
+}
+
+/// Wildcards are written where they are declared, and refused where not.
+pub async fn wildcards(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let star = walk.set("*", A, 60, &["192.0.2.1"]);
+    if !walk.capability.wildcards {
+        return walk.refused(create(&star), super::refusals::NOT_HERE).await;
+    }
+    let below = walk.set("*.sub", A, 60, &["192.0.2.2"]);
+    let exact = walk.set("exact.sub", A, 60, &["192.0.2.3"]);
+    walk.reach(&[star.clone(), below.clone()]).await;
+    walk.reach(&[star, below, exact.clone()]).await;
+    walk.reach(&[walk.set("*", A, 60, &["192.0.2.9"]), exact]).await;
+    walk.reach(&[]).await;
+}
+
+/// Names as claims, service records and international hosts have them.
+pub async fn unusual_names(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let long = "x".repeat(63);
+    let labels = [
+        "_acme-challenge.www",
+        "under_score",
+        "a-*",
+        "cname-*.deep.er",
+        "bücher",
+        "xn--nxasmq6b",
+        "ab--cd",
+        "0",
+        "10.20",
+        "a.b.c.d.e.f.g.h.i.j",
+        &long,
+    ];
+    let all: Vec<RecordSet> = labels.iter().map(|label| walk.set(label, RecordType::Txt, 60, &["\"here\""])).collect();
+    walk.reach(&all).await;
+    walk.reach(&[]).await;
+}
+
+/// The apex takes records beside what it has.
+pub async fn records_at_the_apex(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let mut sets = vec![walk.at_apex(A, 60, &["192.0.2.1"]), walk.at_apex(RecordType::Txt, 60, &["\"v=spf1 -all\""])];
+    sets.retain(|set| walk.writes(set.key.rtype));
+    walk.reach(&sets).await;
+    walk.reach(&[walk.at_apex(A, 60, &["192.0.2.2"])]).await;
+    walk.reach(&[]).await;
+}
+
+/// An address makes room for a CNAME and the other way round, in one group.
+pub async fn an_address_becomes_a_cname_and_back(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    if !walk.writes(RecordType::Cname) {
+        return note("CNAME is not declared: no change of type");
+    }
+    let address = walk.set("www", A, 60, &["192.0.2.1"]);
+    let alias = walk.set("www", RecordType::Cname, 60, &["target.example.net."]);
+    let both = [address.clone(), walk.set("www", RecordType::Txt, 60, &["\"beside\""])];
+    walk.reach(std::slice::from_ref(&address)).await;
+    walk.reach(std::slice::from_ref(&alias)).await;
+    walk.reach(&both).await;
+    walk.reach(&[alias]).await;
+    walk.reach(&[]).await;
+}
+
+/// More names than a page or a call holds.
+pub async fn many_names(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let state = |walk: &Walk<'_>, changed: usize| -> Vec<RecordSet> {
+        let data = |i: usize| if i < changed { "192.0.2.2" } else { "192.0.2.1" };
+        (0..230).map(|i| walk.set(&format!("n{i:03}"), A, 60, &[data(i)])).collect()
+    };
+    walk.reach(&state(&walk, 0)).await;
+    walk.reach(&state(&walk, 120)).await;
+    walk.reach(&state(&walk, 0)[100..130]).await;
+    walk.reach(&[]).await;
+}
+
+/// Several sets of one name and type live beside each other, and a changed weight is an update.
+pub async fn weights(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let kinds = match walk.capability.routing {
+        RoutingSupport::PerSet(kinds) | RoutingSupport::InSet(kinds) => kinds,
+        RoutingSupport::None => {
+            return note("no routing policies are declared; that they are refused is a case of its own");
+        }
+    };
+    if !kinds.contains(&RoutingKind::Weighted) {
+        return note("weights are not declared");
+    }
+    let weighted = |walk: &Walk<'_>, id: &str, weight, data: &str| {
+        let mut set = walk.set("weighted", A, 60, &[data]);
+        set.key.set_id = SetId::new(id);
+        RecordSet { routing: Routing::Weighted { weight }, ..set }
+    };
+    let (one, two) = (weighted(&walk, "one", 10, "192.0.2.1"), weighted(&walk, "two", 20, "192.0.2.2"));
+    walk.reach(std::slice::from_ref(&one)).await;
+    walk.reach(&[one, two.clone()]).await;
+    walk.reach(&[weighted(&walk, "one", 30, "192.0.2.1"), two.clone()]).await;
+    walk.reach(&[two]).await;
+    walk.reach(&[]).await;
+}

@@ -1,0 +1,100 @@
+//! Claims go with their records: through updates, deletes and changes of type.
+
+use zonewright_core::RecordType;
+use zonewright_core::change::{Change, Precondition};
+use zonewright_core::claim::{Claim, Ownership};
+
+use super::{A, CLAIMED, both};
+use crate::registry::Harness;
+use crate::registry::desk::{Desk, RESOURCE, Stopped, create, group, other, set};
+
+fn claim_of(whose: &Ownership, about: &str) -> Claim {
+    whose.claim().cloned().unwrap_or_else(|| panic!("{about} is {whose:?}; expected ours"))
+}
+
+/// After a delete neither record nor claim is left.
+pub async fn a_delete_takes_the_claim_along(harness: &dyn Harness) {
+    let Some((ours, _)) = both(harness) else { return };
+    for (name, rtype) in CLAIMED {
+        let mut desk = Desk::new();
+        let wanted = set(name, *rtype);
+        desk.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
+        let delete = group([Change::Delete { from: wanted.clone() }], RESOURCE);
+        desk.carry(ours, delete).await.unwrap_or_else(|e| panic!("delete of {wanted}: {e}"));
+        assert_eq!(desk.all(), [], "left after {wanted} was deleted");
+        assert_eq!(desk.ownership(ours, &wanted.key), Ownership::Unclaimed);
+    }
+}
+
+/// An update of the same resource leaves the claim as it is, and takes effect only while it stands exactly so.
+pub async fn an_update_keeps_the_claim_and_requires_it(harness: &dyn Harness) {
+    let Some((ours, theirs)) = both(harness) else { return };
+    for (name, rtype) in CLAIMED {
+        let mut desk = Desk::new();
+        let from = set(name, *rtype);
+        desk.carry(ours, create(&from)).await.unwrap_or_else(|e| panic!("{from}: {e}"));
+        let before = claim_of(&desk.ownership(ours, &from.key), name);
+        let update = group([Change::Update { from: from.clone(), to: other(&from) }], RESOURCE);
+        let decorated = desk.decorate(ours, update).await.unwrap_or_else(|e| panic!("update of {from}: {e}"));
+        if let Some((_, site)) = &before.site {
+            let exact = Precondition::Exact(site.clone());
+            assert!(decorated.preconditions().contains(&exact), "update of {from} does not require its claim");
+            // Somebody writes another owner into the claim between the plan and the call.
+            let mut edited = desk.clone();
+            let mut foreign = Desk::new();
+            foreign.carry(theirs, create(&from)).await.unwrap_or_else(|e| panic!("{from}: {e}"));
+            let theirs_site = claim_of(&foreign.ownership(theirs, &from.key), name).site.map(|(_, set)| set);
+            edited.put(theirs_site.unwrap_or_else(|| panic!("their claim on {from} stands nowhere")));
+            let late = edited.send(ours, decorated.clone()).await;
+            assert!(matches!(late, Err(Stopped::Refused(_))), "the edited claim was not respected: {late:?}");
+        }
+        desk.send(ours, decorated).await.unwrap_or_else(|e| panic!("update of {from}: {e}"));
+        assert_eq!(claim_of(&desk.ownership(ours, &from.key), name), before, "the claim on {from} has changed");
+    }
+}
+
+/// A record that another resource holds now names it in its claim.
+pub async fn another_resource_goes_into_the_claim(harness: &dyn Harness) {
+    let Some((ours, _)) = both(harness) else { return };
+    let mut desk = Desk::new();
+    let from = set("www.example.test", A);
+    desk.carry(ours, create(&from)).await.unwrap_or_else(|e| panic!("{from}: {e}"));
+    let update = group([Change::Update { from: from.clone(), to: other(&from) }], "ingress/default/other");
+    desk.carry(ours, update).await.unwrap_or_else(|e| panic!("update of {from}: {e}"));
+    let claim = claim_of(&desk.ownership(ours, &from.key), "www");
+    assert_eq!(claim.resource.as_deref(), Some("ingress/default/other"));
+}
+
+/// When an address becomes a CNAME, the claim on the address goes and one on the CNAME comes, in the same group.
+pub async fn a_change_of_type_moves_the_claim(harness: &dyn Harness) {
+    let Some((ours, _)) = both(harness) else { return };
+    for name in ["www.example.test", "*.example.test"] {
+        let mut desk = Desk::new();
+        let (address, alias) = (set(name, A), set(name, RecordType::Cname));
+        desk.carry(ours, create(&address)).await.unwrap_or_else(|e| panic!("{address}: {e}"));
+        for (from, to) in [(&address, &alias), (&alias, &address)] {
+            let changes = [Change::Delete { from: from.clone() }, Change::Create { to: to.clone() }];
+            desk.carry(ours, group(changes, RESOURCE)).await.unwrap_or_else(|e| panic!("{from} to {to}: {e}"));
+            assert!(desk.ownership(ours, &to.key).is_ours(), "{to} is not ours");
+            assert_eq!(desk.ownership(ours, &from.key), Ownership::Unclaimed, "a claim on {from} is left");
+        }
+    }
+}
+
+/// A claim that stands where it would be written today is not moved; a record without one of ours gets none this way.
+pub async fn a_claim_that_is_current_is_not_moved(harness: &dyn Harness) {
+    let Some((ours, theirs)) = both(harness) else { return };
+    for (name, rtype) in CLAIMED {
+        for owner in [Some(ours), Some(theirs), None] {
+            let mut desk = Desk::new();
+            let wanted = set(name, *rtype);
+            if let Some(owner) = owner {
+                desk.carry(owner, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
+            } else {
+                desk.put(wanted.clone());
+            }
+            let moved = ours.upgrade(&desk.zone_of(&wanted.key.name), &wanted, &desk);
+            assert_eq!(moved, None, "{wanted} of {:?}", owner.and_then(|registry| registry.owner()));
+        }
+    }
+}

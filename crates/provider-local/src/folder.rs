@@ -1,0 +1,146 @@
+//! The folder of zone files: one `NAME.zone` for each zone, replaced in one step.
+//!
+//! In: a zone's name, or its text. Out: the zone as the file has it, with a stamp that tells whether somebody else wrote
+//! the file since. A file that cannot be read is never overwritten.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use zonewright_core::DnsName;
+use zonewright_core::error::{Error, ErrorKind, Result};
+
+use crate::zonefile::FileError;
+
+const SUFFIX: &str = ".zone";
+
+/// Tells one writing of a file from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+}
+
+/// A folder of zone files.
+#[derive(Debug, Clone)]
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The folder at `path`, created if it is not there.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        fs::create_dir_all(path).map_err(|e| trouble("open folder of zone files", path, e))?;
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// The zones that have a file.
+    pub(crate) fn zones(&self) -> Result<Vec<DnsName>> {
+        let fail = |e| trouble("list folder of zone files", &self.path, e);
+        let mut zones = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(fail)? {
+            let name = entry.map_err(fail)?.file_name();
+            zones.extend(name.to_str().and_then(zone_of));
+        }
+        zones.sort();
+        Ok(zones)
+    }
+
+    /// The text of a zone's file and its stamp; `None` if there is no file.
+    pub(crate) fn read(&self, zone: &DnsName) -> Result<Option<(String, Stamp)>> {
+        let path = self.file(zone);
+        let Some(stamp) = self.stamp(zone)? else { return Ok(None) };
+        let octets = fs::read(&path).map_err(|e| trouble("read zone file", &path, e))?;
+        let text = String::from_utf8(octets)
+            .map_err(|_| Error::new(ErrorKind::Invalid, "read zone file", format!("{}: not UTF-8", path.display())))?;
+        Ok(Some((text, stamp)))
+    }
+
+    /// The stamp of a zone's file; `None` if there is no file.
+    pub(crate) fn stamp(&self, zone: &DnsName) -> Result<Option<Stamp>> {
+        let path = self.file(zone);
+        match fs::metadata(&path) {
+            Ok(metadata) => Ok(Some(Stamp { modified: metadata.modified().ok(), length: metadata.len() })),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(trouble("read zone file", &path, e)),
+        }
+    }
+
+    /// Replaces a zone's file.
+    pub(crate) fn write(&self, zone: &DnsName, text: &str) -> Result<Option<Stamp>> {
+        let path = self.file(zone);
+        let fresh = path.with_extension("zone-new");
+        let written = fs::File::create(&fresh).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&fresh, &path)
+        });
+        written.map_err(|e| trouble("write zone file", &path, e))?;
+        self.stamp(zone)
+    }
+
+    /// What a file says is wrong with it.
+    pub(crate) fn broken(&self, zone: &DnsName, error: &FileError) -> String {
+        format!("{}: {error}", self.file(zone).display())
+    }
+
+    fn file(&self, zone: &DnsName) -> PathBuf {
+        self.path.join(file_of(zone))
+    }
+}
+
+fn trouble(operation: &'static str, path: &Path, error: io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, operation, path.display().to_string()).caused_by(error)
+}
+
+/// The file name of a zone: what cannot stand in one (`/` of RFC 2317 names, the lone dot of the root) as `%XX`.
+fn file_of(zone: &DnsName) -> String {
+    let text = if zone.is_root() { "%2e".to_owned() } else { zone.as_str().replace('%', "%25").replace('/', "%2f") };
+    text + SUFFIX
+}
+
+fn zone_of(file: &str) -> Option<DnsName> {
+    let text = file.strip_suffix(SUFFIX)?.replace("%2e", ".").replace("%2f", "/").replace("%25", "%");
+    DnsName::parse(&text).ok().filter(|zone| file_of(zone) == file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_and_back() {
+        for (zone, file) in [
+            ("example.test", "example.test.zone"),
+            ("0/25.2.0.192.in-addr.arpa", "0%2f25.2.0.192.in-addr.arpa.zone"),
+            (".", "%2e.zone"),
+            ("a%2f.test", "a%252f.test.zone"),
+            ("xn--bcher-kva.test", "xn--bcher-kva.test.zone"),
+        ] {
+            let name = DnsName::parse(zone).unwrap();
+            assert_eq!(file_of(&name), file);
+        }
+        assert_eq!(zone_of("example.test.zone"), DnsName::parse("example.test").ok());
+        assert_eq!(zone_of("0%2f25.2.0.192.in-addr.arpa.zone"), DnsName::parse("0/25.2.0.192.in-addr.arpa").ok());
+        assert_eq!(zone_of("%2e.zone"), Some(DnsName::root()));
+        for other in ["example.test", "example.test.zone-new", "Example.test.zone", ".zone", "a..b.zone", "notes.txt"] {
+            assert_eq!(zone_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_replaced_and_stamped() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(&place.path().join("inner")).unwrap();
+        let zone = DnsName::parse("example.test").unwrap();
+        assert!(folder.read(&zone).unwrap().is_none());
+        let first = folder.write(&zone, "one\n").unwrap();
+        assert_eq!(
+            folder.read(&zone).unwrap().map(|(text, stamp)| (text, Some(stamp))),
+            Some(("one\n".to_owned(), first))
+        );
+        assert_ne!(folder.write(&zone, "three\n").unwrap(), first);
+        assert_eq!(folder.zones().unwrap(), [zone]);
+    }
+}

@@ -1,0 +1,227 @@
+//! Carrying groups out: which of them share a message, which server gets it, and what its answer means for each.
+//!
+//! In: the groups of one call. Out: one outcome for each. What must hold: a request that may have been carried out is never
+//! sent to another server, and [`Outcome::Applied`] is said only of what the server confirmed and cannot have swallowed.
+
+use domain::base::iana::Rcode;
+use zonewright_core::change::{Blame, Group, Outcome};
+use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, RecordType, Result, Ttl};
+
+use crate::error::Fault;
+use crate::read;
+use crate::server::{Case, Server};
+use crate::servers::{Servers, join, unconfigured};
+use crate::update::{self, OPERATION, Part};
+use crate::wire::{self, Answer, MAX_MESSAGE};
+
+/// Carries out `groups` in as few messages as they fit; `default` is the TTL of a set without one.
+pub(crate) async fn apply(servers: &Servers, zone: &DnsName, groups: &[Group], default: Ttl) -> Vec<Outcome> {
+    let limit = MAX_MESSAGE - servers.overhead();
+    let parts: Vec<Result<Part>> = groups.iter().map(|group| Part::new(zone, group, default)).collect();
+    let mut outcomes: Vec<Option<Outcome>> =
+        parts.iter().map(|part| part.as_ref().err().cloned().map(Outcome::refused)).collect();
+    let sound: Vec<(usize, &Part)> =
+        parts.iter().enumerate().filter_map(|(i, part)| part.as_ref().ok().map(|part| (i, part))).collect();
+    let mut rest = sound.as_slice();
+    while let Some((&(first, _), _)) = rest.split_first() {
+        let (count, message) = fit(zone, rest, limit);
+        let (now, later) = rest.split_at(count.max(1));
+        rest = later;
+        let Some(message) = message else {
+            put(&mut outcomes, first, groups.get(first).map(update::too_long));
+            continue;
+        };
+        let members: Vec<&Part> = now.iter().map(|(_, part)| *part).collect();
+        for ((index, _), outcome) in now.iter().zip(carry_out(servers, zone, &message, &members).await) {
+            put(&mut outcomes, *index, Some(outcome));
+        }
+    }
+    outcomes.into_iter().flatten().collect()
+}
+
+fn put(outcomes: &mut [Option<Outcome>], index: usize, outcome: Option<Outcome>) {
+    if let Some(slot) = outcomes.get_mut(index) {
+        *slot = outcome;
+    }
+}
+
+/// How many of the parts go into one message, and that message; halves their number until they fit.
+fn fit(zone: &DnsName, parts: &[(usize, &Part)], limit: usize) -> (usize, Option<Vec<u8>>) {
+    let mut count = parts.len();
+    loop {
+        let members: Vec<&Part> = parts.iter().take(count).map(|(_, part)| *part).collect();
+        match update::message(zone, &members, limit) {
+            None if count > 1 => count /= 2,
+            message => return (count, message),
+        }
+    }
+}
+
+/// What one server made of a message.
+struct Reply {
+    /// One for each part.
+    outcomes: Vec<Outcome>,
+    /// Whether that is the end of it. Where it is not, another server may be asked: nothing came of the request here.
+    settled: bool,
+}
+
+impl Reply {
+    /// The same outcome for all.
+    fn all(outcome: Outcome, settled: bool, parts: &[&Part]) -> Self {
+        Self { outcomes: vec![outcome; parts.len()], settled }
+    }
+
+    /// Whether the server gave an answer that settles the matter, good or bad.
+    fn is_answer(&self) -> bool {
+        self.settled && !self.outcomes.iter().any(|o| matches!(o, Outcome::NotSent(_) | Outcome::Unknown(_)))
+    }
+}
+
+/// Sends one message to one server after the other, until the matter is settled.
+async fn carry_out(servers: &Servers, zone: &DnsName, message: &[u8], parts: &[&Part]) -> Vec<Outcome> {
+    let mut earlier: Option<Vec<Outcome>> = None;
+    for (position, server) in servers.order() {
+        let reply = attempt(server, zone, message, parts).await;
+        servers.tell(position, reply.is_answer());
+        let outcomes = match earlier.take() {
+            Some(earlier) => earlier.into_iter().zip(reply.outcomes).map(|(e, o)| after(&e, o)).collect(),
+            None => reply.outcomes,
+        };
+        if reply.settled {
+            return outcomes;
+        }
+        if let Some(error) = outcomes.iter().find_map(Outcome::error) {
+            tracing::warn!(error = %error.chain(), "a DNS server did not take an update");
+        }
+        earlier = Some(outcomes);
+    }
+    earlier.unwrap_or_else(|| vec![Outcome::NotSent(unconfigured(OPERATION)); parts.len()])
+}
+
+/// The outcome of a later attempt, with what earlier servers said added to its error.
+fn after(earlier: &Outcome, later: Outcome) -> Outcome {
+    let Some(earlier) = earlier.error().cloned() else { return later };
+    match later {
+        Outcome::Applied => Outcome::Applied,
+        Outcome::NotSent(error) => Outcome::NotSent(join(Some(earlier), error)),
+        Outcome::Unknown(error) => Outcome::Unknown(join(Some(error), earlier)),
+        Outcome::Refused { error, blame } => Outcome::Refused { error: join(Some(error), earlier), blame },
+    }
+}
+
+/// Sends a message to one server and sees to what it may swallow.
+async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part]) -> Reply {
+    let error = |fault: Fault| fault.into_error(OPERATION, &server.label(), zone);
+    let case = match case_of(server, zone, parts).await {
+        Ok(case) => case,
+        // What asks only for a prerequisite changes nothing, so nothing was sent that counts.
+        Err(fault) => return Reply::all(Outcome::NotSent(error(fault)), false, parts),
+    };
+    if case == Case::Folded
+        && let Some(reply) = look_first(server, zone, parts).await
+    {
+        return reply;
+    }
+    let (outcome, settled) = match server.exchange(message).await {
+        Ok(answer) => judge(&answer, error, parts.len()),
+        Err(failure) if failure.fault.is_refusal() => (Outcome::refused(error(failure.fault)), false),
+        Err(failure) if failure.sent => (Outcome::Unknown(error(failure.fault)), true),
+        Err(failure) => (Outcome::NotSent(error(failure.fault)), false),
+    };
+    if !matches!(outcome, Outcome::Applied) {
+        return Reply::all(outcome, settled, parts);
+    }
+    if case == Case::Exact {
+        // The prerequisite held as it was written, and did not hold in other letters.
+        server.learn(Case::Exact);
+    }
+    Reply { outcomes: read_back(server, zone, parts).await, settled }
+}
+
+/// Whether the server tells upper from lower case in prerequisites. PowerDNS does not: to it a claim of owner `a` is one of
+/// owner `A`. It is found out once for each server, by a message of nothing but a prerequisite in other letters.
+async fn case_of(server: &Server, zone: &DnsName, parts: &[&Part]) -> Result<Case, Fault> {
+    let known = server.case();
+    let Some(probe) = parts.iter().find_map(|part| part.probe(zone)).filter(|_| known == Case::Unknown) else {
+        return Ok(known);
+    };
+    let answer = server.exchange(&probe).await.map_err(|failure| failure.fault);
+    match answer.map(|answer| answer.rcode()) {
+        Ok(Rcode::NOERROR) => {
+            server.learn(Case::Folded);
+            Ok(Case::Folded)
+        }
+        Ok(Rcode::NXRRSET) => Ok(Case::Exact),
+        Ok(_) => Ok(Case::Unknown),
+        Err(fault) if fault.is_refusal() => Ok(Case::Unknown),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Compares the old texts letter by letter where the server does not. `None` if all of them stand as they should.
+async fn look_first(server: &Server, zone: &DnsName, parts: &[&Part]) -> Option<Reply> {
+    let texts: Vec<&RecordSet> = parts.iter().flat_map(|part| &part.texts).collect();
+    let stale = match missing(server, zone, &texts).await {
+        Ok(stale) if stale.is_empty() => return None,
+        Ok(stale) => stale,
+        Err(error) => return Some(Reply::all(Outcome::NotSent(error), false, parts)),
+    };
+    let outcome = |part: &&Part| {
+        let own = part.texts.iter().find(|set| stale.contains(set));
+        let named = own.or(stale.first().copied()).map_or_else(String::new, ToString::to_string);
+        let context = format!("server {}, zone {zone}: {named} does not stand so", server.label());
+        let error = Error::new(ErrorKind::Conflict, OPERATION, context);
+        Outcome::Refused { error, blame: if own.is_some() { Blame::Group } else { Blame::Batch } }
+    };
+    Some(Reply { outcomes: parts.iter().map(outcome).collect(), settled: true })
+}
+
+/// What an answer to an UPDATE message means, and whether that settles it.
+fn judge(answer: &Answer, error: impl Fn(Fault) -> Error, count: usize) -> (Outcome, bool) {
+    let (rcode, trusted) = (answer.rcode(), answer.trusted);
+    if rcode == Rcode::NOERROR {
+        return (Outcome::Applied, true);
+    }
+    let error = error(Fault::Rcode { rcode, trusted });
+    if answer.repeated && (update::is_conflict(rcode) || rcode == Rcode::SERVFAIL) {
+        // Perhaps the first copy was carried out, and the second one met what the first had done, or was doing.
+        return (Outcome::Unknown(error), true);
+    }
+    (update::refused(rcode, trusted, error, count), !update::is_worth_another(rcode))
+}
+
+/// Asks after what a server may have swallowed of parts that it confirmed.
+async fn read_back(server: &Server, zone: &DnsName, parts: &[&Part]) -> Vec<Outcome> {
+    let doubtful: Vec<&RecordSet> = parts.iter().flat_map(|part| &part.doubtful).collect();
+    let missing = missing(server, zone, &doubtful).await;
+    parts.iter().map(|part| verdict(server, zone, part, &missing)).collect()
+}
+
+/// Those of `sets` that do not stand so, TTLs aside. One query each, none for none.
+async fn missing<'a>(server: &Server, zone: &DnsName, sets: &[&'a RecordSet]) -> Result<Vec<&'a RecordSet>> {
+    let keys: Vec<(&DnsName, RecordType)> = sets.iter().map(|set| (&set.key.name, set.key.rtype)).collect();
+    let records = read::sets(server, &keys).await.map_err(|f| f.into_error("read back", &server.label(), zone))?;
+    let standing = wire::group(records);
+    let stands = |set: &RecordSet| standing.iter().any(|there| there.key == set.key && there.data == set.data);
+    Ok(sets.iter().filter(|set| !stands(set)).copied().collect())
+}
+
+/// What became of a part of a message that the server confirmed.
+fn verdict(server: &Server, zone: &DnsName, part: &Part, missing: &Result<Vec<&RecordSet>>) -> Outcome {
+    match missing {
+        _ if part.doubtful.is_empty() => Outcome::Applied,
+        Err(error) => Outcome::Unknown(error.clone()),
+        Ok(missing) => match part.doubtful.iter().find(|set| missing.contains(set)) {
+            None => Outcome::Applied,
+            // What the group took away is gone, so this is no refusal: the name has to be read again.
+            Some(set) => Outcome::Unknown(Error::new(
+                ErrorKind::Conflict,
+                OPERATION,
+                format!(
+                    "server {}, zone {zone}: confirmed {set}, but it is not there; another record at this name is in the way",
+                    server.label()
+                ),
+            )),
+        },
+    }
+}

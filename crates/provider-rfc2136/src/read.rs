@@ -1,0 +1,150 @@
+//! Reading from one server: the serial number, the whole zone, what changed, and single names.
+//!
+//! Queries answer as resolvers want it, with wildcards expanded, aliases followed and everything below a delegation left
+//! out; here it is asked what stands *in the zone*. So a name counts as read by queries only where an answer cannot have
+//! been made up; where it can, the zone is transferred instead.
+
+use std::collections::BTreeSet;
+
+use domain::base::iana::Rcode;
+use zonewright_core::provider::Record;
+use zonewright_core::{DnsName, RData, RecordSet, RecordType};
+
+use crate::error::Fault;
+use crate::server::Server;
+use crate::transfer::Transferred;
+use crate::wire::{self, Answer};
+
+/// A label that nobody uses, to ask below a name whether the name exists.
+const PROBE: &str = "_zonewright-probe";
+
+/// A whole zone, without its SOA record.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub(crate) serial: u32,
+    pub(crate) records: Vec<Record>,
+}
+
+/// Asks for the serial number of the zone. One message.
+pub(crate) async fn serial(server: &Server, zone: &DnsName) -> Result<u32, Fault> {
+    let answer = server.exchange(&wire::query(zone, RecordType::Soa)).await.map_err(|failure| failure.fault)?;
+    let records = checked(&answer)?;
+    let soa = records.iter().find(|record| record.name == *zone).and_then(|record| wire::soa_serial(&record.data));
+    soa.filter(|_| answer.is_authoritative()).ok_or(Fault::NoAuthority)
+}
+
+/// Transfers the zone. One request.
+pub(crate) async fn all(server: &Server, zone: &DnsName) -> Result<Contents, Fault> {
+    match server.transfer(zone, None).await? {
+        Transferred::Full { serial, records } => Ok(Contents { serial, records }),
+        Transferred::Steps { .. } | Transferred::Current => Err(Fault::Mismatch),
+    }
+}
+
+/// Transfers what came after the serial number `since`; the whole zone where the server cannot tell the difference. One
+/// request, two where the server does not know IXFR.
+pub(crate) async fn changes(server: &Server, zone: &DnsName, since: u32) -> Result<Transferred, Fault> {
+    match server.transfer(zone, Some(since)).await {
+        Err(Fault::Rcode { .. } | Fault::Transfer(_) | Fault::Malformed) => server.transfer(zone, None).await,
+        done => done,
+    }
+}
+
+/// The records of an answer, unless its response code says that something is wrong.
+fn checked(answer: &Answer) -> Result<Vec<Record>, Fault> {
+    match answer.rcode() {
+        Rcode::NOERROR | Rcode::NXDOMAIN if answer.trusted => Ok(answer.records()?),
+        rcode => Err(Fault::Rcode { rcode, trusted: answer.trusted }),
+    }
+}
+
+/// What one answer says about a name.
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    /// Nothing of any type stands there.
+    Absent,
+    /// The name exists, with these records of the type that was asked for, or with this alias.
+    There(Vec<Record>),
+    /// The answer does not tell: a delegation, a DNAME above, or a server without authority.
+    Unclear,
+}
+
+fn seen(name: &DnsName, answer: &Answer) -> Result<Seen, Fault> {
+    let records = checked(answer)?;
+    let redirected = records.iter().any(|record| matches!(record.data, RData::Dname(_)) && record.name != *name);
+    if !answer.is_authoritative() || redirected {
+        return Ok(Seen::Unclear);
+    }
+    let own: Vec<Record> = records.into_iter().filter(|record| record.name == *name).collect();
+    // NXDOMAIN after an alias is about the name that it leads to.
+    let absent = answer.rcode() == Rcode::NXDOMAIN && own.is_empty();
+    Ok(if absent { Seen::Absent } else { Seen::There(own) })
+}
+
+/// The record sets of the types that are ever written at `names`. A name that is not there costs one query, an alias one,
+/// any other twelve, and each parent of names one more; all of a kind are asked at once.
+pub(crate) async fn names(server: &Server, zone: &DnsName, names: &BTreeSet<DnsName>) -> Result<Vec<RecordSet>, Fault> {
+    let wanted: Vec<&DnsName> = names.iter().filter(|name| name.is_within(zone)).collect();
+    let first = look(server, &wanted).await?;
+    let present: Vec<(&DnsName, &Vec<Record>)> = wanted
+        .iter()
+        .zip(&first)
+        .filter_map(|(name, seen)| if let Seen::There(own) = seen { Some((*name, own)) } else { None })
+        .collect();
+    let standing: Vec<&DnsName> = present.iter().map(|(name, _)| *name).collect();
+    if first.contains(&Seen::Unclear) || !are_real(server, zone, &standing).await? {
+        let contents = all(server, zone).await?;
+        return Ok(wire::group(contents.records.into_iter().filter(|record| names.contains(&record.name))));
+    }
+    let mut records: Vec<Record> = present.iter().flat_map(|(_, own)| (*own).clone()).collect();
+    let is_alias = |own: &[Record]| own.iter().any(|record| matches!(record.data, RData::Cname(_)));
+    let further: Vec<&DnsName> = present.iter().filter(|(_, own)| !is_alias(own)).map(|(name, _)| *name).collect();
+    records.extend(other_types(server, &further).await?);
+    Ok(wire::group(records))
+}
+
+/// Asks for addresses at each name.
+async fn look(server: &Server, names: &[&DnsName]) -> Result<Vec<Seen>, Fault> {
+    let queries: Vec<Vec<u8>> = names.iter().map(|name| wire::query(name, RecordType::A)).collect();
+    let answers = server.exchange_all(&queries).await?;
+    names.iter().zip(&answers).map(|(name, answer)| seen(name, answer)).collect()
+}
+
+/// Whether all of these names exist themselves, rather than being answered by a wildcard. Where no wildcard covers the
+/// siblings of a name, none covers the name; where one does, it would cover a name below it too if it did not exist.
+async fn are_real(server: &Server, zone: &DnsName, names: &[&DnsName]) -> Result<bool, Fault> {
+    let proper: Vec<&&DnsName> = names.iter().filter(|name| **name != zone).collect();
+    let parents: BTreeSet<DnsName> = proper.iter().filter_map(|name| name.parent()).collect();
+    let siblings: Vec<DnsName> = parents.iter().filter_map(|parent| parent.prepend("*").ok()).collect();
+    let covered = look(server, &siblings.iter().collect::<Vec<_>>()).await?;
+    let covered: BTreeSet<Option<DnsName>> = siblings
+        .iter()
+        .zip(&covered)
+        .filter(|(_, seen)| **seen != Seen::Absent)
+        .map(|(sibling, _)| sibling.parent())
+        .collect();
+    let doubtful = proper.iter().filter(|name| covered.contains(&name.parent()));
+    let Ok(probes) = doubtful.map(|name| name.prepend(PROBE)).collect::<Result<Vec<_>, _>>() else { return Ok(false) };
+    let below = look(server, &probes.iter().collect::<Vec<_>>()).await?;
+    Ok(below.iter().all(|seen| *seen == Seen::Absent))
+}
+
+/// Asks for all types but those that the first look has answered.
+async fn other_types(server: &Server, names: &[&DnsName]) -> Result<Vec<Record>, Fault> {
+    let types = RecordType::WRITABLE.into_iter().filter(|t| !matches!(t, RecordType::A | RecordType::Cname));
+    let keys: Vec<(&DnsName, RecordType)> =
+        types.flat_map(|rtype| names.iter().map(move |name| (*name, rtype))).collect();
+    sets(server, &keys).await
+}
+
+/// The records of these names and types, as they are answered. One query each, all at once.
+pub(crate) async fn sets(server: &Server, keys: &[(&DnsName, RecordType)]) -> Result<Vec<Record>, Fault> {
+    let queries: Vec<Vec<u8>> = keys.iter().map(|(name, rtype)| wire::query(name, *rtype)).collect();
+    let answers = server.exchange_all(&queries).await?;
+    let mut records = Vec::new();
+    for ((name, rtype), answer) in keys.iter().zip(&answers) {
+        let own = checked(answer)?.into_iter().filter(|record| record.name == **name && record.data.rtype() == *rtype);
+        records.extend(own);
+    }
+    Ok(records)
+}

@@ -1,0 +1,142 @@
+//! The suite that every provider passes, against each server.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod common;
+
+use std::fmt::Write as _;
+
+use async_trait::async_trait;
+use common::*;
+use zonewright_conformance::provider::Harness;
+use zonewright_core::capability::Capability;
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Record};
+use zonewright_core::zone::ZoneId;
+use zonewright_core::{DnsName, RData, RecordSet, RecordType, Result, Ttl, Zone};
+use zonewright_provider_rfc2136::Rfc2136;
+use zonewright_testkit::{DnsServer, DnsSoftware, tools};
+
+/// The provider, but that unset TTLs are settled by `adjust`, as the suite wants it. The provider itself leaves them open:
+/// an unset TTL asks for nothing, so that records of any TTL stay as they are when external-dns is replaced.
+struct Settled(Rfc2136);
+
+#[async_trait]
+impl Provider for Settled {
+    fn capability(&self, zone: Option<&Zone>) -> Capability {
+        self.0.capability(zone)
+    }
+
+    async fn zones(&self) -> Result<Vec<Zone>> {
+        self.0.zones().await
+    }
+
+    async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        self.0.zone(id).await
+    }
+
+    async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
+        self.0.records(zone, read).await
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+        let default = self.0.capability(Some(zone)).ttl.default;
+        let mut adjusted = self.0.adjust(zone, sets).await?;
+        for one in &mut adjusted {
+            one.set.ttl = one.set.ttl.or(Some(default));
+        }
+        Ok(adjusted)
+    }
+
+    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        self.0.apply(zone, groups).await
+    }
+}
+
+/// A server with a zone, and the provider in front of it.
+struct Tried {
+    server: DnsServer,
+    provider: Settled,
+    zone: Zone,
+}
+
+#[async_trait]
+impl Harness for Tried {
+    fn provider(&self) -> &dyn Provider {
+        &self.provider
+    }
+
+    fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
+    async fn insert(&self, set: RecordSet) {
+        let (name, rtype, ttl) = (&set.key.name, set.key.rtype, set.ttl.map_or(0, Ttl::secs));
+        let mut script = format!("update delete {name} {rtype}");
+        for data in set.data.as_records() {
+            let _ = write!(script, "\nupdate add {name} {ttl} {rtype} {data}");
+        }
+        self.server.nsupdate(&script);
+    }
+
+    async fn dump(&self) -> Vec<RecordSet> {
+        dump(&self.server)
+    }
+}
+
+/// The zone as the server's own tools show it.
+fn dump(server: &DnsServer) -> Vec<RecordSet> {
+    let mut sets: Vec<RecordSet> = Vec::new();
+    for Record { name, ttl, data } in server.axfr(ZONE).iter().map(|line| record(line)) {
+        match sets.iter_mut().find(|set| set.key.name == name && set.key.rtype == data.rtype()) {
+            Some(set) => {
+                let all = set.data.as_records().iter().cloned().chain([data]).collect::<Vec<_>>();
+                *set = RecordSet::simple(name, set.key.rtype, Some(ttl), all);
+            }
+            None => sets.push(RecordSet::simple(name, data.rtype(), Some(ttl), [data])),
+        }
+    }
+    sets
+}
+
+/// One line of a zone file: `name TTL IN type data`.
+fn record(line: &str) -> Record {
+    let mut words = line.splitn(5, ' ');
+    let mut word = || words.next().unwrap_or_else(|| panic!("{line:?} is no record"));
+    let (name, ttl, _class, rtype, data) = (word(), word(), word(), word(), word());
+    let rtype: RecordType = rtype.parse().unwrap();
+    Record {
+        name: DnsName::parse(name).unwrap(),
+        ttl: Ttl::from_secs(ttl.parse().unwrap()).unwrap(),
+        data: RData::parse(rtype, data).unwrap_or_else(|e| panic!("{line:?}: {e}")),
+    }
+}
+
+async fn tried(software: DnsSoftware) -> Option<Tried> {
+    if tools::skip("conformance", software.tools()) {
+        return None;
+    }
+    let Site { server, provider, zone, .. } = Site::start(software, "existing 300 A 192.0.2.77").await;
+    Some(Tried { server, provider: Settled(provider), zone })
+}
+
+mod bind {
+    async fn harness() -> Option<super::Tried> {
+        super::tried(super::DnsSoftware::Bind).await
+    }
+    zonewright_conformance::provider_suite!(harness);
+}
+
+mod knot {
+    async fn harness() -> Option<super::Tried> {
+        super::tried(super::DnsSoftware::Knot).await
+    }
+    zonewright_conformance::provider_suite!(harness);
+}
+
+mod powerdns {
+    async fn harness() -> Option<super::Tried> {
+        super::tried(super::DnsSoftware::PowerDns).await
+    }
+    zonewright_conformance::provider_suite!(harness);
+}

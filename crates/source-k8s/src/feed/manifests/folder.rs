@@ -1,0 +1,338 @@
+//! A folder of manifests as a view of objects: what its files hold, and which of them wins.
+//!
+//! In comes the state of a folder at each scan; out come feed events, and faults with file and line. What must hold:
+//! - A file with faults adds and changes objects, and never removes one: what it last held stays in force.
+//! - A file, or folder, that cannot be read removes nothing either.
+//! - As long as some file's content has never been known whole, the view is no evidence of what is *not* there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::document::{At, Format, Parsed, Wanted, line_of, parse};
+use crate::feed::Event;
+use crate::store::{Object, ObjectKey};
+
+/// A file that was written so recently is read again at the next scan: a second write may carry the same time.
+const HOT: Duration = Duration::from_secs(1);
+
+/// A file that held objects and is empty was most likely truncated to be written anew: it is left alone so long.
+const TRUNCATED: Duration = Duration::from_millis(300);
+
+/// Something wrong with a file of the folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    /// The file, or folder.
+    pub file: PathBuf,
+    /// The line, counted from 1; 0 if the whole file is meant.
+    pub line: usize,
+    /// What is wrong, and what was expected.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file.display(), self.message),
+            line => write!(f, "{}:{line}: {}", self.file.display(), self.message),
+        }
+    }
+}
+
+/// What a scan gave.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// What changed.
+    pub(super) events: Vec<Event>,
+    /// Everything that is wrong now.
+    pub(super) faults: Vec<Fault>,
+    /// When to look again, if it is sooner than usual.
+    pub(super) again: Option<Duration>,
+}
+
+/// The folder as last seen.
+#[derive(Debug)]
+pub(super) struct Folder {
+    dir: PathBuf,
+    wanted: Wanted,
+    files: BTreeMap<PathBuf, File>,
+    held: BTreeMap<ObjectKey, Object>,
+    listed: bool,
+}
+
+/// What is known of one file.
+#[derive(Debug, Default)]
+struct File {
+    stamp: Option<Stamp>,
+    objects: Vec<At<Object>>,
+    faults: Vec<At<String>>,
+    /// Its content was once known without a fault.
+    known: bool,
+}
+
+/// What tells one state of a file from another without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    len: u64,
+    modified: Option<SystemTime>,
+    inode: (u64, u64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self { len: metadata.len(), modified: metadata.modified().ok(), inode: identity(metadata) }
+    }
+
+    /// Time since the last write; a time in the future counts as long ago.
+    fn age(&self, now: SystemTime) -> Duration {
+        self.modified.and_then(|modified| now.duration_since(modified).ok()).unwrap_or(Duration::MAX)
+    }
+}
+
+/// Device and inode, where the system has them.
+pub(super) fn identity(metadata: &Metadata) -> (u64, u64) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        (metadata.dev(), metadata.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        (0, 0)
+    }
+}
+
+/// The manifest files below a folder.
+#[derive(Debug, Default)]
+struct Listing {
+    files: BTreeMap<PathBuf, (Format, Metadata)>,
+    /// Files and folders that cannot be read, and why.
+    unreadable: BTreeMap<PathBuf, String>,
+    visited: BTreeSet<PathBuf>,
+}
+
+impl Folder {
+    /// A folder that has not been looked at.
+    pub(super) fn new(dir: PathBuf, wanted: Wanted) -> Self {
+        Self { dir, wanted, files: BTreeMap::new(), held: BTreeMap::new(), listed: false }
+    }
+
+    /// The folder's path.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Looks at the folder and reads the files that changed.
+    pub(super) fn scan(&mut self, now: SystemTime) -> Scan {
+        let mut listing = Listing::default();
+        listing.walk(&self.dir);
+        if let Some(why) = listing.unreadable.get(&self.dir) {
+            let fault = Fault { file: self.dir.clone(), line: 0, message: why.clone() };
+            return Scan { events: self.each_kind(Event::Blind), faults: vec![fault], again: None };
+        }
+        let away = |file: &PathBuf| listing.unreadable.keys().any(|prefix| file.starts_with(prefix));
+        self.files.retain(|file, _| listing.files.contains_key(file) || away(file));
+        let mut again = None;
+        for (path, (format, metadata)) in &listing.files {
+            let file = self.files.entry(path.clone()).or_default();
+            again = again.max(file.refresh(path, *format, metadata, &self.wanted, now));
+        }
+        self.conclude(&listing, again)
+    }
+
+    fn conclude(&mut self, listing: &Listing, again: Option<Duration>) -> Scan {
+        let mut faults: Vec<Fault> = listing.unreadable.iter().map(|(file, why)| fault(file, 0, why)).collect();
+        for (path, file) in &self.files {
+            faults.extend(file.faults.iter().map(|at| fault(path, at.line, &at.what)));
+        }
+        let whole = listing.unreadable.is_empty() && self.files.values().all(|file| file.known);
+        let merged = self.merge(&mut faults);
+        let events = if whole && !self.listed { self.list(&merged) } else { self.differ(&merged, whole) };
+        self.listed |= whole;
+        self.held = merged;
+        Scan { events, faults, again }
+    }
+
+    /// The objects of all files; of two with one key the one in the first file by name, and the first in a file, wins.
+    fn merge(&self, faults: &mut Vec<Fault>) -> BTreeMap<ObjectKey, Object> {
+        let mut merged = BTreeMap::new();
+        let mut winners: BTreeMap<ObjectKey, (&Path, usize)> = BTreeMap::new();
+        for (path, file) in &self.files {
+            for At { line, what } in &file.objects {
+                let key = what.key();
+                if let Some((first, at)) = winners.get(&key) {
+                    let message = format!("{key} is also in {}:{at}, which is used", first.display());
+                    faults.push(Fault { file: path.clone(), line: *line, message });
+                } else {
+                    winners.insert(key.clone(), (path, *line));
+                    merged.insert(key, what.clone());
+                }
+            }
+        }
+        merged
+    }
+
+    fn list(&self, merged: &BTreeMap<ObjectKey, Object>) -> Vec<Event> {
+        let mut events = self.each_kind(Event::Begin);
+        events.extend(merged.values().cloned().map(Event::Listed));
+        events.extend(self.each_kind(Event::Done));
+        events.extend(self.each_kind(Event::Open));
+        events
+    }
+
+    fn differ(&self, merged: &BTreeMap<ObjectKey, Object>, whole: bool) -> Vec<Event> {
+        let changed = merged.iter().filter(|(key, object)| self.held.get(*key) != Some(*object));
+        let mut events: Vec<Event> = changed.map(|(_, object)| Event::Applied(object.clone())).collect();
+        let gone: Vec<ObjectKey> = self.held.keys().filter(|key| !merged.contains_key(*key)).cloned().collect();
+        if !gone.is_empty() {
+            events.push(Event::Removed(gone));
+        }
+        events.extend(self.each_kind(if whole { Event::Open } else { Event::Blind }));
+        events
+    }
+
+    fn each_kind(&self, event: fn(crate::kind::Kind) -> Event) -> Vec<Event> {
+        self.wanted.kinds.iter().copied().map(event).collect()
+    }
+}
+
+impl File {
+    /// Reads the file if it may have changed; returns when to look again if it should not be read now.
+    fn refresh(
+        &mut self,
+        path: &Path,
+        format: Format,
+        metadata: &Metadata,
+        wanted: &Wanted,
+        now: SystemTime,
+    ) -> Option<Duration> {
+        let stamp = Stamp::of(metadata);
+        if self.stamp.as_ref() == Some(&stamp) {
+            return None;
+        }
+        let age = stamp.age(now);
+        if stamp.len == 0 && !self.objects.is_empty() && age < TRUNCATED {
+            return Some(TRUNCATED);
+        }
+        self.take(read(path, format, wanted));
+        // What has a fault is read again: the cause may lie outside the file (a permission).
+        self.stamp = (age >= HOT && self.faults.is_empty()).then_some(stamp);
+        None
+    }
+
+    fn take(&mut self, parsed: Parsed) {
+        let old = std::mem::replace(&mut self.objects, parsed.objects);
+        self.faults = parsed.faults;
+        if self.faults.is_empty() {
+            self.known = true;
+            return;
+        }
+        let stated: BTreeSet<ObjectKey> = self.objects.iter().map(|at| at.what.key()).collect();
+        self.objects.extend(old.into_iter().filter(|at| !stated.contains(&at.what.key())));
+    }
+}
+
+fn read(path: &Path, format: Format, wanted: &Wanted) -> Parsed {
+    let octets = match fs::read(path) {
+        Ok(octets) => octets,
+        Err(error) => return faulty(0, format!("cannot be read: {error}")),
+    };
+    match std::str::from_utf8(&octets) {
+        Ok(text) => parse(text.strip_prefix('\u{feff}').unwrap_or(text), format, wanted),
+        Err(error) => {
+            let good = octets.get(..error.valid_up_to()).unwrap_or_default();
+            faulty(line_of(&String::from_utf8_lossy(good), good.len()), "expected UTF-8 text".to_owned())
+        }
+    }
+}
+
+fn faulty(line: usize, what: String) -> Parsed {
+    Parsed { objects: Vec::new(), faults: vec![At { line, what }] }
+}
+
+fn fault(file: &Path, line: usize, message: &str) -> Fault {
+    Fault { file: file.to_owned(), line, message: message.to_owned() }
+}
+
+impl Listing {
+    fn walk(&mut self, dir: &Path) {
+        // Two ways to one folder, as a mounted ConfigMap has them, are one; a link to a folder above ends here.
+        match fs::canonicalize(dir).and_then(|real| Ok((real, fs::read_dir(dir)?))) {
+            Ok((real, entries)) if self.visited.insert(real.clone()) => {
+                entries.for_each(|entry| self.note(dir, entry));
+            }
+            Ok(_) => {}
+            Err(error) => self.unreadable(dir, &error),
+        }
+    }
+
+    fn note(&mut self, dir: &Path, entry: io::Result<fs::DirEntry>) {
+        let path = match entry {
+            Ok(entry) => entry.path(),
+            Err(error) => return self.unreadable(dir, &error),
+        };
+        if is_hidden(&path) {
+            return;
+        }
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => self.walk(&path),
+            Ok(metadata) if metadata.is_file() => {
+                if let Some(format) = format_of(&path) {
+                    self.files.insert(path, (format, metadata));
+                }
+            }
+            Ok(_) => {}
+            // Gone since the folder was read: it is not there.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.unreadable(&path, &error),
+        }
+    }
+
+    fn unreadable(&mut self, path: &Path, error: &io::Error) {
+        self.unreadable.insert(path.to_owned(), format!("cannot be read: {error}"));
+    }
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
+/// The format by the extension; editors' backup and swap files (`web.yaml~`, `web.yaml.swp`) have another.
+fn format_of(path: &Path) -> Option<Format> {
+    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "yaml" | "yml" => Some(Format::Yaml),
+        "json" => Some(Format::Json),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::annotations::AnnotationFilterKeys;
+    use crate::kind::Kind;
+
+    /// Two writes within one tick of the file system's clock leave the same time, size and inode.
+    #[test]
+    fn a_second_write_in_the_same_tick_is_seen() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let annotations = AnnotationFilterKeys::new([], []);
+        let wanted = Wanted { kinds: BTreeSet::from([Kind::Service]), namespace: None, annotations };
+        let mut folder = Folder::new(dir.path().to_owned(), wanted);
+        let tick = SystemTime::now();
+        let mut names = |name: &str, age: u64| -> Vec<String> {
+            let path = dir.path().join("a.yaml");
+            fs::write(&path, format!("{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}}}"))
+                .expect("written");
+            fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(tick)).expect("a set time");
+            folder.scan(tick + Duration::from_millis(age));
+            folder.held.keys().map(|key| key.name.to_string()).collect()
+        };
+        assert_eq!(names("one", 1), ["one"]);
+        assert_eq!(names("two", 2), ["two"]);
+    }
+}

@@ -1,0 +1,86 @@
+//! `--manifests DIR`: a folder of YAML and JSON files in place of a cluster.
+//!
+//! In comes a folder (and its subfolders; names that begin with a dot are passed over); out come feed events. Objects are
+//! as `kubectl get -o yaml` writes them, `status` included. Changes are told by the kernel and taken up within 100 ms; a
+//! look at the folder every [`POLL`] catches what the kernel did not tell. What must hold: nothing that happens to the
+//! folder is taken for a DELETE event, and a folder that is away deletes nothing.
+
+mod document;
+mod folder;
+mod wake;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use self::folder::{Folder, Scan};
+use self::wake::Wake;
+use crate::source::K8sSource;
+
+pub(crate) use self::document::Wanted;
+pub use self::folder::Fault;
+
+/// How often the folder is looked at when nothing is told.
+pub const POLL: Duration = Duration::from_secs(1);
+
+/// A change is taken up when nothing more has been told for so long ...
+const QUIET: Duration = Duration::from_millis(15);
+
+/// ... or when it is so old.
+const PATIENCE: Duration = Duration::from_millis(60);
+
+/// A feed that reads a folder until its task ends.
+#[derive(Debug)]
+pub(crate) struct ManifestFeed {
+    folder: Folder,
+    wake: Wake,
+}
+
+impl ManifestFeed {
+    /// A feed for `source` from `dir`.
+    ///
+    /// # Errors
+    /// `dir` is no folder, or cannot be read now.
+    pub(crate) fn new(dir: &Path, wanted: Wanted) -> io::Result<Self> {
+        std::fs::read_dir(dir)?;
+        Ok(Self { folder: Folder::new(PathBuf::from(dir), wanted), wake: Wake::default() })
+    }
+
+    /// Reads the folder, hands what changed to `source`, waits, and begins again.
+    pub(crate) async fn run(self, source: Arc<K8sSource>) {
+        let mut feed = self;
+        loop {
+            // A scan that panicked would have lost the folder's state; the task's end is seen by whoever holds it.
+            let Ok((back, scan)) = spawn_blocking(move || feed.scan()).await else { return };
+            feed = back;
+            source.note_faults(scan.faults);
+            source.feed(scan.events);
+            feed.rest(scan.again.unwrap_or(POLL)).await;
+        }
+    }
+
+    fn scan(mut self) -> (Self, Scan) {
+        // Watched first: what changes after this is told, what changed before is read.
+        self.wake.watch(self.folder.dir());
+        let scan = self.folder.scan(SystemTime::now());
+        (self, scan)
+    }
+
+    /// Waits for a change and the quiet after it, at most for the time `longest`.
+    async fn rest(&self, longest: Duration) {
+        if timeout(longest, self.wake.told()).await.is_err() {
+            return;
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            let quiet = (Instant::now() + QUIET).min(deadline);
+            if timeout_at(quiet, self.wake.told()).await.is_err() {
+                return;
+            }
+        }
+    }
+}

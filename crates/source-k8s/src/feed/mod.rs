@@ -1,0 +1,42 @@
+//! Where objects come from: a cluster's watches, or a folder of manifests.
+//!
+//! A feed turns what it sees into [`Event`]s; it decides nothing. What must hold: [`Event::Deleted`] is sent only for a
+//! DELETE event of an unbroken watch, and [`Event::Done`] only after every object of the list.
+
+pub mod manifests;
+#[cfg(feature = "cluster")]
+pub mod watch;
+
+use tokio::time::Instant;
+
+use crate::kind::Kind;
+use crate::store::{Object, ObjectKey};
+
+/// Something that a feed saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A list of the kind begins; a list that was under way is void.
+    Begin(Kind),
+    /// An object of the list.
+    Listed(Object),
+    /// The list ended: what it did not hold is gone, without proof.
+    Done(Kind),
+    /// An object was added or changed.
+    Applied(Object),
+    /// A DELETE event on an unbroken watch.
+    Deleted(ObjectKey),
+    /// Objects that are not there any more, without proof: their files vanished.
+    Removed(Vec<ObjectKey>),
+    /// The watch is open.
+    Open(Kind),
+    /// The view stopped being fresh then: a list or a watch failed.
+    Lost(Kind, Instant),
+    /// An object that is there and cannot be read.
+    Unreadable(ObjectKey),
+    /// A right is missing.
+    Forbidden(Kind),
+    /// Discovery positively denies the kind.
+    Denied(Kind),
+    /// The feed cannot read the kind at all any more, nor tell what changes.
+    Blind(Kind),
+}

@@ -1,0 +1,336 @@
+//! From objects to what they ask for, with the work of a change bounded by what reads it.
+//!
+//! In come feed [`Event`]s; out come core's updates and evidence. The index holds the objects, for each mapped object
+//! what its mapper gave last and what it read, and how far each kind can be trusted. What must hold: after any events,
+//! what has been told equals what mapping every object from scratch would give.
+//!
+//! What is told of an object:
+//! - It maps to something: `Present`, once for each change of the result.
+//! - It is there and asks for nothing (its annotation was removed, a filter excludes it): `Present` with an empty result
+//!   if it asked for something before, since that is a deliberate edit; nothing at all otherwise, so that memory follows
+//!   the names and not the objects.
+//! - It is gone: `Gone`, with a tombstone only for a DELETE event. An object that was made anew under the same name has
+//!   another UID: the old one is `Gone`, the new one `Present`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use zonewright_core::endpoint::{KindId, Mapped, ObjectRef};
+use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Update};
+
+use crate::evidence::View;
+use crate::feed::Event;
+use crate::kind::Kind;
+use crate::lookup::{Dependency, Lookup};
+use crate::readers::{Reader, Readers};
+use crate::store::{Object, ObjectKey, Store};
+
+/// A pure function from an object, and what it looks up, to what it asks for.
+pub type Mapper = Arc<dyn Fn(&Object, &Lookup<'_>) -> Mapped + Send + Sync>;
+
+/// One source: which objects it maps, and how.
+#[derive(Clone)]
+pub struct SourceMapping {
+    /// Name as in `--source`.
+    pub source: Arc<str>,
+    /// The kind whose objects it maps.
+    pub kind: Kind,
+    /// First part of the resource labels that it writes.
+    pub label: Arc<str>,
+    /// Every kind that a mapping may read, its own included.
+    pub reads: BTreeSet<Kind>,
+    /// The mapper.
+    pub map: Mapper,
+}
+
+impl fmt::Debug for SourceMapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceMapping").field("source", &self.source).field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// What was told of one object.
+#[derive(Debug)]
+struct Told {
+    object: ObjectRef,
+    mapped: Arc<Mapped>,
+}
+
+/// The state of all sources over one feed.
+#[derive(Debug)]
+pub struct Index {
+    mappings: Vec<SourceMapping>,
+    kinds: BTreeSet<Kind>,
+    ids: BTreeMap<Kind, KindId>,
+    store: Store,
+    readers: Readers,
+    views: BTreeMap<Kind, View>,
+    /// Kinds whose list is under way, and the objects that it held so far.
+    listing: BTreeMap<Kind, BTreeSet<ObjectKey>>,
+    /// Objects that are there and of which nothing is known.
+    unread: BTreeSet<ObjectKey>,
+    told: BTreeMap<Reader, Told>,
+    dirty: BTreeSet<Reader>,
+    tombstones: BTreeSet<Reader>,
+    remapped: u64,
+}
+
+impl Index {
+    /// An empty index; `seen` are the kinds that an earlier process saw.
+    pub fn new(mappings: Vec<SourceMapping>, seen: &BTreeSet<KindId>) -> Self {
+        let kinds: BTreeSet<Kind> = mappings.iter().flat_map(|mapping| mapping.reads.iter().copied()).collect();
+        let ids: BTreeMap<Kind, KindId> = kinds.iter().map(|kind| (*kind, kind.id())).collect();
+        Self {
+            mappings,
+            store: Store::default(),
+            readers: Readers::default(),
+            views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.contains(id)))).collect(),
+            listing: BTreeMap::new(),
+            unread: BTreeSet::new(),
+            told: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            tombstones: BTreeSet::new(),
+            remapped: 0,
+            kinds,
+            ids,
+        }
+    }
+
+    /// The kinds that have to be fed.
+    pub fn kinds(&self) -> &BTreeSet<Kind> {
+        &self.kinds
+    }
+
+    /// The kinds that were ever served, to be handed to [`Index::new`] by a later process.
+    pub fn seen(&self) -> BTreeSet<KindId> {
+        let seen = self.views.iter().filter(|(_, view)| view.is_seen());
+        seen.filter_map(|(kind, _)| self.ids.get(kind).cloned()).collect()
+    }
+
+    /// Number of times that a mapper ran.
+    pub fn remapped(&self) -> u64 {
+        self.remapped
+    }
+
+    /// Whether [`Index::take`] would map anything.
+    pub fn is_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// Takes in an event that happened at `now`. Events of kinds that nobody reads are dropped.
+    pub fn apply(&mut self, event: Event, now: Instant) {
+        match event {
+            Event::Begin(kind) => {
+                self.listing.insert(kind, BTreeSet::new());
+            }
+            Event::Listed(object) | Event::Applied(object) => self.put(&object),
+            Event::Done(kind) => self.end_list(kind, now),
+            Event::Deleted(key) => self.delete(&key),
+            Event::Removed(keys) => self.remove_unproven(&keys),
+            Event::Open(kind) => self.view(kind, View::open),
+            Event::Lost(kind, since) => self.view(kind, |view| view.lost(since)),
+            Event::Forbidden(kind) => self.view(kind, |view| view.lost(now)),
+            Event::Unreadable(key) => self.keep_unreadable(key),
+            Event::Denied(kind) => self.view(kind, View::deny),
+            Event::Blind(kind) => self.view(kind, View::blind),
+        }
+    }
+
+    fn view(&mut self, kind: Kind, turn: impl FnOnce(&mut View)) {
+        if let Some(view) = self.views.get_mut(&kind) {
+            turn(view);
+        }
+    }
+
+    fn put(&mut self, object: &Object) {
+        let key = object.key();
+        if !self.kinds.contains(&key.kind) {
+            return;
+        }
+        if let Some(seen) = self.listing.get_mut(&key.kind) {
+            seen.insert(key.clone());
+        }
+        self.unread.remove(&key);
+        self.view(key.kind, View::object_seen);
+        let old = self.store.insert(object.clone());
+        if old.as_ref() != Some(object) {
+            self.mark(&key, old.as_ref(), Some(object));
+        }
+    }
+
+    /// An object that cannot be read is there: what is known of it stays, and where nothing is known the kind is no
+    /// evidence of what is not there.
+    fn keep_unreadable(&mut self, key: ObjectKey) {
+        if let Some(seen) = self.listing.get_mut(&key.kind) {
+            seen.insert(key.clone());
+        }
+        if self.store.object(key.kind, &key.namespace, &key.name).is_none() && self.kinds.contains(&key.kind) {
+            self.unread.insert(key);
+        }
+    }
+
+    fn delete(&mut self, key: &ObjectKey) {
+        if self.drop_object(key) {
+            let readers = (0..self.mappings.len()).map(|source| Reader { source, key: key.clone() });
+            self.tombstones.extend(readers.filter(|reader| self.told.contains_key(reader)));
+        }
+    }
+
+    fn remove_unproven(&mut self, keys: &[ObjectKey]) {
+        let kinds: BTreeSet<Kind> = keys.iter().map(|key| key.kind).collect();
+        let before: Vec<(Kind, usize)> = kinds.into_iter().map(|kind| (kind, self.store.len(kind))).collect();
+        for key in keys {
+            self.drop_object(key);
+        }
+        for (kind, before) in before {
+            let after = self.store.len(kind);
+            self.view(kind, |view| view.shrunk(before, after));
+        }
+    }
+
+    fn end_list(&mut self, kind: Kind, now: Instant) {
+        let Some(listed) = self.listing.remove(&kind) else { return };
+        let missing: Vec<ObjectKey> =
+            self.store.all(kind).map(Object::key).filter(|key| !listed.contains(key)).collect();
+        let before = self.store.len(kind);
+        for key in &missing {
+            self.drop_object(key);
+        }
+        self.unread.retain(|key| key.kind != kind || listed.contains(key));
+        self.view(kind, |view| view.listed(before, listed.len(), now));
+    }
+
+    /// Takes an object out of the store; returns whether it was there.
+    fn drop_object(&mut self, key: &ObjectKey) -> bool {
+        if let Some(seen) = self.listing.get_mut(&key.kind) {
+            seen.remove(key);
+        }
+        self.unread.remove(key);
+        let Some(old) = self.store.remove(key) else { return false };
+        self.mark(key, Some(&old), None);
+        true
+    }
+
+    /// Marks what has to be mapped again after a change of one object.
+    fn mark(&mut self, key: &ObjectKey, old: Option<&Object>, new: Option<&Object>) {
+        for (source, mapping) in self.mappings.iter().enumerate() {
+            if mapping.kind == key.kind {
+                self.dirty.insert(Reader { source, key: key.clone() });
+            }
+        }
+        self.dirty.extend(self.readers.affected(old, new));
+    }
+
+    /// Maps what is dirty and tells what changed by it; with `everything`, tells all that there is.
+    ///
+    /// A complete update also carries the tombstones that have not been told yet: no later update would.
+    pub fn take(&mut self, everything: bool) -> Update {
+        let changed = self.remap();
+        if !everything {
+            return Update { complete: false, objects: changed };
+        }
+        let proofs = changed.into_iter().filter(|update| matches!(update.state, ObjectState::Gone { tombstone: true }));
+        Update { complete: true, objects: proofs.chain(self.snapshot()).collect() }
+    }
+
+    fn snapshot(&self) -> impl Iterator<Item = ObjectUpdate> {
+        self.told.iter().map(|(reader, told)| {
+            self.update(reader, told.object.clone(), ObjectState::Present(Arc::clone(&told.mapped)))
+        })
+    }
+
+    fn remap(&mut self) -> Vec<ObjectUpdate> {
+        let mut updates = Vec::new();
+        while let Some(reader) = self.dirty.pop_first() {
+            let object = self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).cloned();
+            if let Some(object) = object {
+                self.remap_one(&reader, &object, &mut updates);
+            } else {
+                self.readers.forget(&reader);
+                updates.extend(self.tell_gone(&reader));
+            }
+        }
+        self.tombstones.clear();
+        updates
+    }
+
+    fn tell_gone(&mut self, reader: &Reader) -> Option<ObjectUpdate> {
+        let told = self.told.remove(reader)?;
+        let tombstone = self.tombstones.contains(reader);
+        Some(self.update(reader, told.object, ObjectState::Gone { tombstone }))
+    }
+
+    fn remap_one(&mut self, reader: &Reader, object: &Object, updates: &mut Vec<ObjectUpdate>) {
+        let reference = object.reference();
+        let mapped = self.map(reader, object);
+        if self.told.get(reader).is_some_and(|told| told.object != reference) {
+            updates.extend(self.tell_gone(reader));
+        }
+        let blank = mapped.endpoints.is_empty() && mapped.pending.is_empty() && mapped.notes.is_empty();
+        match self.told.get(reader) {
+            Some(told) if *told.mapped == mapped => return,
+            None if blank => return,
+            _ => {}
+        }
+        let mapped = Arc::new(mapped);
+        self.told.insert(reader.clone(), Told { object: reference.clone(), mapped: Arc::clone(&mapped) });
+        updates.push(self.update(reader, reference, ObjectState::Present(mapped)));
+    }
+
+    fn map(&mut self, reader: &Reader, object: &Object) -> Mapped {
+        let mapping = self.mappings.get(reader.source).expect("readers are made from the positions of mappings");
+        let lookup = Lookup::new(&self.store, &self.kinds);
+        let mut mapped = (mapping.map)(object, &lookup);
+        let reads = lookup.into_reads();
+        let kinds = reads.iter().map(Dependency::kind).chain([reader.key.kind]);
+        mapped.kinds.extend(kinds.filter_map(|kind| self.ids.get(&kind).cloned()));
+        self.readers.set(reader, reads);
+        self.remapped += 1;
+        mapped
+    }
+
+    fn update(&self, reader: &Reader, object: ObjectRef, state: ObjectState) -> ObjectUpdate {
+        let source = self.mappings.get(reader.source).map_or_else(|| Arc::from(""), |found| Arc::clone(&found.source));
+        ObjectUpdate { source, object, state }
+    }
+
+    /// The operator approved of a plan that rests on this view.
+    pub fn accept(&mut self) {
+        let gone: Vec<Kind> = self.views.iter_mut().filter_map(|(kind, view)| view.accept().then_some(*kind)).collect();
+        for kind in gone {
+            let keys: Vec<ObjectKey> = self.store.all(kind).map(Object::key).collect();
+            for key in &keys {
+                self.drop_object(key);
+            }
+        }
+    }
+
+    /// The trust in each kind at `now`.
+    pub fn states(&self, now: Instant) -> BTreeMap<KindId, KindState> {
+        let states = self.views.iter().map(|(kind, view)| (kind, self.state(*kind, view, now)));
+        states.filter_map(|(kind, state)| Some((self.ids.get(kind)?.clone(), state))).collect()
+    }
+
+    fn state(&self, kind: Kind, view: &View, now: Instant) -> KindState {
+        let mut state = view.state(self.store.len(kind), now);
+        state.complete &= !self.unread.iter().any(|key| key.kind == kind);
+        state
+    }
+
+    /// The trust in everything at `now`.
+    pub fn evidence(&self, now: Instant) -> Evidence {
+        let mut resources: BTreeMap<Arc<str>, BTreeSet<KindId>> = BTreeMap::new();
+        for mapping in &self.mappings {
+            let kinds = mapping.reads.iter().filter_map(|kind| self.ids.get(kind).cloned());
+            resources.entry(Arc::clone(&mapping.label)).or_default().extend(kinds);
+        }
+        Evidence { kinds: self.states(now), resources }
+    }
+
+    /// The next moment after `now` at which a view stops being fresh by itself.
+    pub fn next_expiry(&self, now: Instant) -> Option<Instant> {
+        self.views.values().filter_map(View::expiry).filter(|at| *at > now).min()
+    }
+}

@@ -1,0 +1,109 @@
+//! The objects as mappers see them: the API's JSON in, small structs out, with nothing in them that no mapper reads.
+//!
+//! Unknown fields are ignored, absent and `null` ones take their default: whatever an API server can hold parses. A field
+//! of another type than the API says (possible in a manifest only) makes the object unreadable, with serde's reason.
+
+mod ingress;
+mod meta;
+mod node;
+mod pod;
+mod service;
+mod slice;
+mod text_map;
+
+use serde::{Deserialize, Deserializer};
+
+pub use ingress::{Ingress, IngressRule, IngressSpec, IngressStatus, IngressTls};
+pub use meta::Meta;
+pub use node::{Node, NodeAddress, NodeSpec, NodeStatus};
+pub use pod::{Pod, PodCondition, PodSpec, PodStatus};
+pub use service::{LoadBalancer, LoadBalancerIngress, Service, ServicePort, ServiceSpec, ServiceStatus, ServiceType};
+pub use slice::{Conditions, EndpointSlice, SliceEndpoint, TargetRef};
+pub use text_map::TextMap;
+
+/// Reads `null` as the default, as the API's own clients do.
+fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::annotations::AnnotationFilterKeys;
+    use crate::kind::Kind;
+
+    fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+        serde_json::from_value(value).expect("the API can hold this")
+    }
+
+    #[test]
+    fn empty_objects_and_nulls_parse() {
+        for body in
+            [json!({}), json!({"metadata": null, "spec": null, "status": null}), json!({"metadata": {"labels": null}})]
+        {
+            read::<Service>(body.clone());
+            read::<Ingress>(body.clone());
+            read::<EndpointSlice>(body.clone());
+            read::<Pod>(body.clone());
+            read::<Node>(body);
+        }
+    }
+
+    #[test]
+    fn metadata() {
+        let service: Service = read(json!({"metadata": {
+            "namespace": "ns", "name": "web", "uid": "u-1", "creationTimestamp": "2024-01-01T00:00:00Z", "managedFields": [{}],
+            "labels": {"b": "2", "a": "1"}, "annotations": {"x": "y", "z": null}, "deletionTimestamp": "2024-01-02T00:00:00Z"}}));
+        let meta = &service.metadata;
+        assert_eq!((&*meta.namespace, &*meta.name, &*meta.uid), ("ns", "web", "u-1"));
+        assert_eq!(meta.created, Some(1_704_067_200));
+        assert!(meta.deleting);
+        assert_eq!(meta.labels.iter().collect::<Vec<_>>(), [("a", "1"), ("b", "2")]);
+        assert_eq!(meta.annotations.get("z"), Some(""));
+        let reference = meta.object_ref(Kind::Service);
+        assert_eq!((&*reference.api_version, &*reference.kind), ("v1", "Service"));
+        assert_eq!(&*read::<Ingress>(json!({})).metadata.object_ref(Kind::Ingress).api_version, "networking.k8s.io/v1");
+    }
+
+    #[test]
+    fn a_bad_timestamp_is_an_unknown_age() {
+        for (text, created) in
+            [(json!("yesterday"), None), (json!(null), None), (json!("2024-01-01T01:00:00+01:00"), Some(1_704_067_200))]
+        {
+            let service: Service = read(json!({"metadata": {"creationTimestamp": text}}));
+            assert_eq!(service.metadata.created, created);
+            assert!(!service.metadata.deleting);
+        }
+    }
+
+    #[test]
+    fn a_field_of_another_type_is_an_error() {
+        assert!(serde_json::from_value::<Service>(json!({"spec": {"externalIPs": "1.2.3.4"}})).is_err());
+    }
+
+    #[test]
+    fn pruning_keeps_what_mappers_read() {
+        let keep = AnnotationFilterKeys::new(["p/"], ["tier"]);
+        let mut pod: Pod = read(json!({"metadata": {
+            "labels": {"app": "a"}, "annotations": {"p/target": "1.2.3.4", "tier": "x", "big": "json", "zonewright.dev/policy": "sync"}}}));
+        pod.prune(&keep);
+        assert_eq!(pod.metadata.labels.get("app"), Some("a"));
+        assert_eq!(
+            pod.metadata.annotations.iter().map(|(k, _)| k).collect::<Vec<_>>(),
+            ["p/target", "tier", "zonewright.dev/policy"]
+        );
+
+        let mut slice: EndpointSlice = read(json!({"metadata": {
+            "labels": {"kubernetes.io/service-name": "web", "app": "a"}, "annotations": {"tier": "x"}}}));
+        slice.prune(&keep);
+        assert_eq!(slice.service(), Some("web"));
+        assert_eq!(slice.metadata.labels.iter().count(), 1);
+        assert_eq!(slice.metadata.annotations.iter().count(), 0);
+    }
+}

@@ -1,0 +1,257 @@
+//! What the user chose: which sources run, which objects they look at, and which of an object's addresses count.
+//!
+//! In come flags, out go the answers that mappers and feeds ask for: does this object count, which kinds are to be read.
+//! What must hold: a filter that does not parse is an error at start, never an open filter.
+
+mod accept;
+mod flags;
+
+use std::collections::BTreeSet;
+
+pub use accept::Rejection;
+pub use flags::FLAGS;
+
+use crate::annotations::{AnnotationFilterKeys, INGRESS_CLASS, Prefixes};
+use crate::kind::Kind;
+use crate::objects::ServiceType;
+use crate::selector::{Selector, is_label_value};
+
+/// A value of `--source`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SourceKind {
+    /// Services.
+    Service,
+    /// Ingresses.
+    Ingress,
+}
+
+impl SourceKind {
+    /// Every source with its word.
+    pub const ALL: [(Self, &'static str); 2] = [(Self::Service, "service"), (Self::Ingress, "ingress")];
+
+    /// The source of a word; `None` if there is no such source.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, word)| *word == text).map(|(source, _)| source)
+    }
+
+    /// The word: the value of the flag and the first part of resource labels.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Service => "service",
+            Self::Ingress => "ingress",
+        }
+    }
+
+    /// The kind of the objects that it maps.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Service => Kind::Service,
+            Self::Ingress => Kind::Ingress,
+        }
+    }
+}
+
+/// The options of all sources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, free to combine with the others")]
+pub struct SourceOptions {
+    /// `--source`, in order: of equal claims the one of the first source counts.
+    pub sources: Vec<SourceKind>,
+    /// `--namespace`; empty for all.
+    pub namespace: String,
+    /// `--annotation-filter`.
+    pub annotation_filter: Selector,
+    /// `--label-filter`.
+    pub label_filter: Selector,
+    /// `--annotation-prefix`.
+    pub annotation_prefixes: Prefixes,
+    /// `--ingress-class`; empty for all.
+    pub ingress_class: Vec<String>,
+    /// `--service-type-filter`; empty for all.
+    pub service_type_filter: Vec<ServiceType>,
+    /// `--publish-internal-services`: cluster addresses count for ordinary names too.
+    pub publish_internal_services: bool,
+    /// `--publish-host-ip`: headless services publish the addresses of their pods' hosts.
+    pub publish_host_ip: bool,
+    /// `--always-publish-not-ready-addresses`: headless services publish endpoints that are not ready.
+    pub always_publish_not_ready_addresses: bool,
+    /// `--expose-internal-ipv6`: internal IPv6 addresses of nodes count as external.
+    pub expose_internal_ipv6: bool,
+    /// `--exclude-unschedulable`: cordoned nodes do not count. On by default.
+    pub exclude_unschedulable: bool,
+    /// `--ignore-hostname-annotation`.
+    pub ignore_hostname_annotation: bool,
+    /// `--ignore-ingress-tls-spec`.
+    pub ignore_ingress_tls_spec: bool,
+    /// `--ignore-ingress-rules-spec`.
+    pub ignore_ingress_rules_spec: bool,
+}
+
+impl Default for SourceOptions {
+    fn default() -> Self {
+        Self {
+            sources: Vec::new(),
+            namespace: String::new(),
+            annotation_filter: Selector::default(),
+            label_filter: Selector::default(),
+            annotation_prefixes: Prefixes::default(),
+            ingress_class: Vec::new(),
+            service_type_filter: Vec::new(),
+            publish_internal_services: false,
+            publish_host_ip: false,
+            always_publish_not_ready_addresses: false,
+            expose_internal_ipv6: false,
+            exclude_unschedulable: true,
+            ignore_hostname_annotation: false,
+            ignore_ingress_tls_spec: false,
+            ignore_ingress_rules_spec: false,
+        }
+    }
+}
+
+impl SourceOptions {
+    /// The position of a source among the `--source` flags.
+    pub fn rank(&self, source: SourceKind) -> usize {
+        self.sources.iter().position(|s| *s == source).unwrap_or(self.sources.len())
+    }
+
+    /// The kinds that the chosen sources read with these options.
+    pub fn kinds(&self) -> BTreeSet<Kind> {
+        self.sources.iter().flat_map(|source| self.kinds_of(*source)).collect()
+    }
+
+    /// The kinds that the mapping of an object of `source` may read.
+    pub fn kinds_of(&self, source: SourceKind) -> BTreeSet<Kind> {
+        let mut kinds = BTreeSet::from([source.kind()]);
+        if source == SourceKind::Service {
+            let node_port = self.takes_type(ServiceType::NodePort);
+            if node_port || self.takes_type(ServiceType::ClusterIp) {
+                kinds.extend([Kind::EndpointSlice, Kind::Pod]);
+            }
+            if node_port {
+                kinds.insert(Kind::Node);
+            }
+        }
+        kinds
+    }
+
+    /// Whether the type filter lets services of this type through.
+    pub fn takes_type(&self, service_type: ServiceType) -> bool {
+        self.service_type_filter.is_empty() || self.service_type_filter.contains(&service_type)
+    }
+
+    /// The annotations that have to be kept in memory.
+    pub fn annotation_keys(&self) -> AnnotationFilterKeys {
+        AnnotationFilterKeys::new(self.annotation_prefixes.iter(), self.annotation_filter.keys())
+    }
+
+    /// Tells what options exclude each other.
+    ///
+    /// # Errors
+    /// A sentence for the user, naming the flags.
+    pub fn check(&self) -> Result<(), String> {
+        if self.ingress_class.is_empty() {
+            return Ok(());
+        }
+        if self.annotation_filter.keys().any(|key| key == INGRESS_CLASS) {
+            return Err("--ingress-class is mutually exclusive with the kubernetes.io/ingress.class annotation filter"
+                .to_owned());
+        }
+        match self.ingress_class.iter().find(|class| !is_label_value(class)) {
+            Some(class) => Err(format!(
+                "--ingress-class {class:?} is no class name; expected up to 63 letters, digits, '-', '_' and '.'"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Reads the values of `--service-type-filter`; none, or an empty one among them, lets every type through.
+///
+/// # Errors
+/// A value is no type; the sentence lists the types.
+pub fn service_types(values: &[impl AsRef<str>]) -> Result<Vec<ServiceType>, String> {
+    let parse = |value: &str| {
+        ServiceType::parse(value).ok_or_else(|| {
+            let known = ServiceType::ALL.map(|(_, name)| name).join(" ");
+            format!("unsupported service type filter: {value:?}. Supported types are: [{known}]")
+        })
+    };
+    if values.iter().any(|value| value.as_ref().is_empty()) {
+        return Ok(Vec::new());
+    }
+    values.iter().map(|value| parse(value.as_ref())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(sources: &[SourceKind], types: &[&str]) -> SourceOptions {
+        let service_type_filter = service_types(types).unwrap();
+        SourceOptions { sources: sources.to_vec(), service_type_filter, ..SourceOptions::default() }
+    }
+
+    /// ST21 of the service source, and what each source reads at all.
+    #[test]
+    fn kinds_follow_the_type_filter() {
+        use Kind::{EndpointSlice, Ingress, Node, Pod, Service};
+        for (sources, types, expected) in [
+            (&[SourceKind::Service][..], &[][..], &[Service, EndpointSlice, Pod, Node][..]),
+            (&[SourceKind::Service], &["ClusterIP"], &[Service, EndpointSlice, Pod]),
+            (&[SourceKind::Service], &["NodePort", "ExternalName"], &[Service, EndpointSlice, Pod, Node]),
+            (&[SourceKind::Service], &["ExternalName"], &[Service]),
+            (&[SourceKind::Service], &["LoadBalancer"], &[Service]),
+            (&[SourceKind::Ingress], &[], &[Ingress]),
+            (&[SourceKind::Ingress, SourceKind::Service], &["LoadBalancer"], &[Ingress, Service]),
+            (&[], &[], &[]),
+        ] {
+            let expected: BTreeSet<Kind> = expected.iter().copied().collect();
+            assert_eq!(options(sources, types).kinds(), expected, "{sources:?} {types:?}");
+        }
+    }
+
+    /// ST22.
+    #[test]
+    fn service_type_filters() {
+        assert_eq!(service_types(&[""; 0]), Ok(vec![]));
+        assert_eq!(service_types(&["NodePort", ""]), Ok(vec![]));
+        assert_eq!(service_types(&["ClusterIP", "NodePort"]), Ok(vec![ServiceType::ClusterIp, ServiceType::NodePort]));
+        for bad in ["ServiceTypeNotExist", "clusterip"] {
+            let error = service_types(&["ClusterIP", bad]).unwrap_err();
+            assert!(error.contains(&format!("{bad:?}. Supported types are: [ClusterIP ")), "{error}");
+        }
+    }
+
+    /// I58.
+    #[test]
+    fn class_list_and_class_filter_exclude_each_other() {
+        let filter = Selector::annotations("kubernetes.io/ingress.class=nginx").unwrap();
+        let classes = vec!["public".to_owned()];
+        let check = |annotation_filter: &Selector, ingress_class: &[String]| {
+            let annotation_filter = annotation_filter.clone();
+            SourceOptions { annotation_filter, ingress_class: ingress_class.to_vec(), ..SourceOptions::default() }
+                .check()
+        };
+        assert_eq!(check(&filter, &[]), Ok(()));
+        assert_eq!(check(&Selector::default(), &classes), Ok(()));
+        assert!(check(&filter, &classes).unwrap_err().contains("mutually exclusive"));
+        assert!(check(&Selector::default(), &["a b".to_owned()]).unwrap_err().contains("\"a b\""));
+    }
+
+    #[test]
+    fn rank_is_the_position_of_the_flag() {
+        let options = options(&[SourceKind::Ingress, SourceKind::Service], &[]);
+        assert_eq!((options.rank(SourceKind::Ingress), options.rank(SourceKind::Service)), (0, 1));
+        for (source, word) in SourceKind::ALL {
+            assert_eq!((SourceKind::parse(word), source.as_str()), (Some(source), word));
+        }
+    }
+
+    #[test]
+    fn filters_keep_the_annotations_that_they_read() {
+        let annotation_filter = Selector::annotations("tier=front,!x.example/y").unwrap();
+        let keys = SourceOptions { annotation_filter, ..SourceOptions::default() }.annotation_keys();
+        assert!(keys.keeps("tier") && keys.keeps("x.example/y") && !keys.keeps("other"));
+    }
+}

@@ -1,0 +1,134 @@
+//! Who read what: the reverse of the dependencies that lookups note.
+//!
+//! In come, for each mapped object, the things its mapper read; out comes, for a changed object, the set of readers to
+//! map again. What must hold: a reader whose result could differ is in that set. A pod asks no more than the selectors
+//! that share one of its labels, so the answer does not grow with the number of Services in its namespace.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::lookup::{Dependency, PodSelector, selects};
+use crate::objects::TextMap;
+use crate::store::{Object, ObjectKey};
+
+/// One object as mapped by one source.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reader {
+    /// Position of the source among those of the index.
+    pub source: usize,
+    /// The object.
+    pub key: ObjectKey,
+}
+
+/// Namespace and the first label of a selector; an empty selector has none.
+type Anchor = (Arc<str>, Option<(String, String)>);
+
+/// The reverse index.
+#[derive(Debug, Default)]
+pub struct Readers {
+    /// What each reader read when it was last mapped.
+    reads: BTreeMap<Reader, BTreeSet<Dependency>>,
+    /// Readers by everything but pods.
+    plain: BTreeMap<Dependency, BTreeSet<Reader>>,
+    /// Readers of pods.
+    selectors: BTreeMap<Anchor, BTreeMap<Arc<PodSelector>, BTreeSet<Reader>>>,
+}
+
+impl Readers {
+    /// Notes what a reader read; replaces what it read before.
+    pub fn set(&mut self, reader: &Reader, reads: BTreeSet<Dependency>) {
+        if self.reads.get(reader).is_some_and(|old| *old == reads) {
+            return;
+        }
+        self.forget(reader);
+        for dependency in &reads {
+            self.add(reader, dependency);
+        }
+        if !reads.is_empty() {
+            self.reads.insert(reader.clone(), reads);
+        }
+    }
+
+    /// Forgets a reader.
+    pub fn forget(&mut self, reader: &Reader) {
+        for dependency in self.reads.remove(reader).unwrap_or_default() {
+            self.remove(reader, &dependency);
+        }
+    }
+
+    /// The readers of an object that was `old` and is `new` now.
+    pub fn affected(&self, old: Option<&Object>, new: Option<&Object>) -> BTreeSet<Reader> {
+        let mut found = BTreeSet::new();
+        for object in old.into_iter().chain(new) {
+            let key = object.key();
+            self.collect(&Dependency::All(key.kind), &mut found);
+            self.collect_indexed(object, &key.namespace, &mut found);
+            self.collect(&Dependency::Object(key), &mut found);
+        }
+        found
+    }
+
+    fn collect_indexed(&self, object: &Object, namespace: &Arc<str>, found: &mut BTreeSet<Reader>) {
+        match object {
+            Object::EndpointSlice(slice) => {
+                let Some(service) = slice.service() else { return };
+                let slices = Dependency::Slices { namespace: Arc::clone(namespace), service: Arc::from(service) };
+                self.collect(&slices, found);
+            }
+            Object::Pod(pod) => self.collect_pod(&pod.metadata.labels, namespace, found),
+            _ => {}
+        }
+    }
+
+    fn collect_pod(&self, labels: &TextMap, namespace: &Arc<str>, found: &mut BTreeSet<Reader>) {
+        let anchors = labels.iter().map(|(key, value)| Some((key.to_owned(), value.to_owned()))).chain([None]);
+        for anchor in anchors {
+            let Some(selectors) = self.selectors.get(&(Arc::clone(namespace), anchor)) else { continue };
+            for (_, readers) in selectors.iter().filter(|(selector, _)| selects(selector, labels)) {
+                found.extend(readers.iter().cloned());
+            }
+        }
+    }
+
+    fn collect(&self, dependency: &Dependency, found: &mut BTreeSet<Reader>) {
+        found.extend(self.plain.get(dependency).into_iter().flatten().cloned());
+    }
+
+    fn add(&mut self, reader: &Reader, dependency: &Dependency) {
+        let readers = match dependency {
+            Dependency::Pods { namespace, selector } => {
+                let selectors = self.selectors.entry(anchor(namespace, selector)).or_default();
+                selectors.entry(Arc::clone(selector)).or_default()
+            }
+            plain => self.plain.entry(plain.clone()).or_default(),
+        };
+        readers.insert(reader.clone());
+    }
+
+    fn remove(&mut self, reader: &Reader, dependency: &Dependency) {
+        match dependency {
+            Dependency::Pods { namespace, selector } => {
+                let anchor = anchor(namespace, selector);
+                let Some(selectors) = self.selectors.get_mut(&anchor) else { return };
+                withdraw(selectors, selector, reader);
+                if selectors.is_empty() {
+                    self.selectors.remove(&anchor);
+                }
+            }
+            plain => withdraw(&mut self.plain, plain, reader),
+        }
+    }
+}
+
+fn anchor(namespace: &Arc<str>, selector: &PodSelector) -> Anchor {
+    (Arc::clone(namespace), selector.iter().next().map(|(key, value)| (key.clone(), value.clone())))
+}
+
+fn withdraw<K: Ord>(readers: &mut BTreeMap<K, BTreeSet<Reader>>, key: &K, reader: &Reader) {
+    if let Some(set) = readers.get_mut(key) {
+        set.remove(reader);
+        if set.is_empty() {
+            readers.remove(key);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The Service mapper: annotated names, at what the service's type answers at.
+//!
+//! In come a Service and, for headless and NodePort ones, the slices, pods and nodes behind it; out go endpoints. What
+//! must hold: nothing but the `target` annotation and the service itself is read where those are enough, so that a delete
+//! rests on as few kinds as possible.
+
+mod headless;
+mod node_port;
+
+use zonewright_core::endpoint::{Mapped, Sharing};
+use zonewright_core::{DnsName, RData};
+
+use self::headless::Members;
+use crate::annotations::{HOSTNAME, INTERNAL_HOSTNAME};
+use crate::lookup::Lookup;
+use crate::map::Mapping;
+use crate::objects::{Service, ServiceType};
+use crate::options::{SourceKind, SourceOptions};
+
+/// Maps one Service.
+pub fn map_service(object: &Service, options: &SourceOptions, lookup: &Lookup<'_>) -> Mapped {
+    let mut mapping = Mapping::new(SourceKind::Service, &object.metadata, options);
+    if options.accepts_service(object).is_ok() {
+        mapping.read_settings();
+        Mapper { object, options, lookup, mapping: &mut mapping }.annotated();
+    }
+    mapping.finish()
+}
+
+/// Which of a service's addresses a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    External,
+    Internal,
+}
+
+/// What a service answers at.
+#[derive(Debug)]
+enum Answer {
+    /// The same targets for every name.
+    Same(Vec<RData>),
+    /// Targets by pod, with names of their own.
+    Members(Members),
+    /// It should answer, but the targets are not known now.
+    Waiting(String),
+    /// The service asks for no name.
+    Nothing,
+}
+
+struct Mapper<'m, 'a> {
+    object: &'a Service,
+    options: &'a SourceOptions,
+    lookup: &'a Lookup<'a>,
+    mapping: &'m mut Mapping<'a>,
+}
+
+impl Mapper<'_, '_> {
+    fn annotated(&mut self) {
+        if self.options.ignore_hostname_annotation {
+            return;
+        }
+        let external = self.mapping.names(HOSTNAME);
+        let internal = self.mapping.names(INTERNAL_HOSTNAME);
+        self.publish(&external, Side::External);
+        self.publish(&internal, Side::Internal);
+    }
+
+    /// Asks for each name, wherever it came from, at what the service answers at.
+    fn publish(&mut self, names: &[DnsName], side: Side) {
+        if names.is_empty() {
+            return;
+        }
+        if let Some((field, targets)) = self.mapping.stated_targets() {
+            let answer = Answer::of(targets, || format!("{field} holds no valid target"));
+            return self.answer(names, &answer);
+        }
+        let answer = match self.object.spec.service_type {
+            ServiceType::LoadBalancer => self.load_balancer(side),
+            ServiceType::ClusterIp => self.cluster_ip(side),
+            ServiceType::NodePort => {
+                self.srv(names);
+                self.node_port()
+            }
+            ServiceType::ExternalName => self.external_name(),
+            ServiceType::Unknown => Answer::Nothing,
+        };
+        self.answer(names, &answer);
+    }
+
+    fn answer(&mut self, names: &[DnsName], answer: &Answer) {
+        for name in names {
+            match answer {
+                Answer::Same(targets) => self.mapping.want(name, targets, Sharing::Holder),
+                Answer::Members(members) => members.publish(self.mapping, name),
+                Answer::Waiting(reason) => self.mapping.wait(name, reason),
+                Answer::Nothing => {}
+            }
+        }
+    }
+
+    fn load_balancer(&mut self, side: Side) -> Answer {
+        if side == Side::Internal {
+            return if self.is_headless() { Answer::Nothing } else { self.cluster_address() };
+        }
+        self.external_ips().unwrap_or_else(|| {
+            let field = "status.loadBalancer.ingress";
+            let targets = self.mapping.targets(field, self.object.status.load_balancer.targets());
+            Answer::of(targets, || format!("{field} has no address yet"))
+        })
+    }
+
+    fn cluster_ip(&mut self, side: Side) -> Answer {
+        if self.is_headless() {
+            return Answer::Members(self.members());
+        }
+        if side == Side::External && !self.options.publish_internal_services {
+            return Answer::Nothing;
+        }
+        self.cluster_address()
+    }
+
+    fn external_name(&mut self) -> Answer {
+        self.external_ips().unwrap_or_else(|| self.single("spec.externalName", &self.object.spec.external_name))
+    }
+
+    fn cluster_address(&mut self) -> Answer {
+        self.single("spec.clusterIP", &self.object.spec.cluster_ip)
+    }
+
+    fn single(&mut self, field: &str, text: &str) -> Answer {
+        let targets = self.mapping.targets(field, Some(text).filter(|text| !text.is_empty()));
+        Answer::of(targets, || format!("{field} is not set yet"))
+    }
+
+    /// `spec.externalIPs`, if there are any.
+    fn external_ips(&mut self) -> Option<Answer> {
+        let field = "spec.externalIPs";
+        let ips = &self.object.spec.external_ips;
+        let targets = || self.mapping.targets(field, ips.iter().map(|ip| &**ip));
+        (!ips.is_empty()).then(targets).map(|targets| Answer::of(targets, || format!("{field} holds no valid address")))
+    }
+
+    fn is_headless(&self) -> bool {
+        &*self.object.spec.cluster_ip == "None"
+    }
+}
+
+impl Answer {
+    fn of(targets: Vec<RData>, reason: impl FnOnce() -> String) -> Self {
+        if targets.is_empty() { Self::Waiting(reason()) } else { Self::Same(targets) }
+    }
+}

@@ -1,0 +1,251 @@
+//! The source that the engine sees: one index behind a lock, and the wake-ups.
+//!
+//! In come the chosen sources and a feed of events; the engine waits in `changed`, then takes what changed. One `K8sSource` serves all
+//! `--source`s of one feed. What must hold: after an event that can change a result or an evidence, a waiter wakes; a
+//! waiter also wakes at the moment at which a lost watch stops being fresh, though nothing happens then. An engine that
+//! asks for the evidence and then takes objects never gets objects that belong to a later, weaker evidence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+use zonewright_core::endpoint::{KindId, Mapped};
+use zonewright_core::source::{Evidence, KindState, Source, Update};
+use zonewright_core::{Error, ErrorKind, Result};
+
+use crate::feed::Event;
+use crate::feed::manifests::{Fault, ManifestFeed, Wanted};
+use crate::index::{Index, SourceMapping};
+use crate::ingress::map_ingress;
+use crate::kind::Kind;
+use crate::options::{SourceKind, SourceOptions};
+use crate::service::map_service;
+use crate::store::Object;
+
+/// A source over objects of a cluster, or of a folder.
+#[derive(Debug)]
+pub struct K8sSource {
+    state: Mutex<State>,
+    wake: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    index: Index,
+    /// The trust in each kind when the engine last took something over.
+    taken: Trust,
+    /// The trust that the engine was told last; `None` as long as it has not asked.
+    told: Option<Trust>,
+    /// The engine was given nothing because it has to ask for the evidence first.
+    held: bool,
+    faults: Vec<Fault>,
+    faults_told: u64,
+}
+
+/// The states of all kinds without the numbers of objects, which change without any meaning for the trust.
+type Trust = BTreeMap<KindId, KindState>;
+
+impl State {
+    fn new(index: Index) -> Self {
+        Self { index, taken: Trust::new(), told: None, held: false, faults: Vec::new(), faults_told: 0 }
+    }
+
+    fn trust(&self, now: Instant) -> Trust {
+        let mut states = self.index.states(now);
+        for state in states.values_mut() {
+            state.objects = 0;
+        }
+        states
+    }
+
+    fn has_news(&self, now: Instant) -> bool {
+        self.held || self.index.is_dirty() || self.trust(now) != self.taken
+    }
+
+    /// An engine that asked for the evidence, and takes objects that came after it was weakened, would act on a trust that
+    /// is gone. So it gets nothing and is woken at once, to ask again; but no more than once in a row.
+    fn take(&mut self, everything: bool, now: Instant) -> Update {
+        let trust = self.trust(now);
+        let outdated = self.told.as_ref().is_some_and(|told| *told != trust);
+        self.held = outdated && !self.held;
+        if self.held {
+            return Update::default();
+        }
+        self.taken = trust;
+        self.index.take(everything)
+    }
+
+    fn evidence(&mut self, now: Instant) -> Evidence {
+        self.told = Some(self.trust(now));
+        self.index.evidence(now)
+    }
+}
+
+/// What maps the objects of each chosen `--source`.
+pub fn mappings(options: &Arc<SourceOptions>) -> Vec<SourceMapping> {
+    let chosen: BTreeSet<SourceKind> = options.sources.iter().copied().collect();
+    chosen.into_iter().map(|source| mapping(source, options)).collect()
+}
+
+fn mapping(source: SourceKind, options: &Arc<SourceOptions>) -> SourceMapping {
+    let options = Arc::clone(options);
+    SourceMapping {
+        source: Arc::from(source.as_str()),
+        kind: source.kind(),
+        label: Arc::from(source.as_str()),
+        reads: options.kinds_of(source),
+        map: Arc::new(move |object, lookup| match object {
+            Object::Service(service) => map_service(service, &options, lookup),
+            Object::Ingress(ingress) => map_ingress(ingress, &options, lookup),
+            Object::EndpointSlice(_) | Object::Pod(_) | Object::Node(_) => Mapped::default(),
+        }),
+    }
+}
+
+impl K8sSource {
+    /// A source that reads a folder of manifests, and the task that reads it; dropping the set ends the task.
+    ///
+    /// Has to be called within a tokio runtime. The first reading goes on in the task: the evidence is settled when every
+    /// file has been read.
+    ///
+    /// # Errors
+    /// `dir` is no folder, or cannot be read.
+    pub fn manifests(dir: &Path, options: SourceOptions, seen: &BTreeSet<KindId>) -> Result<(Arc<Self>, JoinSet<()>)> {
+        let wanted = Wanted {
+            kinds: options.kinds(),
+            namespace: Some(options.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+            annotations: options.annotation_keys(),
+        };
+        let feed = ManifestFeed::new(dir, wanted).map_err(|error| {
+            let context = format!("--manifests {}: expected a folder that can be read: {error}", dir.display());
+            Error::new(ErrorKind::Configuration, "open the manifests folder", context)
+        })?;
+        let source = Arc::new(Self::new(Index::new(mappings(&Arc::new(options)), seen)));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(feed.run(Arc::clone(&source)));
+        Ok((source, tasks))
+    }
+
+    /// A source that watches a cluster, and one task for each kind in use; dropping the set ends them.
+    ///
+    /// Has to be called within a tokio runtime. `seen` are the kinds that an earlier process saw ([`K8sSource::seen`]).
+    #[cfg(feature = "cluster")]
+    pub fn watch(
+        cluster: &zonewright_cluster::Cluster,
+        options: SourceOptions,
+        seen: &BTreeSet<KindId>,
+    ) -> (Arc<Self>, JoinSet<()>) {
+        let options = Arc::new(options);
+        let source = Arc::new(Self::new(Index::new(mappings(&options), seen)));
+        let tasks = crate::feed::watch::spawn(cluster, &options, &source);
+        (source, tasks)
+    }
+
+    /// A source over `index`; a feed has to be given to it ([`K8sSource::feed`]).
+    pub fn new(index: Index) -> Self {
+        Self { state: Mutex::new(State::new(index)), wake: Notify::new() }
+    }
+
+    /// Takes in what a feed saw, in order.
+    pub fn feed(&self, events: impl IntoIterator<Item = Event>) {
+        let now = Instant::now();
+        let mut state = self.state();
+        for event in events {
+            state.index.apply(event, now);
+        }
+        let news = state.has_news(now);
+        drop(state);
+        if news {
+            self.wake.notify_waiters();
+        }
+    }
+
+    /// Takes in everything that is wrong with the manifests now; what was not before is told.
+    pub(crate) fn note_faults(&self, faults: Vec<Fault>) {
+        let mut state = self.state();
+        for fault in faults.iter().filter(|fault| !state.faults.contains(fault)) {
+            tracing::error!(file = %fault.file.display(), line = fault.line, "{}", fault.message);
+        }
+        let new = faults.iter().filter(|fault| !state.faults.contains(fault)).count();
+        state.faults_told += new as u64;
+        state.faults = faults;
+    }
+
+    /// What is wrong with the manifests now.
+    pub fn faults(&self) -> Vec<Fault> {
+        self.state().faults.clone()
+    }
+
+    /// Number of faults that were told since the start; a counter for metrics.
+    pub fn faults_told(&self) -> u64 {
+        self.state().faults_told
+    }
+
+    /// The kinds that have to be fed.
+    pub fn kinds(&self) -> BTreeSet<Kind> {
+        self.state().index.kinds().clone()
+    }
+
+    /// The kinds that were ever served, to be handed to the source of a later process.
+    pub fn seen(&self) -> BTreeSet<KindId> {
+        self.state().index.seen()
+    }
+
+    /// Number of times that a mapper ran.
+    pub fn remapped(&self) -> u64 {
+        self.state().index.remapped()
+    }
+
+    /// A mapper that panicked under the lock left the index whole but for what it was mapping, which stays as it was told;
+    /// what was mapped before it and not handed over comes with the next complete snapshot.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Source for K8sSource {
+    async fn changed(&self) {
+        loop {
+            // Made before the look at the state: it sees whatever wakes from here on, polled or not.
+            let woken = self.wake.notified();
+            let now = Instant::now();
+            let expiry = {
+                let state = self.state();
+                if state.has_news(now) {
+                    return;
+                }
+                state.index.next_expiry(now)
+            };
+            tokio::select! {
+                () = woken => {}
+                () = wait_until(expiry) => {}
+            }
+        }
+    }
+
+    fn take(&self, everything: bool) -> Update {
+        self.state().take(everything, Instant::now())
+    }
+
+    fn evidence(&self) -> Evidence {
+        self.state().evidence(Instant::now())
+    }
+
+    fn accept(&self) {
+        self.state().index.accept();
+        self.wake.notify_waiters();
+    }
+}
+
+/// Waits until the moment, or for ever if there is none.
+async fn wait_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,326 @@
+//! How far a view can be trusted, on a paused clock.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, advance, timeout};
+use zonewright_core::endpoint::KindId;
+use zonewright_core::source::{KindState, Source};
+use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::index::Index;
+use zonewright_source_k8s::kind::Kind;
+use zonewright_source_k8s::objects::ServiceType;
+use zonewright_source_k8s::options::SourceOptions;
+use zonewright_source_k8s::source::{K8sSource, mappings};
+use zonewright_source_k8s::store::{Object, ObjectKey};
+
+use crate::support::{balancer, list, options};
+
+const KIND: Kind = Kind::Service;
+
+/// Something that happens to a source.
+type Turn = fn(&K8sSource);
+
+fn source() -> K8sSource {
+    source_that_saw(&BTreeSet::new())
+}
+
+fn source_that_saw(seen: &BTreeSet<KindId>) -> K8sSource {
+    K8sSource::new(Index::new(mappings(&Arc::new(options())), seen))
+}
+
+fn services(count: usize) -> Vec<Object> {
+    (0..count).map(|n| balancer("a", &format!("s{n}"), &format!("s{n}.example.com"), "192.0.2.1")).collect()
+}
+
+fn state(source: &K8sSource) -> KindState {
+    source.evidence().kinds[&KIND.id()]
+}
+
+/// The letters of what holds: complete, fresh, settled.
+fn letters(source: &K8sSource) -> String {
+    let state = state(source);
+    [(state.complete, 'c'), (state.fresh, 'f'), (state.settled, 's')]
+        .iter()
+        .filter(|(on, _)| *on)
+        .map(|(_, c)| c)
+        .collect()
+}
+
+fn lost(source: &K8sSource) {
+    source.feed([Event::Lost(KIND, Instant::now())]);
+}
+
+async fn pass(seconds: u64) {
+    advance(Duration::from_secs(seconds)).await;
+}
+
+/// Whether `changed` returns within so many seconds.
+async fn wakes(source: &K8sSource, seconds: u64) -> bool {
+    timeout(Duration::from_secs(seconds), source.changed()).await.is_ok()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_view_from_its_first_list_to_a_lost_watch_and_back() {
+    let source = source();
+    assert_eq!(letters(&source), "");
+    source.feed([Event::Begin(KIND), Event::Listed(services(1).remove(0))]);
+    assert_eq!(letters(&source), "", "half a list");
+    source.feed([Event::Done(KIND)]);
+    assert_eq!(letters(&source), "cfs");
+    source.feed([Event::Open(KIND)]);
+    pass(3_600).await;
+    assert_eq!(letters(&source), "cfs", "an open watch does not age");
+    lost(&source);
+    pass(29).await;
+    lost(&source);
+    assert_eq!(letters(&source), "cfs");
+    pass(1).await;
+    assert_eq!(letters(&source), "cs", "30 s after the first loss");
+    source.feed([Event::Open(KIND)]);
+    assert_eq!(letters(&source), "cfs");
+    assert_eq!(state(&source).objects, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_list_that_fails_is_settled() {
+    let cases: [(&str, Turn); 2] = [("lost", lost), ("forbidden", |source| source.feed([Event::Forbidden(KIND)]))];
+    for (what, fail) in cases {
+        let source = source();
+        fail(&source);
+        assert_eq!(letters(&source), "s", "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_may_not_be_watched_is_fresh_for_a_while() {
+    let source = source();
+    source.feed(list(KIND, services(1)));
+    source.feed([Event::Forbidden(KIND)]);
+    pass(29).await;
+    assert_eq!(letters(&source), "cfs");
+    pass(1).await;
+    assert_eq!(letters(&source), "cs");
+    source.feed(list(KIND, services(1)));
+    assert_eq!(letters(&source), "cfs", "read again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_list_is_doubted_where_there_was_much() {
+    for (before, letters_after) in [(0, "cfs"), (2, "cfs"), (3, "fs"), (10, "fs")] {
+        let source = source();
+        source.feed(list(KIND, services(before)).into_iter().chain([Event::Open(KIND)]));
+        source.feed(list(KIND, []));
+        assert_eq!(letters(&source), letters_after, "{before} before");
+        source.feed(list(KIND, []));
+        assert_eq!(letters(&source), letters_after, "{before} before, listed empty twice");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_deleted_while_it_was_listed_does_not_make_a_list() {
+    let source = source();
+    source.feed(list(KIND, services(5)).into_iter().chain([Event::Open(KIND)]));
+    let one = services(1).remove(0);
+    source.feed([Event::Begin(KIND), Event::Listed(one.clone()), Event::Deleted(one.key()), Event::Done(KIND)]);
+    assert_eq!(letters(&source), "fs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn doubt_ends_with_an_object_or_an_approval() {
+    let cases: [(&str, Turn); 3] = [
+        ("a list with one", |source| source.feed(list(KIND, services(1)))),
+        ("a new object", |source| source.feed(services(1).into_iter().map(Event::Applied))),
+        ("an approval", Source::accept),
+    ];
+    for (what, end) in cases {
+        let source = source();
+        source.feed(list(KIND, services(5)).into_iter().chain([Event::Open(KIND)]));
+        source.feed(list(KIND, []));
+        assert_eq!(letters(&source), "fs");
+        end(&source);
+        assert_eq!(letters(&source), "cfs", "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletes_one_by_one_are_no_doubt() {
+    let source = source();
+    source.feed(list(KIND, services(5)).into_iter().chain([Event::Open(KIND)]));
+    source.feed((0..5).map(|n| Event::Deleted(ObjectKey::new(KIND, "a", &format!("s{n}")))));
+    assert_eq!(letters(&source), "cfs");
+    assert_eq!(state(&source).objects, 0);
+    source.feed(list(KIND, []));
+    assert_eq!(letters(&source), "cfs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vanished_folder_of_files_is_doubted_like_a_list() {
+    let source = source();
+    source.feed(list(KIND, services(3)).into_iter().chain([Event::Open(KIND)]));
+    source.feed([Event::Removed((0..3).map(|n| ObjectKey::new(KIND, "a", &format!("s{n}"))).collect())]);
+    assert_eq!(letters(&source), "fs");
+    source.feed([Event::Blind(KIND)]);
+    assert_eq!(letters(&source), "s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_kind() {
+    let never_seen = source();
+    never_seen.feed([Event::Denied(KIND)]);
+    assert_eq!(letters(&never_seen), "cfs", "complete and empty");
+    lost(&never_seen);
+    pass(30).await;
+    assert_eq!(letters(&never_seen), "cs", "nobody stands by the denial any more");
+
+    let seen_now = source();
+    seen_now.feed(list(KIND, services(1)));
+    seen_now.feed([Event::Denied(KIND)]);
+    assert_eq!(letters(&seen_now), "fs");
+    assert_eq!(state(&seen_now).objects, 1, "nothing is removed");
+    assert!(seen_now.take(false).objects.len() == 1);
+
+    let seen_before = source_that_saw(&seen_now.seen());
+    seen_before.feed([Event::Denied(KIND)]);
+    assert_eq!(letters(&seen_before), "fs", "remembered across a restart");
+
+    seen_now.accept();
+    assert_eq!(letters(&seen_now), "cfs");
+    assert_eq!(state(&seen_now).objects, 0);
+    assert_eq!(seen_now.take(false).objects.len(), 1, "what was there is gone");
+
+    seen_now.feed(list(KIND, services(1)));
+    assert_eq!(letters(&seen_now), "cfs", "served again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_kinds_that_were_seen_can_be_read_out() {
+    let source = source();
+    assert!(source.seen().is_empty());
+    source.feed(list(KIND, []));
+    assert_eq!(source.seen(), BTreeSet::from([KindId::from("services")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_object_that_nobody_knows_is_a_hole_in_the_view() {
+    let hidden = ObjectKey::new(KIND, "a", "hidden");
+    let with_hole = || {
+        let source = source();
+        source.feed([Event::Begin(KIND), Event::Unreadable(hidden.clone()), Event::Done(KIND)]);
+        assert_eq!(letters(&source), "fs");
+        source
+    };
+    let read = with_hole();
+    read.feed([Event::Applied(balancer("a", "hidden", "", "192.0.2.1"))]);
+    assert_eq!(letters(&read), "cfs");
+    let deleted = with_hole();
+    deleted.feed([Event::Deleted(hidden.clone())]);
+    assert_eq!(letters(&deleted), "cfs");
+    let not_listed = with_hole();
+    not_listed.feed(list(KIND, []));
+    assert_eq!(letters(&not_listed), "cfs");
+}
+
+#[test]
+fn resources_name_the_kinds_that_a_mapping_may_read() {
+    let check = |filter: &[ServiceType], expected: &str| {
+        let options = SourceOptions { service_type_filter: filter.to_vec(), ..options() };
+        let evidence = K8sSource::new(Index::new(mappings(&Arc::new(options)), &BTreeSet::new())).evidence();
+        let lines: Vec<String> = evidence
+            .resources
+            .iter()
+            .map(|(resource, kinds)| {
+                format!("{resource}: {}", kinds.iter().map(|kind| &**kind).collect::<Vec<_>>().join(" "))
+            })
+            .collect();
+        assert_eq!(lines.join("\n"), expected);
+    };
+    let ingress = "ingress: ingresses.networking.k8s.io";
+    check(&[], &format!("{ingress}\nservice: endpointslices.discovery.k8s.io nodes pods services"));
+    check(&[ServiceType::LoadBalancer], &format!("{ingress}\nservice: services"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiter_wakes_for_objects() {
+    let source = Arc::new(source());
+    source.take(false);
+    assert!(!wakes(&source, 3_600).await, "nothing happens");
+    let waiter = tokio::spawn({
+        let source = Arc::clone(&source);
+        async move { source.changed().await }
+    });
+    tokio::task::yield_now().await;
+    source.feed([Event::Applied(services(1).remove(0))]);
+    timeout(Duration::from_secs(1), waiter).await.expect("woken").unwrap();
+    assert!(wakes(&source, 1).await, "until it is taken");
+    source.take(false);
+    assert!(!wakes(&source, 3_600).await);
+    source.feed([Event::Applied(services(1).remove(0))]);
+    assert!(!wakes(&source, 3_600).await, "the same object again is no news");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiter_wakes_when_a_view_stops_being_fresh() {
+    let source = source();
+    source.feed(list(KIND, []).into_iter().chain([Event::Open(KIND)]));
+    source.take(false);
+    lost(&source);
+    let start = Instant::now();
+    assert!(wakes(&source, 60).await);
+    assert_eq!(start.elapsed().as_secs(), 30);
+    source.take(false);
+    assert!(!wakes(&source, 3_600).await, "told once");
+    source.feed([Event::Open(KIND)]);
+    assert!(wakes(&source, 1).await, "it is back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn freshness_that_ended_while_nobody_waited_is_news() {
+    let source = source();
+    source.feed(list(KIND, []).into_iter().chain([Event::Open(KIND)]));
+    source.take(false);
+    lost(&source);
+    pass(60).await;
+    assert!(wakes(&source, 1).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_waiters_wake_together() {
+    let source = Arc::new(source());
+    source.take(false);
+    let waiters: Vec<_> = (0..3)
+        .map(|_| {
+            let source = Arc::clone(&source);
+            tokio::spawn(async move { source.changed().await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    source.feed([Event::Denied(KIND)]);
+    for waiter in waiters {
+        timeout(Duration::from_secs(1), waiter).await.expect("woken").unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_of_a_later_evidence_wait_until_it_is_asked_for() {
+    let source = source();
+    source.feed(list(KIND, services(5)).into_iter().chain([Event::Open(KIND)]));
+    assert_eq!(letters(&source), "cfs");
+    assert_eq!(source.take(false).objects.len(), 5);
+    source.feed(list(KIND, []));
+    assert_eq!(source.take(false).objects, [], "the engine still trusts the view");
+    assert!(wakes(&source, 1).await);
+    assert_eq!(letters(&source), "fs");
+    assert_eq!(source.take(false).objects.len(), 5);
+    assert!(!wakes(&source, 3_600).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_does_not_ask_for_the_evidence_gets_objects_all_the_same() {
+    let source = source();
+    assert_eq!(letters(&source), "");
+    source.feed(list(KIND, services(5)));
+    let objects = source.take(false).objects.len() + source.take(false).objects.len();
+    assert_eq!(objects, 5);
+}
