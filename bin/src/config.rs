@@ -66,9 +66,8 @@ fn managed(settings: &Settings) -> Result<std::collections::BTreeSet<RecordType>
 }
 
 fn brake(settings: &Settings) -> Result<Brake> {
-    let count = |flag: &str| {
-        usize::try_from(settings.int(flag)).map_err(|_| wrong(format!("--{flag} must not be negative")))
-    };
+    let count =
+        |flag: &str| usize::try_from(settings.int(flag)).map_err(|_| wrong(format!("--{flag} must not be negative")));
     Ok(Brake {
         enabled: settings.bool("brake"),
         min_deletes: count("brake-min-deletes")?,
@@ -113,7 +112,10 @@ pub(crate) async fn instance(catalog: &Catalog, settings: &Settings) -> Result<I
     let name = settings.text("provider");
     let entry = catalog.find(name).ok_or_else(|| wrong(format!("--provider={name} is not available here")))?;
     let id = InstanceId::from(entry.name);
-    let config =
-        ProviderConfig { instance: id.clone(), settings: settings.clone(), credentials: std::collections::BTreeMap::new() };
+    let config = ProviderConfig {
+        instance: id.clone(),
+        settings: settings.clone(),
+        credentials: std::collections::BTreeMap::new(),
+    };
     Ok(Instance { id, provider: (entry.build)(config).await?, registry: registry(settings)?, options: entry.options })
 }

@@ -50,7 +50,10 @@ pub(crate) async fn serve(folder: &Path, engine: Arc<Engine>, stop: Cancellation
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| problem(folder, e))?;
     let path = socket(folder);
     if UnixStream::connect(&path).await.is_ok() {
-        let text = format!("{}: another daemon answers there; give each its own --state-dir or --txt-owner-id", path.display());
+        let text = format!(
+            "{}: another daemon answers there; give each its own --state-dir or --txt-owner-id",
+            path.display()
+        );
         return Err(Error::new(ErrorKind::Configuration, "open the control socket", text));
     }
     match std::fs::remove_file(&path) {
@@ -114,7 +117,10 @@ fn reply(engine: &Engine, request: &Value) -> Value {
 async fn ask(folder: &Path, request: &Value) -> Result<Value> {
     let path = socket(folder);
     let unreachable = |e| {
-        let text = format!("{}: no daemon answers there; give the --state-dir and --txt-owner-id that it was started with", path.display());
+        let text = format!(
+            "{}: no daemon answers there; give the --state-dir and --txt-owner-id that it was started with",
+            path.display()
+        );
         Error::new(ErrorKind::Unavailable, "speak to the daemon", text).caused_by(e)
     };
     let mut stream = UnixStream::connect(&path).await.map_err(unreachable)?;

@@ -88,7 +88,8 @@ impl World {
         match settings.text("manifests") {
             "" => Self::cluster(settings, config, options).await,
             folder => {
-                let store = file_store(settings)?.unwrap_or_else(|| memory("there is neither --state-dir nor a cluster"));
+                let store =
+                    file_store(settings)?.unwrap_or_else(|| memory("there is neither --state-dir nor a cluster"));
                 let seen = engine::seen_kinds(&*store).await;
                 let (source, tasks) = K8sSource::manifests(Path::new(folder), options, &seen)?;
                 Ok(Self { source, store, reporter: Arc::new(Told::new(None)), tasks })
@@ -116,7 +117,9 @@ impl World {
         };
         let seen = engine::seen_kinds(&*store).await;
         let (source, mut tasks) = K8sSource::watch(&cluster, options, &seen);
-        let instance = std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME")).unwrap_or_else(|_| "zonewright".to_owned());
+        let instance = std::env::var("POD_NAME")
+            .or_else(|_| std::env::var("HOSTNAME"))
+            .unwrap_or_else(|_| "zonewright".to_owned());
         let (events, poster) = EventReporter::new(&cluster, EventOptions { dry_run: config.dry_run, instance });
         tasks.spawn(poster.run());
         Ok(Self { source, store, reporter: Arc::new(Told::new(Some(Arc::new(events)))), tasks })

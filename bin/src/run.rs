@@ -28,7 +28,9 @@ pub fn run(catalog: &Catalog) -> ExitCode {
     let result = match &invocation.command {
         Command::FlagReference => Ok(answer(&flags::reference(catalog))),
         Command::Plans => block_on(async { control::plans(settings).await.map(|text| answer(&text)) }),
-        Command::Approve { hash } => block_on(async { control::approve(settings, hash).await.map(|text| answer(&text)) }),
+        Command::Approve { hash } => {
+            block_on(async { control::approve(settings, hash).await.map(|text| answer(&text)) })
+        }
         Command::Demo => demo(settings),
         Command::Daemon => {
             logging::start(settings);

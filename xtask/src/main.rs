@@ -69,7 +69,8 @@ fn bench(arguments: &[String]) -> Result<()> {
 fn soak() -> Result<()> {
     process::run(
         workspace::cargo()?
-            .args(["test", "--release", "--workspace", "--locked", "--", "--ignored", "soak"])
+            .args(["test", "--release", "--workspace", "--locked", "--features", "zonewright/full"])
+            .args(["--", "soak", "--include-ignored"])
             .env("ZONEWRIGHT_SOAK", "full"),
     )
 }

@@ -83,21 +83,25 @@ fn format() -> Result<()> {
     run_command(workspace::cargo()?.args(["fmt", "--all", "--check"]))
 }
 
+/// Everything is checked with all that the image holds; the binary also as it is by default, and as small as it gets.
+const FULL: [&str; 2] = ["--features", "zonewright/full"];
+
 fn lints() -> Result<()> {
-    run_command(workspace::cargo()?.args([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--locked",
-        "--",
-        "-D",
-        "warnings",
-    ]))
+    let deny = ["--", "-D", "warnings"];
+    run_command(
+        workspace::cargo()?.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(FULL).args(deny),
+    )?;
+    run_command(workspace::cargo()?.args(["clippy", "-p", "zonewright", "--all-targets", "--locked"]).args(deny))?;
+    let small = ["--no-default-features", "--features", "provider-rfc2136"];
+    run_command(workspace::cargo()?.args(["clippy", "-p", "zonewright", "--locked"]).args(small).args(deny))
 }
 
 fn docs() -> Result<()> {
     run_command(
-        workspace::cargo()?.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-Dwarnings"),
+        workspace::cargo()?
+            .args(["doc", "--workspace", "--no-deps", "--locked"])
+            .args(FULL)
+            .env("RUSTDOCFLAGS", "-Dwarnings"),
     )
 }
 
@@ -107,6 +111,7 @@ fn tests(options: Options, tally: &mut Tally) -> Result<()> {
     let mut cargo = workspace::cargo()?;
     cargo
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
+        .args(FULL)
         .env("ZONEWRIGHT_SKIPS", &skips.0)
         .stdout(Stdio::piped());
     if options.fast {

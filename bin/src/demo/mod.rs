@@ -82,7 +82,12 @@ pub(crate) async fn run(settings: &Settings, stop: CancellationToken) -> Result<
     let registry = Arc::new(TxtRegistry::new(TxtConfig::new("demo")?)?);
     let parts = Parts {
         sources: vec![source.clone()],
-        instances: vec![Instance { id: InstanceId::from(INSTANCE), provider: local.clone(), registry, options: OptionTable::NONE }],
+        instances: vec![Instance {
+            id: InstanceId::from(INSTANCE),
+            provider: local.clone(),
+            registry,
+            options: OptionTable::NONE,
+        }],
         store: Arc::new(MemoryStore::default()),
         reporter: warnings.clone(),
         metrics: Arc::new(Metrics::default()),
@@ -121,12 +126,18 @@ fn folder(given: &str) -> Result<PathBuf> {
 
 /// The server at `address`, or at a free port beside it if it is taken.
 async fn serve(address: &str) -> Result<Arc<Local>> {
-    let zone = DnsName::parse(ZONE).map_err(|e| Error::new(ErrorKind::Configuration, "start the server", e.to_string()))?;
+    let zone =
+        DnsName::parse(ZONE).map_err(|e| Error::new(ErrorKind::Configuration, "start the server", e.to_string()))?;
     let address: SocketAddr = address.parse().map_err(|_| {
         let text = format!("--listen {address:?}: expected an address and a port, such as 127.0.0.1:5353");
         Error::new(ErrorKind::Configuration, "start the server", text)
     })?;
-    let config = |listen| LocalConfig { instance: InstanceId::from(INSTANCE), listen, zones: vec![zone.clone()], ..LocalConfig::default() };
+    let config = |listen| LocalConfig {
+        instance: InstanceId::from(INSTANCE),
+        listen,
+        zones: vec![zone.clone()],
+        ..LocalConfig::default()
+    };
     match Local::start(config(address)).await {
         Ok(local) => Ok(local),
         Err(_) => Local::start(config(SocketAddr::new(address.ip(), 0))).await,

@@ -54,7 +54,11 @@ impl Picture {
         let events = engine.journal().last(100).into_iter().flat_map(|entry| {
             let failed = entry.error.is_some();
             let error = entry.error.map(|error| format!("  ({error})")).unwrap_or_default();
-            entry.changes.into_iter().map(move |change| Event { at: entry.at.0, text: format!("{change}{error}"), failed })
+            entry.changes.into_iter().map(move |change| Event {
+                at: entry.at.0,
+                text: format!("{change}{error}"),
+                failed,
+            })
         });
         let faults = faults.iter().map(ToString::to_string);
         let told = notes.iter().rev().map(|note| format!("{}: {} ({})", note.object, note.message, note.reason));
@@ -63,7 +67,11 @@ impl Picture {
         Self {
             hints: vec![
                 format!("ask    dig @{} -p {} {asked} +short", server.ip(), server.port()),
-                format!("edit   {}   (any file in {}; the change shows at once)", super::example(folder).display(), folder.display()),
+                format!(
+                    "edit   {}   (any file in {}; the change shows at once)",
+                    super::example(folder).display(),
+                    folder.display()
+                ),
             ],
             events: events.collect(),
             problems: faults.chain(told).collect(),

@@ -18,7 +18,8 @@ const FRESH: i64 = 5_000;
 
 /// Draws until `stop`, or until q, Escape or Ctrl-C.
 pub(super) async fn show(paint: impl Fn() -> Picture, stop: CancellationToken) -> Result<()> {
-    let problem = |e| Error::new(ErrorKind::Configuration, "draw on the terminal", "give --plain for lines").caused_by(e);
+    let problem =
+        |e| Error::new(ErrorKind::Configuration, "draw on the terminal", "give --plain for lines").caused_by(e);
     let mut terminal = ratatui::try_init().map_err(problem)?;
     let result = loop {
         let picture = paint();
@@ -61,7 +62,10 @@ fn dim() -> Style {
 }
 
 fn titled(title: &'static str) -> Block<'static> {
-    Block::new().borders(Borders::TOP).border_style(dim()).title(Span::styled(title, Style::new().add_modifier(Modifier::BOLD)))
+    Block::new()
+        .borders(Borders::TOP)
+        .border_style(dim())
+        .title(Span::styled(title, Style::new().add_modifier(Modifier::BOLD)))
 }
 
 fn draw(frame: &mut Frame<'_>, picture: &Picture, now: i64) {
@@ -76,10 +80,18 @@ fn draw(frame: &mut Frame<'_>, picture: &Picture, now: i64) {
     .areas(frame.area());
     frame.render_widget(header(picture), head);
     frame.render_widget(names(picture, now), table);
-    frame.render_widget(Paragraph::new(picture.events.iter().map(|e| event_line(e, now)).collect::<Vec<_>>()).block(titled(" Changes ")), changes);
+    frame.render_widget(
+        Paragraph::new(picture.events.iter().map(|e| event_line(e, now)).collect::<Vec<_>>())
+            .block(titled(" Changes ")),
+        changes,
+    );
     if problems > 0 {
-        let lines: Vec<Line<'_>> = picture.problems.iter().map(|p| Line::styled(p.as_str(), Style::new().fg(Color::Yellow))).collect();
-        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(titled(" Told to the owners of objects ")), trouble);
+        let lines: Vec<Line<'_>> =
+            picture.problems.iter().map(|p| Line::styled(p.as_str(), Style::new().fg(Color::Yellow))).collect();
+        frame.render_widget(
+            Paragraph::new(lines).wrap(Wrap { trim: true }).block(titled(" Told to the owners of objects ")),
+            trouble,
+        );
     }
 }
 
@@ -97,7 +109,8 @@ fn names(picture: &Picture, now: i64) -> Table<'_> {
     let rows = picture.rows.iter().map(|row| {
         let style = if fresh(&row.name) { Style::new().fg(Color::Green) } else { Style::new() };
         let cell = |text: &'_ str| Cell::from(text.to_owned());
-        Row::new([cell(&row.name), cell(&row.rtype), cell(&row.ttl), cell(&row.data), cell(&row.by).style(dim())]).style(style)
+        Row::new([cell(&row.name), cell(&row.rtype), cell(&row.ttl), cell(&row.data), cell(&row.by).style(dim())])
+            .style(style)
     });
     let widths =
         [Constraint::Fill(3), Constraint::Length(6), Constraint::Length(6), Constraint::Fill(4), Constraint::Fill(3)];
@@ -114,7 +127,10 @@ fn event_line(event: &Event, now: i64) -> Line<'_> {
         _ => Color::Blue,
     };
     let age = (now - event.at).max(0) / 1_000;
-    Line::from(vec![Span::styled(format!("{age:>5} s ago  "), dim()), Span::styled(event.text.as_str(), Style::new().fg(colour))])
+    Line::from(vec![
+        Span::styled(format!("{age:>5} s ago  "), dim()),
+        Span::styled(event.text.as_str(), Style::new().fg(colour)),
+    ])
 }
 
 #[cfg(test)]

@@ -9,54 +9,15 @@ use std::fmt::Write as _;
 use async_trait::async_trait;
 use common::*;
 use zonewright_conformance::provider::Harness;
-use zonewright_core::capability::Capability;
-use zonewright_core::change::{Group, Outcome};
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Record};
-use zonewright_core::zone::ZoneId;
-use zonewright_core::{DnsName, RData, RecordSet, RecordType, Result, Ttl, Zone};
+use zonewright_core::provider::{Provider, Record};
+use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl, Zone};
 use zonewright_provider_rfc2136::Rfc2136;
 use zonewright_testkit::{DnsServer, DnsSoftware, tools};
-
-/// The provider, but that unset TTLs are settled by `adjust`, as the suite wants it. The provider itself leaves them open:
-/// an unset TTL asks for nothing, so that records of any TTL stay as they are when external-dns is replaced.
-struct Settled(Rfc2136);
-
-#[async_trait]
-impl Provider for Settled {
-    fn capability(&self, zone: Option<&Zone>) -> Capability {
-        self.0.capability(zone)
-    }
-
-    async fn zones(&self) -> Result<Vec<Zone>> {
-        self.0.zones().await
-    }
-
-    async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
-        self.0.zone(id).await
-    }
-
-    async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
-        self.0.records(zone, read).await
-    }
-
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        let default = self.0.capability(Some(zone)).ttl.default;
-        let mut adjusted = self.0.adjust(zone, sets).await?;
-        for one in &mut adjusted {
-            one.set.ttl = one.set.ttl.or(Some(default));
-        }
-        Ok(adjusted)
-    }
-
-    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
-        self.0.apply(zone, groups).await
-    }
-}
 
 /// A server with a zone, and the provider in front of it.
 struct Tried {
     server: DnsServer,
-    provider: Settled,
+    provider: Rfc2136,
     zone: Zone,
 }
 
@@ -117,7 +78,7 @@ async fn tried(software: DnsSoftware) -> Option<Tried> {
         return None;
     }
     let Site { server, provider, zone, .. } = Site::start(software, "existing 300 A 192.0.2.77").await;
-    Some(Tried { server, provider: Settled(provider), zone })
+    Some(Tried { server, provider, zone })
 }
 
 mod bind {

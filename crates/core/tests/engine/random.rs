@@ -113,7 +113,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_history_ends_well(steps in prop::collection::vec(step(), 1..40)) {
+    fn soak_any_history_ends_well(steps in prop::collection::vec(step(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(run(steps))?;
     }
