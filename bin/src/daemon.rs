@@ -12,6 +12,7 @@ use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{ObjectRef, Reporter};
 use zonewright_core::engine::{self, Engine, Outcome, Parts};
 use zonewright_core::metrics::Metrics;
+use zonewright_core::name_policy::PermitAll;
 use zonewright_core::source::Source;
 use zonewright_core::store::{FileStore, MemoryStore, Store};
 use zonewright_core::{Error, ErrorKind, Result};
@@ -44,6 +45,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let parts = Parts {
         sources: vec![world.source],
         instances: vec![instance],
+        name_policy: Arc::new(PermitAll),
         store: world.store,
         reporter: world.reporter,
         metrics: metrics.clone(),

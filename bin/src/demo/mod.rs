@@ -20,6 +20,7 @@ use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{Note, Reporter, Severity};
 use zonewright_core::engine::{Config, Engine, Instance, Parts};
 use zonewright_core::metrics::Metrics;
+use zonewright_core::name_policy::PermitAll;
 use zonewright_core::options::OptionTable;
 use zonewright_core::store::MemoryStore;
 use zonewright_core::zone::InstanceId;
@@ -88,6 +89,7 @@ pub(crate) async fn run(settings: &Settings, stop: CancellationToken) -> Result<
             registry,
             options: OptionTable::NONE,
         }],
+        name_policy: Arc::new(PermitAll),
         store: Arc::new(MemoryStore::default()),
         reporter: warnings.clone(),
         metrics: Arc::new(Metrics::default()),

@@ -247,6 +247,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn settings_never_print_secrets() {
+        let mut settings = Settings::default();
+        settings.set("rfc2136-tsig-secret", FlagValue::Secret("c2VjcmV0".into()), true);
+        assert!(!format!("{settings:?}").contains("c2VjcmV0"));
+        assert!(settings.secret("rfc2136-tsig-secret").is_some());
+    }
+
+    #[test]
     fn environment_names() {
         let env = |name| FlagSpec::new(name, FlagKind::Text, "").env();
         assert_eq!(env("txt-owner-id"), "EXTERNAL_DNS_TXT_OWNER_ID");

@@ -22,6 +22,7 @@ pub mod layer;
 pub mod lower;
 pub mod metrics;
 pub mod name;
+pub mod name_policy;
 pub mod options;
 pub mod plan;
 pub mod provider;

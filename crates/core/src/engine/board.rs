@@ -16,6 +16,7 @@ use crate::endpoint::{Note, ObjectRef, Reporter};
 use crate::error::Error;
 use crate::metrics::{ByReason, Metrics};
 use crate::name::DnsName;
+use crate::name_policy::{NamePolicy, PermitAll};
 use crate::record::{RecordKey, RecordSet};
 use crate::registry::Published;
 use crate::source::{Evidence, Source};
@@ -133,6 +134,7 @@ pub(crate) struct Board {
     pub(crate) config: Config,
     pub(crate) sources: Vec<Arc<dyn Source>>,
     pub(crate) offices: Vec<Arc<Office>>,
+    pub(crate) name_policy: Arc<dyn NamePolicy>,
     pub(crate) state: State,
     pub(crate) clock: Clock,
     pub(crate) metrics: Arc<Metrics>,
@@ -145,31 +147,23 @@ pub(crate) struct Board {
     /// Told whenever some loop comes to rest.
     pub(crate) rested: Notify,
     pub(crate) intake_turned: Mutex<Instant>,
-    asks: Mutex<Asks>,
+    pub(super) asks: Mutex<Asks>,
 }
 
 impl Board {
-    #[expect(clippy::too_many_arguments, reason = "one call, from the engine's parts")]
-    pub(crate) fn new(
-        config: Config,
-        sources: Vec<Arc<dyn Source>>,
-        instances: Vec<Instance>,
-        state: State,
-        clock: Clock,
-        metrics: Arc<Metrics>,
-        reporter: Arc<dyn Reporter>,
-        own_object: Option<ObjectRef>,
-    ) -> Self {
+    /// A board without sources, and with nobody to tell.
+    pub(crate) fn new(config: Config, instances: Vec<Instance>, state: State) -> Self {
         Self {
             config,
-            sources,
+            sources: Vec::new(),
             offices: instances.into_iter().map(|i| Arc::new(Office::new(i))).collect(),
+            name_policy: Arc::new(PermitAll),
             state,
-            clock,
-            metrics,
-            reporter,
+            clock: Clock::system(),
+            metrics: Arc::default(),
+            reporter: Arc::new(Silent),
             journal: Journal::default(),
-            own_object,
+            own_object: None,
             started: watch::Sender::new(false),
             rested: Notify::new(),
             intake_turned: Mutex::new(Instant::now()),
@@ -236,6 +230,13 @@ impl Board {
             self.reporter.tell(&note);
         }
     }
+}
+
+/// A reporter for a board that has none.
+struct Silent;
+
+impl Reporter for Silent {
+    fn tell(&self, _: &Note) {}
 }
 
 fn zone_list(desks: &[Arc<Desk>]) -> String {

@@ -1,10 +1,12 @@
 //! Takes over what sources tell, and sends dirty names to the zones.
 
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures::future::select_all;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
@@ -12,6 +14,8 @@ use tracing::{debug, info};
 use super::board::Board;
 use crate::clock::Timestamp;
 use crate::metrics::{ByKind, ByType};
+use crate::record::RecordKey;
+use crate::rtype::RecordType;
 use crate::source::Evidence;
 
 /// The loop turns at least this often, so that health can see it.
@@ -138,15 +142,48 @@ impl Intake {
         }
     }
 
+    /// Counts what is asked for and what is published, by type.
     fn measure(&self) {
-        let asks = self.board.asks();
-        let mut by_type = std::collections::BTreeMap::<String, i64>::new();
-        for endpoint in asks.desired.endpoints() {
-            *by_type.entry(endpoint.rtype.lower()).or_default() += 1;
+        let metrics = &self.board.metrics;
+        let desks = self.board.desks();
+        let mut published = Counts::default();
+        for desk in &desks {
+            desk.view().sets().for_each(|set| published.count(set.key.rtype));
         }
-        self.board.metrics.source_endpoints.set(by_type.values().sum());
-        for (record_type, count) in by_type {
-            self.board.metrics.source_records.get_or_create(&ByType { record_type }).set(count);
+        let (mut asked, mut verified) = (Counts::default(), Counts::default());
+        for endpoint in self.board.asks().desired.endpoints() {
+            asked.count(endpoint.rtype);
+            let key = RecordKey { name: endpoint.name.clone(), rtype: endpoint.rtype, set_id: endpoint.set_id.clone() };
+            if desks.iter().any(|desk| desk.view().find(&key).is_some()) {
+                verified.count(endpoint.rtype);
+            }
+        }
+        metrics.registry_endpoints.set(published.total());
+        metrics.source_endpoints.set(asked.total());
+        published.publish(&metrics.registry_records);
+        asked.publish(&metrics.source_records);
+        verified.publish(&metrics.verified);
+    }
+}
+
+/// Numbers by record type.
+#[derive(Default)]
+struct Counts(BTreeMap<RecordType, i64>);
+
+impl Counts {
+    fn count(&mut self, rtype: RecordType) {
+        *self.0.entry(rtype).or_default() += 1;
+    }
+
+    fn total(&self) -> i64 {
+        self.0.values().sum()
+    }
+
+    /// Replaces the whole family, so that a type that is gone does not keep its last number.
+    fn publish(&self, family: &Family<ByType, Gauge>) {
+        family.clear();
+        for (rtype, count) in &self.0 {
+            family.get_or_create(&ByType { record_type: rtype.lower() }).set(*count);
         }
     }
 }

@@ -34,6 +34,7 @@ use crate::filter::DomainFilter;
 use crate::guard::{Brake, HeldPlan};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
+use crate::name_policy::NamePolicy;
 use crate::options::OptionTable;
 use crate::plan::Policy;
 use crate::provider::Provider;
@@ -118,6 +119,8 @@ pub struct Parts {
     pub sources: Vec<Arc<dyn Source>>,
     /// Where they go.
     pub instances: Vec<Instance>,
+    /// Who may ask for which name.
+    pub name_policy: Arc<dyn NamePolicy>,
     /// Where the state lives that survives a restart.
     pub store: Arc<dyn Store>,
     /// Where notes go.
@@ -153,21 +156,21 @@ impl Engine {
     /// Loads the saved state and starts all loops on the current runtime.
     pub async fn start(config: Config, parts: Parts) -> Self {
         let state = state::State::load(parts.store).await;
+        let metrics = parts.metrics.clone();
         let layered = |instance: Instance| {
             let layers = Layers { dry_run: config.dry_run, ..Layers::new(instance.id.clone()) };
-            Instance { provider: layers.around(instance.provider, &parts.metrics), ..instance }
+            Instance { provider: layers.around(instance.provider, &metrics), ..instance }
         };
-        let instances = parts.instances.into_iter().map(layered).collect();
-        let board = Arc::new(Board::new(
-            config.clone(),
-            parts.sources,
-            instances,
-            state,
-            parts.clock,
-            parts.metrics.clone(),
-            parts.reporter,
-            parts.own_object,
-        ));
+        let instances: Vec<Instance> = parts.instances.into_iter().map(layered).collect();
+        let board = Arc::new(Board {
+            sources: parts.sources,
+            name_policy: parts.name_policy,
+            clock: parts.clock,
+            metrics: parts.metrics,
+            reporter: parts.reporter,
+            own_object: parts.own_object,
+            ..Board::new(config, instances, state)
+        });
         let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
         tasks.spawn(intake::run(board.clone(), cancel.clone()));
         for office in &board.offices {

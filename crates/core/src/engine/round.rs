@@ -39,6 +39,9 @@ struct Draft {
 pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, first: bool) -> Result<bool> {
     worker.board.metrics.last_reconcile.set(worker.board.clock.now().as_seconds());
     let capability = worker.office.instance.provider.capability(Some(&worker.desk.zone));
+    if first {
+        announce_orphans(worker);
+    }
     let drafts = draft(worker, &capability, names.keys(), first);
     let placed = match adjust(worker, drafts).await {
         Ok(placed) => placed,
@@ -49,7 +52,7 @@ pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
     };
     let plans = decide(worker, &capability, &placed);
     let upgrades = upgrades(worker, &plans);
-    let groups = brake(worker, plans);
+    let groups = brake(worker, &names, plans);
     let changed = !groups.is_empty() || !upgrades.is_empty();
     let mut groups = decorate(worker, groups).await;
     groups.extend(upgrades);
@@ -97,8 +100,16 @@ fn draft<'a>(
     for name in names.filter(|name| config.filter.matches(name)) {
         let here = worker.office.route(name).iter().any(|desk| desk.zone.key == worker.desk.zone.key);
         let asked = asks.desired.at(name);
-        let endpoints: Vec<&Endpoint> =
+        let mut endpoints: Vec<&Endpoint> =
             asked.endpoints.into_iter().filter(|e| here && config.managed.contains(&e.rtype)).collect();
+        endpoints.retain(|endpoint| match board.name_policy.permit(endpoint) {
+            Ok(()) => true,
+            Err(denied) => {
+                let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
+                notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
+                false
+            }
+        });
         let published = worker.desk.view().at(name).to_vec();
         let scene = NameScene::new(&worker.office, &worker.desk, &published, &worker.inherited, first);
         let contended = contend(name, &endpoints, config.same_name, &scene);
@@ -196,14 +207,15 @@ fn upgrades(worker: &Worker, plans: &[NamePlan]) -> Vec<Group> {
 }
 
 /// Holds deletes that the brake or the evidence does not let pass; tells what is left undone. Returns what goes on.
-fn brake(worker: &mut Worker, plans: Vec<NamePlan>) -> Vec<PlannedGroup> {
+fn brake(worker: &mut Worker, names: &BTreeMap<DnsName, Instant>, plans: Vec<NamePlan>) -> Vec<PlannedGroup> {
+    let planned: BTreeSet<DnsName> = names.keys().cloned().collect();
     let mut skips: Vec<Skip> = Vec::new();
     let mut groups: Vec<PlannedGroup> = Vec::new();
     for plan in plans {
         skips.extend(plan.skips);
         groups.extend(plan.groups);
     }
-    tell(worker, &skips);
+    tell(worker, &planned, &skips);
     let withheld: Vec<&Skip> =
         skips.iter().filter(|skip| skip.objects.is_empty() && matches!(skip.why, Why::Doubt(_))).collect();
     worker.waiting.extend(skips.iter().filter(|s| matches!(s.why, Why::Doubt(_))).map(|s| s.key.name.clone()));
@@ -233,8 +245,17 @@ fn brake(worker: &mut Worker, plans: Vec<NamePlan>) -> Vec<PlannedGroup> {
     go
 }
 
-fn tell(worker: &Worker, skips: &[Skip]) {
+/// Tells the objects of what is left undone, and keeps the number of records that are left alone for their owner.
+fn tell(worker: &mut Worker, planned: &BTreeSet<DnsName>, skips: &[Skip]) {
     worker.board.tell(skips.iter().flat_map(Skip::notes).collect::<Vec<_>>());
+    let metric = worker.board.metrics.owner_mismatch.clone();
+    worker.mismatched.retain(|key, label| {
+        let stays = !planned.contains(&key.name);
+        if !stays {
+            metric.get_or_create(label).dec();
+        }
+        stays
+    });
     let owner = worker.office.instance.registry.owner().map(ToString::to_string).unwrap_or_default();
     for skip in skips {
         let foreign = match &skip.why {
@@ -249,7 +270,31 @@ fn tell(worker: &Worker, skips: &[Skip]) {
             foreign_owner: foreign.to_lowercase(),
             domain: domain.unwrap_or_else(|| skip.key.name.clone()).to_string(),
         };
-        worker.board.metrics.owner_mismatch.get_or_create(&label).set(1);
+        metric.get_or_create(&label).inc();
+        worker.mismatched.insert(skip.key.clone(), label);
+    }
+}
+
+/// Says once which of our records belong to kinds that no source reads: under `sync` they go, within the brake.
+fn announce_orphans(worker: &Worker) {
+    let keys: Vec<RecordKey> = {
+        let view = worker.desk.view();
+        view.sets().filter(|set| in_scope(worker, set)).map(|set| set.key.clone()).collect()
+    };
+    let known: BTreeSet<Arc<str>> = worker.board.asks().evidence.resources.keys().cloned().collect();
+    let mut orphans: BTreeMap<String, usize> = BTreeMap::new();
+    for key in &keys {
+        let ownership = ownership(&worker.office, &worker.desk, key);
+        let Some(resource) = ownership.claim().and_then(|claim| claim.resource.as_deref()) else { continue };
+        let kind = resource.split('/').next().unwrap_or_default();
+        if !known.contains(kind) {
+            *orphans.entry(kind.to_owned()).or_default() += 1;
+        }
+    }
+    for (kind, count) in orphans {
+        let fate =
+            if worker.board.config.policy == Policy::Sync { "they are deleted, within the brake" } else { "they stay" };
+        warn!(zone = %worker.desk.zone.name, "{count} records of ours belong to resources of kind {kind:?}, which no --source reads: {fate}");
     }
 }
 

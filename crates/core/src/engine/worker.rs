@@ -3,7 +3,7 @@
 //! Every zone has its own, so that a slow or broken zone holds up no other. Nothing here ends the process: a failure is a
 //! pause.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::inbox::Mail;
 use super::round;
 use crate::capability::Audit;
 use crate::error::{Error, ErrorKind};
-use crate::metrics::{ByType, ByZone, ZoneError};
+use crate::metrics::{ByZone, Mismatch, ZoneError};
 use crate::name::DnsName;
 use crate::provider::{Listing, Read};
 use crate::record::RecordKey;
@@ -47,6 +47,8 @@ pub(super) struct Worker {
     pub(super) waiting: BTreeSet<DnsName>,
     /// Keys whose published targets are an inherited union.
     pub(super) inherited: HashSet<RecordKey>,
+    /// Records that are left alone because of their owner.
+    pub(super) mismatched: HashMap<RecordKey, Mismatch>,
     /// Number of our records in the zone.
     pub(super) owned: usize,
     audit_due: Instant,
@@ -66,6 +68,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         unsure: BTreeSet::new(),
         waiting: BTreeSet::new(),
         inherited: HashSet::new(),
+        mismatched: HashMap::new(),
         owned: 0,
         audit_due: Instant::now(),
         resume: None,
@@ -230,7 +233,8 @@ impl Worker {
                 .inbox
                 .put_back(changed.into_iter().flat_map(|name| self.concerned(name)).map(|n| (n, Instant::now())));
         }
-        self.measure();
+        let owned = i64::try_from(self.owned).unwrap_or(i64::MAX);
+        self.board.metrics.owned.get_or_create(&self.label()).set(owned);
     }
 
     /// The names to plan again after `name` changed: itself, and where it holds claims, all that we want or own.
@@ -264,10 +268,10 @@ impl Worker {
         if self.failures > 0 {
             info!(zone = %self.desk.zone.name, failures = self.failures, "the zone works again");
         }
+        self.board.metrics.consecutive_errors.dec_by(i64::from(self.failures));
         self.failures = 0;
         self.desk.status().failing = None;
         self.board.metrics.last_sync.set(self.board.clock.now().as_seconds());
-        self.board.metrics.consecutive_errors.set(0);
         if nothing_to_do {
             self.board.metrics.no_op_runs.inc();
         }
@@ -282,7 +286,7 @@ impl Worker {
         let label = ZoneError { zone: self.desk.label(), error: problem.kind.label().to_owned() };
         self.board.metrics.zone_errors.get_or_create(&label).inc();
         self.board.metrics.registry_errors.inc();
-        self.board.metrics.consecutive_errors.set(i64::from(self.failures));
+        self.board.metrics.consecutive_errors.inc();
         let mut status = self.desk.status();
         let since = status.failing.as_ref().map_or_else(Instant::now, |(_, since)| *since);
         if problem.kind == ErrorKind::NotFound {
@@ -302,21 +306,5 @@ impl Worker {
             status.listed && status.failing.is_none()
         };
         self.board.metrics.zone_ready.get_or_create(&self.label()).set(i64::from(ready));
-    }
-
-    fn measure(&self) {
-        let mut by_type = BTreeMap::<String, i64>::new();
-        let mut total = 0;
-        for desk in self.board.desks() {
-            for set in desk.view().sets() {
-                *by_type.entry(set.key.rtype.lower()).or_default() += 1;
-                total += 1;
-            }
-        }
-        self.board.metrics.registry_endpoints.set(total);
-        for (record_type, count) in by_type {
-            self.board.metrics.registry_records.get_or_create(&ByType { record_type }).set(count);
-        }
-        self.board.metrics.owned.get_or_create(&self.label()).set(i64::try_from(self.owned).unwrap_or(i64::MAX));
     }
 }

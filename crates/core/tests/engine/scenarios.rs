@@ -1,6 +1,10 @@
 //! The scenarios of the multiple-targets design, and what surrounds them.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use zonewright_core::endpoint::Endpoint;
+use zonewright_core::name_policy::{Denied, NamePolicy};
 
 use crate::sim::{World, after, rest};
 
@@ -186,4 +190,46 @@ async fn a_name_outside_every_zone_is_told() {
     let engine = world.start().await;
     rest(&engine).await;
     assert!(world.told.has("a", "NoMatchingZone"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_name_is_told_and_holds_nothing() {
+    struct NoA;
+    impl NamePolicy for NoA {
+        fn permit(&self, endpoint: &Endpoint) -> Result<(), Denied> {
+            if &*endpoint.origin.object.name == "a" { Err(Denied("not yours".to_owned())) } else { Ok(()) }
+        }
+    }
+    let mut world = World::new(&["example"]);
+    world.name_policy = Arc::new(NoA);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    world.cluster.put("b", &["x.example A 192.0.2.2"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.2"]);
+    assert!(world.told.has("a", "Denied"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn metrics_count_what_is_asked_published_and_left_alone() {
+    let world = World::new(&["example"]);
+    world.sim.insert(&["y.example A 203.0.113.1"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1", "y.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    after(&engine, Duration::from_mins(2)).await;
+    let text = engine.metrics().text();
+    for line in [
+        "external_dns_source_records{record_type=\"a\"} 2",
+        "external_dns_registry_records{record_type=\"a\"} 2",
+        "external_dns_registry_records{record_type=\"txt\"} 1",
+        "external_dns_controller_verified_records{record_type=\"a\"} 2",
+        "external_dns_registry_skipped_records_owner_mismatch_per_sync{record_type=\"a\",owner=\"me\",foreign_owner=\"\",domain=\"y.example\"} 1",
+        "zonewright_owned_records{zone=\"sim/example\"} 1",
+        "zonewright_zone_ready{zone=\"sim/example\"} 1",
+    ] {
+        assert!(text.contains(line), "{line} is missing in\n{text}");
+    }
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    rest(&engine).await;
+    assert!(engine.metrics().text().contains("foreign_owner=\"\",domain=\"y.example\"} 0"));
 }

@@ -19,6 +19,7 @@ use zonewright_core::endpoint::{
 use zonewright_core::engine::{Config, Engine, Instance, Parts};
 use zonewright_core::error::Retry;
 use zonewright_core::metrics::Metrics;
+use zonewright_core::name_policy::{NamePolicy, PermitAll};
 use zonewright_core::options::OptionTable;
 use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
 use zonewright_core::record::Routing;
@@ -423,6 +424,7 @@ pub(crate) struct World {
     pub told: Arc<Told>,
     pub config: Config,
     pub owner: &'static str,
+    pub name_policy: Arc<dyn NamePolicy>,
 }
 
 impl World {
@@ -434,6 +436,7 @@ impl World {
             told: Arc::new(Told::default()),
             config: Config::default(),
             owner: "me",
+            name_policy: Arc::new(PermitAll),
         }
     }
 
@@ -451,6 +454,7 @@ impl World {
             Parts {
                 sources: vec![self.cluster.clone()],
                 instances: vec![instance],
+                name_policy: self.name_policy.clone(),
                 store,
                 reporter: self.told.clone(),
                 metrics: Arc::new(Metrics::default()),
