@@ -1,6 +1,8 @@
 //! The engine as a whole, on a paused clock: a simulated provider that enforces preconditions and fails as told, and a
 //! source whose objects and evidence the test sets.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 mod invariants;
 mod random;
 mod scenarios;

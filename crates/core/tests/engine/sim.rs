@@ -61,7 +61,7 @@ pub(crate) enum Fault {
 
 #[derive(Default)]
 pub(crate) struct Content {
-    pub sets: BTreeMap<RecordKey, RecordSet>,
+    pub(crate) sets: BTreeMap<RecordKey, RecordSet>,
     serial: u64,
 }
 
@@ -72,8 +72,9 @@ pub(crate) struct Sim {
     faults: Mutex<BTreeMap<DnsName, Fault>>,
     /// Groups at these names are refused as invalid.
     bad: Mutex<BTreeSet<DnsName>>,
-    pub reads: AtomicUsize,
-    pub writes: AtomicUsize,
+    pub(crate) reads: AtomicUsize,
+    targeted: AtomicUsize,
+    pub(crate) writes: AtomicUsize,
 }
 
 impl Sim {
@@ -85,6 +86,7 @@ impl Sim {
             faults: Mutex::default(),
             bad: Mutex::default(),
             reads: AtomicUsize::new(0),
+            targeted: AtomicUsize::new(0),
             writes: AtomicUsize::new(0),
         })
     }
@@ -137,6 +139,11 @@ impl Sim {
     /// All records, as lines.
     pub(crate) fn all(&self) -> Vec<String> {
         self.content().sets.values().map(ToString::to_string).collect()
+    }
+
+    /// Number of targeted reads.
+    pub(crate) fn targeted(&self) -> usize {
+        self.targeted.load(Ordering::SeqCst)
     }
 
     pub(crate) fn calls(&self) -> (usize, usize) {
@@ -212,6 +219,7 @@ impl Provider for Sim {
         Ok(match read {
             Read::Since(since) if Some(since) == token.as_ref() => Listing::Unchanged,
             Read::Names(names) => {
+                self.targeted.fetch_add(1, Ordering::SeqCst);
                 Listing::Names(content.sets.values().filter(|s| names.contains(&s.key.name)).cloned().collect())
             }
             Read::All | Read::Since(_) => {
@@ -346,7 +354,9 @@ impl Cluster {
 
     pub(crate) fn vanish_all(&self) {
         let all: Vec<String> = self.objects.lock().unwrap().keys().cloned().collect();
-        all.iter().for_each(|who| self.vanish(who));
+        for who in all {
+            self.vanish(&who);
+        }
     }
 
     /// Sets how far the view can be trusted.
@@ -418,13 +428,13 @@ impl Told {
 
 /// Everything together. An engine can be stopped and another started on the same world.
 pub(crate) struct World {
-    pub sim: Arc<Sim>,
-    pub cluster: Arc<Cluster>,
-    pub store: Arc<MemoryStore>,
-    pub told: Arc<Told>,
-    pub config: Config,
-    pub owner: &'static str,
-    pub name_policy: Arc<dyn NamePolicy>,
+    pub(crate) sim: Arc<Sim>,
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) told: Arc<Told>,
+    pub(crate) config: Config,
+    pub(crate) owner: &'static str,
+    pub(crate) name_policy: Arc<dyn NamePolicy>,
 }
 
 impl World {
