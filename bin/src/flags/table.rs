@@ -82,7 +82,7 @@ const fn flag(name: &'static str, kind: zonewright_core::catalog::FlagKind, help
 pub(super) const STATE_DIR: FlagSpec = flag(
     "state-dir",
     Text,
-    "Folder in which held plans, approvals, the journal and the brake's window survive a restart; empty means a \
+    "Folder in which held plans, approvals and the brake's window survive a restart; empty means a \
      ConfigMap where a cluster is at hand",
 );
 

@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use super::facts::{NameFacts, NameScene, ownership};
 use super::journal::Entry;
 use super::worker::{Parked, Worker};
-use crate::capability::Capability;
+use crate::capability::{Capability, Preconditions};
 use crate::change::{Change, Group, Outcome, Role};
 use crate::contend::{Wanted, contend};
 use crate::endpoint::{Endpoint, Note};
@@ -20,7 +20,7 @@ use crate::lower::lower;
 use crate::metrics::{ByZone, Changed, Mismatch};
 use crate::name::DnsName;
 use crate::plan::{NamePlan, Placed, PlannedGroup, Policy, Rules, Skip, Why, plan};
-use crate::provider::Adjusted;
+use crate::provider::{Adjusted, Read};
 use crate::record::{RecordKey, RecordSet};
 
 /// Most groups that are handed on in one piece: a stop waits for one piece, and progress is told after each.
@@ -56,6 +56,15 @@ pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
     let changed = !groups.is_empty() || !upgrades.is_empty();
     let mut groups = decorate(worker, groups).await;
     groups.extend(upgrades);
+    if capability.preconditions != Preconditions::Any {
+        groups = match read_before(worker, groups).await {
+            Ok(groups) => groups,
+            Err(problem) => {
+                worker.desk.inbox.put_back(names);
+                return Err(problem);
+            }
+        };
+    }
     let left = send(worker, groups, &names).await;
     match left {
         Ok(()) => Ok(changed),
@@ -340,6 +349,33 @@ fn hold(worker: &Worker, held: &[PlannedGroup], withheld: &[&Skip], reason: Opti
     }
 }
 
+/// Where the zone cannot be told what to expect, record and claim are read right before they are changed. Groups about names
+/// that turn out to hold something else are left for another round.
+async fn read_before(worker: &mut Worker, groups: Vec<Group>) -> Result<Vec<Group>> {
+    let names: BTreeSet<DnsName> = groups.iter().flat_map(|group| touched(worker, group)).collect();
+    if names.is_empty() || worker.board.config.dry_run {
+        return Ok(groups);
+    }
+    let began = Instant::now();
+    let listing = worker.office.instance.provider.records(&worker.desk.zone, Read::Names(&names)).await?;
+    let changed = worker.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+    let (stale, fresh): (Vec<Group>, Vec<Group>) =
+        groups.into_iter().partition(|group| touched(worker, group).iter().any(|name| changed.contains(name)));
+    worker.desk.inbox.again(stale.into_iter().map(|group| group.name));
+    Ok(fresh)
+}
+
+/// The names in this zone that a group changes or rests on.
+fn touched(worker: &Worker, group: &Group) -> BTreeSet<DnsName> {
+    let registry = &worker.office.instance.registry;
+    let mut names: BTreeSet<DnsName> = group.changes().map(|change| change.key().name.clone()).collect();
+    for step in group.records() {
+        names.extend(registry.claim_names(&worker.desk.zone, step.change.key()));
+    }
+    names.retain(|name| name.is_within(&worker.desk.zone.name));
+    names
+}
+
 /// Adds the claims, and lets the registry prepare.
 async fn decorate(worker: &mut Worker, groups: Vec<PlannedGroup>) -> Vec<Group> {
     let registry = worker.office.instance.registry.clone();
@@ -529,13 +565,8 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
 
 /// What stands at the names of a group is not known any more.
 fn unsure(worker: &mut Worker, group: &Group) {
-    worker.unsure.extend(group.changes().map(|change| change.key().name.clone()));
-    let registry = worker.office.instance.registry.clone();
-    for step in group.records() {
-        worker.unsure.extend(registry.claim_names(&worker.desk.zone, step.change.key()));
-    }
-    let zone = worker.desk.zone.name.clone();
-    worker.unsure.retain(|name| name.is_within(&zone));
+    let names = touched(worker, group);
+    worker.unsure.extend(names);
 }
 
 /// The group backs off alone.

@@ -57,6 +57,24 @@ async fn an_owner_edited_by_hand_is_respected_at_once() {
     assert!(world.told.has("a", "ForeignRecord"));
 }
 
+/// 1: the same where the zone cannot be told what to expect: record and claim are read right before.
+#[tokio::test(start_paused = true)]
+async fn without_preconditions_record_and_claim_are_read_before() {
+    let world = World::new(&["example"]);
+    world.sim.blind();
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    world
+        .sim
+        .insert(&["a-x.example TXT \"heritage=external-dns,external-dns/owner=other\"", "y.example A 203.0.113.1"]);
+    let edited = world.sim.all();
+    world.cluster.put("a", &["x.example A 192.0.2.99", "y.example A 192.0.2.99"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.all(), edited);
+}
+
 fn many(count: usize) -> World {
     let world = World::new(&["example"]);
     for i in 0..count {
