@@ -3,6 +3,7 @@
 //! One request and one answer a connection, each a line of JSON. The socket lies in the state folder and belongs to the
 //! user of the daemon alone.
 
+use std::fmt::Write as _;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -148,16 +149,17 @@ pub(crate) async fn plans(settings: &Settings) -> Result<String> {
     if plans.is_empty() {
         return Ok("No plan is held.\n".to_owned());
     }
+    // Writing into a string cannot fail.
     let mut out = String::new();
     for plan in plans {
         let text = |key: &str| plan[key].as_str().unwrap_or_default().to_owned();
         let deletes = plan["deletes"].as_array().cloned().unwrap_or_default();
-        out.push_str(&format!("{}  zone {}: {} deletes are held\n", text("hash"), text("zone"), deletes.len()));
-        out.push_str(&format!("  because {}\n", text("reason")));
+        let _ = writeln!(out, "{}  zone {}: {} deletes are held", text("hash"), text("zone"), deletes.len());
+        let _ = writeln!(out, "  because {}", text("reason"));
         for delete in &deletes {
-            out.push_str(&format!("  - {}\n", delete.as_str().unwrap_or_default()));
+            let _ = writeln!(out, "  - {}", delete.as_str().unwrap_or_default());
         }
-        out.push_str(&format!("  let them go with: zonewright approve {}\n", text("hash")));
+        let _ = writeln!(out, "  let them go with: zonewright approve {}", text("hash"));
     }
     Ok(out)
 }

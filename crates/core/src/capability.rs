@@ -41,6 +41,29 @@ pub struct Capability {
     pub audit: Audit,
 }
 
+impl Capability {
+    /// What an authoritative DNS server can do that takes changes with preconditions, in batches of so many: whole record
+    /// sets of every writable type, guarded and atomic.
+    pub fn authoritative(changes: usize, ttl: TtlRange) -> Self {
+        Self {
+            targets: TargetCount::Full,
+            types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
+            routing: RoutingSupport::None,
+            granularity: Granularity::RecordSet,
+            create: CreateMode::Guarded,
+            batch: Batch { changes, size: None, interval: Duration::ZERO, atomic: Atomicity::Batch },
+            preconditions: Preconditions::Any,
+            ttl,
+            strict_cname: true,
+            alias: false,
+            wildcards: true,
+            native_claims: false,
+            zone_rule: ZoneRule::LongestSuffix,
+            audit: Audit::Cheap,
+        }
+    }
+}
+
 /// Whether a record set may hold several records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetCount {
@@ -160,6 +183,11 @@ pub struct TtlRange {
 }
 
 impl TtlRange {
+    /// Every TTL that there is, and what an unset one becomes.
+    pub fn any(default: Ttl) -> Self {
+        Self { min: Ttl::ZERO, max: Ttl::MAX, default }
+    }
+
     /// The nearest TTL that the provider takes.
     pub fn clamp(&self, ttl: Ttl) -> Ttl {
         ttl.clamp(self.min, self.max)

@@ -15,6 +15,9 @@ use crate::rtype::RecordType;
 pub struct Ttl(u32);
 
 impl Ttl {
+    /// Not to be cached.
+    pub const ZERO: Self = Self(0);
+
     /// The largest TTL.
     pub const MAX: Self = Self(i32::MAX as u32);
 

@@ -81,25 +81,6 @@ pub(crate) fn mapped(kind: &str, who: &str, lines: &[&str]) -> Mapped {
 
 /// A provider that can do everything that plain DNS servers can.
 pub(crate) fn capability() -> crate::capability::Capability {
-    use crate::capability::{
-        Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingSupport, TargetCount,
-        TtlRange, TypeSupport,
-    };
-    let zero = Ttl::from_secs(0).unwrap();
-    Capability {
-        targets: TargetCount::Full,
-        types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
-        routing: RoutingSupport::None,
-        granularity: Granularity::RecordSet,
-        create: CreateMode::Guarded,
-        batch: Batch { changes: 100, size: None, interval: std::time::Duration::ZERO, atomic: Atomicity::Batch },
-        preconditions: Preconditions::Any,
-        ttl: TtlRange { min: zero, max: Ttl::MAX, default: zero },
-        strict_cname: true,
-        alias: false,
-        wildcards: true,
-        native_claims: false,
-        zone_rule: crate::zone::ZoneRule::LongestSuffix,
-        audit: Audit::Cheap,
-    }
+    use crate::capability::{Capability, TtlRange};
+    Capability::authoritative(100, TtlRange::any(Ttl::ZERO))
 }

@@ -1,18 +1,14 @@
 //! The provider contract over the state.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use zonewright_core::capability::{
-    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingSupport, TargetCount, TtlRange,
-    TypeSupport,
-};
+use zonewright_core::capability::{Capability, TtlRange};
 use zonewright_core::change::{Blame, Group, Outcome};
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
-use zonewright_core::zone::{ZoneId, ZoneRule};
-use zonewright_core::{DnsName, RecordSet, RecordType, Ttl, Zone};
+use zonewright_core::zone::ZoneId;
+use zonewright_core::{DnsName, RecordSet, Zone};
 
 use crate::local::Local;
 use crate::rules::default_ttl;
@@ -24,22 +20,7 @@ const MAX_CHANGES: usize = 1_000;
 #[async_trait]
 impl Provider for Local {
     fn capability(&self, _zone: Option<&Zone>) -> Capability {
-        Capability {
-            targets: TargetCount::Full,
-            types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
-            routing: RoutingSupport::None,
-            granularity: Granularity::RecordSet,
-            create: CreateMode::Guarded,
-            batch: Batch { changes: MAX_CHANGES, size: None, interval: Duration::ZERO, atomic: Atomicity::Batch },
-            preconditions: Preconditions::Any,
-            ttl: TtlRange { min: Ttl::from_wire(0), max: Ttl::MAX, default: default_ttl() },
-            strict_cname: true,
-            alias: false,
-            wildcards: true,
-            native_claims: false,
-            zone_rule: ZoneRule::LongestSuffix,
-            audit: Audit::Cheap,
-        }
+        Capability::authoritative(MAX_CHANGES, TtlRange::any(default_ttl()))
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {

@@ -44,7 +44,12 @@ pub const FLAGS: &[FlagSpec] = &[
     FlagSpec::new("rfc2136-kerberos-username", FlagKind::Text, "Kerberos user"),
     FlagSpec::new("rfc2136-kerberos-password", FlagKind::Secret, "Kerberos password"),
     FlagSpec::new("rfc2136-kerberos-realm", FlagKind::Text, "Kerberos realm"),
-    FlagSpec::new("rfc2136-batch-change-size", FlagKind::Int, "Most changes in one UPDATE message").or("50"),
+    FlagSpec::new(
+        "rfc2136-batch-change-size",
+        FlagKind::Int,
+        "Most changes in one UPDATE message; unless it is given, up to 1000 that fit",
+    )
+    .or("50"),
     FlagSpec::new("rfc2136-use-tls", FlagKind::Bool, "Talk DNS over TLS").or("false"),
     FlagSpec::new("rfc2136-skip-tls-verify", FlagKind::Bool, "Do not check the server's certificate").or("false"),
     FlagSpec::new(
@@ -72,6 +77,9 @@ pub const SECRET_KEYS: &[&str] = &[
     "tsigSecret",
     "algorithm",
 ];
+
+/// Changes in one message where no number is given; the length of the message mostly ends it sooner.
+const USUAL_BATCH: usize = 1_000;
 
 /// A parsed configuration.
 #[derive(Debug)]
@@ -243,7 +251,12 @@ fn min_ttl(settings: &Settings) -> Result<Ttl, Error> {
     seconds.ok_or_else(|| wrong(format!("--rfc2136-min-ttl is longer than {} s", Ttl::MAX)))
 }
 
+/// Messages as large as external-dns sends them make a start with many new names several times slower, so the default holds
+/// only for those who ask for it.
 fn batch(settings: &Settings) -> Result<usize, Error> {
+    if !settings.given("rfc2136-batch-change-size") {
+        return Ok(USUAL_BATCH);
+    }
     let size = usize::try_from(settings.int("rfc2136-batch-change-size")).unwrap_or(0);
     if size < 1 {
         return Err(wrong("--rfc2136-batch-change-size: batch size specified for rfc2136 cannot be less than 1"));

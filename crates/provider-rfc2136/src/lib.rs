@@ -22,6 +22,8 @@
 //! * All record types are read and thirteen written; a set without TTL is written with `--rfc2136-min-ttl`, 0 by default, as
 //!   in external-dns.
 //! * Small requests go by UDP, and connections are used again.
+//! * Unless `--rfc2136-batch-change-size` is given, a message holds up to 1,000 changes, as far as they fit; the 50 of
+//!   external-dns make a start with many new names several times slower.
 //! * `hmac-md5` keys work. GSS-TSIG is not available yet.
 
 mod apply;
@@ -40,19 +42,15 @@ mod wire;
 use std::cmp::Ordering as Order;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
-use zonewright_core::capability::{
-    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingSupport, TargetCount, TtlRange,
-    TypeSupport,
-};
+use zonewright_core::capability::{Batch, Capability, TtlRange};
 use zonewright_core::catalog::{ProviderConfig, ProviderEntry};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::options::OptionTable;
 use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
-use zonewright_core::zone::{InstanceId, ZoneId, ZoneRule};
-use zonewright_core::{DnsName, RecordSet, RecordType, Result, Ttl, Zone};
+use zonewright_core::zone::{InstanceId, ZoneId};
+use zonewright_core::{DnsName, RecordSet, Result, Ttl, Zone};
 
 pub use config::{FLAGS, SECRET_KEYS};
 
@@ -140,27 +138,9 @@ fn token(serial: u32) -> Token {
 #[async_trait]
 impl Provider for Rfc2136 {
     fn capability(&self, _zone: Option<&Zone>) -> Capability {
-        Capability {
-            targets: TargetCount::Full,
-            types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
-            routing: RoutingSupport::None,
-            granularity: Granularity::RecordSet,
-            create: CreateMode::Guarded,
-            batch: Batch {
-                changes: self.batch,
-                size: Some(BATCH_SIZE),
-                interval: Duration::ZERO,
-                atomic: Atomicity::Batch,
-            },
-            preconditions: Preconditions::Any,
-            ttl: TtlRange { min: self.min_ttl, max: Ttl::MAX, default: self.min_ttl },
-            strict_cname: true,
-            alias: false,
-            wildcards: true,
-            native_claims: false,
-            zone_rule: ZoneRule::LongestSuffix,
-            audit: Audit::Cheap,
-        }
+        let ttl = TtlRange { min: self.min_ttl, ..TtlRange::any(self.min_ttl) };
+        let plain = Capability::authoritative(self.batch, ttl);
+        Capability { batch: Batch { size: Some(BATCH_SIZE), ..plain.batch }, ..plain }
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {

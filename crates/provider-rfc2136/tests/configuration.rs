@@ -121,5 +121,13 @@ async fn ttls_are_raised_and_left_open() {
     let ttls: Vec<_> = adjusted.iter().map(|one| (one.from, one.set.ttl.map(Ttl::secs))).collect();
     assert_eq!(ttls, [(0, Some(60)), (1, Some(90)), (2, None)]);
     let capability = provider.capability(Some(&zone));
-    assert_eq!((capability.ttl.min.secs(), capability.ttl.default.secs(), capability.batch.changes), (60, 60, 50));
+    assert_eq!((capability.ttl.min.secs(), capability.ttl.default.secs()), (60, 60));
+}
+
+/// The flag's default is external-dns' own, and it is followed only by those who ask for it.
+#[test]
+fn messages_are_long_unless_a_size_is_given() {
+    let size = |more: &[(&'static str, &str)]| provider(&with("", more)).capability(None).batch.changes;
+    assert_eq!(size(&[]), 1_000);
+    assert_eq!(size(&[("rfc2136-batch-change-size", "50")]), 50);
 }

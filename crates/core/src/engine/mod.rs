@@ -7,10 +7,12 @@ mod board;
 mod directory;
 mod facts;
 mod health;
+mod hold;
 mod inbox;
 mod intake;
 mod journal;
 mod round;
+mod send;
 mod state;
 mod worker;
 
@@ -289,6 +291,3 @@ fn backoff(failures: u32, retry: Retry) -> Duration {
     let spread = std::hash::BuildHasher::hash_one(&*SEED, failures) % 256;
     base + base * u32::try_from(spread).unwrap_or(0) / 1024
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,7 +13,7 @@ use tracing::{debug, error, info};
 
 use super::board::{Board, Desk, Office};
 use super::inbox::Mail;
-use super::round;
+use super::{hold, round};
 use crate::capability::Audit;
 use crate::error::{Error, ErrorKind};
 use crate::metrics::{ByZone, Mismatch, ZoneError};
@@ -221,7 +221,7 @@ impl Worker {
         self.audit_due = Instant::now() + period;
         self.board.metrics.audit_period.get_or_create(&self.label()).set(period.as_secs_f64());
         if full {
-            self.owned = round::count_owned(self);
+            self.owned = hold::count_owned(self);
             let now = self.board.clock.now();
             self.board.state.zone(&self.desk.label(), |state| state.window.owns(self.owned, now));
             info!(zone = %self.desk.zone.name, record_sets = self.desk.view().len(), owned = self.owned,

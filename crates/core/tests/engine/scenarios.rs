@@ -169,6 +169,9 @@ async fn an_inherited_union_is_kept_until_nobody_asks() {
     world.cluster.put("b", &["x.example A 192.0.2.2"]);
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"], "what this process wrote is no inheritance");
+    world.sim.insert(&["x.example A 192.0.2.1 192.0.2.2"]);
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"], "nor is what comes after the first reading");
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
-use zonewright_core::capability::{
-    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingSupport, TargetCount, TtlRange,
-    TypeSupport,
-};
+use zonewright_core::capability::{Capability, Preconditions, TtlRange};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::clock::{Clock, Timestamp};
 use zonewright_core::endpoint::{
@@ -25,7 +22,7 @@ use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
 use zonewright_core::record::Routing;
 use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Update};
 use zonewright_core::store::{MemoryStore, Store};
-use zonewright_core::zone::{InstanceId, ZoneId, ZoneRule};
+use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{
     DnsName, Error, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Result, Ttl, Zone,
 };
@@ -189,23 +186,8 @@ fn carry_out(content: &mut Content, groups: &[Group]) {
 #[async_trait]
 impl Provider for Sim {
     fn capability(&self, _: Option<&Zone>) -> Capability {
-        let zero = Ttl::from_secs(0).unwrap();
-        Capability {
-            targets: TargetCount::Full,
-            types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
-            routing: RoutingSupport::None,
-            granularity: Granularity::RecordSet,
-            create: CreateMode::Guarded,
-            batch: Batch { changes: 8, size: None, interval: Duration::ZERO, atomic: Atomicity::Batch },
-            preconditions: if self.is_blind() { Preconditions::None } else { Preconditions::Any },
-            ttl: TtlRange { min: zero, max: Ttl::MAX, default: zero },
-            strict_cname: true,
-            alias: false,
-            wildcards: true,
-            native_claims: false,
-            zone_rule: ZoneRule::LongestSuffix,
-            audit: Audit::Cheap,
-        }
+        let preconditions = if self.is_blind() { Preconditions::None } else { Preconditions::Any };
+        Capability { preconditions, ..Capability::authoritative(8, TtlRange::any(Ttl::ZERO)) }
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {

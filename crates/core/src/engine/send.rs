@@ -1,0 +1,217 @@
+//! Groups on their way out, and what became of them: write-through, journal, notes, and names that back off.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use super::journal::Entry;
+use super::worker::{Parked, Worker};
+use crate::change::{Change, Group, Outcome, Role};
+use crate::endpoint::Note;
+use crate::error::{Error, ErrorKind, Retry};
+use crate::metrics::{ByZone, Changed};
+use crate::name::DnsName;
+use crate::record::RecordSet;
+
+/// Most groups that are handed on in one piece: a stop waits for one piece, and progress is told after each.
+const PIECE: usize = 500;
+
+/// Sends groups piece by piece. On an error that concerns the zone: the error, and the names that are not finished.
+pub(super) async fn send(
+    worker: &mut Worker,
+    groups: Vec<Group>,
+    names: &BTreeMap<DnsName, Instant>,
+) -> std::result::Result<(), (Error, BTreeSet<DnsName>)> {
+    let total = groups.len();
+    let mut sent = 0;
+    let mut rest = groups;
+    while !rest.is_empty() && !worker.cancel.is_cancelled() {
+        let later = rest.split_off(rest.len().min(PIECE));
+        let piece = std::mem::replace(&mut rest, later);
+        let outcomes = worker.office.instance.provider.apply(&worker.desk.zone, &piece).await;
+        if !worker.board.config.dry_run
+            && let Err(problem) = worker.office.instance.registry.commit(&worker.desk.zone, &piece, &outcomes).await
+        {
+            warn!(zone = %worker.desk.zone.name, error = problem.chain(), "the registry could not note what became of the changes");
+        }
+        sent += piece.len();
+        if total > PIECE {
+            info!(zone = %worker.desk.zone.name, sent, total, "progress");
+        }
+        let mut unfinished = remember(worker, &piece, outcomes, names);
+        if let Some(problem) = unfinished.1.take() {
+            unfinished.0.extend(rest.iter().map(|group| group.name.clone()));
+            return Err((problem, unfinished.0));
+        }
+    }
+    worker.desk.inbox.put_back(rest.iter().filter_map(|group| Some((group.name.clone(), *names.get(&group.name)?))));
+    Ok(())
+}
+
+/// Takes over what became of groups. Returns names that are not finished, and the error that concerns the zone, if any.
+fn remember(
+    worker: &mut Worker,
+    groups: &[Group],
+    outcomes: Vec<Outcome>,
+    names: &BTreeMap<DnsName, Instant>,
+) -> (BTreeSet<DnsName>, Option<Error>) {
+    let some_applied = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Applied));
+    let mut unfinished = BTreeSet::new();
+    let mut zone_problem = None;
+    for (group, outcome) in groups.iter().zip(outcomes) {
+        record(worker, group, &outcome);
+        match outcome {
+            Outcome::Applied => applied(worker, group, names.get(&group.name).copied()),
+            Outcome::NotSent(error) if error.kind == ErrorKind::DryRun => {
+                info!(zone = %worker.desk.zone.name, "dry run, not sent: {}", group.headline());
+            }
+            Outcome::NotSent(error) => {
+                unfinished.insert(group.name.clone());
+                zone_problem = zone_problem.or(Some(error));
+            }
+            Outcome::Unknown(error) => {
+                unsure(worker, group);
+                unfinished.insert(group.name.clone());
+                zone_problem = zone_problem.or(Some(error));
+            }
+            Outcome::Refused { error, .. } => match error.kind {
+                ErrorKind::Conflict => {
+                    unsure(worker, group);
+                    refused(worker, group, &error);
+                }
+                ErrorKind::Invalid | ErrorKind::Unsupported => refused(worker, group, &error),
+                // Where others went through, it is this group's own trouble.
+                _ if some_applied => refused(worker, group, &error),
+                _ => {
+                    unfinished.insert(group.name.clone());
+                    refused_zone(worker, group, &error);
+                    zone_problem = zone_problem.or(Some(error));
+                }
+            },
+        }
+    }
+    (unfinished, zone_problem)
+}
+
+fn record(worker: &Worker, group: &Group, outcome: &Outcome) {
+    let changes: Vec<String> = group.records().map(|step| step.change.to_string()).collect();
+    for step in group.records() {
+        let label = Changed {
+            zone: worker.desk.label(),
+            verb: step.change.verb().to_owned(),
+            outcome: outcome.label().to_owned(),
+        };
+        worker.board.metrics.changes.get_or_create(&label).inc();
+    }
+    worker.board.journal.push(Entry {
+        at: worker.board.clock.now(),
+        zone: worker.desk.zone.name.to_string(),
+        changes,
+        outcome: outcome.label(),
+        error: outcome.error().map(Error::chain),
+        objects: group.objects.clone(),
+    });
+}
+
+fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
+    let capability = worker.office.instance.provider.capability(Some(&worker.desk.zone));
+    let default = capability.ttl.default;
+    worker
+        .desk
+        .view_mut()
+        .write(group, Instant::now(), |set| RecordSet { ttl: set.ttl.or(Some(default)), ..set.clone() });
+    if let Some(since) = since {
+        let label = ByZone { zone: worker.desk.label() };
+        worker.board.metrics.time_to_publish.get_or_create(&label).observe(since.elapsed().as_secs_f64());
+    }
+    let (mut came, mut went) = (0, 0);
+    for step in group.steps.iter().filter(|step| step.role == Role::Record) {
+        info!(zone = %worker.desk.zone.name, "{} {}", step.change.verb(), step.change);
+        match step.change {
+            Change::Create { .. } => came += 1,
+            Change::Delete { .. } => went += 1,
+            Change::Update { .. } => {}
+        }
+    }
+    worker.owned = (worker.owned + came).saturating_sub(went);
+    let now = worker.board.clock.now();
+    let proven = went > 0 && {
+        let mut asks = worker.board.asks();
+        let resources: Vec<_> = group.records().map(|step| step.resource.clone()).collect();
+        let proven = resources.iter().any(|resource| asks.desired.is_proven_gone(&group.name, resource.as_ref()));
+        if worker.desk.view().at(&group.name).iter().all(|set| worker.office.instance.registry.is_claim(set)) {
+            asks.desired.bury(&group.name);
+        }
+        proven
+    };
+    worker.board.state.zone(&worker.desk.label(), |state| {
+        state.window.owns(worker.owned, now);
+        if came == 0 && !proven {
+            state.window.deleted(went, now);
+        }
+    });
+    worker
+        .board
+        .metrics
+        .owned
+        .get_or_create(&ByZone { zone: worker.desk.label() })
+        .set(i64::try_from(worker.owned).unwrap_or(i64::MAX));
+    let text = format!("{} in zone {}", group.headline(), worker.desk.zone.name);
+    worker.board.tell(group.objects.iter().map(|object| Note::normal(object, "RecordReady", text.clone())));
+}
+
+/// What stands at the names of a group is not known any more.
+fn unsure(worker: &mut Worker, group: &Group) {
+    let names = touched(worker, group);
+    worker.unsure.extend(names);
+}
+
+/// The group backs off alone.
+fn refused(worker: &mut Worker, group: &Group, error: &Error) {
+    let attempts = park(worker, group, |attempts| match (error.kind, error.retry) {
+        // The names are read again and planned from what stands there: at once, the first time.
+        (ErrorKind::Conflict, _) if attempts == 1 => Duration::ZERO,
+        (_, Retry::Never) => Duration::from_hours(1),
+        (_, retry) => super::backoff(attempts + 2, retry),
+    });
+    warn!(zone = %worker.desk.zone.name, error = error.chain(), attempts, "refused: {}", group.headline());
+    let text = format!("{} was refused: {}", group.headline(), error.chain());
+    worker.board.tell(group.objects.iter().map(|object| Note::warning(object, "RecordRefused", text.clone())));
+}
+
+fn refused_zone(worker: &Worker, group: &Group, error: &Error) {
+    let text =
+        format!("{} waits, zone {} cannot be written: {}", group.headline(), worker.desk.zone.name, error.chain());
+    worker.board.tell(group.objects.iter().map(|object| Note::warning(object, "ZoneNotWritable", text.clone())));
+}
+
+/// The names in this zone that a group changes or rests on.
+pub(super) fn touched(worker: &Worker, group: &Group) -> BTreeSet<DnsName> {
+    let registry = &worker.office.instance.registry;
+    let mut names: BTreeSet<DnsName> = group.changes().map(|change| change.key().name.clone()).collect();
+    for step in group.records() {
+        names.extend(registry.claim_names(&worker.desk.zone, step.change.key()));
+    }
+    names.retain(|name| name.is_within(&worker.desk.zone.name));
+    names
+}
+
+/// The registry cannot claim the records of a group: it is told and planned again later, since what is in the way may go.
+pub(super) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
+    let attempts = park(worker, group, |attempts| super::backoff(attempts + 2, Retry::Backoff));
+    let text = format!("{}: {reason}", group.headline());
+    if attempts == 1 {
+        warn!(zone = %worker.desk.zone.name, "{text}");
+    }
+    worker.board.tell(group.objects.iter().map(|object| Note::warning(object, "ClaimRefused", text.clone())));
+}
+
+/// Lets a group's name back off alone; returns how often it has been refused by now.
+fn park(worker: &mut Worker, group: &Group, pause: impl FnOnce(u32) -> Duration) -> u32 {
+    let attempts = worker.attempts.get(&group.name).copied().unwrap_or(0) + 1;
+    let until = Instant::now() + pause(attempts);
+    worker.parked.insert(group.name.clone(), Parked { until, attempts });
+    attempts
+}
