@@ -26,7 +26,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                 failures = 0;
                 let former = office.desks();
                 let desk = |zone: crate::zone::Zone| {
-                    former.iter().find(|d| d.zone == zone).cloned().unwrap_or_else(|| Arc::new(Desk::new(zone)))
+                    former.iter().find(|d| d.zone.key == zone.key).cloned().unwrap_or_else(|| Arc::new(Desk::new(zone)))
                 };
                 let desks: Vec<Arc<Desk>> = zones.into_iter().map(desk).collect();
                 let keys: BTreeSet<ZoneKey> = desks.iter().map(|d| d.zone.key.clone()).collect();

@@ -61,7 +61,7 @@ pub(super) fn brake(
         let only_deletes = |g: &&PlannedGroup| g.group.records().all(|s| matches!(s.change, Change::Delete { .. }));
         let free = groups.iter().filter(|g| g.counted.is_empty()).filter(only_deletes).count();
         let load = Load { counted: counted.len(), free, owned: worker.owned };
-        worker.board.state.zone(&zone, |state| {
+        worker.board.state.note(&zone, |state| {
             state.window.trim(config.window, now);
             state.approvals.retain(|approval| approval.until > now);
             let approved = guard::is_approved(&state.approvals, &counted, now);
@@ -144,28 +144,26 @@ fn hold(worker: &Worker, held: &[PlannedGroup], withheld: &[&Skip], reason: Opti
     let reason = [reason, doubt].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let count = i64::try_from(deletes.len()).unwrap_or(i64::MAX);
     worker.board.metrics.held.get_or_create(&ByZone { zone: zone.clone() }).set(count);
+    let former = worker.board.state.held_hash(&zone);
+    if deletes.is_empty() {
+        if former.is_some() {
+            worker.board.state.zone(&zone, |state| state.held = None);
+        }
+        return;
+    }
     let hash = guard::hash(&zone, deletes.keys());
+    if former.as_ref() == Some(&hash) {
+        return;
+    }
+    let text = format!("{} deletes in zone {} are held: {reason}", deletes.len(), worker.desk.zone.name);
     let now = worker.board.clock.now();
-    let fresh = worker.board.state.zone(&zone, |state| {
-        if deletes.is_empty() {
-            state.held = None;
-            return None;
-        }
+    worker.board.state.zone(&zone, |state| {
         let since = state.held.as_ref().map_or(now, |former| former.since);
-        let known = state.held.as_ref().is_some_and(|former| former.hash == hash);
-        let plan = HeldPlan { hash: hash.clone(), deletes, reason: reason.clone(), since };
-        let text = format!("{} deletes in zone {} are held: {reason}", plan.deletes.len(), worker.desk.zone.name);
-        state.held = Some(plan);
-        (!known).then_some(text)
+        state.held = Some(HeldPlan { hash: hash.clone(), deletes, reason, since });
     });
-    if let Some(text) = fresh {
-        warn!(hash, "{text}. Look at them with `zonewright plans`, let them go with `zonewright approve {hash}`");
-        if let Some(object) = &worker.board.own_object {
-            worker.board.tell([Note::warning(
-                object,
-                "PlanHeld",
-                format!("{text}. Approve with: zonewright approve {hash}"),
-            )]);
-        }
+    warn!(hash, "{text}. Look at them with `zonewright plans`, let them go with `zonewright approve {hash}`");
+    if let Some(object) = &worker.board.own_object {
+        let text = format!("{text}. Approve with: zonewright approve {hash}");
+        worker.board.tell([Note::warning(object, "PlanHeld", text)]);
     }
 }

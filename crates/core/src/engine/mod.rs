@@ -259,6 +259,7 @@ async fn keep_state(board: Arc<Board>, cancel: CancellationToken) {
         tokio::select! {
             () = cancel.cancelled() => return,
             () = board.state.changed() => {}
+            () = sleep(Duration::from_mins(10)) => {}
         }
         let saved = board.state.save().await;
         if let Err(error) = &saved

@@ -146,12 +146,14 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
         }
         proven
     };
-    worker.board.state.zone(&worker.desk.label(), |state| {
+    let zone = worker.desk.label();
+    worker.board.state.note(&zone, |state| {
+        state.window.trim(worker.board.config.brake.window, now);
         state.window.owns(worker.owned, now);
-        if came == 0 && !proven {
-            state.window.deleted(went, now);
-        }
     });
+    if went > 0 && came == 0 && !proven {
+        worker.board.state.zone(&zone, |state| state.window.deleted(went, now));
+    }
     worker
         .board
         .metrics

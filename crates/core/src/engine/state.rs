@@ -1,6 +1,7 @@
 //! The state that survives restarts: brake windows, held plans, approvals, and the kinds that were seen.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ pub(crate) struct State {
     store: Arc<dyn Store>,
     document: Mutex<Document>,
     changed: Notify,
-    dirty: std::sync::atomic::AtomicBool,
+    dirty: AtomicBool,
 }
 
 impl State {
@@ -70,16 +71,22 @@ impl State {
         self.document.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads or changes what is kept of a zone; a change is saved soon.
+    /// Changes what is kept of a zone; it is saved soon.
     pub(crate) fn zone<T>(&self, zone: &str, change: impl FnOnce(&mut ZoneState) -> T) -> T {
-        let mut document = self.lock();
-        let state = document.zones.entry(zone.to_owned()).or_default();
-        let before = state.clone();
-        let out = change(state);
-        if *state != before {
-            self.touch();
-        }
+        let out = self.note(zone, change);
+        self.touch();
         out
+    }
+
+    /// Changes what is kept of a zone, where it does no harm if that is forgotten; it is saved with the next change.
+    pub(crate) fn note<T>(&self, zone: &str, change: impl FnOnce(&mut ZoneState) -> T) -> T {
+        self.dirty.store(true, Ordering::SeqCst);
+        change(self.lock().zones.entry(zone.to_owned()).or_default())
+    }
+
+    /// The hash of the held plan of a zone.
+    pub(crate) fn held_hash(&self, zone: &str) -> Option<String> {
+        self.lock().zones.get(zone)?.held.as_ref().map(|held| held.hash.clone())
     }
 
     /// Every held plan, by zone.
@@ -114,7 +121,7 @@ impl State {
     }
 
     fn touch(&self) {
-        self.dirty.store(true, std::sync::atomic::Ordering::SeqCst);
+        self.dirty.store(true, Ordering::SeqCst);
         self.changed.notify_one();
     }
 
@@ -128,7 +135,7 @@ impl State {
     /// # Errors
     /// As the store; the change stays to be saved.
     pub(crate) async fn save(&self) -> Result<()> {
-        if !self.dirty.swap(false, std::sync::atomic::Ordering::SeqCst) {
+        if !self.dirty.swap(false, Ordering::SeqCst) {
             return Ok(());
         }
         let text = serde_json::to_vec(&*self.lock());
@@ -139,7 +146,7 @@ impl State {
                     .caused_by(e)),
             };
         if saved.is_err() {
-            self.dirty.store(true, std::sync::atomic::Ordering::SeqCst);
+            self.dirty.store(true, Ordering::SeqCst);
         }
         saved
     }
