@@ -22,12 +22,32 @@ const LIMIT: usize = 4_096;
 /// The folder for socket and state: `--state-dir`, else one of the user's own by the owner id.
 pub(crate) fn folder(settings: &Settings) -> PathBuf {
     match settings.text("state-dir") {
-        "" => {
-            let base = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
-            base.join(format!("zonewright-{}", file_name(settings.text("txt-owner-id"))))
-        }
+        "" => base().join(format!("{PREFIX}{}", file_name(settings.text("txt-owner-id")))),
         folder => PathBuf::from(folder),
     }
+}
+
+const PREFIX: &str = "zonewright-";
+
+fn base() -> PathBuf {
+    std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
+/// The folder of the daemon that a command means: as [`folder`], but where the user named none, the only one there is.
+fn meant(settings: &Settings) -> PathBuf {
+    let named = settings.given("state-dir") || settings.given("txt-owner-id");
+    let only = || {
+        let folders = std::fs::read_dir(base()).ok()?.flatten().map(|entry| entry.path());
+        let ours = |path: &PathBuf| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            name.starts_with(PREFIX) && socket(path).exists()
+        };
+        match folders.filter(ours).collect::<Vec<_>>().as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        }
+    };
+    Some(()).filter(|()| !named).and_then(|()| only()).unwrap_or_else(|| folder(settings))
 }
 
 /// An owner id as a file name: what is no letter, digit, `-` or `_` becomes `-`.
@@ -141,7 +161,7 @@ async fn ask(folder: &Path, request: &Value) -> Result<Value> {
 /// # Errors
 /// If no daemon answers.
 pub(crate) async fn plans(settings: &Settings) -> Result<String> {
-    let reply = ask(&folder(settings), &json!({ "command": "plans" })).await?;
+    let reply = ask(&meant(settings), &json!({ "command": "plans" })).await?;
     if settings.bool("json") {
         return Ok(format!("{reply}\n"));
     }
@@ -169,7 +189,7 @@ pub(crate) async fn plans(settings: &Settings) -> Result<String> {
 /// # Errors
 /// If no daemon answers, or it holds no plan of this hash.
 pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
-    let reply = ask(&folder(settings), &json!({ "command": "approve", "hash": hash })).await?;
+    let reply = ask(&meant(settings), &json!({ "command": "approve", "hash": hash })).await?;
     if settings.bool("json") {
         return Ok(format!("{reply}\n"));
     }

@@ -55,9 +55,20 @@ impl Process {
         }
     }
 
-    /// Sends SIGSTOP: the process keeps its sockets and answers nothing.
+    /// Sends SIGSTOP, and waits until every thread stands still: the process keeps its sockets and answers nothing.
     pub(crate) fn stop(&self) {
         self.signal(Signal::STOP);
+        let _ = poll(Duration::from_secs(5), || self.stands_still().then_some(()));
+    }
+
+    /// Whether all threads are stopped, as `/proc` tells (proc(5), `task/*/stat`).
+    fn stands_still(&self) -> bool {
+        let Ok(tasks) = std::fs::read_dir(format!("/proc/{}/task", self.child.id())) else { return true };
+        tasks.flatten().all(|task| {
+            let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+            // The state follows the name, which stands in brackets and may hold anything.
+            stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('T'))
+        })
     }
 
     /// Sends SIGCONT after [`Self::stop`].

@@ -21,7 +21,7 @@ pub(super) fn prepare(site: &Site) {
     }
     for zone in &site.zones {
         pdnsutil(site, &["load-zone", &zone.name, &plain(&site.zone_file(zone))]);
-        pdnsutil(site, &["set-kind", &zone.name, "primary"]);
+        pdnsutil(site, &["set-kind", &zone.name, "native"]);
         // As the other two do: each update raises the serial by one.
         pdnsutil(site, &["set-meta", &zone.name, "SOA-EDIT-DNSUPDATE", "INCREASE"]);
         allow(site, &zone.name);
@@ -48,8 +48,7 @@ socket-dir={folder}
 daemon=no
 guardian=no
 disable-syslog=yes
-primary=yes
-only-notify=
+primary=no
 dnsupdate=yes
 allow-axfr-ips={transfers}
 receiver-threads=1
@@ -69,6 +68,9 @@ fn create_database(site: &Site) {
         SCHEMAS.iter().find(|path| Path::new(path).is_file()).expect("the schema that pdns-backend-sqlite3 brings");
     let read = format!(".read {schema}");
     prepare_with(Command::new(tools::need("sqlite3")).arg("-bail").arg(site.path("pdns.sqlite3")).arg(read));
+    // With a write-ahead log, readers and the writer do not lock each other out: no SERVFAIL under load.
+    let log = "PRAGMA journal_mode=WAL";
+    prepare_with(Command::new(tools::need("sqlite3")).arg("-bail").arg(site.path("pdns.sqlite3")).arg(log));
 }
 
 fn allow(site: &Site, zone: &str) {
