@@ -43,6 +43,9 @@ const CHATTY: &[&str] = &[
     "tower_http",
 ];
 
+/// The client of the API server says of each failed connection that it failed, and not of what; the watch says it better.
+const MUTE: &str = "kube_client::client::builder";
+
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -96,9 +99,11 @@ fn filter(level: &str) -> Targets {
         "trace" => (LevelFilter::TRACE, LevelFilter::TRACE),
         _ => (LevelFilter::INFO, LevelFilter::WARN),
     };
+    let mute = if chatty >= LevelFilter::DEBUG { chatty } else { LevelFilter::OFF };
     Targets::new()
         .with_default(ours)
         .with_targets(CHATTY.iter().map(|name| (*name, chatty)))
+        .with_target(MUTE, mute)
         .with_target(FATAL, LevelFilter::ERROR)
 }
 
@@ -412,6 +417,7 @@ mod tests {
             tracing::debug!("d");
             tracing::trace!("t");
             tracing::warn!(target: "kube_client::client", "kw");
+            tracing::error!(target: "kube_client::client::builder", "ke");
             tracing::info!(target: "hyper::proto", "hi");
             tracing::debug!(target: "hickory_server::server", "hd");
             tracing::info!(target: "acme_dns_provider", "ai");
@@ -422,8 +428,8 @@ mod tests {
             ("error", "f e"),
             ("warning", "f e w"),
             ("info", "f e w i kw ai"),
-            ("debug", "f e w i d kw hi hd ai"),
-            ("trace", "f e w i d t kw hi hd ai"),
+            ("debug", "f e w i d kw ke hi hd ai"),
+            ("trace", "f e w i d t kw ke hi hd ai"),
         ] {
             let written = lines(Form::Text, level, speak);
             let messages: Vec<_> = written.iter().filter_map(|line| line.split("msg=").nth(1)).collect();

@@ -45,14 +45,18 @@ impl Told {
     }
 }
 
+/// What tells one sentence about one object from another. The other prefix concerns the configuration rather than each
+/// object: one line says it for all.
+fn key(note: &Note) -> String {
+    match note.reason {
+        "OtherAnnotationPrefix" => note.reason.to_owned(),
+        _ => format!("{}\n{}\n{}", note.object, note.reason, note.message),
+    }
+}
+
 impl Reporter for Told {
     fn tell(&self, note: &Note) {
-        // The other prefix concerns the configuration rather than each object: one line says it for all.
-        let key = match note.reason {
-            "OtherAnnotationPrefix" => note.reason.to_owned(),
-            _ => format!("{}\n{}\n{}", note.object, note.reason, note.message),
-        };
-        if note.severity == Severity::Warning && self.is_news(key) {
+        if note.severity == Severity::Warning && self.is_news(key(note)) {
             tracing::warn!(object = %note.object, reason = note.reason, "{}", note.message);
         }
         if let Some(next) = &self.next {

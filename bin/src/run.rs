@@ -54,8 +54,14 @@ fn answer(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Most threads that work is spread over. The daemon mostly waits, and on a large node one thread for each core would cost
+/// memory for nothing.
+const WORKERS: usize = 4;
+
 fn block_on(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.min(WORKERS))
         .enable_all()
         .build()
         .map_err(|e| Error::new(ErrorKind::Configuration, "start the runtime", "threads").caused_by(e))?;

@@ -118,6 +118,8 @@ impl ZoneView {
     /// Sets what stands at a name; returns the name if that is news.
     fn replace(&mut self, name: DnsName, mut sets: Vec<RecordSet>) -> Option<DnsName> {
         sets.sort_by(|a, b| a.key.cmp(&b.key));
+        // Most names hold one set, and a vector that grew by itself has room for four.
+        sets.shrink_to_fit();
         if self.at(&name) == sets.as_slice() {
             return None;
         }

@@ -153,7 +153,9 @@ impl Index {
             seen.insert(key.clone());
         }
         self.unread.remove(&key);
-        self.view(key.kind, View::object_seen);
+        if !is_servers_own(&key) {
+            self.view(key.kind, View::object_seen);
+        }
         let old = self.store.insert(object.clone());
         if old.as_ref() != Some(object) {
             self.mark(&key, old.as_ref(), Some(object));
@@ -180,26 +182,32 @@ impl Index {
 
     fn remove_unproven(&mut self, keys: &[ObjectKey]) {
         let kinds: BTreeSet<Kind> = keys.iter().map(|key| key.kind).collect();
-        let before: Vec<(Kind, usize)> = kinds.into_iter().map(|kind| (kind, self.store.len(kind))).collect();
+        let before: Vec<(Kind, usize)> = kinds.into_iter().map(|kind| (kind, self.telling(kind))).collect();
         for key in keys {
             self.drop_object(key);
         }
         for (kind, before) in before {
-            let after = self.store.len(kind);
+            let after = self.telling(kind);
             self.view(kind, |view| view.shrunk(before, after));
         }
+    }
+
+    /// Number of objects whose being there says something about the others.
+    fn telling(&self, kind: Kind) -> usize {
+        self.store.all(kind).filter(|object| !is_servers_own(&object.key())).count()
     }
 
     fn end_list(&mut self, kind: Kind, now: Instant) {
         let Some(listed) = self.listing.remove(&kind) else { return };
         let missing: Vec<ObjectKey> =
             self.store.all(kind).map(Object::key).filter(|key| !listed.contains(key)).collect();
-        let before = self.store.len(kind);
+        let before = self.telling(kind);
         for key in &missing {
             self.drop_object(key);
         }
         self.unread.retain(|key| key.kind != kind || listed.contains(key));
-        self.view(kind, |view| view.listed(before, listed.len(), now));
+        let listed = listed.iter().filter(|key| !is_servers_own(key)).count();
+        self.view(kind, |view| view.listed(before, listed, now));
     }
 
     /// Takes an object out of the store; returns whether it was there.
@@ -333,4 +341,12 @@ impl Index {
     pub fn next_expiry(&self, now: Instant) -> Option<Instant> {
         self.views.values().filter_map(View::expiry).filter(|at| *at > now).min()
     }
+}
+
+/// The Service `default/kubernetes` and its slice. Every API server makes them itself, also one that has just lost everything
+/// that it knew: that they are there does not show that a list is whole.
+fn is_servers_own(key: &ObjectKey) -> bool {
+    matches!(key.kind, Kind::Service | Kind::EndpointSlice)
+        && &*key.namespace == "default"
+        && &*key.name == "kubernetes"
 }

@@ -317,7 +317,7 @@ fn target(text: &str) -> Result<RData, NameError> {
     }
 }
 
-/// No top-level domain is a number.
+/// No top-level domain is a number, nor a number with the length of a network's prefix.
 fn looks_like_address(host: &DnsName) -> bool {
-    host.labels().last().is_some_and(|label| label.bytes().all(|b| b.is_ascii_digit()))
+    host.labels().last().is_some_and(|label| label.bytes().all(|b| b.is_ascii_digit() || b == b'/'))
 }

@@ -135,6 +135,7 @@ where
         paged: true,
         state: State::Lost(Instant::now()),
         backoff: Backoff::default(),
+        complained: false,
         object: PhantomData,
     };
     tokio::select! {
@@ -156,6 +157,8 @@ struct Watcher<'a, T> {
     paged: bool,
     state: State,
     backoff: Backoff,
+    /// Whether the log says that the view is not fresh.
+    complained: bool,
     object: PhantomData<fn() -> T>,
 }
 

@@ -244,10 +244,12 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
     }
 
     async fn lost(&mut self, text: String) -> Result<(), End> {
-        match self.state {
-            State::Open => tracing::warn!(kind = %self.spec, text, "watch lost"),
-            State::Lost(_) => tracing::debug!(kind = %self.spec, text, "watch still lost"),
+        match (self.state, self.complained) {
+            (State::Open, _) => tracing::warn!(kind = %self.spec, text, "watch lost"),
+            (State::Lost(_), false) => tracing::warn!(kind = %self.spec, text, "cannot be listed and watched yet"),
+            (State::Lost(_), true) => tracing::debug!(kind = %self.spec, text, "watch still lost"),
         }
+        self.complained = true;
         let since = self.not_open();
         self.tell(Event::Lost { since, text }).await
     }
@@ -267,6 +269,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
             return Ok(());
         }
         self.state = State::Open;
+        self.complained = false;
         tracing::debug!(kind = %self.spec, "watch open");
         self.tell(Event::Open).await
     }

@@ -9,7 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::board::Board;
 use crate::clock::Timestamp;
@@ -133,10 +133,21 @@ impl Intake {
         if self.board.has_started() {
             return;
         }
-        let settled = self.board.asks().evidence.is_settled();
+        let (settled, unread) = {
+            let evidence = &self.board.asks().evidence;
+            let unread = evidence.kinds.iter().filter(|(_, state)| !state.complete).map(|(kind, _)| kind.to_string());
+            (evidence.is_settled(), unread.collect::<Vec<_>>().join(", "))
+        };
         let late = self.begun.elapsed() >= self.board.config.start_timeout;
         if settled || late {
-            info!(complete = settled, "sources are read; planning begins");
+            if unread.is_empty() {
+                info!("sources are read; planning begins");
+            } else {
+                warn!(
+                    unread,
+                    "planning begins, though not everything could be read; nothing is deleted that rests on what is missing"
+                );
+            }
             self.board.started.send_replace(true);
             self.board.desks().iter().for_each(|desk| desk.inbox.wake());
         }

@@ -32,7 +32,7 @@ use zonewright_core::registry::{Dropped, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
 
-use affix::Affixes;
+use affix::{Affixes, TYPES};
 use value::{Codec, Heritage};
 use view::View;
 
@@ -119,9 +119,19 @@ impl TxtRegistry {
     }
 }
 
+/// What follows the type in the first label of an in-zone claim on an apex record.
+const APEX: &str = "-_apex";
+
 /// The in-zone name for the claim on an apex record, whatever the affixes.
 fn apex_name(zone: &Zone, rtype: RecordType) -> Result<DnsName, NameError> {
-    zone.name.prepend(&format!("{}-_apex", rtype.lower()))
+    zone.name.prepend(&format!("{}{APEX}", rtype.lower()))
+}
+
+/// The type of whose apex record `name` is the in-zone claim. Asked for every name that is planned, and nearly always in
+/// vain: so the text is looked at before any name is made.
+fn apex_type(zone: &Zone, name: &DnsName) -> Option<RecordType> {
+    let is_there = |rtype: &RecordType| apex_name(zone, *rtype).as_ref() == Ok(name);
+    name.as_str().contains(APEX).then(|| TYPES.into_iter().find(is_there)).flatten()
 }
 
 fn refused(context: String) -> Error {

@@ -14,7 +14,7 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType};
 
 use super::affix::TYPES;
 use super::value::{Heritage, is_intent};
-use super::{TxtRegistry, apex_name};
+use super::{TxtRegistry, apex_type};
 
 /// Why claims on a record may stand at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub(super) fn places(registry: &TxtRegistry, zone: &Zone, key: &RecordKey) -> Ve
 /// Whether claims on the zone's apex are written at `name`: with the prefix `txt-` the old-format claim of a host `_apex`
 /// would be read there too.
 fn is_apex_name(zone: &Zone, name: &DnsName) -> bool {
-    TYPES.into_iter().any(|rtype| apex_name(zone, rtype).as_ref() == Ok(name))
+    apex_type(zone, name).is_some()
 }
 
 /// Whether a set holds the first half of an unfinished write.
@@ -172,9 +172,8 @@ impl View<'_> {
 
     /// Every key whose typed claim has this name.
     fn of_typed_name(&self, claim: &DnsName, set_id: Option<&SetId>) -> Vec<RecordKey> {
-        let apex = |rtype: &RecordType| apex_name(self.zone, *rtype).as_ref() == Ok(claim);
-        let apexes = TYPES.into_iter().filter(apex).map(|rtype| (self.zone.name.clone(), rtype));
-        let sources = self.registry.affixes.sources(claim).into_iter().chain(apexes);
+        let apex = apex_type(self.zone, claim).map(|rtype| (self.zone.name.clone(), rtype));
+        let sources = self.registry.affixes.sources(claim).into_iter().chain(apex);
         sources.map(|(name, rtype)| RecordKey { name, rtype, set_id: set_id.cloned() }).collect()
     }
 

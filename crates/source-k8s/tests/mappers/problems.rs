@@ -56,7 +56,7 @@ fn targets() {
         check("nothing is left", &service().ann("target", bad), |_| {}, "ok.example.org pending | ! InvalidTarget");
     }
     check("gap", &service().ann("target", "4.3.2.1,"), |_| {}, "ok.example.org A 4.3.2.1 | ! InvalidTarget");
-    for odd in ["010.1.2.3", "1.2.3"] {
+    for odd in ["010.1.2.3", "1.2.3", "1.2.3.0/24"] {
         let thing = service().ann("target", odd);
         check(
             "S61: no address, so a host name",

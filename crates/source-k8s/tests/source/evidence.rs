@@ -118,6 +118,21 @@ async fn an_empty_list_is_doubted_where_there_was_much() {
     }
 }
 
+/// A restored API server makes its own Service within a second of its start: before or after the list.
+#[tokio::test(start_paused = true)]
+async fn the_service_of_the_api_server_itself_makes_no_list() {
+    let own = || balancer("default", "kubernetes", "", "10.0.0.1");
+    let source = source();
+    source.feed(list(KIND, services(5).into_iter().chain([own()])).into_iter().chain([Event::Open(KIND)]));
+    source.feed(list(KIND, [own()]));
+    assert_eq!(letters(&source), "fs");
+    source.feed([Event::Applied(own())]);
+    source.feed(list(KIND, [own()]));
+    assert_eq!(letters(&source), "fs", "seen again");
+    source.feed([Event::Applied(services(1).remove(0))]);
+    assert_eq!(letters(&source), "cfs");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_object_deleted_while_it_was_listed_does_not_make_a_list() {
     let source = source();

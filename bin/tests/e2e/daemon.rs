@@ -1,0 +1,233 @@
+//! The daemon under test: its command line, its process, what it says.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use zonewright_testkit::{poll, wait_for};
+
+use crate::{SOON, until};
+
+/// The program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_zonewright");
+
+/// How long the program may take to end.
+const END: Duration = Duration::from_secs(40);
+
+/// A command line that is not started yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CommandLine {
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+/// A running daemon. It is killed on drop, and a failing test prints what it said.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    child: Child,
+    folder: TempDir,
+    told: bool,
+}
+
+impl CommandLine {
+    pub(crate) fn arg(mut self, argument: impl Into<String>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    pub(crate) fn args(self, arguments: &[&str]) -> Self {
+        arguments.iter().fold(self, |line, argument| line.arg(*argument))
+    }
+
+    /// Takes out every argument that begins so.
+    pub(crate) fn without(mut self, start: &str) -> Self {
+        self.arguments.retain(|argument| !argument.starts_with(start));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(PROGRAM);
+        // Nothing of the machine's own configuration may count.
+        command.args(&self.arguments).stdin(Stdio::null()).env_clear();
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Starts the daemon.
+    #[track_caller]
+    pub(crate) fn start(&self) -> Daemon {
+        let folder = tempfile::Builder::new().prefix("zonewright-e2e-").tempdir().expect("a temporary folder");
+        let log = File::create(folder.path().join("log")).expect("a log file");
+        let mut command = self.command();
+        command.stdout(log.try_clone().expect("a second handle")).stderr(log);
+        Daemon { child: command.spawn().expect("the daemon starts"), folder, told: false }
+    }
+
+    /// Runs the program to its end.
+    #[track_caller]
+    pub(crate) fn run(&self) -> Ended {
+        let mut daemon = self.start();
+        let status = daemon.ended(END);
+        daemon.told = true;
+        Ended { status, log: daemon.log() }
+    }
+}
+
+/// A daemon that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) log: String,
+}
+
+/// Runs a command of the program such as `plans`, with nothing but these arguments.
+#[track_caller]
+pub(crate) fn command(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).args(arguments).env_clear().stdin(Stdio::null()).output().expect("the program runs")
+}
+
+impl Daemon {
+    /// Everything that it has said on both outputs.
+    pub(crate) fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.log_file()).unwrap_or_default()).into_owned()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// Waits for a log line that holds all of these texts, and returns it.
+    #[track_caller]
+    pub(crate) fn says(&self, texts: &[&str]) -> String {
+        self.says_within(texts, SOON)
+    }
+
+    #[track_caller]
+    pub(crate) fn says_within(&self, texts: &[&str], within: Duration) -> String {
+        wait_for(&format!("a log line with {texts:?}"), within, || {
+            let log = self.log();
+            log.lines().find(|line| texts.iter().all(|text| line.contains(text))).map(str::to_owned)
+        })
+    }
+
+    /// How many log lines hold this text.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        self.log().lines().filter(|line| line.contains(text)).count()
+    }
+
+    /// The address of metrics and probes, as it says it.
+    #[track_caller]
+    fn address(&self) -> String {
+        let line = self.says(&["metrics and probes"]);
+        let address = line.split("address=").nth(1).expect("an address in the line");
+        address.trim_matches('"').to_owned()
+    }
+
+    /// Status and body of a page of the daemon.
+    #[track_caller]
+    pub(crate) fn page(&self, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.address()).expect("the daemon listens");
+        stream.set_read_timeout(Some(SOON)).expect("a time limit");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: daemon\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("ask");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("head and body");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        (status, body.to_owned())
+    }
+
+    /// Waits until the daemon calls itself ready.
+    #[track_caller]
+    pub(crate) fn ready(&self) {
+        self.ready_within(SOON);
+    }
+
+    #[track_caller]
+    pub(crate) fn ready_within(&self, within: Duration) {
+        until("the daemon to be ready", within, || self.page("/readyz").0 == 200);
+    }
+
+    /// Waits until it calls itself unready for a reason that holds all of these texts.
+    #[track_caller]
+    pub(crate) fn unready(&self, texts: &[&str], within: Duration) {
+        let what = format!("/readyz to say {texts:?}");
+        let said = poll(within, || {
+            let (status, body) = self.page("/readyz");
+            (status == 503 && texts.iter().all(|text| body.contains(text))).then_some(())
+        });
+        assert!(said.is_some(), "{what}: {:?}", self.page("/readyz"));
+    }
+
+    /// The value of a metric, by the beginning of its line up to the value.
+    #[track_caller]
+    pub(crate) fn metric(&self, series: &str) -> Option<f64> {
+        let (_, text) = self.page("/metrics");
+        let value = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '))?.trim().parse();
+        value.ok()
+    }
+
+    /// Waits until a metric has this value.
+    #[track_caller]
+    pub(crate) fn measures(&self, series: &str, value: f64) {
+        let seen = poll(SOON, || (self.metric(series) == Some(value)).then_some(()));
+        assert!(seen.is_some(), "{series} is {:?}, expected {value}", self.metric(series));
+    }
+
+    /// Whether the process runs.
+    pub(crate) fn runs(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Waits for the end of the process.
+    #[track_caller]
+    pub(crate) fn ended(&mut self, within: Duration) -> ExitStatus {
+        wait_for("the daemon to end", within, || self.child.try_wait().expect("the daemon's status"))
+    }
+
+    /// Sends SIGTERM and waits for the end.
+    #[track_caller]
+    pub(crate) fn terminate(mut self) -> Ended {
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let status = self.ended(END);
+        self.told = true;
+        Ended { status, log: self.log() }
+    }
+
+    /// Kills the process as a crash would.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() && !self.told {
+            eprintln!("---- the daemon said ----\n{}----", self.log());
+        }
+    }
+}
+
+/// A folder for `--state-dir`.
+pub(crate) fn state_folder() -> (TempDir, String) {
+    let folder = tempfile::Builder::new().prefix("zonewright-state-").tempdir().expect("a temporary folder");
+    let path = text(folder.path());
+    (folder, path)
+}
+
+pub(crate) fn text(path: &Path) -> String {
+    path.to_str().expect("a plain path").to_owned()
+}

@@ -1,0 +1,72 @@
+//! The daemon as it is run: its own process with external-dns' arguments, a real kube-apiserver that grants exactly the
+//! rights of `deploy/kustomize/base`, and a real DNS server. What is shown is read with `dig`, from the log, from the
+//! probes and from the API server; nothing inside the process is looked at.
+//!
+//! Every zone holds records of others, and every test ends with the proof that they are untouched (see `site`).
+
+mod cluster;
+mod daemon;
+mod site;
+
+mod api;
+mod claims;
+mod faults;
+mod flags;
+mod input;
+mod manifests;
+mod objects;
+mod restarts;
+mod secrets;
+mod startup;
+
+use std::time::Duration;
+
+use zonewright_testkit::wait_for;
+
+/// How long a change may take to show; a busy machine is slow.
+const SOON: Duration = Duration::from_secs(30);
+
+/// How long what backs off, or counts as lost after 30 s, may take.
+const LATER: Duration = Duration::from_secs(90);
+
+/// Waits until the closure says yes.
+#[track_caller]
+fn until(what: &str, within: Duration, mut holds: impl FnMut() -> bool) {
+    wait_for(what, within, || holds().then_some(()));
+}
+
+/// The programs of a test with an API server and a DNS server.
+macro_rules! needs {
+    ($software:expr) => {
+        zonewright_testkit::require!(zonewright_testkit::KubeApi::TOOLS, $software.tools());
+    };
+}
+pub(crate) use needs;
+
+/// One named test for each server: `each_server!(case)` makes `case::bind`, `case::knot` and `case::powerdns`.
+macro_rules! each_server {
+    ($($case:ident),+ $(,)?) => {$(
+        mod $case {
+            use zonewright_testkit::DnsSoftware;
+
+            #[test]
+            fn bind() {
+                crate::needs!(DnsSoftware::Bind);
+                super::$case(DnsSoftware::Bind);
+            }
+
+            #[test]
+            fn knot() {
+                crate::needs!(DnsSoftware::Knot);
+                super::$case(DnsSoftware::Knot);
+            }
+
+            #[test]
+            fn powerdns() {
+                crate::needs!(DnsSoftware::PowerDns);
+                super::$case(DnsSoftware::PowerDns);
+            }
+        }
+    )+};
+}
+pub(crate) use each_server;
