@@ -108,6 +108,8 @@ fn an_empty_cluster_deletes_nothing_until_that_is_approved() {
     site.shows(&[]);
     daemon.measures(HELD, 0.0);
     daemon.ready();
+    // The daemon first: it saves its state there.
+    drop(daemon);
     drop(folder);
 }
 
