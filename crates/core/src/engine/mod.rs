@@ -1,7 +1,7 @@
 //! The engine: loops around the pure stages.
 //!
 //! The intake takes over what sources tell and sends dirty names to the zones; the directory keeps each instance's zones;
-//! every zone has a worker that reads it, plans, and carries out. All of them share the [`board::Board`].
+//! every zone has a worker that reads it, plans, and carries out. All of them share one board.
 
 mod board;
 mod directory;
