@@ -16,7 +16,7 @@ use crate::name::DnsName;
 use crate::record::RecordSet;
 
 /// Most groups that are handed on in one piece: a stop waits for one piece, and progress is told after each.
-const PIECE: usize = 1_000;
+const PIECE: usize = 500;
 
 /// Sends groups piece by piece. On an error that concerns the zone: the error, and the names that are not finished.
 pub(super) async fn send(
