@@ -33,8 +33,8 @@ pub struct ObjectUpdate {
 /// What has to be taken over from a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Update {
-    /// Whether `objects` is everything that there is (each [`ObjectState::Present`]): whatever is missing is gone,
-    /// without a tombstone.
+    /// Whether `objects` names everything that there is: what is missing is gone, without a tombstone. An object that was
+    /// deleted before it was taken may be among them as [`ObjectState::Gone`], so that its tombstone is not lost.
     pub complete: bool,
     /// The objects that changed, or all of them.
     pub objects: Vec<ObjectUpdate>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::change::{Change, Group};
+use crate::change::Group;
 use crate::name::DnsName;
 use crate::provider::{Delta, Listing, Record, Token};
 use crate::rdata::RData;
@@ -166,11 +166,6 @@ impl ZoneView {
             self.written.insert(name, at);
         }
     }
-
-    /// Whether a group's changes still start from what stands here.
-    pub fn matches(&self, change: &Change) -> bool {
-        self.find(change.key()) == change.from()
-    }
 }
 
 fn key_of(record: &Record) -> RecordKey {
@@ -206,7 +201,7 @@ fn add(sets: &mut Vec<RecordSet>, record: Record) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Step;
+    use crate::change::{Change, Step};
     use crate::testing::{name, set};
 
     fn full(lines: &[&str]) -> Listing {
