@@ -13,7 +13,6 @@
 //!   another UID: the old one is `Gone`, the new one `Present`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -23,33 +22,11 @@ use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Up
 use crate::evidence::View;
 use crate::feed::Event;
 use crate::kind::Kind;
-use crate::lookup::{Dependency, Lookup};
+use crate::lookup::{Dependency, Lookup, Reads};
+use crate::options::SourceOptions;
 use crate::readers::{Reader, Readers};
+use crate::sources::{self, Role, Scope};
 use crate::store::{Object, ObjectKey, Store};
-
-/// A pure function from an object, and what it looks up, to what it asks for.
-pub type Mapper = Arc<dyn Fn(&Object, &Lookup<'_>) -> Mapped + Send + Sync>;
-
-/// One source: which objects it maps, and how.
-#[derive(Clone)]
-pub struct SourceMapping {
-    /// Name as in `--source`.
-    pub source: Arc<str>,
-    /// The kind whose objects it maps.
-    pub kind: Kind,
-    /// First part of the resource labels that it writes.
-    pub label: Arc<str>,
-    /// Every kind that a mapping may read, its own included.
-    pub reads: BTreeSet<Kind>,
-    /// The mapper.
-    pub map: Mapper,
-}
-
-impl fmt::Debug for SourceMapping {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SourceMapping").field("source", &self.source).field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
 
 /// What was told of one object.
 #[derive(Debug)]
@@ -61,8 +38,9 @@ struct Told {
 /// The state of all sources over one feed.
 #[derive(Debug)]
 pub struct Index {
-    mappings: Vec<SourceMapping>,
-    kinds: BTreeSet<Kind>,
+    options: Arc<SourceOptions>,
+    roles: Vec<Role>,
+    reads: Reads,
     ids: BTreeMap<Kind, KindId>,
     store: Store,
     readers: Readers,
@@ -79,11 +57,14 @@ pub struct Index {
 
 impl Index {
     /// An empty index; `seen` are the kinds that an earlier process saw.
-    pub fn new(mappings: Vec<SourceMapping>, seen: &BTreeSet<KindId>) -> Self {
-        let kinds: BTreeSet<Kind> = mappings.iter().flat_map(|mapping| mapping.reads.iter().copied()).collect();
-        let ids: BTreeMap<Kind, KindId> = kinds.iter().map(|kind| (*kind, kind.id())).collect();
+    pub fn new(options: Arc<SourceOptions>, seen: &BTreeSet<KindId>) -> Self {
+        let roles = sources::roles(&options);
+        let reads = sources::reads(&roles);
+        let ids: BTreeMap<Kind, KindId> = reads.keys().map(|kind| (*kind, kind.id())).collect();
         Self {
-            mappings,
+            options,
+            roles,
+            reads,
             store: Store::default(),
             readers: Readers::default(),
             views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.contains(id)))).collect(),
@@ -93,14 +74,13 @@ impl Index {
             dirty: BTreeSet::new(),
             tombstones: BTreeSet::new(),
             remapped: 0,
-            kinds,
             ids,
         }
     }
 
-    /// The kinds that have to be fed.
-    pub fn kinds(&self) -> &BTreeSet<Kind> {
-        &self.kinds
+    /// The kinds that have to be fed, and how far.
+    pub fn reads(&self) -> &Reads {
+        &self.reads
     }
 
     /// The kinds that were ever served, to be handed to [`Index::new`] by a later process.
@@ -146,7 +126,7 @@ impl Index {
 
     fn put(&mut self, object: &Object) {
         let key = object.key();
-        if !self.kinds.contains(&key.kind) {
+        if !self.reads.contains_key(&key.kind) {
             return;
         }
         if let Some(seen) = self.listing.get_mut(&key.kind) {
@@ -168,14 +148,14 @@ impl Index {
         if let Some(seen) = self.listing.get_mut(&key.kind) {
             seen.insert(key.clone());
         }
-        if self.store.object(key.kind, &key.namespace, &key.name).is_none() && self.kinds.contains(&key.kind) {
+        if self.store.object(key.kind, &key.namespace, &key.name).is_none() && self.reads.contains_key(&key.kind) {
             self.unread.insert(key);
         }
     }
 
     fn delete(&mut self, key: &ObjectKey) {
         if self.drop_object(key) {
-            let readers = (0..self.mappings.len()).map(|source| Reader { source, key: key.clone() });
+            let readers = (0..self.roles.len()).map(|source| Reader { source, key: key.clone() });
             self.tombstones.extend(readers.filter(|reader| self.told.contains_key(reader)));
         }
     }
@@ -223,8 +203,8 @@ impl Index {
 
     /// Marks what has to be mapped again after a change of one object.
     fn mark(&mut self, key: &ObjectKey, old: Option<&Object>, new: Option<&Object>) {
-        for (source, mapping) in self.mappings.iter().enumerate() {
-            if mapping.kind == key.kind {
+        for (source, role) in self.roles.iter().enumerate() {
+            if role.kind == key.kind && role.reach().is_some_and(|reach| reach.has(&key.namespace)) {
                 self.dirty.insert(Reader { source, key: key.clone() });
             }
         }
@@ -276,7 +256,8 @@ impl Index {
         if self.told.get(reader).is_some_and(|told| told.object != reference) {
             updates.extend(self.tell_gone(reader));
         }
-        let blank = mapped.endpoints.is_empty() && mapped.pending.is_empty() && mapped.notes.is_empty();
+        let Mapped { endpoints, pending, unknown, notes, .. } = &mapped;
+        let blank = endpoints.is_empty() && pending.is_empty() && unknown.is_empty() && notes.is_empty();
         match self.told.get(reader) {
             Some(told) if *told.mapped == mapped => return,
             None if blank => return,
@@ -288,9 +269,9 @@ impl Index {
     }
 
     fn map(&mut self, reader: &Reader, object: &Object) -> Mapped {
-        let mapping = self.mappings.get(reader.source).expect("readers are made from the positions of mappings");
-        let lookup = Lookup::new(&self.store, &self.kinds);
-        let mut mapped = (mapping.map)(object, &lookup);
+        let role = self.roles.get(reader.source).expect("readers are made from the positions of roles");
+        let lookup = Lookup::new(&self.store, &role.reads);
+        let mut mapped = (role.map)(object, &Scope { role, options: &self.options, lookup: &lookup });
         let reads = lookup.into_reads();
         let kinds = reads.iter().map(Dependency::kind).chain([reader.key.kind]);
         mapped.kinds.extend(kinds.filter_map(|kind| self.ids.get(&kind).cloned()));
@@ -300,8 +281,8 @@ impl Index {
     }
 
     fn update(&self, reader: &Reader, object: ObjectRef, state: ObjectState) -> ObjectUpdate {
-        let source = self.mappings.get(reader.source).map_or_else(|| Arc::from(""), |found| Arc::clone(&found.source));
-        ObjectUpdate { source, object, state }
+        let source = self.roles.get(reader.source).map_or("", |role| role.source.as_str());
+        ObjectUpdate { source: Arc::from(source), object, state }
     }
 
     /// The operator approved of a plan that rests on this view.
@@ -330,9 +311,11 @@ impl Index {
     /// The trust in everything at `now`.
     pub fn evidence(&self, now: Instant) -> Evidence {
         let mut resources: BTreeMap<Arc<str>, BTreeSet<KindId>> = BTreeMap::new();
-        for mapping in &self.mappings {
-            let kinds = mapping.reads.iter().filter_map(|kind| self.ids.get(kind).cloned());
-            resources.entry(Arc::clone(&mapping.label)).or_default().extend(kinds);
+        for role in &self.roles {
+            let kinds = || role.reads.keys().filter_map(|kind| self.ids.get(kind).cloned());
+            for label in &role.labels {
+                resources.entry(Arc::clone(label)).or_default().extend(kinds());
+            }
         }
         Evidence { kinds: self.states(now), resources }
     }

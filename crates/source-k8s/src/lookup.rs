@@ -1,8 +1,8 @@
 //! What a mapper may read besides its own object, and a note of everything that it read.
 //!
-//! A mapper gets a [`Lookup`] and asks it for nodes, pods or slices. Each answer leaves a [`Dependency`], so the index
+//! A mapper gets a [`Lookup`] and asks it for nodes, pods or gateways. Each answer leaves a [`Dependency`], so the index
 //! knows which objects to map again when something changes, and no mapper holds a line of invalidation code. What must
-//! hold: a mapper reads nothing of the cluster but through here.
+//! hold: a mapper reads nothing of the cluster but through here, and nothing beyond the reach of its source.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +10,43 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::objects::{EndpointSlice, Node, Pod, TextMap};
-use crate::store::{Object, ObjectKey, Store};
+use crate::store::{Object, ObjectKey, Shape, Store};
 
-/// `spec.selector` of a Service: labels that must all be there; empty means every pod of the namespace.
-pub type PodSelector = BTreeMap<String, String>;
+/// Labels that must all be there; an empty selector matches everything.
+pub type LabelMap = BTreeMap<String, String>;
+
+/// How far a source sees the objects of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// Every namespace, or a cluster-scoped kind.
+    All,
+    /// One namespace.
+    Namespace(Arc<str>),
+}
+
+impl Reach {
+    /// What is meant by a namespace flag: empty for all.
+    pub fn of(namespace: &str) -> Self {
+        if namespace.is_empty() { Self::All } else { Self::Namespace(Arc::from(namespace)) }
+    }
+
+    /// Whether objects of this namespace (empty for cluster-scoped ones) are seen.
+    pub fn has(&self, namespace: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Namespace(only) => namespace.is_empty() || **only == *namespace,
+        }
+    }
+
+    /// The least that holds both.
+    #[must_use]
+    pub fn join(self, other: &Self) -> Self {
+        if self == *other { self } else { Self::All }
+    }
+}
+
+/// What a source reads, and how far.
+pub type Reads = BTreeMap<Kind, Reach>;
 
 /// One thing that a mapper read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,12 +55,14 @@ pub enum Dependency {
     Object(ObjectKey),
     /// Every object of a kind.
     All(Kind),
-    /// The pods of a namespace whose labels match.
-    Pods {
-        /// Namespace.
-        namespace: Arc<str>,
+    /// The objects of a kind whose labels match: those of a Pod, those that a Service selects by.
+    Selected {
+        /// The kind.
+        kind: Kind,
+        /// The only namespace; `None` for all.
+        namespace: Option<Arc<str>>,
         /// Labels.
-        selector: Arc<PodSelector>,
+        selector: Arc<LabelMap>,
     },
     /// The EndpointSlices of a Service.
     Slices {
@@ -43,15 +78,14 @@ impl Dependency {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Object(key) => key.kind,
-            Self::All(kind) => *kind,
-            Self::Pods { .. } => Kind::Pod,
+            Self::All(kind) | Self::Selected { kind, .. } => *kind,
             Self::Slices { .. } => Kind::EndpointSlice,
         }
     }
 }
 
 /// Whether labels satisfy a selector.
-pub fn selects(selector: &PodSelector, labels: &TextMap) -> bool {
+pub fn selects(selector: &LabelMap, labels: &TextMap) -> bool {
     selector.iter().all(|(key, value)| labels.get(key) == Some(value.as_str()))
 }
 
@@ -59,76 +93,87 @@ pub fn selects(selector: &PodSelector, labels: &TextMap) -> bool {
 #[derive(Debug)]
 pub struct Lookup<'a> {
     store: &'a Store,
-    kinds: &'a BTreeSet<Kind>,
-    reads: RefCell<BTreeSet<Dependency>>,
+    reach: &'a Reads,
+    noted: RefCell<BTreeSet<Dependency>>,
 }
 
 impl<'a> Lookup<'a> {
-    /// Access to `store`, of which only `kinds` are fed.
-    pub fn new(store: &'a Store, kinds: &'a BTreeSet<Kind>) -> Self {
-        Self { store, kinds, reads: RefCell::default() }
+    /// Access to as much of `store` as `reach` allows.
+    pub fn new(store: &'a Store, reach: &'a Reads) -> Self {
+        Self { store, reach, noted: RefCell::default() }
     }
 
-    /// Whether this kind is fed at all. One that is not reads as empty.
+    /// Whether this kind is read at all. One that is not reads as empty.
     pub fn reads(&self, kind: Kind) -> bool {
-        self.kinds.contains(&kind)
+        self.reach.contains_key(&kind)
+    }
+
+    /// One object.
+    pub fn object<T: Shape>(&self, kind: Kind, namespace: &str, name: &str) -> Option<Arc<T>> {
+        self.note(Dependency::Object(ObjectKey::new(kind, namespace, name)));
+        self.seen(kind, self.store.object(kind, namespace, name))
+    }
+
+    /// Every object of a kind, sorted by namespace and name.
+    pub fn all<T: Shape>(&self, kind: Kind) -> Vec<Arc<T>> {
+        self.note(Dependency::All(kind));
+        self.store.all(kind).filter_map(|object| self.seen(kind, Some(object))).collect()
+    }
+
+    /// The Pods or Services of one namespace (`None` for all) that `selector` matches, sorted; an empty selector matches
+    /// all of them. A Pod is matched by its labels, a Service by those that it selects by.
+    pub fn selected<T: Shape>(&self, kind: Kind, namespace: Option<&str>, selector: &LabelMap) -> Vec<Arc<T>> {
+        self.note(Dependency::Selected {
+            kind,
+            namespace: namespace.map(Arc::from),
+            selector: Arc::new(selector.clone()),
+        });
+        let matches = |object: &&Object| object.selectable().is_some_and(|labels| selects(selector, &labels));
+        let seen = |object| self.seen(kind, Some(object));
+        match namespace {
+            Some(namespace) => self.store.in_namespace(kind, namespace).filter(matches).filter_map(seen).collect(),
+            None => self.store.all(kind).filter(matches).filter_map(seen).collect(),
+        }
     }
 
     /// Every node, sorted by name.
     pub fn nodes(&self) -> Vec<Arc<Node>> {
-        self.note(Dependency::All(Kind::Node));
-        self.store.all(Kind::Node).filter_map(node_of).collect()
+        self.all(Kind::Node)
     }
 
     /// One node.
     pub fn node(&self, name: &str) -> Option<Arc<Node>> {
-        self.note(Dependency::Object(ObjectKey::new(Kind::Node, "", name)));
-        self.store.object(Kind::Node, "", name).and_then(node_of)
+        self.object(Kind::Node, "", name)
     }
 
     /// The pods of a namespace that `selector` matches, sorted by name; an empty selector matches all of them.
-    pub fn pods(&self, namespace: &str, selector: &PodSelector) -> Vec<Arc<Pod>> {
-        self.note(Dependency::Pods { namespace: Arc::from(namespace), selector: Arc::new(selector.clone()) });
-        let pods = self.store.in_namespace(Kind::Pod, namespace).filter_map(pod_of);
-        pods.filter(|pod| selects(selector, &pod.metadata.labels)).collect()
+    pub fn pods(&self, namespace: &str, selector: &LabelMap) -> Vec<Arc<Pod>> {
+        self.selected(Kind::Pod, Some(namespace), selector)
     }
 
     /// The EndpointSlices that carry the Service's name in their label, sorted by name.
     pub fn endpoint_slices(&self, namespace: &str, service: &str) -> Vec<Arc<EndpointSlice>> {
         self.note(Dependency::Slices { namespace: Arc::from(namespace), service: Arc::from(service) });
-        self.store.slices_of(namespace, service).filter_map(slice_of).collect()
+        let slices = self.store.slices_of(namespace, service);
+        slices.filter_map(|slice| self.seen(Kind::EndpointSlice, Some(slice))).collect()
     }
 
     /// Everything that was read, each once.
     pub fn into_reads(self) -> BTreeSet<Dependency> {
-        self.reads.into_inner()
+        self.noted.into_inner()
+    }
+
+    /// The body of an object that the source may see.
+    fn seen<T: Shape>(&self, kind: Kind, object: Option<&Object>) -> Option<Arc<T>> {
+        let object = object?;
+        let reach = self.reach.get(&kind)?;
+        reach.has(&object.meta().namespace).then(|| object.body().cloned()).flatten()
     }
 
     fn note(&self, dependency: Dependency) {
         if self.reads(dependency.kind()) {
-            self.reads.borrow_mut().insert(dependency);
+            self.noted.borrow_mut().insert(dependency);
         }
-    }
-}
-
-fn node_of(object: &Object) -> Option<Arc<Node>> {
-    match object {
-        Object::Node(node) => Some(Arc::clone(node)),
-        _ => None,
-    }
-}
-
-fn pod_of(object: &Object) -> Option<Arc<Pod>> {
-    match object {
-        Object::Pod(pod) => Some(Arc::clone(pod)),
-        _ => None,
-    }
-}
-
-fn slice_of(object: &Object) -> Option<Arc<EndpointSlice>> {
-    match object {
-        Object::EndpointSlice(slice) => Some(Arc::clone(slice)),
-        _ => None,
     }
 }
 
@@ -138,11 +183,13 @@ mod tests {
 
     use super::*;
     use crate::annotations::AnnotationFilterKeys;
+    use crate::store::Keep;
 
     fn object(kind: Kind, namespace: &str, name: &str, labels: &[(&str, &str)]) -> Object {
         let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
         let value = json!({"metadata": {"namespace": namespace, "name": name, "labels": labels}});
-        Object::from_value(kind, value, &AnnotationFilterKeys::new([], [])).expect("the shape of any object")
+        let keep = Keep { annotations: AnnotationFilterKeys::new([], []), whole: BTreeSet::new() };
+        Object::from_value(kind, value, &keep).expect("the shape of any object")
     }
 
     fn store() -> Store {
@@ -160,14 +207,18 @@ mod tests {
         ])
     }
 
-    fn selector(labels: &[(&str, &str)]) -> PodSelector {
+    fn reads(kinds: &[Kind]) -> Reads {
+        kinds.iter().map(|kind| (*kind, Reach::All)).collect()
+    }
+
+    fn selector(labels: &[(&str, &str)]) -> LabelMap {
         labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
     fn answers_are_sorted_by_name() {
         let store = store();
-        let kinds = BTreeSet::from([Kind::Pod, Kind::Node, Kind::EndpointSlice]);
+        let kinds = reads(&[Kind::Pod, Kind::Node, Kind::EndpointSlice]);
         let lookup = Lookup::new(&store, &kinds);
         let pods = |labels: &[(&str, &str)]| -> Vec<String> {
             lookup.pods("a", &selector(labels)).iter().map(|pod| pod.metadata.name.to_string()).collect()
@@ -186,7 +237,7 @@ mod tests {
     #[test]
     fn every_read_is_noted_found_or_not() {
         let store = store();
-        let kinds = BTreeSet::from([Kind::Pod, Kind::Node]);
+        let kinds = reads(&[Kind::Pod, Kind::Node]);
         let lookup = Lookup::new(&store, &kinds);
         lookup.node("nobody");
         lookup.nodes();

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use zonewright_core::endpoint::{
-    Endpoint, KindId, Mapped, Note, ObjectPolicy, Origin, Pending, Severity, Sharing, Targets,
+    Endpoint, KindId, Mapped, Note, ObjectPolicy, Origin, Pending, Severity, Sharing, Targets, Unknown,
 };
 use zonewright_core::name::NameError;
 use zonewright_core::options::Properties;
@@ -20,7 +21,7 @@ use crate::annotations::{self, Annotation, Annotations, Elements};
 use crate::kind::Kind;
 use crate::lookup::Lookup;
 use crate::objects::Meta;
-use crate::options::{SourceKind, SourceOptions};
+use crate::sources::Scope;
 
 /// The reason of the note on an object whose annotations all begin with a prefix that is not in force. Readers count
 /// these and log the first.
@@ -36,64 +37,111 @@ const SUSPECT_TARGET: &str = "SuspectTarget";
 #[derive(Debug)]
 pub(crate) struct Mapping<'a> {
     pub(crate) annotations: Annotations<'a>,
+    pub(crate) scope: Scope<'a>,
+    pub(crate) meta: &'a Meta,
     origin: Arc<Origin>,
-    resource: Arc<str>,
-    settings: Settings,
-    wanted: BTreeMap<(DnsName, RecordType), Wanted>,
-    pending: BTreeMap<DnsName, String>,
+    settings: Rc<Settings>,
+    wanted: BTreeMap<(DnsName, RecordType, Option<SetId>), Wanted>,
+    pending: BTreeMap<DnsName, Pending>,
+    unknown: Vec<Unknown>,
     notes: Vec<Note>,
     kinds: BTreeSet<KindId>,
 }
 
-/// What holds for all endpoints of the object.
-#[derive(Debug, Default)]
-struct Settings {
-    ttl: Option<Ttl>,
-    set_id: Option<SetId>,
-    properties: Properties,
-    policy: Option<ObjectPolicy>,
+/// What holds for the endpoints that are asked for from now on: as a rule, for all of the object's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// TTL.
+    pub(crate) ttl: Option<Ttl>,
+    /// Set identifier.
+    pub(crate) set_id: Option<SetId>,
+    /// Provider-specific properties.
+    pub(crate) properties: Properties,
+    /// The object's own policy.
+    pub(crate) policy: Option<ObjectPolicy>,
+    /// Resource label; `None` where external-dns writes none.
+    pub(crate) resource: Option<Arc<str>>,
 }
 
 /// The targets of one endpoint in the order in which they came, each once.
 #[derive(Debug)]
 struct Wanted {
     sharing: Sharing,
+    settings: Rc<Settings>,
     order: Vec<RData>,
     seen: HashSet<RData>,
 }
 
 impl<'a> Mapping<'a> {
     /// Begins to map an object. Its annotations are not read yet: it may not count.
-    pub(crate) fn new(source: SourceKind, meta: &'a Meta, options: &'a SourceOptions) -> Self {
+    pub(crate) fn new(meta: &'a Meta, scope: &Scope<'a>) -> Self {
+        let Scope { role, options, .. } = *scope;
         let origin = Origin {
-            source: Arc::from(source.as_str()),
-            rank: options.rank(source),
-            object: meta.object_ref(source.kind()),
+            source: Arc::from(role.source.as_str()),
+            rank: options.rank(role.source),
+            object: meta.object_ref(role.kind),
             created: meta.created,
         };
+        let resource = role.labels.first().map(|label| meta.resource(role.kind, label));
         Self {
             annotations: Annotations::new(&options.annotation_prefixes, &meta.annotations),
-            resource: Arc::from(format!("{}/{}/{}", source.as_str(), meta.namespace, meta.name)),
+            scope: *scope,
+            meta,
             origin: Arc::new(origin),
-            settings: Settings::default(),
+            settings: Rc::new(Settings { resource, ..Settings::default() }),
             wanted: BTreeMap::new(),
             pending: BTreeMap::new(),
+            unknown: Vec::new(),
             notes: Vec::new(),
-            kinds: BTreeSet::from([source.kind().id()]),
+            kinds: BTreeSet::from([role.kind.id()]),
         }
     }
 
     /// Reads what the annotations say about all endpoints: TTL, set identifier, properties, policy.
     pub(crate) fn read_settings(&mut self) {
         self.tell_other_prefix();
-        let ttl = self.annotations.find(annotations::TTL).and_then(|ttl| self.ttl(ttl));
-        let policy = self.annotations.plain(annotations::POLICY).and_then(|word| self.policy(word));
-        let (properties, problems) = annotations::properties(&self.annotations);
+        let all = self.annotations;
+        let ttl = self.read_ttl(&all);
+        let (set_id, properties) = self.read_properties(&all);
+        let policy = self.read_policy();
+        self.settings = Rc::new(Settings { ttl, set_id, properties, policy, resource: self.settings.resource.clone() });
+    }
+
+    /// Reads TTL and policy only: what a source heeds whose objects have no provider-specific settings.
+    pub(crate) fn read_ttl_and_policy(&mut self) {
+        self.tell_other_prefix();
+        let all = self.annotations;
+        let ttl = self.read_ttl(&all);
+        let policy = self.read_policy();
+        self.settings = Rc::new(Settings { ttl, policy, ..Settings::clone(&self.settings) });
+    }
+
+    /// The settings in force.
+    pub(crate) fn settings(&self) -> Rc<Settings> {
+        Rc::clone(&self.settings)
+    }
+
+    /// From now on these settings hold; returns those that held until now.
+    pub(crate) fn put_settings(&mut self, settings: Rc<Settings>) -> Rc<Settings> {
+        std::mem::replace(&mut self.settings, settings)
+    }
+
+    /// The TTL that annotations state.
+    pub(crate) fn read_ttl(&mut self, annotations: &Annotations<'_>) -> Option<Ttl> {
+        annotations.find(annotations::TTL).and_then(|ttl| self.ttl(ttl))
+    }
+
+    /// The set identifier and the provider-specific properties that annotations state.
+    pub(crate) fn read_properties(&mut self, annotations: &Annotations<'_>) -> (Option<SetId>, Properties) {
+        let (properties, problems) = annotations::properties(annotations);
         for problem in problems {
             self.warn(INVALID_ANNOTATION, format!("annotation {problem}"));
         }
-        let set_id = self.annotations.find(annotations::SET_IDENTIFIER).and_then(|id| SetId::new(id.value));
-        self.settings = Settings { ttl, set_id, properties, policy };
+        (annotations.find(annotations::SET_IDENTIFIER).and_then(|id| SetId::new(id.value)), properties)
+    }
+
+    fn read_policy(&mut self) -> Option<ObjectPolicy> {
+        self.annotations.plain(annotations::POLICY).and_then(|word| self.policy(word))
     }
 
     fn tell_other_prefix(&mut self) {
@@ -111,7 +159,7 @@ impl<'a> Mapping<'a> {
     fn ttl(&mut self, ttl: Annotation<'_>) -> Option<Ttl> {
         annotations::ttl(ttl.value)
             .map_err(|problem| {
-                self.warn(INVALID_TTL, format!("annotation {}={:?}: {}: {problem}", ttl.key, ttl.value, self.resource));
+                self.warn(INVALID_TTL, format!("annotation {}={:?}: {problem}", ttl.key, ttl.value));
             })
             .ok()
     }
@@ -219,11 +267,37 @@ impl<'a> Mapping<'a> {
                 self.refuse_self(name);
                 continue;
             }
-            let wanted = self.wanted.entry((name.clone(), data.rtype())).or_insert_with(|| Wanted::new(sharing));
+            let wanted = self.entry(name, data.rtype(), sharing);
             if wanted.seen.insert(data.clone()) {
                 wanted.order.push(data.clone());
             }
         }
+    }
+
+    /// Asks for records of one type at `name`, which may have no targets yet: default targets can stand in for them.
+    pub(crate) fn want_of_type(&mut self, name: &DnsName, rtype: RecordType, targets: Vec<RData>, sharing: Sharing) {
+        let wanted = self.entry(name, rtype, sharing);
+        for data in targets {
+            if wanted.seen.insert(data.clone()) {
+                wanted.order.push(data);
+            }
+        }
+    }
+
+    fn entry(&mut self, name: &DnsName, rtype: RecordType, sharing: Sharing) -> &mut Wanted {
+        let key = (name.clone(), rtype, self.settings.set_id.clone());
+        self.wanted.entry(key).or_insert_with(|| Wanted::new(sharing, Rc::clone(&self.settings)))
+    }
+
+    /// Whether nothing has been asked for that has targets.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    /// Tells that the object asks for something that cannot be told now; what is published under its label stays.
+    pub(crate) fn cannot_tell(&mut self, labels: impl IntoIterator<Item = Option<Arc<str>>>, reason: &str) {
+        let unknown = labels.into_iter().map(|resource| Unknown { resource, reason: reason.to_owned() });
+        self.unknown.extend(unknown);
     }
 
     /// An alias of itself never resolves; some controllers write an object's own host into its status.
@@ -234,7 +308,9 @@ impl<'a> Mapping<'a> {
 
     /// Asks for records at `name` whose targets are not known now.
     pub(crate) fn wait(&mut self, name: &DnsName, reason: &str) {
-        self.pending.entry(name.clone()).or_insert_with(|| reason.to_owned());
+        let resource = self.settings.resource.clone();
+        let pending = || Pending { name: name.clone(), resource, reason: reason.to_owned() };
+        self.pending.entry(name.clone()).or_insert_with(pending);
     }
 
     /// Asks for `targets`, or waits if there are none.
@@ -248,38 +324,26 @@ impl<'a> Mapping<'a> {
 
     /// What came of it, sorted by name and type.
     pub(crate) fn finish(self) -> Mapped {
-        let Self { origin, resource, settings, wanted, mut pending, notes, kinds, .. } = self;
+        let Self { origin, wanted, mut pending, unknown, notes, kinds, .. } = self;
         let endpoints: Vec<Endpoint> = wanted
             .into_iter()
-            .map(|((name, rtype), wanted)| {
+            .map(|((name, rtype, _), wanted)| {
                 pending.remove(&name);
-                settings.endpoint(name, rtype, wanted, &origin, &resource)
+                wanted.endpoint(name, rtype, &origin)
             })
             .collect();
-        let pending = pending
-            .into_iter()
-            .map(|(name, reason)| Pending { name, resource: Some(resource.clone()), reason })
-            .collect();
-        Mapped { endpoints, pending, notes, kinds }
+        Mapped { endpoints, pending: pending.into_values().collect(), unknown, notes, kinds }
     }
 }
 
 impl Wanted {
-    fn new(sharing: Sharing) -> Self {
-        Self { sharing, order: Vec::new(), seen: HashSet::new() }
+    fn new(sharing: Sharing, settings: Rc<Settings>) -> Self {
+        Self { sharing, settings, order: Vec::new(), seen: HashSet::new() }
     }
-}
 
-impl Settings {
-    fn endpoint(
-        &self,
-        name: DnsName,
-        rtype: RecordType,
-        wanted: Wanted,
-        origin: &Arc<Origin>,
-        resource: &Arc<str>,
-    ) -> Endpoint {
-        let mut properties = self.properties.clone();
+    fn endpoint(self, name: DnsName, rtype: RecordType, origin: &Arc<Origin>) -> Endpoint {
+        let settings = &self.settings;
+        let mut properties = settings.properties.clone();
         // Only addresses and CNAMEs have an alias form; elsewhere the property would spoil the record.
         if !matches!(rtype, RecordType::A | RecordType::Aaaa | RecordType::Cname) {
             properties.remove("alias");
@@ -287,15 +351,15 @@ impl Settings {
         Endpoint {
             name,
             rtype,
-            targets: Targets::Records(wanted.order),
-            ttl: self.ttl,
-            set_id: self.set_id.clone(),
+            targets: Targets::Records(self.order),
+            ttl: settings.ttl,
+            set_id: settings.set_id.clone(),
             routing: Routing::Simple,
             properties,
             origin: origin.clone(),
-            resource: Some(resource.clone()),
-            sharing: wanted.sharing,
-            policy: self.policy,
+            resource: settings.resource.clone(),
+            sharing: self.sharing,
+            policy: settings.policy,
         }
     }
 }

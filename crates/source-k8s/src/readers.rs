@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::lookup::{Dependency, PodSelector, selects};
-use crate::objects::TextMap;
+use crate::kind::Kind;
+use crate::lookup::{Dependency, LabelMap, selects};
+use crate::objects::{EndpointSlice, TextMap};
 use crate::store::{Object, ObjectKey};
 
 /// One object as mapped by one source.
@@ -20,18 +21,18 @@ pub struct Reader {
     pub key: ObjectKey,
 }
 
-/// Namespace and the first label of a selector; an empty selector has none.
-type Anchor = (Arc<str>, Option<(String, String)>);
+/// Kind, namespace and the first label of a selector; an empty selector has none.
+type Anchor = (Kind, Option<Arc<str>>, Option<(String, String)>);
 
 /// The reverse index.
 #[derive(Debug, Default)]
 pub struct Readers {
     /// What each reader read when it was last mapped.
     reads: BTreeMap<Reader, BTreeSet<Dependency>>,
-    /// Readers by everything but pods.
+    /// Readers by everything but selectors.
     plain: BTreeMap<Dependency, BTreeSet<Reader>>,
-    /// Readers of pods.
-    selectors: BTreeMap<Anchor, BTreeMap<Arc<PodSelector>, BTreeSet<Reader>>>,
+    /// Readers by selector.
+    selectors: BTreeMap<Anchor, BTreeMap<Arc<LabelMap>, BTreeSet<Reader>>>,
 }
 
 impl Readers {
@@ -69,23 +70,26 @@ impl Readers {
     }
 
     fn collect_indexed(&self, object: &Object, namespace: &Arc<str>, found: &mut BTreeSet<Reader>) {
-        match object {
-            Object::EndpointSlice(slice) => {
-                let Some(service) = slice.service() else { return };
-                let slices = Dependency::Slices { namespace: Arc::clone(namespace), service: Arc::from(service) };
-                self.collect(&slices, found);
-            }
-            Object::Pod(pod) => self.collect_pod(&pod.metadata.labels, namespace, found),
-            _ => {}
+        if let Some(service) = object.body::<EndpointSlice>().and_then(|slice| slice.service()) {
+            let slices = Dependency::Slices { namespace: Arc::clone(namespace), service: Arc::from(service) };
+            self.collect(&slices, found);
+        }
+        if self.selectors.is_empty() {
+            return;
+        }
+        if let Some(labels) = object.selectable() {
+            self.collect_selected(object.kind(), &labels, namespace, found);
         }
     }
 
-    fn collect_pod(&self, labels: &TextMap, namespace: &Arc<str>, found: &mut BTreeSet<Reader>) {
-        let anchors = labels.iter().map(|(key, value)| Some((key.to_owned(), value.to_owned()))).chain([None]);
-        for anchor in anchors {
-            let Some(selectors) = self.selectors.get(&(Arc::clone(namespace), anchor)) else { continue };
-            for (_, readers) in selectors.iter().filter(|(selector, _)| selects(selector, labels)) {
-                found.extend(readers.iter().cloned());
+    fn collect_selected(&self, kind: Kind, labels: &TextMap, namespace: &Arc<str>, found: &mut BTreeSet<Reader>) {
+        for namespace in [None, Some(namespace)] {
+            let anchors = labels.iter().map(|(key, value)| Some((key.to_owned(), value.to_owned()))).chain([None]);
+            for anchor in anchors {
+                let Some(selectors) = self.selectors.get(&(kind, namespace.cloned(), anchor)) else { continue };
+                for (_, readers) in selectors.iter().filter(|(selector, _)| selects(selector, labels)) {
+                    found.extend(readers.iter().cloned());
+                }
             }
         }
     }
@@ -96,8 +100,8 @@ impl Readers {
 
     fn add(&mut self, reader: &Reader, dependency: &Dependency) {
         let readers = match dependency {
-            Dependency::Pods { namespace, selector } => {
-                let selectors = self.selectors.entry(anchor(namespace, selector)).or_default();
+            Dependency::Selected { kind, namespace, selector } => {
+                let selectors = self.selectors.entry(anchor(*kind, namespace.as_ref(), selector)).or_default();
                 selectors.entry(Arc::clone(selector)).or_default()
             }
             plain => self.plain.entry(plain.clone()).or_default(),
@@ -107,8 +111,8 @@ impl Readers {
 
     fn remove(&mut self, reader: &Reader, dependency: &Dependency) {
         match dependency {
-            Dependency::Pods { namespace, selector } => {
-                let anchor = anchor(namespace, selector);
+            Dependency::Selected { kind, namespace, selector } => {
+                let anchor = anchor(*kind, namespace.as_ref(), selector);
                 let Some(selectors) = self.selectors.get_mut(&anchor) else { return };
                 withdraw(selectors, selector, reader);
                 if selectors.is_empty() {
@@ -120,8 +124,8 @@ impl Readers {
     }
 }
 
-fn anchor(namespace: &Arc<str>, selector: &PodSelector) -> Anchor {
-    (Arc::clone(namespace), selector.iter().next().map(|(key, value)| (key.clone(), value.clone())))
+fn anchor(kind: Kind, namespace: Option<&Arc<str>>, selector: &LabelMap) -> Anchor {
+    (kind, namespace.cloned(), selector.iter().next().map(|(key, value)| (key.clone(), value.clone())))
 }
 
 fn withdraw<K: Ord>(readers: &mut BTreeMap<K, BTreeSet<Reader>>, key: &K, reader: &Reader) {

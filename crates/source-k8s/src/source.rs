@@ -13,18 +13,15 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use zonewright_core::endpoint::{KindId, Mapped};
+use zonewright_core::endpoint::KindId;
 use zonewright_core::source::{Evidence, KindState, Source, Update};
 use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::feed::Event;
 use crate::feed::manifests::{Fault, ManifestFeed, Wanted};
-use crate::index::{Index, SourceMapping};
-use crate::ingress::map_ingress;
-use crate::kind::Kind;
-use crate::options::{SourceKind, SourceOptions};
-use crate::service::map_service;
-use crate::store::Object;
+use crate::index::Index;
+use crate::lookup::Reads;
+use crate::options::SourceOptions;
 
 /// A source over objects of a cluster, or of a folder.
 #[derive(Debug)]
@@ -85,27 +82,6 @@ impl State {
     }
 }
 
-/// What maps the objects of each chosen `--source`.
-pub fn mappings(options: &Arc<SourceOptions>) -> Vec<SourceMapping> {
-    let chosen: BTreeSet<SourceKind> = options.sources.iter().copied().collect();
-    chosen.into_iter().map(|source| mapping(source, options)).collect()
-}
-
-fn mapping(source: SourceKind, options: &Arc<SourceOptions>) -> SourceMapping {
-    let options = Arc::clone(options);
-    SourceMapping {
-        source: Arc::from(source.as_str()),
-        kind: source.kind(),
-        label: Arc::from(source.as_str()),
-        reads: options.kinds_of(source),
-        map: Arc::new(move |object, lookup| match object {
-            Object::Service(service) => map_service(service, &options, lookup),
-            Object::Ingress(ingress) => map_ingress(ingress, &options, lookup),
-            Object::EndpointSlice(_) | Object::Pod(_) | Object::Node(_) => Mapped::default(),
-        }),
-    }
-}
-
 impl K8sSource {
     /// A source that reads a folder of manifests, and the task that reads it; dropping the set ends the task.
     ///
@@ -115,16 +91,12 @@ impl K8sSource {
     /// # Errors
     /// `dir` is no folder, or cannot be read.
     pub fn manifests(dir: &Path, options: SourceOptions, seen: &BTreeSet<KindId>) -> Result<(Arc<Self>, JoinSet<()>)> {
-        let wanted = Wanted {
-            kinds: options.kinds(),
-            namespace: Some(options.namespace.clone()).filter(|namespace| !namespace.is_empty()),
-            annotations: options.annotation_keys(),
-        };
+        let wanted = Wanted { reads: options.reads(), keep: options.keep() };
         let feed = ManifestFeed::new(dir, wanted).map_err(|error| {
             let context = format!("--manifests {}: expected a folder that can be read: {error}", dir.display());
             Error::new(ErrorKind::Configuration, "open the manifests folder", context)
         })?;
-        let source = Arc::new(Self::new(Index::new(mappings(&Arc::new(options)), seen)));
+        let source = Arc::new(Self::new(Index::new(Arc::new(options), seen)));
         let mut tasks = JoinSet::new();
         tasks.spawn(feed.run(Arc::clone(&source)));
         Ok((source, tasks))
@@ -140,7 +112,7 @@ impl K8sSource {
         seen: &BTreeSet<KindId>,
     ) -> (Arc<Self>, JoinSet<()>) {
         let options = Arc::new(options);
-        let source = Arc::new(Self::new(Index::new(mappings(&options), seen)));
+        let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen)));
         let tasks = crate::feed::watch::spawn(cluster, &options, &source);
         (source, tasks)
     }
@@ -185,9 +157,9 @@ impl K8sSource {
         self.state().faults_told
     }
 
-    /// The kinds that have to be fed.
-    pub fn kinds(&self) -> BTreeSet<Kind> {
-        self.state().index.kinds().clone()
+    /// The kinds that have to be fed, and how far.
+    pub fn reads(&self) -> Reads {
+        self.state().index.reads().clone()
     }
 
     /// The kinds that were ever served, to be handed to the source of a later process.

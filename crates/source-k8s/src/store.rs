@@ -4,29 +4,122 @@
 //! mapper asks for. What must hold: an object is held once, under the namespace and name that its own metadata state,
 //! and every index agrees with the table.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zonewright_core::endpoint::ObjectRef;
 
 use crate::annotations::AnnotationFilterKeys;
-use crate::kind::Kind;
-use crate::objects::{EndpointSlice, Ingress, Meta, Node, Pod, Service};
+use crate::kind::{Kind, every_kind};
+use crate::objects::{
+    AmbassadorHost, DnsEndpoint, EndpointSlice, F5Server, Gateway, GlooProxy, HttpProxy, Ingress, IngressRoute,
+    IstioGateway, IstioVirtualService, ListenerSet, Meta, Node, OpenshiftRoute, Plain, Pod, Route, RouteGroup, Service,
+    TcpIngress, TextMap,
+};
+
+/// What `kubectl apply` writes: the object a second time.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+macro_rules! define_bodies {
+    ($($shape:ident),*) => {
+        /// What an object was read into. Cloning shares it.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Body {
+            $(#[doc = concat!("See [`", stringify!($shape), "`].")] $shape(Arc<$shape>),)*
+        }
+
+        impl Body {
+            fn meta(&self) -> &Meta {
+                match self {
+                    $(Self::$shape(body) => &body.metadata,)*
+                }
+            }
+        }
+
+        $(impl Shape for $shape {
+            fn of(body: &Body) -> Option<&Arc<Self>> {
+                match body {
+                    Body::$shape(body) => Some(body),
+                    _ => None,
+                }
+            }
+
+            fn wrap(self) -> Body {
+                Body::$shape(Arc::new(self))
+            }
+
+            fn prune(&mut self, keep: &AnnotationFilterKeys) {
+                self.prune(keep);
+            }
+
+            fn metadata_mut(&mut self) -> &mut Meta {
+                &mut self.metadata
+            }
+        })*
+    };
+}
+define_bodies!(
+    Service,
+    Ingress,
+    EndpointSlice,
+    Pod,
+    Node,
+    Plain,
+    Gateway,
+    ListenerSet,
+    Route,
+    DnsEndpoint,
+    IstioGateway,
+    IstioVirtualService,
+    HttpProxy,
+    TcpIngress,
+    IngressRoute,
+    GlooProxy,
+    RouteGroup,
+    OpenshiftRoute,
+    AmbassadorHost,
+    F5Server
+);
+
+/// A struct that objects are read into.
+pub trait Shape: DeserializeOwned + Send + Sync + 'static {
+    /// The body, if it has this shape.
+    fn of(body: &Body) -> Option<&Arc<Self>>;
+
+    /// The body of this value.
+    fn wrap(self) -> Body;
+
+    /// Drops what no mapper reads.
+    fn prune(&mut self, keep: &AnnotationFilterKeys);
+
+    /// The metadata, to be completed.
+    fn metadata_mut(&mut self) -> &mut Meta;
+}
 
 /// An object of one of the kinds that sources read. Cloning shares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Object {
-    /// A Service.
-    Service(Arc<Service>),
-    /// An Ingress.
-    Ingress(Arc<Ingress>),
-    /// An EndpointSlice.
-    EndpointSlice(Arc<EndpointSlice>),
-    /// A Pod.
-    Pod(Arc<Pod>),
-    /// A Node.
-    Node(Arc<Node>),
+pub struct Object {
+    kind: Kind,
+    body: Body,
+}
+
+/// What of an object is kept in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keep {
+    /// The annotations.
+    pub annotations: AnnotationFilterKeys,
+    /// The kinds whose objects are kept whole besides, since templates read whatever they like.
+    pub whole: BTreeSet<Kind>,
+}
+
+impl Keep {
+    /// Whether objects of this kind are kept whole.
+    pub fn keeps_whole(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Custom(_)) || self.whole.contains(&kind)
+    }
 }
 
 /// Kind, namespace and name: what tells one object from another.
@@ -57,70 +150,102 @@ impl std::fmt::Display for ObjectKey {
     }
 }
 
+macro_rules! define_reading {
+    ($($(#[$doc:meta])* $variant:ident($($row:tt)*) => $shape:ident;)*) => {
+        /// Reads the body of an object of `kind`.
+        fn read(kind: Kind, value: Value, keep: &Keep) -> Result<Body, serde_json::Error> {
+            match kind {
+                $(Kind::$variant => read_as::<$shape>(kind, value, keep),)*
+                Kind::Custom(_) => read_as::<Plain>(kind, value, keep),
+            }
+        }
+    };
+}
+every_kind!(define_reading);
+
+fn read_as<T: Shape>(kind: Kind, value: Value, keep: &Keep) -> Result<Body, serde_json::Error> {
+    let all = keep.keeps_whole(kind).then(|| value.clone());
+    let mut object: T = serde_json::from_value(value)?;
+    object.prune(&keep.annotations);
+    object.metadata_mut().whole = all.map(|value| Arc::new(whole(kind, value)));
+    Ok(object.wrap())
+}
+
 impl Object {
-    /// Reads an object of `kind` from its JSON form; what no mapper reads is dropped, and annotations that `keep` does
-    /// not name.
+    /// Reads an object of `kind` from its JSON form; what `keep` does not name and no mapper reads is dropped.
     ///
     /// # Errors
     /// A field does not have the shape that the Kubernetes API gives it.
-    pub fn from_value(kind: Kind, value: Value, keep: &AnnotationFilterKeys) -> Result<Self, serde_json::Error> {
-        macro_rules! read {
-            ($variant:ident, $object:ty) => {{
-                let mut object: $object = serde_json::from_value(value)?;
-                object.prune(keep);
-                Self::$variant(Arc::new(object))
-            }};
-        }
-        Ok(match kind {
-            Kind::Service => read!(Service, Service),
-            Kind::Ingress => read!(Ingress, Ingress),
-            Kind::EndpointSlice => read!(EndpointSlice, EndpointSlice),
-            Kind::Pod => read!(Pod, Pod),
-            Kind::Node => read!(Node, Node),
-        })
+    pub fn from_value(kind: Kind, value: Value, keep: &Keep) -> Result<Self, serde_json::Error> {
+        Ok(Self { kind, body: read(kind, value, keep)? })
+    }
+
+    /// An object that was read into its shape already; what `keep` does not name and no mapper reads is dropped.
+    pub fn from_shape<T: Shape>(kind: Kind, mut object: T, keep: &Keep) -> Self {
+        object.prune(&keep.annotations);
+        Self { kind, body: object.wrap() }
     }
 
     /// The kind.
     pub fn kind(&self) -> Kind {
-        match self {
-            Self::Service(_) => Kind::Service,
-            Self::Ingress(_) => Kind::Ingress,
-            Self::EndpointSlice(_) => Kind::EndpointSlice,
-            Self::Pod(_) => Kind::Pod,
-            Self::Node(_) => Kind::Node,
-        }
+        self.kind
+    }
+
+    /// The body, if it has this shape.
+    pub fn body<T: Shape>(&self) -> Option<&Arc<T>> {
+        T::of(&self.body)
     }
 
     /// The metadata.
     pub fn meta(&self) -> &Meta {
-        match self {
-            Self::Service(object) => &object.metadata,
-            Self::Ingress(object) => &object.metadata,
-            Self::EndpointSlice(object) => &object.metadata,
-            Self::Pod(object) => &object.metadata,
-            Self::Node(object) => &object.metadata,
-        }
+        self.body.meta()
     }
 
     /// The key under which the object is held.
     pub fn key(&self) -> ObjectKey {
         let meta = self.meta();
-        let kind = self.kind();
-        let namespace = if kind.spec().namespaced { Arc::clone(&meta.namespace) } else { Arc::default() };
-        ObjectKey { kind, namespace, name: Arc::clone(&meta.name) }
+        let namespace = if self.kind.spec().namespaced { Arc::clone(&meta.namespace) } else { Arc::default() };
+        ObjectKey { kind: self.kind, namespace, name: Arc::clone(&meta.name) }
     }
 
     /// Points to the object.
     pub fn reference(&self) -> ObjectRef {
-        self.meta().object_ref(self.kind())
+        self.meta().object_ref(self.kind)
     }
 
-    fn service_of_slice(&self) -> Option<&str> {
-        match self {
-            Self::EndpointSlice(slice) => slice.service(),
+    /// The labels that selectors are held against: those of a Pod, or those that a Service itself selects by.
+    pub fn selectable(&self) -> Option<Cow<'_, TextMap>> {
+        match &self.body {
+            Body::Pod(pod) => Some(Cow::Borrowed(&pod.metadata.labels)),
+            Body::Service(service) => {
+                Some(Cow::Owned(service.spec.selector.iter().map(|(k, v)| (&**k, &**v)).collect()))
+            }
             _ => None,
         }
     }
+
+    fn service_of_slice(&self) -> Option<&str> {
+        self.body::<EndpointSlice>()?.service()
+    }
+}
+
+/// The whole object for templates, without the bookkeeping of the API server, and with the kind that objects of a typed
+/// list do not state.
+fn whole(kind: Kind, mut value: Value) -> Value {
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.remove(LAST_APPLIED);
+        }
+    }
+    if let Some(fields) = value.as_object_mut() {
+        let spec = kind.spec();
+        fields.entry("apiVersion").or_insert_with(|| spec.api_version().into());
+        if !spec.name.is_empty() {
+            fields.entry("kind").or_insert_with(|| spec.name.into());
+        }
+    }
+    value
 }
 
 /// Objects by namespace and name, so that a namespace is a range and its name is held once.

@@ -6,17 +6,18 @@
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use zonewright_cluster::{Cluster, Event as WatchEvent, Key, WatchSpec};
+use zonewright_cluster::{Cluster, Event as WatchEvent, WatchSpec};
 
-use crate::annotations::AnnotationFilterKeys;
 use crate::feed::Event;
 use crate::kind::Kind;
+use crate::lookup::Reach;
 use crate::objects::{EndpointSlice, Ingress, Node, Pod, Service};
 use crate::options::SourceOptions;
 use crate::source::K8sSource;
-use crate::store::{Object, ObjectKey};
+use crate::store::{Keep, Object, ObjectKey, Shape};
 
 /// Events that wait for the index; a list of many objects is taken in by batches of so many.
 const BATCH: usize = 256;
@@ -24,29 +25,32 @@ const BATCH: usize = 256;
 /// Starts the watches of every kind that `options` need.
 pub(crate) fn spawn(cluster: &Cluster, options: &SourceOptions, source: &Arc<K8sSource>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    for kind in options.kinds() {
-        let feed = Feed {
-            kind,
-            spec: spec(kind, &options.namespace),
-            keep: options.annotation_keys(),
-            source: Arc::clone(source),
-        };
+    let keep = options.keep();
+    for (kind, reach) in options.reads() {
+        let feed = Feed { kind, spec: spec(kind, &reach), keep: keep.clone(), source: Arc::clone(source) };
         let cluster = cluster.clone();
+        // The kinds that there may be very many of are read straight into what mappers need; of the others, and of what is
+        // kept whole, the JSON value is read first.
         match kind {
-            Kind::Service => tasks.spawn(feed.run::<Service>(cluster, Object::Service)),
-            Kind::Ingress => tasks.spawn(feed.run::<Ingress>(cluster, Object::Ingress)),
-            Kind::EndpointSlice => tasks.spawn(feed.run::<EndpointSlice>(cluster, Object::EndpointSlice)),
-            Kind::Pod => tasks.spawn(feed.run::<Pod>(cluster, Object::Pod)),
-            Kind::Node => tasks.spawn(feed.run::<Node>(cluster, Object::Node)),
+            _ if keep.keeps_whole(kind) => tasks.spawn(feed.run(cluster, Feed::from_value)),
+            Kind::Service => tasks.spawn(feed.run(cluster, Feed::from_shape::<Service>)),
+            Kind::Ingress => tasks.spawn(feed.run(cluster, Feed::from_shape::<Ingress>)),
+            Kind::EndpointSlice => tasks.spawn(feed.run(cluster, Feed::from_shape::<EndpointSlice>)),
+            Kind::Pod => tasks.spawn(feed.run(cluster, Feed::from_shape::<Pod>)),
+            Kind::Node => tasks.spawn(feed.run(cluster, Feed::from_shape::<Node>)),
+            _ => tasks.spawn(feed.run(cluster, Feed::from_value)),
         };
     }
     tasks
 }
 
-fn spec(kind: Kind, namespace: &str) -> WatchSpec {
+fn spec(kind: Kind, reach: &Reach) -> WatchSpec {
     let row = kind.spec();
     let mut spec = WatchSpec::new(row.group, row.version, row.plural, row.name, row.namespaced);
-    spec.namespace = Some(namespace.to_owned()).filter(|namespace| row.namespaced && !namespace.is_empty());
+    spec.namespace = match reach {
+        Reach::Namespace(namespace) if row.namespaced => Some(namespace.to_string()),
+        _ => None,
+    };
     spec
 }
 
@@ -54,42 +58,41 @@ fn spec(kind: Kind, namespace: &str) -> WatchSpec {
 struct Feed {
     kind: Kind,
     spec: WatchSpec,
-    keep: AnnotationFilterKeys,
+    keep: Keep,
     source: Arc<K8sSource>,
 }
 
 impl Feed {
     /// Goes on until its task ends.
-    async fn run<T>(self, cluster: Cluster, wrap: fn(Arc<T>) -> Object)
+    async fn run<T>(self, cluster: Cluster, read: Read<T>)
     where
-        T: DeserializeOwned + Prune + Send,
+        T: DeserializeOwned + Send,
     {
         let (sink, events) = mpsc::channel(BATCH);
         let spec = self.spec.clone();
-        tokio::join!(zonewright_cluster::watch::<T>(&cluster, spec, sink), self.take_in(events, wrap));
+        tokio::join!(zonewright_cluster::watch::<T>(&cluster, spec, sink), self.take_in(events, read));
     }
 
-    async fn take_in<T: Prune>(self, mut events: mpsc::Receiver<WatchEvent<T>>, wrap: fn(Arc<T>) -> Object) {
+    async fn take_in<T>(self, mut events: mpsc::Receiver<WatchEvent<T>>, read: Read<T>) {
         let mut batch = Vec::with_capacity(BATCH);
         while events.recv_many(&mut batch, BATCH).await > 0 {
-            let translated: Vec<Event> = batch.drain(..).map(|event| self.translate(event, wrap)).collect();
+            let translated: Vec<Event> = batch.drain(..).map(|event| self.translate(event, read)).collect();
             self.source.feed(translated);
         }
     }
 
-    fn translate<T: Prune>(&self, event: WatchEvent<T>, wrap: fn(Arc<T>) -> Object) -> Event {
+    fn translate<T>(&self, event: WatchEvent<T>, read: Read<T>) -> Event {
         let kind = self.kind;
         match event {
             WatchEvent::Begin => Event::Begin(kind),
-            WatchEvent::Listed(object) => Event::Listed(self.keep(object, wrap)),
+            WatchEvent::Listed(object) => read(self, object).map_or_else(Event::Unreadable, Event::Listed),
             WatchEvent::Done => Event::Done(kind),
-            WatchEvent::Applied(object) => Event::Applied(self.keep(object, wrap)),
-            WatchEvent::Deleted(key) => Event::Deleted(self.key(&key)),
+            WatchEvent::Applied(object) => read(self, object).map_or_else(Event::Unreadable, Event::Applied),
+            WatchEvent::Deleted(key) => Event::Deleted(ObjectKey::new(kind, &key.namespace, &key.name)),
             WatchEvent::Open => Event::Open(kind),
             WatchEvent::Unreadable { key, error } => {
-                let key = self.key(&key);
-                tracing::warn!(object = %key, error, "an object cannot be read; what was known of it stays");
-                Event::Unreadable(key)
+                let key = ObjectKey::new(kind, &key.namespace, &key.name);
+                Event::Unreadable(unreadable(key, &error))
             }
             WatchEvent::Lost { since, text } => {
                 tracing::debug!(watch = %self.spec, text, "the watch was lost");
@@ -106,29 +109,22 @@ impl Feed {
         }
     }
 
-    fn key(&self, key: &Key) -> ObjectKey {
-        ObjectKey::new(self.kind, &key.namespace, &key.name)
+    #[expect(clippy::unnecessary_wraps, reason = "the other way to read an object can fail")]
+    fn from_shape<T: Shape>(&self, object: T) -> Result<Object, ObjectKey> {
+        Ok(Object::from_shape(self.kind, object, &self.keep))
     }
 
-    fn keep<T: Prune>(&self, mut object: T, wrap: fn(Arc<T>) -> Object) -> Object {
-        object.prune(&self.keep);
-        wrap(Arc::new(object))
+    fn from_value(&self, object: Value) -> Result<Object, ObjectKey> {
+        let text = |field: &str| object.pointer(field).and_then(Value::as_str).unwrap_or_default();
+        let key = ObjectKey::new(self.kind, text("/metadata/namespace"), text("/metadata/name"));
+        Object::from_value(self.kind, object, &self.keep).map_err(|error| unreadable(key, &error.to_string()))
     }
 }
 
-/// A type that drops what no mapper reads.
-trait Prune {
-    fn prune(&mut self, keep: &AnnotationFilterKeys);
-}
+/// Reads what a watch gives; the key of what cannot be read.
+type Read<T> = fn(&Feed, T) -> Result<Object, ObjectKey>;
 
-macro_rules! prune {
-    ($($object:ident),*) => {
-        $(impl Prune for $object {
-            fn prune(&mut self, keep: &AnnotationFilterKeys) {
-                $object::prune(self, keep);
-            }
-        })*
-    };
+fn unreadable(key: ObjectKey, error: &str) -> ObjectKey {
+    tracing::warn!(object = %key, error, "an object cannot be read; what was known of it stays");
+    key
 }
-
-prune!(Service, Ingress, EndpointSlice, Pod, Node);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use zonewright_core::endpoint::ObjectRef;
 
 use super::{TextMap, nullable};
@@ -33,17 +34,43 @@ pub struct Meta {
     /// Whether the object is being deleted (it has a `deletionTimestamp`).
     #[serde(rename = "deletionTimestamp", deserialize_with = "present")]
     pub deleting: bool,
+    /// Counts the changes of `spec`; 0 where the object has none.
+    #[serde(deserialize_with = "nullable")]
+    pub generation: i64,
+    /// The object as the API server gave it, where templates may read any of it.
+    #[serde(skip)]
+    pub whole: Option<Arc<Value>>,
 }
 
 impl Meta {
-    /// Points to this object.
+    /// Points to this object of `kind`.
     pub fn object_ref(&self, kind: Kind) -> ObjectRef {
         ObjectRef {
             api_version: kind.spec().api_version().into(),
-            kind: kind.spec().name.into(),
+            kind: self.kind_name(kind).into(),
             namespace: self.namespace.clone(),
             name: self.name.clone(),
             uid: self.uid.clone(),
+        }
+    }
+
+    /// The name of the object's kind: what the table says, else what the object says.
+    pub fn kind_name(&self, kind: Kind) -> &str {
+        let stated = || self.whole.as_ref()?.get("kind")?.as_str();
+        match kind.spec().name {
+            "" => stated().unwrap_or(kind.spec().plural),
+            name => name,
+        }
+    }
+
+    /// The resource label of this object, as external-dns writes it: `service/default/web`, `node/n1`; for a kind that the
+    /// user named, the kind's own name stands first, and a namespace always (`clusterthing//n1`).
+    pub fn resource(&self, kind: Kind, label: &str) -> Arc<str> {
+        let Self { namespace, name, .. } = self;
+        match kind {
+            Kind::Custom(_) => Arc::from(format!("{}/{namespace}/{name}", self.kind_name(kind).to_lowercase())),
+            _ if kind.spec().namespaced => Arc::from(format!("{label}/{namespace}/{name}")),
+            _ => Arc::from(format!("{label}/{name}")),
         }
     }
 }

@@ -3,23 +3,47 @@
 //! Unknown fields are ignored, absent and `null` ones take their default: whatever an API server can hold parses. A field
 //! of another type than the API says (possible in a manifest only) makes the object unreadable, with serde's reason.
 
+mod ambassador;
+mod contour;
+mod dns_endpoint;
+mod f5;
+mod gateway;
+mod gloo;
 mod ingress;
+mod istio;
+mod kong;
 mod meta;
 mod node;
+mod openshift;
+mod plain;
 mod pod;
 mod service;
+mod skipper;
 mod slice;
 mod text_map;
+mod traefik;
 
 use serde::{Deserialize, Deserializer};
 
+pub use ambassador::AmbassadorHost;
+pub use contour::HttpProxy;
+pub use dns_endpoint::DnsEndpoint;
+pub use f5::F5Server;
+pub use gateway::{Gateway, ListenerSet, Route};
+pub use gloo::GlooProxy;
 pub use ingress::{Ingress, IngressRule, IngressSpec, IngressStatus, IngressTls};
+pub use istio::{IstioGateway, IstioVirtualService};
+pub use kong::TcpIngress;
 pub use meta::Meta;
 pub use node::{Node, NodeAddress, NodeSpec, NodeStatus};
+pub use openshift::OpenshiftRoute;
+pub use plain::Plain;
 pub use pod::{Pod, PodCondition, PodSpec, PodStatus};
 pub use service::{LoadBalancer, LoadBalancerIngress, Service, ServicePort, ServiceSpec, ServiceStatus, ServiceType};
+pub use skipper::RouteGroup;
 pub use slice::{Conditions, EndpointSlice, SliceEndpoint, TargetRef};
 pub use text_map::TextMap;
+pub use traefik::IngressRoute;
 
 /// Reads `null` as the default, as the API's own clients do.
 fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>

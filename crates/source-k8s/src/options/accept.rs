@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::SourceOptions;
 use crate::annotations::{Annotations, CONTROLLER, CONTROLLER_VALUE, INGRESS_CLASS};
+use crate::lookup::Reach;
 use crate::objects::{Ingress, Meta, Service, ServiceType};
 
 /// Why an object does not count.
@@ -49,7 +50,7 @@ impl SourceOptions {
     /// # Errors
     /// The first rule that speaks against it.
     pub fn accepts(&self, meta: &Meta) -> Result<(), Rejection> {
-        if !self.namespace.is_empty() && *self.namespace != *meta.namespace {
+        if !Reach::of(&self.namespace).has(&meta.namespace) {
             return Err(Rejection::Namespace);
         }
         if !self.annotation_filter.matches(&meta.annotations) {

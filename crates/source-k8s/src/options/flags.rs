@@ -1,67 +1,28 @@
-//! The sources' flags, and the way from their values to [`SourceOptions`].
+//! The way from the values of the sources' flags to [`SourceOptions`].
 
-use zonewright_core::catalog::{FlagKind, FlagSpec, Settings};
+use std::fmt::Display;
+
+use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind};
 
-use super::{SourceKind, SourceOptions, service_types};
-use crate::annotations::{DEFAULT_PREFIX, Prefixes};
+use super::{Compatibility, SourceKind, SourceOptions, service_types};
+use crate::annotations::Prefixes;
+use crate::kind::Kind;
 use crate::selector::Selector;
-
-/// The flags that choose sources and objects.
-pub const FLAGS: &[FlagSpec] = &[
-    FlagSpec::new(
-        "source",
-        FlagKind::ChoiceList(&[SourceKind::ALL[0].1, SourceKind::ALL[1].1]),
-        "Where names come from; repeat it for several sources",
-    ),
-    FlagSpec::new("namespace", FlagKind::Text, "The only namespace to look at; empty for all"),
-    FlagSpec::new("annotation-filter", FlagKind::Text, "Only objects whose annotations match this selector"),
-    FlagSpec::new("label-filter", FlagKind::Text, "Only objects whose labels match this selector"),
-    FlagSpec::new(
-        "annotation-prefix",
-        FlagKind::List,
-        "Prefix of the annotations that are read, with its final slash; of several the first that has a key counts",
-    )
-    .or(DEFAULT_PREFIX),
-    FlagSpec::new("ingress-class", FlagKind::List, "Only Ingresses of this class; repeat it for several classes"),
-    FlagSpec::new(
-        "service-type-filter",
-        FlagKind::List,
-        "Only Services of this type (ClusterIP, NodePort, LoadBalancer, ExternalName); repeat it for several types",
-    ),
-    FlagSpec::new("publish-internal-services", FlagKind::Bool, "Publish the cluster addresses of ClusterIP Services"),
-    FlagSpec::new("publish-host-ip", FlagKind::Bool, "Publish the host addresses of the pods of headless Services"),
-    FlagSpec::new(
-        "always-publish-not-ready-addresses",
-        FlagKind::Bool,
-        "Publish endpoints of headless Services that are not ready",
-    ),
-    FlagSpec::new("expose-internal-ipv6", FlagKind::Bool, "Count internal IPv6 addresses of nodes as external"),
-    FlagSpec::new("exclude-unschedulable", FlagKind::Bool, "Leave out nodes that are cordoned off").or("true"),
-    FlagSpec::new("ignore-hostname-annotation", FlagKind::Bool, "Do not take names from annotations"),
-    FlagSpec::new("ignore-ingress-tls-spec", FlagKind::Bool, "Do not take names from the TLS blocks of Ingresses"),
-    FlagSpec::new("ignore-ingress-rules-spec", FlagKind::Bool, "Do not take names from the rules of Ingresses"),
-];
+use crate::templates::Templates;
 
 impl SourceOptions {
-    /// Reads the values of [`FLAGS`].
+    /// Reads the values of the flags.
     ///
     /// # Errors
     /// A configuration error that names the flag and what was expected.
     pub fn from_settings(settings: &Settings) -> Result<Self, Error> {
-        let bad = |flag: &str, problem: &dyn std::fmt::Display| {
-            Error::new(ErrorKind::Configuration, "read the source flags", format!("--{flag}: {problem}"))
-        };
-        let source = |word: &String| {
-            let known = SourceKind::ALL.map(|(_, word)| word).join(", ");
-            SourceKind::parse(word).ok_or_else(|| bad("source", &format!("{word:?} is unknown; known are {known}")))
-        };
+        let text = |flag: &str| settings.text(flag).to_owned();
         let options = Self {
-            sources: settings.list("source").iter().map(source).collect::<Result<_, _>>()?,
-            namespace: settings.text("namespace").to_owned(),
-            annotation_filter: Selector::annotations(settings.text("annotation-filter"))
-                .map_err(|e| bad("annotation-filter", &e))?,
-            label_filter: Selector::labels(settings.text("label-filter")).map_err(|e| bad("label-filter", &e))?,
+            sources: settings.list("source").iter().map(|word| source(word)).collect::<Result<_, _>>()?,
+            namespace: text("namespace"),
+            annotation_filter: read(settings, "annotation-filter", Selector::annotations)?,
+            label_filter: read(settings, "label-filter", Selector::labels)?,
             annotation_prefixes: Prefixes::parse(settings.list("annotation-prefix"))
                 .map_err(|e| bad("annotation-prefix", &e))?,
             ingress_class: settings.nonempty("ingress-class"),
@@ -75,10 +36,83 @@ impl SourceOptions {
             ignore_hostname_annotation: settings.bool("ignore-hostname-annotation"),
             ignore_ingress_tls_spec: settings.bool("ignore-ingress-tls-spec"),
             ignore_ingress_rules_spec: settings.bool("ignore-ingress-rules-spec"),
+            combine_fqdn_annotation: settings.bool("combine-fqdn-annotation"),
+            templates: Templates::default(),
+            compatibility: read(settings, "compatibility", compatibility)?,
+            pod_source_domain: text("pod-source-domain"),
+            ignore_non_host_network_pods: settings.bool("ignore-non-host-network-pods"),
+            gateway_name: text("gateway-name"),
+            gateway_namespace: text("gateway-namespace"),
+            gateway_label_filter: read(settings, "gateway-label-filter", Selector::annotations)?,
+            gateway_listener_sets: settings.bool("gateway-listener-sets"),
+            gloo_namespaces: settings.nonempty("gloo-namespace"),
+            openshift_router_name: text("openshift-router-name"),
+            routegroup: read(settings, "skipper-routegroup-groupversion", routegroup)?,
+            traefik_legacy: settings.bool("traefik-enable-legacy"),
+            traefik_new: !settings.bool("traefik-disable-new"),
+            unstructured: resources(&settings.nonempty("unstructured-resource"))?,
         };
         options.check().map_err(|problem| Error::new(ErrorKind::Configuration, "read the source flags", problem))?;
         Ok(options)
     }
+}
+
+fn bad(flag: &str, problem: &dyn Display) -> Error {
+    Error::new(ErrorKind::Configuration, "read the source flags", format!("--{flag}: {problem}"))
+}
+
+/// The value of a flag that holds one text.
+fn read<T, E: Display>(settings: &Settings, flag: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<T, Error> {
+    parse(settings.text(flag)).map_err(|problem| bad(flag, &problem))
+}
+
+fn source(word: &str) -> Result<SourceKind, Error> {
+    SourceKind::parse(word).ok_or_else(|| {
+        let known = SourceKind::ALL.iter().map(|(_, word)| *word).collect::<Vec<_>>().join(", ");
+        bad("source", &format!("{word:?} is unknown; known are {known}"))
+    })
+}
+
+fn compatibility(word: &str) -> Result<Compatibility, String> {
+    let known = "mate, molecule, kops-dns-controller";
+    Compatibility::parse(word).ok_or_else(|| format!("{word:?} is unknown; known are {known}"))
+}
+
+/// `group/version` of Skipper's RouteGroup; empty for the usual one.
+fn routegroup(text: &str) -> Result<Kind, String> {
+    let usual = Kind::RouteGroup.spec();
+    if text.is_empty() || text == usual.api_version() {
+        return Ok(Kind::RouteGroup);
+    }
+    match text.split_once('/').filter(|(group, version)| !group.is_empty() && !version.is_empty()) {
+        Some((group, version)) => Ok(Kind::custom(group, version, usual.plural, usual.name, true)),
+        None => Err(format!("{text:?} is no API version; expected group/version, such as {}", usual.api_version())),
+    }
+}
+
+/// `plural.version.group`, or `plural.version` of the core group, each once.
+fn resources(values: &[String]) -> Result<Vec<Kind>, Error> {
+    let mut kinds = Vec::new();
+    for value in values {
+        let kind = resource(value).map_err(|problem| bad("unstructured-resource", &problem))?;
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    Ok(kinds)
+}
+
+fn resource(value: &str) -> Result<Kind, String> {
+    let mut parts = value.trim().splitn(3, '.');
+    let parts = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (plural, version, group) = parts;
+    if plural.is_empty() || version.is_empty() || value.trim().ends_with('.') {
+        return Err(format!(
+            "invalid resource identifier {value:?}: expected format resource.version.group (e.g., \
+             certificates.v1.cert-manager.io)"
+        ));
+    }
+    Ok(Kind::custom(group, version, plural, "", true))
 }
 
 #[cfg(test)]
@@ -90,7 +124,6 @@ mod tests {
     fn settings(values: &[(&'static str, FlagValue)]) -> Settings {
         let mut settings = Settings::default();
         for (name, value) in values {
-            assert!(FLAGS.iter().any(|flag| flag.name == *name), "{name} is declared");
             settings.set(name, value.clone(), true);
         }
         settings
@@ -118,14 +151,38 @@ mod tests {
     }
 
     #[test]
+    fn kinds_by_flag() {
+        let text = |text: &str| FlagValue::Text(text.to_owned());
+        let options = SourceOptions::from_settings(&settings(&[
+            ("annotation-prefix", list(&["a/"])),
+            ("unstructured-resource", list(&["configmaps.v1", "things.v1.x.example.org", "configmaps.v1"])),
+            ("skipper-routegroup-groupversion", text("x.io/v2")),
+        ]))
+        .unwrap();
+        let ids: Vec<_> = options.unstructured.iter().map(|kind| kind.id().to_string()).collect();
+        assert_eq!(ids, ["configmaps.v1", "things.v1.x.example.org"]);
+        assert!(options.routegroup.is("x.io/v2", "RouteGroup"));
+        let usual = [("annotation-prefix", list(&["a/"])), ("skipper-routegroup-groupversion", text("zalando.org/v1"))];
+        assert_eq!(SourceOptions::from_settings(&settings(&usual)).unwrap().routegroup, Kind::RouteGroup);
+    }
+
+    #[test]
     fn bad_values_name_their_flag() {
         for (flag, value, expected) in [
-            ("source", list(&["servcie"]), "--source: \"servcie\" is unknown; known are service, ingress"),
+            ("source", list(&["servcie"]), "--source: \"servcie\" is unknown; known are service, ingress, node"),
             ("annotation-filter", FlagValue::Text("a!=b".to_owned()), "--annotation-filter: \"!=\" is not a valid"),
             ("label-filter", FlagValue::Text("=b".to_owned()), "--label-filter: selector \"=b\": found \"=\""),
             ("annotation-prefix", list(&["a"]), "--annotation-prefix: annotation prefix \"a\" must not be empty"),
             ("service-type-filter", list(&["X"]), "--service-type-filter: unsupported service type filter: \"X\""),
             ("ingress-class", list(&["-"]), "--ingress-class \"-\" is no class name"),
+            ("compatibility", FlagValue::Text("x".to_owned()), "--compatibility: \"x\" is unknown; known are mate"),
+            ("unstructured-resource", list(&["pods"]), "--unstructured-resource: invalid resource identifier \"pods\""),
+            ("unstructured-resource", list(&["pods.v1."]), "--unstructured-resource: invalid resource identifier"),
+            (
+                "skipper-routegroup-groupversion",
+                FlagValue::Text("v1".to_owned()),
+                "--skipper-routegroup-groupversion: \"v1\" is no API version; expected group/version",
+            ),
         ] {
             let error = SourceOptions::from_settings(&settings(&[(flag, value)])).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Configuration);

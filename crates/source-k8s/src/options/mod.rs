@@ -5,51 +5,21 @@
 
 mod accept;
 mod flags;
+mod source_kind;
 
 use std::collections::BTreeSet;
 
 pub use accept::Rejection;
-pub use flags::FLAGS;
+pub use source_kind::SourceKind;
 
 use crate::annotations::{AnnotationFilterKeys, INGRESS_CLASS, Prefixes};
 use crate::kind::Kind;
+use crate::lookup::Reads;
 use crate::objects::ServiceType;
 use crate::selector::{Selector, is_label_value};
-
-/// A value of `--source`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SourceKind {
-    /// Services.
-    Service,
-    /// Ingresses.
-    Ingress,
-}
-
-impl SourceKind {
-    /// Every source with its word.
-    pub const ALL: [(Self, &'static str); 2] = [(Self::Service, "service"), (Self::Ingress, "ingress")];
-
-    /// The source of a word; `None` if there is no such source.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(_, word)| *word == text).map(|(source, _)| source)
-    }
-
-    /// The word: the value of the flag and the first part of resource labels.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Service => "service",
-            Self::Ingress => "ingress",
-        }
-    }
-
-    /// The kind of the objects that it maps.
-    pub fn kind(self) -> Kind {
-        match self {
-            Self::Service => Kind::Service,
-            Self::Ingress => Kind::Ingress,
-        }
-    }
-}
+use crate::sources;
+use crate::store::Keep;
+use crate::templates::Templates;
 
 /// The options of all sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +55,63 @@ pub struct SourceOptions {
     pub ignore_ingress_tls_spec: bool,
     /// `--ignore-ingress-rules-spec`.
     pub ignore_ingress_rules_spec: bool,
+    /// `--combine-fqdn-annotation`: templates add to what the objects themselves ask for.
+    pub combine_fqdn_annotation: bool,
+    /// `--fqdn-template`, `--target-template` and `--fqdn-target-template`.
+    pub templates: Templates,
+    /// `--compatibility`.
+    pub compatibility: Compatibility,
+    /// `--pod-source-domain`; empty for none.
+    pub pod_source_domain: String,
+    /// `--ignore-non-host-network-pods`.
+    pub ignore_non_host_network_pods: bool,
+    /// `--gateway-name`; empty for all.
+    pub gateway_name: String,
+    /// `--gateway-namespace`; empty for all.
+    pub gateway_namespace: String,
+    /// `--gateway-label-filter`.
+    pub gateway_label_filter: Selector,
+    /// `--gateway-listener-sets`.
+    pub gateway_listener_sets: bool,
+    /// `--gloo-namespace`.
+    pub gloo_namespaces: Vec<String>,
+    /// `--openshift-router-name`; empty for any.
+    pub openshift_router_name: String,
+    /// `--skipper-routegroup-groupversion`: the kind that the source reads.
+    pub routegroup: Kind,
+    /// `--traefik-enable-legacy`: the group traefik.containo.us too.
+    pub traefik_legacy: bool,
+    /// Whether the group traefik.io is read: not with `--traefik-disable-new`.
+    pub traefik_new: bool,
+    /// `--unstructured-resource`, in order.
+    pub unstructured: Vec<Kind>,
+}
+
+/// `--compatibility`: whose old annotations are read too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Compatibility {
+    /// Nobody's.
+    #[default]
+    None,
+    /// Those of mate.
+    Mate,
+    /// Those of molecule.
+    Molecule,
+    /// Those of kops' dns-controller.
+    KopsDnsController,
+}
+
+impl Compatibility {
+    /// The mode of a flag's value; `None` if there is no such mode.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "" => Some(Self::None),
+            "mate" => Some(Self::Mate),
+            "molecule" => Some(Self::Molecule),
+            "kops-dns-controller" => Some(Self::KopsDnsController),
+            _ => None,
+        }
+    }
 }
 
 impl Default for SourceOptions {
@@ -105,6 +132,21 @@ impl Default for SourceOptions {
             ignore_hostname_annotation: false,
             ignore_ingress_tls_spec: false,
             ignore_ingress_rules_spec: false,
+            combine_fqdn_annotation: false,
+            templates: Templates::default(),
+            compatibility: Compatibility::None,
+            pod_source_domain: String::new(),
+            ignore_non_host_network_pods: false,
+            gateway_name: String::new(),
+            gateway_namespace: String::new(),
+            gateway_label_filter: Selector::default(),
+            gateway_listener_sets: false,
+            gloo_namespaces: vec!["gloo-system".to_owned()],
+            openshift_router_name: String::new(),
+            routegroup: Kind::RouteGroup,
+            traefik_legacy: false,
+            traefik_new: true,
+            unstructured: Vec::new(),
         }
     }
 }
@@ -115,24 +157,14 @@ impl SourceOptions {
         self.sources.iter().position(|s| *s == source).unwrap_or(self.sources.len())
     }
 
-    /// The kinds that the chosen sources read with these options.
-    pub fn kinds(&self) -> BTreeSet<Kind> {
-        self.sources.iter().flat_map(|source| self.kinds_of(*source)).collect()
+    /// What the chosen sources read with these options, and how far.
+    pub fn reads(&self) -> Reads {
+        sources::reads(&sources::roles(self))
     }
 
-    /// The kinds that the mapping of an object of `source` may read.
-    pub fn kinds_of(&self, source: SourceKind) -> BTreeSet<Kind> {
-        let mut kinds = BTreeSet::from([source.kind()]);
-        if source == SourceKind::Service {
-            let node_port = self.takes_type(ServiceType::NodePort);
-            if node_port || self.takes_type(ServiceType::ClusterIp) {
-                kinds.extend([Kind::EndpointSlice, Kind::Pod]);
-            }
-            if node_port {
-                kinds.insert(Kind::Node);
-            }
-        }
-        kinds
+    /// What of the objects is kept in memory.
+    pub fn keep(&self) -> Keep {
+        Keep { annotations: self.annotation_keys(), whole: BTreeSet::new() }
     }
 
     /// Whether the type filter lets services of this type through.
@@ -207,7 +239,8 @@ mod tests {
             (&[], &[], &[]),
         ] {
             let expected: BTreeSet<Kind> = expected.iter().copied().collect();
-            assert_eq!(options(sources, types).kinds(), expected, "{sources:?} {types:?}");
+            let reads: BTreeSet<Kind> = options(sources, types).reads().into_keys().collect();
+            assert_eq!(reads, expected, "{sources:?} {types:?}");
         }
     }
 
@@ -244,7 +277,7 @@ mod tests {
         let options = options(&[SourceKind::Ingress, SourceKind::Service], &[]);
         assert_eq!((options.rank(SourceKind::Ingress), options.rank(SourceKind::Service)), (0, 1));
         for (source, word) in SourceKind::ALL {
-            assert_eq!((SourceKind::parse(word), source.as_str()), (Some(source), word));
+            assert_eq!((SourceKind::parse(word), source.as_str()), (Some(*source), *word));
         }
     }
 

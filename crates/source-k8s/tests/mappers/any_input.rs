@@ -143,7 +143,7 @@ proptest! {
             plant(&mut things[at].body, &steps, value);
         }
         let subject = things.remove(0);
-        if subject.object().is_some() {
+        if subject.object(&all_switches(on)).is_some() {
             hold(&map(&subject, &things, &all_switches(on)));
         }
     }

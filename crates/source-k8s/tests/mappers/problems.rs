@@ -82,12 +82,7 @@ fn an_alias_of_itself() {
 #[test]
 fn settings() {
     for (key, value, reason, pieces) in [
-        (
-            "ttl",
-            "foo",
-            "InvalidTTL",
-            &["/ttl=\"foo\"", "service/ns/web: \"foo\" is not a valid TTL value: time: invalid duration"][..],
-        ),
+        ("ttl", "foo", "InvalidTTL", &["/ttl=\"foo\"", "\"foo\" is not a valid TTL value: time: invalid duration"][..]),
         ("ttl", "0", "InvalidTTL", &["/ttl=\"0\"", "TTL value 0 must be between [1, 2147483647]"]),
         ("alias", "A", "InvalidAnnotation", &["/alias=\"A\"", "`true` or `false`"]),
         ("cloudflare-proxy", "true", "InvalidAnnotation", &["/cloudflare-proxy=\"true\"", "proxied"]),

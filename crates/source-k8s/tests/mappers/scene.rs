@@ -3,16 +3,14 @@
 //! `foo.example.org A 1.2.3.4 ttl=60 | foo.example.org pending | ! InvalidTTL` is two lines and a note.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use zonewright_core::RData;
 use zonewright_core::endpoint::{Endpoint, Mapped};
-use zonewright_source_k8s::ingress::map_ingress;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::lookup::Lookup;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
-use zonewright_source_k8s::service::map_service;
+use zonewright_source_k8s::sources::{Scope, roles};
 use zonewright_source_k8s::store::{Object, Store};
 
 pub(crate) const PREFIX: &str = "external-dns.kubernetes.io/";
@@ -66,18 +64,8 @@ impl Thing {
         self.with("status.loadBalancer.ingress", entries.split_whitespace().map(entry).collect::<Vec<_>>())
     }
 
-    pub(crate) fn object(&self) -> Option<Object> {
-        Some(match self.kind {
-            Kind::Service => Object::Service(self.read()?),
-            Kind::Ingress => Object::Ingress(self.read()?),
-            Kind::EndpointSlice => Object::EndpointSlice(self.read()?),
-            Kind::Pod => Object::Pod(self.read()?),
-            Kind::Node => Object::Node(self.read()?),
-        })
-    }
-
-    fn read<T: serde::de::DeserializeOwned>(&self) -> Option<Arc<T>> {
-        serde_json::from_value(self.body.clone()).ok().map(Arc::new)
+    pub(crate) fn object(&self, options: &SourceOptions) -> Option<Object> {
+        Object::from_value(self.kind, self.body.clone(), &options.keep()).ok()
     }
 }
 
@@ -89,16 +77,13 @@ pub(crate) fn options(change: impl FnOnce(&mut SourceOptions)) -> SourceOptions 
     options
 }
 
-/// Maps `thing` in a cluster that holds `others`.
+/// Maps `thing` in a cluster that holds `others`, by the first chosen source that maps its kind.
 pub(crate) fn map(thing: &Thing, others: &[Thing], options: &SourceOptions) -> Mapped {
-    let store: Store = others.iter().filter_map(Thing::object).collect();
-    let kinds = options.kinds();
-    let lookup = Lookup::new(&store, &kinds);
-    match thing.object() {
-        Some(Object::Service(service)) => map_service(&service, options, &lookup),
-        Some(Object::Ingress(ingress)) => map_ingress(&ingress, options, &lookup),
-        other => panic!("no source maps {other:?}"),
-    }
+    let store: Store = others.iter().filter_map(|thing| thing.object(options)).collect();
+    let roles = roles(options);
+    let role = roles.iter().find(|role| role.kind == thing.kind).expect("a source in use maps this kind");
+    let object = thing.object(options).expect("an object that can be read");
+    (role.map)(&object, &Scope { role, options, lookup: &Lookup::new(&store, &role.reads) })
 }
 
 /// Maps `thing` alone and compares.

@@ -12,7 +12,7 @@ use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::ServiceType;
 use zonewright_source_k8s::options::SourceOptions;
-use zonewright_source_k8s::source::{K8sSource, mappings};
+use zonewright_source_k8s::source::K8sSource;
 use zonewright_source_k8s::store::{Object, ObjectKey};
 
 use crate::support::{balancer, list, options};
@@ -27,7 +27,7 @@ fn source() -> K8sSource {
 }
 
 fn source_that_saw(seen: &BTreeSet<KindId>) -> K8sSource {
-    K8sSource::new(Index::new(mappings(&Arc::new(options())), seen))
+    K8sSource::new(Index::new(Arc::new(options()), seen))
 }
 
 fn services(count: usize) -> Vec<Object> {
@@ -241,7 +241,7 @@ async fn an_unreadable_object_that_nobody_knows_is_a_hole_in_the_view() {
 fn resources_name_the_kinds_that_a_mapping_may_read() {
     let check = |filter: &[ServiceType], expected: &str| {
         let options = SourceOptions { service_type_filter: filter.to_vec(), ..options() };
-        let evidence = K8sSource::new(Index::new(mappings(&Arc::new(options)), &BTreeSet::new())).evidence();
+        let evidence = K8sSource::new(Index::new(Arc::new(options), &BTreeSet::new())).evidence();
         let lines: Vec<String> = evidence
             .resources
             .iter()

@@ -11,7 +11,6 @@ use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
-use zonewright_source_k8s::source::mappings;
 use zonewright_source_k8s::store::Object;
 
 pub(crate) fn options() -> SourceOptions {
@@ -19,11 +18,11 @@ pub(crate) fn options() -> SourceOptions {
 }
 
 pub(crate) fn index() -> Index {
-    Index::new(mappings(&Arc::new(options())), &BTreeSet::new())
+    Index::new(Arc::new(options()), &BTreeSet::new())
 }
 
 pub(crate) fn object(kind: Kind, value: Value) -> Object {
-    Object::from_value(kind, value, &options().annotation_keys()).expect("the test's object has the API's shape")
+    Object::from_value(kind, value, &options().keep()).expect("the test's object has the API's shape")
 }
 
 fn hostname(name: &str) -> Value {

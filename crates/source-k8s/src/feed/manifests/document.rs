@@ -4,15 +4,13 @@
 //! each with the line at which it stands. What must hold: a fault in one document costs that document only, and nothing
 //! that the text says makes the reader panic or take more than a small multiple of the text's size.
 
-use std::collections::BTreeSet;
-
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::{Options, Spanned};
 
-use crate::annotations::AnnotationFilterKeys;
 use crate::kind::Kind;
-use crate::store::Object;
+use crate::lookup::{Reach, Reads};
+use crate::store::{Keep, Object};
 
 /// The namespace of a namespaced object that states none, as for `kubectl apply`.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -32,12 +30,10 @@ pub(super) enum Format {
 /// What is read out of files.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
-    /// The kinds that are read; others are passed over.
-    pub(crate) kinds: BTreeSet<Kind>,
-    /// The only namespace that is read; `None` reads all.
-    pub(crate) namespace: Option<String>,
-    /// The annotations that are kept.
-    pub(crate) annotations: AnnotationFilterKeys,
+    /// The kinds that are read, and how far; others are passed over.
+    pub(crate) reads: Reads,
+    /// What of an object is kept.
+    pub(crate) keep: Keep,
 }
 
 /// Something at a line of a file, counted from 1.
@@ -216,44 +212,51 @@ fn name_member(item: &mut Value, api_version: &str, kind: &str) {
 }
 
 fn read_object(line: usize, value: Value, wanted: &Wanted, parsed: &mut Parsed) {
-    match object(value, wanted) {
-        Ok(Some(what)) => parsed.objects.push(At { line, what }),
-        Ok(None) => {}
+    match objects(value, wanted) {
+        Ok(objects) => parsed.objects.extend(objects.into_iter().map(|what| At { line, what })),
         Err(what) => parsed.faults.push(At { line, what }),
     }
 }
 
-/// The object of a document; `None` if no source reads it.
-fn object(mut value: Value, wanted: &Wanted) -> Result<Option<Object>, String> {
+/// The object of a document, once for each kind that it counts as: a kind of the table, and kinds that the user named.
+fn objects(mut value: Value, wanted: &Wanted) -> Result<Vec<Object>, String> {
     let Some(fields) = value.as_object_mut() else {
         return Err("this is no object; expected apiVersion, kind and metadata".to_owned());
     };
     let api_version = required(fields, "apiVersion")?;
     let kind_name = required(fields, "kind")?;
-    let Some(kind) = Kind::of(&api_version, &kind_name).filter(|kind| wanted.kinds.contains(kind)) else {
+    let kinds: Vec<(Kind, &Reach)> =
+        wanted.reads.iter().filter(|(kind, _)| kind.is(&api_version, &kind_name)).map(|(k, r)| (*k, r)).collect();
+    if kinds.is_empty() {
         tracing::debug!(api_version, kind = kind_name, "no source reads this kind");
-        return Ok(None);
-    };
+        return Ok(Vec::new());
+    }
     let metadata = fields.get_mut("metadata").and_then(Value::as_object_mut);
     let metadata = metadata.ok_or_else(|| format!("{kind_name} without metadata; expected metadata.name"))?;
     let name = required(metadata, "name").map_err(|why| format!("{kind_name}, metadata: {why}"))?;
-    let namespace = namespace(kind, metadata);
     check_texts(metadata).map_err(|why| format!("{kind_name} {name}: {why}"))?;
-    if kind.spec().namespaced && wanted.namespace.as_ref().is_some_and(|only| *only != namespace) {
-        return Ok(None);
+    let mut objects = Vec::new();
+    for (kind, reach) in kinds {
+        let mut value = value.clone();
+        let namespace = namespace(kind, &mut value);
+        if reach.has(&namespace) {
+            let read = Object::from_value(kind, value, &wanted.keep);
+            objects.push(read.map_err(|error| format!("{kind_name} {namespace}/{name}: {error}"))?);
+        }
     }
-    Object::from_value(kind, value, &wanted.annotations)
-        .map(Some)
-        .map_err(|error| format!("{kind_name} {namespace}/{name}: {error}"))
+    Ok(objects)
 }
 
-/// The namespace, which is written in where it is missing.
-fn namespace(kind: Kind, metadata: &mut Map<String, Value>) -> String {
+/// The namespace, which is written in where it is missing. Whether objects of a kind that the user named have one, nobody
+/// says here; they stay as they are.
+fn namespace(kind: Kind, value: &mut Value) -> String {
+    let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else { return String::new() };
     if !kind.spec().namespaced {
         return String::new();
     }
     let stated = metadata.get("namespace").and_then(Value::as_str).filter(|stated| !stated.is_empty());
-    let namespace = stated.unwrap_or(DEFAULT_NAMESPACE).to_owned();
+    let default = if matches!(kind, Kind::Custom(_)) { "" } else { DEFAULT_NAMESPACE };
+    let namespace = stated.unwrap_or(default).to_owned();
     metadata.insert("namespace".to_owned(), Value::from(namespace.as_str()));
     namespace
 }

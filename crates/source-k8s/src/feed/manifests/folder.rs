@@ -196,7 +196,7 @@ impl Folder {
     }
 
     fn each_kind(&self, event: fn(crate::kind::Kind) -> Event) -> Vec<Event> {
-        self.wanted.kinds.iter().copied().map(event).collect()
+        self.wanted.reads.keys().copied().map(event).collect()
     }
 }
 
@@ -313,15 +313,14 @@ fn format_of(path: &Path) -> Option<Format> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotations::AnnotationFilterKeys;
-    use crate::kind::Kind;
+    use crate::options::{SourceKind, SourceOptions};
 
     /// Two writes within one tick of the file system's clock leave the same time, size and inode.
     #[test]
     fn a_second_write_in_the_same_tick_is_seen() {
         let dir = tempfile::tempdir().expect("a folder");
-        let annotations = AnnotationFilterKeys::new([], []);
-        let wanted = Wanted { kinds: BTreeSet::from([Kind::Service]), namespace: None, annotations };
+        let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
+        let wanted = Wanted { reads: options.reads(), keep: options.keep() };
         let mut folder = Folder::new(dir.path().to_owned(), wanted);
         let tick = SystemTime::now();
         let mut names = |name: &str, age: u64| -> Vec<String> {

@@ -1,11 +1,14 @@
 use std::fmt::Write as _;
 
 use super::*;
+use crate::objects::Service;
 use crate::options::{SourceKind, SourceOptions};
 
 fn wanted(namespace: Option<&str>) -> Wanted {
-    let options = SourceOptions { sources: vec![SourceKind::Service, SourceKind::Ingress], ..SourceOptions::default() };
-    Wanted { kinds: options.kinds(), namespace: namespace.map(str::to_owned), annotations: options.annotation_keys() }
+    let sources = vec![SourceKind::Service, SourceKind::Ingress];
+    let namespace = namespace.unwrap_or_default().to_owned();
+    let options = SourceOptions { sources, namespace, ..SourceOptions::default() };
+    Wanted { reads: options.reads(), keep: options.keep() }
 }
 
 /// Objects and faults, one on each line, with the lines of the text.
@@ -137,7 +140,8 @@ fn words_of_yaml_1_1_are_text() {
     for word in ["yes", "no", "on", "off", "y", "n", "0644", "1_000", "12:30:45", "2024-01-01"] {
         let text = format!("{SERVICE}spec: {{externalName: {word}}}\n");
         let parsed = parse(&text, Format::Yaml, &wanted(None));
-        let [At { what: Object::Service(service), .. }] = &parsed.objects[..] else { panic!("{word}: {parsed:?}") };
+        let [At { what, .. }] = &parsed.objects[..] else { panic!("{word}: {parsed:?}") };
+        let service = what.body::<Service>().expect("a Service");
         assert_eq!(&*service.spec.external_name, word);
     }
 }
@@ -190,6 +194,7 @@ fn big_files_are_fine() {
 
 mod any {
     use super::*;
+    use crate::objects::Service;
     use proptest::prelude::*;
 
     proptest! {

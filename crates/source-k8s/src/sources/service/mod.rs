@@ -11,18 +11,33 @@ use zonewright_core::endpoint::{Mapped, Sharing};
 use zonewright_core::{DnsName, RData};
 
 use self::headless::Members;
+use super::{Role, Scope};
 use crate::annotations::{HOSTNAME, INTERNAL_HOSTNAME};
-use crate::lookup::Lookup;
+use crate::kind::Kind;
+use crate::lookup::{Lookup, Reach};
 use crate::map::Mapping;
 use crate::objects::{Service, ServiceType};
 use crate::options::{SourceKind, SourceOptions};
+use crate::store::Object;
+
+/// The work of the source: pods, slices and nodes are read only where the type filter lets a service through that needs
+/// them.
+pub(super) fn role(options: &SourceOptions) -> Role {
+    let role = Role::new(SourceKind::Service, Kind::Service, "service", options, map);
+    let reach = Reach::of(&options.namespace);
+    let node_port = options.takes_type(ServiceType::NodePort);
+    let members = node_port || options.takes_type(ServiceType::ClusterIp);
+    role.reading([Kind::EndpointSlice, Kind::Pod].into_iter().filter(|_| members), &reach)
+        .reading([Kind::Node].into_iter().filter(|_| node_port), &Reach::All)
+}
 
 /// Maps one Service.
-pub fn map_service(object: &Service, options: &SourceOptions, lookup: &Lookup<'_>) -> Mapped {
-    let mut mapping = Mapping::new(SourceKind::Service, &object.metadata, options);
-    if options.accepts_service(object).is_ok() {
+fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+    let Some(object) = object.body::<Service>() else { return Mapped::default() };
+    let mut mapping = Mapping::new(&object.metadata, scope);
+    if scope.options.accepts_service(object).is_ok() {
         mapping.read_settings();
-        Mapper { object, options, lookup, mapping: &mut mapping }.annotated();
+        Mapper { object, options: scope.options, lookup: scope.lookup, mapping: &mut mapping }.annotated();
     }
     mapping.finish()
 }

@@ -3,15 +3,24 @@
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::{Mapped, Sharing};
 
+use super::{Role, Scope};
 use crate::annotations::{HOSTNAME, INGRESS_HOSTNAME_SOURCE};
-use crate::lookup::Lookup;
+use crate::kind::Kind;
 use crate::map::Mapping;
 use crate::objects::Ingress;
 use crate::options::{SourceKind, SourceOptions};
+use crate::store::Object;
+
+/// The work of the source.
+pub(super) fn role(options: &SourceOptions) -> Role {
+    Role::new(SourceKind::Ingress, Kind::Ingress, "ingress", options, map)
+}
 
 /// Maps one Ingress. It reads no other object.
-pub fn map_ingress(object: &Ingress, options: &SourceOptions, _lookup: &Lookup<'_>) -> Mapped {
-    let mut mapping = Mapping::new(SourceKind::Ingress, &object.metadata, options);
+fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+    let Some(object) = object.body::<Ingress>() else { return Mapped::default() };
+    let options = scope.options;
+    let mut mapping = Mapping::new(&object.metadata, scope);
     if options.accepts_ingress(object).is_ok() {
         mapping.read_settings();
         let names = names(&mut mapping, object, options);

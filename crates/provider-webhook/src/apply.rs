@@ -1,0 +1,247 @@
+//! Groups to one POST, and its answer to one outcome for each group.
+//!
+//! In: groups. Out: outcomes that are true. 204 is the only confirmation. A status of 400 to 499 means that the peer
+//! would not have it: the layer above may send halves. 500 is what peers answer when their back end refused any one
+//! record, and they do not say what came of the rest: so the records are read, and only groups of which nothing is in
+//! force count as refused. All else that comes after the request was sent leaves open what was done.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use zonewright_core::change::{Blame, Change, Group, Outcome, Role};
+use zonewright_core::error::Retry;
+use zonewright_core::{Error, ErrorKind, RecordKey, RecordSet, Zone};
+
+use crate::Webhook;
+use crate::client::{Answer, Route};
+use crate::convert::{Quoting, encode};
+use crate::error::Fault;
+use crate::labels;
+use crate::view::Listed;
+use crate::wire::Changes;
+
+const OPERATION: &str = "apply changes";
+
+/// So many calls in a row may fail with 500 and be split; one bad record among 500 groups is found with 10. A peer
+/// whose back end is down is not asked a thousand times.
+const STRIKES: u32 = 16;
+
+/// A pause after which a failure is a new story: the halves of a refused call follow each other at once.
+const LULL: Duration = Duration::from_millis(500);
+
+/// Failures with 500 in a row, and the time of the last.
+#[derive(Debug, Default)]
+pub(crate) struct Strikes(Mutex<Option<(u32, Instant)>>);
+
+impl Strikes {
+    fn last(&self) -> MutexGuard<'_, Option<(u32, Instant)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the peer may be asked again and again now.
+    fn may_split(&self) -> bool {
+        self.last().is_none_or(|(count, at)| count < STRIKES || at.elapsed() > LULL)
+    }
+
+    fn add(&self) {
+        let mut last = self.last();
+        let count = last.filter(|(_, at)| at.elapsed() <= LULL).map_or(0, |(count, _)| count);
+        *last = Some((count + 1, Instant::now()));
+    }
+
+    fn clear(&self) {
+        *self.last() = None;
+    }
+}
+
+/// What an answer that is no confirmation says of the groups that were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// None is in force, and no half would fare better: it is about the peer.
+    RefusedAsSuch,
+    /// None is in force; one of them may be to blame.
+    Refused,
+    /// Only the records can tell.
+    Ask,
+    /// Nobody knows.
+    Unknown,
+}
+
+fn verdict(status: u16) -> Verdict {
+    match status {
+        200..=299 | 500 => Verdict::Ask,
+        401 | 404 | 405 | 407 | 501 => Verdict::RefusedAsSuch,
+        // Some of it may have been done before the time was over or the limit was reached.
+        408 | 429 => Verdict::Unknown,
+        400..=499 => Verdict::Refused,
+        _ => Verdict::Unknown,
+    }
+}
+
+impl Webhook {
+    /// Carries groups out in one POST.
+    pub(crate) async fn carry_out(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let mut changes = Changes::default();
+        let mut claims = Changes::default();
+        let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(groups.len());
+        let mut sent: Vec<&Group> = Vec::with_capacity(groups.len());
+        for group in groups {
+            let objection = self.objection(zone, group).or_else(|| self.write(group, &mut changes, &mut claims).err());
+            if objection.is_none() {
+                sent.push(group);
+            }
+            outcomes.push(objection.map(Outcome::refused));
+        }
+        let mut given = self.post(changes.followed_by(claims), &sent).await.into_iter();
+        let lost = || Outcome::Unknown(Error::new(ErrorKind::Protocol, OPERATION, "no outcome is known"));
+        outcomes.into_iter().map(|outcome| outcome.or_else(|| given.next()).unwrap_or_else(lost)).collect()
+    }
+
+    /// What speaks against sending a group at all.
+    fn objection(&self, zone: &Zone, group: &Group) -> Option<Error> {
+        if !crate::is_root(zone) {
+            return Some(self.no_such_zone(zone, OPERATION));
+        }
+        let filter = self.filter();
+        let outside = |name| filter.as_ref().is_some_and(|filter| !filter.matches(name));
+        let step = group.records().find(|step| outside(&step.change.key().name))?;
+        let context = format!(
+            "{}: {} is outside of the domain filter that the webhook provider gave; nothing is done there",
+            self.client.address(),
+            step.change.key()
+        );
+        Some(Error::new(ErrorKind::Invalid, OPERATION, context).retry(Retry::Backoff))
+    }
+
+    /// Adds a group to what is sent; if it cannot be expressed, nothing of it.
+    fn write(&self, group: &Group, records: &mut Changes, claims: &mut Changes) -> Result<(), Error> {
+        let (mut of_records, mut of_claims) = (Changes::default(), Changes::default());
+        for step in &group.steps {
+            let (to, quoting) = match step.role {
+                Role::Record => (&mut of_records, Quoting::Bare),
+                Role::Claim => (&mut of_claims, Quoting::Quoted),
+            };
+            self.push(to, &step.change, quoting, labels::of(group, step))
+                .map_err(|problem| Error::new(ErrorKind::Unsupported, OPERATION, problem))?;
+        }
+        records.append(of_records);
+        claims.append(of_claims);
+        Ok(())
+    }
+
+    fn push(&self, list: &mut Changes, change: &Change, quoting: Quoting, labels: labels::Sides) -> Result<(), String> {
+        let old = |set: &RecordSet| self.spelled(set, quoting);
+        let (old_labels, new_labels) = (labels.old, labels.new);
+        match change {
+            Change::Create { to } => list.create.push(encode(to, quoting)?.labelled(new_labels)),
+            Change::Delete { from } => list.delete.push(old(from)?.labelled(old_labels)),
+            Change::Update { from, to } => {
+                let (from, to) = (old(from)?, encode(to, quoting)?);
+                list.update_old.push(from.labelled(old_labels));
+                list.update_new.push(to.labelled(new_labels));
+            }
+        }
+        Ok(())
+    }
+
+    async fn post(&self, changes: Changes, sent: &[&Group]) -> Vec<Outcome> {
+        if sent.is_empty() {
+            return Vec::new();
+        }
+        let all = |outcome: &dyn Fn() -> Outcome| sent.iter().map(|_| outcome()).collect::<Vec<_>>();
+        let body = serde_json::to_vec(&changes).unwrap_or_default();
+        match self.client.send(Route::Apply, Some(body), &self.told).await {
+            Ok(answer) if answer.status.as_u16() == 204 => {
+                self.strikes.clear();
+                all(&|| Outcome::Applied)
+            }
+            Ok(answer) => self.judge(&answer, sent).await,
+            Err(fault) => {
+                let (was_sent, redirected) = (fault.was_sent(), matches!(fault, Fault::Redirected { .. }));
+                let error = self.error(OPERATION, fault);
+                all(&|| match (was_sent, redirected) {
+                    (false, _) => Outcome::NotSent(error.clone()),
+                    (_, true) => Outcome::refused(error.clone()),
+                    _ => Outcome::Unknown(error.clone()),
+                })
+            }
+        }
+    }
+
+    /// What became of the groups when the answer was not 204.
+    async fn judge(&self, answer: &Answer, sent: &[&Group]) -> Vec<Outcome> {
+        let status = answer.status.as_u16();
+        if answer.status.is_success() {
+            self.told.once(
+                "status of changes",
+                &format!("answered POST /records with {status}"),
+                "has 204",
+                "the records are read to see whether the changes are in force",
+            );
+        }
+        let error = self.error(OPERATION, answer.unexpected(204));
+        let blame = if sent.len() == 1 { Blame::Group } else { Blame::Batch };
+        let refused = |blame| Outcome::Refused { error: error.clone(), blame };
+        match verdict(status) {
+            Verdict::RefusedAsSuch => sent.iter().map(|_| refused(Blame::Group)).collect(),
+            Verdict::Refused => sent.iter().map(|_| refused(blame)).collect(),
+            Verdict::Ask if answer.status.is_success() || self.strikes.may_split() => {
+                let outcomes = self.ask(sent, error, blame, answer.status.is_success()).await;
+                if !answer.status.is_success() {
+                    self.strikes.add();
+                }
+                outcomes
+            }
+            Verdict::Ask | Verdict::Unknown => sent.iter().map(|_| Outcome::Unknown(error.clone())).collect(),
+        }
+    }
+
+    /// Reads the records, and judges each group by them.
+    async fn ask(&self, sent: &[&Group], error: Error, blame: Blame, said_yes: bool) -> Vec<Outcome> {
+        let Ok(listed) = self.list().await else {
+            return sent.iter().map(|_| Outcome::Unknown(error.clone())).collect();
+        };
+        // The peer was asked for one group alone, and is there to be read: it is this group that it cannot take.
+        let mut refusal = error.clone();
+        if blame == Blame::Group {
+            refusal.kind = ErrorKind::Invalid;
+        }
+        let judge = |group: &&Group| match stands(group, &listed) {
+            Standing::After => Outcome::Applied,
+            Standing::Before if !said_yes => Outcome::Refused { error: refusal.clone(), blame },
+            Standing::Before | Standing::Between => Outcome::Unknown(error.clone()),
+        };
+        sent.iter().map(judge).collect()
+    }
+}
+
+/// How far a group is in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Before,
+    Between,
+    After,
+}
+
+fn stands(group: &Group, listed: &Listed) -> Standing {
+    let sets = &listed.sets;
+    if group.changes().all(|change| holds(sets, change.key(), change.to())) {
+        Standing::After
+    } else if group.changes().all(|change| holds(sets, change.key(), change.from())) {
+        Standing::Before
+    } else {
+        Standing::Between
+    }
+}
+
+/// Whether exactly this stands. A TTL that was not stated is that of the peer.
+fn holds(sets: &BTreeMap<RecordKey, RecordSet>, key: &RecordKey, expected: Option<&RecordSet>) -> bool {
+    let open = |set: &RecordSet| RecordSet { ttl: set.ttl.filter(|ttl| ttl.secs() > 0), ..set.clone() };
+    match (sets.get(key), expected) {
+        (None, None) => true,
+        (Some(found), Some(expected)) => open(expected).is_met_by(found),
+        _ => false,
+    }
+}

@@ -1,0 +1,81 @@
+//! What a peer lists, as record sets.
+//!
+//! In: the endpoints of one answer. Out: each key once, and how the peer spells what it lists. An endpoint that cannot
+//! be at any name is left out and told; everything else is kept, understood or not.
+
+use std::collections::BTreeMap;
+
+use zonewright_core::{RecordData, RecordKey, RecordSet, Ttl};
+
+use crate::convert::{Spellings, decode};
+use crate::told::Told;
+use crate::wire::{Endpoint, List};
+
+/// What an unset TTL becomes where a set must have one; it is sent as unset again.
+pub(crate) const UNSET: Ttl = Ttl::ZERO;
+
+/// A listing.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    pub(crate) sets: BTreeMap<RecordKey, RecordSet>,
+    pub(crate) spellings: Spellings,
+}
+
+impl Listed {
+    /// Takes over a listing, and tells what is wrong with it.
+    pub(crate) fn of(list: List, told: &Told) -> Self {
+        tell_nulls(&list, told);
+        let mut listed = Self::default();
+        for endpoint in list.endpoints {
+            match decode(&endpoint, Some(UNSET)) {
+                Ok(set) => listed.add(set, endpoint, told),
+                Err(error) => told.once(
+                    &format!("listed name {:?}", endpoint.name),
+                    &format!("lists the name {:?}: {error}", endpoint.name),
+                    "has domain names",
+                    "this endpoint is left out of the view; no record of ours can stand there",
+                ),
+            }
+        }
+        listed
+    }
+
+    fn add(&mut self, set: RecordSet, endpoint: Endpoint, told: &Told) {
+        match self.sets.get_mut(&set.key) {
+            None => {
+                self.spellings.note(&set, endpoint);
+                self.sets.insert(set.key.clone(), set);
+            }
+            Some(first) => {
+                told.once(
+                    &format!("{} listed twice", set.key),
+                    &format!("lists {} more than once", set.key),
+                    "has all targets of a name, type and set identifier in one endpoint",
+                    "they count as one set with the targets of all; TTL and properties are those of the first",
+                );
+                self.spellings.forget(&set.key);
+                let all = first.data.as_records().iter().chain(set.data.as_records()).cloned();
+                first.data = RecordData::records(all);
+            }
+        }
+    }
+}
+
+fn tell_nulls(list: &List, told: &Told) {
+    if list.is_null {
+        told.once(
+            "null for a list",
+            "answered GET /records with null",
+            "has a list; programs in Go write an empty one so",
+            "it counts as a provider without records",
+        );
+    }
+    if list.nulls > 0 {
+        told.once(
+            "null in a list",
+            &format!("lists {} endpoints that are null", list.nulls),
+            "has objects",
+            "they are passed over",
+        );
+    }
+}

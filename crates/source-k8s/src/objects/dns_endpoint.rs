@@ -1,0 +1,22 @@
+//! external-dns' own kind, DNSEndpoint.
+
+use serde::Deserialize;
+
+use super::{Meta, nullable};
+use crate::annotations::AnnotationFilterKeys;
+
+/// See the module.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct DnsEndpoint {
+    /// Metadata.
+    #[serde(deserialize_with = "nullable")]
+    pub metadata: Meta,
+}
+
+impl DnsEndpoint {
+    /// Drops annotations that are not in `keep`.
+    pub fn prune(&mut self, keep: &AnnotationFilterKeys) {
+        self.metadata.annotations.retain(|key| keep.keeps(key));
+    }
+}

@@ -1,0 +1,22 @@
+//! VirtualServer and TransportServer of F5's Container Ingress Services.
+
+use serde::Deserialize;
+
+use super::{Meta, nullable};
+use crate::annotations::AnnotationFilterKeys;
+
+/// See the module.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct F5Server {
+    /// Metadata.
+    #[serde(deserialize_with = "nullable")]
+    pub metadata: Meta,
+}
+
+impl F5Server {
+    /// Drops annotations that are not in `keep`.
+    pub fn prune(&mut self, keep: &AnnotationFilterKeys) {
+        self.metadata.annotations.retain(|key| keep.keeps(key));
+    }
+}

@@ -1,0 +1,22 @@
+//! Gloo's Proxy.
+
+use serde::Deserialize;
+
+use super::{Meta, nullable};
+use crate::annotations::AnnotationFilterKeys;
+
+/// See the module.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct GlooProxy {
+    /// Metadata.
+    #[serde(deserialize_with = "nullable")]
+    pub metadata: Meta,
+}
+
+impl GlooProxy {
+    /// Drops annotations that are not in `keep`.
+    pub fn prune(&mut self, keep: &AnnotationFilterKeys) {
+        self.metadata.annotations.retain(|key| keep.keeps(key));
+    }
+}

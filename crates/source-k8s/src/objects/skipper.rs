@@ -1,0 +1,22 @@
+//! Skipper's RouteGroup.
+
+use serde::Deserialize;
+
+use super::{Meta, nullable};
+use crate::annotations::AnnotationFilterKeys;
+
+/// See the module.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RouteGroup {
+    /// Metadata.
+    #[serde(deserialize_with = "nullable")]
+    pub metadata: Meta,
+}
+
+impl RouteGroup {
+    /// Drops annotations that are not in `keep`.
+    pub fn prune(&mut self, keep: &AnnotationFilterKeys) {
+        self.metadata.annotations.retain(|key| keep.keeps(key));
+    }
+}

@@ -1,0 +1,84 @@
+//! The values of `--source`.
+
+/// Writes the enum of sources and the table of their words.
+macro_rules! sources {
+    ($($(#[$doc:meta])* $variant:ident = $word:literal;)*) => {
+        /// A value of `--source`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum SourceKind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl SourceKind {
+            /// Every source with its word.
+            pub const ALL: &[(Self, &'static str)] = &[$((Self::$variant, $word),)*];
+
+            /// The word: the value of the flag.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
+sources! {
+    /// Services.
+    Service = "service";
+    /// Ingresses.
+    Ingress = "ingress";
+    /// Nodes.
+    Node = "node";
+    /// Pods.
+    Pod = "pod";
+    /// Gateway API HTTPRoutes.
+    GatewayHttpRoute = "gateway-httproute";
+    /// Gateway API GRPCRoutes.
+    GatewayGrpcRoute = "gateway-grpcroute";
+    /// Gateway API TLSRoutes.
+    GatewayTlsRoute = "gateway-tlsroute";
+    /// Gateway API TCPRoutes.
+    GatewayTcpRoute = "gateway-tcproute";
+    /// Gateway API UDPRoutes.
+    GatewayUdpRoute = "gateway-udproute";
+    /// DNSEndpoints.
+    Crd = "crd";
+    /// Istio's Gateways.
+    IstioGateway = "istio-gateway";
+    /// Istio's VirtualServices.
+    IstioVirtualService = "istio-virtualservice";
+    /// Contour's HTTPProxies.
+    ContourHttpProxy = "contour-httpproxy";
+    /// Kong's TCPIngresses.
+    KongTcpIngress = "kong-tcpingress";
+    /// Traefik's IngressRoutes.
+    TraefikProxy = "traefik-proxy";
+    /// Gloo's Proxies.
+    GlooProxy = "gloo-proxy";
+    /// Skipper's RouteGroups.
+    SkipperRouteGroup = "skipper-routegroup";
+    /// OpenShift's Routes.
+    OpenshiftRoute = "openshift-route";
+    /// Ambassador's Hosts.
+    AmbassadorHost = "ambassador-host";
+    /// F5's VirtualServers.
+    F5VirtualServer = "f5-virtualserver";
+    /// F5's TransportServers.
+    F5TransportServer = "f5-transportserver";
+    /// Objects of any kind.
+    Unstructured = "unstructured";
+    /// A server of the connector protocol; it has no mappers.
+    Connector = "connector";
+    /// Made-up records; it has no mappers.
+    Fake = "fake";
+    /// Nothing.
+    Empty = "empty";
+}
+
+impl SourceKind {
+    /// The source of a word; `None` if there is no such source.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, word)| *word == text).map(|(source, _)| *source)
+    }
+}
