@@ -143,10 +143,20 @@ pub enum CreateMode {
 pub enum Preconditions {
     /// Nothing: a targeted read of record and claim comes first.
     None,
+    /// Each change states what stood before; whether that is held against the zone is the other side's affair, and it has
+    /// nothing but a full listing to read by. So nothing is read first (webhook).
+    Stated,
     /// The exact old content of the record sets that the group itself changes.
     Changed,
     /// The exact content, or absence, of any record set or name.
     Any,
+}
+
+impl Preconditions {
+    /// Whether record and claim are read right before they are changed.
+    pub fn read_first(self) -> bool {
+        matches!(self, Self::None | Self::Changed)
+    }
 }
 
 /// Limits of one call of `apply`.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::claim::Claim;
-use crate::endpoint::{Endpoint, Note, ObjectPolicy, ObjectRef, Origin, Sharing, Targets};
+use crate::endpoint::{Endpoint, Labels, Note, ObjectPolicy, ObjectRef, Origin, Sharing, Targets};
 use crate::name::DnsName;
 use crate::options::Properties;
 use crate::rdata::RData;
@@ -42,6 +42,8 @@ pub struct Wanted {
     pub origin: Arc<Origin>,
     /// The label for the claim.
     pub resource: Option<Arc<str>>,
+    /// Further labels for the claim.
+    pub labels: Labels,
     /// The holder's own policy.
     pub policy: Option<ObjectPolicy>,
     /// Every object that has a part in it.
@@ -217,17 +219,25 @@ impl<'a> Side<'a> {
         let named = standing.and_then(|s| s.claim).and_then(|claim| claim.resource.clone());
         let speaker =
             self.endpoints.iter().find(|e| named.is_some() && e.resource == named).unwrap_or(&self.endpoints[0]);
+        let key_type = key.rtype;
         Wanted {
             key,
             targets: self.targets.clone(),
-            ttl: speaker.ttl,
+            ttl: self.ttl(key_type, speaker),
             routing: speaker.routing.clone(),
             properties: speaker.properties.clone(),
             origin: speaker.origin.clone(),
             resource: speaker.resource.clone(),
+            labels: speaker.labels.clone(),
             policy: speaker.policy,
             objects: self.endpoints.iter().map(|e| e.origin.object.clone()).collect(),
         }
+    }
+
+    /// The speaker's TTL; at a reverse name, where nobody speaks for the others, the smallest, and unset is smaller still.
+    fn ttl(&self, rtype: RecordType, speaker: &Endpoint) -> Option<Ttl> {
+        let smallest = || self.endpoints.iter().map(|endpoint| endpoint.ttl).min().flatten();
+        if rtype == RecordType::Ptr { smallest() } else { speaker.ttl }
     }
 }
 

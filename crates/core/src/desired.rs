@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::endpoint::{Endpoint, KindId, Mapped, Note, ObjectRef, Pending};
+use crate::endpoint::{Endpoint, KindId, Mapped, Note, ObjectRef, Pending, Unknown};
 use crate::name::DnsName;
 use crate::source::{ObjectState, Update};
 
@@ -42,9 +43,14 @@ struct Tombstone {
 #[derive(Debug, Default)]
 pub struct Desired {
     claimants: HashMap<Arc<Claimant>, Arc<Mapped>>,
-    names: BTreeMap<DnsName, BTreeSet<Arc<Claimant>>>,
+    /// Who asks for each name, in order and each once; nearly always one.
+    names: BTreeMap<DnsName, Vec<Arc<Claimant>>>,
     pending: HashMap<(Arc<Claimant>, DnsName), Timestamp>,
     tombstones: HashMap<DnsName, Tombstone>,
+    /// Objects of which not everything is known that they ask for.
+    unknown: BTreeMap<Arc<Claimant>, Vec<Unknown>>,
+    /// When objects came of which nothing was known before, and which may have published something without a label.
+    unlabelled_since: Option<Timestamp>,
 }
 
 /// What an update brought.
@@ -54,6 +60,8 @@ pub struct Taken {
     pub dirty: BTreeSet<DnsName>,
     /// What to tell the owners of the objects that came or changed.
     pub notes: Vec<Note>,
+    /// Whether something became known, or went, that deletes may have waited for.
+    pub cleared: bool,
 }
 
 /// Everything that is asked for at one name.
@@ -78,7 +86,10 @@ impl Desired {
                 seen.insert(claimant.clone());
             }
             match object.state {
-                ObjectState::Present(mapped) => self.present(claimant, mapped, now, &mut taken),
+                ObjectState::Present(mapped) => {
+                    let mapped = self.carry(&claimant, mapped, now, update.complete);
+                    self.present(claimant, mapped, now, &mut taken);
+                }
                 ObjectState::Gone { tombstone } => self.gone(&claimant, tombstone, &mut taken),
             }
         }
@@ -106,8 +117,13 @@ impl Desired {
             self.leave(&claimant, name);
         }
         for name in &present {
-            self.names.entry(name.clone()).or_default().insert(claimant.clone());
+            let who = self.names.entry(name.clone()).or_default();
+            if let Err(place) = who.binary_search(&claimant) {
+                who.reserve_exact(1);
+                who.insert(place, claimant.clone());
+            }
         }
+        self.note_unknown(&claimant, &mapped, taken);
         self.pending.retain(|(who, name), _| *who != claimant || mapped.pending.iter().any(|p| p.name == *name));
         for pending in &mapped.pending {
             self.pending.entry((claimant.clone(), pending.name.clone())).or_insert(now);
@@ -120,8 +136,39 @@ impl Desired {
         taken.dirty.extend(present);
     }
 
+    /// An object that asks for something without a label, and it cannot be told for what: the names that it asked for so
+    /// far wait. Of an object that nothing is known of, records may be there from an earlier process.
+    fn carry(&mut self, claimant: &Arc<Claimant>, mapped: Arc<Mapped>, now: Timestamp, complete: bool) -> Arc<Mapped> {
+        let Some(unknown) = mapped.unknown.iter().find(|unknown| unknown.resource.is_none()) else { return mapped };
+        let Some(old) = self.claimants.get(claimant) else {
+            if complete {
+                self.unlabelled_since.get_or_insert(now);
+            }
+            return mapped;
+        };
+        let known: BTreeSet<&DnsName> = names_of(&mapped).collect();
+        let lost = old.endpoints.iter().filter(|e| e.resource.is_none()).map(|e| &e.name);
+        let waiting = old.pending.iter().filter(|p| p.resource.is_none()).map(|p| &p.name);
+        let names: BTreeSet<&DnsName> = lost.chain(waiting).filter(|name| !known.contains(name)).collect();
+        if names.is_empty() {
+            return mapped;
+        }
+        let wait = |name: &DnsName| Pending { name: name.clone(), resource: None, reason: unknown.reason.clone() };
+        let pending: Vec<Pending> = mapped.pending.iter().cloned().chain(names.into_iter().map(wait)).collect();
+        Arc::new(Mapped { pending, ..Mapped::clone(&mapped) })
+    }
+
+    fn note_unknown(&mut self, claimant: &Arc<Claimant>, mapped: &Mapped, taken: &mut Taken) {
+        let before = self.unknown.remove(claimant);
+        taken.cleared |= before.is_some_and(|before| before != mapped.unknown);
+        if !mapped.unknown.is_empty() {
+            self.unknown.insert(claimant.clone(), mapped.unknown.clone());
+        }
+    }
+
     fn gone(&mut self, claimant: &Arc<Claimant>, tombstone: bool, taken: &mut Taken) {
         let Some(mapped) = self.claimants.remove(claimant) else { return };
+        taken.cleared |= self.unknown.remove(claimant).is_some();
         let names: BTreeSet<DnsName> = names_of(&mapped).cloned().collect();
         for name in &names {
             self.leave(claimant, name);
@@ -137,7 +184,7 @@ impl Desired {
     fn leave(&mut self, claimant: &Arc<Claimant>, name: &DnsName) {
         self.pending.remove(&(claimant.clone(), name.clone()));
         if let Some(who) = self.names.get_mut(name) {
-            who.remove(claimant);
+            who.retain(|other| other != claimant);
             if who.is_empty() {
                 self.names.remove(name);
             }
@@ -176,18 +223,28 @@ impl Desired {
         self.tombstones.get(name).is_some_and(|t| t.resources.contains(&resource.cloned()))
     }
 
+    /// Why it cannot be told what the object behind this label asks for. Without a label: whether objects were there from
+    /// the beginning of which that is not known; they count for `grace`.
+    pub fn unknown(&self, resource: Option<&Arc<str>>, grace: Duration, now: Timestamp) -> Option<&Unknown> {
+        if resource.is_none() && self.unlabelled_since.is_none_or(|since| since.plus(grace) <= now) {
+            return None;
+        }
+        self.unknown.values().flatten().find(|unknown| unknown.resource.as_ref() == resource)
+    }
+
     /// Forgets the proof about a name, once the delete that rests on it has been applied.
     pub fn bury(&mut self, name: &DnsName) {
         self.tombstones.remove(name);
     }
 
     /// The next moment at which a pending name's grace ends, if any.
-    pub fn next_grace_end(&self, grace: std::time::Duration, now: Timestamp) -> Option<Timestamp> {
-        self.pending.values().map(|since| since.plus(grace)).filter(|end| *end > now).min()
+    pub fn next_grace_end(&self, grace: Duration, now: Timestamp) -> Option<Timestamp> {
+        let all = self.pending.values().chain(&self.unlabelled_since);
+        all.map(|since| since.plus(grace)).filter(|end| *end > now).min()
     }
 
     /// The names whose grace ended at or before `now`.
-    pub fn past_grace(&self, grace: std::time::Duration, now: Timestamp) -> BTreeSet<DnsName> {
+    pub fn past_grace(&self, grace: Duration, now: Timestamp) -> BTreeSet<DnsName> {
         self.pending.iter().filter(|(_, since)| since.plus(grace) <= now).map(|((_, name), _)| name.clone()).collect()
     }
 }
@@ -258,6 +315,54 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_known_is_noted_until_it_is() {
+        let mut desired = Desired::default();
+        let label = |text: &str| Some(Arc::<str>::from(text));
+        let failed = |reason: &str| Mapped {
+            unknown: vec![Unknown { resource: label("service/ns/a"), reason: reason.to_owned() }],
+            ..Mapped::default()
+        };
+        assert!(!desired.take(update(vec![("a", Some(failed("x")))], false), Timestamp(1)).cleared);
+        let unknown = |desired: &Desired, resource: Option<&str>| {
+            let label = resource.and_then(label);
+            desired.unknown(label.as_ref(), Duration::from_millis(10), Timestamp(5)).map(|u| u.reason.clone())
+        };
+        assert_eq!(unknown(&desired, Some("service/ns/a")).as_deref(), Some("x"));
+        assert_eq!((unknown(&desired, Some("service/ns/b")), unknown(&desired, None)), (None, None));
+        assert!(desired.take(update(vec![("a", Some(Mapped::default()))], false), Timestamp(2)).cleared);
+        assert_eq!(unknown(&desired, Some("service/ns/a")), None);
+        desired.take(update(vec![("a", Some(failed("x")))], false), Timestamp(3));
+        assert!(desired.take(update(vec![("a", None)], false), Timestamp(4)).cleared);
+        assert_eq!(unknown(&desired, Some("service/ns/a")), None);
+    }
+
+    /// Without a label: known names wait, and what an earlier process may have written is kept for the grace.
+    #[test]
+    fn what_has_no_label_waits_by_name() {
+        let failed =
+            || Mapped { unknown: vec![Unknown { resource: None, reason: "x".to_owned() }], ..Mapped::default() };
+        let mut good = mapped("Service", "a", &["a.example A 192.0.2.1", "b.example A 192.0.2.1"]);
+        good.endpoints[0].resource = None;
+        let grace = Duration::from_millis(10);
+        let mut desired = Desired::default();
+        desired.take(update(vec![("a", Some(good))], true), Timestamp(1));
+        desired.take(update(vec![("a", Some(failed()))], false), Timestamp(2));
+        let pending = |desired: &Desired, text: &str| desired.at(&name(text)).pending.len();
+        assert_eq!((pending(&desired, "a.example"), pending(&desired, "b.example")), (1, 0));
+        assert!(desired.unknown(None, grace, Timestamp(2)).is_none(), "its names are known");
+        desired.take(update(vec![("a", Some(failed()))], false), Timestamp(3));
+        assert_eq!(pending(&desired, "a.example"), 1, "and stay so");
+
+        let mut desired = Desired::default();
+        desired.take(update(vec![("new", Some(failed()))], false), Timestamp(1));
+        assert!(desired.unknown(None, grace, Timestamp(1)).is_none(), "a new object has published nothing");
+        desired.take(update(vec![("new", Some(failed())), ("old", Some(failed()))], true), Timestamp(2));
+        assert!(desired.unknown(None, grace, Timestamp(11)).is_some());
+        assert_eq!(desired.next_grace_end(grace, Timestamp(3)), Some(Timestamp(12)));
+        assert!(desired.unknown(None, grace, Timestamp(12)).is_none());
+    }
+
+    #[test]
     fn pending_keeps_its_first_moment() {
         let mut desired = Desired::default();
         let waiting = |reason: &str| Mapped {
@@ -267,7 +372,7 @@ mod tests {
         desired.take(update(vec![("a", Some(waiting("blank")))], false), Timestamp(5));
         desired.take(update(vec![("a", Some(waiting("still blank")))], false), Timestamp(9));
         assert_eq!(desired.at(&name("a.example")).pending[0].1, Timestamp(5));
-        let grace = std::time::Duration::from_millis(10);
+        let grace = Duration::from_millis(10);
         assert_eq!(desired.next_grace_end(grace, Timestamp(9)), Some(Timestamp(15)));
         assert_eq!(desired.past_grace(grace, Timestamp(15)).len(), 1);
     }

@@ -59,6 +59,9 @@ pub struct Origin {
     pub created: Option<i64>,
 }
 
+/// Labels that a claim carries, as key and value, sorted by key.
+pub type Labels = Box<[(Arc<str>, Arc<str>)]>;
+
 /// How objects that ask for one name share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sharing {
@@ -155,6 +158,8 @@ pub struct Endpoint {
     pub origin: Arc<Origin>,
     /// The label that external-dns would write into the claim, e.g. `service/default/web`; absent where it writes none.
     pub resource: Option<Arc<str>>,
+    /// Further labels for the claim, by key; only a DNSEndpoint and the connector protocol can state any.
+    pub labels: Labels,
     /// How it shares its name.
     pub sharing: Sharing,
     /// The object's own policy.
@@ -182,6 +187,16 @@ pub struct Pending {
     pub reason: String,
 }
 
+/// Something that an object asks for and that cannot be told now, not even its names: a template failed. Records whose
+/// claim carries the label are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// The label that the claims would carry.
+    pub resource: Option<Arc<str>>,
+    /// Why it is not known.
+    pub reason: String,
+}
+
 /// What the mapping of one object gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapped {
@@ -189,6 +204,8 @@ pub struct Mapped {
     pub endpoints: Vec<Endpoint>,
     /// Names without targets.
     pub pending: Vec<Pending>,
+    /// What is asked for beyond that, and cannot be told now.
+    pub unknown: Vec<Unknown>,
     /// What the object's owner should be told.
     pub notes: Vec<Note>,
     /// Every kind that the mapper read: the result is only as complete and fresh as these.

@@ -17,6 +17,22 @@ enum Mode {
     Regex { include: Option<Regex>, exclude: Option<Regex> },
 }
 
+/// Two filters are equal if they were given the same lists or the same expressions.
+impl PartialEq for DomainFilter {
+    fn eq(&self, other: &Self) -> bool {
+        let text = |regex: &Option<Regex>| regex.as_ref().map(|regex| regex.as_str().to_owned());
+        match (&self.mode, &other.mode) {
+            (Mode::Plain { include: a, exclude: b }, Mode::Plain { include: c, exclude: d }) => a == c && b == d,
+            (Mode::Regex { include: a, exclude: b }, Mode::Regex { include: c, exclude: d }) => {
+                text(a) == text(c) && text(b) == text(d)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Eq for DomainFilter {}
+
 impl Default for Mode {
     fn default() -> Self {
         Self::Plain { include: Vec::new(), exclude: Vec::new() }
@@ -188,6 +204,16 @@ mod tests {
         assert!(filter.matches(&name("xn--r28h.org")));
         let error = DomainFilter::regex("(?<=a)b", "").unwrap_err().to_string();
         assert!(error.contains("--regex-domain-filter"), "{error}");
+    }
+
+    #[test]
+    fn equal_filters_were_given_the_same() {
+        let regex = |include: &str, exclude: &str| DomainFilter::regex(include, exclude).unwrap();
+        assert_eq!(plain(&["Example.org."], &[]), plain(&["example.org"], &[]));
+        assert_ne!(plain(&["example.org"], &[]), plain(&[], &["example.org"]));
+        assert_eq!(regex("a", "b"), regex("a", "b"));
+        assert_ne!(regex("a", ""), regex("", "a"));
+        assert_ne!(DomainFilter::default(), regex("", ""));
     }
 
     #[test]

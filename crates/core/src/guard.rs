@@ -86,7 +86,8 @@ impl Window {
         self.deletes.iter().filter(|(at, _)| at.plus(window) >= now).map(|(_, count)| count).sum()
     }
 
-    fn peak(&self, window: Duration, now: Timestamp) -> usize {
+    /// The most records of ours that the zone held at any time within the window.
+    pub fn peak(&self, window: Duration, now: Timestamp) -> usize {
         let within = self.peaks.iter().filter(|(at, _)| at.plus(window) >= now);
         let before = self.peaks.iter().rev().find(|(at, _)| at.plus(window) < now);
         within.chain(before).map(|(_, count)| *count).max().unwrap_or(0)
@@ -158,8 +159,10 @@ pub struct Load {
     pub counted: usize,
     /// Other deletes that are wanted now (proven, or replaced by another type).
     pub free: usize,
-    /// Records of ours in the zone now.
+    /// Records of ours in the zone, without those that the same round made.
     pub owned: usize,
+    /// The most that there were within the window ([`Window::peak`]), before the same round made any.
+    pub peak: usize,
 }
 
 /// Whether the counted deletes are held, and why. `None` lets them pass.
@@ -178,7 +181,7 @@ pub fn judge(brake: &Brake, window: &Window, load: Load, now: Timestamp) -> Opti
         ));
     }
     let left = load.owned.saturating_sub(load.counted + load.free);
-    let peak = window.peak(brake.window, now).max(load.owned);
+    let peak = load.peak.max(load.owned);
     if left == 0 && brake.owner_floor > 0 && peak >= brake.owner_floor {
         return Some(format!(
             "{} deletes would leave nothing of the {peak} records that were owned here lately",
@@ -209,7 +212,7 @@ mod tests {
         for (minute, count) in deletes {
             window.deleted(*count, Timestamp(minute * MINUTE));
         }
-        judge(&Brake::default(), &window, Load { counted, free, owned }, Timestamp(now * MINUTE)).is_some()
+        judge(&Brake::default(), &window, Load { counted, free, owned, peak: 0 }, Timestamp(now * MINUTE)).is_some()
     }
 
     #[test]
@@ -244,16 +247,20 @@ mod tests {
         let mut window = Window::default();
         window.owns(12, Timestamp(0));
         window.owns(4, Timestamp(10 * MINUTE));
-        let load = Load { counted: 4, free: 0, owned: 4 };
-        assert!(judge(&Brake::default(), &window, load, Timestamp(60 * MINUTE)).is_some(), "it had 12 within the hour");
-        assert!(judge(&Brake::default(), &window, load, Timestamp(75 * MINUTE)).is_none());
+        let judge_at = |minute: i64| {
+            let now = Timestamp(minute * MINUTE);
+            let load = Load { counted: 4, free: 0, owned: 4, peak: window.peak(Duration::from_hours(1), now) };
+            judge(&Brake::default(), &window, load, now)
+        };
+        assert!(judge_at(60).is_some(), "it had 12 within the hour");
+        assert!(judge_at(75).is_none());
         window.trim(Duration::from_hours(1), Timestamp(75 * MINUTE));
         assert_eq!(window.peaks.len(), 1);
     }
 
     #[test]
     fn each_number_can_be_switched_off() {
-        let load = Load { counted: 50, free: 0, owned: 50 };
+        let load = Load { counted: 50, free: 0, owned: 50, peak: 50 };
         let judge = |brake: Brake| judge(&brake, &Window::default(), load, Timestamp(0)).is_some();
         assert!(!judge(Brake { enabled: false, ..Brake::default() }));
         assert!(judge(Brake { min_deletes: 1_000, ..Brake::default() }), "the floor still holds");

@@ -17,6 +17,7 @@ pub mod endpoint;
 pub mod engine;
 pub mod error;
 pub mod filter;
+pub mod flap;
 pub mod guard;
 pub mod layer;
 pub mod lower;
@@ -33,6 +34,7 @@ pub mod rtype;
 pub mod source;
 pub mod store;
 pub mod view;
+pub mod wrap;
 pub mod zone;
 
 #[cfg(test)]

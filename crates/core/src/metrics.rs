@@ -122,6 +122,8 @@ pub struct Metrics {
     pub audit_period: Family<ByZone, Seconds>,
     /// Names that back off alone.
     pub parked: Family<ByZone, Gauge>,
+    /// Names that somebody else keeps changing back.
+    pub fought: Family<ByZone, Gauge>,
     /// Notes told to objects.
     pub notes: Family<ByReason, Counter>,
     /// Objects held in memory.
@@ -165,6 +167,7 @@ impl Default for Metrics {
             zone_errors: Family::default(),
             audit_period: Family::default(),
             parked: Family::default(),
+            fought: Family::default(),
             notes: Family::default(),
             objects: Family::default(),
             evidence: Family::default(),
@@ -221,6 +224,7 @@ impl Metrics {
         ours.register("zone_errors", "Errors of zones by kind", self.zone_errors.clone());
         ours.register("audit_period_seconds", "Time between two audits of a zone", self.audit_period.clone());
         ours.register("parked_names", "Names that back off alone", self.parked.clone());
+        ours.register("fought_names", "Names that somebody else keeps changing back", self.fought.clone());
         ours.register("notes", "Notes told to objects, by reason", self.notes.clone());
         ours.register("watched_objects", "Objects held in memory, by kind", self.objects.clone());
         ours.register("kind_evidence", "Whether a delete may rest on the view of a kind", self.evidence.clone());

@@ -77,6 +77,9 @@ impl DnsName {
         if text == "." {
             return Ok(Self::root());
         }
+        if is_plain(text) {
+            return Ok(Self(Arc::from(text)));
+        }
         if text.is_empty() {
             return Err(NameError::Empty);
         }
@@ -84,7 +87,7 @@ impl DnsName {
             return Err(NameError::Space(text.to_owned()));
         }
         if text.is_ascii() {
-            return Self::from_labels(text, &split_labels(text)?);
+            return Self::from_labels(|| text.to_owned(), &split_labels(text)?);
         }
         // Escapes and international labels do not mix: the mapping works on characters.
         if text.contains('\\') {
@@ -102,7 +105,7 @@ impl DnsName {
         if ascii.contains('\\') {
             return Err(NameError::International(text.to_owned()));
         }
-        Self::from_labels(text, &split_labels(&ascii)?)
+        Self::from_labels(|| text.to_owned(), &split_labels(&ascii)?)
     }
 
     /// Builds a name from raw labels, most specific first, without the root's empty one.
@@ -110,9 +113,9 @@ impl DnsName {
     /// # Errors
     /// As [`DnsName::parse`], for lengths.
     pub fn from_raw_labels<'a>(labels: impl IntoIterator<Item = &'a [u8]>) -> Result<Self, NameError> {
-        let labels: Vec<Vec<u8>> = labels.into_iter().map(<[u8]>::to_vec).collect();
-        let shown = labels.iter().map(|l| String::from_utf8_lossy(l).into_owned()).collect::<Vec<_>>().join(".");
-        Self::from_labels(&shown, &labels)
+        let labels: Vec<&[u8]> = labels.into_iter().collect();
+        let shown = || labels.iter().map(|l| String::from_utf8_lossy(l).into_owned()).collect::<Vec<_>>().join(".");
+        Self::from_labels(shown, &labels)
     }
 
     /// Reads an uncompressed wire-form name that fills `octets` from its start; returns the rest too.
@@ -140,6 +143,14 @@ impl DnsName {
     /// The uncompressed wire form (RFC 1035 3.1), at most 255 octets.
     pub fn to_wire(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len() + 2);
+        if !self.0.contains('\\') {
+            for label in self.labels() {
+                out.push(u8::try_from(label.len()).expect("a label has at most 63 octets, checked when parsed"));
+                out.extend_from_slice(label.as_bytes());
+            }
+            out.push(0);
+            return out;
+        }
         for label in self.raw_labels() {
             out.push(u8::try_from(label.len()).expect("a label has at most 63 octets, checked when parsed"));
             out.extend_from_slice(&label);
@@ -148,21 +159,19 @@ impl DnsName {
         out
     }
 
-    fn from_labels(shown: &str, labels: &[Vec<u8>]) -> Result<Self, NameError> {
+    /// `shown` is the name as errors quote it.
+    fn from_labels(shown: impl Fn() -> String, labels: &[impl AsRef<[u8]>]) -> Result<Self, NameError> {
         if labels.is_empty() {
             return Ok(Self::root());
         }
         let mut wire = 1;
-        let mut text = String::with_capacity(shown.len());
-        for (i, label) in labels.iter().enumerate() {
+        let mut text = String::new();
+        for (i, label) in labels.iter().map(AsRef::as_ref).enumerate() {
             if label.is_empty() {
-                return Err(NameError::EmptyLabel(shown.to_owned()));
+                return Err(NameError::EmptyLabel(shown()));
             }
             if label.len() > MAX_LABEL {
-                return Err(NameError::LongLabel {
-                    label: String::from_utf8_lossy(label).into_owned(),
-                    name: shown.to_owned(),
-                });
+                return Err(NameError::LongLabel { label: String::from_utf8_lossy(label).into_owned(), name: shown() });
             }
             wire += label.len() + 1;
             if i > 0 {
@@ -173,7 +182,7 @@ impl DnsName {
             }
         }
         if wire > MAX_WIRE {
-            return Err(NameError::Long(shown.to_owned()));
+            return Err(NameError::Long(shown()));
         }
         Ok(Self(Arc::from(text)))
     }
@@ -325,6 +334,14 @@ fn push_octet(text: &mut String, octet: u8) {
     }
 }
 
+/// Whether a text is the text form of a name as it stands: labels of lower-case letters, digits and signs that are never
+/// escaped, within the lengths. Nearly every name is; the others are taken apart.
+fn is_plain(text: &str) -> bool {
+    let sign = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'*' | b'/');
+    let label = |label: &[u8]| (1..=MAX_LABEL).contains(&label.len()) && label.iter().all(|b| sign(*b));
+    text.len() + 2 <= MAX_WIRE && text.as_bytes().split(|b| *b == b'.').all(label)
+}
+
 /// Index of the first unescaped dot, or the length.
 fn label_end(text: &str) -> usize {
     let mut escaped = false;
@@ -417,6 +434,19 @@ mod tests {
 
     fn text(input: &str) -> Result<String, NameError> {
         DnsName::parse(input).map(|n| n.to_string())
+    }
+
+    #[test]
+    fn a_plain_name_is_taken_as_it_stands() {
+        let (label, long) = ("a".repeat(63), "a".repeat(64));
+        let most = format!("{label}.{label}.{label}.{}", "b".repeat(61));
+        for plain in ["a", "a.b", "*.a-b.example", "_x._tcp.example", "0/25.2.0.192.in-addr.arpa", &label, &most] {
+            let slow = DnsName::from_raw_labels(plain.split('.').map(str::as_bytes));
+            assert!(is_plain(plain) && DnsName::parse(plain) == slow && slow.is_ok(), "{plain}");
+        }
+        for other in ["", ".", "a.", ".a", "a..b", "A", "a\\.b", "a b", "a@b", "é", &long, &format!("{most}b")] {
+            assert!(!is_plain(other), "{other}");
+        }
     }
 
     #[test]

@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 /// Provider-specific properties as an object states them: key to text, e.g. `aws/weight` to `10`.
 pub type Properties = BTreeMap<Arc<str>, Arc<str>>;
 
+/// Before the key of a label of external-dns (`label/resource`), where a provider with an open table is asked to adjust a
+/// set. Labels are no content: they are taken off again.
+pub const LABEL_PREFIX: &str = "label/";
+
 /// Parsed settings of one record set. A provider reads back every option that it declares, else it could not be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -28,6 +32,11 @@ impl Options {
     /// Takes a key out.
     pub fn remove(&mut self, key: &str) -> Option<OptionValue> {
         self.0.remove(key)
+    }
+
+    /// Takes off the labels.
+    pub fn drop_labels(&mut self) {
+        self.0.retain(|key, _| !key.starts_with(LABEL_PREFIX));
     }
 
     /// All keys and values in the order of the keys.

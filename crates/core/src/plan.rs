@@ -115,6 +115,8 @@ pub enum Why {
     Doubt(Vec<KindId>),
     /// The object that holds the name still asks for it, without known targets.
     Pending(String),
+    /// Somebody else keeps changing the name back.
+    Fought(Arc<str>),
 }
 
 /// Something left undone.
@@ -252,7 +254,8 @@ impl Row<'_> {
             return;
         }
         if placed.set.is_met_by(published) {
-            if ownership.claim().is_some_and(|claim| !claim.current) {
+            let may_update = self.rules.policy.may_update(placed.wanted.policy);
+            if may_update && ownership.claim().is_some_and(|claim| !claim.current) {
                 out.upgrades.push(published.key.clone());
             }
             return;
@@ -393,10 +396,12 @@ fn skip(placed: &Placed, why: Why) -> Skip {
 
 /// The step of a wanted set, with the labels that its claim shall carry.
 fn step_of(placed: &Placed, change: Change, resource: Option<Arc<str>>) -> Step {
-    let labels = match placed.wanted.policy {
-        None | Some(ObjectPolicy::Sync) => Vec::new(),
-        Some(policy) => vec![(Arc::from(POLICY_LABEL), Arc::from(policy.as_str()))],
-    };
+    let mut labels = placed.wanted.labels.to_vec();
+    if let Some(policy) = placed.wanted.policy.filter(|policy| *policy != ObjectPolicy::Sync) {
+        labels.retain(|(key, _)| **key != *POLICY_LABEL);
+        labels.push((Arc::from(POLICY_LABEL), Arc::from(policy.as_str())));
+        labels.sort();
+    }
     Step { labels, ..Step::record(change, resource) }
 }
 
@@ -421,6 +426,7 @@ impl Why {
             Self::Policy(_) => "Policy",
             Self::Doubt(_) => "WaitingForEvidence",
             Self::Pending(_) => "PendingTargets",
+            Self::Fought(_) => "NameFought",
         }
     }
 }
@@ -448,6 +454,7 @@ impl fmt::Display for Why {
             Self::Doubt(kinds) => {
                 write!(f, "nothing is removed while the view of {} is not complete and fresh", list(kinds))
             }
+            Self::Fought(fight) => f.write_str(fight),
             Self::Pending(reason) => {
                 write!(f, "the published record is kept while its object has no targets: {reason}")
             }

@@ -90,6 +90,7 @@ fn case(published: &[&str], wanted: &[&str]) -> Case {
             objects: vec![endpoint.origin.object.clone()],
             origin: endpoint.origin,
             resource: endpoint.resource,
+            labels: endpoint.labels,
             policy,
         };
         case.placed.push(Placed { set, wanted: Arc::new(wanted) });
@@ -282,4 +283,26 @@ fn apex_delegations_are_never_deleted() {
     case.world.claims.insert(ns.key.clone(), Ownership::Ours(None));
     case.published.push(ns);
     case.gives(&[], &[]);
+}
+
+#[test]
+fn a_claim_is_moved_where_its_record_may_be_updated() {
+    for (policy, wanted, moved) in [
+        (Policy::Sync, "a: w.example A 192.0.2.1", true),
+        (Policy::UpsertOnly, "a: w.example A 192.0.2.1", true),
+        (Policy::CreateOnly, "a: w.example A 192.0.2.1", false),
+        (Policy::Sync, "a!frozen: w.example A 192.0.2.1", false),
+        (Policy::Sync, "a!retain: w.example A 192.0.2.1", true),
+    ] {
+        let elsewhere = |world: &mut World| {
+            for ownership in world.claims.values_mut() {
+                if let Ownership::Ours(Some(claim)) = ownership {
+                    claim.current = false;
+                }
+            }
+        };
+        let plan = case(&["w.example A 192.0.2.1 = me/service/ns/a"], &[wanted]).policy(policy).world(elsewhere).plan();
+        assert!(plan.groups.is_empty(), "the record stays");
+        assert_eq!(plan.upgrades.len(), usize::from(moved), "{policy:?} {wanted}");
+    }
 }

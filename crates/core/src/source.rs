@@ -68,12 +68,15 @@ pub struct Evidence {
     /// For the first part of a resource label (`service` of `service/ns/name`): the kinds that such an object's mapping
     /// may read.
     pub resources: BTreeMap<Arc<str>, BTreeSet<KindId>>,
+    /// Kinds whose endpoints may carry any label.
+    pub open: BTreeSet<KindId>,
 }
 
 impl Evidence {
     /// Joins what several sources say.
     pub fn merge(&mut self, other: Self) {
         self.kinds.extend(other.kinds);
+        self.open.extend(other.open);
         for (resource, kinds) in other.resources {
             self.resources.entry(resource).or_default().extend(kinds);
         }

@@ -57,6 +57,7 @@ pub(crate) fn endpoint(kind: &str, who: &str, line: &str) -> Endpoint {
         properties: std::collections::BTreeMap::new(),
         resource: Some(Arc::from(format!("{source}/ns/{who}"))),
         origin: Arc::new(Origin { source: Arc::from(source), rank: 0, object: object(kind, who), created: None }),
+        labels: Box::default(),
         sharing: Sharing::Holder,
         policy: None,
     }

@@ -1,4 +1,7 @@
 //! What a zone holds, as far as we know: listed once, then kept current by our own writes and by audits.
+//!
+//! Most sets of a zone are one record without options, so each is kept in little more than its data, and put together again
+//! when it is asked for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -7,17 +10,85 @@ use tokio::time::Instant;
 
 use crate::change::Group;
 use crate::name::DnsName;
+use crate::options::Options;
 use crate::provider::{Delta, Listing, Record, Token};
 use crate::rdata::RData;
-use crate::record::{RecordData, RecordKey, RecordSet};
+use crate::record::{AliasTarget, RecordData, RecordKey, RecordSet, Routing, SetId, Ttl};
+use crate::rtype::RecordType;
 
 /// The published records of one zone.
 #[derive(Debug, Default)]
 pub struct ZoneView {
-    names: BTreeMap<DnsName, Vec<RecordSet>>,
+    names: BTreeMap<DnsName, Box<[Slim]>>,
     token: Option<Token>,
     written: HashMap<DnsName, Instant>,
     complete: bool,
+}
+
+/// The names whose content changed, each with what stood there before.
+pub type Changed = BTreeMap<DnsName, Vec<RecordSet>>;
+
+/// A record set without its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Slim {
+    rtype: RecordType,
+    ttl: Option<Ttl>,
+    data: Data,
+    /// What few sets have.
+    rest: Option<Box<Rest>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Data {
+    One(RData),
+    Many(Box<[RData]>),
+    Alias(Box<AliasTarget>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rest {
+    set_id: Option<SetId>,
+    routing: Routing,
+    options: Options,
+}
+
+impl Slim {
+    fn new(set: RecordSet) -> Self {
+        let RecordSet { key: RecordKey { rtype, set_id, .. }, ttl, data, routing, options } = set;
+        let data = match data {
+            RecordData::Alias(alias) => Data::Alias(Box::new(alias)),
+            RecordData::Records(mut records) if records.len() == 1 => match records.pop() {
+                Some(only) => Data::One(only),
+                None => Data::Many(Box::default()),
+            },
+            RecordData::Records(records) => Data::Many(records.into()),
+        };
+        let plain = set_id.is_none() && routing == Routing::Simple && options.is_empty();
+        let rest = (!plain).then(|| Box::new(Rest { set_id, routing, options }));
+        Self { rtype, ttl, data, rest }
+    }
+
+    fn set_id(&self) -> Option<&SetId> {
+        self.rest.as_ref()?.set_id.as_ref()
+    }
+
+    fn is(&self, key: &RecordKey) -> bool {
+        self.rtype == key.rtype && self.set_id() == key.set_id.as_ref()
+    }
+
+    fn at(&self, name: &DnsName) -> RecordSet {
+        let data = match &self.data {
+            Data::One(only) => RecordData::Records(vec![only.clone()]),
+            Data::Many(records) => RecordData::Records(records.to_vec()),
+            Data::Alias(alias) => RecordData::Alias((**alias).clone()),
+        };
+        let (routing, options) = match &self.rest {
+            Some(rest) => (rest.routing.clone(), rest.options.clone()),
+            None => (Routing::Simple, Options::default()),
+        };
+        let key = RecordKey { name: name.clone(), rtype: self.rtype, set_id: self.set_id().cloned() };
+        RecordSet { key, ttl: self.ttl, data, routing, options }
+    }
 }
 
 impl ZoneView {
@@ -31,14 +102,23 @@ impl ZoneView {
         self.token.as_ref()
     }
 
-    /// The record sets at a name.
-    pub fn at(&self, name: &DnsName) -> &[RecordSet] {
-        self.names.get(name).map_or(&[], Vec::as_slice)
+    fn slims(&self, name: &DnsName) -> &[Slim] {
+        self.names.get(name).map_or(&[], |slims| slims)
+    }
+
+    /// The record sets at a name, in the order of their keys.
+    pub fn at(&self, name: &DnsName) -> Vec<RecordSet> {
+        self.slims(name).iter().map(|slim| slim.at(name)).collect()
     }
 
     /// One record set.
-    pub fn find(&self, key: &RecordKey) -> Option<&RecordSet> {
-        self.at(&key.name).iter().find(|set| set.key == *key)
+    pub fn find(&self, key: &RecordKey) -> Option<RecordSet> {
+        self.slims(&key.name).iter().find(|slim| slim.is(key)).map(|slim| slim.at(&key.name))
+    }
+
+    /// Whether a record set of this key stands.
+    pub fn holds(&self, key: &RecordKey) -> bool {
+        self.slims(&key.name).iter().any(|slim| slim.is(key))
     }
 
     /// Every name that holds something, in order.
@@ -46,14 +126,25 @@ impl ZoneView {
         self.names.keys()
     }
 
+    /// The type of every record set.
+    pub fn types(&self) -> impl Iterator<Item = RecordType> {
+        self.names.values().flatten().map(|slim| slim.rtype)
+    }
+
     /// Every record set, in the order of the names.
-    pub fn sets(&self) -> impl Iterator<Item = &RecordSet> {
-        self.names.values().flatten()
+    pub fn sets(&self) -> impl Iterator<Item = RecordSet> {
+        self.sets_of(|_| true)
+    }
+
+    /// Every record set of certain types, in the order of the names.
+    pub fn sets_of(&self, wanted: impl Fn(RecordType) -> bool) -> impl Iterator<Item = RecordSet> {
+        let all = self.names.iter().flat_map(|(name, slims)| slims.iter().map(move |slim| (name, slim)));
+        all.filter(move |(_, slim)| wanted(slim.rtype)).map(|(name, slim)| slim.at(name))
     }
 
     /// Number of record sets.
     pub fn len(&self) -> usize {
-        self.names.values().map(Vec::len).sum()
+        self.names.values().map(|slims| slims.len()).sum()
     }
 
     /// Whether nothing is held.
@@ -62,83 +153,94 @@ impl ZoneView {
     }
 
     /// Takes over what a provider answered to a question that was put at `began`. A name that we wrote after that, or less
-    /// than `settle` before it, keeps what we wrote: a stale listing never resurrects. Returns the names whose content
-    /// changed.
+    /// than `settle` before it, keeps what we wrote: a stale listing never resurrects. Returns what changed; of the first
+    /// listing nothing, since nothing was known before it.
     pub fn take(
         &mut self,
         listing: Listing,
         asked: Option<&BTreeSet<DnsName>>,
         began: Instant,
         settle: Duration,
-    ) -> BTreeSet<DnsName> {
-        let keep: BTreeSet<DnsName> =
-            self.written.iter().filter(|(_, at)| **at + settle >= began).map(|(name, _)| name.clone()).collect();
+    ) -> Changed {
+        // Later listings begin later: what is too old for this one is too old for them.
+        self.written.retain(|_, at| *at + settle >= began);
+        let mut changed = Changed::new();
         match listing {
-            Listing::Unchanged => BTreeSet::new(),
+            Listing::Unchanged => {}
             Listing::Full { sets, token } => {
-                self.written.retain(|name, _| keep.contains(name));
                 self.token = token;
-                self.complete = true;
-                self.replace_all(sets, &keep)
+                let known = std::mem::replace(&mut self.complete, true);
+                self.replace_all(sets, &mut changed);
+                if !known {
+                    changed.clear();
+                }
             }
             Listing::Delta { steps, token } => {
                 self.token = Some(token);
-                steps.into_iter().flat_map(|step| self.step(step)).collect()
+                for step in steps {
+                    self.step(step, &mut changed);
+                }
+                // What came and went again is no change.
+                changed.retain(|name, former| self.at(name) != *former);
             }
             Listing::Names(sets) => {
-                let mut fresh: BTreeMap<DnsName, Vec<RecordSet>> =
+                let mut fresh: BTreeMap<DnsName, Vec<Slim>> =
                     asked.into_iter().flatten().map(|name| (name.clone(), Vec::new())).collect();
                 for set in sets {
-                    fresh.entry(set.key.name.clone()).or_default().push(set);
+                    fresh.entry(set.key.name.clone()).or_default().push(Slim::new(set));
                 }
                 // A targeted read is asked after the writes that it is about, so it is newer than they are.
-                fresh.into_iter().filter_map(|(name, sets)| self.replace(name, sets)).collect()
+                for (name, slims) in fresh {
+                    self.replace(name, slims, &mut changed);
+                }
             }
         }
+        changed
     }
 
-    fn replace_all(&mut self, sets: Vec<RecordSet>, keep: &BTreeSet<DnsName>) -> BTreeSet<DnsName> {
-        let mut fresh: BTreeMap<DnsName, Vec<RecordSet>> = BTreeMap::new();
+    fn replace_all(&mut self, sets: Vec<RecordSet>, changed: &mut Changed) {
+        let mut fresh: BTreeMap<DnsName, Vec<Slim>> = BTreeMap::new();
         for set in sets {
-            fresh.entry(set.key.name.clone()).or_default().push(set);
+            let name = set.key.name.clone();
+            let slims = fresh.entry(name).or_default();
+            slims.reserve_exact(1);
+            slims.push(Slim::new(set));
         }
-        for name in keep {
+        for name in self.written.keys() {
             match self.names.get(name) {
-                Some(kept) => fresh.insert(name.clone(), kept.clone()),
+                Some(kept) => fresh.insert(name.clone(), kept.to_vec()),
                 None => fresh.remove(name),
             };
         }
         let former: Vec<DnsName> = self.names.keys().filter(|name| !fresh.contains_key(*name)).cloned().collect();
-        let mut changed: BTreeSet<DnsName> =
-            fresh.into_iter().filter_map(|(name, sets)| self.replace(name, sets)).collect();
-        changed.extend(former.into_iter().filter_map(|name| self.replace(name, Vec::new())));
-        changed
+        for (name, slims) in fresh {
+            self.replace(name, slims, changed);
+        }
+        for name in former {
+            self.replace(name, Vec::new(), changed);
+        }
     }
 
-    /// Sets what stands at a name; returns the name if that is news.
-    fn replace(&mut self, name: DnsName, mut sets: Vec<RecordSet>) -> Option<DnsName> {
-        sets.sort_by(|a, b| a.key.cmp(&b.key));
-        // Most names hold one set, and a vector that grew by itself has room for four.
-        sets.shrink_to_fit();
-        if self.at(&name) == sets.as_slice() {
-            return None;
+    /// Sets what stands at a name; notes what stood there before, if this is news.
+    fn replace(&mut self, name: DnsName, mut slims: Vec<Slim>, changed: &mut Changed) {
+        slims.sort_by(|a, b| (a.rtype, a.set_id()).cmp(&(b.rtype, b.set_id())));
+        if self.slims(&name) == slims.as_slice() {
+            return;
         }
-        if sets.is_empty() {
+        let former = self.at(&name);
+        if slims.is_empty() {
             self.names.remove(&name);
         } else {
-            self.names.insert(name.clone(), sets);
+            self.names.insert(name.clone(), slims.into_boxed_slice());
         }
-        Some(name)
+        changed.entry(name).or_insert(former);
     }
 
     /// One step of a zone's history. Our own writes come back in it too: they change nothing.
-    fn step(&mut self, step: Delta) -> BTreeSet<DnsName> {
+    fn step(&mut self, step: Delta, changed: &mut Changed) {
         let mut touched: BTreeMap<DnsName, Vec<RecordSet>> = BTreeMap::new();
-        for record in &step.removed {
-            touched.entry(record.name.clone()).or_insert_with(|| self.at(&record.name).to_vec());
-        }
-        for record in &step.added {
-            touched.entry(record.name.clone()).or_insert_with(|| self.at(&record.name).to_vec());
+        for record in step.removed.iter().chain(&step.added) {
+            touched.entry(record.name.clone()).or_insert_with(|| self.at(&record.name));
         }
         for record in step.removed {
             if let Some(sets) = touched.get_mut(&record.name) {
@@ -150,19 +252,19 @@ impl ZoneView {
                 add(sets, record);
             }
         }
-        touched.into_iter().filter_map(|(name, sets)| self.replace(name, sets)).collect()
+        for (name, sets) in touched {
+            self.replace(name, sets.into_iter().map(Slim::new).collect(), changed);
+        }
     }
 
     /// Writes a group through that the provider confirmed. `fill` completes a set that left its TTL to the provider.
     pub fn write(&mut self, group: &Group, at: Instant, fill: impl Fn(&RecordSet) -> RecordSet) {
         for change in group.changes() {
             let name = change.key().name.clone();
-            let mut sets = self.at(&name).to_vec();
-            sets.retain(|set| set.key != *change.key());
-            if let Some(to) = change.to() {
-                sets.push(fill(to));
-            }
-            self.replace(name.clone(), sets);
+            let mut slims: Vec<Slim> =
+                self.slims(&name).iter().filter(|slim| !slim.is(change.key())).cloned().collect();
+            slims.extend(change.to().map(|to| Slim::new(fill(to))));
+            self.replace(name.clone(), slims, &mut Changed::new());
             self.written.insert(name, at);
         }
     }
@@ -209,7 +311,11 @@ mod tests {
     }
 
     fn shown(view: &ZoneView) -> Vec<String> {
-        view.sets().map(ToString::to_string).collect()
+        view.sets().map(|set| set.to_string()).collect()
+    }
+
+    fn names(changed: &Changed) -> Vec<&str> {
+        changed.keys().map(DnsName::as_str).collect()
     }
 
     fn record(line: &str) -> Record {
@@ -229,7 +335,8 @@ mod tests {
         view.write(&Group::of(Step::record(change, None), vec![]), Instant::now(), Clone::clone);
         let stale = || full(&["a.example A ttl=1 192.0.2.1", "b.example A ttl=1 192.0.2.7"]);
         let changed = view.take(stale(), None, began, NONE);
-        assert_eq!(changed, BTreeSet::from([name("b.example")]));
+        assert_eq!(names(&changed), ["b.example"]);
+        assert_eq!(changed[&name("b.example")], [set("b.example A ttl=1 192.0.2.2")], "what stood there");
         assert_eq!(shown(&view), ["b.example 1 A 192.0.2.7"]);
         tokio::time::advance(Duration::from_secs(1)).await;
         view.take(stale(), None, Instant::now(), Duration::from_secs(5));
@@ -254,9 +361,28 @@ mod tests {
             token: Token("3".to_owned()),
         };
         let changed = view.take(delta.clone(), None, Instant::now(), NONE);
-        assert_eq!(changed, BTreeSet::from([name("a.example"), name("c.example")]));
+        assert_eq!(names(&changed), ["a.example"], "what came and went again is no change");
         assert_eq!(shown(&view), ["a.example 1 A 192.0.2.2"]);
         assert_eq!(view.token(), Some(&Token("3".to_owned())));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_kept_small_comes_back_whole() {
+        let mut rare = set("b.example A ttl=1 192.0.2.1 192.0.2.2");
+        rare.key.set_id = SetId::new("blue");
+        rare.routing = Routing::Weighted { weight: 7 };
+        rare.options.set("k", crate::options::OptionValue::Int(3));
+        let alias = AliasTarget { target: "lb.example".into(), zone: None, evaluate_health: true };
+        let alias = RecordSet { data: RecordData::Alias(alias), ttl: None, ..set("c.example A 192.0.2.1") };
+        let sets = vec![set("a.example A ttl=1 192.0.2.1"), rare, alias];
+        let mut view = ZoneView::default();
+        view.take(Listing::Full { sets: sets.clone(), token: None }, None, Instant::now(), NONE);
+        assert_eq!(view.sets().collect::<Vec<_>>(), sets);
+        for set in &sets {
+            assert_eq!(view.find(&set.key).as_ref(), Some(set));
+            assert!(view.holds(&set.key) && !view.holds(&RecordKey { rtype: RecordType::Mx, ..set.key.clone() }));
+        }
+        assert!(std::mem::size_of::<Slim>() <= 80, "{} octets", std::mem::size_of::<Slim>());
     }
 
     #[tokio::test(start_paused = true)]
@@ -265,7 +391,7 @@ mod tests {
         view.take(full(&["a.example A ttl=1 192.0.2.1"]), None, Instant::now(), NONE);
         let asked = BTreeSet::from([name("a.example")]);
         let changed = view.take(Listing::Names(vec![]), Some(&asked), Instant::now(), NONE);
-        assert_eq!(changed, asked);
+        assert_eq!(names(&changed), ["a.example"]);
         assert!(view.is_empty());
     }
 }

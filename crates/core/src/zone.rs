@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::filter::DomainFilter;
 use crate::name::DnsName;
 
 macro_rules! text_id {
@@ -79,16 +80,25 @@ pub struct Zone {
     pub visibility: Visibility,
     /// Tags and labels that the provider keeps on it.
     pub tags: BTreeMap<String, String>,
+    /// Which of the names below the apex are managed here. Everything, but for a provider that has no zones and names its
+    /// domains instead (webhook). It says nothing of claims, which may stand outside of it.
+    pub filter: DomainFilter,
 }
 
 impl Zone {
-    /// A public zone without tags.
+    /// Whether records at `name` are managed in this zone: it is the apex or below, and within the zone's filter.
+    pub fn covers(&self, name: &DnsName) -> bool {
+        name.is_within(&self.name) && self.filter.matches(name)
+    }
+
+    /// A public zone without tags and filter.
     pub fn new(instance: &InstanceId, id: &str, name: DnsName) -> Self {
         Self {
             key: ZoneKey { instance: instance.clone(), zone: ZoneId::from(id) },
             name,
             visibility: Visibility::Public,
             tags: BTreeMap::new(),
+            filter: DomainFilter::default(),
         }
     }
 }
@@ -148,6 +158,23 @@ mod tests {
             ("com", vec![]),
         ] {
             assert_eq!(ids(ZoneRule::LongestSuffix, &zones, name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_zone_covers_what_its_filter_takes() {
+        let name = |text: &str| DnsName::parse(text).unwrap();
+        let filter = DomainFilter::plain(&["example.org".to_owned()], &["x.example.org".to_owned()]);
+        let root = Zone { filter, ..zone("1", ".", Visibility::Public) };
+        let plain = zone("2", "example.com", Visibility::Public);
+        for (zone, text, expected) in [
+            (&root, "a.example.org", true),
+            (&root, "x.example.org", false),
+            (&root, "a.example.com", false),
+            (&plain, "a.example.com", true),
+            (&plain, "a.example.org", false),
+        ] {
+            assert_eq!(zone.covers(&name(text)), expected, "{text} in {}", zone.name);
         }
     }
 

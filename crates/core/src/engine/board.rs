@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::desired::Desired;
 use crate::endpoint::{Note, ObjectRef, Reporter};
 use crate::error::Error;
+use crate::flap::Fight;
 use crate::metrics::{ByReason, Metrics};
 use crate::name::DnsName;
 use crate::name_policy::{NamePolicy, PermitAll};
@@ -45,6 +46,8 @@ pub(crate) struct Status {
     pub(crate) failing: Option<(Error, Instant)>,
     /// Names that are parked after a refusal.
     pub(crate) parked: usize,
+    /// Names that are fought over.
+    pub(crate) fights: Vec<(DnsName, Fight)>,
     /// When its loop last turned.
     pub(crate) turned: Option<Instant>,
 }
@@ -113,12 +116,28 @@ impl Office {
     }
 }
 
+impl Office {
+    /// Whether a name belongs to the zone of `desk`.
+    pub(crate) fn serves(&self, desk: &Desk, name: &DnsName) -> bool {
+        // With one zone there is nothing to choose.
+        if let [only] = &**self.zones.read().unwrap_or_else(PoisonError::into_inner) {
+            return only.zone.key == desk.zone.key && name.is_within(&only.zone.name);
+        }
+        self.route(name).iter().any(|other| other.zone.key == desk.zone.key)
+    }
+}
+
 impl Published for Office {
     fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)> {
-        let mut desks: Vec<Arc<Desk>> =
-            self.desks().into_iter().filter(|d| d.zone.key == *near || key.name.is_within(&d.zone.name)).collect();
-        desks.sort_by_key(|d| (d.zone.key != *near, std::cmp::Reverse(d.zone.name.label_count())));
-        desks.iter().find_map(|desk| Some((desk.zone.key.clone(), desk.view().find(key)?.clone())))
+        let desks = self.zones.read().unwrap_or_else(PoisonError::into_inner);
+        let here = |desk: &Arc<Desk>| Some((desk.zone.key.clone(), desk.view().find(key)?));
+        if let Some(found) = desks.iter().find(|desk| desk.zone.key == *near).and_then(here) {
+            return Some(found);
+        }
+        let other = |desk: &&Arc<Desk>| desk.zone.key != *near && key.name.is_within(&desk.zone.name);
+        let mut others: Vec<&Arc<Desk>> = desks.iter().filter(other).collect();
+        others.sort_by_key(|desk| std::cmp::Reverse(desk.zone.name.label_count()));
+        others.into_iter().find_map(here)
     }
 }
 
@@ -187,7 +206,7 @@ impl Board {
     pub(crate) fn dispatch(&self, names: &BTreeSet<DnsName>) {
         for office in &self.offices {
             for desk in office.desks() {
-                let here = names.iter().filter(|name| name.is_within(&desk.zone.name)).cloned();
+                let here = names.iter().filter(|name| desk.zone.covers(name)).cloned();
                 let here: Vec<DnsName> = here.collect();
                 if !here.is_empty() {
                     desk.inbox.changed(here);
@@ -205,7 +224,7 @@ impl Board {
         let desks = self.desks();
         let homeless: Vec<&DnsName> = names
             .iter()
-            .filter(|name| self.config.filter.matches(name) && !desks.iter().any(|d| name.is_within(&d.zone.name)))
+            .filter(|name| self.config.filter.matches(name) && !desks.iter().any(|desk| desk.zone.covers(name)))
             .collect();
         let asks = self.asks();
         let notes: Vec<Note> = homeless

@@ -14,10 +14,29 @@ use super::worker;
 use crate::name::DnsName;
 use crate::zone::ZoneKey;
 
+/// A worker that was started.
+#[derive(Debug, Clone)]
+struct Running {
+    /// Ends it.
+    cancel: CancellationToken,
+    /// Whether it has ended.
+    ended: CancellationToken,
+}
+
+impl Running {
+    fn new(all: &CancellationToken) -> Self {
+        Self { cancel: all.child_token(), ended: CancellationToken::new() }
+    }
+
+    fn end(&self) {
+        self.cancel.cancel();
+    }
+}
+
 /// Runs until cancelled, and then until the workers have ended.
 pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: CancellationToken) {
     let mut workers = JoinSet::new();
-    let mut cancels: BTreeMap<ZoneKey, CancellationToken> = BTreeMap::new();
+    let mut cancels: BTreeMap<ZoneKey, Running> = BTreeMap::new();
     let mut failures = 0;
     while !cancel.is_cancelled() {
         let listed = office.instance.provider.zones().await;
@@ -25,14 +44,23 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
             Ok(zones) => {
                 failures = 0;
                 let former = office.desks();
+                // A zone that is described otherwise than before (another filter) begins anew.
                 let desk = |zone: crate::zone::Zone| {
-                    former.iter().find(|d| d.zone.key == zone.key).cloned().unwrap_or_else(|| Arc::new(Desk::new(zone)))
+                    former.iter().find(|d| d.zone == zone).cloned().unwrap_or_else(|| Arc::new(Desk::new(zone)))
                 };
                 let desks: Vec<Arc<Desk>> = zones.into_iter().map(desk).collect();
                 let keys: BTreeSet<ZoneKey> = desks.iter().map(|d| d.zone.key.clone()).collect();
                 for gone in cancels.keys().filter(|key| !keys.contains(*key)).cloned().collect::<Vec<_>>() {
                     warn!(zone = %gone, "the zone is gone; its names are stale, nothing is deleted");
-                    cancels.remove(&gone).iter().for_each(CancellationToken::cancel);
+                    cancels.remove(&gone).iter().for_each(Running::end);
+                }
+                let mut ended = BTreeMap::new();
+                for old in former.iter().filter(|old| desks.iter().all(|desk| !Arc::ptr_eq(desk, old))) {
+                    if let Some(running) = cancels.remove(&old.zone.key) {
+                        info!(zone = %old.zone.name, "the zone's description changed; it is read anew");
+                        running.end();
+                        ended.insert(old.zone.key.clone(), running.ended);
+                    }
                 }
                 let first = !office.listing().tried;
                 {
@@ -45,9 +73,17 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                 let grew = first || !fresh.is_empty();
                 for desk in fresh {
                     info!(zone = %desk.zone.name, instance = %office.instance.id, "zone found");
-                    let token = cancel.child_token();
-                    cancels.insert(desk.zone.key.clone(), token.clone());
-                    workers.spawn(worker::run(board.clone(), office.clone(), desk.clone(), token));
+                    let running = Running::new(&cancel);
+                    cancels.insert(desk.zone.key.clone(), running.clone());
+                    let work = worker::run(board.clone(), office.clone(), desk.clone(), running.cancel.clone());
+                    let before = ended.remove(&desk.zone.key);
+                    workers.spawn(async move {
+                        if let Some(before) = before {
+                            before.cancelled().await;
+                        }
+                        work.await;
+                        running.ended.cancel();
+                    });
                 }
                 if grew {
                     let names: BTreeSet<DnsName> = board.asks().desired.names().cloned().collect();

@@ -10,7 +10,7 @@ use crate::claim::{Ownership, judge};
 use crate::clock::Timestamp;
 use crate::contend::{Scene, Standing};
 use crate::desired::{Asked, Desired};
-use crate::endpoint::KindId;
+use crate::endpoint::{KindId, Unknown};
 use crate::name::DnsName;
 use crate::plan::Facts;
 use crate::record::{RecordKey, RecordSet};
@@ -72,16 +72,25 @@ pub(super) struct NameFacts<'a> {
     pub(super) now: Timestamp,
 }
 
+impl NameFacts<'_> {
+    fn doubtful(&self, resource: Option<&Arc<str>>) -> Vec<KindId> {
+        let Some(resource) = resource else { return self.evidence.doubtful(self.evidence.kinds.keys()) };
+        let kind = resource.split('/').next().unwrap_or_default();
+        // A claim of a kind that no source reads is an orphan: there is nothing to wait for.
+        let kinds = self.evidence.resources.get(kind).into_iter().flatten().chain(&self.evidence.open);
+        self.evidence.doubtful(kinds)
+    }
+}
+
 impl Facts for NameFacts<'_> {
     fn ownership(&self, key: &RecordKey) -> Ownership {
         ownership(self.office, self.desk, key)
     }
 
     fn doubt(&self, resource: Option<&Arc<str>>) -> Vec<KindId> {
-        let Some(resource) = resource else { return self.evidence.doubtful(self.evidence.kinds.keys()) };
-        let kind = resource.split('/').next().unwrap_or_default();
-        // A claim of a kind that no source reads is an orphan: there is nothing to wait for.
-        self.evidence.resources.get(kind).map(|kinds| self.evidence.doubtful(kinds)).unwrap_or_default()
+        let name = |unknown: &Unknown| unknown.resource.clone().unwrap_or_else(|| Arc::from("objects without a label"));
+        let unknown = self.desired.unknown(resource, self.grace, self.now).map(name);
+        self.doubtful(resource).into_iter().chain(unknown).collect()
     }
 
     fn doubt_of_claimants(&self) -> Vec<KindId> {

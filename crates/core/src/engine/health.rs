@@ -137,10 +137,9 @@ pub(super) fn names(board: &Board) -> Vec<NameState> {
     let mut all = Vec::new();
     for office in &board.offices {
         for desk in office.desks() {
-            let sets: Vec<RecordSet> = desk.view().sets().cloned().collect();
-            let shown = |set: &RecordSet| {
-                board.config.managed.contains(&set.key.rtype) && !office.instance.registry.is_claim(set)
-            };
+            let managed = |rtype| board.config.managed.contains(&rtype);
+            let sets: Vec<RecordSet> = desk.view().sets_of(managed).collect();
+            let shown = |set: &RecordSet| !office.instance.registry.is_claim(set);
             for set in sets.into_iter().filter(shown) {
                 let (owner, resource) = match ownership(office, &desk, &set.key) {
                     Ownership::Ours(claim) => (

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tokio::time::Instant;
 use tracing::warn;
 
 use super::facts::ownership;
 use super::worker::Worker;
-use crate::change::Change;
+use crate::change::{Change, Group};
 use crate::endpoint::Note;
 use crate::guard::{self, HeldPlan, Load};
 use crate::metrics::{ByZone, Mismatch};
@@ -18,60 +17,119 @@ use crate::record::{RecordKey, RecordSet};
 
 /// Number of our records in the zone's view, as the brake counts them.
 pub(super) fn count_owned(worker: &Worker) -> usize {
-    let keys: Vec<RecordKey> = {
-        let view = worker.desk.view();
-        view.sets().filter(|set| in_scope(worker, set)).map(|set| set.key.clone()).collect()
-    };
-    keys.iter().filter(|key| ownership(&worker.office, &worker.desk, key).is_ours()).count()
+    scope(worker).iter().filter(|key| ownership(&worker.office, &worker.desk, key).is_ours()).count()
 }
 
-fn in_scope(worker: &Worker, set: &RecordSet) -> bool {
-    let config = &worker.board.config;
-    config.managed.contains(&set.key.rtype)
-        && config.filter.matches(&set.key.name)
-        && !worker.office.instance.registry.is_claim(set)
+/// What was ours when a round began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before {
+    /// [`Worker::owned`].
+    owned: usize,
+    /// The most within the brake's window.
+    peak: usize,
 }
 
-/// Holds deletes that the brake or the evidence does not let pass; tells what is left undone. Returns what goes on.
-pub(super) fn brake(
-    worker: &mut Worker,
-    names: &BTreeMap<DnsName, Instant>,
-    plans: Vec<NamePlan>,
-) -> Vec<PlannedGroup> {
-    let planned: BTreeSet<DnsName> = names.keys().cloned().collect();
-    let mut skips: Vec<Skip> = Vec::new();
-    let mut groups: Vec<PlannedGroup> = Vec::new();
-    for plan in plans {
-        skips.extend(plan.skips);
-        groups.extend(plan.groups);
+impl Before {
+    /// Now.
+    pub(super) fn of(worker: &Worker) -> Self {
+        let window = worker.board.config.brake.window;
+        let now = worker.board.clock.now();
+        let peak = worker.board.state.note(&worker.desk.label(), |state| state.window.peak(window, now));
+        Self { owned: worker.owned, peak }
     }
-    tell(worker, &planned, &skips);
-    let withheld: Vec<&Skip> =
-        skips.iter().filter(|skip| skip.objects.is_empty() && matches!(skip.why, Why::Doubt(_))).collect();
-    worker.waiting.extend(skips.iter().filter(|s| matches!(s.why, Why::Doubt(_))).map(|s| s.key.name.clone()));
+}
 
-    let counted: BTreeSet<RecordKey> = groups.iter().flat_map(|g| g.counted.iter().cloned()).collect();
+/// The keys of the records in the view that count.
+pub(super) fn scope(worker: &Worker) -> Vec<RecordKey> {
+    let config = &worker.board.config;
+    let managed = |rtype| config.managed.contains(&rtype);
+    let counts = |set: &RecordSet| {
+        let name = &set.key.name;
+        let inside = config.filter.matches(name) && worker.desk.zone.filter.matches(name);
+        inside && !worker.office.instance.registry.is_claim(set)
+    };
+    worker.desk.view().sets_of(managed).filter(counts).map(|set| set.key).collect()
+}
+
+/// What the brake has to know of a whole round, gathered piece by piece.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// The deletes that the brake counts.
+    counted: BTreeSet<RecordKey>,
+    /// Records of groups that only delete, and that it does not count; one of each.
+    free: BTreeSet<RecordKey>,
+    /// Deletes that wait for evidence, or for the end of a fight.
+    withheld: BTreeSet<RecordKey>,
+    /// What the first of them waits for.
+    doubt: Option<String>,
+}
+
+impl Tally {
+    /// Takes in the plans of a piece: tells what is left undone, and notes counted deletes for [`brake`]. Returns the groups
+    /// that go on at once, and those of counted deletes.
+    pub(super) fn take(
+        &mut self,
+        worker: &mut Worker,
+        names: &[DnsName],
+        plans: Vec<NamePlan>,
+    ) -> (Vec<Group>, Vec<PlannedGroup>) {
+        let planned: BTreeSet<DnsName> = names.iter().cloned().collect();
+        let (mut skips, mut groups) = (Vec::new(), Vec::new());
+        for plan in plans {
+            skips.extend(plan.skips);
+            groups.extend(plan.groups);
+        }
+        tell(worker, &planned, &skips);
+        for skip in &skips {
+            let waits = matches!(skip.why, Why::Doubt(_) | Why::Fought(_));
+            if matches!(skip.why, Why::Doubt(_)) || waits && skip.objects.is_empty() {
+                worker.waiting.insert(skip.key.name.clone());
+            }
+            if waits && skip.objects.is_empty() {
+                self.withheld.insert(skip.key.clone());
+                self.doubt.get_or_insert_with(|| skip.why.to_string());
+            }
+        }
+        let (counted, go): (Vec<PlannedGroup>, Vec<PlannedGroup>) =
+            groups.into_iter().partition(|planned| !planned.counted.is_empty());
+        self.counted.extend(counted.iter().flat_map(|planned| planned.counted.iter().cloned()));
+        let only_deletes = |g: &&PlannedGroup| g.group.records().all(|s| matches!(s.change, Change::Delete { .. }));
+        let first = |g: &PlannedGroup| g.group.changes().next().map(|change| change.key().clone());
+        self.free.extend(go.iter().filter(only_deletes).filter_map(first));
+        (go.into_iter().map(|planned| planned.group).collect(), counted)
+    }
+
+    /// The names of the counted deletes.
+    pub(super) fn names(&self) -> impl Iterator<Item = DnsName> {
+        self.counted.iter().map(|key| key.name.clone())
+    }
+}
+
+/// Judges the deletes of a whole round; what the brake or the evidence does not let pass is held and told. Returns the
+/// counted deletes that go on. What the round itself created, since `before`, must not raise the share that may go, nor count
+/// as what an owner had lately.
+pub(super) fn brake(worker: &mut Worker, tally: &Tally, before: Before) -> BTreeSet<RecordKey> {
     let now = worker.board.clock.now();
     let zone = worker.desk.label();
     let config = worker.board.config.brake;
-    let reason = if counted.is_empty() {
+    let reason = if tally.counted.is_empty() {
         None
     } else {
+        let after = worker.owned;
         worker.owned = count_owned(worker);
-        let only_deletes = |g: &&PlannedGroup| g.group.records().all(|s| matches!(s.change, Change::Delete { .. }));
-        let free = groups.iter().filter(|g| g.counted.is_empty()).filter(only_deletes).count();
-        let load = Load { counted: counted.len(), free, owned: worker.owned };
+        let owned = (worker.owned + before.owned).saturating_sub(after);
+        let load = Load { counted: tally.counted.len(), free: tally.free.len(), owned, peak: before.peak };
         worker.board.state.note(&zone, |state| {
             state.window.trim(config.window, now);
             state.approvals.retain(|approval| approval.until > now);
-            let approved = guard::is_approved(&state.approvals, &counted, now);
+            let approved = guard::is_approved(&state.approvals, &tally.counted, now);
             guard::judge(&config, &state.window, load, now).filter(|_| !approved)
         })
     };
-    let (held, go): (Vec<PlannedGroup>, Vec<PlannedGroup>) =
-        groups.into_iter().partition(|group| reason.is_some() && !group.counted.is_empty());
-    worker.waiting.extend(held.iter().map(|g| g.group.name.clone()));
-    hold(worker, &held, &withheld, reason);
+    let held = if reason.is_some() { tally.counted.clone() } else { BTreeSet::new() };
+    worker.waiting.extend(held.iter().map(|key| key.name.clone()));
+    let go = if reason.is_some() { BTreeSet::new() } else { tally.counted.clone() };
+    hold(worker, held.into_iter().chain(tally.withheld.iter().cloned()), [reason, tally.doubt.clone()]);
     go
 }
 
@@ -107,10 +165,7 @@ fn tell(worker: &mut Worker, planned: &BTreeSet<DnsName>, skips: &[Skip]) {
 
 /// Says once which of our records belong to kinds that no source reads: under `sync` they go, within the brake.
 pub(super) fn announce_orphans(worker: &Worker) {
-    let keys: Vec<RecordKey> = {
-        let view = worker.desk.view();
-        view.sets().filter(|set| in_scope(worker, set)).map(|set| set.key.clone()).collect()
-    };
+    let keys = scope(worker);
     let known: BTreeSet<Arc<str>> = worker.board.asks().evidence.resources.keys().cloned().collect();
     let mut orphans: BTreeMap<String, usize> = BTreeMap::new();
     for key in &keys {
@@ -129,19 +184,17 @@ pub(super) fn announce_orphans(worker: &Worker) {
 }
 
 /// Publishes the held plan: saved state, metric, log, event.
-fn hold(worker: &Worker, held: &[PlannedGroup], withheld: &[&Skip], reason: Option<String>) {
+fn hold(worker: &Worker, held: impl Iterator<Item = RecordKey>, reasons: [Option<String>; 2]) {
     let zone = worker.desk.label();
-    let mut deletes: BTreeMap<RecordKey, String> = BTreeMap::new();
-    for change in held.iter().flat_map(|g| g.group.changes()) {
-        deletes.insert(change.key().clone(), change.from().map(|set| set.data.to_string()).unwrap_or_default());
-    }
-    let view = worker.desk.view();
-    for skip in withheld {
-        deletes.insert(skip.key.clone(), view.find(&skip.key).map(|set| set.data.to_string()).unwrap_or_default());
-    }
-    drop(view);
-    let doubt = withheld.first().map(|skip| skip.why.to_string());
-    let reason = [reason, doubt].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let deletes: BTreeMap<RecordKey, String> = {
+        let view = worker.desk.view();
+        held.map(|key| {
+            let data = view.find(&key).map(|set| set.data.to_string()).unwrap_or_default();
+            (key, data)
+        })
+        .collect()
+    };
+    let reason = reasons.into_iter().flatten().collect::<Vec<_>>().join("; ");
     let count = i64::try_from(deletes.len()).unwrap_or(i64::MAX);
     worker.board.metrics.held.get_or_create(&ByZone { zone: zone.clone() }).set(count);
     let former = worker.board.state.held_hash(&zone);

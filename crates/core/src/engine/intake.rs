@@ -78,6 +78,9 @@ impl Intake {
             }
             let taken = board.asks().desired.take(update, board.clock.now());
             board.tell(taken.notes);
+            if taken.cleared {
+                board.desks().iter().for_each(|desk| desk.inbox.recheck());
+            }
             if !taken.dirty.is_empty() {
                 debug!(names = taken.dirty.len(), "names to plan");
                 board.dispatch(&taken.dirty);
@@ -125,6 +128,7 @@ impl Intake {
         if due {
             let names = self.board.asks().desired.past_grace(grace, now);
             self.board.dispatch(&names);
+            self.board.desks().iter().for_each(|desk| desk.inbox.recheck());
         }
         self.graced = now;
     }
@@ -159,13 +163,13 @@ impl Intake {
         let desks = self.board.desks();
         let mut published = Counts::default();
         for desk in &desks {
-            desk.view().sets().for_each(|set| published.count(set.key.rtype));
+            desk.view().types().for_each(|rtype| published.count(rtype));
         }
         let (mut asked, mut verified) = (Counts::default(), Counts::default());
         for endpoint in self.board.asks().desired.endpoints() {
             asked.count(endpoint.rtype);
             let key = RecordKey { name: endpoint.name.clone(), rtype: endpoint.rtype, set_id: endpoint.set_id.clone() };
-            if desks.iter().any(|desk| desk.view().find(&key).is_some()) {
+            if desks.iter().any(|desk| desk.view().holds(&key)) {
                 verified.count(endpoint.rtype);
             }
         }

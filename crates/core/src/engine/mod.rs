@@ -6,11 +6,13 @@
 mod board;
 mod directory;
 mod facts;
+mod fights;
 mod health;
 mod hold;
 mod inbox;
 mod intake;
 mod journal;
+mod piece;
 mod round;
 mod send;
 mod state;
@@ -33,9 +35,11 @@ use crate::contend::SameName;
 use crate::endpoint::{KindId, ObjectRef, Reporter};
 use crate::error::Retry;
 use crate::filter::DomainFilter;
+use crate::flap::Fight;
 use crate::guard::{Brake, HeldPlan};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
+use crate::name::DnsName;
 use crate::name_policy::NamePolicy;
 use crate::options::OptionTable;
 use crate::plan::Policy;
@@ -208,6 +212,15 @@ impl Engine {
         self.board.sources.iter().for_each(|source| source.accept());
         self.board.desks().iter().for_each(|desk| desk.inbox.recheck());
         Some(approved)
+    }
+
+    /// The names that somebody else keeps changing back, by zone.
+    pub fn fights(&self) -> Vec<(DnsName, DnsName, Fight)> {
+        let of = |desk: Arc<board::Desk>| {
+            let fights = desk.status().fights.clone();
+            fights.into_iter().map(move |(name, fight)| (desk.zone.name.clone(), name, fight))
+        };
+        self.board.desks().into_iter().flat_map(of).collect()
     }
 
     /// The last changes.

@@ -1,30 +1,36 @@
-//! One round over the dirty names of a zone: contend, lower, adjust, plan, guard, decorate, prepare, apply, remember.
+//! One round over the dirty names of a zone.
+//!
+//! In come names; out go groups, piece by piece. While one piece is in flight the next one is prepared, so that groups, old
+//! and new record sets and messages of two pieces exist at a time, however many names there are. What must hold: outcomes
+//! are remembered in the order in which the pieces were sent; a group that touches what the piece in flight changes or rests
+//! on waits for its outcome; nothing is sent after an error that concerns the zone. Deletes that the brake counts come last,
+//! when the whole round is known, and are planned once more before they go.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use futures::future::join;
 use tokio::time::Instant;
+use tracing::info;
 
-use super::facts::{NameFacts, NameScene};
-use super::hold::{announce_orphans, brake};
-use super::send::{not_claimed, send, touched};
+use super::hold::{self, Tally};
+use super::piece::{Pass, Prepared, footprint, prepare, read_before};
+use super::send;
 use super::worker::Worker;
-use crate::capability::{Capability, Preconditions};
-use crate::change::Group;
-use crate::contend::{Wanted, contend};
-use crate::endpoint::{Endpoint, Note};
-use crate::error::Result;
-use crate::lower::lower;
+use crate::capability::{Batch, Capability};
+use crate::change::{Group, Outcome};
+use crate::error::{Error, ErrorKind, Result};
 use crate::name::DnsName;
-use crate::plan::{NamePlan, Placed, PlannedGroup, Policy, Rules, plan};
-use crate::provider::{Adjusted, Read};
-use crate::record::RecordSet;
+use crate::record::RecordKey;
 
-/// What a name shall hold, before the provider adjusted it.
-struct Draft {
-    name: DnsName,
-    sets: Vec<(RecordSet, Arc<Wanted>)>,
+/// How many groups make a piece full: about one call of the provider, so that the next one can be prepared during each. A
+/// provider that takes any number gets the whole round in one call.
+fn piece_size(batch: Batch) -> usize {
+    if batch.changes == usize::MAX {
+        return usize::MAX;
+    }
+    // A record and its claim are two changes, and hold some 150 octets.
+    let by_size = batch.size.map_or(usize::MAX, |size| size / 160);
+    (batch.changes / 2).min(by_size).clamp(100, 500)
 }
 
 /// Plans and carries out `names`. Returns whether anything was to be done.
@@ -35,202 +41,207 @@ pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
     worker.board.metrics.last_reconcile.set(worker.board.clock.now().as_seconds());
     let capability = worker.office.instance.provider.capability(Some(&worker.desk.zone));
     if first {
-        announce_orphans(worker);
+        hold::announce_orphans(worker);
     }
-    let drafts = draft(worker, &capability, names.keys(), first);
-    let placed = match adjust(worker, drafts).await {
-        Ok(placed) => placed,
-        Err(problem) => {
-            worker.desk.inbox.put_back(names);
-            return Err(problem);
-        }
+    let before = hold::Before::of(worker);
+    let mut round = Round {
+        worker,
+        piece: piece_size(capability.batch),
+        capability,
+        names: &names,
+        first,
+        tally: Tally::default(),
+        problem: None,
+        unfinished: BTreeSet::new(),
+        changed: false,
+        sent: 0,
     };
-    let plans = decide(worker, &capability, &placed);
-    let upgrades = upgrades(worker, &plans);
-    let groups = brake(worker, &names, plans);
-    let changed = !groups.is_empty() || !upgrades.is_empty();
-    let mut groups = decorate(worker, groups).await;
-    groups.extend(upgrades);
-    if capability.preconditions != Preconditions::Any {
-        groups = match read_before(worker, groups).await {
+    let all = names.keys().cloned().collect();
+    if names.len() <= round.piece {
+        round.pass(all, Goal::Whole(before)).await;
+        return round.finish();
+    }
+    let complete = round.pass(all, Goal::Survey).await;
+    let counted = round.brake(complete, before);
+    if !counted.is_empty() {
+        let names: BTreeSet<DnsName> = counted.iter().map(|key| key.name.clone()).collect();
+        round.pass(names.into_iter().collect(), Goal::Deletes(&counted)).await;
+    }
+    round.finish()
+}
+
+/// What a pass over names is to do.
+#[derive(Debug, Clone, Copy)]
+enum Goal<'a> {
+    /// Everything; all names fit one piece. With what was ours when the round began.
+    Whole(hold::Before),
+    /// Everything but counted deletes, which are gathered.
+    Survey,
+    /// These counted deletes.
+    Deletes(&'a BTreeSet<RecordKey>),
+}
+
+/// What a round knows while it goes on.
+struct Round<'a> {
+    worker: &'a mut Worker,
+    capability: Capability,
+    /// How many groups make a piece full.
+    piece: usize,
+    /// Every name of the round, with the moment it was first asked for.
+    names: &'a BTreeMap<DnsName, Instant>,
+    first: bool,
+    tally: Tally,
+    /// What concerns the zone: nothing is sent after it.
+    problem: Option<Error>,
+    /// Names that have to be planned again.
+    unfinished: BTreeSet<DnsName>,
+    changed: bool,
+    sent: usize,
+}
+
+impl Round<'_> {
+    /// Plans the names of `queue` and carries them out, one piece in flight while the next is prepared. Returns whether every
+    /// name was planned.
+    async fn pass(&mut self, mut queue: VecDeque<DnsName>, goal: Goal<'_>) -> bool {
+        let mut ready: Vec<Group> = Vec::new();
+        while !(queue.is_empty() && ready.is_empty()) {
+            if self.worker.cancel.is_cancelled() {
+                self.put_off(ready, queue, &stopped()).await;
+                return false;
+            }
+            let busy = footprint(&ready);
+            let (office, desk) = (self.worker.office.clone(), self.worker.desk.clone());
+            let groups = std::mem::take(&mut ready);
+            let flight = async {
+                match groups.as_slice() {
+                    [] => Vec::new(),
+                    groups => office.instance.provider.apply(&desk.zone, groups).await,
+                }
+            };
+            let (outcomes, next) = join(flight, self.piece(&mut queue, goal, &busy)).await;
+            self.land(&groups, outcomes).await;
+            drop(groups);
+            match next {
+                Ok(groups) if self.problem.is_none() => ready = self.read_before(groups).await,
+                Ok(groups) => self.leave(groups).await,
+                Err(problem) => {
+                    self.problem.get_or_insert(problem);
+                    self.unfinished.extend(queue);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Prepares groups until the piece is full or no name is left. Those that touch a `busy` name are left for the next
+    /// piece.
+    async fn piece(
+        &mut self,
+        queue: &mut VecDeque<DnsName>,
+        goal: Goal<'_>,
+        busy: &BTreeSet<DnsName>,
+    ) -> Result<Vec<Group>> {
+        let (mut ready, mut again) = (Vec::new(), Vec::new());
+        while ready.len() < self.piece && !queue.is_empty() {
+            let room = (self.piece - ready.len()).max(16);
+            let names: Vec<DnsName> = queue.drain(..queue.len().min(room)).collect();
+            let pass = match goal {
+                Goal::Whole(before) => Pass::Whole(&mut self.tally, before),
+                Goal::Survey => Pass::Survey(&mut self.tally),
+                Goal::Deletes(keys) => Pass::Deletes(keys),
+            };
+            let busy = self.problem.is_none().then_some(busy);
+            match prepare(self.worker, &self.capability, &names, self.first, pass, busy).await {
+                Ok(Prepared { groups, later, planned }) => {
+                    self.changed |= planned;
+                    ready.extend(groups);
+                    // After an error that concerns the zone they wait for another round, else for the next piece.
+                    if busy.is_some() { again.extend(later) } else { self.unfinished.extend(later) }
+                }
+                Err(problem) => {
+                    self.unfinished.extend(names.into_iter().chain(again));
+                    self.put_off(ready, VecDeque::new(), &problem).await;
+                    return Err(problem);
+                }
+            }
+        }
+        queue.extend(again);
+        Ok(ready)
+    }
+
+    /// Takes over what became of the groups that were in flight.
+    async fn land(&mut self, groups: &[Group], outcomes: Vec<Outcome>) {
+        if groups.is_empty() {
+            return;
+        }
+        send::commit(self.worker, groups, &outcomes).await;
+        self.sent += groups.len();
+        if self.names.len() > self.piece {
+            info!(zone = %self.worker.desk.zone.name, sent = self.sent, names = self.names.len(), "progress");
+        }
+        let (unfinished, problem) = send::remember(self.worker, groups, outcomes, self.names);
+        self.unfinished.extend(unfinished);
+        self.problem = self.problem.take().or(problem);
+    }
+
+    /// Where the zone cannot be told what to expect, it is read right before it is changed.
+    async fn read_before(&mut self, groups: Vec<Group>) -> Vec<Group> {
+        if !self.capability.preconditions.read_first() || groups.is_empty() {
+            return groups;
+        }
+        let names: Vec<DnsName> = groups.iter().map(|group| group.name.clone()).collect();
+        match read_before(self.worker, groups).await {
             Ok(groups) => groups,
             Err(problem) => {
-                worker.desk.inbox.put_back(names);
-                return Err(problem);
-            }
-        };
-    }
-    let left = send(worker, groups, &names).await;
-    match left {
-        Ok(()) => Ok(changed),
-        Err((problem, unfinished)) => {
-            let back = unfinished.into_iter().filter_map(|name| Some((name.clone(), *names.get(&name)?)));
-            worker.desk.inbox.put_back(back);
-            Err(problem)
-        }
-    }
-}
-
-/// Contends and lowers: pure, over the board.
-fn draft<'a>(
-    worker: &mut Worker,
-    capability: &Capability,
-    names: impl Iterator<Item = &'a DnsName>,
-    first: bool,
-) -> Vec<Draft> {
-    let board = worker.board.clone();
-    let config = &board.config;
-    let instance = &worker.office.instance;
-    let mut notes = Vec::new();
-    let mut drafts = Vec::new();
-    let mut inherited = Vec::new();
-    let asks = board.asks();
-    for name in names.filter(|name| config.filter.matches(name)) {
-        let here = worker.office.route(name).iter().any(|desk| desk.zone.key == worker.desk.zone.key);
-        let asked = asks.desired.at(name);
-        let mut endpoints: Vec<&Endpoint> =
-            asked.endpoints.into_iter().filter(|e| here && config.managed.contains(&e.rtype)).collect();
-        endpoints.retain(|endpoint| match board.name_policy.permit(endpoint) {
-            Ok(()) => true,
-            Err(denied) => {
-                let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
-                notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
-                false
-            }
-        });
-        let published = worker.desk.view().at(name).to_vec();
-        let scene = NameScene::new(&worker.office, &worker.desk, &published, &worker.inherited, first);
-        let contended = contend(name, &endpoints, config.same_name, &scene);
-        notes.extend(contended.notes);
-        inherited.extend(contended.inherited);
-        let mut sets = Vec::new();
-        for mut wanted in contended.wanted {
-            wanted.ttl = wanted.ttl.or(config.min_ttl);
-            let standing = published.iter().find(|set| set.key == wanted.key);
-            let lowered = lower(&wanted, &worker.desk.zone, capability, &instance.options, standing);
-            notes.extend(lowered.notes);
-            sets.extend(lowered.set.map(|set| (set, Arc::new(wanted))));
-        }
-        drafts.push(Draft { name: name.clone(), sets });
-    }
-    drop(asks);
-    for draft in &drafts {
-        worker.inherited.retain(|key| key.name != draft.name);
-    }
-    worker.inherited.extend(inherited);
-    board.tell(notes);
-    drafts
-}
-
-/// Asks the provider for the form in which it would read the sets back.
-async fn adjust(worker: &Worker, drafts: Vec<Draft>) -> Result<Vec<(DnsName, Vec<Placed>)>> {
-    let sets: Vec<RecordSet> = drafts.iter().flat_map(|d| d.sets.iter().map(|(set, _)| set.clone())).collect();
-    let mut adjusted: Vec<Vec<RecordSet>> = sets.iter().map(|_| Vec::new()).collect();
-    if !sets.is_empty() {
-        for Adjusted { from, set } in worker.office.instance.provider.adjust(&worker.desk.zone, &sets).await? {
-            if let Some(slot) = adjusted.get_mut(from) {
-                slot.push(set);
+                self.unfinished.extend(names);
+                self.problem = Some(problem);
+                Vec::new()
             }
         }
     }
-    let mut adjusted = adjusted.into_iter();
-    let place = |draft: Draft| {
-        let placed = draft
-            .sets
-            .into_iter()
-            .flat_map(|(_, wanted)| {
-                let sets = adjusted.next().unwrap_or_default();
-                sets.into_iter().map(move |set| Placed { set, wanted: wanted.clone() })
-            })
-            .collect();
-        (draft.name, placed)
-    };
-    Ok(drafts.into_iter().map(place).collect())
-}
 
-/// Plans each name: pure, over the board.
-fn decide(worker: &mut Worker, capability: &Capability, placed: &[(DnsName, Vec<Placed>)]) -> Vec<NamePlan> {
-    let board = worker.board.clone();
-    let config = &board.config;
-    let asks = board.asks();
-    let rules = Rules {
-        policy: config.policy,
-        managed: &config.managed,
-        strict_cname: capability.strict_cname,
-        many_targets: capability.targets == crate::capability::TargetCount::Full,
-        apex: &worker.desk.zone.name,
-    };
-    let now = board.clock.now();
-    let mut plans = Vec::new();
-    for (name, placed) in placed {
-        let sets = worker.desk.view().at(name).to_vec();
-        let (claims, published): (Vec<&RecordSet>, Vec<&RecordSet>) =
-            sets.iter().partition(|set| worker.office.instance.registry.is_claim(set));
-        let claims: Vec<_> = claims.iter().map(|set| set.key.rtype).collect();
-        let asked = asks.desired.at(name);
-        let facts = NameFacts {
-            office: &worker.office,
-            desk: &worker.desk,
-            name,
-            asked: &asked,
-            desired: &asks.desired,
-            evidence: &asks.evidence,
-            grace: config.status_grace,
-            now,
-        };
-        plans.push(plan(placed, &published, &claims, rules, &facts));
-    }
-    plans
-}
-
-/// Claims of ours that do not stand where they would be written today; moving one changes no record.
-fn upgrades(worker: &Worker, plans: &[NamePlan]) -> Vec<Group> {
-    if worker.board.config.policy == Policy::CreateOnly {
-        return Vec::new();
-    }
-    let registry = &worker.office.instance.registry;
-    let keys = plans.iter().flat_map(|plan| &plan.upgrades);
-    let records: Vec<RecordSet> = keys.filter_map(|key| worker.desk.view().find(key).cloned()).collect();
-    records.iter().filter_map(|record| registry.upgrade(&worker.desk.zone, record, &*worker.office)).collect()
-}
-
-/// Where the zone cannot be told what to expect, record and claim are read right before they are changed. Groups about names
-/// that turn out to hold something else are left for another round.
-async fn read_before(worker: &mut Worker, groups: Vec<Group>) -> Result<Vec<Group>> {
-    let names: BTreeSet<DnsName> = groups.iter().flat_map(|group| touched(worker, group)).collect();
-    if names.is_empty() || worker.board.config.dry_run {
-        return Ok(groups);
-    }
-    let began = Instant::now();
-    let listing = worker.office.instance.provider.records(&worker.desk.zone, Read::Names(&names)).await?;
-    let changed = worker.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
-    let (stale, fresh): (Vec<Group>, Vec<Group>) =
-        groups.into_iter().partition(|group| touched(worker, group).iter().any(|name| changed.contains(name)));
-    worker.desk.inbox.again(stale.into_iter().map(|group| group.name));
-    Ok(fresh)
-}
-
-/// Adds the claims, and lets the registry prepare.
-async fn decorate(worker: &mut Worker, groups: Vec<PlannedGroup>) -> Vec<Group> {
-    let registry = worker.office.instance.registry.clone();
-    let groups: Vec<Group> = groups.into_iter().map(|g| g.group).collect();
-    let decorated = registry.decorate(&worker.desk.zone, groups, &*worker.office);
-    let mut ready = Vec::new();
-    for result in decorated {
-        match result {
-            Ok(group) => ready.push(group),
-            Err((group, dropped)) => not_claimed(worker, &group, &dropped.reason),
+    /// Groups that were prepared in vain: the zone had trouble with the piece before them.
+    async fn leave(&mut self, groups: Vec<Group>) {
+        if let Some(problem) = self.problem.clone()
+            && !groups.is_empty()
+        {
+            self.put_off(groups, VecDeque::new(), &problem).await;
         }
     }
-    if worker.board.config.dry_run {
-        return ready;
-    }
-    let mut prepared = Vec::new();
-    for result in registry.prepare(&worker.desk.zone, ready).await {
-        match result {
-            Ok(group) => prepared.push(group),
-            Err((group, dropped)) => not_claimed(worker, &group, &dropped.reason),
+
+    /// Leaves groups and names for another round, and lets the registry know.
+    async fn put_off(&mut self, groups: Vec<Group>, queue: VecDeque<DnsName>, why: &Error) {
+        let outcomes: Vec<Outcome> = groups.iter().map(|_| Outcome::NotSent(why.clone())).collect();
+        if !groups.is_empty() {
+            send::commit(self.worker, &groups, &outcomes).await;
         }
+        self.unfinished.extend(groups.into_iter().map(|group| group.name));
+        self.unfinished.extend(queue);
     }
-    prepared
+
+    /// The counted deletes that go on. Of a round that is not `complete` nothing is known. `before` is what was ours when the
+    /// round began.
+    fn brake(&mut self, complete: bool, before: hold::Before) -> BTreeSet<RecordKey> {
+        if !complete {
+            self.unfinished.extend(self.tally.names());
+            return BTreeSet::new();
+        }
+        let go = hold::brake(self.worker, &self.tally, before);
+        if self.problem.is_some() {
+            self.unfinished.extend(go.iter().map(|key| key.name.clone()));
+            return BTreeSet::new();
+        }
+        go
+    }
+
+    fn finish(self) -> Result<bool> {
+        let since = |name: DnsName| self.names.get(&name).copied().map(|since| (name, since));
+        self.worker.desk.inbox.put_back(self.unfinished.into_iter().filter_map(since));
+        self.problem.map_or(Ok(self.changed), Err)
+    }
+}
+
+fn stopped() -> Error {
+    Error::new(ErrorKind::Unavailable, "apply changes", "the process stops")
 }

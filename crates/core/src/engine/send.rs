@@ -13,57 +13,36 @@ use crate::endpoint::Note;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::metrics::{ByZone, Changed};
 use crate::name::DnsName;
-use crate::record::RecordSet;
+use crate::record::{RecordSet, Ttl};
 
-/// Most groups that are handed on in one piece: a stop waits for one piece, and progress is told after each.
-const PIECE: usize = 500;
-
-/// Sends groups piece by piece. On an error that concerns the zone: the error, and the names that are not finished.
-pub(super) async fn send(
-    worker: &mut Worker,
-    groups: Vec<Group>,
-    names: &BTreeMap<DnsName, Instant>,
-) -> std::result::Result<(), (Error, BTreeSet<DnsName>)> {
-    let total = groups.len();
-    let mut sent = 0;
-    let mut rest = groups;
-    while !rest.is_empty() && !worker.cancel.is_cancelled() {
-        let later = rest.split_off(rest.len().min(PIECE));
-        let piece = std::mem::replace(&mut rest, later);
-        let outcomes = worker.office.instance.provider.apply(&worker.desk.zone, &piece).await;
-        if !worker.board.config.dry_run
-            && let Err(problem) = worker.office.instance.registry.commit(&worker.desk.zone, &piece, &outcomes).await
-        {
-            warn!(zone = %worker.desk.zone.name, error = problem.chain(), "the registry could not note what became of the changes");
-        }
-        sent += piece.len();
-        if total > PIECE {
-            info!(zone = %worker.desk.zone.name, sent, total, "progress");
-        }
-        let mut unfinished = remember(worker, &piece, outcomes, names);
-        if let Some(problem) = unfinished.1.take() {
-            unfinished.0.extend(rest.iter().map(|group| group.name.clone()));
-            return Err((problem, unfinished.0));
-        }
+/// Lets the registry note what became of groups.
+pub(super) async fn commit(worker: &Worker, groups: &[Group], outcomes: &[Outcome]) {
+    if worker.board.config.dry_run {
+        return;
     }
-    worker.desk.inbox.put_back(rest.iter().filter_map(|group| Some((group.name.clone(), *names.get(&group.name)?))));
-    Ok(())
+    if let Err(problem) = worker.office.instance.registry.commit(&worker.desk.zone, groups, outcomes).await {
+        warn!(zone = %worker.desk.zone.name, error = problem.chain(), "the registry could not note what became of the changes");
+    }
 }
 
 /// Takes over what became of groups. Returns names that are not finished, and the error that concerns the zone, if any.
-fn remember(
+pub(super) fn remember(
     worker: &mut Worker,
     groups: &[Group],
     outcomes: Vec<Outcome>,
     names: &BTreeMap<DnsName, Instant>,
 ) -> (BTreeSet<DnsName>, Option<Error>) {
     let some_applied = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Applied));
+    let default = worker.office.instance.provider.capability(Some(&worker.desk.zone)).ttl.default;
     let mut unfinished = BTreeSet::new();
     let mut zone_problem = None;
     for (group, outcome) in groups.iter().zip(outcomes) {
         record(worker, group, &outcome);
+        if !matches!(outcome, Outcome::NotSent(_)) {
+            worker.flaps.repaired(&group.name, worker.board.clock.now());
+        }
         match outcome {
-            Outcome::Applied => applied(worker, group, names.get(&group.name).copied()),
+            Outcome::Applied => applied(worker, group, names.get(&group.name).copied(), default),
             Outcome::NotSent(error) if error.kind == ErrorKind::DryRun => {
                 info!(zone = %worker.desk.zone.name, "dry run, not sent: {}", group.headline());
             }
@@ -72,6 +51,7 @@ fn remember(
                 zone_problem = zone_problem.or(Some(error));
             }
             Outcome::Unknown(error) => {
+                worker.doubtful.extend(touched(worker, group));
                 unsure(worker, group);
                 unfinished.insert(group.name.clone());
                 zone_problem = zone_problem.or(Some(error));
@@ -115,9 +95,7 @@ fn record(worker: &Worker, group: &Group, outcome: &Outcome) {
     });
 }
 
-fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
-    let capability = worker.office.instance.provider.capability(Some(&worker.desk.zone));
-    let default = capability.ttl.default;
+fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: Ttl) {
     worker
         .desk
         .view_mut()

@@ -13,9 +13,10 @@ use tracing::{debug, error, info};
 
 use super::board::{Board, Desk, Office};
 use super::inbox::Mail;
-use super::{hold, round};
+use super::{fights, hold, round};
 use crate::capability::Audit;
 use crate::error::{Error, ErrorKind};
+use crate::flap::Flaps;
 use crate::metrics::{ByZone, Mismatch, ZoneError};
 use crate::name::DnsName;
 use crate::provider::{Listing, Read};
@@ -43,6 +44,10 @@ pub(super) struct Worker {
     pub(super) attempts: BTreeMap<DnsName, u32>,
     /// Names of which it is not known what stands there: they are read before anything else.
     pub(super) unsure: BTreeSet<DnsName>,
+    /// Those of them where a write of ours may have been carried out: what is found there is no foreign change.
+    pub(super) doubtful: BTreeSet<DnsName>,
+    /// Names that others change.
+    pub(super) flaps: Flaps,
     /// Names whose deletes are held or wait for evidence: they are planned with every turn.
     pub(super) waiting: BTreeSet<DnsName>,
     /// Keys whose published targets are an inherited union.
@@ -66,6 +71,8 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         parked: BTreeMap::new(),
         attempts: BTreeMap::new(),
         unsure: BTreeSet::new(),
+        doubtful: BTreeSet::new(),
+        flaps: Flaps::default(),
         waiting: BTreeSet::new(),
         inherited: HashSet::new(),
         mismatched: HashMap::new(),
@@ -129,6 +136,7 @@ impl Worker {
         if !self.read_unsure().await {
             return;
         }
+        fights::calm(self);
         let first = !self.desk.status().planned;
         let mut mail = self.desk.inbox.take();
         if first {
@@ -229,9 +237,11 @@ impl Worker {
         }
         if audit && !changed.is_empty() {
             info!(zone = %self.desk.zone.name, names = changed.len(), "the zone was changed by others");
+            let names: Vec<DnsName> = changed.keys().cloned().collect();
+            fights::note(self, changed);
             self.desk
                 .inbox
-                .put_back(changed.into_iter().flat_map(|name| self.concerned(name)).map(|n| (n, Instant::now())));
+                .put_back(names.into_iter().flat_map(|name| self.concerned(name)).map(|n| (n, Instant::now())));
         }
         let owned = i64::try_from(self.owned).unwrap_or(i64::MAX);
         self.board.metrics.owned.get_or_create(&self.label()).set(owned);
@@ -253,8 +263,10 @@ impl Worker {
         let began = Instant::now();
         match self.office.instance.provider.records(&self.desk.zone, Read::Names(&names)).await {
             Ok(listing) => {
-                self.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+                let changed = self.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+                fights::note(self, changed);
                 self.unsure.clear();
+                self.doubtful.clear();
                 true
             }
             Err(problem) => {

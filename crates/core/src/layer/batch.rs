@@ -69,6 +69,12 @@ fn cut(groups: &[Group], batch: Batch) -> Vec<Range<usize>> {
     ranges
 }
 
+/// The groups at these rising positions, where they lie side by side: they need not be copied then.
+fn neighbours<'a>(groups: &'a [Group], positions: &[usize]) -> Option<&'a [Group]> {
+    let (first, last) = (*positions.first()?, *positions.last()?);
+    groups.get(first..=last).filter(|between| between.len() == positions.len())
+}
+
 /// The groups of a call that were refused only because they came together.
 fn blamed_together(outcomes: &[Outcome]) -> Vec<usize> {
     let together = |o: &Outcome| matches!(o, Outcome::Refused { blame: Blame::Batch, .. });
@@ -107,8 +113,12 @@ impl Provider for Batcher {
             if !std::mem::take(&mut first) && !batch.interval.is_zero() {
                 tokio::time::sleep(batch.interval).await;
             }
-            let call: Vec<Group> = part.iter().map(|i| groups[*i].clone()).collect();
-            let results = self.call(zone, &call).await;
+            let results = if let Some(call) = neighbours(groups, &part) {
+                self.call(zone, call).await
+            } else {
+                let call: Vec<Group> = part.iter().map(|i| groups[*i].clone()).collect();
+                self.call(zone, &call).await
+            };
             let again = if part.len() > 1 { blamed_together(&results) } else { Vec::new() };
             let mut retry = Vec::new();
             for (at, result) in results.into_iter().enumerate() {

@@ -83,6 +83,24 @@ fn many(count: usize) -> World {
     world
 }
 
+/// 2: an object whose wishes cannot be told in full keeps what is published for it, and only that.
+#[tokio::test(start_paused = true)]
+async fn what_an_object_may_still_ask_for_stays() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1", "y.example A 192.0.2.1"]);
+    world.cluster.put("b", &["z.example A 192.0.2.2"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.put("a", &["x.example A 192.0.2.1", "unknown"]);
+    world.cluster.put("b", &[]);
+    let outcome = rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1", "y.example A 192.0.2.1"]);
+    assert_eq!(outcome.held, 1, "it is visible as a held delete");
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+}
+
 /// 2: the brake holds, tells, and lets go what is approved.
 #[tokio::test(start_paused = true)]
 async fn a_mass_delete_is_held_until_it_is_approved() {
@@ -311,6 +329,29 @@ async fn after_convergence_only_the_audit_calls() {
     let (more_reads, more_writes) = world.sim.calls();
     assert_eq!(more_writes, writes);
     assert!(more_reads - reads <= 61, "one cheap question a minute, not {}", more_reads - reads);
+}
+
+/// 5: credentials that are refused, at the start or while running, are told; once they are mended all goes on by itself.
+#[tokio::test(start_paused = true)]
+async fn credentials_that_are_mended_need_no_restart() {
+    for running in [false, true] {
+        let world = many(3);
+        if !running {
+            world.sim.fault("example", Fault::Denied);
+        }
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.sim.fault("example", Fault::Denied);
+        world.cluster.put("late", &["late.example A 192.0.2.1"]);
+        let outcome = after(&engine, Duration::from_mins(2)).await;
+        assert!(outcome.failures.iter().any(|failure| failure.contains("BADSIG")), "{outcome:?}");
+        assert!(engine.health().unready.iter().any(|problem| problem.contains("BADSIG")), "{:?}", engine.health());
+        assert!(engine.health().is_live());
+        world.sim.fault("example", None);
+        let outcome = after(&engine, Duration::from_mins(2)).await;
+        assert_eq!((outcome.failures.len(), world.sim.records().len()), (0, 4), "running: {running}");
+        assert!(engine.health().is_ready());
+    }
 }
 
 /// 7: a dry run writes nothing, and keeps quiet about what it said once.

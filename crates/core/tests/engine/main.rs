@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+mod fights;
 mod invariants;
+mod pieces;
 mod random;
 mod scenarios;
 mod sim;

@@ -11,7 +11,7 @@ use zonewright_core::capability::{Capability, Preconditions, TtlRange};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::clock::{Clock, Timestamp};
 use zonewright_core::endpoint::{
-    Endpoint, Mapped, Note, ObjectPolicy, ObjectRef, Origin, Pending, Reporter, Sharing, Targets,
+    Endpoint, Mapped, Note, ObjectPolicy, ObjectRef, Origin, Pending, Reporter, Sharing, Targets, Unknown,
 };
 use zonewright_core::engine::{Config, Engine, Instance, Parts};
 use zonewright_core::error::Retry;
@@ -52,6 +52,8 @@ pub(crate) enum Fault {
     LostWrite,
     /// Reads fail, writes work.
     NoReads,
+    /// The credentials are refused.
+    Denied,
     /// Never answers.
     Stall,
 }
@@ -67,6 +69,8 @@ pub(crate) struct Sim {
     zones: Vec<Zone>,
     content: Mutex<Content>,
     faults: Mutex<BTreeMap<DnsName, Fault>>,
+    /// A fault that begins with the write of this number.
+    later: Mutex<Option<(usize, DnsName, Fault)>>,
     /// Groups at these names are refused as invalid.
     bad: Mutex<BTreeSet<DnsName>>,
     pub(crate) reads: AtomicUsize,
@@ -83,6 +87,7 @@ impl Sim {
             zones: zones.iter().map(|z| Zone::new(&instance, z, name(z))).collect(),
             content: Mutex::default(),
             faults: Mutex::default(),
+            later: Mutex::default(),
             bad: Mutex::default(),
             reads: AtomicUsize::new(0),
             targeted: AtomicUsize::new(0),
@@ -116,6 +121,18 @@ impl Sim {
             Some(fault) => self.faults.lock().unwrap().insert(name(zone), fault),
             None => self.faults.lock().unwrap().remove(&name(zone)),
         };
+    }
+
+    /// Begins a fault after so many more writes.
+    pub(crate) fn fault_after(&self, writes: usize, zone: &str, fault: Fault) {
+        *self.later.lock().unwrap() = Some((self.calls().1 + writes, name(zone), fault));
+    }
+
+    fn trip(&self, write: usize) {
+        let mut later = self.later.lock().unwrap();
+        if let Some((_, zone, fault)) = later.take_if(|(at, ..)| write >= *at) {
+            self.faults.lock().unwrap().insert(zone, fault);
+        }
     }
 
     pub(crate) fn refuse(&self, names: &[&str]) {
@@ -205,6 +222,7 @@ impl Provider for Sim {
             Some(Fault::Down | Fault::NoReads) => {
                 return Err(Error::new(ErrorKind::Unavailable, "read records", "connection refused"));
             }
+            Some(Fault::Denied) => return Err(Error::new(ErrorKind::Unauthorized, "read records", "BADSIG")),
             _ => {}
         }
         let content = self.content();
@@ -227,12 +245,16 @@ impl Provider for Sim {
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
-        self.writes.fetch_add(1, Ordering::SeqCst);
+        self.trip(self.writes.fetch_add(1, Ordering::SeqCst));
         let unavailable =
             || Error::new(ErrorKind::Unavailable, "apply changes", "connection refused").retry(Retry::Backoff);
         let lost = || Error::new(ErrorKind::Timeout, "apply changes", "no answer");
         match self.faulty(zone) {
             Some(Fault::Stall) => std::future::pending().await,
+            Some(Fault::Denied) => {
+                let denied = || Outcome::refused(Error::new(ErrorKind::Unauthorized, "apply changes", "BADSIG"));
+                return groups.iter().map(|_| denied()).collect();
+            }
             Some(Fault::Down) => return groups.iter().map(|_| Outcome::NotSent(unavailable())).collect(),
             Some(Fault::LostWrite) => return groups.iter().map(|_| Outcome::Unknown(lost())).collect(),
             _ => {}
@@ -294,7 +316,8 @@ impl Cluster {
         self.changed.notify_one();
     }
 
-    /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy.
+    /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `unknown` asks
+    /// for more than can be told.
     pub(crate) fn put(&self, who: &str, lines: &[&str]) {
         let label: Option<Arc<str>> = Some(Arc::from(format!("service/ns/{who}")));
         let created = who.bytes().map(i64::from).sum();
@@ -311,7 +334,10 @@ impl Cluster {
                 });
                 continue;
             }
-            if line.starts_with("policy:") {
+            if *line == "unknown" {
+                mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
+            }
+            if *line == "unknown" || line.starts_with("policy:") {
                 continue;
             }
             let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };
@@ -325,6 +351,7 @@ impl Cluster {
                 properties: BTreeMap::new(),
                 origin: origin.clone(),
                 resource: label.clone(),
+                labels: Box::default(),
                 sharing: Sharing::Holder,
                 policy,
             });
@@ -396,6 +423,7 @@ impl Source for Cluster {
         Evidence {
             kinds: BTreeMap::from([(kind.clone(), KindState { objects, ..state })]),
             resources: BTreeMap::from([(Arc::from("service"), BTreeSet::from([kind]))]),
+            open: BTreeSet::new(),
         }
     }
 
@@ -442,6 +470,11 @@ impl World {
             owner: "me",
             name_policy: Arc::new(PermitAll),
         }
+    }
+
+    /// Another cluster on the same zones.
+    pub(crate) fn beside(&self) -> Self {
+        Self { sim: self.sim.clone(), ..Self::new(&[]) }
     }
 
     pub(crate) async fn start(&self) -> Engine {

@@ -1,0 +1,309 @@
+//! A piece of a round: names in, groups that are ready to be sent out.
+//!
+//! Contend, lower, adjust, plan, decorate, prepare. Pure over the board, but for `adjust` and `prepare`. The board is locked
+//! for one piece at a time, so that sources are never kept waiting for a whole zone.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::facts::{NameFacts, NameScene};
+use super::fights;
+use super::hold::{Before, Tally, brake};
+use super::send::{not_claimed, touched};
+use super::worker::Worker;
+use crate::capability::Capability;
+use crate::change::{Group, Precondition};
+use crate::contend::{Wanted, contend};
+use crate::endpoint::{Endpoint, Note};
+use crate::error::Result;
+use crate::lower::lower;
+use crate::name::DnsName;
+use crate::options::{LABEL_PREFIX, OptionValue};
+use crate::plan::{NamePlan, Placed, PlannedGroup, Policy, Rules, plan};
+use crate::provider::{Adjusted, Read};
+use crate::record::{RecordKey, RecordSet};
+use crate::registry::Dropped;
+
+/// What names are planned for.
+pub(super) enum Pass<'a> {
+    /// Everything, since these are all names of the round. With what was ours when it began.
+    Whole(&'a mut Tally, Before),
+    /// Everything but counted deletes; those are gathered for the brake. Objects are told what is left undone.
+    Survey(&'a mut Tally),
+    /// These counted deletes alone, which the brake let pass.
+    Deletes(&'a BTreeSet<RecordKey>),
+}
+
+/// What a name shall hold, before the provider adjusted it.
+struct Draft {
+    name: DnsName,
+    sets: Vec<(RecordSet, Arc<Wanted>)>,
+}
+
+/// What came of names.
+pub(super) struct Prepared {
+    /// The groups, with their claims.
+    pub(super) groups: Vec<Group>,
+    /// Names of groups that meet one in flight: to be planned again after it.
+    pub(super) later: Vec<DnsName>,
+    /// Whether there was anything to do, also what cannot be claimed.
+    pub(super) planned: bool,
+}
+
+/// Plans `names` and prepares what is to be sent. `busy` are the names that groups in flight change or rest on; without it
+/// nothing will be sent, and every group is left for later.
+///
+/// # Errors
+/// The provider could not adjust what is wanted: nothing of the piece was planned.
+pub(super) async fn prepare(
+    worker: &mut Worker,
+    capability: &Capability,
+    names: &[DnsName],
+    first: bool,
+    pass: Pass<'_>,
+    busy: Option<&BTreeSet<DnsName>>,
+) -> Result<Prepared> {
+    let (drafts, notes) = draft(worker, capability, names, first);
+    let again = matches!(pass, Pass::Deletes(_));
+    if !again {
+        worker.board.tell(notes);
+    }
+    let placed = adjust(worker, drafts).await?;
+    let mut plans = decide(worker, capability, &placed);
+    drop(placed);
+    fights::restrain(worker, &mut plans);
+    let upgrades = if again { Vec::new() } else { upgrades(worker, &plans) };
+    let groups = match pass {
+        Pass::Whole(tally, before) => {
+            let (mut groups, counted) = tally.take(worker, names, plans);
+            let go = brake(worker, tally, before);
+            groups.extend(passing(counted, &go));
+            groups
+        }
+        Pass::Survey(tally) => tally.take(worker, names, plans).0,
+        Pass::Deletes(keys) => passing(plans.into_iter().flat_map(|plan| plan.groups), keys).collect(),
+    };
+    let planned = !groups.is_empty() || !upgrades.is_empty();
+    let Some(busy) = busy else {
+        let names = groups.into_iter().chain(upgrades).map(|group| group.name).collect();
+        return Ok(Prepared { groups: Vec::new(), later: names, planned });
+    };
+    let groups = decorate(worker, groups).into_iter().chain(upgrades);
+    let (wait, go): (Vec<Group>, Vec<Group>) = groups.partition(|group| !busy.is_empty() && touches(group, busy));
+    let later = wait.into_iter().map(|group| group.name).collect();
+    Ok(Prepared { groups: announce(worker, go).await, later, planned })
+}
+
+/// The names that groups change or rest on.
+pub(super) fn footprint(groups: &[Group]) -> BTreeSet<DnsName> {
+    groups.iter().flat_map(names_of).cloned().collect()
+}
+
+fn touches(group: &Group, names: &BTreeSet<DnsName>) -> bool {
+    names_of(group).any(|name| names.contains(name))
+}
+
+fn names_of(group: &Group) -> impl Iterator<Item = &DnsName> {
+    let required = group.requires.iter().map(|precondition| match precondition {
+        Precondition::Exact(set) => &set.key.name,
+        Precondition::Absent(key) => &key.name,
+        Precondition::NameNotInUse(name) => name,
+    });
+    group.changes().map(|change| &change.key().name).chain(required)
+}
+
+/// The groups of counted deletes that may pass.
+fn passing(groups: impl IntoIterator<Item = PlannedGroup>, keys: &BTreeSet<RecordKey>) -> impl Iterator<Item = Group> {
+    let passes =
+        |planned: &PlannedGroup| !planned.counted.is_empty() && planned.counted.iter().all(|key| keys.contains(key));
+    groups.into_iter().filter(passes).map(|planned| planned.group)
+}
+
+/// Contends and lowers: pure, over the board.
+fn draft(worker: &mut Worker, capability: &Capability, names: &[DnsName], first: bool) -> (Vec<Draft>, Vec<Note>) {
+    let board = worker.board.clone();
+    let config = &board.config;
+    let instance = &worker.office.instance;
+    let mut notes = Vec::new();
+    let mut drafts = Vec::new();
+    let mut inherited = Vec::new();
+    let asks = board.asks();
+    let counts = |name: &&DnsName| config.filter.matches(name) && worker.desk.zone.filter.matches(name);
+    for name in names.iter().filter(counts) {
+        let here = worker.office.serves(&worker.desk, name);
+        let asked = asks.desired.at(name);
+        let mut endpoints: Vec<&Endpoint> =
+            asked.endpoints.into_iter().filter(|e| here && config.managed.contains(&e.rtype)).collect();
+        endpoints.retain(|endpoint| match board.name_policy.permit(endpoint) {
+            Ok(()) => true,
+            Err(denied) => {
+                let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
+                notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
+                false
+            }
+        });
+        let published = worker.desk.view().at(name);
+        let scene = NameScene::new(&worker.office, &worker.desk, &published, &worker.inherited, first);
+        let contended = contend(name, &endpoints, config.same_name, &scene);
+        notes.extend(contended.notes);
+        inherited.extend(contended.inherited);
+        let mut sets = Vec::new();
+        for mut wanted in contended.wanted {
+            wanted.ttl = wanted.ttl.or(config.min_ttl);
+            let standing = published.iter().find(|set| set.key == wanted.key);
+            let lowered = lower(&wanted, &worker.desk.zone, capability, &instance.options, standing);
+            notes.extend(lowered.notes);
+            sets.extend(lowered.set.map(|set| (set, Arc::new(wanted))));
+        }
+        drafts.push(Draft { name: name.clone(), sets });
+    }
+    drop(asks);
+    if !worker.inherited.is_empty() {
+        let planned: HashSet<&DnsName> = drafts.iter().map(|draft| &draft.name).collect();
+        worker.inherited.retain(|key| !planned.contains(&key.name));
+    }
+    worker.inherited.extend(inherited);
+    (drafts, notes)
+}
+
+/// Asks the provider for the form in which it would read the sets back.
+async fn adjust(worker: &Worker, drafts: Vec<Draft>) -> Result<Vec<(DnsName, Vec<Placed>)>> {
+    let labelled = worker.office.instance.options.open_prefix.is_some();
+    let mut sets: Vec<RecordSet> = Vec::new();
+    let drafts: Vec<(DnsName, Vec<Arc<Wanted>>)> = drafts
+        .into_iter()
+        .map(|draft| {
+            let (mut own, wanted): (Vec<RecordSet>, Vec<Arc<Wanted>>) = draft.sets.into_iter().unzip();
+            if labelled {
+                own.iter_mut().zip(&wanted).for_each(|(set, wanted)| label(set, wanted));
+            }
+            sets.extend(own);
+            (draft.name, wanted)
+        })
+        .collect();
+    let mut adjusted: Vec<Vec<RecordSet>> = sets.iter().map(|_| Vec::new()).collect();
+    if !sets.is_empty() {
+        for Adjusted { from, mut set } in worker.office.instance.provider.adjust(&worker.desk.zone, &sets).await? {
+            set.options.drop_labels();
+            if let Some(slot) = adjusted.get_mut(from) {
+                slot.push(set);
+            }
+        }
+    }
+    let mut adjusted = adjusted.into_iter();
+    let place = |(name, wanted): (DnsName, Vec<Arc<Wanted>>)| {
+        let placed = wanted
+            .into_iter()
+            .flat_map(|wanted| {
+                let sets = adjusted.next().unwrap_or_default();
+                sets.into_iter().map(move |set| Placed { set, wanted: wanted.clone() })
+            })
+            .collect();
+        (name, placed)
+    };
+    Ok(drafts.into_iter().map(place).collect())
+}
+
+/// Tells a peer of the webhook protocol which object asks, as external-dns does.
+fn label(set: &mut RecordSet, wanted: &Wanted) {
+    let labels = wanted.labels.iter().map(|(key, value)| (&**key, value));
+    for (key, value) in labels.chain(wanted.resource.iter().map(|resource| ("resource", resource))) {
+        set.options.set(&format!("{LABEL_PREFIX}{key}"), OptionValue::Text(value.clone()));
+    }
+}
+
+/// Plans each name: pure, over the board.
+fn decide(worker: &mut Worker, capability: &Capability, placed: &[(DnsName, Vec<Placed>)]) -> Vec<NamePlan> {
+    let board = worker.board.clone();
+    let config = &board.config;
+    let asks = board.asks();
+    let rules = Rules {
+        policy: config.policy,
+        managed: &config.managed,
+        strict_cname: capability.strict_cname,
+        many_targets: capability.targets == crate::capability::TargetCount::Full,
+        apex: &worker.desk.zone.name,
+    };
+    let now = board.clock.now();
+    let mut plans = Vec::new();
+    for (name, placed) in placed {
+        let sets = worker.desk.view().at(name);
+        let (claims, published): (Vec<&RecordSet>, Vec<&RecordSet>) =
+            sets.iter().partition(|set| worker.office.instance.registry.is_claim(set));
+        let claims: Vec<_> = claims.iter().map(|set| set.key.rtype).collect();
+        let asked = asks.desired.at(name);
+        let facts = NameFacts {
+            office: &worker.office,
+            desk: &worker.desk,
+            name,
+            asked: &asked,
+            desired: &asks.desired,
+            evidence: &asks.evidence,
+            grace: config.status_grace,
+            now,
+        };
+        plans.push(plan(placed, &published, &claims, rules, &facts));
+    }
+    plans
+}
+
+/// Claims of ours that do not stand where they would be written today; moving one changes no record.
+fn upgrades(worker: &Worker, plans: &[NamePlan]) -> Vec<Group> {
+    if worker.board.config.policy == Policy::CreateOnly {
+        return Vec::new();
+    }
+    let registry = &worker.office.instance.registry;
+    let keys = plans.iter().flat_map(|plan| &plan.upgrades);
+    let records: Vec<RecordSet> = keys.filter_map(|key| worker.desk.view().find(key)).collect();
+    records.iter().filter_map(|record| registry.upgrade(&worker.desk.zone, record, &*worker.office)).collect()
+}
+
+/// Where the zone cannot be told what to expect, record and claim are read right before they are changed. Groups about names
+/// that turn out to hold something else are left for another round.
+///
+/// # Errors
+/// As [`crate::provider::Provider::records`].
+pub(super) async fn read_before(worker: &mut Worker, groups: Vec<Group>) -> Result<Vec<Group>> {
+    let names: BTreeSet<DnsName> = groups.iter().flat_map(|group| touched(worker, group)).collect();
+    if names.is_empty() || worker.board.config.dry_run {
+        return Ok(groups);
+    }
+    let began = Instant::now();
+    let listing = worker.office.instance.provider.records(&worker.desk.zone, Read::Names(&names)).await?;
+    let changed = worker.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+    let (stale, fresh): (Vec<Group>, Vec<Group>) =
+        groups.into_iter().partition(|group| touched(worker, group).iter().any(|name| changed.contains_key(name)));
+    fights::note(worker, changed);
+    worker.desk.inbox.again(stale.into_iter().map(|group| group.name));
+    Ok(fresh)
+}
+
+/// Adds the claims: pure, over the board.
+fn decorate(worker: &mut Worker, groups: Vec<Group>) -> Vec<Group> {
+    let registry = worker.office.instance.registry.clone();
+    let decorated = registry.decorate(&worker.desk.zone, groups, &*worker.office);
+    claimed(worker, decorated)
+}
+
+/// Lets the registry write down what must stand before the groups are sent.
+async fn announce(worker: &mut Worker, groups: Vec<Group>) -> Vec<Group> {
+    if worker.board.config.dry_run || groups.is_empty() {
+        return groups;
+    }
+    let prepared = worker.office.instance.registry.prepare(&worker.desk.zone, groups).await;
+    claimed(worker, prepared)
+}
+
+fn claimed(worker: &mut Worker, groups: Vec<Result<Group, (Group, Dropped)>>) -> Vec<Group> {
+    let mut ready = Vec::new();
+    for result in groups {
+        match result {
+            Ok(group) => ready.push(group),
+            Err((group, dropped)) => not_claimed(worker, &group, &dropped.reason),
+        }
+    }
+    ready
+}

@@ -1,0 +1,139 @@
+//! What happens to endpoints between their sources and the plan: default targets, NAT64, filters on targets, reverse names,
+//! a preference for alias records. In external-dns these are "wrappers"; their order is its order.
+//!
+//! In comes what one object asks for, out goes the same as the flags turn it. What must hold: it is a pure function of one
+//! object's [`Mapped`], so that a change of one object never touches what another asks for.
+
+mod nat64;
+mod net;
+mod ptr;
+mod targets;
+
+use std::net::Ipv6Addr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ipnet::IpNet;
+
+use crate::endpoint::{Endpoint, Mapped, Note, Pending};
+use crate::rdata::RData;
+use crate::rtype::RecordType;
+use crate::source::{Evidence, ObjectState, Source, Update};
+
+pub use net::{NetError, nat64_prefix, network};
+
+/// What the flags ask for. The default leaves everything as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wrapping {
+    /// `--default-targets`: addresses and host names for endpoints that have none.
+    pub default_targets: Vec<RData>,
+    /// `--force-default-targets`: in place of all targets.
+    pub force_default_targets: bool,
+    /// `--nat64-networks`: the first 96 bits, the rest zero.
+    pub nat64: Vec<Ipv6Addr>,
+    /// `--target-net-filter`.
+    pub target_nets: Vec<IpNet>,
+    /// `--exclude-target-net`.
+    pub excluded_target_nets: Vec<IpNet>,
+    /// Whether PTR is a managed type, and if so whether `--create-ptr` asks for the reverse name of every address.
+    pub ptr: Option<bool>,
+    /// `--prefer-alias`.
+    pub prefer_alias: bool,
+}
+
+impl Wrapping {
+    /// What the object asks for in the end.
+    #[must_use]
+    pub fn apply(&self, mapped: &Mapped) -> Mapped {
+        let mut out = Mapped { endpoints: Vec::with_capacity(mapped.endpoints.len()), ..mapped.clone() };
+        for endpoint in &mapped.endpoints {
+            self.with_default_targets(endpoint, &mut out);
+        }
+        self.add_nat64(&mut out.endpoints);
+        out.endpoints.retain_mut(|endpoint| self.keep_targets(endpoint));
+        self.add_reverse_names(&mut out);
+        if self.prefer_alias {
+            out.endpoints.iter_mut().for_each(prefer_alias);
+        }
+        out
+    }
+
+    /// Whether it changes nothing, whatever an object asks for.
+    pub fn is_idle(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn prefer_alias(endpoint: &mut Endpoint) {
+    if endpoint.rtype == RecordType::Cname {
+        endpoint.properties.entry(Arc::from("alias")).or_insert_with(|| Arc::from("true"));
+    }
+}
+
+fn warn(mapped: &mut Mapped, endpoint: &Endpoint, reason: &'static str, message: String) {
+    let note = Note::warning(&endpoint.origin.object, reason, message);
+    if !mapped.notes.contains(&note) {
+        mapped.notes.push(note);
+    }
+}
+
+/// The name is asked for, and nothing is left that it could point to.
+fn wait(mapped: &mut Mapped, endpoint: &Endpoint, reason: &str) {
+    let (name, resource) = (endpoint.name.clone(), endpoint.resource.clone());
+    mapped.pending.push(Pending { name, resource, reason: reason.to_owned() });
+}
+
+/// A source whose endpoints go through a [`Wrapping`].
+pub struct Wrapped {
+    inner: Arc<dyn Source>,
+    wrapping: Wrapping,
+}
+
+impl std::fmt::Debug for Wrapped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wrapped").field("wrapping", &self.wrapping).finish_non_exhaustive()
+    }
+}
+
+impl Wrapped {
+    /// Wraps `inner`. Also where the flags ask for nothing: endpoints without targets are found here, and wait.
+    pub fn around(inner: Arc<dyn Source>, wrapping: Wrapping) -> Arc<dyn Source> {
+        Arc::new(Self { inner, wrapping })
+    }
+}
+
+#[async_trait]
+impl Source for Wrapped {
+    async fn changed(&self) {
+        self.inner.changed().await;
+    }
+
+    fn take(&self, everything: bool) -> Update {
+        let mut update = self.inner.take(everything);
+        for object in &mut update.objects {
+            if let ObjectState::Present(mapped) = &mut object.state
+                && !self.leaves_alone(mapped)
+            {
+                *mapped = Arc::new(self.wrapping.apply(mapped));
+            }
+        }
+        update
+    }
+
+    fn evidence(&self) -> Evidence {
+        self.inner.evidence()
+    }
+
+    fn accept(&self) {
+        self.inner.accept();
+    }
+}
+
+impl Wrapped {
+    fn leaves_alone(&self, mapped: &Mapped) -> bool {
+        self.wrapping.is_idle() && !mapped.endpoints.iter().any(targets::is_bare)
+    }
+}
+
+#[cfg(test)]
+mod tests;

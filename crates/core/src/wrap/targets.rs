@@ -1,0 +1,73 @@
+//! Which targets count: the default ones where an endpoint has none, and only those inside the networks that the user
+//! chose.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use ipnet::IpNet;
+
+use super::{Wrapping, wait};
+use crate::endpoint::{Endpoint, Mapped, Targets};
+use crate::rdata::RData;
+use crate::rtype::RecordType;
+
+/// Whether an endpoint has no target.
+pub(super) fn is_bare(endpoint: &Endpoint) -> bool {
+    matches!(&endpoint.targets, Targets::Records(records) if records.is_empty())
+}
+
+impl Wrapping {
+    /// Takes an endpoint over, with the default targets if it is their turn: then its own type does not count, each target
+    /// has the type that it is. Without any target the name waits.
+    pub(super) fn with_default_targets(&self, endpoint: &Endpoint, out: &mut Mapped) {
+        let bare = is_bare(endpoint);
+        if !self.default_targets.is_empty() && (bare || self.force_default_targets) {
+            out.endpoints.extend(self.by_type(endpoint));
+        } else if bare {
+            wait(out, endpoint, "it has no targets, and there are no --default-targets");
+        } else {
+            out.endpoints.push(endpoint.clone());
+        }
+    }
+
+    fn by_type(&self, endpoint: &Endpoint) -> impl Iterator<Item = Endpoint> {
+        [RecordType::A, RecordType::Aaaa, RecordType::Cname].into_iter().filter_map(move |rtype| {
+            let of_type = self.default_targets.iter().filter(|data| data.rtype() == rtype);
+            let records: Vec<RData> = of_type.cloned().collect();
+            let made = || Endpoint { rtype, targets: Targets::Records(records.clone()), ..endpoint.clone() };
+            (!records.is_empty()).then(made)
+        })
+    }
+
+    /// Takes the targets out that the filters do not let through; returns whether any are left.
+    pub(super) fn keep_targets(&self, endpoint: &mut Endpoint) -> bool {
+        if self.target_nets.is_empty() && self.excluded_target_nets.is_empty() {
+            return true;
+        }
+        match &mut endpoint.targets {
+            Targets::Records(records) => {
+                records.retain(|data| self.lets_through(address(data)));
+                !records.is_empty()
+            }
+            Targets::Alias(_) => self.lets_through(None),
+        }
+    }
+
+    /// A host name is in no network.
+    fn lets_through(&self, address: Option<IpAddr>) -> bool {
+        let inside = |nets: &[IpNet]| address.is_some_and(|address| nets.iter().any(|net| net.contains(&address)));
+        (self.target_nets.is_empty() || inside(&self.target_nets)) && !inside(&self.excluded_target_nets)
+    }
+}
+
+fn address(data: &RData) -> Option<IpAddr> {
+    match data {
+        RData::A(address) => Some(IpAddr::V4(*address)),
+        RData::Aaaa(address) => Some(unmapped(*address)),
+        _ => None,
+    }
+}
+
+/// `::ffff:1.2.3.4` counts as `1.2.3.4`.
+fn unmapped(address: Ipv6Addr) -> IpAddr {
+    address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4)
+}
