@@ -317,7 +317,8 @@ impl Index {
                 resources.entry(Arc::clone(label)).or_default().extend(kinds());
             }
         }
-        Evidence { kinds: self.states(now), resources }
+        let open = self.roles.iter().filter(|role| role.kind.is_polled()).map(|role| role.kind.id()).collect();
+        Evidence { kinds: self.states(now), resources, open }
     }
 
     /// The next moment after `now` at which a view stops being fresh by itself.

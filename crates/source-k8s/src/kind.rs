@@ -77,6 +77,10 @@ macro_rules! every_kind {
             F5VirtualServer("cis.f5.com", "v1", "virtualservers", "VirtualServer", true) => F5Server;
             /// TransportServer of F5's Container Ingress Services.
             F5TransportServer("cis.f5.com", "v1", "transportservers", "TransportServer", true) => F5Server;
+            /// What a server of the connector protocol gives; no cluster has it.
+            Connector("zonewright.dev", "v1", "connectors", "Connector", false) => DnsEndpoint;
+            /// What is made up; no cluster has it.
+            Fake("zonewright.dev", "v1", "fakes", "Fake", false) => DnsEndpoint;
         }
     };
 }
@@ -132,6 +136,11 @@ impl Kind {
         let spec =
             KindSpec { group: keep(group), version: keep(version), plural: keep(plural), name: keep(name), namespaced };
         Self::Custom(Box::leak(Box::new(spec)))
+    }
+
+    /// Whether its objects come from elsewhere than a cluster or a folder.
+    pub fn is_polled(self) -> bool {
+        matches!(self, Self::Connector | Self::Fake)
     }
 
     /// The kind's id in evidence and metrics: `services`, `ingresses.networking.k8s.io`. A kind that the user named has its

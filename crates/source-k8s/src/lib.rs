@@ -5,7 +5,9 @@
 //! changed, and how far it can be trusted.
 
 pub mod annotations;
+mod connector;
 pub mod evidence;
+mod fake;
 pub mod feed;
 pub mod index;
 pub mod kind;

@@ -10,11 +10,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use zonewright_core::endpoint::{
-    Endpoint, KindId, Mapped, Note, ObjectPolicy, Origin, Pending, Severity, Sharing, Targets, Unknown,
+    Endpoint, KindId, Labels, Mapped, Note, ObjectPolicy, Origin, Pending, Severity, Sharing, Targets, Unknown,
 };
 use zonewright_core::name::NameError;
 use zonewright_core::options::Properties;
-use zonewright_core::record::{Routing, SetId, Ttl};
+use zonewright_core::record::{AliasTarget, Routing, SetId, Ttl};
 use zonewright_core::{DnsName, RData, RecordType};
 
 use crate::annotations::{self, Annotation, Annotations, Elements};
@@ -61,6 +61,8 @@ pub(crate) struct Settings {
     pub(crate) policy: Option<ObjectPolicy>,
     /// Resource label; `None` where external-dns writes none.
     pub(crate) resource: Option<Arc<str>>,
+    /// Further labels of the claim.
+    pub(crate) labels: Labels,
 }
 
 /// The targets of one endpoint in the order in which they came, each once.
@@ -70,6 +72,8 @@ struct Wanted {
     settings: Rc<Settings>,
     order: Vec<RData>,
     seen: HashSet<RData>,
+    /// An alias that a provider resolves, in the place of records.
+    alias: Option<AliasTarget>,
 }
 
 impl<'a> Mapping<'a> {
@@ -103,8 +107,8 @@ impl<'a> Mapping<'a> {
         let all = self.annotations;
         let ttl = self.read_ttl(&all);
         let (set_id, properties) = self.read_properties(&all);
-        let policy = self.read_policy();
-        self.settings = Rc::new(Settings { ttl, set_id, properties, policy, resource: self.settings.resource.clone() });
+        let policy = self.read_policy(&all);
+        self.settings = Rc::new(Settings { ttl, set_id, properties, policy, ..Settings::clone(&self.settings) });
     }
 
     /// Reads TTL and policy only: what a source heeds whose objects have no provider-specific settings.
@@ -112,7 +116,7 @@ impl<'a> Mapping<'a> {
         self.tell_other_prefix();
         let all = self.annotations;
         let ttl = self.read_ttl(&all);
-        let policy = self.read_policy();
+        let policy = self.read_policy(&all);
         self.settings = Rc::new(Settings { ttl, policy, ..Settings::clone(&self.settings) });
     }
 
@@ -140,8 +144,9 @@ impl<'a> Mapping<'a> {
         (annotations.find(annotations::SET_IDENTIFIER).and_then(|id| SetId::new(id.value)), properties)
     }
 
-    fn read_policy(&mut self) -> Option<ObjectPolicy> {
-        self.annotations.plain(annotations::POLICY).and_then(|word| self.policy(word))
+    /// The object's own policy.
+    pub(crate) fn read_policy(&mut self, annotations: &Annotations<'_>) -> Option<ObjectPolicy> {
+        annotations.plain(annotations::POLICY).and_then(|word| self.policy(word))
     }
 
     fn tell_other_prefix(&mut self) {
@@ -201,7 +206,17 @@ impl<'a> Mapping<'a> {
 
     /// The names in an annotation, each once; none if it is absent.
     pub(crate) fn names(&mut self, key: &str) -> Vec<DnsName> {
-        let Some(annotation) = self.annotations.find(key) else { return Vec::new() };
+        let annotation = self.annotations.find(key);
+        annotation.map(|annotation| self.listed_names(annotation)).unwrap_or_default()
+    }
+
+    /// The names in an annotation whose key has no prefix, each once; none if it is absent.
+    pub(crate) fn plain_names(&mut self, key: &str) -> Vec<DnsName> {
+        let value = self.annotations.plain(key);
+        value.map(|value| self.listed_names(Annotation { key, value })).unwrap_or_default()
+    }
+
+    fn listed_names(&mut self, annotation: Annotation<'_>) -> Vec<DnsName> {
         let field = format!("annotation {}", annotation.key);
         let mut names = Vec::new();
         for text in self.elements(&field, annotation.value, INVALID_HOSTNAME) {
@@ -284,6 +299,12 @@ impl<'a> Mapping<'a> {
         }
     }
 
+    /// Asks for an alias of a host that answers like address records of one type.
+    pub(crate) fn want_alias(&mut self, name: &DnsName, rtype: RecordType, host: &DnsName, sharing: Sharing) {
+        let alias = AliasTarget { target: Arc::from(host.as_str()), zone: None, evaluate_health: true };
+        self.entry(name, rtype, sharing).alias.get_or_insert(alias);
+    }
+
     fn entry(&mut self, name: &DnsName, rtype: RecordType, sharing: Sharing) -> &mut Wanted {
         let key = (name.clone(), rtype, self.settings.set_id.clone());
         self.wanted.entry(key).or_insert_with(|| Wanted::new(sharing, Rc::clone(&self.settings)))
@@ -338,7 +359,7 @@ impl<'a> Mapping<'a> {
 
 impl Wanted {
     fn new(sharing: Sharing, settings: Rc<Settings>) -> Self {
-        Self { sharing, settings, order: Vec::new(), seen: HashSet::new() }
+        Self { sharing, settings, order: Vec::new(), seen: HashSet::new(), alias: None }
     }
 
     fn endpoint(self, name: DnsName, rtype: RecordType, origin: &Arc<Origin>) -> Endpoint {
@@ -351,13 +372,14 @@ impl Wanted {
         Endpoint {
             name,
             rtype,
-            targets: Targets::Records(self.order),
+            targets: self.alias.map_or(Targets::Records(self.order), Targets::Alias),
             ttl: settings.ttl,
             set_id: settings.set_id.clone(),
             routing: Routing::Simple,
             properties,
             origin: origin.clone(),
             resource: settings.resource.clone(),
+            labels: settings.labels.clone(),
             sharing: self.sharing,
             policy: settings.policy,
         }

@@ -19,6 +19,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::feed::Event;
 use crate::feed::manifests::{Fault, ManifestFeed, Wanted};
+use crate::feed::polled;
 use crate::index::Index;
 use crate::lookup::Reads;
 use crate::options::SourceOptions;
@@ -91,14 +92,18 @@ impl K8sSource {
     /// # Errors
     /// `dir` is no folder, or cannot be read.
     pub fn manifests(dir: &Path, options: SourceOptions, seen: &BTreeSet<KindId>) -> Result<(Arc<Self>, JoinSet<()>)> {
-        let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+        let mut reads = options.reads();
+        reads.retain(|kind, _| !kind.is_polled());
+        let wanted = Wanted { reads, keep: options.keep() };
         let feed = ManifestFeed::new(dir, wanted).map_err(|error| {
             let context = format!("--manifests {}: expected a folder that can be read: {error}", dir.display());
             Error::new(ErrorKind::Configuration, "open the manifests folder", context)
         })?;
-        let source = Arc::new(Self::new(Index::new(Arc::new(options), seen)));
+        let options = Arc::new(options);
+        let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen)));
         let mut tasks = JoinSet::new();
         tasks.spawn(feed.run(Arc::clone(&source)));
+        polled::spawn(&mut tasks, &options, &source);
         Ok((source, tasks))
     }
 
@@ -113,7 +118,8 @@ impl K8sSource {
     ) -> (Arc<Self>, JoinSet<()>) {
         let options = Arc::new(options);
         let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen)));
-        let tasks = crate::feed::watch::spawn(cluster, &options, &source);
+        let mut tasks = crate::feed::watch::spawn(cluster, &options, &source);
+        polled::spawn(&mut tasks, &options, &source);
         (source, tasks)
     }
 

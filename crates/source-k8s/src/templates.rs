@@ -4,38 +4,207 @@
 //! What must hold: a template that fails costs only what it would have given, is told on the object, and lets nothing go
 //! that is published for the object.
 
-use zonewright_core::DnsName;
+use std::rc::Rc;
+use std::sync::Arc;
 
-use crate::map::Mapping;
+use zonewright_core::catalog::Settings as Flags;
+use zonewright_core::endpoint::{Severity, Sharing};
+use zonewright_core::{DnsName, Error, ErrorKind, RData};
+use zonewright_template::{Input, Kind as TypedKind, Shape, Template, TemplateFailure};
+
+use crate::kind::Kind;
+use crate::map::{Mapping, Settings};
+use crate::options::SourceKind;
+
+const TEMPLATE_FAILED: &str = "TemplateFailed";
+const TEMPLATE_ITEM: &str = "TemplateItemSkipped";
 
 /// The templates of the flags.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Templates {}
+#[derive(Debug, Clone, Default)]
+pub struct Templates {
+    fqdn: Option<Arc<Template>>,
+    target: Option<Arc<Template>>,
+    fqdn_target: Option<Arc<Template>>,
+}
 
 impl Templates {
+    /// Reads the three flags.
+    ///
+    /// # Errors
+    /// A configuration error that names flag, value and position.
+    pub fn from_settings(flags: &Flags) -> Result<Self, Error> {
+        let read = |flag: &str| {
+            let template = Template::parse(flag, flags.list(flag));
+            let bad = |problem| Error::new(ErrorKind::Configuration, "read the source flags", format!("--{problem}"));
+            template.map(|template| template.map(Arc::new)).map_err(|problem| bad(problem.to_string()))
+        };
+        Ok(Self {
+            fqdn: read("fqdn-template")?,
+            target: read("target-template")?,
+            fqdn_target: read("fqdn-target-template")?,
+        })
+    }
+
     /// Whether any of the three flags is set.
     pub fn is_configured(&self) -> bool {
-        false
+        self.fqdn.is_some() || self.target.is_some() || self.fqdn_target.is_some()
     }
 
     /// Whether `--fqdn-template` or `--fqdn-target-template` is set: where the source's own names step back.
     pub fn gives_names(&self) -> bool {
-        false
+        self.fqdn.is_some() || self.fqdn_target.is_some()
     }
 }
+
+impl Templates {
+    /// The names that `--fqdn-template` gives for a pod; none, and a line in the log, where it fails.
+    pub(crate) fn domains(&self, pod: &serde_json::Value) -> Vec<String> {
+        let Some(template) = &self.fqdn else { return Vec::new() };
+        let sources: Vec<&str> = SourceKind::ALL.iter().map(|(_, word)| *word).collect();
+        let shape = Shape::Typed(TypedKind::Pod);
+        let names =
+            template.names(Input { object: pod, shape, source: Some(SourceKind::Fake.as_str()), sources: &sources });
+        names.map_err(|failure| tracing::error!("rendering fqdn template: {failure}")).unwrap_or_default()
+    }
+}
+
+impl PartialEq for Templates {
+    fn eq(&self, other: &Self) -> bool {
+        let texts = |all: &Self| {
+            [&all.fqdn, &all.target, &all.fqdn_target].map(|one| one.as_ref().map(|one| one.text().to_owned()))
+        };
+        texts(self) == texts(other)
+    }
+}
+
+impl Eq for Templates {}
 
 impl Mapping<'_> {
     /// The names that `--fqdn-template` gives, if it is its turn: nothing was asked for yet, or templates add to it.
     pub(crate) fn template_names(&mut self) -> Vec<DnsName> {
-        Vec::new()
+        let Some(template) = self.scope.options.templates.fqdn.clone().filter(|_| self.is_their_turn()) else {
+            return Vec::new();
+        };
+        let label = self.settings().resource.clone();
+        let names = self.run(&template, label, |input| template.names(input)).unwrap_or_default();
+        names.iter().filter_map(|name| self.owner("--fqdn-template", name)).collect()
     }
 
     /// Asks for the pairs of name and target that `--fqdn-target-template` gives, if it is its turn. They have no settings
     /// and no label.
-    pub(crate) fn publish_template_pairs(&mut self) {}
+    pub(crate) fn publish_template_pairs(&mut self) {
+        if let Some(template) = self.scope.options.templates.fqdn_target.clone().filter(|_| self.is_their_turn()) {
+            self.without_settings(|mapping| mapping.want_pairs(&template));
+        }
+    }
 
     /// For sources whose objects state no targets that templates could use: asks for the pairs of
     /// `--fqdn-target-template`, then for the names of `--fqdn-template` at the targets of `--target-template`. `label`:
     /// whether the endpoints carry the object's label and TTL, else neither.
-    pub(crate) fn apply_templates(&mut self, _label: bool) {}
+    pub(crate) fn apply_templates(&mut self, label: bool) {
+        if label {
+            if let Some(template) = self.scope.options.templates.fqdn_target.clone().filter(|_| self.is_their_turn()) {
+                self.want_pairs(&template);
+            }
+            self.want_names_at_targets();
+        } else {
+            self.publish_template_pairs();
+            self.without_settings(Self::want_names_at_targets);
+        }
+    }
+
+    /// Pods and nodes that a template gives one name are members of it.
+    fn sharing(&self) -> Sharing {
+        match self.scope.role.source {
+            SourceKind::Pod | SourceKind::Node => Sharing::Union,
+            _ => Sharing::Holder,
+        }
+    }
+
+    fn is_their_turn(&self) -> bool {
+        self.is_empty() || self.scope.options.combine_fqdn_annotation
+    }
+
+    fn without_settings(&mut self, work: impl FnOnce(&mut Self)) {
+        let policy = self.settings().policy;
+        let own = self.put_settings(Rc::new(Settings { policy, ..Settings::default() }));
+        work(self);
+        self.put_settings(own);
+    }
+
+    fn want_pairs(&mut self, template: &Template) {
+        let label = self.settings().resource.clone();
+        let Some(pairs) = self.run(template, label, |input| template.pairs(input)) else { return };
+        for skipped in pairs.skipped {
+            let message = format!("--{}, {:?}: {}", template.flag(), skipped.item, skipped.reason);
+            self.tell(Severity::Normal, TEMPLATE_ITEM, message);
+        }
+        let field = format!("--{}", template.flag());
+        for pair in pairs.pairs {
+            let targets = self.targets(&field, [pair.target.as_str()]);
+            if let Some(name) = self.owner(&field, &pair.host) {
+                self.want(&name, &targets, self.sharing());
+            }
+        }
+    }
+
+    fn want_names_at_targets(&mut self) {
+        let names = self.template_names();
+        let Some(template) = self.scope.options.templates.target.clone().filter(|_| !names.is_empty()) else { return };
+        let label = self.settings().resource.clone();
+        let Some(texts) = self.run(&template, label, |input| template.names(input)) else { return };
+        let targets: Vec<RData> = self.targets("--target-template", texts.iter().map(String::as_str));
+        for name in &names {
+            self.want(name, &targets, self.sharing());
+        }
+    }
+
+    /// Runs a template over the object; what fails is told, and what is published under `label` stays.
+    fn run<T>(
+        &mut self,
+        template: &Template,
+        label: Option<Arc<str>>,
+        run: impl FnOnce(Input<'_>) -> Result<T, TemplateFailure>,
+    ) -> Option<T> {
+        let object = self.meta.whole.clone()?;
+        let sources: Vec<&str> = SourceKind::ALL.iter().map(|(_, word)| *word).collect();
+        let role = self.scope.role;
+        let source = Some(role.source.as_str());
+        let input = Input { object: &object, shape: shape(role.source, role.kind), source, sources: &sources };
+        match run(input) {
+            Ok(made) => Some(made),
+            Err(failure) => {
+                self.warn(TEMPLATE_FAILED, format!("{failure}; what is published for this object stays"));
+                self.cannot_tell([label], &format!("--{} failed", template.flag()));
+                None
+            }
+        }
+    }
+}
+
+/// How the source of a kind reads its objects.
+fn shape(source: SourceKind, kind: Kind) -> Shape {
+    Shape::Typed(match kind {
+        Kind::Service => TypedKind::Service,
+        Kind::Ingress => TypedKind::Ingress,
+        Kind::Node => TypedKind::Node,
+        Kind::Pod => TypedKind::Pod,
+        Kind::HttpRoute => TypedKind::HttpRoute,
+        Kind::GrpcRoute => TypedKind::GrpcRoute,
+        Kind::TlsRoute => TypedKind::TlsRoute,
+        Kind::TcpRoute => TypedKind::TcpRoute,
+        Kind::UdpRoute => TypedKind::UdpRoute,
+        Kind::IstioGateway => TypedKind::IstioGateway,
+        Kind::IstioVirtualService => TypedKind::IstioVirtualService,
+        Kind::OpenshiftRoute => TypedKind::Route,
+        Kind::HttpProxy => TypedKind::HttpProxy,
+        Kind::F5VirtualServer => TypedKind::VirtualServer,
+        Kind::F5TransportServer => TypedKind::TransportServer,
+        Kind::IngressRoute | Kind::OldIngressRoute => TypedKind::IngressRoute,
+        Kind::IngressRouteTcp | Kind::OldIngressRouteTcp => TypedKind::IngressRouteTcp,
+        Kind::IngressRouteUdp | Kind::OldIngressRouteUdp => TypedKind::IngressRouteUdp,
+        Kind::GlooProxy => TypedKind::Proxy,
+        _ if source == SourceKind::SkipperRouteGroup => TypedKind::RouteGroup,
+        _ => return Shape::Unstructured,
+    })
 }

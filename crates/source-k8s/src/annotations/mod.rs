@@ -42,9 +42,25 @@ pub const POLICY: &str = "zonewright.dev/policy";
 /// The class of an Ingress, before `spec.ingressClassName` was there.
 pub const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
 
+/// The Ingress that an Istio or Gloo gateway stands behind.
+pub const INGRESS: &str = "ingress";
+/// The Service in front of an Ambassador Host; no prefix.
+pub const AMBASSADOR_SERVICE: &str = "external-dns.ambassador-service";
+
+/// Where the names of a Gateway API route come from.
+pub const GATEWAY_HOSTNAME_SOURCE: &str = "gateway-hostname-source";
+
+/// The name of a Service, as mate reads it; no prefix.
+pub const MATE_NAME: &str = "zalando.org/dnsname";
+/// The names of a Service, as molecule reads them; no prefix.
+pub const MOLECULE_NAMES: &str = "domainName";
+/// Names at external addresses, as kops' dns-controller reads them; no prefix.
+pub const KOPS_EXTERNAL: &str = "dns.alpha.kubernetes.io/external";
+/// Names at internal addresses, as kops' dns-controller reads them; no prefix.
+pub const KOPS_INTERNAL: &str = "dns.alpha.kubernetes.io/internal";
+
 /// Keys that the compatibility modes read.
-const COMPATIBILITY: [&str; 4] =
-    ["zalando.org/dnsname", "domainName", "dns.alpha.kubernetes.io/external", "dns.alpha.kubernetes.io/internal"];
+const COMPATIBILITY: [&str; 4] = [MATE_NAME, MOLECULE_NAMES, KOPS_EXTERNAL, KOPS_INTERNAL];
 
 /// An annotation that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +125,7 @@ impl AnnotationFilterKeys {
     /// which filters read.
     pub fn new<'a>(prefixes: impl IntoIterator<Item = &'a str>, keys: impl IntoIterator<Item = &'a str>) -> Self {
         let known = [DEFAULT_PREFIX, ALPHA_PREFIX, "zonewright.dev/"];
-        let plain = COMPATIBILITY.into_iter().chain([INGRESS_CLASS]);
+        let plain = COMPATIBILITY.into_iter().chain([INGRESS_CLASS, AMBASSADOR_SERVICE]);
         Self {
             prefixes: prefixes.into_iter().chain(known).map(Box::from).collect(),
             keys: keys.into_iter().chain(plain).map(Box::from).collect(),
@@ -181,6 +197,7 @@ mod tests {
             ("kubernetes.io/ingress.class", true),
             ("zalando.org/dnsname", true),
             ("domainName", true),
+            ("external-dns.ambassador-service", true),
             ("dns.alpha.kubernetes.io/internal", true),
             ("kubectl.kubernetes.io/last-applied-configuration", false),
             ("tiers", false),

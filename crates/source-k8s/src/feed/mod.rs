@@ -4,6 +4,7 @@
 //! DELETE event of an unbroken watch, and [`Event::Done`] only after every object of the list.
 
 pub mod manifests;
+pub(crate) mod polled;
 #[cfg(feature = "cluster")]
 pub mod watch;
 

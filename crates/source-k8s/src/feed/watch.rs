@@ -26,19 +26,19 @@ const BATCH: usize = 256;
 pub(crate) fn spawn(cluster: &Cluster, options: &SourceOptions, source: &Arc<K8sSource>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let keep = options.keep();
-    for (kind, reach) in options.reads() {
+    for (kind, reach) in options.reads().into_iter().filter(|(kind, _)| !kind.is_polled()) {
         let feed = Feed { kind, spec: spec(kind, &reach), keep: keep.clone(), source: Arc::clone(source) };
         let cluster = cluster.clone();
         // The kinds that there may be very many of are read straight into what mappers need; of the others, and of what is
         // kept whole, the JSON value is read first.
         match kind {
-            _ if keep.keeps_whole(kind) => tasks.spawn(feed.run(cluster, Feed::from_value)),
-            Kind::Service => tasks.spawn(feed.run(cluster, Feed::from_shape::<Service>)),
-            Kind::Ingress => tasks.spawn(feed.run(cluster, Feed::from_shape::<Ingress>)),
-            Kind::EndpointSlice => tasks.spawn(feed.run(cluster, Feed::from_shape::<EndpointSlice>)),
-            Kind::Pod => tasks.spawn(feed.run(cluster, Feed::from_shape::<Pod>)),
-            Kind::Node => tasks.spawn(feed.run(cluster, Feed::from_shape::<Node>)),
-            _ => tasks.spawn(feed.run(cluster, Feed::from_value)),
+            _ if keep.keeps_whole(kind) => tasks.spawn(feed.run(cluster, Feed::read_value)),
+            Kind::Service => tasks.spawn(feed.run(cluster, Feed::read_shape::<Service>)),
+            Kind::Ingress => tasks.spawn(feed.run(cluster, Feed::read_shape::<Ingress>)),
+            Kind::EndpointSlice => tasks.spawn(feed.run(cluster, Feed::read_shape::<EndpointSlice>)),
+            Kind::Pod => tasks.spawn(feed.run(cluster, Feed::read_shape::<Pod>)),
+            Kind::Node => tasks.spawn(feed.run(cluster, Feed::read_shape::<Node>)),
+            _ => tasks.spawn(feed.run(cluster, Feed::read_value)),
         };
     }
     tasks
@@ -110,11 +110,11 @@ impl Feed {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the other way to read an object can fail")]
-    fn from_shape<T: Shape>(&self, object: T) -> Result<Object, ObjectKey> {
+    fn read_shape<T: Shape>(&self, object: T) -> Result<Object, ObjectKey> {
         Ok(Object::from_shape(self.kind, object, &self.keep))
     }
 
-    fn from_value(&self, object: Value) -> Result<Object, ObjectKey> {
+    fn read_value(&self, object: Value) -> Result<Object, ObjectKey> {
         let text = |field: &str| object.pointer(field).and_then(Value::as_str).unwrap_or_default();
         let key = ObjectKey::new(self.kind, text("/metadata/namespace"), text("/metadata/name"));
         Object::from_value(self.kind, object, &self.keep).map_err(|error| unreadable(key, &error.to_string()))

@@ -12,6 +12,7 @@ mod gloo;
 mod ingress;
 mod istio;
 mod kong;
+mod label_selector;
 mod meta;
 mod node;
 mod openshift;
@@ -25,25 +26,33 @@ mod traefik;
 
 use serde::{Deserialize, Deserializer};
 
-pub use ambassador::AmbassadorHost;
-pub use contour::HttpProxy;
-pub use dns_endpoint::DnsEndpoint;
-pub use f5::F5Server;
-pub use gateway::{Gateway, ListenerSet, Route};
-pub use gloo::GlooProxy;
+pub use ambassador::{AmbassadorHost, AmbassadorHostSpec};
+pub use contour::{HttpProxy, HttpProxySpec, HttpProxyStatus, VirtualHost};
+pub use dns_endpoint::{DnsEndpoint, DnsEndpointSpec, DnsEndpointStatus, NamedValue, WantedRecord};
+pub use f5::{F5Server, F5ServerSpec, F5ServerStatus};
+pub use gateway::{
+    AllowedListeners, AllowedRoutes, Condition, FromNamespaces, GATEWAY_GROUP, Gateway, GatewayAddress, GatewaySpec,
+    GatewayStatus, Listener, ListenerSet, ListenerSetSpec, ListenerSetStatus, ListenerStatus, ParentRef, Route,
+    RouteKind, RouteParent, RouteSpec, RouteStatus, acceptance,
+};
+pub use gloo::{
+    GlooAggregateListener, GlooFilterChain, GlooHttpListener, GlooHttpResources, GlooListener, GlooMetadata,
+    GlooMetadataStatic, GlooProxy, GlooProxySpec, GlooResourceRef, GlooSource, GlooStaticSource, GlooVirtualHost,
+};
 pub use ingress::{Ingress, IngressRule, IngressSpec, IngressStatus, IngressTls};
-pub use istio::{IstioGateway, IstioVirtualService};
-pub use kong::TcpIngress;
+pub use istio::{IstioGateway, IstioGatewaySpec, IstioServer, IstioVirtualService, IstioVirtualServiceSpec};
+pub use kong::{TcpIngress, TcpIngressRule, TcpIngressSpec, TcpIngressStatus};
+pub use label_selector::{LabelRequirement, LabelSelector};
 pub use meta::Meta;
 pub use node::{Node, NodeAddress, NodeSpec, NodeStatus};
-pub use openshift::OpenshiftRoute;
+pub use openshift::{OpenshiftRoute, OpenshiftRouteSpec, OpenshiftRouteStatus, RouterCondition, RouterStatus};
 pub use plain::Plain;
-pub use pod::{Pod, PodCondition, PodSpec, PodStatus};
+pub use pod::{Pod, PodCondition, PodIp, PodSpec, PodStatus};
 pub use service::{LoadBalancer, LoadBalancerIngress, Service, ServicePort, ServiceSpec, ServiceStatus, ServiceType};
-pub use skipper::RouteGroup;
+pub use skipper::{RouteGroup, RouteGroupLoadBalancer, RouteGroupSpec, RouteGroupStatus};
 pub use slice::{Conditions, EndpointSlice, SliceEndpoint, TargetRef};
 pub use text_map::TextMap;
-pub use traefik::IngressRoute;
+pub use traefik::{IngressRoute, IngressRouteSpec, TraefikRoute};
 
 /// Reads `null` as the default, as the API's own clients do.
 fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>

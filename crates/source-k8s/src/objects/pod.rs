@@ -43,6 +43,9 @@ pub struct PodSpec {
     /// Its host name within a headless service, or empty.
     #[serde(deserialize_with = "nullable")]
     pub hostname: Box<str>,
+    /// Whether it shares the network of its node.
+    #[serde(deserialize_with = "nullable")]
+    pub host_network: bool,
 }
 
 /// `status` of a Pod.
@@ -55,9 +58,24 @@ pub struct PodStatus {
     /// Address of its node, or empty.
     #[serde(rename = "hostIP", deserialize_with = "nullable")]
     pub host_ip: Box<str>,
+    /// Its first address, or empty.
+    #[serde(rename = "podIP", deserialize_with = "nullable")]
+    pub pod_ip: Box<str>,
+    /// All its addresses, as a rule one of each family.
+    #[serde(rename = "podIPs", deserialize_with = "nullable")]
+    pub pod_ips: Vec<PodIp>,
     /// Conditions, after pruning only `Ready`.
     #[serde(deserialize_with = "nullable")]
     pub conditions: Vec<PodCondition>,
+}
+
+/// One address of a Pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct PodIp {
+    /// The address.
+    #[serde(deserialize_with = "nullable")]
+    pub ip: Box<str>,
 }
 
 /// One condition of a Pod.

@@ -102,10 +102,22 @@ pub struct LoadBalancerIngress {
     pub hostname: Box<str>,
 }
 
+impl LoadBalancerIngress {
+    /// What the entry states: its address, then its host name.
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        [&*self.ip, &*self.hostname].into_iter().filter(|text| !text.is_empty())
+    }
+}
+
 impl LoadBalancer {
     /// What the entries state, in order: of each its address, then its host name.
     pub fn targets(&self) -> impl Iterator<Item = &str> {
-        self.ingress.iter().flat_map(|entry| [&*entry.ip, &*entry.hostname]).filter(|text| !text.is_empty())
+        self.ingress.iter().flat_map(LoadBalancerIngress::targets)
+    }
+
+    /// One target of each entry, in order: its address, else its host name.
+    pub fn first_targets(&self) -> impl Iterator<Item = &str> {
+        self.ingress.iter().filter_map(|entry| entry.targets().next())
     }
 }
 

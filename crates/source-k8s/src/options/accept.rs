@@ -53,12 +53,29 @@ impl SourceOptions {
         if !Reach::of(&self.namespace).has(&meta.namespace) {
             return Err(Rejection::Namespace);
         }
+        self.passes_filters(meta)?;
+        self.accepts_controller(meta)
+    }
+
+    /// Whether the annotation and label filters let an object through.
+    ///
+    /// # Errors
+    /// The first filter that speaks against it.
+    pub fn passes_filters(&self, meta: &Meta) -> Result<(), Rejection> {
         if !self.annotation_filter.matches(&meta.annotations) {
             return Err(Rejection::AnnotationFilter);
         }
         if !self.label_filter.matches(&meta.labels) {
             return Err(Rejection::LabelFilter);
         }
+        Ok(())
+    }
+
+    /// Whether an object that others refer to counts, as far as its controller annotation goes.
+    ///
+    /// # Errors
+    /// The annotation names someone else.
+    pub fn accepts_controller(&self, meta: &Meta) -> Result<(), Rejection> {
         match Annotations::new(&self.annotation_prefixes, &meta.annotations).find(CONTROLLER) {
             Some(other) if other.value != CONTROLLER_VALUE => {
                 Err(Rejection::Controller { key: other.key.to_owned(), found: other.value.to_owned() })

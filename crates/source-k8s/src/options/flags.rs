@@ -37,7 +37,7 @@ impl SourceOptions {
             ignore_ingress_tls_spec: settings.bool("ignore-ingress-tls-spec"),
             ignore_ingress_rules_spec: settings.bool("ignore-ingress-rules-spec"),
             combine_fqdn_annotation: settings.bool("combine-fqdn-annotation"),
-            templates: Templates::default(),
+            templates: Templates::from_settings(settings)?,
             compatibility: read(settings, "compatibility", compatibility)?,
             pod_source_domain: text("pod-source-domain"),
             ignore_non_host_network_pods: settings.bool("ignore-non-host-network-pods"),
@@ -50,6 +50,8 @@ impl SourceOptions {
             routegroup: read(settings, "skipper-routegroup-groupversion", routegroup)?,
             traefik_legacy: settings.bool("traefik-enable-legacy"),
             traefik_new: !settings.bool("traefik-disable-new"),
+            connector_server: text("connector-source-server"),
+            poll_interval: settings.duration("interval"),
             unstructured: resources(&settings.nonempty("unstructured-resource"))?,
         };
         options.check().map_err(|problem| Error::new(ErrorKind::Configuration, "read the source flags", problem))?;
@@ -67,10 +69,22 @@ fn read<T, E: Display>(settings: &Settings, flag: &str, parse: impl Fn(&str) -> 
 }
 
 fn source(word: &str) -> Result<SourceKind, Error> {
-    SourceKind::parse(word).ok_or_else(|| {
-        let known = SourceKind::ALL.iter().map(|(_, word)| *word).collect::<Vec<_>>().join(", ");
-        bad("source", &format!("{word:?} is unknown; known are {known}"))
-    })
+    let known = || {
+        let built = SourceKind::ALL.iter().filter(|(source, _)| source.is_built());
+        built.map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
+    };
+    match SourceKind::parse(word) {
+        Some(source) if source.is_built() => Ok(source),
+        Some(source) => {
+            let feature = source.feature().unwrap_or_default();
+            bad_source(&format!("{word:?} is not part of this build (Cargo feature {feature}); known are {}", known()))
+        }
+        None => bad_source(&format!("{word:?} is unknown; known are {}", known())),
+    }
+}
+
+fn bad_source(problem: &str) -> Result<SourceKind, Error> {
+    Err(bad("source", &problem))
 }
 
 fn compatibility(word: &str) -> Result<Compatibility, String> {
@@ -164,6 +178,30 @@ mod tests {
         assert!(options.routegroup.is("x.io/v2", "RouteGroup"));
         let usual = [("annotation-prefix", list(&["a/"])), ("skipper-routegroup-groupversion", text("zalando.org/v1"))];
         assert_eq!(SourceOptions::from_settings(&settings(&usual)).unwrap().routegroup, Kind::RouteGroup);
+    }
+
+    /// Every source is known or told to be compiled out, and has mappers if it is built (all but three have any).
+    #[test]
+    fn sources_that_are_built() {
+        let unstructured = list(&["configmaps.v1"]);
+        for (source, word) in SourceKind::ALL {
+            let values = [
+                ("annotation-prefix", list(&["a/"])),
+                ("source", list(&[word])),
+                ("unstructured-resource", unstructured.clone()),
+            ];
+            match SourceOptions::from_settings(&settings(&values)) {
+                Ok(options) => {
+                    let bare = matches!(source, SourceKind::Connector | SourceKind::Fake | SourceKind::Empty);
+                    assert!(source.is_built() && (bare || !options.reads().is_empty()), "{word}");
+                }
+                Err(error) => {
+                    let feature = source.feature().expect("a source that every build has");
+                    let expected = format!("--source: \"{word}\" is not part of this build (Cargo feature {feature});");
+                    assert!(!source.is_built() && error.context.starts_with(&expected), "{error}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod flags;
 mod source_kind;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 pub use accept::Rejection;
 pub use source_kind::SourceKind;
@@ -83,6 +84,10 @@ pub struct SourceOptions {
     pub traefik_legacy: bool,
     /// Whether the group traefik.io is read: not with `--traefik-disable-new`.
     pub traefik_new: bool,
+    /// `--connector-source-server`: host and port.
+    pub connector_server: String,
+    /// How often sources are read that cannot tell by themselves that something changed (`--interval`).
+    pub poll_interval: Duration,
     /// `--unstructured-resource`, in order.
     pub unstructured: Vec<Kind>,
 }
@@ -146,6 +151,8 @@ impl Default for SourceOptions {
             routegroup: Kind::RouteGroup,
             traefik_legacy: false,
             traefik_new: true,
+            connector_server: "localhost:8080".to_owned(),
+            poll_interval: Duration::from_mins(1),
             unstructured: Vec::new(),
         }
     }
@@ -164,7 +171,10 @@ impl SourceOptions {
 
     /// What of the objects is kept in memory.
     pub fn keep(&self) -> Keep {
-        Keep { annotations: self.annotation_keys(), whole: BTreeSet::new() }
+        let roles = || sources::roles(self).into_iter().filter(|role| role.source.has_templates());
+        let whole =
+            if self.templates.is_configured() { roles().map(|role| role.kind).collect() } else { BTreeSet::new() };
+        Keep { annotations: self.annotation_keys(), whole }
     }
 
     /// Whether the type filter lets services of this type through.

@@ -77,8 +77,51 @@ sources! {
 }
 
 impl SourceKind {
+    /// Whether templates run over the objects of this source.
+    pub fn has_templates(self) -> bool {
+        !matches!(self, Self::Crd | Self::KongTcpIngress | Self::AmbassadorHost | Self::Connector | Self::Empty)
+    }
+
     /// The source of a word; `None` if there is no such source.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, word)| *word == text).map(|(source, _)| *source)
+    }
+
+    /// The Cargo feature without which the source is not built; `None` for those that are always there.
+    pub fn feature(self) -> Option<&'static str> {
+        self.family().map(|(feature, _)| feature)
+    }
+
+    /// Whether this build has the source.
+    pub fn is_built(self) -> bool {
+        self.family().is_none_or(|(_, built)| built)
+    }
+
+    fn family(self) -> Option<(&'static str, bool)> {
+        match self {
+            Self::GatewayHttpRoute
+            | Self::GatewayGrpcRoute
+            | Self::GatewayTlsRoute
+            | Self::GatewayTcpRoute
+            | Self::GatewayUdpRoute => Some(("gateway", cfg!(feature = "gateway"))),
+            Self::IstioGateway | Self::IstioVirtualService => Some(("istio", cfg!(feature = "istio"))),
+            Self::ContourHttpProxy => Some(("contour", cfg!(feature = "contour"))),
+            Self::KongTcpIngress => Some(("kong", cfg!(feature = "kong"))),
+            Self::TraefikProxy => Some(("traefik", cfg!(feature = "traefik"))),
+            Self::GlooProxy => Some(("gloo", cfg!(feature = "gloo"))),
+            Self::SkipperRouteGroup => Some(("skipper", cfg!(feature = "skipper"))),
+            Self::OpenshiftRoute => Some(("openshift", cfg!(feature = "openshift"))),
+            Self::AmbassadorHost => Some(("ambassador", cfg!(feature = "ambassador"))),
+            Self::F5VirtualServer | Self::F5TransportServer => Some(("f5", cfg!(feature = "f5"))),
+            Self::Service
+            | Self::Ingress
+            | Self::Node
+            | Self::Pod
+            | Self::Crd
+            | Self::Unstructured
+            | Self::Connector
+            | Self::Fake
+            | Self::Empty => None,
+        }
     }
 }

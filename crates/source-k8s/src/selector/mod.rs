@@ -4,11 +4,13 @@
 //! commas, all of which must hold. What must hold here: a text that does not parse is an error with the place in it,
 //! never a selector that matches everything.
 
+mod object;
 mod parse;
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
+pub use self::object::ObjectSelectorError;
 use self::parse::Parser;
 pub(crate) use self::parse::is_label_value;
 use crate::objects::TextMap;

@@ -144,7 +144,7 @@ fn is_special(c: char) -> bool {
 }
 
 /// A name of 1 to 63 characters, perhaps after a DNS subdomain and `/`.
-fn is_key(key: &str) -> bool {
+pub(super) fn is_key(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_subdomain(prefix) && is_name(name),
         None => is_name(key),

@@ -1,4 +1,5 @@
-//! The Ingress mapper: rule hosts, TLS hosts and annotated names, at the addresses of the load balancer.
+//! The Ingress mapper: rule hosts, TLS hosts, annotated names and those of templates, at the addresses of the load
+//! balancer.
 
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::{Mapped, Sharing};
@@ -24,6 +25,8 @@ fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
     if options.accepts_ingress(object).is_ok() {
         mapping.read_settings();
         let names = names(&mut mapping, object, options);
+        publish(&mut mapping, object, &names);
+        let names = mapping.template_names();
         publish(&mut mapping, object, &names);
     }
     mapping.finish()

@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use zonewright_core::endpoint::Mapped;
+use zonewright_core::endpoint::{Mapped, Targets};
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::options::SourceOptions;
+use zonewright_source_k8s::options::{Compatibility, SourceOptions};
 
 use crate::scene::{PREFIX, Thing, map, options};
+use crate::{any_families, any_members};
 
 /// Any JSON, with texts that are close to what fields expect.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -32,6 +33,11 @@ fn any_json() -> impl Strategy<Value = Value> {
             "2024-01-01T00:00:00Z",
             "9223372036854775807h",
             "true",
+            "a/b/c",
+            "Host(`a.example.org`)",
+            "MX",
+            "TXT",
+            "*",
         ])
         .prop_map(str::to_owned),
     ];
@@ -61,12 +67,17 @@ fn subjects() -> Vec<Thing> {
     let headless = service.with("spec.type", "ClusterIP");
     let ingress =
         annotate(Thing::new(Kind::Ingress, "ns", "web")).with("spec.rules", json!([{"host": "b.example.org"}]));
-    vec![service, headless, ingress.status("lb.example.com")]
+    let mut all = vec![service, headless, ingress.status("lb.example.com")];
+    all.extend(any_families::subjects(&all_switches(true)));
+    all.extend(any_members::subjects(&all_switches(true)));
+    all
 }
 
 fn surroundings() -> Vec<Thing> {
     let endpoint = json!({"addresses": ["1.1.1.1"], "targetRef": {"kind": "Pod", "name": "pod"}});
-    vec![
+    let mut all = any_families::surroundings();
+    all.extend(any_members::surroundings());
+    all.extend([
         Thing::new(Kind::Pod, "ns", "pod")
             .with("spec", json!({"nodeName": "node", "hostname": "pod"}))
             .with(
@@ -80,7 +91,8 @@ fn surroundings() -> Vec<Thing> {
             .label("kubernetes.io/service-name", "web")
             .with("addressType", "IPv4")
             .with("endpoints", json!([endpoint])),
-    ]
+    ]);
+    all
 }
 
 /// Puts `value` at the place in `tree` that `steps` lead to, whatever stands there.
@@ -107,8 +119,12 @@ fn hold(mapped: &Mapped) {
     for endpoint in &mapped.endpoints {
         endpoint.name.check_owner().expect("names are checked");
         let records = endpoint.targets.as_records();
-        assert!(!records.is_empty() && records.iter().all(|data| data.rtype() == endpoint.rtype), "{endpoint}");
-        let keys = mapped.endpoints.iter().filter(|e| (&e.name, e.rtype) == (&endpoint.name, endpoint.rtype));
+        assert!(records.iter().all(|data| data.rtype() == endpoint.rtype), "{endpoint}");
+        // A DNSEndpoint may leave its targets to the default ones, and may ask for an alias.
+        let bare = records.is_empty() && !matches!(endpoint.targets, Targets::Alias(_));
+        assert!(!bare || &*endpoint.origin.source == "crd", "{endpoint}");
+        let key = (&endpoint.name, endpoint.rtype, &endpoint.set_id);
+        let keys = mapped.endpoints.iter().filter(|e| (&e.name, e.rtype, &e.set_id) == key);
         assert_eq!(keys.count(), 1, "{endpoint} is there twice");
     }
     for pending in &mapped.pending {
@@ -124,6 +140,10 @@ fn all_switches(on: bool) -> SourceOptions {
         o.always_publish_not_ready_addresses = on;
         o.expose_internal_ipv6 = on;
         o.exclude_unschedulable = on;
+        o.traefik_legacy = true;
+        o.gateway_listener_sets = on;
+        o.compatibility = if on { Compatibility::KopsDnsController } else { Compatibility::Mate };
+        o.unstructured = vec![any_families::custom()];
     })
 }
 
@@ -133,7 +153,7 @@ proptest! {
     #[test]
     fn any_json_anywhere(
         which in any::<prop::sample::Index>(),
-        planted in prop::collection::vec((any::<prop::sample::Index>(), prop::collection::vec(any::<prop::sample::Index>(), 1..6), any_json()), 0..4),
+        planted in prop::collection::vec((any::<prop::sample::Index>(), prop::collection::vec(any::<prop::sample::Index>(), 1..10), any_json()), 0..4),
         on in any::<bool>(),
     ) {
         let mut things = surroundings();
@@ -153,8 +173,8 @@ proptest! {
         which in any::<prop::sample::Index>(),
         annotations in prop::collection::vec((
             prop::sample::select(vec![
-                "hostname", "internal-hostname", "target", "ttl", "access", "endpoints-type", "ingress-hostname-source",
-                "set-identifier", "alias", "record-type", "aws-", "cloudflare-", "azure-tags", "",
+                "hostname", "internal-hostname", "target", "ttl", "access", "endpoints-type", "ingress-hostname-source", "gateway-hostname-source",
+                "set-identifier", "ingress", "alias", "record-type", "aws-", "cloudflare-", "azure-tags", "",
             ]),
             prop_oneof!["[a-z0-9.*,: _-]{0,30}", ".{0,30}", "[a-z]{60,70}(\\.[a-z]{60,63}){0,4}"],
         ), 0..5),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use zonewright_core::RData;
-use zonewright_core::endpoint::{Endpoint, Mapped};
+use zonewright_core::endpoint::{Endpoint, Mapped, Targets};
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::lookup::Lookup;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
@@ -69,9 +69,9 @@ impl Thing {
     }
 }
 
-/// Options as the vectors assume them: every switch off.
+/// Options as the vectors assume them: every source, and every switch off.
 pub(crate) fn options(change: impl FnOnce(&mut SourceOptions)) -> SourceOptions {
-    let sources = vec![SourceKind::Service, SourceKind::Ingress];
+    let sources = SourceKind::ALL.iter().map(|(source, _)| *source).collect();
     let mut options = SourceOptions { sources, exclude_unschedulable: false, ..SourceOptions::default() };
     change(&mut options);
     options
@@ -124,6 +124,9 @@ pub(crate) fn shown(mapped: &Mapped) -> Vec<String> {
 
 fn endpoint(endpoint: &Endpoint) -> String {
     let mut line = format!("{} {}", endpoint.name, endpoint.rtype);
+    if let Targets::Alias(alias) = &endpoint.targets {
+        let _ = write!(line, " alias of {}", alias.target);
+    }
     for data in endpoint.targets.as_records() {
         let _ = match data {
             RData::Cname(host) => write!(line, " {host}"),

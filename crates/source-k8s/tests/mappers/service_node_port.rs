@@ -3,6 +3,7 @@
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
 
+use crate::node::node;
 use crate::scene::{Thing, check_in, map, options};
 
 const SRV: &str = "_foo._tcp.foo.example.org SRV 0 50 30192 foo.example.org.";
@@ -16,17 +17,6 @@ fn base() -> Thing {
 
 fn local() -> Thing {
     base().with("spec.externalTrafficPolicy", "Local")
-}
-
-/// A node; addresses are `ext:<ip>` or `int:<ip>`.
-fn node(name: &str, addresses: &str) -> Thing {
-    let address = |text: &str| match text.split_once(':') {
-        Some(("ext", ip)) => json!({"type": "ExternalIP", "address": ip}),
-        Some((_, ip)) => json!({"type": "InternalIP", "address": ip}),
-        None => json!({"type": "Hostname", "address": text}),
-    };
-    Thing::new(Kind::Node, "", name)
-        .with("status.addresses", addresses.split_whitespace().map(address).collect::<Vec<_>>())
 }
 
 fn nodes() -> Vec<Thing> {

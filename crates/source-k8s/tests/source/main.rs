@@ -3,7 +3,11 @@
 
 mod cost;
 mod evidence;
+#[cfg(all(feature = "ambassador", feature = "gloo", feature = "istio"))]
+mod families;
 mod incremental;
 mod manifests;
+#[cfg(feature = "gateway")]
+mod members;
 mod support;
 mod told;

@@ -1,9 +1,10 @@
-//! The Service mapper: annotated names, at what the service's type answers at.
+//! The Service mapper: annotated names and those of templates, at what the service's type answers at.
 //!
 //! In come a Service and, for headless and NodePort ones, the slices, pods and nodes behind it; out go endpoints. What
 //! must hold: nothing but the `target` annotation and the service itself is read where those are enough, so that a delete
 //! rests on as few kinds as possible.
 
+mod compat;
 mod headless;
 mod node_port;
 
@@ -37,7 +38,7 @@ fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
     let mut mapping = Mapping::new(&object.metadata, scope);
     if scope.options.accepts_service(object).is_ok() {
         mapping.read_settings();
-        Mapper { object, options: scope.options, lookup: scope.lookup, mapping: &mut mapping }.annotated();
+        Mapper { object, options: scope.options, lookup: scope.lookup, mapping: &mut mapping }.publish_all();
     }
     mapping.finish()
 }
@@ -70,6 +71,17 @@ struct Mapper<'m, 'a> {
 }
 
 impl Mapper<'_, '_> {
+    /// The three places that names come from; each knows when it is its turn.
+    fn publish_all(&mut self) {
+        self.annotated();
+        if self.mapping.is_empty() {
+            self.compatible();
+        }
+        self.mapping.publish_template_pairs();
+        let names = self.mapping.template_names();
+        self.publish(&names, Side::External);
+    }
+
     fn annotated(&mut self) {
         if self.options.ignore_hostname_annotation {
             return;
@@ -118,10 +130,15 @@ impl Mapper<'_, '_> {
             return if self.is_headless() { Answer::Nothing } else { self.cluster_address() };
         }
         self.external_ips().unwrap_or_else(|| {
-            let field = "status.loadBalancer.ingress";
-            let targets = self.mapping.targets(field, self.object.status.load_balancer.targets());
-            Answer::of(targets, || format!("{field} has no address yet"))
+            let (targets, reason) = self.balancer_targets();
+            Answer::of(targets, || reason)
         })
+    }
+
+    /// What the load balancer answers at, and why that may be nothing.
+    fn balancer_targets(&mut self) -> (Vec<RData>, String) {
+        let field = "status.loadBalancer.ingress";
+        (self.mapping.targets(field, self.object.status.load_balancer.targets()), format!("{field} has no address yet"))
     }
 
     fn cluster_ip(&mut self, side: Side) -> Answer {

@@ -194,7 +194,6 @@ fn big_files_are_fine() {
 
 mod any {
     use super::*;
-    use crate::objects::Service;
     use proptest::prelude::*;
 
     proptest! {

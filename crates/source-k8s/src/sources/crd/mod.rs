@@ -1,0 +1,151 @@
+//! The mapper of DNSEndpoints: record sets as their author wrote them, each with its own TTL, set identifier and properties.
+//!
+//! In come the elements of `spec.endpoints`, out goes an endpoint for each. What must hold: an element that is wrong costs
+//! only itself, and is told with its place; texts mean what they mean to external-dns, which takes some host names with a
+//! final dot only and others only without.
+
+mod element;
+mod status;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use zonewright_core::endpoint::{Mapped, Sharing};
+use zonewright_core::record::{SetId, Ttl};
+use zonewright_core::{DnsName, RecordType};
+
+pub use self::status::{Status, status};
+
+use self::element::{Data, Element};
+use super::{Role, Scope};
+use crate::kind::Kind;
+use crate::lookup::Reach;
+use crate::map::{Mapping, Settings};
+use crate::objects::{DnsEndpoint, WantedRecord};
+use crate::options::{SourceKind, SourceOptions};
+use crate::store::Object;
+
+/// The reason of the notes on elements that are left out.
+const INVALID_ENDPOINT: &str = "InvalidEndpoint";
+
+/// Labels whose value is not for an element to say.
+const OWN_LABELS: [&str; 2] = ["owner", "resource"];
+
+/// The work of the source.
+pub(super) fn role(options: &SourceOptions) -> Role {
+    Role::new(SourceKind::Crd, Kind::DnsEndpoint, "crd", options, map)
+}
+
+/// The work of a source that gives endpoints as DNSEndpoints hold them, each with a label of its own.
+pub(super) fn polled_role(source: SourceKind, kind: Kind, options: &SourceOptions) -> Role {
+    Role { labels: Vec::new(), ..Role::new(source, kind, "", options, map) }
+}
+
+/// Maps one DNSEndpoint. It reads no other object, and no annotation but its policy counts.
+fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+    let Some(object) = object.body::<DnsEndpoint>() else { return Mapped::default() };
+    let mut mapping = Mapping::new(&object.metadata, scope);
+    let here = Reach::of(&scope.options.namespace).has(&object.metadata.namespace);
+    if here && scope.options.passes_filters(&object.metadata).is_ok() {
+        let own = mapping.annotations;
+        let policy = mapping.read_policy(&own);
+        let settings = Settings { policy, ..Settings::clone(&mapping.settings()) };
+        let mut mapper = Mapper { mapping: &mut mapping, settings, ttls: BTreeMap::new() };
+        for (at, element) in object.spec.endpoints.iter().enumerate() {
+            if let Some(element) = element {
+                mapper.element(&format!("spec.endpoints[{at}]"), element);
+            }
+        }
+    }
+    mapping.finish()
+}
+
+struct Mapper<'m, 'a> {
+    mapping: &'m mut Mapping<'a>,
+    /// What all elements have in common.
+    settings: Settings,
+    /// The TTLs of the record sets asked for so far.
+    ttls: BTreeMap<(DnsName, RecordType, Option<SetId>), Option<Ttl>>,
+}
+
+impl Mapper<'_, '_> {
+    fn element(&mut self, field: &str, wanted: &WantedRecord) {
+        let Some(name) = self.mapping.owner(&format!("{field}.dnsName"), &wanted.dns_name) else { return };
+        let element = match Element::read(&name, wanted) {
+            Ok(element) => element,
+            Err((part, problem)) => {
+                self.mapping.warn(INVALID_ENDPOINT, format!("{field}.{part} of {name}: {problem}; it is left out"));
+                return;
+            }
+        };
+        let ttl = self.ttl(field, wanted);
+        if self.agrees(field, &name, &element, wanted, ttl) {
+            self.settings(wanted, ttl);
+            self.want(&name, element);
+        }
+    }
+
+    /// Several elements for one record set are joined as long as they agree about its TTL.
+    fn agrees(
+        &mut self,
+        field: &str,
+        name: &DnsName,
+        element: &Element,
+        wanted: &WantedRecord,
+        ttl: Option<Ttl>,
+    ) -> bool {
+        let key = (name.clone(), element.rtype, SetId::new(&wanted.set_identifier));
+        let first = *self.ttls.entry(key).or_insert(ttl);
+        if first != ttl {
+            let shown = |ttl: Option<Ttl>| ttl.map_or_else(|| "no TTL".to_owned(), |ttl| format!("the TTL {ttl}"));
+            let (rtype, first, own) = (element.rtype, shown(first), shown(ttl));
+            let message =
+                format!("{field} asks for {name} {rtype} with {own}, an earlier element with {first}; it is left out");
+            self.mapping.warn(INVALID_ENDPOINT, message);
+        }
+        first == ttl
+    }
+
+    fn ttl(&mut self, field: &str, wanted: &WantedRecord) -> Option<Ttl> {
+        let seconds = wanted.record_ttl;
+        let ttl = u32::try_from(seconds).ok().filter(|seconds| *seconds > 0).and_then(Ttl::from_secs);
+        if ttl.is_none() && seconds != 0 {
+            let message = format!("{field}.recordTTL, {seconds}: expected 1 to {} seconds; none is set", Ttl::MAX);
+            self.mapping.warn("InvalidTTL", message);
+        }
+        ttl
+    }
+
+    fn settings(&mut self, wanted: &WantedRecord, ttl: Option<Ttl>) {
+        let properties = wanted.provider_specific.iter();
+        let properties = properties.map(|p| (Arc::from(&*p.name), Arc::from(&*p.value))).collect();
+        let set_id = SetId::new(&wanted.set_identifier);
+        let labels = wanted.labels.iter().filter(|(key, _)| !OWN_LABELS.contains(key));
+        let labels = labels.map(|(key, value)| (Arc::from(key), Arc::from(value))).collect();
+        let stated = || wanted.labels.get("resource").filter(|label| !label.is_empty()).map(Arc::from);
+        let resource = self.settings.resource.clone().or_else(|| stated().filter(|_| self.is_polled()));
+        self.mapping.put_settings(Rc::new(Settings {
+            ttl,
+            set_id,
+            properties,
+            resource,
+            labels,
+            ..self.settings.clone()
+        }));
+    }
+
+    fn is_polled(&self) -> bool {
+        self.mapping.scope.role.kind.is_polled()
+    }
+
+    fn want(&mut self, name: &DnsName, element: Element) {
+        match element.data {
+            Data::Alias(host) => self.mapping.want_alias(name, element.rtype, &host, Sharing::Holder),
+            Data::Records(records) if records.is_empty() => {
+                self.mapping.want_of_type(name, element.rtype, records, Sharing::Holder);
+            }
+            Data::Records(records) => self.mapping.want(name, &records, Sharing::Holder),
+        }
+    }
+}
