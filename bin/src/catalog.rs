@@ -24,6 +24,8 @@ impl Catalog {
         let catalog = catalog.with(zonewright_provider_local::ENTRY);
         #[cfg(feature = "provider-rfc2136")]
         let catalog = catalog.with(zonewright_provider_rfc2136::ENTRY);
+        #[cfg(feature = "provider-webhook")]
+        let catalog = catalog.with(zonewright_provider_webhook::ENTRY);
         catalog
     }
 

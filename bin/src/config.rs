@@ -1,17 +1,21 @@
 //! From flag values to the engine's configuration, the registry and the provider.
 
+use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use zonewright_core::catalog::{ProviderConfig, Settings};
+use zonewright_core::claim::OwnerId;
 use zonewright_core::contend::SameName;
 use zonewright_core::engine::{Config, Instance};
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
 use zonewright_core::plan::Policy;
 use zonewright_core::registry::Registry;
+use zonewright_core::wrap::{self, Wrapping};
 use zonewright_core::zone::InstanceId;
-use zonewright_core::{Error, ErrorKind, RecordType, Result, Ttl};
+use zonewright_core::{Error, ErrorKind, RData, RecordType, Result, Ttl};
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
@@ -38,7 +42,7 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
     let once = settings.bool("once");
     Ok(Config {
         policy,
-        managed: managed(settings)?,
+        managed: managed(settings),
         filter,
         same_name: if settings.text("same-name") == "union" { SameName::Union } else { SameName::Holder },
         status_grace: settings.duration("status-grace"),
@@ -53,16 +57,12 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
     })
 }
 
-fn managed(settings: &Settings) -> Result<std::collections::BTreeSet<RecordType>> {
-    let types = |flag: &'static str| {
-        settings
-            .nonempty(flag)
-            .iter()
-            .map(|text| text.parse::<RecordType>().map_err(|error| wrong(format!("--{flag}: {error}"))))
-            .collect::<Result<Vec<_>>>()
-    };
-    let excluded = types("exclude-record-types")?;
-    Ok(types("managed-record-types")?.into_iter().filter(|rtype| !excluded.contains(rtype)).collect())
+fn managed(settings: &Settings) -> BTreeSet<RecordType> {
+    // Another spelling of a type matches nothing, as in external-dns; that was told at start.
+    let exact = |text: &String| text.parse().ok().filter(|rtype: &RecordType| rtype.to_string() == *text);
+    let types = |flag: &str| settings.nonempty(flag).iter().filter_map(exact).collect::<BTreeSet<RecordType>>();
+    let excluded = types("exclude-record-types");
+    types("managed-record-types").difference(&excluded).copied().collect()
 }
 
 fn brake(settings: &Settings) -> Result<Brake> {
@@ -84,6 +84,33 @@ fn min_ttl(settings: &Settings) -> Option<Ttl> {
     Ttl::from_secs(seconds).filter(|ttl| ttl.secs() > 0)
 }
 
+/// What the flags make of the endpoints of all sources.
+///
+/// # Errors
+/// A configuration error that names the flag.
+pub(crate) fn wrapping(settings: &Settings) -> Result<Wrapping> {
+    let managed = managed(settings);
+    Ok(Wrapping {
+        default_targets: each(settings, "default-targets", default_target)?,
+        force_default_targets: settings.bool("force-default-targets"),
+        nat64: each(settings, "nat64-networks", wrap::nat64_prefix)?,
+        target_nets: each(settings, "target-net-filter", wrap::network)?,
+        excluded_target_nets: each(settings, "exclude-target-net", wrap::network)?,
+        ptr: managed.contains(&RecordType::Ptr).then(|| settings.bool("create-ptr")),
+        prefer_alias: settings.bool("prefer-alias"),
+    })
+}
+
+fn each<T, E: Display>(settings: &Settings, flag: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Vec<T>> {
+    let read = |text: &String| parse(text).map_err(|problem| wrong(format!("--{flag}: {problem}")));
+    settings.nonempty(flag).iter().map(read).collect()
+}
+
+fn default_target(text: &str) -> Result<RData, String> {
+    RData::parse(RData::type_of_target(text), text)
+        .map_err(|problem| format!("{text:?}: {problem}; expected an IP address or a host name"))
+}
+
 /// The registry.
 ///
 /// # Errors
@@ -96,6 +123,9 @@ pub(crate) fn registry(settings: &Settings) -> Result<Arc<dyn Registry>> {
                 prefix: settings.text("txt-prefix").to_owned(),
                 suffix: settings.text("txt-suffix").to_owned(),
                 wildcard_replacement: settings.text("txt-wildcard-replacement").to_owned(),
+                encrypt: settings.bool("txt-encrypt-enabled"),
+                aes_key: settings.secret("txt-encrypt-aes-key").cloned(),
+                migrate_from: OwnerId::new(settings.text("migrate-from-txt-owner")),
                 ..TxtConfig::new(settings.text("txt-owner-id"))?
             };
             Ok(Arc::new(TxtRegistry::new(config)?))

@@ -15,6 +15,7 @@ use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::PermitAll;
 use zonewright_core::source::Source;
 use zonewright_core::store::{FileStore, MemoryStore, Store};
+use zonewright_core::wrap::Wrapped;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_source_k8s::options::SourceOptions;
 use zonewright_source_k8s::source::K8sSource;
@@ -43,7 +44,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         info!("running in dry-run mode: no change is made to any zone");
     }
     let parts = Parts {
-        sources: vec![world.source],
+        sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
         instances: vec![instance],
         name_policy: Arc::new(PermitAll),
         store: world.store,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use zonewright_source_k8s::kind::KINDS;
+use zonewright_source_k8s::options::{SourceKind, SourceOptions};
 
 /// Rights: API group and resource to verbs.
 type Rights = BTreeMap<(String, String), BTreeSet<String>>;
@@ -52,7 +52,10 @@ fn right(group: &str, resource: &str, verbs: &[&str]) -> ((String, String), BTre
 
 #[test]
 fn the_cluster_role_is_what_the_sources_and_the_events_need() {
-    let reads = KINDS.iter().map(|kind| {
+    let sources = vec![SourceKind::Service, SourceKind::Ingress];
+    let options = SourceOptions { sources, ..SourceOptions::default() };
+    let reads = options.reads().into_keys().map(|kind| {
+        let kind = kind.spec();
         // As external-dns ships it: nodes are never got one by one.
         let verbs: &[&str] = if kind.namespaced { &["get", "list", "watch"] } else { &["list", "watch"] };
         right(kind.group, kind.plural, verbs)

@@ -7,6 +7,7 @@
 mod argv;
 mod command;
 mod environment;
+mod file;
 mod foreign;
 mod help;
 mod reference;

@@ -1,38 +1,40 @@
 //! What the flags choose, whether this build has it, and which flags go with something else.
 
 use zonewright_core::catalog::{FlagValue, Settings};
+use zonewright_source_k8s::options::SourceKind;
 
 use super::set::{FlagSet, Row};
 use crate::catalog::Catalog;
 
 /// Sources that exist.
-pub(super) const SOURCES_HERE: &[&str] = &["ingress", "service"];
+pub(super) const SOURCES_HERE: &[&str] = &source_words();
+
+const fn source_words() -> [&'static str; SourceKind::ALL.len()] {
+    let mut words = [""; SourceKind::ALL.len()];
+    let mut at = 0;
+    while at < words.len() {
+        words[at] = SourceKind::ALL[at].1;
+        at += 1;
+    }
+    words
+}
 
 /// Registries that exist.
 pub(super) const REGISTRIES_HERE: &[&str] = &["noop", "txt"];
 
 /// Providers that exist, and the Cargo feature that compiles each in.
-const FEATURES: &[(&str, &str)] =
-    &[("inmemory", "provider-local"), ("local", "provider-local"), ("rfc2136", "provider-rfc2136")];
+const FEATURES: &[(&str, &str)] = &[
+    ("inmemory", "provider-local"),
+    ("local", "provider-local"),
+    ("rfc2136", "provider-rfc2136"),
+    ("webhook", "provider-webhook"),
+];
 
 /// Flags of things that exist whose own part does not exist yet, and what that part is.
 pub(super) const NOT_YET: &[(&str, &str)] = &[
-    ("compatibility", "annotations of other tools"),
-    ("create-ptr", "reverse names"),
-    ("default-targets", "default targets"),
     ("events-emit", "a choice of Kubernetes events"),
-    ("exclude-target-net", "filters on targets"),
-    ("fqdn-target-template", "templates"),
-    ("fqdn-template", "templates"),
-    ("migrate-from-txt-owner", "taking over another owner's claims"),
-    ("nat64-networks", "addresses made from NAT64 networks"),
-    ("prefer-alias", "a preference for alias records"),
     ("resolve-service-load-balancer-hostname", "resolving the host names of load balancers"),
     ("rfc2136-gss-tsig", "signing with Kerberos"),
-    ("target-net-filter", "filters on targets"),
-    ("target-template", "templates"),
-    ("txt-encrypt-aes-key", "encrypted claims"),
-    ("txt-encrypt-enabled", "encrypted claims"),
     ("webhook-server", "the webhook server"),
 ];
 

@@ -1,4 +1,4 @@
-//! Texts by flag name to settings: the command line, else the environment, else the default.
+//! Texts by flag name to settings: the command line, else the environment, else the settings file, else the default.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use zonewright_core::catalog::Settings;
 
 use super::environment::{self, Environment};
 use super::set::FlagSet;
-use super::value;
+use super::{file, value};
 
 /// Gives every flag of the set a value.
 ///
@@ -18,6 +18,7 @@ pub(super) fn fill(
     environment: Environment<'_>,
 ) -> Result<Settings, String> {
     let mut settings = Settings::default();
+    let mut from_file = file(set, &given, environment)?;
     for row in set.rows() {
         let spec = &row.spec;
         let from_environment = |problem| format!("{problem} (environment variable {})", spec.env());
@@ -27,11 +28,26 @@ pub(super) fn fill(
             continue;
         }
         let texts = environment::texts(spec, environment).map_err(from_environment)?;
-        if texts.is_empty() {
-            settings.set(spec.name, value::default(spec)?, false);
-        } else {
+        if !texts.is_empty() {
             settings.set(spec.name, value::parse(spec, texts).map_err(from_environment)?, true);
+        } else if let Some(texts) = from_file.remove(spec.name) {
+            let value =
+                value::parse(spec, texts).map_err(|problem| format!("{problem} (settings file, {})", spec.name))?;
+            settings.set(spec.name, value, true);
+        } else {
+            settings.set(spec.name, value::default(spec)?, false);
         }
     }
     Ok(settings)
+}
+
+/// What the settings file says, if there is one.
+fn file(set: &FlagSet, given: &file::Texts, environment: Environment<'_>) -> Result<file::Texts, String> {
+    let Some(row) = set.row("config") else { return Ok(file::Texts::new()) };
+    let named = given.get(row.spec.name).cloned();
+    let named = named.map_or_else(|| environment::texts(&row.spec, environment), Ok)?;
+    match named.last().filter(|path| !path.is_empty()) {
+        Some(path) => file::read(path, set),
+        None => Ok(file::Texts::new()),
+    }
 }

@@ -127,6 +127,7 @@ const RUN: &[FlagSpec] = &[
     flag("events", Bool, "No effect: a change of an object always starts a round at once"),
     flag("min-event-sync-interval", Duration, "No effect: changes gather while a call is in flight").or("5s"),
     flag("start-timeout", Duration, "How long the first plan waits for kinds that are not listed yet").or("30s"),
+    flag("config", Text, "File with the same settings under the names of their flags: .yaml, .toml or .json"),
     STATE_DIR,
     flag("approval-ttl", Duration, "How long the approval of a held plan is valid").or("1h"),
     flag("webhook-server", Bool, "Serve the provider over the webhook protocol on 127.0.0.1:8888 and plan nothing"),

@@ -73,7 +73,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
 
 /// Octets of text in a call, by [`Group::size`]; names, prerequisites and the signature need room too. A call that is still
 /// too long for a message is sent as several.
-const BATCH_SIZE: usize = 24 * 1024;
+const BATCH_SIZE: usize = 40 * 1024;
 
 /// The provider.
 #[derive(Debug)]

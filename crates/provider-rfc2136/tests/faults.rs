@@ -5,8 +5,10 @@
 mod common;
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
 use common::*;
+use tokio::net::{TcpListener, TcpStream};
 use zonewright_core::ErrorKind;
 use zonewright_core::change::Outcome;
 use zonewright_core::provider::{Listing, Provider, Read, Token};
@@ -17,6 +19,7 @@ battery!(
     a_wrong_secret_is_unauthorized,
     a_wrong_algorithm_is_unauthorized,
     an_unknown_key_is_unauthorized,
+    a_key_that_is_mended_on_the_server_works_without_a_new_provider,
     an_unsigned_request_is_unauthorized,
     an_unknown_zone_is_an_error,
     unsigned_servers_work,
@@ -72,6 +75,41 @@ async fn a_wrong_algorithm_is_unauthorized(software: DnsSoftware) {
 async fn an_unknown_key_is_unauthorized(software: DnsSoftware) {
     let site = Site::start(software, "").await;
     must_be_unauthorized(&site.server, &Key::new("other"), "BADKEY").await;
+}
+
+/// The address of a server that is replaced by another while clients keep theirs; streams only.
+async fn replaceable(upstream: SocketAddr) -> (SocketAddr, Arc<Mutex<SocketAddr>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let upstream = Arc::new(Mutex::new(upstream));
+    let current = Arc::clone(&upstream);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let towards = *current.lock().unwrap();
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(towards).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    (address, upstream)
+}
+
+async fn a_key_that_is_mended_on_the_server_works_without_a_new_provider(software: DnsSoftware) {
+    let (wrong, right) = (Site::start(software, "").await, Site::start(software, "").await);
+    let (address, upstream) = replaceable(wrong.server.addr()).await;
+    let provider = provider(&flags(&[address], &right.key));
+    let groups = [create("x 60 A 192.0.2.1")];
+    for _ in 0..2 {
+        assert_eq!(provider.records(&right.zone, Read::All).await.unwrap_err().kind, ErrorKind::Unauthorized);
+        assert_eq!(shown(&provider.apply(&right.zone, &groups).await), ["refused unauthorized Group"]);
+    }
+    // Connections that were kept still lead to the server with the wrong key; it goes away as a server that is restarted.
+    *upstream.lock().unwrap() = right.server.addr();
+    drop(wrong);
+    assert!(lines(&full(provider.records(&right.zone, Read::All).await.unwrap())).is_empty());
+    all_applied(&provider.apply(&right.zone, &groups).await);
+    assert_eq!(right.lines().await.len(), 1);
 }
 
 async fn an_unsigned_request_is_unauthorized(software: DnsSoftware) {

@@ -80,16 +80,12 @@ fn other_crates_declare_the_same_flags() {
     };
     let catalog = Catalog::built_in();
     let of_providers = catalog.entries().iter().flat_map(|entry| entry.flags);
-    let of_sources = zonewright_source_k8s::options::FLAGS.iter().filter(|spec| spec.name != "source");
-    for spec in of_providers.chain(of_sources) {
+    for spec in of_providers {
         let here = &alone.row(spec.name).unwrap_or_else(|| panic!("--{} has no row here", spec.name)).spec;
         assert_eq!(kind(here.kind), kind(spec.kind), "--{}", spec.name);
         let default = |spec: &FlagSpec| format!("{:?}", value::default(spec));
         assert_eq!(default(here), default(spec), "--{}", spec.name);
     }
-    let sources = zonewright_source_k8s::options::SourceKind::ALL.map(|(_, word)| word);
-    assert!(sources.iter().all(|word| selection::SOURCES_HERE.contains(word)));
-    assert_eq!(sources.len(), selection::SOURCES_HERE.len());
 }
 
 /// `BLESS=1` in the environment writes the page instead.

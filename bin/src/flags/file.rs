@@ -1,0 +1,138 @@
+//! The settings file of `--config`: the same settings under the names of their flags, in YAML, TOML or JSON.
+//!
+//! In comes a path, out come the texts of each flag as the command line would give them. What must hold: a key that is no
+//! flag is an error that names the nearest one, and no value is ever printed but where it cannot be read as text at all.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use config::{Config, File, FileFormat, Value, ValueKind};
+use zonewright_core::catalog::{FlagKind, FlagSpec};
+
+use super::set::FlagSet;
+
+/// From this likeness on a name is proposed (0 to 1, as Jaro and Winkler count).
+const ALIKE: f64 = 0.8;
+
+/// Texts by flag.
+pub(super) type Texts = BTreeMap<&'static str, Vec<String>>;
+
+/// Reads the file.
+///
+/// # Errors
+/// The file cannot be read, is of no known form, names something that is no flag, or holds a value of another shape than
+/// the flag takes.
+pub(super) fn read(path: &str, set: &FlagSet) -> Result<Texts, String> {
+    let fault = |problem: &dyn std::fmt::Display| format!("--config {path}: {problem}");
+    let format = format(path).map_err(|problem| fault(&problem))?;
+    let file = Config::builder().add_source(File::from(Path::new(path)).format(format)).build();
+    let table = file.and_then(|file| file.cache.into_table()).map_err(|error| fault(&error))?;
+    let mut texts = Texts::new();
+    for (key, value) in table {
+        let row = set.row(&key).ok_or_else(|| fault(&unknown(&key, set)))?;
+        if row.spec.name == "config" {
+            return Err(fault(&"a settings file cannot name another one"));
+        }
+        texts.insert(row.spec.name, shaped(&row.spec, value).map_err(|problem| fault(&format!("{key}: {problem}")))?);
+    }
+    Ok(texts)
+}
+
+fn format(path: &str) -> Result<FileFormat, String> {
+    let extension = Path::new(path).extension().and_then(|text| text.to_str()).unwrap_or_default();
+    match extension {
+        "yaml" | "yml" => Ok(FileFormat::Yaml),
+        "toml" => Ok(FileFormat::Toml),
+        "json" => Ok(FileFormat::Json),
+        other => Err(format!("the ending {other:?} says no form; expected .yaml, .yml, .toml or .json")),
+    }
+}
+
+fn unknown(key: &str, set: &FlagSet) -> String {
+    let likeness = |name: &str| strsim::jaro_winkler(name, key);
+    let nearest = set.rows().iter().map(|row| row.spec.name).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    match nearest.filter(|name| likeness(name) >= ALIKE) {
+        Some(name) => format!("{key:?} is no flag; did you mean {name:?}?"),
+        None => format!("{key:?} is no flag; keys are the names of flags without the dashes before them"),
+    }
+}
+
+/// The texts of a value; a list only where the flag repeats, a table only where it takes pairs.
+fn shaped(spec: &FlagSpec, value: Value) -> Result<Vec<String>, String> {
+    match value.kind {
+        ValueKind::Array(items) if spec.kind.repeats() => items.into_iter().map(single).collect(),
+        ValueKind::Array(_) => Err("expected one value, found a list".to_owned()),
+        ValueKind::Table(pairs) if spec.kind == FlagKind::Map => {
+            let pairs: BTreeMap<String, Value> = pairs.into_iter().collect();
+            pairs.into_iter().map(|(key, value)| Ok(format!("{key}={}", single(value)?))).collect()
+        }
+        _ => single(value).map(|text| vec![text]),
+    }
+}
+
+fn single(value: Value) -> Result<String, String> {
+    match value.kind {
+        ValueKind::Nil => Ok(String::new()),
+        ValueKind::Array(_) => Err("expected text, a number or a switch, found a list".to_owned()),
+        ValueKind::Table(_) => Err("expected text, a number or a switch, found a table".to_owned()),
+        other => Ok(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    fn read_text(name: &str, text: &str) -> Result<Texts, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        read(path.to_str().unwrap(), &FlagSet::daemon(&Catalog::built_in()))
+    }
+
+    fn told(texts: &Texts) -> Vec<String> {
+        texts.iter().map(|(name, values)| format!("{name}={}", values.join("|"))).collect()
+    }
+
+    #[test]
+    fn the_three_forms_say_the_same() {
+        let expected =
+            ["aws-sd-create-tag=a=1|b=2", "interval=2m", "kube-api-qps=7", "once=true", "source=service|ingress"];
+        for (name, text) in [
+            (
+                "a.yaml",
+                "source: [service, ingress]\nonce: true\ninterval: 2m\nkube-api-qps: 7\naws-sd-create-tag: {b: 2, a: 1}\n",
+            ),
+            (
+                "a.toml",
+                "source = [\"service\", \"ingress\"]\nonce = true\ninterval = \"2m\"\nkube-api-qps = 7\n[aws-sd-create-tag]\nb = 2\na = 1\n",
+            ),
+            (
+                "a.json",
+                r#"{"source": ["service", "ingress"], "once": true, "interval": "2m", "kube-api-qps": 7, "aws-sd-create-tag": {"b": 2, "a": 1}}"#,
+            ),
+        ] {
+            assert_eq!(told(&read_text(name, text).unwrap()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn problems_say_what_was_expected() {
+        for (name, text, expected) in [
+            ("a.yaml", "txt-owner: x\n", "\"txt-owner\" is no flag; did you mean \"txt-owner-id\"?"),
+            ("a.yaml", "zzz: x\n", "\"zzz\" is no flag; keys are the names of flags"),
+            ("a.yaml", "interval: [1m]\n", "interval: expected one value, found a list"),
+            ("a.yaml", "source: [[a]]\n", "source: expected text, a number or a switch, found a list"),
+            ("a.yaml", "policy: {a: b}\n", "policy: expected text, a number or a switch, found a table"),
+            ("a.yaml", "config: b.yaml\n", "cannot name another one"),
+            ("a.ini", "", "the ending \"ini\" says no form"),
+            ("a.json", "{", "--config "),
+        ] {
+            let problem = read_text(name, text).unwrap_err();
+            assert!(problem.contains(expected), "{text:?}: {problem}");
+        }
+        let missing = read("/nowhere/a.yaml", &FlagSet::daemon(&Catalog::built_in())).unwrap_err();
+        assert!(missing.starts_with("--config /nowhere/a.yaml: "), "{missing}");
+    }
+}

@@ -1,0 +1,173 @@
+//! The provider of a run: it answers with what the recorded one had, and keeps what it is sent.
+//!
+//! In: a run. Out: a webhook on a free port of the loopback interface, and what came in there. Nothing sent is lost: what
+//! cannot be read is a problem.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde::Deserialize;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::recorded::{Changes, Endpoint, Run, Update, null_is_empty};
+
+const MEDIA_TYPE: &str = "application/external.dns.webhook+json;version=1";
+
+/// A provider that is being asked. It stops on drop.
+#[derive(Debug)]
+pub(crate) struct Provider {
+    pub(crate) url: String,
+    desk: Arc<Desk>,
+    server: JoinHandle<()>,
+}
+
+/// All that a program sent; several requests add up.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sent {
+    pub(crate) desired: Vec<Endpoint>,
+    pub(crate) changes: Changes,
+    /// What is not of the protocol.
+    pub(crate) problems: Vec<String>,
+}
+
+/// What the handlers share.
+#[derive(Debug)]
+struct Desk {
+    /// Bodies of `GET /` and `GET /records`.
+    domain_filter: String,
+    records: String,
+    sent: Mutex<Sent>,
+}
+
+/// The body of `POST /records`; the sides of an update are paired by position.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+struct Order {
+    #[serde(alias = "Create", deserialize_with = "null_is_empty")]
+    create: Vec<Endpoint>,
+    #[serde(alias = "UpdateOld", deserialize_with = "null_is_empty")]
+    update_old: Vec<Endpoint>,
+    #[serde(alias = "UpdateNew", deserialize_with = "null_is_empty")]
+    update_new: Vec<Endpoint>,
+    #[serde(alias = "Delete", deserialize_with = "null_is_empty")]
+    delete: Vec<Endpoint>,
+}
+
+impl Provider {
+    /// Starts the provider of this run.
+    pub(crate) async fn start(run: &Run) -> Self {
+        let desk = Arc::new(Desk {
+            domain_filter: serde_json::to_string(&run.domain_filter).expect("a filter is JSON"),
+            records: serde_json::to_string(&run.current).expect("endpoints are JSON"),
+            sent: Mutex::default(),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let router = Router::new()
+            .route("/", get(negotiate))
+            .route("/records", get(records).post(apply))
+            .route("/adjustendpoints", axum::routing::post(adjust))
+            .layer(DefaultBodyLimit::disable())
+            .with_state(desk.clone());
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("the provider serves") });
+        Self { url, desk, server }
+    }
+
+    /// What has come in so far.
+    pub(crate) fn sent(&self) -> Sent {
+        self.desk.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Desk {
+    fn keep(&self, action: impl FnOnce(&mut Sent)) {
+        action(&mut self.sent.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Refuses a request.
+    fn refuse(&self, request: &str, problem: impl std::fmt::Display) -> Response {
+        self.keep(|sent| sent.problems.push(format!("{request}: {problem}")));
+        StatusCode::BAD_REQUEST.into_response()
+    }
+}
+
+impl Sent {
+    fn take(&mut self, order: Order) {
+        let (old, new) = (order.update_old.len(), order.update_new.len());
+        if old != new {
+            self.problems.push(format!("POST /records: {old} updateOld, but {new} updateNew"));
+        }
+        self.changes.create.extend(order.create);
+        self.changes.delete.extend(order.delete);
+        let pairs = order.update_old.into_iter().zip(order.update_new);
+        self.changes.update.extend(pairs.map(|(from, to)| Update { from, to }));
+    }
+}
+
+fn answer(body: impl IntoResponse) -> Response {
+    ([(header::CONTENT_TYPE, MEDIA_TYPE)], body).into_response()
+}
+
+async fn negotiate(State(desk): State<Arc<Desk>>) -> Response {
+    answer(desk.domain_filter.clone())
+}
+
+async fn records(State(desk): State<Arc<Desk>>) -> Response {
+    answer(desk.records.clone())
+}
+
+/// Adjusts nothing.
+async fn adjust(State(desk): State<Arc<Desk>>, body: Bytes) -> Response {
+    match serde_json::from_slice::<Option<Vec<Endpoint>>>(&body) {
+        Ok(endpoints) => {
+            desk.keep(|sent| sent.desired.extend(endpoints.unwrap_or_default()));
+            answer(body)
+        }
+        Err(error) => desk.refuse("POST /adjustendpoints", error),
+    }
+}
+
+async fn apply(State(desk): State<Arc<Desk>>, body: Bytes) -> Response {
+    match serde_json::from_slice::<Option<Order>>(&body) {
+        Ok(order) => {
+            desk.keep(|sent| sent.take(order.unwrap_or_default()));
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Err(error) => desk.refuse("POST /records", error),
+    }
+}
+
+#[test]
+fn requests_add_up_and_nothing_is_lost() {
+    let order = |text: &str| serde_json::from_str::<Order>(text);
+    let mut sent = Sent::default();
+    for text in [
+        r#"{"create": [{"dnsName": "a.test"}], "updateOld": [{"dnsName": "u.test"}], "updateNew": [{"dnsName": "v.test"}]}"#,
+        r#"{"Create": [{"dnsName": "b.test", "targets": null}], "Delete": [{"dnsName": "d.test"}], "UpdateNew": null}"#,
+        r#"{"updateOld": [{"dnsName": "alone.test"}]}"#,
+    ] {
+        sent.take(order(text).unwrap());
+    }
+    let names = |endpoints: &[Endpoint]| endpoints.iter().map(|e| e.dns_name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&sent.changes.create), ["a.test", "b.test"]);
+    assert_eq!(names(&sent.changes.delete), ["d.test"]);
+    let updates: Vec<_> =
+        sent.changes.update.iter().map(|u| (u.from.dns_name.as_str(), u.to.dns_name.as_str())).collect();
+    assert_eq!(updates, [("u.test", "v.test")]);
+    assert_eq!(sent.problems, ["POST /records: 1 updateOld, but 0 updateNew"]);
+    for unknown in [r#"{"upsert": []}"#, r#"{"create": [{"dnsName": "a.test", "weight": 1}]}"#] {
+        assert!(order(unknown).is_err(), "{unknown}");
+    }
+}
