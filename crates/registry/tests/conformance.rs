@@ -1,6 +1,7 @@
 //! The registry suite over each registry, and over the txt registry with each kind of affix.
 
 use zonewright_conformance::registry::Harness;
+use zonewright_core::claim::OwnerId;
 use zonewright_core::registry::Registry;
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
@@ -41,6 +42,25 @@ fn txt(prefix: &str, suffix: &str, wildcard: &str) -> Txt {
     Txt { ours: registry("me"), theirs: registry("other") }
 }
 
+/// The same, set otherwise.
+fn with(set: impl Fn(&mut TxtConfig)) -> Txt {
+    let registry = |owner| {
+        let mut config = TxtConfig::new(owner).expect("an owner");
+        set(&mut config);
+        TxtRegistry::new(config).expect("settings that work")
+    };
+    Txt { ours: registry("me"), theirs: registry("other") }
+}
+
+fn encrypt(config: &mut TxtConfig) {
+    config.aes_key = Some("01234567890123456789012345678901".to_owned().into());
+    config.encrypt = true;
+}
+
+fn migrate(config: &mut TxtConfig) {
+    config.migrate_from = OwnerId::new("former");
+}
+
 macro_rules! suites {
     ($($name:ident: $harness:expr;)*) => {
         $(mod $name {
@@ -59,5 +79,7 @@ suites! {
     prefix_label: super::txt("own.", "", "");
     prefix_template: super::txt("x-%{record_type}.", "", "any");
     suffix: super::txt("", "-txt", "");
+    encrypted: super::with(super::encrypt);
+    migrating: super::with(super::migrate);
     suffix_template: super::txt("", "-.%{record_type}", "");
 }

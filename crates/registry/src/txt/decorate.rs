@@ -19,6 +19,7 @@ use zonewright_core::registry::Dropped;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use super::ledger::{Entry, Ledger};
+use super::rewrite::{foreign_members, rewritten};
 use super::value::Heritage;
 use super::view::{Format, Site, View, holds_intent, text_key};
 
@@ -42,8 +43,7 @@ pub(super) fn upgrade(view: &View<'_>, record: &RecordSet) -> Option<Group> {
     let mut draft = Draft::empty(view);
     let heritage = Heritage::new(&view.registry.owner, claim.resource.as_ref(), &claim.labels);
     draft.requires.push(record.clone());
-    draft.place(record, &heritage).ok()?;
-    draft.require(claim);
+    draft.claim(None, record, &heritage, claim).ok()?;
     let group = Group { name: record.key.name.clone(), steps: Vec::new(), requires: Vec::new(), objects: Vec::new() };
     Some(draft.add_to(group))
 }
@@ -70,7 +70,7 @@ impl<'a> Draft<'a> {
         for step in group.records() {
             match &step.change {
                 Change::Create { to } => draft.create(step, to)?,
-                Change::Update { to, .. } => draft.update(step, to)?,
+                Change::Update { from, to } => draft.update(step, from, to)?,
                 Change::Delete { from } => draft.delete(&from.key)?,
             }
         }
@@ -85,7 +85,9 @@ impl<'a> Draft<'a> {
         let claims = self.view.claims(key);
         let heritage = self.heritage(step);
         match judge(&claims, Some(&self.view.registry.owner)) {
-            Ownership::Ours(Some(claim)) if claim.current => self.keep(to, &heritage, &claim)?,
+            Ownership::Ours(Some(claim)) if self.view.is_at_home(key, &claim) => {
+                self.keep(None, to, &heritage, &claim)?;
+            }
             Ownership::Ours(_) | Ownership::Unclaimed => self.place(to, &heritage)?,
             _ if self.is_overruled(key, &claims) => self.place(to, &heritage)?,
             other => return Err(self.not_ours(key, &other, &claims)),
@@ -97,15 +99,11 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn update(&mut self, step: &Step, to: &RecordSet) -> Result<(), String> {
+    fn update(&mut self, step: &Step, from: &RecordSet, to: &RecordSet) -> Result<(), String> {
         let claims = self.view.claims(&to.key);
         let heritage = self.heritage(step);
         match judge(&claims, Some(&self.view.registry.owner)) {
-            Ownership::Ours(Some(claim)) if claim.current => self.keep(to, &heritage, &claim),
-            Ownership::Ours(Some(claim)) => {
-                self.require(&claim);
-                self.place(to, &heritage)
-            }
+            Ownership::Ours(Some(claim)) => self.claim(Some(from), to, &heritage, &claim),
             other => Err(self.not_ours(&to.key, &other, &claims)),
         }
     }
@@ -143,7 +141,7 @@ impl<'a> Draft<'a> {
             self.requires.push(site.set);
             return Ok(());
         }
-        let rest = self.foreign_members(&site.set);
+        let rest = foreign_members(self.view.registry, &site.set);
         let change = if rest.is_empty() {
             Change::Delete { from: site.set }
         } else {
@@ -153,23 +151,36 @@ impl<'a> Draft<'a> {
         self.push(key, change)
     }
 
-    /// Our claim stands where it belongs: it stays if it says what it should, else it is rewritten.
-    fn keep(&mut self, to: &RecordSet, heritage: &Heritage, claim: &Claim) -> Result<(), String> {
-        let Some((_, standing)) = &claim.site else { return Ok(()) };
-        let next = RecordSet {
-            key: standing.key.clone(),
-            ttl: standing.ttl,
-            data: RecordData::records(
-                self.foreign_members(standing).into_iter().chain([self.text(&to.key, heritage)?]),
-            ),
-            routing: to.routing.clone(),
-            options: to.options.clone(),
-        };
-        if self.says(standing, heritage) && chosen_alike(standing, &next) {
-            self.requires.push(standing.clone());
-            return Ok(());
+    /// Claims a record that is ours by `claim`: there if it stands where it belongs, else with a new claim.
+    fn claim(
+        &mut self,
+        from: Option<&RecordSet>,
+        to: &RecordSet,
+        heritage: &Heritage,
+        claim: &Claim,
+    ) -> Result<(), String> {
+        if self.view.is_at_home(&to.key, claim) {
+            return self.keep(from, to, heritage, claim);
         }
-        self.push(&to.key, Change::Update { from: standing.clone(), to: next })
+        self.require(claim);
+        self.place(to, heritage)
+    }
+
+    /// Our claim stands where it belongs: it stays if it is what it should be, else it is rewritten.
+    fn keep(
+        &mut self,
+        from: Option<&RecordSet>,
+        to: &RecordSet,
+        heritage: &Heritage,
+        claim: &Claim,
+    ) -> Result<(), String> {
+        let Some((_, standing)) = &claim.site else { return Ok(()) };
+        let text = || self.text(&to.key, heritage);
+        if let Some(next) = rewritten(self.view.registry, standing, from, to, text, heritage)? {
+            return self.push(&to.key, Change::Update { from: standing.clone(), to: next });
+        }
+        self.requires.push(standing.clone());
+        Ok(())
     }
 
     /// Puts a new claim where claims are written today.
@@ -205,28 +216,12 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The members of a set that are no claims of ours.
-    fn foreign_members(&self, set: &RecordSet) -> Vec<RData> {
-        let registry = self.view.registry;
-        let ours = |heritage: &Heritage| heritage.owner().as_ref() == Some(&registry.owner);
-        let heritages = registry.heritages(set);
-        let is_ours = |data: &RData| heritages.iter().any(|(at, heritage)| *at == data && ours(heritage));
-        set.data.as_records().iter().filter(|data| !is_ours(data)).cloned().collect()
-    }
-
-    /// Whether our one claim in a set says what `heritage` says, in whatever spelling.
-    fn says(&self, set: &RecordSet, heritage: &Heritage) -> bool {
-        let heritages = self.view.registry.heritages(set);
-        let mut ours = heritages.iter().filter(|(_, standing)| standing.owner() == heritage.owner());
-        matches!((ours.next(), ours.next()), (Some((_, standing)), None) if heritage.says(standing))
-    }
-
     fn heritage(&self, step: &Step) -> Heritage {
         Heritage::new(&self.view.registry.owner, step.resource.as_ref(), &step.labels)
     }
 
     fn text(&self, key: &RecordKey, heritage: &Heritage) -> Result<RData, String> {
-        self.view.registry.codec.write(heritage).map(RData::Txt).map_err(|bad| {
+        self.view.registry.codec.write(key, heritage).map(RData::Txt).map_err(|bad| {
             format!(
                 "the labels of {key} cannot be written into an ownership record ({}); expected no comma in a label and \
                  no quote at the end",
@@ -371,9 +366,4 @@ fn shared(key: &RecordKey, target: &DnsName, other: &RecordKey) -> String {
         "{key} would share its ownership record at {target} with {other}, which stands already; another --txt-prefix, \
          --txt-suffix or --txt-wildcard-replacement tells them apart"
     )
-}
-
-/// Whether two claim sets take part in the same choice among sets. Options tell sets apart only where there are several.
-fn chosen_alike(one: &RecordSet, two: &RecordSet) -> bool {
-    one.routing == two.routing && (one.key.set_id.is_none() || one.options == two.options)
 }

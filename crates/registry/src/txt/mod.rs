@@ -12,32 +12,41 @@
 //! Claims on a name inside the zone count only if they stand in that zone: with several zones of one name (split horizon)
 //! each keeps its own, and a claim in one gives no right in another.
 //!
+//! Claims of a former owner (`--migrate-from-txt-owner`) are ours as well. They are rewritten where somebody asks for their
+//! record, and until then their record is retained: who else went by that name cannot be told.
+//!
 //! A TXT set may hold a claim beside other texts. It counts as a claim, and only our own member of it is ever replaced or
 //! withdrawn; the rest of the set stays as it was read.
 
 mod affix;
+mod cipher;
 mod decorate;
 mod ledger;
+mod rewrite;
 mod value;
 mod view;
 
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use secrecy::SecretString;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
+use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::name::NameError;
+use zonewright_core::plan::POLICY_LABEL;
 use zonewright_core::registry::{Dropped, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
 
 use affix::{Affixes, TYPES};
+use cipher::Cipher;
 use value::{Codec, Heritage};
 use view::View;
 
 /// Settings of the TXT registry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct TxtConfig {
     /// `--txt-owner-id`: who we are.
     pub owner: OwnerId,
@@ -47,6 +56,13 @@ pub struct TxtConfig {
     pub suffix: String,
     /// `--txt-wildcard-replacement`: stands for a first label `*`; empty keeps the `*`.
     pub wildcard_replacement: String,
+    /// `--txt-encrypt-enabled`: claims are written so that only a holder of the key can read them.
+    pub encrypt: bool,
+    /// `--txt-encrypt-aes-key`: 32 octets, or their standard base64. With a key, sealed claims are read whether or not
+    /// such are written.
+    pub aes_key: Option<SecretString>,
+    /// `--migrate-from-txt-owner`: who we were. Claims of that owner are ours and are rewritten.
+    pub migrate_from: Option<OwnerId>,
 }
 
 impl TxtConfig {
@@ -56,7 +72,15 @@ impl TxtConfig {
     /// [`ErrorKind::Configuration`] if `owner` is empty.
     pub fn new(owner: &str) -> Result<Self> {
         let owner = OwnerId::new(owner).ok_or_else(|| refused("owner id cannot be empty".to_owned()))?;
-        Ok(Self { owner, prefix: String::new(), suffix: String::new(), wildcard_replacement: String::new() })
+        Ok(Self {
+            owner,
+            prefix: String::new(),
+            suffix: String::new(),
+            wildcard_replacement: String::new(),
+            encrypt: false,
+            aes_key: None,
+            migrate_from: None,
+        })
     }
 }
 
@@ -64,6 +88,7 @@ impl TxtConfig {
 #[derive(Debug, Clone)]
 pub struct TxtRegistry {
     owner: OwnerId,
+    former: Option<OwnerId>,
     affixes: Affixes,
     codec: Codec,
 }
@@ -72,10 +97,12 @@ impl TxtRegistry {
     /// A registry that writes and reads claims by `config`.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] if prefix and suffix are both set, if no claim could ever stand at the names that they
-    /// make, or if the owner id cannot be written into a claim.
+    /// [`ErrorKind::Configuration`] if the key is none or is missing where claims shall be encrypted, if prefix and suffix are
+    /// both set, if no claim could ever stand at the names that they make, or if the owner id cannot be written into a
+    /// claim.
     pub fn new(config: TxtConfig) -> Result<Self> {
-        let TxtConfig { owner, prefix, suffix, wildcard_replacement } = config;
+        let codec = codec(config.aes_key.as_ref(), config.encrypt)?;
+        let TxtConfig { owner, prefix, suffix, wildcard_replacement, migrate_from, .. } = config;
         if !prefix.is_empty() && !suffix.is_empty() {
             return Err(refused("txt-prefix and txt-suffix are mutual exclusive".to_owned()));
         }
@@ -86,13 +113,14 @@ impl TxtRegistry {
                 refused(format!("{flags}: the ownership record of {sample} A cannot be named: {error}"))
             })?;
         }
-        if Codec::default().write(&Heritage::new(&owner, None, &[])).is_err() {
+        if !Heritage::new(&owner, None, &[]).is_expressible() {
             return Err(refused(format!(
                 "txt-owner-id {:?} cannot be written into an ownership record; expected no comma, and no quote at the end",
                 owner.as_str()
             )));
         }
-        Ok(Self { owner, affixes, codec: Codec::default() })
+        let former = migrate_from.filter(|former| *former != owner);
+        Ok(Self { owner, former, affixes, codec })
     }
 
     fn view<'a>(&'a self, zone: &'a Zone, published: &'a dyn Published) -> View<'a> {
@@ -106,6 +134,34 @@ impl TxtRegistry {
             _ => None,
         };
         set.data.as_records().iter().filter_map(read).collect()
+    }
+
+    /// Whether a claim is ours, by today's name or the former one.
+    fn is_ours(&self, heritage: &Heritage) -> bool {
+        heritage.owner().is_some_and(|owner| owner == self.owner || self.is_former(&owner))
+    }
+
+    fn is_former(&self, owner: &OwnerId) -> bool {
+        self.former.as_ref() == Some(owner)
+    }
+
+    /// Whether a set holds a claim that is still to be rewritten, and whether nothing but such makes it ours.
+    fn awaits_rewrite(&self, set: &RecordSet) -> (bool, bool) {
+        if self.former.is_none() {
+            return (false, false);
+        }
+        let owners: Vec<OwnerId> = self.heritages(set).iter().filter_map(|(_, heritage)| heritage.owner()).collect();
+        let former = owners.iter().any(|owner| self.is_former(owner));
+        (former, former && !owners.contains(&self.owner))
+    }
+
+    /// A record that is ours by the former owner's claim alone is not deleted for want of an object: it may be that of
+    /// somebody else who went by the same name.
+    fn retain_former(&self, claim: &mut Claim) {
+        let only_former = claim.site.as_ref().is_some_and(|(_, set)| self.awaits_rewrite(set).1);
+        if claim.owner == self.owner && only_former && claim.label(POLICY_LABEL).is_none() {
+            claim.labels.push((POLICY_LABEL.into(), ObjectPolicy::Retain.as_str().into()));
+        }
     }
 
     /// The name where the claim on `key` is written: the typed name, or the `_apex` name if that falls outside the zone.
@@ -134,6 +190,19 @@ fn apex_type(zone: &Zone, name: &DnsName) -> Option<RecordType> {
     name.as_str().contains(APEX).then(|| TYPES.into_iter().find(is_there)).flatten()
 }
 
+/// How claims are written and read by the flags for encryption.
+fn codec(key: Option<&SecretString>, encrypt: bool) -> Result<Codec> {
+    const LENGTH: &str = "the AES Encryption key must be 32 bytes long, in either plain text or base64-encoded format (txt-encrypt-aes-key)";
+    const MISSING: &str =
+        "the AES Encryption key must be set when TXT record encryption is enabled (txt-encrypt-aes-key)";
+    match key.map(Cipher::new) {
+        Some(Ok(cipher)) => Ok(Codec::sealed(cipher, encrypt)),
+        Some(Err(_)) => Err(refused(LENGTH.to_owned())),
+        None if encrypt => Err(refused(MISSING.to_owned())),
+        None => Ok(Codec::default()),
+    }
+}
+
 fn refused(context: String) -> Error {
     Error::new(ErrorKind::Configuration, "configure the txt registry", context).retry(Retry::Never)
 }
@@ -153,7 +222,11 @@ impl Registry for TxtRegistry {
     }
 
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
-        self.view(zone, published).claims(key)
+        let mut claims = self.view(zone, published).claims(key);
+        for claim in &mut claims {
+            self.retain_former(claim);
+        }
+        claims
     }
 
     fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {
@@ -169,7 +242,7 @@ impl Registry for TxtRegistry {
         decorate::decorate(&self.view(zone, published), groups)
     }
 
-    /// The claim that stands is left, as external-dns leaves it. `None` if the record is not ours, its claim is where it
+    /// A claim that stands elsewhere is left, as external-dns leaves it; that of a former owner is rewritten. `None` if the record is not ours, its claim is where it
     /// belongs, or something is in the way there.
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group> {
         decorate::upgrade(&self.view(zone, published), record)

@@ -2,20 +2,24 @@
 //!
 //! In: one TXT record. Out: its labels, if it is a claim of external-dns or of ours; and back. What is written is read as
 //! the same labels, by external-dns too: nothing is escaped in this format, so labels that it cannot express are refused
-//! before they are written ([`Codec::write`]).
+//! before they are written ([`Codec::write`]). With a key, sealed claims are read beside plain ones; which form is written
+//! is another question.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use zonewright_core::RecordKey;
 use zonewright_core::claim::OwnerId;
 use zonewright_core::rdata::Txt;
+
+use super::cipher::{Cipher, looks_sealed};
 
 const HERITAGE: &str = "external-dns";
 const PREFIX: &str = "external-dns/";
 const INTENT: &str = "heritage=zonewright-intent";
 const OWNER: &str = "owner";
 const RESOURCE: &str = "resource";
-/// Belongs to the encrypted form alone; external-dns leaves it out of the text as well.
+/// What external-dns calls the nonce of a sealed claim, in memory; it never writes the label, so neither do we.
 const NONCE: &str = "txt-encryption-nonce";
 
 /// The labels of a claim, ordered by the octets of their keys.
@@ -50,19 +54,22 @@ impl Heritage {
         further.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
+    /// Whether the format can express every label.
+    pub(super) fn is_expressible(&self) -> bool {
+        from_text(&to_text(self)).as_ref() == Some(self)
+    }
+
     /// Whether a standing claim says what this one would say, in whatever spelling.
     pub(super) fn says(&self, standing: &Self) -> bool {
         to_text(self) == to_text(standing)
     }
 }
 
-/// How labels become the text of a TXT record. The encrypted form of external-dns will be a second variant: it also
-/// reads what [`Codec::Plain`] reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Codec {
-    /// Readable text.
-    #[default]
-    Plain,
+/// How labels become the text of a TXT record: readable without a key, sealed with one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Codec {
+    cipher: Option<Arc<Cipher>>,
+    seals: bool,
 }
 
 /// Labels that the format cannot express: they would be read back as something else.
@@ -73,24 +80,45 @@ pub(super) struct Inexpressible {
 }
 
 impl Codec {
-    /// The TXT record of a claim.
+    /// Reads sealed claims with `cipher`, and writes such if it `seals`.
+    pub(super) fn sealed(cipher: Cipher, seals: bool) -> Self {
+        Self { cipher: Some(Arc::new(cipher)), seals }
+    }
+
+    /// The TXT record of the claim on `key`.
     ///
     /// # Errors
     /// [`Inexpressible`] where a label would not be read back as it is (a comma in it, a quote at the end of the text).
-    pub(super) fn write(self, heritage: &Heritage) -> Result<Txt, Inexpressible> {
+    pub(super) fn write(&self, key: &RecordKey, heritage: &Heritage) -> Result<Txt, Inexpressible> {
         let text = to_text(heritage);
-        match self {
-            Self::Plain if from_text(&text).as_ref() == Some(heritage) => Ok(Txt::from_text(&text)),
-            Self::Plain => Err(Inexpressible { text }),
+        if !heritage.is_expressible() {
+            return Err(Inexpressible { text });
         }
+        Ok(match self.cipher.as_ref().filter(|_| self.seals) {
+            Some(cipher) => Txt::from_text(&cipher.seal(&key.to_string(), &text)),
+            None => Txt::from_text(&text),
+        })
     }
 
     /// The labels of a TXT record; `None` if it is no claim. The strings of the record are joined first, since a long
     /// claim is cut into several.
-    pub(super) fn read(self, txt: &Txt) -> Option<Heritage> {
-        match self {
-            Self::Plain => from_text(&txt.text()?),
-        }
+    pub(super) fn read(&self, txt: &Txt) -> Option<Heritage> {
+        let joined = txt.text()?;
+        from_text(&self.open(&joined).unwrap_or(joined))
+    }
+
+    /// Whether a claim that was read has the form that is written, plain or sealed.
+    pub(super) fn is_in_form(&self, txt: &Txt) -> bool {
+        txt.text().is_some_and(|text| self.open(&text).is_some() == self.seals)
+    }
+
+    /// Whether a TXT record looks like a claim that only another key opens.
+    pub(super) fn is_closed(&self, txt: &Txt) -> bool {
+        txt.text().is_some_and(|text| looks_sealed(text.trim_matches('"'))) && self.read(txt).is_none()
+    }
+
+    fn open(&self, text: &str) -> Option<String> {
+        self.cipher.as_ref()?.open(text.trim_matches('"'))
     }
 }
 
@@ -127,9 +155,17 @@ fn from_text(text: &str) -> Option<Heritage> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use zonewright_core::{RData, RecordType};
+    use zonewright_core::{DnsName, RData, RecordType};
 
     type Labels = &'static [(&'static str, &'static str)];
+
+    fn plain() -> Codec {
+        Codec::default()
+    }
+
+    fn key() -> RecordKey {
+        RecordKey::simple(DnsName::parse("www.ex.com").unwrap(), RecordType::A)
+    }
 
     fn heritage(labels: Labels) -> Heritage {
         Heritage(labels.iter().map(|(k, v)| (Arc::from(*k), Arc::from(*v))).collect())
@@ -151,10 +187,10 @@ mod tests {
             (&[("owner", "a=b")], "heritage=external-dns,external-dns/owner=a=b"),
         ];
         for (labels, text) in cases {
-            let txt = Codec::Plain.write(&heritage(labels)).unwrap();
+            let txt = plain().write(&key(), &heritage(labels)).unwrap();
             assert_eq!(txt.text().as_deref(), Some(text));
             assert_eq!(RData::Txt(txt.clone()).to_string(), format!("\"{text}\""), "one quoted string");
-            assert_eq!(Codec::Plain.read(&txt), Some(heritage(labels)));
+            assert_eq!(plain().read(&txt), Some(heritage(labels)));
         }
     }
 
@@ -179,7 +215,7 @@ mod tests {
             ("", None),
         ];
         for (text, labels) in cases {
-            assert_eq!(Codec::Plain.read(&Txt::from_text(text)), labels.map(heritage), "{text:?}");
+            assert_eq!(plain().read(&Txt::from_text(text)), labels.map(heritage), "{text:?}");
         }
     }
 
@@ -187,12 +223,12 @@ mod tests {
     fn a_claim_in_several_strings_is_one_claim() {
         let data = RData::parse(RecordType::Txt, "\"heritage=external-dns,exter\" \"nal-dns/owner=me\"").unwrap();
         let RData::Txt(txt) = data else { panic!("a TXT record") };
-        assert_eq!(Codec::Plain.read(&txt), Some(heritage(&[("owner", "me")])));
+        assert_eq!(plain().read(&txt), Some(heritage(&[("owner", "me")])));
         let long =
             heritage(&[("owner", "me")]).owner().map(|me| Heritage::new(&me, Some(&"r".repeat(400).into()), &[]));
-        let txt = Codec::Plain.write(&long.clone().unwrap()).unwrap();
+        let txt = plain().write(&key(), &long.clone().unwrap()).unwrap();
         assert!(txt.strings().count() > 1);
-        assert_eq!(Codec::Plain.read(&txt), long);
+        assert_eq!(plain().read(&txt), long);
     }
 
     #[test]
@@ -210,22 +246,53 @@ mod tests {
         let me = OwnerId::new("me").unwrap();
         for resource in ["x,external-dns/owner=other", "a,b", "ends in a quote\""] {
             let made = Heritage::new(&me, Some(&resource.into()), &[]);
-            assert!(Codec::Plain.write(&made).is_err(), "{resource:?}");
+            assert!(plain().write(&key(), &made).is_err(), "{resource:?}");
         }
+    }
+
+    #[test]
+    fn with_a_key_both_forms_are_read_and_one_is_written() {
+        let text = "heritage=external-dns,external-dns/owner=me";
+        let codec = |key: &str, seals| Codec::sealed(Cipher::new(&key.to_owned().into()).unwrap(), seals);
+        let (ours, other) = ("01234567890123456789012345678901", "another key, also of 32 octets!!");
+        let sealed = codec(ours, true).write(&key(), &heritage(&[("owner", "me")])).unwrap();
+        assert_eq!(plain().read(&sealed), None);
+        // Codec, claim; what is read; whether it has the form of today; whether it is closed.
+        for (codec, claim, read, in_form, closed) in [
+            (plain(), Txt::from_text(text), true, true, false),
+            (codec(ours, false), Txt::from_text(text), true, true, false),
+            (codec(ours, true), Txt::from_text(text), true, false, false),
+            (codec(ours, true), sealed.clone(), true, true, false),
+            (codec(ours, false), sealed.clone(), true, false, false),
+            (codec(ours, true), Txt::from_text(&format!("\"{}\"", sealed.text().unwrap())), true, true, false),
+            (codec(other, true), sealed.clone(), false, false, true),
+            (plain(), sealed.clone(), false, true, true),
+            (codec(ours, true), Txt::from_text("v=spf1 -all"), false, false, false),
+        ] {
+            let labels = read.then(|| heritage(&[("owner", "me")]));
+            assert_eq!(
+                (codec.read(&claim), codec.is_in_form(&claim), codec.is_closed(&claim)),
+                (labels, in_form, closed)
+            );
+        }
+        // Labels that cannot be expressed are refused in either form; sealed text of another program is no claim.
+        assert!(codec(ours, true).write(&key(), &heritage(&[("owner", "a,b")])).is_err());
+        let foreign = Cipher::new(&ours.to_owned().into()).unwrap().seal("x", &"heritage=mate,a=b,".repeat(9));
+        assert_eq!(codec(ours, true).read(&Txt::from_text(&foreign)), None);
     }
 
     #[test]
     fn intents_are_told_apart() {
         assert!(is_intent(&Txt::from_text("heritage=zonewright-intent,zonewright/owner=me")));
         assert!(!is_intent(&Txt::from_text("heritage=external-dns,external-dns/owner=me")));
-        assert_eq!(Codec::Plain.read(&Txt::from_text("heritage=zonewright-intent,external-dns/owner=me")), None);
+        assert_eq!(plain().read(&Txt::from_text("heritage=zonewright-intent,external-dns/owner=me")), None);
     }
 
     proptest! {
         #[test]
         fn arbitrary_octets_never_panic(octets in prop::collection::vec(any::<u8>(), 0..300)) {
             let txt = Txt::from_octets(&octets);
-            let _ = (Codec::Plain.read(&txt), is_intent(&txt));
+            let _ = (plain().read(&txt), is_intent(&txt));
         }
 
         #[test]
@@ -236,15 +303,15 @@ mod tests {
         ) {
             let labels: Vec<_> = labels.iter().map(|(k, v)| (Arc::from(&**k), Arc::from(&**v))).collect();
             let made = Heritage::new(&OwnerId::new(&owner).unwrap(), resource.map(Arc::from).as_ref(), &labels);
-            if let Ok(txt) = Codec::Plain.write(&made) {
-                prop_assert_eq!(Codec::Plain.read(&txt), Some(made));
+            if let Ok(txt) = plain().write(&key(), &made) {
+                prop_assert_eq!(plain().read(&txt), Some(made));
             }
         }
 
         #[test]
         fn any_tokens_are_read_and_settle(text in "(heritage=external-dns|external-dns/[a-z]{1,3}=[a-z=]{0,3}|[a-z\"=]{0,5}|,){0,8}") {
-            if let Some(read) = Codec::Plain.read(&Txt::from_text(&text)) {
-                prop_assert!(Codec::Plain.write(&read).is_err() || from_text(&to_text(&read)) == Some(read));
+            if let Some(read) = plain().read(&Txt::from_text(&text)) {
+                prop_assert!(plain().write(&key(), &read).is_err() || from_text(&to_text(&read)) == Some(read));
             }
         }
     }

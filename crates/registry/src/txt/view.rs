@@ -16,6 +16,9 @@ use super::affix::TYPES;
 use super::value::{Heritage, is_intent};
 use super::{TxtRegistry, apex_type};
 
+/// Stands for the owner of a claim that does not open. No owner id has a comma, so nobody can be taken for it.
+const CLOSED: &str = "unknown (its claim is encrypted, and not with the key given here)";
+
 /// Why claims on a record may stand at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -92,6 +95,11 @@ fn is_apex_name(zone: &Zone, name: &DnsName) -> bool {
     apex_type(zone, name).is_some()
 }
 
+/// Whether a set holds what looks like a claim and does not open.
+fn holds_closed(registry: &TxtRegistry, set: &RecordSet) -> bool {
+    set.data.as_records().iter().any(|data| matches!(data, RData::Txt(txt) if registry.codec.is_closed(txt)))
+}
+
 /// Whether a set holds the first half of an unfinished write.
 pub(super) fn holds_intent(set: &RecordSet) -> bool {
     set.data.as_records().iter().any(|data| matches!(data, RData::Txt(txt) if is_intent(txt)))
@@ -143,11 +151,24 @@ impl View<'_> {
             resource: heritage.resource(),
             labels: heritage.further(),
             standing: if format == Format::Old { Standing::Old } else { Standing::Typed },
-            current: format == Format::Current && *zone == self.zone.key,
+            current: format == Format::Current && *zone == self.zone.key && !self.registry.awaits_rewrite(set).0,
             site: Some((zone.clone(), set.clone())),
         };
         let heritages = self.registry.heritages(set);
-        heritages.iter().filter_map(|(_, heritage)| Some(claim(heritage.owner()?, heritage))).collect()
+        let ours = || self.registry.owner.clone();
+        let owner = |heritage: &Heritage| if self.registry.is_ours(heritage) { Some(ours()) } else { heritage.owner() };
+        let read = heritages.iter().filter_map(|(_, heritage)| Some(claim(owner(heritage)?, heritage)));
+        // Other names may well hold long tokens that are no claims.
+        let counts = matches!(format, Format::Current | Format::Elsewhere) && holds_closed(self.registry, set);
+        let closed = OwnerId::new(CLOSED).filter(|_| counts).map(|owner| claim(owner, &Heritage::default()));
+        read.chain(closed).collect()
+    }
+
+    /// Whether a claim on `key` stands where it would be written today, whatever it says.
+    pub(super) fn is_at_home(&self, key: &RecordKey, claim: &Claim) -> bool {
+        let target = self.registry.target(self.zone, key);
+        let here = claim.site.as_ref().filter(|(zone, _)| *zone == self.zone.key);
+        here.is_some_and(|(_, set)| target.as_ref() == Ok(&set.key.name))
     }
 
     /// The published records other than `key` and those `gone` whose right hangs on the claims at `claim`, which speak for
@@ -188,7 +209,8 @@ impl View<'_> {
     /// Whether some record at the name and set identifier of `key` has a typed claim of `owner` in this zone.
     pub(super) fn holds_name(&self, key: &RecordKey, owner: &OwnerId) -> bool {
         let of_type = |rtype| RecordKey { rtype, ..key.clone() };
-        TYPES.into_iter().map(of_type).flat_map(|key| self.claims(&key)).any(|c| c.current && c.owner == *owner)
+        let holds = |key: &RecordKey, claim: &Claim| claim.owner == *owner && self.is_at_home(key, claim);
+        TYPES.into_iter().map(of_type).any(|key| self.claims(&key).iter().any(|claim| holds(&key, claim)))
     }
 
     fn has_typed_claim(&self, key: &RecordKey) -> bool {

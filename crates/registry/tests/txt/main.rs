@@ -1,5 +1,8 @@
 //! The txt and noop registries over zones that are a few lines of text.
 
+mod encrypted;
+mod migration;
+mod options;
 mod reading;
 mod support;
 mod writing;

@@ -256,7 +256,18 @@ fn configurations_that_cannot_work_are_refused() {
         suffix: suffix.into(),
         ..TxtConfig::new("me").unwrap()
     };
+    let sealed = |encrypt, key: Option<&str>| TxtConfig {
+        encrypt,
+        aes_key: key.map(|key| key.to_owned().into()),
+        ..TxtConfig::new("me").unwrap()
+    };
     for (config, part) in [
+        (Ok(sealed(true, None)), "the AES Encryption key must be set when TXT record encryption is enabled"),
+        (
+            Ok(sealed(true, Some("short"))),
+            "the AES Encryption key must be 32 bytes long, in either plain text or base64",
+        ),
+        (Ok(sealed(false, Some("short"))), "the AES Encryption key must be 32 bytes long"),
         (TxtConfig::new(""), "owner id cannot be empty"),
         (Ok(config("p", "s")), "txt-prefix and txt-suffix are mutual exclusive"),
         (Ok(config(".x", "")), "--txt-prefix"),
@@ -266,6 +277,6 @@ fn configurations_that_cannot_work_are_refused() {
         (TxtConfig::new("a\""), "no quote at the end"),
     ] {
         let error = config.and_then(TxtRegistry::new).expect_err(part).to_string();
-        assert!(error.contains(part), "{error}");
+        assert!(error.contains(part) && !error.contains("short"), "{error}");
     }
 }

@@ -100,6 +100,13 @@ pub(crate) fn registry(prefix: &str, suffix: &str, wildcard: &str) -> TxtRegistr
     TxtRegistry::new(TxtConfig { prefix, suffix, wildcard_replacement, ..config }).expect("affixes that work")
 }
 
+/// A registry whose other settings `set` makes.
+pub(crate) fn registry_with(set: impl FnOnce(&mut TxtConfig)) -> TxtRegistry {
+    let mut config = TxtConfig::new("me").expect("an owner");
+    set(&mut config);
+    TxtRegistry::new(config).expect("settings that work")
+}
+
 pub(crate) fn key(text: &str) -> RecordKey {
     let (name, kind) = text.split_once(' ').expect("name and type");
     let (rtype, set_id) = kind.split_once('@').map_or((kind, None), |(rtype, id)| (rtype, SetId::new(id)));
