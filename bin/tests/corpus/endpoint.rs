@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     /// The shape of a host with these fields beside its name and type.
-    fn shape(fields: Value) -> Shape {
+    fn shape(fields: &Value) -> Shape {
         let mut endpoint = json!({"dnsName": "web.example.com", "recordType": "A"});
         let fields = fields.as_object().expect("an object").clone();
         endpoint.as_object_mut().expect("an object").extend(fields);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_means_the_same_is_the_same() {
-        let check = |one: Value, other: Value| assert_eq!(shape(one.clone()), shape(other.clone()), "{one} {other}");
+        let check = |one: Value, other: Value| assert_eq!(shape(&one), shape(&other), "{one} {other}");
         check(json!({"dnsName": "Web.Example.COM."}), json!({}));
         check(json!({"dnsName": "bücher.test"}), json!({"dnsName": "XN--BCHER-KVA.test."}));
         check(
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_means_something_else_is_something_else() {
-        let check = |one: Value, other: Value| assert_ne!(shape(one.clone()), shape(other.clone()), "{one} {other}");
+        let check = |one: Value, other: Value| assert_ne!(shape(&one), shape(&other), "{one} {other}");
         check(json!({"dnsName": "web.example.com.."}), json!({}));
         check(json!({"dnsName": "*.example.com"}), json!({}));
         check(json!({"dnsName": "faß.test"}), json!({"dnsName": "fas.test"}));
@@ -238,7 +238,7 @@ mod tests {
             "labels": {"owner": "me"}, "providerSpecific": [{"name": "alias", "value": "true"}],
         });
         let expected = "web.example.com A set=\"blue\" ttl=60 [192.0.2.1, 192.0.2.2] {alias=true} (owner=me)";
-        assert_eq!(shape(all).to_string(), expected);
-        assert_eq!(shape(json!({})).to_string(), "web.example.com A []");
+        assert_eq!(shape(&all).to_string(), expected);
+        assert_eq!(shape(&json!({})).to_string(), "web.example.com A []");
     }
 }

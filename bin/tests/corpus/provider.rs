@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{StatusCode, header};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Deserialize;
@@ -73,6 +73,8 @@ impl Provider {
             .route("/", get(negotiate))
             .route("/records", get(records).post(apply))
             .route("/adjustendpoints", axum::routing::post(adjust))
+            .fallback(unknown)
+            .method_not_allowed_fallback(unknown)
             .layer(DefaultBodyLimit::disable())
             .with_state(desk.clone());
         let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("the provider serves") });
@@ -149,6 +151,10 @@ async fn apply(State(desk): State<Arc<Desk>>, body: Bytes) -> Response {
     }
 }
 
+async fn unknown(State(desk): State<Arc<Desk>>, method: Method, uri: Uri) -> Response {
+    desk.refuse(&format!("{method} {uri}"), "the protocol has no such request")
+}
+
 #[test]
 fn requests_add_up_and_nothing_is_lost() {
     let order = |text: &str| serde_json::from_str::<Order>(text);
@@ -170,4 +176,22 @@ fn requests_add_up_and_nothing_is_lost() {
     for unknown in [r#"{"upsert": []}"#, r#"{"create": [{"dnsName": "a.test", "weight": 1}]}"#] {
         assert!(order(unknown).is_err(), "{unknown}");
     }
+}
+
+#[tokio::test]
+async fn a_request_that_the_protocol_does_not_have_is_a_problem() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let provider = Provider::start(&Run::default()).await;
+    for (request, status) in [("GET /records", "200"), ("DELETE /records", "400"), ("GET /zones", "400")] {
+        let address = provider.url.trim_start_matches("http://");
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let text = format!("{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
+    }
+    let told = |request| format!("{request}: the protocol has no such request");
+    assert_eq!(provider.sent().problems, [told("DELETE /records"), told("GET /zones")]);
 }

@@ -81,6 +81,7 @@ pub(crate) struct Endpoint {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Property {
     pub(crate) name: String,
+    #[serde(default)]
     pub(crate) value: String,
 }
 

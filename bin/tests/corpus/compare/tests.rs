@@ -6,6 +6,9 @@ use super::*;
 use crate::provider::Sent;
 use crate::recorded::Update;
 
+/// What a program does to an endpoint.
+type Damage = fn(&mut Endpoint);
+
 fn endpoint(value: Value) -> Endpoint {
     serde_json::from_value(value).expect("an endpoint")
 }
@@ -71,7 +74,7 @@ fn every_damage_is_found() {
         let invented = json!({"dnsName": "out.example.org", "recordType": "TXT", "targets": ["x"]});
         played.sent.changes.create.push(endpoint(invented));
     });
-    let damages: [(&str, fn(&mut Endpoint)); 8] = [
+    let damages: [(&str, Damage); 8] = [
         ("target", |web| web.targets[0] = "192.0.2.9".to_owned()),
         ("fewer targets", |web| drop(web.targets.pop())),
         ("TTL", |web| web.record_ttl = 61),
@@ -104,7 +107,7 @@ fn every_damage_is_found() {
 
 #[test]
 fn another_name_type_or_set_is_another_endpoint() {
-    let damages: [fn(&mut Endpoint); 3] = [
+    let damages: [Damage; 3] = [
         |web| web.dns_name = "www.example.com".to_owned(),
         |web| web.record_type = "AAAA".to_owned(),
         |web| web.set_identifier = "blue".to_owned(),
