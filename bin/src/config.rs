@@ -8,7 +8,7 @@ use std::time::Duration;
 use zonewright_core::catalog::{ProviderConfig, Settings};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::contend::SameName;
-use zonewright_core::engine::{Config, Instance};
+use zonewright_core::engine::{Announcement, Config, Instance};
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
 use zonewright_core::plan::Policy;
@@ -54,6 +54,7 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         min_ttl: min_ttl(settings),
         settle: Duration::ZERO,
         dry_run: settings.bool("dry-run"),
+        announce: announcements(settings),
     })
 }
 
@@ -63,6 +64,15 @@ fn managed(settings: &Settings) -> BTreeSet<RecordType> {
     let types = |flag: &str| settings.nonempty(flag).iter().filter_map(exact).collect::<BTreeSet<RecordType>>();
     let excluded = types("exclude-record-types");
     types("managed-record-types").difference(&excluded).copied().collect()
+}
+
+/// `--events-emit`: only these; without it, whatever is done is told. Another word has no effect, as in external-dns.
+fn announcements(settings: &Settings) -> BTreeSet<Announcement> {
+    if settings.nonempty("events-emit").is_empty() {
+        return Config::default().announce;
+    }
+    let named = |word: &String| Announcement::ALL.into_iter().find(|known| known.as_str() == word);
+    settings.nonempty("events-emit").iter().filter_map(named).collect()
 }
 
 fn brake(settings: &Settings) -> Result<Brake> {

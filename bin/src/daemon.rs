@@ -119,7 +119,7 @@ impl World {
             None => memory("there is no --state-dir, and the process does not run in a cluster"),
         };
         let seen = engine::seen_kinds(&*store).await;
-        let (source, mut tasks) = K8sSource::watch(&cluster, options, &seen);
+        let (source, mut tasks) = K8sSource::watch(&cluster, options, &seen, !config.dry_run);
         let instance = std::env::var("POD_NAME")
             .or_else(|_| std::env::var("HOSTNAME"))
             .unwrap_or_else(|_| "zonewright".to_owned());

@@ -31,12 +31,8 @@ const FEATURES: &[(&str, &str)] = &[
 ];
 
 /// Flags of things that exist whose own part does not exist yet, and what that part is.
-pub(super) const NOT_YET: &[(&str, &str)] = &[
-    ("events-emit", "a choice of Kubernetes events"),
-    ("resolve-service-load-balancer-hostname", "resolving the host names of load balancers"),
-    ("rfc2136-gss-tsig", "signing with Kerberos"),
-    ("webhook-server", "the webhook server"),
-];
+pub(super) const NOT_YET: &[(&str, &str)] =
+    &[("rfc2136-gss-tsig", "signing with Kerberos"), ("webhook-server", "the webhook server")];
 
 /// What the flags choose.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -179,7 +179,11 @@ const SOURCE: &[FlagSpec] = &[
     flag("target-template", List, "Go template for targets; repeatable"),
     flag("fqdn-target-template", List, "Go template for pairs of host and target; repeatable"),
     flag("combine-fqdn-annotation", Bool, "Names of templates beside those of annotations; no effect without one"),
-    flag("events-emit", List, "Kubernetes events that external-dns would write; repeatable"),
+    flag(
+        "events-emit",
+        List,
+        "Which changes objects are told of: RecordReady (without the flag), RecordError; repeatable",
+    ),
 ];
 
 const SERVICE: &[FlagSpec] = &[

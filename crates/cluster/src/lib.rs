@@ -17,6 +17,7 @@ mod events;
 mod gate;
 mod pulse;
 mod rights;
+mod status;
 mod store;
 mod watch;
 

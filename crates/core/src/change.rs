@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::claim::{Claim, OwnerId};
 use crate::endpoint::ObjectRef;
 use crate::error::Error;
 use crate::name::DnsName;
@@ -98,17 +99,21 @@ pub struct Step {
     pub resource: Option<Arc<str>>,
     /// Further labels that the claim shall carry, in the order of their keys.
     pub labels: Vec<(Arc<str>, Arc<str>)>,
+    /// Our claim on the record as it stands now, if it is known; a provider that passes labels on tells it.
+    pub held: Option<Box<Claim>>,
+    /// Whose the record will be.
+    pub owner: Option<OwnerId>,
 }
 
 impl Step {
     /// A change of a record.
     pub fn record(change: Change, resource: Option<Arc<str>>) -> Self {
-        Self { change, role: Role::Record, resource, labels: Vec::new() }
+        Self { change, role: Role::Record, resource, labels: Vec::new(), held: None, owner: None }
     }
 
     /// A change of a claim.
     pub fn claim(change: Change) -> Self {
-        Self { change, role: Role::Claim, resource: None, labels: Vec::new() }
+        Self { change, role: Role::Claim, resource: None, labels: Vec::new(), held: None, owner: None }
     }
 }
 

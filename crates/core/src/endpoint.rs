@@ -1,6 +1,6 @@
 //! What objects ask for: endpoints, where they come from, and what could not be read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -246,8 +246,77 @@ impl Note {
     }
 }
 
+/// The reason of a note that several problems were gathered in.
+pub const SEVERAL_PROBLEMS: &str = "SeveralProblems";
+
+/// One warning for each object, in the order of the first: who has more than one problem is told all of them at once.
+pub fn gather(notes: Vec<Note>) -> Vec<Note> {
+    let mut gathered: Vec<Vec<Note>> = Vec::with_capacity(notes.len());
+    let mut places: HashMap<ObjectRef, usize> = HashMap::new();
+    for note in notes {
+        let end = gathered.len();
+        let place = match note.severity {
+            Severity::Warning => *places.entry(note.object.clone()).or_insert(end),
+            Severity::Normal => end,
+        };
+        match gathered.get_mut(place) {
+            Some(together) if together.contains(&note) => {}
+            Some(together) => together.push(note),
+            None => gathered.push(vec![note]),
+        }
+    }
+    gathered.into_iter().filter_map(joined).collect()
+}
+
+fn joined(mut notes: Vec<Note>) -> Option<Note> {
+    if notes.len() < 2 {
+        return notes.pop();
+    }
+    let message = notes.iter().enumerate().map(|(at, note)| format!("({}) {}", at + 1, note.message));
+    let message = message.collect::<Vec<_>>().join("; ");
+    let same = notes.iter().all(|note| notes.first().is_some_and(|first| first.reason == note.reason));
+    let first = notes.into_iter().next()?;
+    Some(Note { reason: if same { first.reason } else { SEVERAL_PROBLEMS }, message, ..first })
+}
+
 /// Takes notes to where they are read: events, log, metrics.
 pub trait Reporter: Send + Sync {
     /// Tells one note. Never blocks; a full queue loses notes, not records.
     fn tell(&self, note: &Note);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(who: &str, severity: Severity, reason: &'static str, message: &str) -> Note {
+        let object = crate::testing::object("Service", who);
+        Note { severity, reason, message: message.to_owned(), object }
+    }
+
+    #[test]
+    fn one_note_for_each_object() {
+        use Severity::{Normal, Warning};
+        let notes = vec![
+            note("a", Warning, "X", "one"),
+            note("b", Warning, "X", "alone"),
+            note("a", Warning, "Y", "two"),
+            note("a", Normal, "Z", "by the way"),
+            note("a", Normal, "Y", "and"),
+            note("a", Warning, "X", "one"),
+            note("c", Warning, "X", "p"),
+            note("c", Warning, "X", "q"),
+        ];
+        let told: Vec<_> =
+            gather(notes).into_iter().map(|n| (n.object.name.to_string(), n.reason, n.message)).collect();
+        let expected = [
+            ("a", SEVERAL_PROBLEMS, "(1) one; (2) two"),
+            ("b", "X", "alone"),
+            ("a", "Z", "by the way"),
+            ("a", "Y", "and"),
+            ("c", "X", "(1) p; (2) q"),
+        ];
+        assert_eq!(told, expected.map(|(who, reason, text)| (who.to_owned(), reason, text.to_owned())));
+        assert_eq!(gather(Vec::new()), []);
+    }
 }

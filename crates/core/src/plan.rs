@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::change::{Change, Group, Step};
-use crate::claim::{OwnerId, Ownership};
+use crate::claim::{Claim, OwnerId, Ownership};
 use crate::contend::Wanted;
 use crate::endpoint::{KindId, Note, ObjectPolicy, ObjectRef};
 use crate::name::DnsName;
@@ -270,15 +270,17 @@ impl Row<'_> {
         let doubt = if removes || new_holder { self.doubt(former, new_holder) } else { Vec::new() };
         if doubt.is_empty() {
             out.groups.push(PlannedGroup {
-                group: replace(placed, published, &placed.set, placed.wanted.resource.clone()),
+                group: replace(placed, (published, ownership), &placed.set, placed.wanted.resource.clone()),
                 counted: Vec::new(),
             });
             return;
         }
         // Additions go on without evidence: what is published and what is wanted, together.
         if let Some(both) = self.joined(&placed.set, published) {
-            out.groups
-                .push(PlannedGroup { group: replace(placed, published, &both, former.cloned()), counted: Vec::new() });
+            out.groups.push(PlannedGroup {
+                group: replace(placed, (published, ownership), &both, former.cloned()),
+                counted: Vec::new(),
+            });
         }
         out.skips.push(skip(placed, Why::Doubt(doubt)));
     }
@@ -340,7 +342,7 @@ impl Row<'_> {
             return;
         }
         let free = replaced || self.facts.is_proven_gone(resource);
-        let step = Step::record(Change::Delete { from: set.clone() }, resource.cloned());
+        let step = removal(set, ownership);
         let counted = if free { Vec::new() } else { vec![set.key.clone()] };
         out.groups.push(PlannedGroup { group: Group::of(step, Vec::new()), counted });
     }
@@ -369,7 +371,7 @@ impl Row<'_> {
             out.skips.extend(creates.iter().map(|placed| skip(placed, why.clone())));
             return;
         }
-        let removed = deletes.iter().map(|(set, o)| Step::record(Change::Delete { from: (*set).clone() }, former(o)));
+        let removed = deletes.iter().map(|(set, ownership)| removal(set, ownership));
         let added = creates
             .iter()
             .map(|placed| step_of(placed, Change::Create { to: placed.set.clone() }, placed.wanted.resource.clone()));
@@ -405,14 +407,31 @@ fn step_of(placed: &Placed, change: Change, resource: Option<Arc<str>>) -> Step 
     Step { labels, ..Step::record(change, resource) }
 }
 
+/// The step that takes a record set of ours away.
+fn removal(set: &RecordSet, ownership: &Ownership) -> Step {
+    let resource = ownership.claim().and_then(|claim| claim.resource.clone());
+    Step { held: held(ownership), ..Step::record(Change::Delete { from: set.clone() }, resource) }
+}
+
+fn held(ownership: &Ownership) -> Option<Box<Claim>> {
+    // Where it is kept, the registry knows.
+    ownership.claim().map(|claim| Box::new(Claim { site: None, ..claim.clone() }))
+}
+
 fn create(placed: &Placed) -> Group {
     let change = Change::Create { to: placed.set.clone() };
     Group::of(step_of(placed, change, placed.wanted.resource.clone()), placed.wanted.objects.clone())
 }
 
-fn replace(placed: &Placed, from: &RecordSet, to: &RecordSet, resource: Option<Arc<str>>) -> Group {
+fn replace(
+    placed: &Placed,
+    (from, ownership): (&RecordSet, &Ownership),
+    to: &RecordSet,
+    resource: Option<Arc<str>>,
+) -> Group {
     let change = Change::Update { from: from.clone(), to: to.clone() };
-    Group::of(step_of(placed, change, resource), placed.wanted.objects.clone())
+    let step = Step { held: held(ownership), ..step_of(placed, change, resource) };
+    Group::of(step, placed.wanted.objects.clone())
 }
 
 impl Why {

@@ -1,8 +1,8 @@
 //! The labels that external-dns puts on endpoints beside their content.
 //!
 //! In: a group with its claims. Out: for each side of each change what a peer that looks at labels expects: `owner` and
-//! `resource` on records, `ownedRecord` on claims. They are read off the claims of the group itself, which say the
-//! same; an encrypted claim gives no `owner`.
+//! `resource` on records, `ownedRecord` on claims. Where a step does not say them, they are read off the claims of the
+//! group itself, which say the same unless they are encrypted.
 
 use std::collections::BTreeMap;
 
@@ -39,6 +39,10 @@ fn wanted(group: &Group, step: &Step) -> Labels {
     if let Some(resource) = &step.resource {
         labels.insert("resource".to_owned(), resource.to_string());
     }
+    if let Some(owner) = &step.owner {
+        labels.insert("owner".to_owned(), owner.to_string());
+        return labels;
+    }
     let new = claims(group).filter_map(|change| change.to()).flat_map(heritages);
     if let Some(owner) = new.chain(standing(group)).find_map(|mut labels| labels.remove("owner")) {
         labels.insert("owner".to_owned(), owner);
@@ -48,6 +52,11 @@ fn wanted(group: &Group, step: &Step) -> Labels {
 
 /// What the claim said that stands now. A delete knows its resource, so that of several claims the right one is taken.
 fn former(group: &Group, step: &Step) -> Labels {
+    if let Some(claim) = &step.held {
+        let further = claim.labels.iter().map(|(key, value)| (key.to_string(), value.to_string()));
+        let resource = claim.resource.iter().map(|resource| ("resource".to_owned(), resource.to_string()));
+        return further.chain(resource).chain([("owner".to_owned(), claim.owner.to_string())]).collect();
+    }
     let all: Vec<Labels> =
         claims(group).filter_map(|change| change.from()).flat_map(heritages).chain(standing(group)).collect();
     let is_delete = matches!(step.change, Change::Delete { .. });

@@ -23,8 +23,10 @@ use crate::evidence::View;
 use crate::feed::Event;
 use crate::kind::Kind;
 use crate::lookup::{Dependency, Lookup, Reads};
+use crate::objects::DnsEndpoint;
 use crate::options::SourceOptions;
 use crate::readers::{Reader, Readers};
+use crate::sources::crd::{self, Status};
 use crate::sources::{self, Role, Scope};
 use crate::store::{Object, ObjectKey, Store};
 
@@ -52,6 +54,8 @@ pub struct Index {
     told: BTreeMap<Reader, Told>,
     dirty: BTreeSet<Reader>,
     tombstones: BTreeSet<Reader>,
+    /// What objects should be told in their status.
+    statuses: BTreeMap<ObjectKey, Status>,
     remapped: u64,
 }
 
@@ -73,6 +77,7 @@ impl Index {
             told: BTreeMap::new(),
             dirty: BTreeSet::new(),
             tombstones: BTreeSet::new(),
+            statuses: BTreeMap::new(),
             remapped: 0,
             ids,
         }
@@ -253,6 +258,7 @@ impl Index {
     fn remap_one(&mut self, reader: &Reader, object: &Object, updates: &mut Vec<ObjectUpdate>) {
         let reference = object.reference();
         let mapped = self.map(reader, object);
+        self.note_status(reader, object, &mapped);
         if self.told.get(reader).is_some_and(|told| told.object != reference) {
             updates.extend(self.tell_gone(reader));
         }
@@ -266,6 +272,21 @@ impl Index {
         let mapped = Arc::new(mapped);
         self.told.insert(reader.clone(), Told { object: reference.clone(), mapped: Arc::clone(&mapped) });
         updates.push(self.update(reader, reference, ObjectState::Present(mapped)));
+    }
+
+    fn note_status(&mut self, reader: &Reader, object: &Object, mapped: &Mapped) {
+        if reader.key.kind != Kind::DnsEndpoint {
+            return;
+        }
+        let status = object.body::<DnsEndpoint>().and_then(|object| crd::status(object, mapped));
+        if let Some(status) = status.filter(|status| status.is_due) {
+            self.statuses.insert(reader.key.clone(), status);
+        }
+    }
+
+    /// The statuses that became due since the last call.
+    pub fn take_statuses(&mut self) -> BTreeMap<ObjectKey, Status> {
+        std::mem::take(&mut self.statuses)
     }
 
     fn map(&mut self, reader: &Reader, object: &Object) -> Mapped {
@@ -319,6 +340,11 @@ impl Index {
         }
         let open = self.roles.iter().filter(|role| role.kind.is_polled()).map(|role| role.kind.id()).collect();
         Evidence { kinds: self.states(now), resources, open }
+    }
+
+    /// The names of the objects of a kind that mappers looked up, there or not.
+    pub fn wanted(&self, kind: Kind) -> BTreeSet<Arc<str>> {
+        self.readers.objects_read(kind)
     }
 
     /// The next moment after `now` at which a view stops being fresh by itself.

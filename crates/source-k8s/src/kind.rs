@@ -79,6 +79,8 @@ macro_rules! every_kind {
             F5TransportServer("cis.f5.com", "v1", "transportservers", "TransportServer", true) => F5Server;
             /// What a server of the connector protocol gives; no cluster has it.
             Connector("zonewright.dev", "v1", "connectors", "Connector", false) => DnsEndpoint;
+            /// The addresses of a host name, by a resolver; no cluster has it.
+            Host("zonewright.dev", "v1", "hosts", "Host", false) => Host;
             /// What is made up; no cluster has it.
             Fake("zonewright.dev", "v1", "fakes", "Fake", false) => DnsEndpoint;
         }
@@ -140,7 +142,7 @@ impl Kind {
 
     /// Whether its objects come from elsewhere than a cluster or a folder.
     pub fn is_polled(self) -> bool {
-        matches!(self, Self::Connector | Self::Fake)
+        matches!(self, Self::Connector | Self::Fake | Self::Host)
     }
 
     /// The kind's id in evidence and metrics: `services`, `ingresses.networking.k8s.io`. A kind that the user named has its

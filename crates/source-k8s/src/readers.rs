@@ -69,6 +69,16 @@ impl Readers {
         found
     }
 
+    /// The names of the objects of a cluster-scoped kind that somebody read.
+    pub fn objects_read(&self, kind: Kind) -> BTreeSet<Arc<str>> {
+        let from = Dependency::Object(ObjectKey::new(kind, "", ""));
+        let read = self.plain.range(from..).map_while(|(dependency, _)| match dependency {
+            Dependency::Object(key) if key.kind == kind => Some(Arc::clone(&key.name)),
+            _ => None,
+        });
+        read.collect()
+    }
+
     fn collect_indexed(&self, object: &Object, namespace: &Arc<str>, found: &mut BTreeSet<Reader>) {
         if let Some(service) = object.body::<EndpointSlice>().and_then(|slice| slice.service()) {
             let slices = Dependency::Slices { namespace: Arc::clone(namespace), service: Arc::from(service) };

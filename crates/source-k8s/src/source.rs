@@ -21,14 +21,21 @@ use crate::feed::Event;
 use crate::feed::manifests::{Fault, ManifestFeed, Wanted};
 use crate::feed::polled;
 use crate::index::Index;
+use crate::kind::Kind;
 use crate::lookup::Reads;
 use crate::options::SourceOptions;
+#[cfg(feature = "cluster")]
+use crate::sources::crd::Status;
+#[cfg(feature = "cluster")]
+use crate::store::ObjectKey;
 
 /// A source over objects of a cluster, or of a folder.
 #[derive(Debug)]
 pub struct K8sSource {
     state: Mutex<State>,
     wake: Notify,
+    /// Objects were mapped whose status is due.
+    mapped: Notify,
 }
 
 #[derive(Debug)]
@@ -109,23 +116,28 @@ impl K8sSource {
 
     /// A source that watches a cluster, and one task for each kind in use; dropping the set ends them.
     ///
-    /// Has to be called within a tokio runtime. `seen` are the kinds that an earlier process saw ([`K8sSource::seen`]).
+    /// Has to be called within a tokio runtime. `seen` are the kinds that an earlier process saw ([`K8sSource::seen`]). With
+    /// `writes_status`, DNSEndpoints are told what was read of them; not so in a dry run.
     #[cfg(feature = "cluster")]
     pub fn watch(
         cluster: &zonewright_cluster::Cluster,
         options: SourceOptions,
         seen: &BTreeSet<KindId>,
+        writes_status: bool,
     ) -> (Arc<Self>, JoinSet<()>) {
         let options = Arc::new(options);
         let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen)));
         let mut tasks = crate::feed::watch::spawn(cluster, &options, &source);
         polled::spawn(&mut tasks, &options, &source);
+        if writes_status && options.reads().contains_key(&Kind::DnsEndpoint) {
+            tasks.spawn(crate::feed::status::run(cluster.clone(), Arc::clone(&source)));
+        }
         (source, tasks)
     }
 
     /// A source over `index`; a feed has to be given to it ([`K8sSource::feed`]).
     pub fn new(index: Index) -> Self {
-        Self { state: Mutex::new(State::new(index)), wake: Notify::new() }
+        Self { state: Mutex::new(State::new(index)), wake: Notify::new(), mapped: Notify::new() }
     }
 
     /// Takes in what a feed saw, in order.
@@ -168,6 +180,31 @@ impl K8sSource {
         self.state().index.reads().clone()
     }
 
+    /// Waits for statuses that are due.
+    #[cfg(feature = "cluster")]
+    pub(crate) async fn due_statuses(&self) -> BTreeMap<ObjectKey, Status> {
+        loop {
+            let mapped = self.mapped.notified();
+            let due = self.state().index.take_statuses();
+            if !due.is_empty() {
+                return due;
+            }
+            mapped.await;
+        }
+    }
+
+    /// The names of the objects of a kind that mappers looked up, there or not.
+    pub(crate) fn wanted(&self, kind: Kind) -> BTreeSet<Arc<str>> {
+        self.state().index.wanted(kind)
+    }
+
+    /// Whether every other kind has been listed or failed to be, and everything that came is mapped.
+    pub(crate) fn is_settled_but(&self, kind: Kind) -> bool {
+        let state = self.state();
+        let states = state.index.states(Instant::now());
+        !state.index.is_dirty() && states.iter().all(|(id, state)| state.settled || *id == kind.id())
+    }
+
     /// The kinds that were ever served, to be handed to the source of a later process.
     pub fn seen(&self) -> BTreeSet<KindId> {
         self.state().index.seen()
@@ -207,7 +244,9 @@ impl Source for K8sSource {
     }
 
     fn take(&self, everything: bool) -> Update {
-        self.state().take(everything, Instant::now())
+        let update = self.state().take(everything, Instant::now());
+        self.mapped.notify_waiters();
+        update
     }
 
     fn evidence(&self) -> Evidence {

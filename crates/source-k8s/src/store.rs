@@ -15,7 +15,7 @@ use zonewright_core::endpoint::ObjectRef;
 use crate::annotations::AnnotationFilterKeys;
 use crate::kind::{Kind, every_kind};
 use crate::objects::{
-    AmbassadorHost, DnsEndpoint, EndpointSlice, F5Server, Gateway, GlooProxy, HttpProxy, Ingress, IngressRoute,
+    AmbassadorHost, DnsEndpoint, EndpointSlice, F5Server, Gateway, GlooProxy, Host, HttpProxy, Ingress, IngressRoute,
     IstioGateway, IstioVirtualService, ListenerSet, Meta, Node, OpenshiftRoute, Plain, Pod, Route, RouteGroup, Service,
     TcpIngress, TextMap,
 };
@@ -81,7 +81,8 @@ define_bodies!(
     RouteGroup,
     OpenshiftRoute,
     AmbassadorHost,
-    F5Server
+    F5Server,
+    Host
 );
 
 /// A struct that objects are read into.

@@ -1,5 +1,6 @@
 //! Whether a kind that was answered with 404 is positively unknown to the API server. Anything but a clear answer of its
-//! discovery leaves the question open: a 404 alone may come from a proxy, or from a server that is still starting.
+//! discovery leaves the question open: a 404 alone may come from a proxy, or from a server that is still starting. Or the
+//! kind is no namespaced one, and was asked for in a namespace.
 
 use serde::Deserialize;
 
@@ -31,27 +32,47 @@ struct Resources {
 #[derive(Deserialize)]
 struct Resource {
     name: String,
+    /// Absent means nothing.
+    namespaced: Option<bool>,
 }
 
-/// `Ok(Some(..))` says in what way the kind is unknown; `Ok(None)` that discovery lists it.
-pub(super) async fn denial(cluster: &Cluster, spec: &WatchSpec) -> Result<Option<String>, Failure> {
+/// What discovery says about a kind.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// It is listed.
+    Listed,
+    /// It is listed, and its objects live outside namespaces.
+    ClusterScoped,
+    /// It is unknown, in this way.
+    Denied(String),
+}
+
+/// Asks discovery about the kind.
+pub(super) async fn verdict(cluster: &Cluster, spec: &WatchSpec) -> Result<Verdict, Failure> {
     let path = spec.group_path();
     match cluster.read::<Resources>(&path).await {
-        Ok(found) if found.resources.iter().any(|resource| resource.name == spec.plural) => Ok(None),
-        Ok(_) => Ok(Some(format!("{path} of the API server has no resource {:?}", spec.plural))),
-        Err(failure) if failure.code() == Some(404) && !spec.group.is_empty() => group_denial(cluster, spec).await,
+        Ok(found) => {
+            let resource = found.resources.iter().find(|resource| resource.name == spec.plural);
+            Ok(match resource.map(|resource| resource.namespaced) {
+                Some(Some(false)) => Verdict::ClusterScoped,
+                Some(_) => Verdict::Listed,
+                None => Verdict::Denied(format!("{path} of the API server has no resource {:?}", spec.plural)),
+            })
+        }
+        Err(failure) if failure.code() == Some(404) && !spec.group.is_empty() => of_group(cluster, spec).await,
         Err(failure) => Err(failure),
     }
 }
 
-async fn group_denial(cluster: &Cluster, spec: &WatchSpec) -> Result<Option<String>, Failure> {
+async fn of_group(cluster: &Cluster, spec: &WatchSpec) -> Result<Verdict, Failure> {
     let found: Groups = cluster.read("/apis").await?;
     let Some(group) = found.groups.iter().find(|group| group.name == spec.group) else {
-        return Ok(Some(format!("the API server has no group {}", spec.group)));
+        return Ok(Verdict::Denied(format!("the API server has no group {}", spec.group)));
     };
     if group.versions.iter().any(|version| version.version == spec.version) {
-        return Ok(None);
+        return Ok(Verdict::Listed);
     }
-    let served: Vec<_> = group.versions.iter().map(|version| &*version.version).collect();
-    Ok(Some(format!("the API server has no version {} of {}; it has {}", spec.version, spec.group, served.join(", "))))
+    let served = group.versions.iter().map(|version| &*version.version).collect::<Vec<_>>().join(", ");
+    let (group, version) = (&spec.group, &spec.version);
+    Ok(Verdict::Denied(format!("the API server has no version {version} of {group}; it has {served}")))
 }

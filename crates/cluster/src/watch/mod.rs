@@ -45,7 +45,8 @@ pub struct WatchSpec {
     pub plural: String,
     /// Kind name: `Service`; for people.
     pub kind: String,
-    /// Whether objects live in namespaces.
+    /// Whether objects live in namespaces. True where that is not known: if there turns out to be no such collection in
+    /// `namespace`, and discovery says that the kind is cluster-scoped, all its objects are watched.
     pub namespaced: bool,
     /// Only this namespace; all if `None`. Ignored for a kind that lives outside namespaces.
     pub namespace: Option<String>,
@@ -193,6 +194,8 @@ enum End {
     Lost { text: String, retry_after: Option<std::time::Duration> },
     /// The kind does not exist.
     Denied(String),
+    /// The kind was asked for in a namespace, and its objects are in none.
+    ClusterScoped,
     /// A right is missing.
     Forbidden { verb: &'static str, text: String },
 }

@@ -7,9 +7,10 @@ use kube::core::params::WatchParams;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::discovery::{self, Verdict};
 use super::lines::Lines;
 use super::wire::{Line, Unfit};
-use super::{Backoff, End, Event, Lists, State, Watcher, discovery};
+use super::{Backoff, End, Event, Lists, State, Watcher};
 use crate::api::{Failure, Refusal, uncompressed, unreachable};
 
 /// How long the server is asked to keep a watch open, in seconds; less than the five minutes after which many proxies cut.
@@ -196,12 +197,14 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         match &failure {
             Failure::Refused(refusal) if refusal.is_expired() => End::Expired(text),
             Failure::Refused(refusal) if refusal.code == 403 => End::Forbidden { verb, text: refusal.message.clone() },
-            Failure::Refused(refusal) if refusal.code == 404 => match discovery::denial(self.cluster, &self.spec).await
-            {
-                Ok(Some(denial)) => End::Denied(denial),
-                Ok(None) => End::lost(format!("{text}, though its discovery lists the kind")),
-                Err(other) => End::lost(format!("{text}; its discovery: {other}")),
-            },
+            Failure::Refused(refusal) if refusal.code == 404 => {
+                match discovery::verdict(self.cluster, &self.spec).await {
+                    Ok(Verdict::Denied(denial)) => End::Denied(denial),
+                    Ok(Verdict::ClusterScoped) if self.spec.namespaced => End::ClusterScoped,
+                    Ok(_) => End::lost(format!("{text}, though its discovery lists the kind")),
+                    Err(other) => End::lost(format!("{text}; its discovery: {other}")),
+                }
+            }
             _ => End::Lost { text, retry_after: failure.retry_after() },
         }
     }
@@ -216,6 +219,12 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         match end {
             End::Closed => Err(End::Closed),
             End::Planned => Ok(Duration::ZERO),
+            End::ClusterScoped => {
+                tracing::debug!(kind = %self.spec, "cluster-scoped, so its objects are in no namespace");
+                self.spec.namespaced = false;
+                self.stream_again();
+                Ok(Duration::ZERO)
+            }
             End::Expired(text) => {
                 self.version = None;
                 self.lost(text).await?;

@@ -429,6 +429,27 @@ async fn a_denied_kind_is_found_once_it_exists() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cluster_scoped_kind_is_in_no_namespace() {
+    const IN_NAMESPACE: &str = "GET /apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes?";
+    let missing = || Step::text(IN_NAMESPACE, 404, "404 page not found");
+    let says =
+        |namespaced: bool| json!({ "resources": [{ "name": "httproutes", "kind": "", "namespaced": namespaced }] });
+    let mut spec = WatchSpec::new("gateway.networking.k8s.io", "v1", "httproutes", "", true);
+    spec.namespace = Some("shop".to_owned());
+    let steps = vec![
+        missing(),
+        Step::json(ROUTES_GROUP, &says(false)),
+        Step::stream(ROUTES, vec![added("a", 3), listed_to(5), Piece::Hang]).with(STREAM),
+    ];
+    let told = events_of(&Fake::new(steps), spec.clone(), Duration::from_millis(50)).await;
+    assert_eq!(told.iter().map(|(_, event)| word(event)).collect::<Vec<_>>(), ["begin", "listed a", "done", "open"]);
+
+    let steps = vec![missing(), Step::json(ROUTES_GROUP, &says(true))];
+    let told = events_of(&Fake::new(steps), spec, Duration::from_millis(50)).await;
+    assert_eq!(told.iter().map(|(_, event)| word(event)).collect::<Vec<_>>(), ["lost"], "a namespaced one is there");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_garbage_line_ends_the_connection_and_nothing_else() {
     for garbage in ["{\"type\":\"ADDED\",\"object\":\n", "<html>\n", "{\"type\":\"ADDED\"", "\u{0}\n"] {
         let steps = vec![

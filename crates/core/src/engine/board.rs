@@ -12,7 +12,7 @@ use super::state::State;
 use super::{Config, Instance};
 use crate::clock::Clock;
 use crate::desired::Desired;
-use crate::endpoint::{Note, ObjectRef, Reporter};
+use crate::endpoint::{Note, ObjectRef, Reporter, gather};
 use crate::error::Error;
 use crate::flap::Fight;
 use crate::metrics::{ByReason, Metrics};
@@ -244,8 +244,11 @@ impl Board {
 
     /// Takes notes to the reporter and counts them.
     pub(crate) fn tell(&self, notes: impl IntoIterator<Item = Note>) {
-        for note in notes {
+        let notes: Vec<Note> = notes.into_iter().collect();
+        for note in &notes {
             self.metrics.notes.get_or_create(&ByReason { reason: note.reason.to_owned() }).inc();
+        }
+        for note in gather(notes) {
             self.reporter.tell(&note);
         }
     }

@@ -3,6 +3,7 @@
 //! The intake takes over what sources tell and sends dirty names to the zones; the directory keeps each instance's zones;
 //! every zone has a worker that reads it, plans, and carries out. All of them share one board.
 
+mod announce;
 mod board;
 mod directory;
 mod facts;
@@ -50,6 +51,7 @@ use crate::rtype::RecordType;
 use crate::source::Source;
 use crate::store::Store;
 use crate::zone::InstanceId;
+pub use announce::Announcement;
 use board::Board;
 
 /// How the engine decides.
@@ -79,6 +81,8 @@ pub struct Config {
     pub settle: Duration,
     /// Whether nothing may be changed.
     pub dry_run: bool,
+    /// Which changes objects are told of.
+    pub announce: BTreeSet<Announcement>,
 }
 
 impl Default for Config {
@@ -96,6 +100,7 @@ impl Default for Config {
             min_ttl: None,
             settle: Duration::ZERO,
             dry_run: false,
+            announce: BTreeSet::from([Announcement::RecordReady]),
         }
     }
 }

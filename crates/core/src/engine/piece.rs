@@ -282,8 +282,11 @@ pub(super) async fn read_before(worker: &mut Worker, groups: Vec<Group>) -> Resu
 }
 
 /// Adds the claims: pure, over the board.
-fn decorate(worker: &mut Worker, groups: Vec<Group>) -> Vec<Group> {
+fn decorate(worker: &mut Worker, mut groups: Vec<Group>) -> Vec<Group> {
     let registry = worker.office.instance.registry.clone();
+    for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
+        step.owner = registry.owner().filter(|_| step.change.to().is_some()).cloned();
+    }
     let decorated = registry.decorate(&worker.desk.zone, groups, &*worker.office);
     claimed(worker, decorated)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use super::announce::Announcement;
 use super::journal::Entry;
 use super::worker::{Parked, Worker};
 use crate::change::{Change, Group, Outcome, Role};
@@ -138,8 +139,11 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
         .owned
         .get_or_create(&ByZone { zone: worker.desk.label() })
         .set(i64::try_from(worker.owned).unwrap_or(i64::MAX));
-    let text = format!("{} in zone {}", group.headline(), worker.desk.zone.name);
-    worker.board.tell(group.objects.iter().map(|object| Note::normal(object, "RecordReady", text.clone())));
+    let ready = Announcement::RecordReady;
+    if worker.board.config.announce.contains(&ready) {
+        let text = format!("{} in zone {}", group.headline(), worker.desk.zone.name);
+        worker.board.tell(group.objects.iter().map(|object| Note::normal(object, ready.as_str(), text.clone())));
+    }
 }
 
 /// What stands at the names of a group is not known any more.
@@ -158,7 +162,9 @@ fn refused(worker: &mut Worker, group: &Group, error: &Error) {
     });
     warn!(zone = %worker.desk.zone.name, error = error.chain(), attempts, "refused: {}", group.headline());
     let text = format!("{} was refused: {}", group.headline(), error.chain());
-    worker.board.tell(group.objects.iter().map(|object| Note::warning(object, "RecordRefused", text.clone())));
+    let named = worker.board.config.announce.contains(&Announcement::RecordError);
+    let reason = if named { Announcement::RecordError.as_str() } else { "RecordRefused" };
+    worker.board.tell(group.objects.iter().map(|object| Note::warning(object, reason, text.clone())));
 }
 
 fn refused_zone(worker: &Worker, group: &Group, error: &Error) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use zonewright_core::engine::Announcement;
 use zonewright_core::plan::Policy;
 
 use crate::sim::{Fault, World, after, is_claim, rest, set};
@@ -99,6 +100,21 @@ async fn what_an_object_may_still_ask_for_stays() {
     world.cluster.put("a", &["x.example A 192.0.2.1"]);
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+}
+
+/// An object is told of what was done for it, if that was asked for.
+#[tokio::test(start_paused = true)]
+async fn changes_are_announced() {
+    for announce in [true, false] {
+        let mut world = World::new(&["example"]);
+        if !announce {
+            world.config.announce = [Announcement::RecordError].into();
+        }
+        world.cluster.put("a", &["x.example A 192.0.2.1"]);
+        let engine = world.start().await;
+        rest(&engine).await;
+        assert_eq!(world.told.has("a", "RecordReady"), announce);
+    }
 }
 
 /// 2: the brake holds, tells, and lets go what is approved.

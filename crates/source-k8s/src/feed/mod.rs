@@ -5,6 +5,9 @@
 
 pub mod manifests;
 pub(crate) mod polled;
+pub(crate) mod resolver;
+#[cfg(feature = "cluster")]
+pub(crate) mod status;
 #[cfg(feature = "cluster")]
 pub mod watch;
 

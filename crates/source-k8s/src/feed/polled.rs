@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::connector;
 use crate::fake::Fake;
-use crate::feed::Event;
+use crate::feed::{Event, resolver};
 use crate::kind::Kind;
 use crate::options::SourceOptions;
 use crate::source::K8sSource;
@@ -28,6 +28,9 @@ pub(crate) fn spawn(tasks: &mut JoinSet<()>, options: &Arc<SourceOptions>, sourc
     let reads = options.reads();
     if reads.contains_key(&Kind::Connector) {
         tasks.spawn(connector(Arc::clone(options), Arc::clone(source)));
+    }
+    if reads.contains_key(&Kind::Host) {
+        tasks.spawn(resolver::run(Arc::clone(options), Arc::clone(source), resolver::system));
     }
     if reads.contains_key(&Kind::Fake) {
         tasks.spawn(fake(Arc::clone(options), Arc::clone(source)));

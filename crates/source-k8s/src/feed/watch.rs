@@ -75,7 +75,9 @@ impl Feed {
 
     async fn take_in<T>(self, mut events: mpsc::Receiver<WatchEvent<T>>, read: Read<T>) {
         let mut batch = Vec::with_capacity(BATCH);
+        let mut refusal = None;
         while events.recv_many(&mut batch, BATCH).await > 0 {
+            batch.iter().for_each(|event| self.complain(event, &mut refusal));
             let translated: Vec<Event> = batch.drain(..).map(|event| self.translate(event, read)).collect();
             self.source.feed(translated);
         }
@@ -98,14 +100,25 @@ impl Feed {
                 tracing::debug!(watch = %self.spec, text, "the watch was lost");
                 Event::Lost(kind, since)
             }
+            WatchEvent::Denied { .. } => Event::Denied(kind),
+            WatchEvent::Forbidden { .. } => Event::Forbidden(kind),
+        }
+    }
+
+    /// Says once what the API server refuses, though it is asked again and again; `told` is what was said last.
+    fn complain<T>(&self, event: &WatchEvent<T>, told: &mut Option<String>) {
+        match event {
+            WatchEvent::Open => *told = None,
+            WatchEvent::Denied { text } | WatchEvent::Forbidden { text, .. } if told.as_ref() == Some(text) => {}
             WatchEvent::Denied { text } => {
                 tracing::warn!(watch = %self.spec, text, "the API server does not know this kind");
-                Event::Denied(kind)
+                *told = Some(text.clone());
             }
             WatchEvent::Forbidden { verb, text } => {
                 tracing::error!(watch = %self.spec, verb, text, "a right is missing; nothing that rests on this kind is deleted");
-                Event::Forbidden(kind)
+                *told = Some(text.clone());
             }
+            _ => {}
         }
     }
 

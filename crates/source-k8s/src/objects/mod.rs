@@ -9,6 +9,7 @@ mod dns_endpoint;
 mod f5;
 mod gateway;
 mod gloo;
+mod host;
 mod ingress;
 mod istio;
 mod kong;
@@ -39,6 +40,7 @@ pub use gloo::{
     GlooAggregateListener, GlooFilterChain, GlooHttpListener, GlooHttpResources, GlooListener, GlooMetadata,
     GlooMetadataStatic, GlooProxy, GlooProxySpec, GlooResourceRef, GlooSource, GlooStaticSource, GlooVirtualHost,
 };
+pub use host::Host;
 pub use ingress::{Ingress, IngressRule, IngressSpec, IngressStatus, IngressTls};
 pub use istio::{IstioGateway, IstioGatewaySpec, IstioServer, IstioVirtualService, IstioVirtualServiceSpec};
 pub use kong::{TcpIngress, TcpIngressRule, TcpIngressSpec, TcpIngressStatus};

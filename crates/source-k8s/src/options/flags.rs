@@ -29,6 +29,7 @@ impl SourceOptions {
             service_type_filter: service_types(settings.list("service-type-filter"))
                 .map_err(|e| bad("service-type-filter", &e))?,
             publish_internal_services: settings.bool("publish-internal-services"),
+            resolve_load_balancer_hostname: settings.bool("resolve-service-load-balancer-hostname"),
             publish_host_ip: settings.bool("publish-host-ip"),
             always_publish_not_ready_addresses: settings.bool("always-publish-not-ready-addresses"),
             expose_internal_ipv6: settings.bool("expose-internal-ipv6"),

@@ -42,6 +42,8 @@ pub struct SourceOptions {
     pub service_type_filter: Vec<ServiceType>,
     /// `--publish-internal-services`: cluster addresses count for ordinary names too.
     pub publish_internal_services: bool,
+    /// `--resolve-service-load-balancer-hostname`: the host names of load balancers are published as addresses.
+    pub resolve_load_balancer_hostname: bool,
     /// `--publish-host-ip`: headless services publish the addresses of their pods' hosts.
     pub publish_host_ip: bool,
     /// `--always-publish-not-ready-addresses`: headless services publish endpoints that are not ready.
@@ -130,6 +132,7 @@ impl Default for SourceOptions {
             ingress_class: Vec::new(),
             service_type_filter: Vec::new(),
             publish_internal_services: false,
+            resolve_load_balancer_hostname: false,
             publish_host_ip: false,
             always_publish_not_ready_addresses: false,
             expose_internal_ipv6: false,

@@ -17,7 +17,7 @@ use crate::annotations::{HOSTNAME, INTERNAL_HOSTNAME};
 use crate::kind::Kind;
 use crate::lookup::{Lookup, Reach};
 use crate::map::Mapping;
-use crate::objects::{Service, ServiceType};
+use crate::objects::{Host, Service, ServiceType};
 use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
@@ -29,6 +29,7 @@ pub(super) fn role(options: &SourceOptions) -> Role {
     let node_port = options.takes_type(ServiceType::NodePort);
     let members = node_port || options.takes_type(ServiceType::ClusterIp);
     role.reading([Kind::EndpointSlice, Kind::Pod].into_iter().filter(|_| members), &reach)
+        .reading([Kind::Host].into_iter().filter(|_| options.resolve_load_balancer_hostname), &Reach::All)
         .reading([Kind::Node].into_iter().filter(|_| node_port), &Reach::All)
 }
 
@@ -131,7 +132,7 @@ impl Mapper<'_, '_> {
         }
         self.external_ips().unwrap_or_else(|| {
             let (targets, reason) = self.balancer_targets();
-            Answer::of(targets, || reason)
+            Answer::of(self.resolved(targets), || reason)
         })
     }
 
@@ -139,6 +140,25 @@ impl Mapper<'_, '_> {
     fn balancer_targets(&mut self) -> (Vec<RData>, String) {
         let field = "status.loadBalancer.ingress";
         (self.mapping.targets(field, self.object.status.load_balancer.targets()), format!("{field} has no address yet"))
+    }
+
+    /// The same targets, or those with the addresses of the hosts in their place.
+    fn resolved(&mut self, targets: Vec<RData>) -> Vec<RData> {
+        if !self.options.resolve_load_balancer_hostname {
+            return targets;
+        }
+        let field = "the addresses of a load balancer's host";
+        let mut resolved = Vec::new();
+        for target in targets {
+            let RData::Cname(host) = target else {
+                resolved.push(target);
+                continue;
+            };
+            if let Some(host) = self.lookup.object::<Host>(Kind::Host, "", host.as_str()) {
+                resolved.extend(self.mapping.targets(field, host.addresses.iter().map(|address| &**address)));
+            }
+        }
+        resolved
     }
 
     fn cluster_ip(&mut self, side: Side) -> Answer {

@@ -1,0 +1,184 @@
+//! The feed of host names that mappers want the addresses of (`--resolve-service-load-balancer-hostname`).
+//!
+//! In come the names that mappers looked up; out come their addresses as objects, looked up again every now and then. What
+//! must hold: a name that cannot be resolved keeps the addresses that it had; one that never could is not known, so that
+//! whoever asks for it waits.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, join_all};
+use serde_json::json;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::feed::Event;
+use crate::kind::Kind;
+use crate::options::SourceOptions;
+use crate::source::K8sSource;
+use crate::store::Object;
+
+/// How a name is looked up.
+pub(crate) type LookUp = fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+
+/// Longest time for one name.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether new names are wanted.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Asks the resolver of the operating system.
+pub(crate) fn system(host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.map(|address| address.ip()).collect()) })
+}
+
+/// Goes on until its task ends.
+pub(crate) async fn run(options: Arc<SourceOptions>, source: Arc<K8sSource>, look_up: LookUp) {
+    let mut resolver = Resolver { options, source, look_up, due: BTreeMap::new(), announced: false };
+    resolver.source.feed([Event::Begin(Kind::Host)]);
+    loop {
+        resolver.turn().await;
+        sleep(TICK).await;
+    }
+}
+
+struct Resolver {
+    options: Arc<SourceOptions>,
+    source: Arc<K8sSource>,
+    look_up: LookUp,
+    /// When each name is looked up again.
+    due: BTreeMap<Arc<str>, Instant>,
+    /// Whether the list was ended: every name that is wanted was looked up once.
+    announced: bool,
+}
+
+impl Resolver {
+    async fn turn(&mut self) {
+        let wanted = self.source.wanted(Kind::Host);
+        self.due.retain(|host, _| wanted.contains(host));
+        let now = Instant::now();
+        let due: Vec<Arc<str>> =
+            wanted.into_iter().filter(|host| self.due.get(host).is_none_or(|at| *at <= now)).collect();
+        let found = join_all(due.iter().map(|host| self.resolve(host))).await;
+        self.source.feed(found.into_iter().flatten());
+        let next = Instant::now() + self.options.poll_interval.max(Duration::from_secs(1));
+        let idle = due.is_empty();
+        self.due.extend(due.into_iter().map(|host| (host, next)));
+        if !self.announced && idle && self.source.is_settled_but(Kind::Host) {
+            self.announced = true;
+            self.source.feed([Event::Done(Kind::Host), Event::Open(Kind::Host)]);
+        }
+    }
+
+    async fn resolve(&self, host: &Arc<str>) -> Option<Event> {
+        let answer = match timeout(PATIENCE, (self.look_up)(host.to_string())).await {
+            Ok(answer) => answer,
+            Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")),
+        };
+        match answer {
+            Ok(addresses) if !addresses.is_empty() => self.object(host, &addresses),
+            Ok(_) => Self::complain(host, "the answer holds no address"),
+            Err(error) => Self::complain(host, &error.to_string()),
+        }
+    }
+
+    fn complain(host: &str, problem: &str) -> Option<Event> {
+        tracing::warn!(host, "unable to resolve {host:?}: {problem}; what was known of it stays");
+        None
+    }
+
+    fn object(&self, host: &str, addresses: &[IpAddr]) -> Option<Event> {
+        let mut texts: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        texts.sort();
+        texts.dedup();
+        let value = json!({"metadata": {"name": host}, "addresses": texts});
+        let object = Object::from_value(Kind::Host, value, &self.options.keep()).ok()?;
+        Some(if self.announced { Event::Applied(object) } else { Event::Listed(object) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use zonewright_core::source::{ObjectState, Source};
+
+    use super::*;
+    use crate::index::Index;
+    use crate::options::SourceKind;
+
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+    /// `up.example` is there at once, `down.example` never, `late.example` from the second question on, until the fourth.
+    fn answers(host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            match host.as_str() {
+                "up.example" => Ok(vec!["2001:db8::1".parse().unwrap(), "192.0.2.1".parse().unwrap()]),
+                "late.example" if (1..3).contains(&ASKED.fetch_add(1, Ordering::SeqCst)) => {
+                    Ok(vec!["192.0.2.2".parse().unwrap()])
+                }
+                _ => Err(io::Error::other("NXDOMAIN")),
+            }
+        })
+    }
+
+    fn service(name: &str, hosts: &[&str]) -> serde_json::Value {
+        let ingress: Vec<_> = hosts.iter().map(|host| json!({ "hostname": host })).collect();
+        json!({
+            "metadata": {"namespace": "ns", "name": name, "annotations": {"external-dns.kubernetes.io/hostname": format!("{name}.example.org")}},
+            "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {"ingress": ingress}},
+        })
+    }
+
+    fn shown(source: &K8sSource) -> Vec<String> {
+        let mut lines = Vec::new();
+        for update in source.take(true).objects {
+            let ObjectState::Present(mapped) = update.state else { continue };
+            lines.extend(mapped.endpoints.iter().map(ToString::to_string));
+            lines.extend(mapped.pending.iter().map(|pending| format!("{} waits", pending.name)));
+        }
+        lines.sort();
+        lines
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn names_become_addresses_and_keep_them() {
+        let options = SourceOptions {
+            sources: vec![SourceKind::Service],
+            service_type_filter: crate::options::service_types(&["LoadBalancer"]).unwrap(),
+            resolve_load_balancer_hostname: true,
+            ..SourceOptions::default()
+        };
+        let options = Arc::new(options);
+        let source = Arc::new(K8sSource::new(Index::new(Arc::clone(&options), &BTreeSet::new())));
+        let object = |name, hosts| Object::from_value(Kind::Service, service(name, hosts), &options.keep()).unwrap();
+        source.feed([
+            Event::Begin(Kind::Service),
+            Event::Listed(object("a", &["up.example"])),
+            Event::Listed(object("b", &["down.example"])),
+            Event::Listed(object("c", &["late.example", "up.example"])),
+            Event::Done(Kind::Service),
+            Event::Open(Kind::Service),
+        ]);
+        assert_eq!(shown(&source).len(), 3);
+        assert!(!source.evidence().is_settled(), "names are to be resolved first");
+        let _task = tokio::spawn(run(Arc::clone(&options), Arc::clone(&source), answers));
+        let both = ["a.example.org A 192.0.2.1", "a.example.org AAAA 2001:db8::1", "b.example.org waits"];
+        sleep(Duration::from_secs(5)).await;
+        shown(&source);
+        sleep(Duration::from_secs(1)).await;
+        assert!(source.evidence().is_settled());
+        assert_eq!(
+            shown(&source),
+            [&both[..], &["c.example.org A 192.0.2.1", "c.example.org AAAA 2001:db8::1"]].concat()
+        );
+        sleep(Duration::from_mins(1)).await;
+        let all = [&both[..], &["c.example.org A 192.0.2.2 192.0.2.1", "c.example.org AAAA 2001:db8::1"]].concat();
+        assert_eq!(shown(&source), all);
+        sleep(Duration::from_mins(10)).await;
+        assert_eq!(shown(&source), all, "a failure takes nothing away");
+    }
+}
