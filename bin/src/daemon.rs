@@ -23,7 +23,7 @@ use zonewright_source_k8s::source::K8sSource;
 use crate::catalog::Catalog;
 use crate::http::{self, Health, Pages};
 use crate::reporter::Told;
-use crate::{config, control};
+use crate::{config, control, summary};
 
 /// Status of `--once` with a held plan.
 const HELD: u8 = 3;
@@ -35,6 +35,7 @@ const HELD: u8 = 3;
 pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
     let stop = CancellationToken::new();
     on_signal(stop.clone())?;
+    info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright starts");
     let config = config::engine(settings)?;
     let metrics = Arc::new(Metrics::default());
     metrics.build_info(env!("CARGO_PKG_VERSION"), option_env!("ZONEWRIGHT_REVISION").unwrap_or("unknown"));

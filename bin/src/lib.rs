@@ -14,6 +14,7 @@ pub mod http;
 pub mod logging;
 mod reporter;
 mod run;
+mod summary;
 
 pub use catalog::Catalog;
 pub use run::run;

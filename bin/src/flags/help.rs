@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, Command};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
-use super::selection::{NOT_YET, REGISTRIES_HERE, SOURCES_HERE};
+use super::selection::{NOT_YET, REGISTRIES_HERE, sources_here};
 use super::set::{FlagSet, Row};
 use crate::catalog::Catalog;
 
@@ -51,7 +51,9 @@ pub(super) fn daemon(set: &FlagSet, catalog: &Catalog, long: bool) -> String {
             let hidden = !row.shown || NOT_YET.iter().any(|(name, _)| *name == row.spec.name);
             command = command.mut_arg(row.spec.name, |arg| arg.hide(hidden));
         }
-        for (name, words) in [("source", SOURCES_HERE), ("provider", &catalog.names()), ("registry", REGISTRIES_HERE)] {
+        for (name, words) in
+            [("source", &sources_here()[..]), ("provider", &catalog.names()), ("registry", REGISTRIES_HERE)]
+        {
             let Some(row) = set.row(name) else { continue };
             command = command.mut_arg(name, |arg| arg.help(sentence(&row.spec, words)));
         }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::help::value_name;
-use super::selection::{NOT_YET, REGISTRIES_HERE, SOURCES_HERE};
+use super::selection::{NOT_YET, REGISTRIES_HERE, sources_here};
 use super::set::{FlagSet, Row};
 use crate::catalog::Catalog;
 
@@ -32,7 +32,7 @@ them. A flag marked *not built yet* is refused if something that is chosen would
 pub fn page(catalog: &Catalog) -> String {
     let set = FlagSet::daemon(catalog);
     let mut out = INTRODUCTION.to_owned();
-    let _ = writeln!(out, "\nSources that exist: {}. Registries: {}.", words(SOURCES_HERE), words(REGISTRIES_HERE));
+    let _ = writeln!(out, "\nSources that exist: {}. Registries: {}.", words(&sources_here()), words(REGISTRIES_HERE));
     for (heading, rows) in sections(&set) {
         let _ = writeln!(out, "\n## {heading}\n");
         out.push_str("| flag | value | default | environment | meaning |\n|---|---|---|---|---|\n");

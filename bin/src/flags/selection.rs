@@ -6,16 +6,11 @@ use zonewright_source_k8s::options::SourceKind;
 use super::set::{FlagSet, Row};
 use crate::catalog::Catalog;
 
-/// Sources that exist.
-pub(super) const SOURCES_HERE: &[&str] = &source_words();
-
-const fn source_words() -> [&'static str; SourceKind::ALL.len()] {
-    let mut words = [""; SourceKind::ALL.len()];
-    let mut at = 0;
-    while at < words.len() {
-        words[at] = SourceKind::ALL[at].1;
-        at += 1;
-    }
+/// Sources that this build has, in alphabetical order.
+pub(super) fn sources_here() -> Vec<&'static str> {
+    let built = SourceKind::ALL.iter().filter(|(source, _)| source.is_built());
+    let mut words: Vec<&str> = built.map(|(_, word)| *word).collect();
+    words.sort_unstable();
     words
 }
 
@@ -68,7 +63,7 @@ pub(super) fn available(
 ) -> Result<(), String> {
     let mut problems = Vec::new();
     problems.extend(provider_problem(selection, catalog));
-    problems.extend(selection.sources.iter().filter_map(|source| missing("source", source, SOURCES_HERE)));
+    problems.extend(selection.sources.iter().filter_map(|source| source_problem(source)));
     problems.extend(missing("registry", &selection.registry, REGISTRIES_HERE));
     problems.extend(cluster_problem(settings));
     problems.extend(NOT_YET.iter().filter_map(|(name, what)| {
@@ -96,6 +91,14 @@ fn provider_problem(selection: &Selection, catalog: &Catalog) -> Option<String> 
         }
         None => format!("--provider={name} does not exist in Zonewright yet; available here: {here}"),
     })
+}
+
+fn source_problem(word: &str) -> Option<String> {
+    let feature = SourceKind::parse(word).filter(|source| !source.is_built())?.feature()?;
+    Some(format!(
+        "--source={word} is not compiled into this build (Cargo feature source-{feature}); available here: {}",
+        sources_here().join(", ")
+    ))
 }
 
 fn missing(flag: &str, value: &str, here: &[&str]) -> Option<String> {

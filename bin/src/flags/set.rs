@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderEntry};
 
 use super::foreign::FOREIGN;
-use super::selection::{REGISTRIES_HERE, SOURCES_HERE, Selection};
+use super::selection::{REGISTRIES_HERE, Selection, sources_here};
 use super::table::{CORE, PROVIDERS};
 use crate::catalog::Catalog;
 
@@ -43,7 +43,7 @@ impl Owner {
     fn is_here(&self, catalog: &Catalog) -> bool {
         match self {
             Self::Core | Self::Entry(_) => true,
-            Self::Sources(names) => names.iter().any(|name| SOURCES_HERE.contains(name)),
+            Self::Sources(names) => names.iter().any(|name| sources_here().contains(name)),
             Self::Registries(names) => names.iter().any(|name| REGISTRIES_HERE.contains(name)),
             Self::Providers(names) => names.iter().any(|name| catalog.find(name).is_some()),
         }

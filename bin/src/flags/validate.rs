@@ -110,6 +110,15 @@ fn refuse(wrong: bool, message: &str) -> Result<(), String> {
 
 /// Values that external-dns takes in silence although they match nothing.
 pub(super) fn doubts(settings: &Settings) -> Vec<Notice> {
+    let mut notices = types(settings);
+    let emitted = |text: &&String| !["", "RecordReady", "RecordError"].contains(&text.as_str());
+    notices.extend(settings.list("events-emit").iter().filter(emitted).map(|value| {
+        Notice::Warning(format!("--events-emit={value} has no effect; expected RecordReady or RecordError"))
+    }));
+    notices
+}
+
+fn types(settings: &Settings) -> Vec<Notice> {
     let known = |text: &str| RecordType::WRITABLE.iter().any(|rtype| rtype.to_string() == text);
     let flags = ["managed-record-types", "exclude-record-types"];
     let values = flags.iter().flat_map(|flag| settings.list(flag).iter().map(move |value| (flag, value)));

@@ -10,7 +10,7 @@ use zonewright_testkit::KubeApi;
 use zonewright_testkit::kube::User;
 
 use crate::daemon::state_folder;
-use crate::{SOON, until};
+use crate::{SOON, crds, until};
 
 /// The API server of all tests that do not break it. It lasts as long as any of them holds it, so that nothing is left
 /// behind by the last.
@@ -116,8 +116,12 @@ impl<'k> Space<'k> {
         self.state
     }
 
-    /// The path of a collection in this namespace: `services`, `pods`, `ingresses`, `endpointslices`.
+    /// The path of a collection in this namespace: `services`, `pods`, `ingresses`, `endpointslices`, or a custom kind such
+    /// as `httpproxies.projectcontour.io`.
     pub(crate) fn path(&self, plural: &str) -> String {
+        if let Some(crd) = crds::find(plural) {
+            return crd.path_in(&self.name);
+        }
         let api = match plural {
             "ingresses" => "/apis/networking.k8s.io/v1",
             "endpointslices" => "/apis/discovery.k8s.io/v1",
@@ -131,6 +135,10 @@ impl<'k> Space<'k> {
     #[track_caller]
     pub(crate) fn create(&self, plural: &str, name: &str, annotations: &[(&str, &str)], fields: Value) {
         let mut object = fields;
+        if let Some(crd) = crds::find(plural) {
+            object["apiVersion"] = json!(crd.api_version());
+            object["kind"] = json!(crd.kind);
+        }
         object["metadata"]["name"] = json!(name);
         object["metadata"]["annotations"] = annotations_of(annotations);
         self.kube.post(&self.path(plural), &object).expect_success();
@@ -174,6 +182,18 @@ impl<'k> Space<'k> {
         }
         let change = json!({ "metadata": { "annotations": change } });
         self.kube.patch(&format!("{}/{name}", self.path(plural)), &change).expect_success();
+    }
+
+    /// Merges `change` into an object.
+    #[track_caller]
+    pub(crate) fn change(&self, plural: &str, name: &str, change: &Value) {
+        self.kube.patch(&format!("{}/{name}", self.path(plural)), change).expect_success();
+    }
+
+    /// Merges `status` into the status of an object, as its controller would.
+    #[track_caller]
+    pub(crate) fn status(&self, plural: &str, name: &str, status: &Value) {
+        self.kube.patch_status(&format!("{}/{name}", self.path(plural)), status).expect_success();
     }
 
     #[track_caller]

@@ -5,6 +5,7 @@
 //! Every zone holds records of others, and every test ends with the proof that they are untouched (see `site`).
 
 mod cluster;
+mod crds;
 mod daemon;
 mod site;
 
@@ -13,6 +14,7 @@ mod claims;
 mod faults;
 mod flags;
 mod input;
+mod kinds;
 mod manifests;
 mod objects;
 mod restarts;

@@ -16,19 +16,19 @@ each_server!(
 );
 
 /// `host` in the zone.
-fn at(host: &str) -> String {
+pub(crate) fn at(host: &str) -> String {
     format!("{host}.{ZONE}")
 }
 
 /// The claim that external-dns writes.
-fn claim(name: &str, space: &Space<'_>, object: &str) -> String {
+pub(crate) fn claim(name: &str, space: &Space<'_>, object: &str) -> String {
     let (kind, object) = object.split_once('/').expect("kind/name");
     let resource = format!("{kind}/{}/{object}", space.name);
     format!("{name} 0 TXT \"heritage=external-dns,external-dns/owner={OWNER},external-dns/resource={resource}\"")
 }
 
 #[track_caller]
-fn claims_are(site: &Site, mut expected: Vec<String>) {
+pub(crate) fn claims_are(site: &Site, mut expected: Vec<String>) {
     expected.sort_unstable();
     until("the claims", SOON, || site.claims() == expected || site.claims().len() == expected.len());
     assert_eq!(site.claims(), expected);
@@ -256,7 +256,7 @@ fn the_holder_keeps_a_name_until_it_goes() {
     claims_are(&site, vec![claim("a-contested", &space, "service/second")]);
 }
 
-fn pod(space: &Space<'_>, name: &str, app: &str, ip: &str, node: &str) {
+pub(crate) fn pod(space: &Space<'_>, name: &str, app: &str, ip: &str, node: &str) {
     let spec = json!({ "hostname": name, "nodeName": node, "containers": [{ "name": "c", "image": "i" }] });
     space.create("pods", name, &[], json!({ "metadata": { "labels": { "app": app } }, "spec": spec }));
     let ready = json!([{ "type": "Ready", "status": "True" }]);

@@ -139,13 +139,10 @@ mod availability {
         let expected =
             "--provider=aws does not exist in Zonewright yet; available here: acme, acme-dns, inmemory, local, rfc2136";
         assert_eq!(text, format!("{start}{expected}"));
-        let text = line("--provider=local --source=service --source=node --registry=dynamodb");
+        let text = line("--provider=local --source=service --registry=dynamodb");
         assert_eq!(
             text,
-            format!(
-                "{start}--source=node does not exist in Zonewright yet; available here: ingress, service; \
-                 --registry=dynamodb does not exist in Zonewright yet; available here: noop, txt"
-            )
+            format!("{start}--registry=dynamodb does not exist in Zonewright yet; available here: noop, txt")
         );
         let without =
             |arguments: &str| parse(&Catalog::empty(), arguments.split_whitespace().map(OsString::from), &|_| None);

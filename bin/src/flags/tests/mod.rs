@@ -1,5 +1,6 @@
 //! The grammar and the checks, as the specification of external-dns states them, and our own rules.
 
+mod arbitrary;
 mod checks;
 mod grammar;
 mod tables;
@@ -9,7 +10,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use proptest::prelude::*;
 use secrecy::ExposeSecret;
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue, ProviderEntry};
 use zonewright_core::options::OptionTable;
@@ -92,44 +92,5 @@ fn secrets_never_print() {
         "--rfc2136-tsig-secrett=hush",
     ] {
         assert!(!refusal(with(arguments)).contains("hush"), "{arguments}");
-    }
-}
-
-/// Pieces from which a command line may be made: real ones, near misses and anything.
-fn argument() -> impl Strategy<Value = String> {
-    let names: Vec<&'static str> = FlagSet::daemon(&catalog()).rows().iter().map(|row| row.spec.name).collect();
-    let name = proptest::sample::select(names);
-    prop_oneof![
-        (name.clone(), ".{0,8}").prop_map(|(name, value)| format!("--{name}={value}")),
-        name.clone().prop_map(|name| format!("--{name}")),
-        name.prop_map(|name| format!("--no-{name}")),
-        "[-=@ a-z0-9]{0,6}".prop_filter("no argument file", |text| !text.contains('@')),
-        "[^@].{0,12}",
-        proptest::sample::select(BASE.split(' ').collect::<Vec<_>>()).prop_map(str::to_owned),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn no_command_line_panics(line in proptest::collection::vec(argument(), 0..8), value in ".{0,12}") {
-        let arguments = line.iter().map(OsString::from);
-        match parse(&catalog(), arguments, &|_| Some(OsString::from(&value))) {
-            Ok(invocation) => prop_assert!(invocation.command == Command::Plans || !invocation.settings.text("policy").is_empty()),
-            Err(Stop::Answer(text)) => prop_assert!(!text.is_empty()),
-            Err(Stop::Refusal(text)) => prop_assert!(!text.is_empty()),
-        }
-    }
-
-    #[test]
-    fn what_is_given_is_what_is_read(owner in "[^-@].{0,20}", filters in proptest::collection::vec("[a-z.,-]{1,9}", 1..4)) {
-        prop_assume!(!owner.contains('\0'));
-        let mut line: Vec<String> = BASE.split(' ').map(str::to_owned).collect();
-        line.extend(["--txt-owner-id".to_owned(), owner.clone()]);
-        line.extend(filters.iter().map(|filter| format!("--domain-filter={filter}")));
-        let settings = parse(&catalog(), line.iter().map(OsString::from), &|_| None).unwrap().settings;
-        prop_assert_eq!(settings.text("txt-owner-id"), owner);
-        prop_assert_eq!(settings.list("domain-filter"), filters);
     }
 }

@@ -106,13 +106,22 @@ fn short_help_shows_what_is_here() {
     let catalog = catalog();
     let Err(Stop::Answer(short)) = parse(&catalog, [OsString::from("--help")], &|_| None) else { panic!() };
     let Err(Stop::Answer(long)) = parse(&catalog, [OsString::from("--help-long")], &|_| None) else { panic!() };
-    for name in ["--interval", "--rfc2136-host", "--txt-prefix", "--acme-token", "--tls-ca", "Brake on deletes:"] {
+    for name in [
+        "--interval",
+        "--rfc2136-host",
+        "--txt-prefix",
+        "--acme-token",
+        "--tls-ca",
+        "--gateway-name",
+        "--create-ptr",
+        "Brake on deletes:",
+    ] {
         assert!(short.contains(name), "{name}");
     }
-    for name in ["--aws-zone-type", "--gateway-name", "--dynamodb-table", "--create-ptr", "godaddy"] {
+    for name in ["--aws-zone-type", "--dynamodb-table", "--webhook-server", "godaddy"] {
         assert!(!short.contains(name), "{name}");
     }
-    for name in ["--aws-zone-type", "--gateway-name", "--dynamodb-table", "--create-ptr", "godaddy"] {
+    for name in ["--aws-zone-type", "--dynamodb-table", "--webhook-server", "godaddy"] {
         assert!(long.contains(name), "{name}");
     }
     let short = short.split_whitespace().collect::<Vec<_>>().join(" ");
