@@ -346,13 +346,15 @@ impl<'a> Mapping<'a> {
     /// What came of it, sorted by name and type.
     pub(crate) fn finish(self) -> Mapped {
         let Self { origin, wanted, mut pending, unknown, notes, kinds, .. } = self;
-        let endpoints: Vec<Endpoint> = wanted
+        let mut endpoints: Vec<Endpoint> = wanted
             .into_iter()
             .map(|((name, rtype, _), wanted)| {
                 pending.remove(&name);
                 wanted.endpoint(name, rtype, &origin)
             })
             .collect();
+        // Kept as long as the object lives, and nearly always of one element, where a vector begins with room for four.
+        endpoints.shrink_to_fit();
         Mapped { endpoints, pending: pending.into_values().collect(), unknown, notes, kinds }
     }
 }
@@ -362,7 +364,8 @@ impl Wanted {
         Self { sharing, settings, order: Vec::new(), seen: HashSet::new(), alias: None }
     }
 
-    fn endpoint(self, name: DnsName, rtype: RecordType, origin: &Arc<Origin>) -> Endpoint {
+    fn endpoint(mut self, name: DnsName, rtype: RecordType, origin: &Arc<Origin>) -> Endpoint {
+        self.order.shrink_to_fit();
         let settings = &self.settings;
         let mut properties = settings.properties.clone();
         // Only addresses and CNAMEs have an alias form; elsewhere the property would spoil the record.

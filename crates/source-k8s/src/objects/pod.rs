@@ -30,6 +30,7 @@ impl Pod {
     pub fn prune(&mut self, keep: &AnnotationFilterKeys) {
         self.metadata.annotations.retain(|key| keep.keeps(key));
         self.status.conditions.retain(|c| &*c.condition_type == "Ready");
+        self.status.conditions.shrink_to_fit();
     }
 }
 

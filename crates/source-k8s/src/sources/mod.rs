@@ -39,6 +39,7 @@ mod pod;
 mod service;
 #[cfg(feature = "skipper")]
 mod skipper;
+pub mod table;
 #[cfg(feature = "traefik")]
 mod traefik;
 mod unstructured;
