@@ -10,6 +10,7 @@ mod program;
 mod provider;
 mod recorded;
 mod scope;
+mod sharing;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
