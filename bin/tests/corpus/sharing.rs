@@ -10,14 +10,14 @@ use crate::recorded::Run;
 
 /// A Service or Ingress at an address or host: `service a 1.2.3.4`.
 fn object(line: &str) -> Value {
-    let mut words = line.split(' ');
-    let (kind, name, target) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
-    let set = words.next().unwrap_or_default();
+    let words: Vec<&str> = line.split(' ').collect();
+    let [kind, name, target, set @ ..] = &words[..] else { panic!("{line:?} has no kind, name and target") };
+    let set = set.first().copied().unwrap_or_default();
     let entry = match target.parse::<std::net::IpAddr>() {
         Ok(_) => json!({ "ip": target }),
         Err(_) => json!({ "hostname": target }),
     };
-    let (api, kind, spec) = match kind {
+    let (api, kind, spec) = match *kind {
         "ingress" => ("networking.k8s.io/v1", "Ingress", json!({})),
         _ => ("v1", "Service", json!({"type": "LoadBalancer"})),
     };
@@ -36,8 +36,8 @@ fn object(line: &str) -> Value {
 fn shown(objects: &[&str], flags: &[&str], current: &Value) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("objects.yaml");
-    let text: String = objects.iter().map(|line| format!("---\n{}\n", object(line))).collect();
-    std::fs::write(&path, text).expect("the objects are written");
+    let texts: Vec<String> = objects.iter().map(|line| object(line).to_string()).collect();
+    std::fs::write(&path, texts.join("\n---\n")).expect("the objects are written");
     let fixed = ["--source=service", "--source=ingress", "--policy=sync", "--txt-owner-id=me"];
     let args: Vec<&str> = fixed.iter().chain(flags).copied().collect();
     let run: Run = serde_json::from_value(

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 use crate::endpoint::{Severity, Targets};
 use crate::record::Ttl;
@@ -26,9 +28,11 @@ fn shown(mapped: &Mapped) -> Vec<String> {
     let endpoint = |e: &Endpoint| {
         let mut line = e.to_string();
         if let Some(ttl) = e.ttl {
-            line += &format!(" ttl={ttl}");
+            let _ = write!(line, " ttl={ttl}");
         }
-        e.properties.iter().for_each(|(key, value)| line += &format!(" {key}={value}"));
+        for (key, value) in &e.properties {
+            let _ = write!(line, " {key}={value}");
+        }
         line
     };
     let mut lines: Vec<String> = mapped.endpoints.iter().map(endpoint).collect();
