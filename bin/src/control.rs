@@ -14,7 +14,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use zonewright_core::catalog::Settings;
 use zonewright_core::engine::Engine;
-use zonewright_core::{Error, ErrorKind, Result};
+use zonewright_core::flap::Fight;
+use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
 /// The longest request.
 const LIMIT: usize = 4_096;
@@ -125,7 +126,9 @@ fn reply(engine: &Engine, request: &Value) -> Value {
                     json!({ "zone": zone, "hash": plan.hash, "reason": plan.reason, "since": plan.since, "deletes": deletes })
                 })
                 .collect();
-            json!({ "plans": plans })
+            let fight = |(zone, name, fight): (DnsName, DnsName, Fight)| json!({ "zone": zone.to_string(), "name": name.to_string(), "text": fight.to_string() });
+            let fights: Vec<Value> = engine.fights().into_iter().map(fight).collect();
+            json!({ "plans": plans, "fights": fights })
         }
         (Some("approve"), Some(hash)) => match engine.approve(hash) {
             Some((zone, deletes)) => json!({ "approved": hash, "zone": zone, "deletes": deletes }),
@@ -165,9 +168,15 @@ pub(crate) async fn plans(settings: &Settings) -> Result<String> {
     if settings.bool("json") {
         return Ok(format!("{reply}\n"));
     }
-    let plans = reply["plans"].as_array().cloned().unwrap_or_default();
-    if plans.is_empty() {
-        return Ok("No plan is held.\n".to_owned());
+    Ok(shown(&reply))
+}
+
+/// A reply as people read it.
+fn shown(reply: &Value) -> String {
+    let list = |key: &str| reply[key].as_array().cloned().unwrap_or_default();
+    let (plans, fights) = (list("plans"), list("fights"));
+    if plans.is_empty() && fights.is_empty() {
+        return "No plan is held.\n".to_owned();
     }
     // Writing into a string cannot fail.
     let mut out = String::new();
@@ -181,7 +190,11 @@ pub(crate) async fn plans(settings: &Settings) -> Result<String> {
         }
         let _ = writeln!(out, "  let them go with: zonewright approve {}", text("hash"));
     }
-    Ok(out)
+    for fight in &fights {
+        let text = |key: &str| fight[key].as_str().unwrap_or_default();
+        let _ = writeln!(out, "{} in zone {}: {}", text("name"), text("zone"), text("text"));
+    }
+    out
 }
 
 /// The text of `zonewright approve`.
@@ -194,4 +207,23 @@ pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
         return Ok(format!("{reply}\n"));
     }
     Ok(format!("{} deletes in zone {} are let go.\n", reply["deletes"], reply["zone"].as_str().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_and_fights_as_people_read_them() {
+        assert_eq!(shown(&json!({"plans": [], "fights": []})), "No plan is held.\n");
+        let reply = json!({
+            "plans": [{"hash": "abc", "zone": "i/example.", "reason": "many", "deletes": ["a.example A 192.0.2.1"]}],
+            "fights": [{"zone": "example.", "name": "b.example.", "text": "somebody keeps changing it"}],
+        });
+        assert_eq!(
+            shown(&reply),
+            "abc  zone i/example.: 1 deletes are held\n  because many\n  - a.example A 192.0.2.1\n  \
+             let them go with: zonewright approve abc\nb.example. in zone example.: somebody keeps changing it\n"
+        );
+    }
 }
