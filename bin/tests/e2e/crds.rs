@@ -1,7 +1,8 @@
 //! Definitions of the custom kinds that sources read, as small as an API server takes them: any object fits.
 //!
-//! In comes an API server, out goes one that serves all of them, to the daemon's user for `list` and `watch` alone. What
-//! must hold: the status is a subresource, as with the real ones, so that it is written apart from the rest.
+//! In comes an API server, out goes one that serves all of them. The daemon's user may list and watch them, and write the
+//! status of DNSEndpoints. What must hold: the status is a subresource, as with the real ones, so that it is written apart
+//! from the rest.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -85,10 +86,10 @@ impl Crd {
     /// The path of the objects in this namespace; of all, if the kind does not live in namespaces.
     pub(crate) fn path_in(self, namespace: &str) -> String {
         let (plural, group) = self.plural_and_group();
-        match self.namespaced {
-            true => format!("/apis/{group}/{}/namespaces/{namespace}/{plural}", self.version),
-            false => self.path(),
+        if !self.namespaced {
+            return self.path();
         }
+        format!("/apis/{group}/{}/namespaces/{namespace}/{plural}", self.version)
     }
 
     pub(crate) fn api_version(self) -> String {
@@ -158,6 +159,8 @@ pub(crate) fn install(kube: &KubeApi) {
         "kinds",
         &json!([
             { "apiGroups": groups, "resources": ["*"], "verbs": verbs },
+            { "apiGroups": ["externaldns.k8s.io"], "resources": ["dnsendpoints"], "verbs": ["get"] },
+            { "apiGroups": ["externaldns.k8s.io"], "resources": ["dnsendpoints/status"], "verbs": ["update"] },
             { "apiGroups": [""], "resources": ["namespaces", "configmaps"], "verbs": verbs },
         ]),
     );

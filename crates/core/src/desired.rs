@@ -16,6 +16,7 @@ use crate::source::{ObjectState, Update};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Claimant {
     source: Arc<str>,
+    api_version: Arc<str>,
     kind: Arc<str>,
     namespace: Arc<str>,
     name: Arc<str>,
@@ -25,6 +26,7 @@ impl Claimant {
     fn new(source: &Arc<str>, object: &ObjectRef) -> Self {
         Self {
             source: source.clone(),
+            api_version: object.api_version.clone(),
             kind: object.kind.clone(),
             namespace: object.namespace.clone(),
             name: object.name.clone(),
@@ -312,6 +314,18 @@ mod tests {
         assert!(!desired.is_proven_gone(&name("b.example"), Some(&Arc::from("service/ns/b"))));
         desired.take(update(vec![("a", Some(of("a")))], false), Timestamp(0));
         assert!(!desired.is_proven_gone(&name("a.example"), Some(&label)), "it asks again");
+    }
+
+    #[test]
+    fn objects_of_one_name_in_two_groups_are_two() {
+        let mut desired = Desired::default();
+        let mut both = update(vec![("a", Some(mapped("Service", "a", &["a.example A 192.0.2.1"])))], false);
+        let mut other = both.objects[0].clone();
+        other.object.api_version = Arc::from("other.example/v1");
+        other.state = ObjectState::Present(Arc::new(mapped("Service", "a", &["b.example A 192.0.2.1"])));
+        both.objects.push(other);
+        desired.take(both, Timestamp(1));
+        assert_eq!(desired.names().map(ToString::to_string).collect::<Vec<_>>(), ["a.example", "b.example"]);
     }
 
     #[test]

@@ -189,7 +189,6 @@ fn traefik_routes() {
 
 /// A route that is moved to the new group keeps its name, and for a while there are two.
 #[test]
-#[ignore = "fails: the engine takes equal names of one kind in two groups for one object"]
 fn traefik_routes_of_one_name_in_both_groups() {
     needs!(Bind);
     let (kube, site) = (crds::shared(), Site::start(Bind));

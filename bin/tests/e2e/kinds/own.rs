@@ -8,7 +8,7 @@ use crate::cluster::{HOSTNAME, Space, TARGET, TTL};
 use crate::daemon::CommandLine;
 use crate::objects::{at, claim, claims_are};
 use crate::site::{OWNER, Site};
-use crate::{crds, needs};
+use crate::{SOON, crds, needs, until};
 
 #[test]
 fn dns_endpoints() {
@@ -40,6 +40,10 @@ fn dns_endpoints() {
     let spec = json!({ "endpoints": [element("two", "A", &["192.0.2.82"]), element("new", "A", &["192.0.2.83"])] });
     space.change(kind, "it", &json!({ "spec": spec }));
     site.shows(&["two 0 A 192.0.2.82", "new 0 A 192.0.2.83"]);
+    until("its status to say what was seen", SOON, || {
+        let object = kube.get(&format!("{}/it", space.path(kind))).expect_success();
+        object["metadata"]["generation"] == 2 && object["status"]["observedGeneration"] == 2
+    });
     space.delete(kind, "it");
     site.shows(&[]);
     daemon.ready();

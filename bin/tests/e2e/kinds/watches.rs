@@ -104,8 +104,8 @@ fn many_sources_share_one_watch_for_each_kind() {
         ("services", "services", 3.0),
         ("virtualservices", "virtualservices.networking.istio.io", 0.0),
     ];
-    let once: BTreeMap<String, usize> = expected.iter().map(|(resource, ..)| ((*resource).to_owned(), 1)).collect();
-    assert_eq!(watches(&kube), once);
+    let single: BTreeMap<String, usize> = expected.iter().map(|(resource, ..)| ((*resource).to_owned(), 1)).collect();
+    assert_eq!(watches(&kube), single);
     for (_, kind, objects) in expected {
         daemon.measures(&format!("zonewright_watched_objects{{kind=\"{kind}\"}}"), objects);
     }
@@ -117,7 +117,7 @@ fn many_sources_share_one_watch_for_each_kind() {
     // What no source reads any more is an orphan.
     site.shows(&["lb 0 A 192.0.2.4"]);
     balancers.ready();
-    let mut then = once;
+    let mut then = single;
     *then.entry("services".to_owned()).or_default() += 1;
     assert_eq!(watches(&kube), then);
     for kind in ["pods", "nodes", "endpointslices.discovery.k8s.io"] {

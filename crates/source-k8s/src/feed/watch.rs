@@ -77,7 +77,9 @@ impl Feed {
         let mut batch = Vec::with_capacity(BATCH);
         let mut refusal = None;
         while events.recv_many(&mut batch, BATCH).await > 0 {
-            batch.iter().for_each(|event| self.complain(event, &mut refusal));
+            for event in &batch {
+                self.complain(event, &mut refusal);
+            }
             let translated: Vec<Event> = batch.drain(..).map(|event| self.translate(event, read)).collect();
             self.source.feed(translated);
         }
