@@ -85,7 +85,7 @@ impl Cluster {
 }
 
 /// A cluster where the daemon's user may do what the shipped role allows.
-fn cluster() -> KubeApi {
+pub(crate) fn cluster() -> KubeApi {
     let kube = KubeApi::start();
     let rule = |groups: &[&str], resources: &[&str], verbs: &[&str]| json!({ "apiGroups": groups, "resources": resources, "verbs": verbs });
     let read = ["get", "list", "watch"];

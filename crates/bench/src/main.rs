@@ -8,6 +8,7 @@ mod answer;
 mod bare;
 mod build;
 mod daemon;
+mod headless;
 mod lab;
 mod machine;
 mod objects;

@@ -89,7 +89,8 @@ pub(crate) fn delete(kube: &KubeApi, numbers: std::ops::Range<u32>) {
     });
 }
 
-fn each(numbers: std::ops::Range<u32>, action: impl Fn(u32) + Sync) {
+/// Calls `action` with each number, from several clients at a time.
+pub(crate) fn each(numbers: std::ops::Range<u32>, action: impl Fn(u32) + Sync) {
     let (numbers, action) = (&numbers, &action);
     thread::scope(|scope| {
         for writer in 0..WRITERS {

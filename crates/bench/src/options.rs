@@ -9,10 +9,14 @@ use crate::task::Task;
 /// Which benchmarks, and how large.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// In the order given; all but `build` where none is.
+    /// In the order given; all but `pods` and `build` where none is.
     pub(crate) tasks: Vec<Task>,
     /// Names that are there, or are created.
     pub(crate) names: u32,
+    /// Pods beside the Services of the benchmark `pods`.
+    pub(crate) pods: u32,
+    /// Services that these Pods stand behind.
+    pub(crate) services: u32,
     /// Changes whose latency is measured.
     pub(crate) changes: u32,
     /// Records of others in the zone.
@@ -30,6 +34,8 @@ impl Default for Options {
         Self {
             tasks: Task::USUAL.to_vec(),
             names: 10_000,
+            pods: 50_000,
+            services: 5_000,
             changes: 1_000,
             foreign: 50_000,
             runs: 3,
@@ -66,12 +72,14 @@ impl Options {
         let seconds = Duration::from_secs(positive.into());
         match name {
             "names" => self.names = positive,
+            "pods" => self.pods = positive,
+            "services" => self.services = positive,
             "changes" => self.changes = positive,
             "foreign" => self.foreign = number,
             "runs" => self.runs = positive as usize,
             "interval" => self.interval = seconds,
             "idle" => self.idle = seconds,
-            _ => bail!("--{name}: expected names, changes, foreign, runs, interval or idle (seconds)"),
+            _ => bail!("--{name}: expected names, pods, services, changes, foreign, runs, interval or idle (seconds)"),
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ mod idle;
 mod latency;
 mod memory;
 mod messages;
+mod pods;
 mod start;
 mod steps;
 mod tree;
@@ -26,6 +27,8 @@ pub(crate) enum Task {
     Messages,
     /// Peak memory.
     Memory,
+    /// Memory beside many Pods; the cluster takes minutes to fill, so only on demand.
+    Pods,
     /// What the features pull in.
     Tree,
     /// Cold builds; minutes of full load, so only on demand.
@@ -33,8 +36,8 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    const ALL: [Self; 7] =
-        [Self::Latency, Self::Start, Self::Idle, Self::Messages, Self::Memory, Self::Tree, Self::Build];
+    const ALL: [Self; 8] =
+        [Self::Latency, Self::Start, Self::Idle, Self::Messages, Self::Memory, Self::Pods, Self::Tree, Self::Build];
 
     /// What runs when nothing is named.
     pub(crate) const USUAL: [Self; 6] =
@@ -47,6 +50,7 @@ impl Task {
             Self::Idle => "idle",
             Self::Messages => "messages",
             Self::Memory => "memory",
+            Self::Pods => "pods",
             Self::Tree => "tree",
             Self::Build => "build",
         }
@@ -65,6 +69,7 @@ impl Task {
             Self::Idle => idle::run(options, cluster),
             Self::Messages => messages::run(options, cluster),
             Self::Memory => memory::run(options, cluster),
+            Self::Pods => pods::run(options),
             Self::Tree => tree::run(),
             Self::Build => steps::run(),
         }

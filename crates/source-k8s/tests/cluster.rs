@@ -44,7 +44,7 @@ impl Lab {
             ..ConnectOptions::default()
         };
         let cluster = connect(&connection).await.unwrap();
-        let (source, tasks) = K8sSource::watch(&cluster, options, &BTreeSet::new());
+        let (source, tasks) = K8sSource::watch(&cluster, options, &BTreeSet::new(), true);
         Self { source, engine: Engine::default(), gone: Vec::new(), _tasks: tasks }
     }
 

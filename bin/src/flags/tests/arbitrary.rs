@@ -70,7 +70,10 @@ const FORMS: [&str; 3] = ["json", "yaml", "toml"];
 
 fn written(form: &str, table: &Map<String, Value>) -> String {
     match form {
-        "toml" => table.iter().map(|(key, value)| format!("{key:?} = {}\n", toml(value))).collect(),
+        "toml" => {
+            let lines: Vec<String> = table.iter().map(|(key, value)| format!("{key:?} = {}\n", toml(value))).collect();
+            lines.concat()
+        }
         // JSON is YAML.
         _ => Value::Object(table.clone()).to_string(),
     }

@@ -49,7 +49,7 @@ pub use meta::Meta;
 pub use node::{Node, NodeAddress, NodeSpec, NodeStatus};
 pub use openshift::{OpenshiftRoute, OpenshiftRouteSpec, OpenshiftRouteStatus, RouterCondition, RouterStatus};
 pub use plain::Plain;
-pub use pod::{Pod, PodCondition, PodIp, PodSpec, PodStatus};
+pub use pod::{Pod, PodIp, PodSpec, PodStatus};
 pub use service::{LoadBalancer, LoadBalancerIngress, Service, ServicePort, ServiceSpec, ServiceStatus, ServiceType};
 pub use skipper::{RouteGroup, RouteGroupLoadBalancer, RouteGroupSpec, RouteGroupStatus};
 pub use slice::{Conditions, EndpointSlice, SliceEndpoint, TargetRef};

@@ -1,6 +1,6 @@
 //! core/v1 Pod.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{Meta, nullable};
 use crate::annotations::AnnotationFilterKeys;
@@ -21,16 +21,9 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// Whether its `Ready` condition is true.
-    pub fn is_ready(&self) -> bool {
-        self.status.conditions.iter().any(|c| &*c.condition_type == "Ready" && &*c.status == "True")
-    }
-
-    /// Drops annotations that are not in `keep`, and conditions but `Ready`.
+    /// Drops annotations that are not in `keep`.
     pub fn prune(&mut self, keep: &AnnotationFilterKeys) {
         self.metadata.annotations.retain(|key| keep.keeps(key));
-        self.status.conditions.retain(|c| &*c.condition_type == "Ready");
-        self.status.conditions.shrink_to_fit();
     }
 }
 
@@ -53,9 +46,9 @@ pub struct PodSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStatus {
-    /// `Running`, `Pending` ...
-    #[serde(deserialize_with = "nullable")]
-    pub phase: Box<str>,
+    /// Whether `phase` is `Running`.
+    #[serde(rename = "phase", deserialize_with = "is_running")]
+    pub running: bool,
     /// Address of its node, or empty.
     #[serde(rename = "hostIP", deserialize_with = "nullable")]
     pub host_ip: Box<str>,
@@ -65,9 +58,18 @@ pub struct PodStatus {
     /// All its addresses, as a rule one of each family.
     #[serde(rename = "podIPs", deserialize_with = "nullable")]
     pub pod_ips: Vec<PodIp>,
-    /// Conditions, after pruning only `Ready`.
-    #[serde(deserialize_with = "nullable")]
-    pub conditions: Vec<PodCondition>,
+    /// Whether the condition `Ready` is `True`.
+    #[serde(rename = "conditions", deserialize_with = "is_ready")]
+    pub ready: bool,
+}
+
+fn is_running<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    nullable(deserializer).map(|phase: Box<str>| &*phase == "Running")
+}
+
+fn is_ready<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let conditions: Vec<Condition> = nullable(deserializer)?;
+    Ok(conditions.iter().any(|condition| &*condition.condition_type == "Ready" && &*condition.status == "True"))
 }
 
 /// One address of a Pod.
@@ -79,14 +81,12 @@ pub struct PodIp {
     pub ip: Box<str>,
 }
 
-/// One condition of a Pod.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+/// One condition of a Pod: very many are read, and one bit of them is kept.
+#[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct PodCondition {
-    /// `Ready` ...
+struct Condition {
     #[serde(rename = "type", deserialize_with = "nullable")]
-    pub condition_type: Box<str>,
-    /// `True`, `False` or `Unknown`.
+    condition_type: Box<str>,
     #[serde(deserialize_with = "nullable")]
-    pub status: Box<str>,
+    status: Box<str>,
 }

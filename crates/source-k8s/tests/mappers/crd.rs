@@ -192,7 +192,7 @@ fn labels() {
 #[test]
 fn statuses() {
     let of = |thing: &Thing| {
-        let object = thing.object(&options(|_| {})).expect("a DNSEndpoint");
+        let object = thing.object(&options(|_| {}).keep()).expect("a DNSEndpoint");
         status(object.body::<DnsEndpoint>().expect("a DNSEndpoint"), &map(thing, &[], &options(|_| {})))
     };
     let due = Status { observed_generation: 1, is_due: true, endpoints: 1, problems: Vec::new() };

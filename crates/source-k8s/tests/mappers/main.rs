@@ -2,9 +2,8 @@
 
 #[cfg(feature = "ambassador")]
 mod ambassador;
-mod any_families;
 mod any_input;
-mod any_members;
+mod any_options;
 #[cfg(feature = "contour")]
 mod contour;
 mod crd;
@@ -33,6 +32,8 @@ mod service_load_balancer;
 mod service_node_port;
 #[cfg(feature = "skipper")]
 mod skipper;
+#[path = "../things/mod.rs"]
+mod things;
 #[cfg(feature = "traefik")]
 mod traefik;
 mod unstructured;

@@ -2,12 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cost;
+mod everything;
 mod evidence;
 #[cfg(all(feature = "ambassador", feature = "gloo", feature = "istio"))]
 mod families;
 mod incremental;
+mod large;
 mod manifests;
 #[cfg(feature = "gateway")]
 mod members;
 mod support;
+#[path = "../things/mod.rs"]
+mod things;
 mod told;

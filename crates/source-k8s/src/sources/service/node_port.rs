@@ -76,7 +76,7 @@ impl Mapper<'_, '_> {
         self.mapping.rests_on(Kind::Pod, self.lookup);
         let pods = self.lookup.pods(&self.object.metadata.namespace, &self.object.spec.selector);
         let mut ranks: BTreeMap<&str, Rank> = BTreeMap::new();
-        for pod in pods.iter().filter(|pod| &*pod.status.phase == "Running") {
+        for pod in pods.iter().filter(|pod| pod.status.running) {
             let rank = ranks.entry(&pod.spec.node_name).or_insert(Rank::NotReady);
             *rank = (*rank).max(Rank::of(pod));
         }
@@ -103,7 +103,7 @@ impl Mapper<'_, '_> {
 
 impl Rank {
     fn of(pod: &Pod) -> Self {
-        match (pod.is_ready(), pod.metadata.deleting) {
+        match (pod.status.ready, pod.metadata.deleting) {
             (true, false) => Self::Ready,
             (true, true) => Self::Leaving,
             (false, _) => Self::NotReady,

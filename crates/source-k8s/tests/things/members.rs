@@ -1,23 +1,17 @@
-//! A full node, pod, route and what they lead to, for the tests with any input.
+//! A node, a pod, Gateway API routes, Services of the compatibility modes, and what they lead to.
 
 use serde_json::{Value, json};
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::options::SourceOptions;
-use zonewright_source_k8s::sources::roles;
 
-use crate::scene::Thing;
+use super::Thing;
 
-/// The objects that are mapped by a source of this build.
-pub(crate) fn subjects(options: &SourceOptions) -> Vec<Thing> {
-    let roles = roles(options);
+pub(super) fn subjects() -> Vec<Thing> {
     let mut all = vec![node(), pod(), kops("NodePort"), kops("LoadBalancer")];
-    all.extend([Kind::HttpRoute, Kind::TlsRoute].map(route));
-    all.retain(|thing| roles.iter().any(|role| role.kind == thing.kind));
+    all.extend([Kind::HttpRoute, Kind::GrpcRoute, Kind::TlsRoute, Kind::TcpRoute, Kind::UdpRoute].map(route));
     all
 }
 
-/// What they lead to.
-pub(crate) fn surroundings() -> Vec<Thing> {
+pub(super) fn surroundings() -> Vec<Thing> {
     let set = Thing::new(Kind::ListenerSet, "ns", "set")
         .with("spec", json!({"parentRef": {"name": "gw"}, "listeners": listeners()}))
         .with("status", json!({"conditions": accepted(), "listeners": [{"name": "l", "conditions": accepted()}]}))
@@ -32,11 +26,13 @@ pub(crate) fn surroundings() -> Vec<Thing> {
 fn listeners() -> Value {
     let expressions = json!([{"key": "a", "operator": "In", "values": ["b"]}]);
     let namespaces = json!({"from": "Selector", "selector": {"matchExpressions": expressions}});
-    let kinds = json!([{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"}]);
+    let kinds = ["HTTPRoute", "GRPCRoute"].map(|kind| json!({"group": "gateway.networking.k8s.io", "kind": kind}));
     json!([
         {"name": "l", "hostname": "*.example.org", "protocol": "HTTP", "port": 80,
          "allowedRoutes": {"namespaces": namespaces, "kinds": kinds}},
-        {"name": "m", "hostname": "a.example.org", "protocol": "TLS", "port": 443}
+        {"name": "m", "hostname": "a.example.org", "protocol": "TLS", "port": 443},
+        {"name": "t", "protocol": "TCP", "port": 81},
+        {"name": "u", "protocol": "UDP", "port": 82}
     ])
 }
 
@@ -46,11 +42,11 @@ fn accepted() -> Value {
 
 fn node() -> Thing {
     let addresses = json!([{"type": "ExternalIP", "address": "3.3.3.3"}, {"type": "InternalIP", "address": "::3"}]);
-    Thing::new(Kind::Node, "", "node").with("spec.unschedulable", false).with("status.addresses", addresses)
+    Thing::new(Kind::Node, "", "worker").with("spec.unschedulable", false).with("status.addresses", addresses)
 }
 
 fn pod() -> Thing {
-    Thing::new(Kind::Pod, "ns", "pod")
+    Thing::new(Kind::Pod, "ns", "asking")
         .with("spec", json!({"nodeName": "node", "hostNetwork": true}))
         .with("status", json!({"podIP": "1.1.1.1", "podIPs": [{"ip": "1.1.1.1"}]}))
         .ann("hostname", "a.example.org")
@@ -67,12 +63,26 @@ fn kops(service_type: &str) -> Thing {
 }
 
 fn route(kind: Kind) -> Thing {
-    let references = json!([{"name": "gw", "sectionName": "l", "port": 80}, {"kind": "ListenerSet", "name": "set"}, {"name": "gone"}]);
-    let answers = references.as_array().into_iter().flatten();
-    let answers: Vec<Value> = answers.map(|r| json!({"parentRef": r, "conditions": accepted()})).collect();
-    Thing::new(kind, "ns", "route")
-        .with("spec", json!({"hostnames": ["a.example.org", "*.example.org"], "parentRefs": references}))
+    let (listener, port) = match kind {
+        Kind::TlsRoute => ("m", 443),
+        Kind::TcpRoute => ("t", 81),
+        Kind::UdpRoute => ("u", 82),
+        _ => ("l", 80),
+    };
+    let references = [
+        json!({"name": "gw", "sectionName": listener, "port": port}),
+        json!({"kind": "ListenerSet", "name": "set"}),
+        json!({"name": "gone"}),
+    ];
+    let answers: Vec<Value> = references.iter().map(|r| json!({"parentRef": r, "conditions": accepted()})).collect();
+    let route = Thing::new(kind, "ns", "route")
+        .with("spec.parentRefs", references.to_vec())
         .with("status.parents", answers)
-        .ann("hostname", "b.example.org")
+        .ann("hostname", "b.example.org");
+    if matches!(kind, Kind::TcpRoute | Kind::UdpRoute) {
+        return route;
+    }
+    route
+        .with("spec.hostnames", json!(["a.example.org", "*.example.org"]))
         .ann("gateway-hostname-source", "defined-hosts-only")
 }

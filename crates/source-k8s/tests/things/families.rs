@@ -1,29 +1,19 @@
-//! A full object of each kind of the further sources, and what they refer to, for the tests with any input.
+//! An object of each kind of the further sources, and what they refer to.
 
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::options::SourceOptions;
-use zonewright_source_k8s::sources::roles;
 
-use crate::scene::{Thing, map, options, shown};
+use super::{Thing, custom};
 
-/// The kind of the unstructured source.
-pub(crate) fn custom() -> Kind {
-    Kind::custom("x.io", "v1", "things", "", true)
-}
-
-/// The objects that are mapped by a source of this build.
-pub(crate) fn subjects(options: &SourceOptions) -> Vec<Thing> {
-    let roles = roles(options);
-    let mut all = vec![dns_endpoint(), gloo(), openshift()];
+pub(super) fn subjects() -> Vec<Thing> {
+    let mut all = vec![gloo(), openshift()];
+    all.extend([Kind::DnsEndpoint, Kind::Connector, Kind::Fake].map(dns_endpoint));
     all.extend(istio());
     all.extend(hosted());
-    all.retain(|thing| roles.iter().any(|role| role.kind == thing.kind));
     all
 }
 
-/// What they refer to.
-pub(crate) fn surroundings() -> Vec<Thing> {
+pub(super) fn surroundings() -> Vec<Thing> {
     let gateway = istio().swap_remove(0).with("metadata.name", "front");
     vec![
         gateway.ann("ingress", "ns/front"),
@@ -36,10 +26,10 @@ pub(crate) fn surroundings() -> Vec<Thing> {
     ]
 }
 
-fn dns_endpoint() -> Thing {
+fn dns_endpoint(kind: Kind) -> Thing {
     let element = |rtype: &str, target: &str| {
         json!({"dnsName": "a.example.org", "recordType": rtype, "targets": [target], "recordTTL": 60, "setIdentifier": "",
-               "providerSpecific": [{"name": "alias", "value": "true"}]})
+               "labels": {"resource": "crd/ns/de", "team": "a"}, "providerSpecific": [{"name": "alias", "value": "true"}]})
     };
     let elements = [
         element("A", "1.1.1.1"),
@@ -48,7 +38,7 @@ fn dns_endpoint() -> Thing {
         element("MX", "1 a.org"),
         json!(null),
     ];
-    Thing::new(Kind::DnsEndpoint, "ns", "de").with("spec.endpoints", json!(elements))
+    Thing::new(kind, "ns", "de").with("spec.endpoints", json!(elements))
 }
 
 fn istio() -> Vec<Thing> {
@@ -85,6 +75,7 @@ fn hosted() -> Vec<Thing> {
         Thing::new(kind, "ns", "r")
             .with("spec.routes", json!([{"match": "Host(`a.example.org`,`b.example.org`)"}]))
             .ann("target", "t.org")
+            .ann("hostname", "a.example.org")
     };
     let server = |kind| {
         Thing::new(kind, "ns", "s")
@@ -106,30 +97,13 @@ fn hosted() -> Vec<Thing> {
             .with("spec.hostname", "a.example.org")
             .annotation("external-dns.ambassador-service", "front.ns"),
         route(Kind::IngressRoute),
-        route(Kind::OldIngressRouteTcp),
+        route(Kind::IngressRouteTcp),
         route(Kind::IngressRouteUdp),
+        route(Kind::OldIngressRoute),
+        route(Kind::OldIngressRouteTcp),
+        route(Kind::OldIngressRouteUdp),
         server(Kind::F5VirtualServer),
         server(Kind::F5TransportServer),
         Thing::new(custom(), "ns", "c").with("kind", "Thing").ann("hostname", "a.example.org").ann("target", "1.1.1.1"),
     ]
-}
-
-/// Else the tests with any input would show nothing.
-#[test]
-fn every_subject_asks_for_something() {
-    let options = options(|o| {
-        o.unstructured = vec![custom()];
-        o.traefik_legacy = true;
-    });
-    for subject in subjects(&options) {
-        let named = matches!(subject.kind, Kind::IngressRouteUdp);
-        let subject = if named { subject.ann("hostname", "a.example.org") } else { subject };
-        let mapped = map(&subject, &surroundings(), &options);
-        assert!(
-            mapped.endpoints.iter().any(|e| e.name.as_str() == "a.example.org"),
-            "{:?}: {:?}",
-            subject.kind,
-            shown(&mapped)
-        );
-    }
 }
