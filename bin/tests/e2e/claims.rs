@@ -56,28 +56,28 @@ fn names_of_others_are_left_to_them() {
     site.shows(&["free 0 A 192.0.2.9"]);
 }
 
-/// A record that somebody deletes by hand, with its claim, comes back; one that is changed by hand is put right.
+/// A record that somebody deletes by hand, with its claim, comes back; one that is changed by hand is put right. Each at a
+/// name of its own: who changes one name again and again is left to it for a while.
 #[test]
 fn what_others_do_to_our_records_is_put_right() {
     needs!(Bind);
     let (kube, site) = (shared(), Site::start(Bind));
     let space = Space::new(&kube);
     let _daemon = site.line(&space).arg("--interval=1s").start();
-    space.service(
-        "web",
-        &[(HOSTNAME, &format!("web.{ZONE}")), (TARGET, "192.0.2.1")],
-        json!({ "type": "LoadBalancer" }),
-    );
-    site.shows(&["web 0 A 192.0.2.1"]);
+    let names = ["gone", "naked", "other", "many"];
+    let hosts: Vec<String> = names.iter().map(|name| format!("{name}.{ZONE}")).collect();
+    space.service("web", &[(HOSTNAME, &hosts.join(",")), (TARGET, "192.0.2.1")], json!({ "type": "LoadBalancer" }));
+    let records = ["gone 0 A 192.0.2.1", "many 0 A 192.0.2.1", "naked 0 A 192.0.2.1", "other 0 A 192.0.2.1"];
+    site.shows(&records);
     let claims = site.claims();
     for vandalism in [
-        format!("update delete web.{ZONE} A"),
-        format!("update delete web.{ZONE} A\nupdate delete a-web.{ZONE} TXT"),
-        format!("update delete web.{ZONE} A\nupdate add web.{ZONE} 5 A 192.0.2.66"),
-        format!("update add web.{ZONE} 0 A 192.0.2.67"),
+        format!("update delete gone.{ZONE} A"),
+        format!("update delete naked.{ZONE} A\nupdate delete a-naked.{ZONE} TXT"),
+        format!("update delete other.{ZONE} A\nupdate add other.{ZONE} 5 A 192.0.2.66"),
+        format!("update add many.{ZONE} 0 A 192.0.2.67"),
     ] {
         site.dns.nsupdate(&vandalism);
-        site.shows(&["web 0 A 192.0.2.1"]);
+        site.shows(&records);
         until("the claim", SOON, || site.claims() == claims);
     }
 }
