@@ -10,12 +10,10 @@ use config::{Config, File, FileFormat, Value, ValueKind};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::set::FlagSet;
+use super::settings::Texts;
 
 /// From this likeness on a name is proposed (0 to 1, as Jaro and Winkler count).
 const ALIKE: f64 = 0.8;
-
-/// Texts by flag.
-pub(super) type Texts = BTreeMap<&'static str, Vec<String>>;
 
 /// Reads the file.
 ///

@@ -7,6 +7,7 @@
 mod argv;
 mod command;
 mod environment;
+#[cfg(feature = "config-file")]
 mod file;
 mod foreign;
 mod help;

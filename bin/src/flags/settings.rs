@@ -6,7 +6,10 @@ use zonewright_core::catalog::Settings;
 
 use super::environment::{self, Environment};
 use super::set::FlagSet;
-use super::{file, value};
+use super::value;
+
+/// Texts by flag.
+pub(super) type Texts = BTreeMap<&'static str, Vec<String>>;
 
 /// Gives every flag of the set a value.
 ///
@@ -42,12 +45,22 @@ pub(super) fn fill(
 }
 
 /// What the settings file says, if there is one.
-fn file(set: &FlagSet, given: &file::Texts, environment: Environment<'_>) -> Result<file::Texts, String> {
-    let Some(row) = set.row("config") else { return Ok(file::Texts::new()) };
+fn file(set: &FlagSet, given: &Texts, environment: Environment<'_>) -> Result<Texts, String> {
+    let Some(row) = set.row("config") else { return Ok(Texts::new()) };
     let named = given.get(row.spec.name).cloned();
     let named = named.map_or_else(|| environment::texts(&row.spec, environment), Ok)?;
     match named.last().filter(|path| !path.is_empty()) {
-        Some(path) => file::read(path, set),
-        None => Ok(file::Texts::new()),
+        Some(path) => read(path, set),
+        None => Ok(Texts::new()),
     }
+}
+
+#[cfg(feature = "config-file")]
+fn read(path: &str, set: &FlagSet) -> Result<Texts, String> {
+    super::file::read(path, set)
+}
+
+#[cfg(not(feature = "config-file"))]
+fn read(path: &str, _: &FlagSet) -> Result<Texts, String> {
+    Err(format!("--config {path}: settings files are not compiled into this build (Cargo feature config-file)"))
 }

@@ -160,6 +160,7 @@ proptest! {
         prop_assert!(!format!("{result:?}").contains(HUSH), "{result:?}");
     }
 
+    #[cfg(feature = "config-file")]
     #[test]
     fn what_a_file_gives_is_what_is_read(
         form in proptest::sample::select(FORMS.to_vec()),

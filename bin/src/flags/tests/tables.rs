@@ -101,6 +101,7 @@ fn the_reference_page_is_current() {
     assert!(stored == page, "docs/flags.md is old: run `zonewright docs flags >docs/flags.md`");
 }
 
+#[cfg(feature = "all-sources")]
 #[test]
 fn short_help_shows_what_is_here() {
     let catalog = catalog();
