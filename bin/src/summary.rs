@@ -32,12 +32,9 @@ fn quoted(text: &str) -> String {
 
 /// An address may carry a name and a password before its host.
 fn without_password(text: &str) -> String {
-    let parts = text.split_once("://").and_then(|(scheme, rest)| {
-        let end = rest.find('/').unwrap_or(rest.len());
-        let (authority, path) = rest.split_at_checked(end)?;
-        Some((scheme, authority.rsplit_once('@')?.1, path))
-    });
-    parts.map_or_else(|| text.to_owned(), |(scheme, host, path)| format!("{scheme}://******@{host}{path}"))
+    // Up to the last `@`, since a password that was not escaped may hold anything.
+    let parts = text.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1)));
+    parts.map_or_else(|| text.to_owned(), |(scheme, host)| format!("{scheme}://******@{host}"))
 }
 
 #[cfg(test)]
@@ -53,7 +50,7 @@ mod tests {
         settings.set("source", list(&["service", "ingress"]), true);
         settings.set("fqdn-template", list(&["{{.Name}}.example.org, x"]), true);
         settings.set("txt-encrypt-aes-key", FlagValue::Secret("geheim".into()), true);
-        settings.set("webhook-provider-url", FlagValue::Text("http://me:geheim@host:1/x".to_owned()), true);
+        settings.set("webhook-provider-url", FlagValue::Text("http://me:ge/heim@host:1/x".to_owned()), true);
         settings.set("interval", FlagValue::Duration { length: Duration::from_secs(90), negative: false }, true);
         settings.set("once", FlagValue::Bool(false), false);
         settings.set("policy", FlagValue::Text(String::new()), true);

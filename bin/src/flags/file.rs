@@ -1,12 +1,12 @@
 //! The settings file of `--config`: the same settings under the names of their flags, in YAML, TOML or JSON.
 //!
 //! In comes a path, out come the texts of each flag as the command line would give them. What must hold: a key that is no
-//! flag is an error that names the nearest one, and no value is ever printed but where it cannot be read as text at all.
+//! flag is an error that names the nearest one, and no value of the file is ever printed: it may be a secret.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use config::{Config, File, FileFormat, Value, ValueKind};
+use config::{Config, ConfigError, File, FileFormat, Value, ValueKind};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::set::FlagSet;
@@ -24,7 +24,7 @@ pub(super) fn read(path: &str, set: &FlagSet) -> Result<Texts, String> {
     let fault = |problem: &dyn std::fmt::Display| format!("--config {path}: {problem}");
     let format = format(path).map_err(|problem| fault(&problem))?;
     let file = Config::builder().add_source(File::from(Path::new(path)).format(format)).build();
-    let table = file.and_then(|file| file.cache.into_table()).map_err(|error| fault(&error))?;
+    let table = file.and_then(|file| file.cache.into_table()).map_err(|error| fault(&without_lines(&error)))?;
     let mut texts = Texts::new();
     for (key, value) in table {
         let row = set.row(&key).ok_or_else(|| fault(&unknown(&key, set)))?;
@@ -34,6 +34,11 @@ pub(super) fn read(path: &str, set: &FlagSet) -> Result<Texts, String> {
         texts.insert(row.spec.name, shaped(&row.spec, value).map_err(|problem| fault(&format!("{key}: {problem}")))?);
     }
     Ok(texts)
+}
+
+/// What a parser says, without the lines of the file that some quote below it.
+fn without_lines(error: &ConfigError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 fn format(path: &str) -> Result<FileFormat, String> {
@@ -112,6 +117,24 @@ mod tests {
             ),
         ] {
             assert_eq!(told(&read_text(name, text).unwrap()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_does_not_tell_its_secrets() {
+        for (name, text) in [
+            ("a.toml", "txt-encrypt-aes-key = geheim\n"),
+            ("a.toml", "txt-encrypt-aes-key = \"geheim\n"),
+            ("a.yaml", "txt-encrypt-aes-key: \"geheim\n"),
+            ("a.yaml", "txt-encrypt-aes-key: *geheim\n"),
+            ("a.yaml", "txt-encrypt-aes-key: geheim: x\n"),
+            ("a.json", "{\"txt-encrypt-aes-key\": geheim}"),
+            ("a.json", "{\"txt-encrypt-aes-key\": \"geheim}"),
+            ("a.yaml", "txt-encrypt-aes-key: [geheim]\n"),
+            ("a.yaml", "txt-encrypt-aes-key: {geheim: x}\n"),
+        ] {
+            let problem = read_text(name, text).unwrap_err();
+            assert!(!problem.contains("geheim") && !problem.contains('\n'), "{name} {text:?}: {problem}");
         }
     }
 

@@ -201,6 +201,7 @@ impl Index {
             seen.remove(key);
         }
         self.unread.remove(key);
+        self.statuses.remove(key);
         let Some(old) = self.store.remove(key) else { return false };
         self.mark(key, Some(&old), None);
         true

@@ -4,17 +4,19 @@
 //! In come texts of one object, out goes its [`Mapped`]. What must hold: a bad value costs only itself and leaves a note;
 //! targets of one name, type and set identifier are one endpoint; a name that has targets is not pending.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+mod wanted;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use zonewright_core::endpoint::{
-    Endpoint, KindId, Labels, Mapped, Note, ObjectPolicy, Origin, Pending, Severity, Sharing, Targets, Unknown,
+    Endpoint, KindId, Mapped, Note, ObjectPolicy, Origin, Pending, Severity, Sharing, Unknown,
 };
 use zonewright_core::name::NameError;
 use zonewright_core::options::Properties;
-use zonewright_core::record::{AliasTarget, Routing, SetId, Ttl};
+use zonewright_core::record::{SetId, Ttl};
 use zonewright_core::{DnsName, RData, RecordType};
 
 use crate::annotations::{self, Annotation, Annotations, Elements};
@@ -22,6 +24,9 @@ use crate::kind::Kind;
 use crate::lookup::Lookup;
 use crate::objects::Meta;
 use crate::sources::Scope;
+
+pub(crate) use self::wanted::Settings;
+use self::wanted::Wanted;
 
 /// The reason of the note on an object whose annotations all begin with a prefix that is not in force. Readers count
 /// these and log the first.
@@ -46,34 +51,6 @@ pub(crate) struct Mapping<'a> {
     unknown: Vec<Unknown>,
     notes: Vec<Note>,
     kinds: BTreeSet<KindId>,
-}
-
-/// What holds for the endpoints that are asked for from now on: as a rule, for all of the object's.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Settings {
-    /// TTL.
-    pub(crate) ttl: Option<Ttl>,
-    /// Set identifier.
-    pub(crate) set_id: Option<SetId>,
-    /// Provider-specific properties.
-    pub(crate) properties: Properties,
-    /// The object's own policy.
-    pub(crate) policy: Option<ObjectPolicy>,
-    /// Resource label; `None` where external-dns writes none.
-    pub(crate) resource: Option<Arc<str>>,
-    /// Further labels of the claim.
-    pub(crate) labels: Labels,
-}
-
-/// The targets of one endpoint in the order in which they came, each once.
-#[derive(Debug)]
-struct Wanted {
-    sharing: Sharing,
-    settings: Rc<Settings>,
-    order: Vec<RData>,
-    seen: HashSet<RData>,
-    /// An alias that a provider resolves, in the place of records.
-    alias: Option<AliasTarget>,
 }
 
 impl<'a> Mapping<'a> {
@@ -282,27 +259,21 @@ impl<'a> Mapping<'a> {
                 self.refuse_self(name);
                 continue;
             }
-            let wanted = self.entry(name, data.rtype(), sharing);
-            if wanted.seen.insert(data.clone()) {
-                wanted.order.push(data.clone());
-            }
+            self.entry(name, data.rtype(), sharing).add(data);
         }
     }
 
     /// Asks for records of one type at `name`, which may have no targets yet: default targets can stand in for them.
-    pub(crate) fn want_of_type(&mut self, name: &DnsName, rtype: RecordType, targets: Vec<RData>, sharing: Sharing) {
+    pub(crate) fn want_of_type(&mut self, name: &DnsName, rtype: RecordType, targets: &[RData], sharing: Sharing) {
         let wanted = self.entry(name, rtype, sharing);
         for data in targets {
-            if wanted.seen.insert(data.clone()) {
-                wanted.order.push(data);
-            }
+            wanted.add(data);
         }
     }
 
     /// Asks for an alias of a host that answers like address records of one type.
     pub(crate) fn want_alias(&mut self, name: &DnsName, rtype: RecordType, host: &DnsName, sharing: Sharing) {
-        let alias = AliasTarget { target: Arc::from(host.as_str()), zone: None, evaluate_health: true };
-        self.entry(name, rtype, sharing).alias.get_or_insert(alias);
+        self.entry(name, rtype, sharing).point_to(host);
     }
 
     fn entry(&mut self, name: &DnsName, rtype: RecordType, sharing: Sharing) -> &mut Wanted {
@@ -356,36 +327,6 @@ impl<'a> Mapping<'a> {
         // Kept as long as the object lives, and nearly always of one element, where a vector begins with room for four.
         endpoints.shrink_to_fit();
         Mapped { endpoints, pending: pending.into_values().collect(), unknown, notes, kinds }
-    }
-}
-
-impl Wanted {
-    fn new(sharing: Sharing, settings: Rc<Settings>) -> Self {
-        Self { sharing, settings, order: Vec::new(), seen: HashSet::new(), alias: None }
-    }
-
-    fn endpoint(mut self, name: DnsName, rtype: RecordType, origin: &Arc<Origin>) -> Endpoint {
-        self.order.shrink_to_fit();
-        let settings = &self.settings;
-        let mut properties = settings.properties.clone();
-        // Only addresses and CNAMEs have an alias form; elsewhere the property would spoil the record.
-        if !matches!(rtype, RecordType::A | RecordType::Aaaa | RecordType::Cname) {
-            properties.remove("alias");
-        }
-        Endpoint {
-            name,
-            rtype,
-            targets: self.alias.map_or(Targets::Records(self.order), Targets::Alias),
-            ttl: settings.ttl,
-            set_id: settings.set_id.clone(),
-            routing: Routing::Simple,
-            properties,
-            origin: origin.clone(),
-            resource: settings.resource.clone(),
-            labels: settings.labels.clone(),
-            sharing: self.sharing,
-            policy: settings.policy,
-        }
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use zonewright_core::endpoint::KindId;
@@ -34,7 +35,7 @@ use crate::store::ObjectKey;
 pub struct K8sSource {
     state: Mutex<State>,
     wake: Notify,
-    /// Objects were mapped whose status is due.
+    /// Objects were mapped: names may be wanted that are not resolved, and statuses may be due.
     mapped: Notify,
 }
 
@@ -191,6 +192,11 @@ impl K8sSource {
             }
             mapped.await;
         }
+    }
+
+    /// Waits until objects have been mapped, from this call on.
+    pub(crate) fn mapped(&self) -> Notified<'_> {
+        self.mapped.notified()
     }
 
     /// The names of the objects of a kind that mappers looked up, there or not.

@@ -60,10 +60,13 @@ impl Templates {
     /// The names that `--fqdn-template` gives for a pod; none, and a line in the log, where it fails.
     pub(crate) fn domains(&self, pod: &serde_json::Value) -> Vec<String> {
         let Some(template) = &self.fqdn else { return Vec::new() };
-        let sources: Vec<&str> = SourceKind::ALL.iter().map(|(_, word)| *word).collect();
         let shape = Shape::Typed(TypedKind::Pod);
-        let names =
-            template.names(Input { object: pod, shape, source: Some(SourceKind::Fake.as_str()), sources: &sources });
+        let names = template.names(Input {
+            object: pod,
+            shape,
+            source: Some(SourceKind::Fake.as_str()),
+            sources: SourceKind::WORDS,
+        });
         names.map_err(|failure| tracing::error!("rendering fqdn template: {failure}")).unwrap_or_default()
     }
 }
@@ -167,10 +170,9 @@ impl Mapping<'_> {
         run: impl FnOnce(Input<'_>) -> Result<T, TemplateFailure>,
     ) -> Option<T> {
         let object = self.meta.whole.clone()?;
-        let sources: Vec<&str> = SourceKind::ALL.iter().map(|(_, word)| *word).collect();
         let role = self.scope.role;
         let source = Some(role.source.as_str());
-        let input = Input { object: &object, shape: shape(role.source, role.kind), source, sources: &sources };
+        let input = Input { object: &object, shape: shape(role.source, role.kind), source, sources: SourceKind::WORDS };
         match run(input) {
             Ok(made) => Some(made),
             Err(failure) => {

@@ -1,7 +1,6 @@
 //! What the pure stages ask about one name, answered from the board.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,6 +72,12 @@ pub(super) struct NameFacts<'a> {
 }
 
 impl NameFacts<'_> {
+    /// Names those of whom it cannot be told what they ask for under this label, if there are any.
+    fn unknown(&self, resource: Option<&Arc<str>>) -> Option<KindId> {
+        let name = |unknown: &Unknown| unknown.resource.clone().unwrap_or_else(|| Arc::from("objects without a label"));
+        self.desired.unknown(resource, self.grace, self.now).map(name)
+    }
+
     fn doubtful(&self, resource: Option<&Arc<str>>) -> Vec<KindId> {
         let Some(resource) = resource else { return self.evidence.doubtful(self.evidence.kinds.keys()) };
         let kind = resource.split('/').next().unwrap_or_default();
@@ -88,13 +93,14 @@ impl Facts for NameFacts<'_> {
     }
 
     fn doubt(&self, resource: Option<&Arc<str>>) -> Vec<KindId> {
-        let name = |unknown: &Unknown| unknown.resource.clone().unwrap_or_else(|| Arc::from("objects without a label"));
-        let unknown = self.desired.unknown(resource, self.grace, self.now).map(name);
-        self.doubtful(resource).into_iter().chain(unknown).collect()
+        self.doubtful(resource).into_iter().chain(self.unknown(resource)).collect()
     }
 
     fn doubt_of_claimants(&self) -> Vec<KindId> {
-        self.evidence.doubtful(&self.asked.kinds)
+        let labels: BTreeSet<_> =
+            self.asked.endpoints.iter().filter_map(|endpoint| endpoint.resource.as_ref()).collect();
+        let unknown = labels.into_iter().filter_map(|label| self.unknown(Some(label)));
+        self.evidence.doubtful(&self.asked.kinds).into_iter().chain(unknown).collect()
     }
 
     fn pending(&self, resource: Option<&Arc<str>>) -> Option<String> {

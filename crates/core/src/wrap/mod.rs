@@ -45,7 +45,13 @@ impl Wrapping {
     /// What the object asks for in the end.
     #[must_use]
     pub fn apply(&self, mapped: &Mapped) -> Mapped {
-        let mut out = Mapped { endpoints: Vec::with_capacity(mapped.endpoints.len()), ..mapped.clone() };
+        let mut out = Mapped {
+            endpoints: Vec::with_capacity(mapped.endpoints.len()),
+            pending: mapped.pending.clone(),
+            unknown: mapped.unknown.clone(),
+            notes: mapped.notes.clone(),
+            kinds: mapped.kinds.clone(),
+        };
         for endpoint in &mapped.endpoints {
             self.with_default_targets(endpoint, &mut out);
         }

@@ -100,6 +100,14 @@ async fn what_an_object_may_still_ask_for_stays() {
     world.cluster.put("a", &["x.example A 192.0.2.1"]);
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1 192.0.2.2"]);
+    rest(&engine).await;
+    world.cluster.put("a", &["x.example A 192.0.2.2 192.0.2.3", "unknown"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1 ; 192.0.2.2 ; 192.0.2.3"], "added to, and not shrunk");
+    world.cluster.put("a", &["x.example A 192.0.2.2 192.0.2.3"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.2 ; 192.0.2.3"]);
 }
 
 /// An object is told of what was done for it, if that was asked for.

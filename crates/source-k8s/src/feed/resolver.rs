@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
 use serde_json::json;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::feed::Event;
 use crate::kind::Kind;
@@ -26,9 +26,6 @@ pub(crate) type LookUp = fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>
 /// Longest time for one name.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether new names are wanted.
-const TICK: Duration = Duration::from_millis(200);
-
 /// Asks the resolver of the operating system.
 pub(crate) fn system(host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
     Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.map(|address| address.ip()).collect()) })
@@ -39,8 +36,13 @@ pub(crate) async fn run(options: Arc<SourceOptions>, source: Arc<K8sSource>, loo
     let mut resolver = Resolver { options, source, look_up, due: BTreeMap::new(), announced: false };
     resolver.source.feed([Event::Begin(Kind::Host)]);
     loop {
+        let source = Arc::clone(&resolver.source);
+        let mapped = source.mapped();
         resolver.turn().await;
-        sleep(TICK).await;
+        tokio::select! {
+            () = mapped => {}
+            () = resolver.due() => {}
+        }
     }
 }
 
@@ -55,6 +57,14 @@ struct Resolver {
 }
 
 impl Resolver {
+    /// Waits until a name is to be looked up again.
+    async fn due(&self) {
+        match self.due.values().min() {
+            Some(moment) => sleep_until(*moment).await,
+            None => std::future::pending().await,
+        }
+    }
+
     async fn turn(&mut self) {
         let wanted = self.source.wanted(Kind::Host);
         self.due.retain(|host, _| wanted.contains(host));
@@ -105,6 +115,8 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use zonewright_core::source::{ObjectState, Source};
+
+    use tokio::time::sleep;
 
     use super::*;
     use crate::index::Index;

@@ -13,6 +13,9 @@ macro_rules! sources {
             /// Every source with its word.
             pub const ALL: &[(Self, &'static str)] = &[$((Self::$variant, $word),)*];
 
+            /// The words alone.
+            pub const WORDS: &[&'static str] = &[$($word,)*];
+
             /// The word: the value of the flag.
             pub fn as_str(self) -> &'static str {
                 match self {

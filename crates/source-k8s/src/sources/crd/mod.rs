@@ -143,7 +143,7 @@ impl Mapper<'_, '_> {
         match element.data {
             Data::Alias(host) => self.mapping.want_alias(name, element.rtype, &host, Sharing::Holder),
             Data::Records(records) if records.is_empty() => {
-                self.mapping.want_of_type(name, element.rtype, records, Sharing::Holder);
+                self.mapping.want_of_type(name, element.rtype, &records, Sharing::Holder);
             }
             Data::Records(records) => self.mapping.want(name, &records, Sharing::Holder),
         }

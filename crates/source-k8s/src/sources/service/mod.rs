@@ -156,6 +156,10 @@ impl Mapper<'_, '_> {
             };
             if let Some(host) = self.lookup.object::<Host>(Kind::Host, "", host.as_str()) {
                 resolved.extend(self.mapping.targets(field, host.addresses.iter().map(|address| &**address)));
+            } else {
+                // The others are published; what stands for this one is not taken away.
+                let label = self.mapping.settings().resource.clone();
+                self.mapping.cannot_tell([label], &format!("{host} is not resolved"));
             }
         }
         resolved
