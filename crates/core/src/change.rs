@@ -185,6 +185,11 @@ impl Group {
         staying.map(|rtype| Precondition::Absent(RecordKey { rtype, ..key.clone() })).collect()
     }
 
+    /// Whether nothing is to be sent: it only tells a registry that keeps claims outside the zones whose a record is.
+    pub fn changes_nothing(&self) -> bool {
+        self.changes().all(|change| change.from() == change.to())
+    }
+
     /// Size in octets as batch limits count it: the text of all values, new and old.
     pub fn size(&self) -> usize {
         let of = |set: Option<&RecordSet>| set.map_or(0, |s| s.data.to_string().len());

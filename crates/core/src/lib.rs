@@ -19,6 +19,7 @@ pub mod error;
 pub mod filter;
 pub mod flap;
 pub mod guard;
+pub mod intent;
 pub mod layer;
 pub mod lower;
 pub mod metrics;

@@ -1,6 +1,7 @@
 //! The contract of a registry: who owns which record, and how that is written down.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -24,6 +25,17 @@ pub trait Published {
 pub struct Dropped {
     /// What is in the way, for the object's owner.
     pub reason: String,
+}
+
+/// What shall become of the claim on a record that stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Custody {
+    /// Nobody claims it: it becomes ours, for this resource.
+    Take(Option<Arc<str>>),
+    /// It is ours, and becomes somebody else's; what the claim says besides stays.
+    Give(OwnerId),
+    /// It is ours, and becomes nobody's.
+    Release,
 }
 
 /// Where ownership is kept. It reads and decorates; it does not wrap the provider.
@@ -63,6 +75,22 @@ pub trait Registry: Send + Sync {
     /// A group that brings the claim on our record to where it would be written today, if it does not stand there (the
     /// format of before 2022, a name in another zone). It changes no record. Pure over what was read.
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group>;
+
+    /// A group that hands the claim on a standing record over, and changes no record; `None` if it is so already. It
+    /// requires the record as it was read. Pure over what was read.
+    ///
+    /// A registry that keeps claims outside the zones answers with one claim step that changes nothing and carries the
+    /// owner ([`crate::change::Group::changes_nothing`]): it is not sent, but prepared and committed.
+    ///
+    /// # Errors
+    /// Why it cannot be: it is not ours to give, somebody else claims it, something stands in the way.
+    fn assign(
+        &self,
+        zone: &Zone,
+        record: &RecordSet,
+        custody: &Custody,
+        published: &dyn Published,
+    ) -> Result<Option<Group>, Dropped>;
 
     /// Writes down what must stand before the groups are sent (intents, locks).
     ///

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::registry::{Dropped, Published, Registry};
+use zonewright_core::registry::{Custody, Dropped, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
 
@@ -48,6 +48,18 @@ impl Registry for NoopRegistry {
 
     fn upgrade(&self, _zone: &Zone, _record: &RecordSet, _published: &dyn Published) -> Option<Group> {
         None
+    }
+
+    fn assign(
+        &self,
+        _zone: &Zone,
+        record: &RecordSet,
+        _custody: &Custody,
+        _published: &dyn Published,
+    ) -> Result<Option<Group>, Dropped> {
+        Err(Dropped {
+            reason: format!("{}: the registry noop keeps no claims, so there is none to hand over", record.key),
+        })
     }
 
     async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {

@@ -8,7 +8,7 @@ use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::claim::{Claim, OwnerId, Standing};
 use zonewright_core::error::Result;
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{Dropped, Published, Registry};
+use zonewright_core::registry::{Custody, Dropped, Published, Registry};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Zone};
 
 /// What is wrong with the registry.
@@ -175,6 +175,16 @@ impl Registry for Toy {
         let claim = self.read(zone, &record.key, published).filter(|_| self.is(Fault::UpgradesForEver))?;
         let (_, from) = claim.site?;
         Some(Group::of(Step::claim(Change::Update { from: from.clone(), to: from }), vec![]))
+    }
+
+    fn assign(
+        &self,
+        _zone: &Zone,
+        record: &RecordSet,
+        _custody: &Custody,
+        _published: &dyn Published,
+    ) -> Result<Option<Group>, Dropped> {
+        Err(Dropped { reason: format!("{}: a mark cannot be handed over", record.key) })
     }
 
     async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {

@@ -49,18 +49,18 @@ pub(super) fn upgrade(view: &View<'_>, record: &RecordSet) -> Option<Group> {
 }
 
 /// What is added to one group.
-struct Draft<'a> {
-    view: &'a View<'a>,
+pub(super) struct Draft<'a> {
+    pub(super) view: &'a View<'a>,
     /// Keys of the records that the group takes away.
     gone: BTreeSet<RecordKey>,
     /// Claims that must be out of the way before a record can stand at their name.
     before: Vec<Change>,
     after: Vec<Change>,
-    requires: Vec<RecordSet>,
+    pub(super) requires: Vec<RecordSet>,
 }
 
 impl<'a> Draft<'a> {
-    fn empty(view: &'a View<'a>) -> Self {
+    pub(super) fn empty(view: &'a View<'a>) -> Self {
         Self { view, gone: BTreeSet::new(), before: Vec::new(), after: Vec::new(), requires: Vec::new() }
     }
 
@@ -121,7 +121,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Our claims on `key` in this zone. Those in other zones cannot be part of the batch.
-    fn own_sites(&self, key: &RecordKey) -> impl Iterator<Item = Site> + use<> {
+    pub(super) fn own_sites(&self, key: &RecordKey) -> impl Iterator<Item = Site> + use<> {
         let (zone, owner) = (self.view.zone.key.clone(), self.view.registry.owner.clone());
         self.view.sites(key).into_iter().filter(move |site| site.zone == zone && site.is_of(&owner))
     }
@@ -136,7 +136,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Withdraws our member of a set of claims, unless another record needs it.
-    fn release(&mut self, key: &RecordKey, site: Site) -> Result<(), String> {
+    pub(super) fn release(&mut self, key: &RecordKey, site: Site) -> Result<(), String> {
         if !self.view.reliant(key, site.format, &site.set.key.name, &self.gone).is_empty() {
             self.requires.push(site.set);
             return Ok(());
@@ -184,7 +184,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Puts a new claim where claims are written today.
-    fn place(&mut self, to: &RecordSet, heritage: &Heritage) -> Result<(), String> {
+    pub(super) fn place(&mut self, to: &RecordSet, heritage: &Heritage) -> Result<(), String> {
         let key = &to.key;
         let target = self.target(key)?;
         self.check_free(key, &target)?;
@@ -205,7 +205,7 @@ impl<'a> Draft<'a> {
         self.requires.extend(here.map(|(_, set)| set.clone()));
     }
 
-    fn push(&mut self, key: &RecordKey, change: Change) -> Result<(), String> {
+    pub(super) fn push(&mut self, key: &RecordKey, change: Change) -> Result<(), String> {
         let same = self.changes().find(|other| other.key() == change.key());
         match same {
             Some(same) if *same == change => {}
@@ -220,7 +220,7 @@ impl<'a> Draft<'a> {
         Heritage::new(&self.view.registry.owner, step.resource.as_ref(), &step.labels)
     }
 
-    fn text(&self, key: &RecordKey, heritage: &Heritage) -> Result<RData, String> {
+    pub(super) fn text(&self, key: &RecordKey, heritage: &Heritage) -> Result<RData, String> {
         self.view.registry.codec.write(key, heritage).map(RData::Txt).map_err(|bad| {
             format!(
                 "the labels of {key} cannot be written into an ownership record ({}); expected no comma in a label and \
@@ -304,7 +304,7 @@ impl<'a> Draft<'a> {
         Err(format!("the ownership record of {key} belongs at {target}, but {what} stands there: {set}"))
     }
 
-    fn not_ours(&self, key: &RecordKey, ownership: &Ownership, claims: &[Claim]) -> String {
+    pub(super) fn not_ours(&self, key: &RecordKey, ownership: &Ownership, claims: &[Claim]) -> String {
         let at = |owner: &_| {
             let by_owner = claims.iter().filter(|claim| claim.owner == *owner);
             let names: Vec<_> = by_owner.filter_map(|claim| Some(claim.site.as_ref()?.1.key.name.as_str())).collect();
@@ -351,7 +351,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn add_to(self, group: Group) -> Group {
+    pub(super) fn add_to(self, group: Group) -> Group {
         let before = self.before.into_iter().map(Step::claim);
         let after = self.after.into_iter().map(Step::claim);
         let steps = before.chain(group.steps).chain(after).collect();

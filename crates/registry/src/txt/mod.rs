@@ -19,6 +19,7 @@
 //! withdrawn; the rest of the set stays as it was read.
 
 mod affix;
+mod assign;
 mod cipher;
 mod decorate;
 mod ledger;
@@ -36,7 +37,7 @@ use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::name::NameError;
 use zonewright_core::plan::POLICY_LABEL;
-use zonewright_core::registry::{Dropped, Published, Registry};
+use zonewright_core::registry::{Custody, Dropped, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
 
@@ -246,6 +247,16 @@ impl Registry for TxtRegistry {
     /// belongs, or something is in the way there.
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group> {
         decorate::upgrade(&self.view(zone, published), record)
+    }
+
+    fn assign(
+        &self,
+        zone: &Zone,
+        record: &RecordSet,
+        custody: &Custody,
+        published: &dyn Published,
+    ) -> Result<Option<Group>, Dropped> {
+        assign::assign(&self.view(zone, published), record, custody)
     }
 
     async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {

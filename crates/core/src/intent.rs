@@ -1,0 +1,109 @@
+//! Intents: the first half of a write that cannot be made in one step.
+//!
+//! In: the claim to come (or to go), as its TXT record has it, and the records that come or go with it. Out: a text that
+//! external-dns takes for nobody's claim, and that speaks for a record only while exactly what it announced stands there. So
+//! a refused write leaves no right behind, and a crash between record and claim strands no record.
+//!
+//! The form: `heritage=zonewright-intent,zonewright/record=DIGEST[+DIGEST..],zonewright/claim=TEXT`, where TEXT is the claim
+//! as it will be written, to the end of the text.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use crate::record::RecordSet;
+
+/// What every intent begins with.
+pub const HERITAGE: &str = "heritage=zonewright-intent";
+const RECORD: &str = ",zonewright/record=";
+const CLAIM: &str = ",zonewright/claim=";
+
+/// A write that was begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intent {
+    /// Digests of the records that the write changes, as they stand where the claim speaks for them.
+    pub records: Vec<String>,
+    /// The text of the claim.
+    pub claim: String,
+}
+
+impl Intent {
+    /// Announces the claim `claim` for `records`.
+    pub fn new<'a>(records: impl IntoIterator<Item = &'a RecordSet>, claim: &str) -> Self {
+        Self { records: records.into_iter().map(digest).collect(), claim: claim.to_owned() }
+    }
+
+    /// The intent that a text holds; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        // External-dns puts its claims in quotes of their own.
+        let text = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
+        let rest = text.strip_prefix(HERITAGE)?.strip_prefix(RECORD)?;
+        let (digests, claim) = rest.split_once(CLAIM)?;
+        Some(Self { records: digests.split('+').map(str::to_owned).collect(), claim: claim.to_owned() })
+    }
+
+    /// Whether a text begins like an intent, also one that cannot be read further.
+    pub fn is_one(text: &str) -> bool {
+        text.strip_prefix('"').unwrap_or(text).starts_with(HERITAGE)
+    }
+
+    /// Whether it speaks for a record: the record stands exactly as it was announced.
+    pub fn covers(&self, record: &RecordSet) -> bool {
+        self.records.contains(&digest(record))
+    }
+}
+
+impl std::fmt::Display for Intent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{HERITAGE}{RECORD}{}{CLAIM}{}", self.records.join("+"), self.claim)
+    }
+}
+
+/// The first 16 hexadecimal digits of a SHA-256 over key and data of a record set. Its TTL does not count: some providers
+/// change it.
+pub fn digest(set: &RecordSet) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(set.key.to_string());
+    let mut data: Vec<String> = match &set.data {
+        crate::record::RecordData::Records(records) => records.iter().map(ToString::to_string).collect(),
+        alias @ crate::record::RecordData::Alias(_) => vec![alias.to_string()],
+    };
+    data.sort();
+    for record in data {
+        hasher.update([0]);
+        hasher.update(record);
+    }
+    hasher.finalize().iter().take(8).fold(String::new(), |mut text, octet| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{octet:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::set;
+
+    #[test]
+    fn an_intent_speaks_for_what_it_announced_and_nothing_else() {
+        let record = set("a.example A 192.0.2.1");
+        let claim = "heritage=external-dns,external-dns/owner=me";
+        let text = Intent::new([&record], claim).to_string();
+        let read = Intent::parse(&text).unwrap();
+        assert_eq!(read.claim, claim);
+        assert!(read.covers(&record) && !read.covers(&set("a.example A 192.0.2.2")));
+        assert!(!read.covers(&set("b.example A 192.0.2.1")));
+        assert_eq!(Intent::parse(&format!("\"{text}\"")), Some(read));
+        assert_eq!(Intent::parse(claim), None);
+        assert!(Intent::is_one("heritage=zonewright-intent,damaged") && !Intent::is_one(claim));
+    }
+
+    #[test]
+    fn the_order_of_records_and_their_ttl_do_not_count() {
+        let one = set("a.example A 192.0.2.1 192.0.2.2");
+        assert_eq!(digest(&one), digest(&set("a.example A 192.0.2.2 192.0.2.1")));
+        assert_eq!(digest(&one), digest(&RecordSet { ttl: None, ..one.clone() }));
+        assert_eq!(digest(&one).len(), 16);
+    }
+}
