@@ -4,25 +4,50 @@
 //! external-dns takes for nobody's claim, and that speaks for a record only while exactly what it announced stands there. So
 //! a refused write leaves no right behind, and a crash between record and claim strands no record.
 //!
-//! The form: `heritage=zonewright-intent,zonewright/record=DIGEST[+DIGEST..],zonewright/claim=TEXT`, where TEXT is the claim
-//! as it will be written, to the end of the text.
+//! The form: `heritage=zonewright-intent,zonewright/record=RECORD[ RECORD..],zonewright/claim=TEXT`. A RECORD is
+//! `DIGEST/TYPE/NAME`; TEXT is the claim as it will be written, to the end of the text.
 
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
+use crate::name::DnsName;
 use crate::record::RecordSet;
+use crate::rtype::RecordType;
 
 /// What every intent begins with.
 pub const HERITAGE: &str = "heritage=zonewright-intent";
 const RECORD: &str = ",zonewright/record=";
 const CLAIM: &str = ",zonewright/claim=";
 
+/// A record that is to come or to go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Announced {
+    /// Its [`digest`].
+    pub digest: String,
+    /// Its type.
+    pub rtype: RecordType,
+    /// Its name; a set identifier is that of the claim.
+    pub name: DnsName,
+}
+
+impl Announced {
+    fn of(set: &RecordSet) -> Self {
+        Self { digest: digest(set), rtype: set.key.rtype, name: set.key.name.clone() }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.splitn(3, '/');
+        let (digest, rtype, name) = (words.next()?, words.next()?, words.next()?);
+        Some(Self { digest: digest.to_owned(), rtype: rtype.parse().ok()?, name: DnsName::parse(name).ok()? })
+    }
+}
+
 /// A write that was begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
-    /// Digests of the records that the write changes, as they stand where the claim speaks for them.
-    pub records: Vec<String>,
+    /// The records that the write changes, as they stand where the claim speaks for them.
+    pub records: Vec<Announced>,
     /// The text of the claim.
     pub claim: String,
 }
@@ -30,7 +55,7 @@ pub struct Intent {
 impl Intent {
     /// Announces the claim `claim` for `records`.
     pub fn new<'a>(records: impl IntoIterator<Item = &'a RecordSet>, claim: &str) -> Self {
-        Self { records: records.into_iter().map(digest).collect(), claim: claim.to_owned() }
+        Self { records: records.into_iter().map(Announced::of).collect(), claim: claim.to_owned() }
     }
 
     /// The intent that a text holds; `None` if it is none.
@@ -38,8 +63,9 @@ impl Intent {
         // External-dns puts its claims in quotes of their own.
         let text = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
         let rest = text.strip_prefix(HERITAGE)?.strip_prefix(RECORD)?;
-        let (digests, claim) = rest.split_once(CLAIM)?;
-        Some(Self { records: digests.split('+').map(str::to_owned).collect(), claim: claim.to_owned() })
+        let (records, claim) = rest.split_once(CLAIM)?;
+        let records: Option<Vec<Announced>> = records.split(' ').map(Announced::parse).collect();
+        Some(Self { records: records?, claim: claim.to_owned() })
     }
 
     /// Whether a text begins like an intent, also one that cannot be read further.
@@ -49,13 +75,15 @@ impl Intent {
 
     /// Whether it speaks for a record: the record stands exactly as it was announced.
     pub fn covers(&self, record: &RecordSet) -> bool {
-        self.records.contains(&digest(record))
+        self.records.contains(&Announced::of(record))
     }
 }
 
 impl std::fmt::Display for Intent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{HERITAGE}{RECORD}{}{CLAIM}{}", self.records.join("+"), self.claim)
+        let record = |announced: &Announced| format!("{}/{}/{}", announced.digest, announced.rtype, announced.name);
+        let records: Vec<String> = self.records.iter().map(record).collect();
+        write!(f, "{HERITAGE}{RECORD}{}{CLAIM}{}", records.join(" "), self.claim)
     }
 }
 
@@ -89,10 +117,11 @@ mod tests {
     fn an_intent_speaks_for_what_it_announced_and_nothing_else() {
         let record = set("a.example A 192.0.2.1");
         let claim = "heritage=external-dns,external-dns/owner=me";
-        let text = Intent::new([&record], claim).to_string();
+        let other = set("*.example CNAME x.test");
+        let text = Intent::new([&record, &other], claim).to_string();
         let read = Intent::parse(&text).unwrap();
         assert_eq!(read.claim, claim);
-        assert!(read.covers(&record) && !read.covers(&set("a.example A 192.0.2.2")));
+        assert!(read.covers(&record) && read.covers(&other) && !read.covers(&set("a.example A 192.0.2.2")));
         assert!(!read.covers(&set("b.example A 192.0.2.1")));
         assert_eq!(Intent::parse(&format!("\"{text}\"")), Some(read));
         assert_eq!(Intent::parse(claim), None);

@@ -76,6 +76,10 @@ pub trait Registry: Send + Sync {
     /// format of before 2022, a name in another zone). It changes no record. Pure over what was read.
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group>;
 
+    /// A group that takes away what unfinished writes of ours left in a claim set: intents that speak for nothing. `None` if
+    /// it holds nothing of the kind. Pure over what was read.
+    fn sweep(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Group>;
+
     /// A group that hands the claim on a standing record over, and changes no record; `None` if it is so already. It
     /// requires the record as it was read. Pure over what was read.
     ///

@@ -50,6 +50,10 @@ impl Registry for NoopRegistry {
         None
     }
 
+    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Group> {
+        None
+    }
+
     fn assign(
         &self,
         _zone: &Zone,

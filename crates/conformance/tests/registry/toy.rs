@@ -177,6 +177,10 @@ impl Registry for Toy {
         Some(Group::of(Step::claim(Change::Update { from: from.clone(), to: from }), vec![]))
     }
 
+    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Group> {
+        None
+    }
+
     fn assign(
         &self,
         _zone: &Zone,

@@ -75,7 +75,7 @@ pub(super) async fn prepare(
     let mut plans = decide(worker, capability, &placed);
     drop(placed);
     fights::restrain(worker, &mut plans);
-    let upgrades = if again { Vec::new() } else { upgrades(worker, &plans) };
+    let upgrades = if again { Vec::new() } else { upgrades(worker, names, &plans) };
     let groups = match pass {
         Pass::Whole(tally, before) => {
             let (mut groups, counted) = tally.take(worker, names, plans);
@@ -250,15 +250,20 @@ fn decide(worker: &mut Worker, capability: &Capability, placed: &[(DnsName, Vec<
     plans
 }
 
-/// Claims of ours that do not stand where they would be written today; moving one changes no record.
-fn upgrades(worker: &Worker, plans: &[NamePlan]) -> Vec<Group> {
+/// Claims of ours that do not stand where they would be written today, and what unfinished writes left behind; neither changes
+/// a record.
+fn upgrades(worker: &Worker, names: &[DnsName], plans: &[NamePlan]) -> Vec<Group> {
     if worker.board.config.policy == Policy::CreateOnly {
         return Vec::new();
     }
     let registry = &worker.office.instance.registry;
     let keys = plans.iter().flat_map(|plan| &plan.upgrades);
     let records: Vec<RecordSet> = keys.filter_map(|key| worker.desk.view().find(key)).collect();
-    records.iter().filter_map(|record| registry.upgrade(&worker.desk.zone, record, &*worker.office)).collect()
+    let moved = records.iter().filter_map(|record| registry.upgrade(&worker.desk.zone, record, &*worker.office));
+    let zone = &worker.desk.zone;
+    let claims: Vec<RecordSet> = names.iter().flat_map(|name| worker.desk.view().at(name)).collect();
+    let claims = claims.iter().filter(|set| registry.is_claim(set));
+    moved.chain(claims.filter_map(|set| registry.sweep(zone, set, &*worker.office))).collect()
 }
 
 /// Where the zone cannot be told what to expect, record and claim are read right before they are changed. Groups about names

@@ -1,15 +1,17 @@
 //! Layers: what happens around every provider, each of them a provider itself.
 //!
-//! From the outside in: [`Batcher`] cuts and bisects, [`Retry`](RetryLayer) repeats what may be repeated, [`Deadline`]
+//! From the outside in: [`Staged`] keeps record and claim together where the provider cannot, [`Batcher`] cuts and bisects, [`Retry`](RetryLayer) repeats what may be repeated, [`Deadline`]
 //! ends what takes too long, [`RateLimit`] paces, [`Metered`] counts what is really sent, and [`DryRun`] sends nothing
 //! that changes anything. Providers themselves map and send, once.
 
 mod batch;
+mod course;
 mod deadline;
 mod dry_run;
 mod meter;
 mod rate;
 mod retry;
+mod staged;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +22,7 @@ pub use dry_run::DryRun;
 pub use meter::Metered;
 pub use rate::RateLimit;
 pub use retry::RetryLayer;
+pub use staged::Staged;
 
 use crate::metrics::Metrics;
 use crate::provider::Provider;
@@ -58,9 +61,11 @@ impl Layers {
         }
         inner = Arc::new(Deadline::new(inner, self.deadline));
         inner = Arc::new(RetryLayer::new(inner, self.attempts));
-        Arc::new(Batcher::new(inner))
+        Arc::new(Staged::new(Arc::new(Batcher::new(inner))))
     }
 }
 
+#[cfg(test)]
+mod staged_tests;
 #[cfg(test)]
 mod tests;

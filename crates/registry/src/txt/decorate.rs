@@ -18,10 +18,11 @@ use zonewright_core::name::NameError;
 use zonewright_core::registry::Dropped;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
+use super::intents::{holds_intent, is_void};
 use super::ledger::{Entry, Ledger};
 use super::rewrite::{foreign_members, rewritten};
 use super::value::Heritage;
-use super::view::{Format, Site, View, holds_intent, text_key};
+use super::view::{Format, Site, View, text_key};
 
 pub(super) fn decorate(view: &View<'_>, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
     let mut ledger = Ledger::of(&groups);
@@ -196,7 +197,12 @@ impl<'a> Draft<'a> {
             routing: to.routing.clone(),
             options: to.options.clone(),
         };
-        self.push(key, Change::Create { to: claim })
+        // A write that came to nothing leaves its intent there.
+        let change = match self.view.text_at(&target, key.set_id.as_ref()) {
+            Some(from) => Change::Update { to: RecordSet { ttl: from.ttl, ..claim }, from },
+            None => Change::Create { to: claim },
+        };
+        self.push(key, change)
     }
 
     /// Demands that a claim stands as it was read, where that can be demanded in this zone.
@@ -292,7 +298,8 @@ impl<'a> Draft<'a> {
     /// Nothing stands where a new claim is to come.
     fn check_free(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
         let cname = RecordKey::simple(target.clone(), RecordType::Cname);
-        let in_the_way = self.view.text_at(target, key.set_id.as_ref()).or_else(|| self.view.here(&cname));
+        let text = self.view.text_at(target, key.set_id.as_ref()).filter(|set| !is_void(self.view, set));
+        let in_the_way = text.or_else(|| self.view.here(&cname));
         let Some(set) = in_the_way else { return Ok(()) };
         let what = if holds_intent(&set) {
             "an unfinished write"

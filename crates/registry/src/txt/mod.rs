@@ -15,6 +15,8 @@
 //! Claims of a former owner (`--migrate-from-txt-owner`) are ours as well. They are rewritten where somebody asks for their
 //! record, and until then their record is retained: who else went by that name cannot be told.
 //!
+//! An *intent* (`intents`) is a write that was begun: it speaks only for the record that it announced, exactly as announced.
+//!
 //! A TXT set may hold a claim beside other texts. It counts as a claim, and only our own member of it is ever replaced or
 //! withdrawn; the rest of the set stays as it was read.
 
@@ -22,6 +24,7 @@ mod affix;
 mod assign;
 mod cipher;
 mod decorate;
+mod intents;
 mod ledger;
 mod rewrite;
 mod value;
@@ -139,7 +142,12 @@ impl TxtRegistry {
 
     /// Whether a claim is ours, by today's name or the former one.
     fn is_ours(&self, heritage: &Heritage) -> bool {
-        heritage.owner().is_some_and(|owner| owner == self.owner || self.is_former(&owner))
+        self.is_of_us(heritage.owner().as_ref())
+    }
+
+    /// Whether an owner is us, by today's name or the former one.
+    fn is_of_us(&self, owner: Option<&OwnerId>) -> bool {
+        owner.is_some_and(|owner| *owner == self.owner || self.is_former(owner))
     }
 
     fn is_former(&self, owner: &OwnerId) -> bool {
@@ -219,7 +227,7 @@ impl Registry for TxtRegistry {
     }
 
     fn is_claim(&self, set: &RecordSet) -> bool {
-        !self.heritages(set).is_empty() || view::holds_intent(set)
+        !self.heritages(set).is_empty() || intents::holds_intent(set)
     }
 
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
@@ -247,6 +255,10 @@ impl Registry for TxtRegistry {
     /// belongs, or something is in the way there.
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group> {
         decorate::upgrade(&self.view(zone, published), record)
+    }
+
+    fn sweep(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Group> {
+        intents::sweep(&self.view(zone, published), set)
     }
 
     fn assign(

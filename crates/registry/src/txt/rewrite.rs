@@ -8,6 +8,7 @@ use zonewright_core::options::OptionValue;
 use zonewright_core::{RData, RecordData, RecordSet};
 
 use super::TxtRegistry;
+use super::intents;
 use super::value::Heritage;
 
 /// The set that shall stand in place of `standing`, or `None` if that one will do. `from` is the record as it was published,
@@ -33,10 +34,11 @@ pub(super) fn rewritten(
     Ok(Some(RecordSet { data, routing: to.routing.clone(), options, ..standing.clone() }))
 }
 
-/// The members of a set that are no claims of ours.
+/// The members of a set that are neither claims nor intents of ours.
 pub(super) fn foreign_members(registry: &TxtRegistry, set: &RecordSet) -> Vec<RData> {
     let heritages = registry.heritages(set);
-    let is_ours = |data: &RData| heritages.iter().any(|(at, heritage)| *at == data && registry.is_ours(heritage));
+    let claims = |data: &RData| heritages.iter().any(|(at, heritage)| *at == data && registry.is_ours(heritage));
+    let is_ours = |data: &RData| claims(data) || intents::is_ours(registry, set, data);
     set.data.as_records().iter().filter(|data| !is_ours(data)).cloned().collect()
 }
 

@@ -13,7 +13,8 @@ use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType};
 
 use super::affix::TYPES;
-use super::value::{Heritage, is_intent};
+use super::intents::begun;
+use super::value::Heritage;
 use super::{TxtRegistry, apex_type};
 
 /// Stands for the owner of a claim that does not open. No owner id has a comma, so nobody can be taken for it.
@@ -100,11 +101,6 @@ fn holds_closed(registry: &TxtRegistry, set: &RecordSet) -> bool {
     set.data.as_records().iter().any(|data| matches!(data, RData::Txt(txt) if registry.codec.is_closed(txt)))
 }
 
-/// Whether a set holds the first half of an unfinished write.
-pub(super) fn holds_intent(set: &RecordSet) -> bool {
-    set.data.as_records().iter().any(|data| matches!(data, RData::Txt(txt) if is_intent(txt)))
-}
-
 impl View<'_> {
     /// The set of `key` in this very zone.
     pub(super) fn here(&self, key: &RecordKey) -> Option<RecordSet> {
@@ -161,7 +157,14 @@ impl View<'_> {
         // Other names may well hold long tokens that are no claims.
         let counts = matches!(format, Format::Current | Format::Elsewhere) && holds_closed(self.registry, set);
         let closed = OwnerId::new(CLOSED).filter(|_| counts).map(|owner| claim(owner, &Heritage::default()));
-        read.chain(closed).collect()
+        // A write that was begun speaks for the record that it announced, as if it had been finished.
+        let begun = begun(self.registry, set).into_iter().filter(|begun| begun.holds(self, set));
+        let begun = begun.filter_map(|begun| {
+            let heritage = begun.claim.as_ref();
+            let owner = heritage.map_or_else(|| OwnerId::new(CLOSED), owner)?;
+            Some(Claim { current: false, ..claim(owner, heritage.unwrap_or(&Heritage::default())) })
+        });
+        read.chain(closed).chain(begun).collect()
     }
 
     /// Whether a claim on `key` stands where it would be written today, whatever it says.

@@ -1,0 +1,339 @@
+//! Groups on providers without batches, with a fault at every call.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+
+use super::Staged;
+use super::course;
+use crate::capability::{Atomicity, Batch, Capability, CreateMode, Preconditions};
+use crate::change::{Change, Group, Outcome, Precondition, Step};
+use crate::error::{Error, ErrorKind, Result};
+use crate::intent::Intent;
+use crate::provider::{Adjusted, Listing, Provider, Read};
+use crate::rdata::RData;
+use crate::record::{RecordData, RecordKey, RecordSet};
+use crate::rtype::RecordType;
+use crate::testing::{capability, name, set};
+use crate::zone::{InstanceId, Zone, ZoneId};
+
+type Sets = BTreeMap<RecordKey, RecordSet>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Refused,
+    Down,
+    LostWrite,
+    LostAnswer,
+}
+
+/// Takes one record set a call, or a batch.
+struct Plain {
+    sets: Mutex<Sets>,
+    atomic: Atomicity,
+    create: CreateMode,
+    /// The call that goes wrong.
+    fault: Option<(usize, Fault)>,
+    /// From which call on nothing answers any more.
+    gone: Option<usize>,
+    calls: Mutex<usize>,
+    /// What a stranger puts there right before the first record that is no text is created.
+    stranger: Mutex<Option<RecordSet>>,
+}
+
+impl Plain {
+    fn new(sets: &[RecordSet]) -> Self {
+        Self {
+            sets: Mutex::new(sets.iter().map(|set| (set.key.clone(), set.clone())).collect()),
+            atomic: Atomicity::None,
+            create: CreateMode::Guarded,
+            fault: None,
+            gone: None,
+            calls: Mutex::new(0),
+            stranger: Mutex::new(None),
+        }
+    }
+
+    fn sets(&self) -> Sets {
+        self.sets.lock().unwrap().clone()
+    }
+
+    /// One write. Where a create merely adds and a delete takes members away, it works on members.
+    fn write(&self, sets: &mut Sets, change: &Change) -> bool {
+        let members = |set: Option<&RecordSet>| set.map(|s| s.data.as_records().to_vec()).unwrap_or_default();
+        let additive = self.create == CreateMode::Additive;
+        let standing = sets.get(change.key()).cloned();
+        let fits = match change {
+            Change::Create { .. } => additive || standing.is_none(),
+            Change::Update { from, .. } | Change::Delete { from } => {
+                let (has, wants) = (members(standing.as_ref()), members(Some(from)));
+                wants.iter().all(|member| has.contains(member)) && (additive || has.len() == wants.len())
+            }
+        };
+        if !fits {
+            return false;
+        }
+        let mut all = members(standing.as_ref());
+        all.retain(|member| !members(change.from()).contains(member));
+        all.extend(members(change.to()));
+        let shape = change.to().or(standing.as_ref()).or(change.from()).cloned();
+        match shape.filter(|_| !all.is_empty()) {
+            Some(shape) => sets.insert(change.key().clone(), RecordSet { data: RecordData::records(all), ..shape }),
+            None => sets.remove(change.key()),
+        };
+        true
+    }
+
+    fn carry_out(&self, group: &Group) -> Outcome {
+        let is_record = |change: &Change| matches!(change, Change::Create { to } if to.key.rtype != RecordType::Txt);
+        if group.changes().any(is_record)
+            && let Some(stranger) = self.stranger.lock().unwrap().take()
+        {
+            self.sets.lock().unwrap().insert(stranger.key.clone(), stranger);
+        }
+        let mut sets = self.sets();
+        let required = group.requires.iter().all(|condition| match condition {
+            Precondition::Exact(set) => sets.get(&set.key) == Some(set),
+            _ => true,
+        });
+        if !required || !group.changes().all(|change| self.write(&mut sets, change)) {
+            return Outcome::refused(Error::new(ErrorKind::Conflict, "apply changes", "it is not as expected"));
+        }
+        *self.sets.lock().unwrap() = sets;
+        Outcome::Applied
+    }
+}
+
+#[async_trait]
+impl Provider for Plain {
+    fn capability(&self, _: Option<&Zone>) -> Capability {
+        let base = capability();
+        let batch = Batch { atomic: self.atomic, ..base.batch };
+        Capability { batch, create: self.create, preconditions: Preconditions::None, ..base }
+    }
+
+    async fn zones(&self) -> Result<Vec<Zone>> {
+        Ok(vec![])
+    }
+
+    async fn zone(&self, _: &ZoneId) -> Result<Option<Zone>> {
+        Ok(None)
+    }
+
+    async fn records(&self, _: &Zone, read: Read<'_>) -> Result<Listing> {
+        let Read::Names(names) = read else { unreachable!("only names are read back") };
+        let sets = self.sets().into_values().filter(|set| names.contains(&set.key.name));
+        Ok(Listing::Names(sets.collect()))
+    }
+
+    async fn adjust(&self, _: &Zone, _: &[RecordSet]) -> Result<Vec<Adjusted>> {
+        Ok(vec![])
+    }
+
+    async fn apply(&self, _: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        for group in groups {
+            assert!(self.atomic == Atomicity::Batch || group.steps.len() == 1, "one write at a time: {group:?}");
+            let call = {
+                let mut calls = self.calls.lock().unwrap();
+                *calls += 1;
+                *calls - 1
+            };
+            let fault = self.fault.filter(|(at, _)| *at == call).map(|(_, fault)| fault);
+            let fault = fault.or(self.gone.filter(|at| call >= *at).map(|_| Fault::Down));
+            let lost = || Outcome::Unknown(Error::new(ErrorKind::Timeout, "apply changes", "no answer"));
+            outcomes.push(match fault {
+                None => self.carry_out(group),
+                Some(Fault::Refused) => Outcome::refused(Error::new(ErrorKind::Invalid, "apply changes", "no")),
+                Some(Fault::Down) => Outcome::NotSent(Error::new(ErrorKind::Unavailable, "apply changes", "down")),
+                Some(Fault::LostWrite) => lost(),
+                Some(Fault::LostAnswer) => {
+                    let _ = self.carry_out(group);
+                    lost()
+                }
+            });
+        }
+        outcomes
+    }
+}
+
+fn zone() -> Zone {
+    Zone::new(&InstanceId::from("i"), "example", name("example"))
+}
+
+const CLAIM: &str = "heritage=external-dns,external-dns/owner=me";
+
+fn claim(at: &str) -> RecordSet {
+    set(&format!("{at} TXT {CLAIM}"))
+}
+
+fn group(steps: Vec<Step>) -> Group {
+    Group { name: name("x.example"), steps, requires: vec![], objects: vec![] }
+}
+
+fn record(change: Change) -> Step {
+    Step::record(change, None)
+}
+
+/// Create, delete, update of a label, change of type: with what stands before.
+fn cases() -> Vec<(&'static str, Vec<RecordSet>, Group)> {
+    let (a, cname) = (set("x.example A 192.0.2.1"), set("x.example CNAME y.test"));
+    let (of_a, of_cname) = (claim("a-x.example"), claim("cname-x.example"));
+    let other = set(&format!("a-x.example TXT {CLAIM},external-dns/resource=r"));
+    let a2 = set("x.example A 192.0.2.2");
+    vec![
+        (
+            "create",
+            vec![],
+            group(vec![record(Change::Create { to: a.clone() }), Step::claim(Change::Create { to: of_a.clone() })]),
+        ),
+        (
+            "delete",
+            vec![a.clone(), of_a.clone()],
+            group(vec![record(Change::Delete { from: a.clone() }), Step::claim(Change::Delete { from: of_a.clone() })]),
+        ),
+        (
+            "update",
+            vec![a.clone(), of_a.clone()],
+            group(vec![
+                record(Change::Update { from: a.clone(), to: a2 }),
+                Step::claim(Change::Update { from: of_a.clone(), to: other }),
+            ]),
+        ),
+        (
+            "type",
+            vec![a.clone(), of_a.clone()],
+            group(vec![
+                record(Change::Delete { from: a }),
+                record(Change::Create { to: cname }),
+                Step::claim(Change::Delete { from: of_a }),
+                Step::claim(Change::Create { to: of_cname }),
+            ]),
+        ),
+    ]
+}
+
+/// Whether the claim sets of a state speak for a record.
+fn speaks_for(sets: &Sets, record: &RecordSet) -> bool {
+    let at = name(&format!("{}-{}", record.key.rtype.lower(), record.key.name));
+    let key = RecordKey::simple(at, RecordType::Txt);
+    let texts = sets.get(&key).into_iter().flat_map(|set| set.data.as_records());
+    texts.into_iter().any(|data| match data {
+        RData::Txt(txt) => {
+            let claim = txt.text().unwrap();
+            Intent::parse(&claim).map_or(claim.starts_with("heritage=external-dns"), |intent| intent.covers(record))
+        }
+        _ => false,
+    })
+}
+
+/// What must hold of any state between: no record without a right, no right without a record.
+fn check_pairs(what: &str, sets: &Sets) {
+    for rtype in [RecordType::A, RecordType::Cname] {
+        if let Some(record) = sets.get(&RecordKey::simple(name("x.example"), rtype)) {
+            assert!(speaks_for(sets, record), "{what}: {record} has no right: {sets:?}");
+            continue;
+        }
+        // Whoever puts a record there now must not find it claimed.
+        let target = if rtype == RecordType::A { "203.0.113.9" } else { "stranger.test" };
+        let stranger = set(&format!("x.example {rtype} {target}"));
+        assert!(!speaks_for(sets, &stranger), "{what}: a right without a record: {sets:?}");
+    }
+}
+
+fn after(before: &[RecordSet], group: &Group) -> Sets {
+    let mut sets: Sets = before.iter().map(|set| (set.key.clone(), set.clone())).collect();
+    for change in group.changes() {
+        sets.remove(change.key());
+        sets.extend(change.to().map(|to| (to.key.clone(), to.clone())));
+    }
+    sets
+}
+
+#[tokio::test]
+async fn a_group_is_carried_out_in_writes_of_one_set_each() {
+    for (what, before, group) in cases() {
+        let provider = Arc::new(Plain::new(&before));
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{what}: {outcomes:?}");
+        assert_eq!(provider.sets(), after(&before, &group), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn whatever_call_fails_record_and_right_stand_together() {
+    for (what, before, group) in cases() {
+        let writes = course::staged(&group).len();
+        for call in 0..writes {
+            for fault in [Fault::Refused, Fault::Down, Fault::LostWrite, Fault::LostAnswer] {
+                for gone in [None, Some(call + 1), Some(call + 2), Some(call + 3)] {
+                    let provider = Arc::new(Plain { fault: Some((call, fault)), gone, ..Plain::new(&before) });
+                    let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+                    let what = format!("{what}, {fault:?} at call {call}, gone {gone:?}");
+                    check_pairs(&what, &provider.sets());
+                    let Ok([outcome]) = <[Outcome; 1]>::try_from(outcomes) else { panic!("{what}") };
+                    match outcome {
+                        Outcome::Applied => panic!("{what}: it was not"),
+                        Outcome::Unknown(_) if gone.is_none() && matches!(fault, Fault::Refused | Fault::Down) => {
+                            panic!("{what}: all of it could be taken back")
+                        }
+                        Outcome::Refused { .. } | Outcome::NotSent(_) => {
+                            assert_eq!(
+                                provider.sets(),
+                                after(&before, &Group { steps: vec![], ..group.clone() }),
+                                "{what}"
+                            );
+                        }
+                        Outcome::Unknown(_) => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_bad_group_leaves_the_others_alone() {
+    let create = |n: u8, data: &str| {
+        let at = format!("n{n}.example");
+        Group {
+            name: name(&at),
+            ..group(vec![
+                record(Change::Create { to: set(&format!("{at} A {data}")) }),
+                Step::claim(Change::Create { to: claim(&format!("a-{at}")) }),
+            ])
+        }
+    };
+    let foreign = set("n1.example A 203.0.113.1");
+    let provider = Arc::new(Plain::new(std::slice::from_ref(&foreign)));
+    let groups = [create(0, "192.0.2.1"), create(1, "192.0.2.1"), create(2, "192.0.2.1")];
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), &groups).await;
+    let labels: Vec<&str> = outcomes.iter().map(Outcome::label).collect();
+    assert_eq!(labels, ["applied", "refused", "applied"]);
+    let sets = provider.sets();
+    assert_eq!((sets.len(), sets.get(&foreign.key)), (5, Some(&foreign)), "{sets:?}");
+}
+
+#[tokio::test]
+async fn what_was_added_beside_something_foreign_is_withdrawn() {
+    for (rtype, stranger) in [("A 192.0.2.1", "x.example A 203.0.113.1"), ("CNAME y.test", "x.example A 203.0.113.1")] {
+        for atomic in [Atomicity::None, Atomicity::Batch] {
+            let stranger = set(stranger);
+            let to = set(&format!("x.example {rtype}"));
+            let at = format!("{}-x.example", to.key.rtype.lower());
+            let group = group(vec![record(Change::Create { to }), Step::claim(Change::Create { to: claim(&at) })]);
+            let provider = Arc::new(Plain {
+                atomic,
+                create: CreateMode::Additive,
+                stranger: Mutex::new(Some(stranger.clone())),
+                ..Plain::new(&[])
+            });
+            let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+            let refused =
+                |o: &Outcome| matches!(o, Outcome::Refused { error, .. } if error.kind == ErrorKind::Conflict);
+            assert!(outcomes.iter().all(refused), "{outcomes:?}");
+            assert_eq!(provider.sets().into_values().collect::<Vec<_>>(), [stranger]);
+        }
+    }
+}
