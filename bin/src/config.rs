@@ -53,6 +53,7 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         brake: brake(settings)?,
         min_ttl: min_ttl(settings),
         settle: Duration::ZERO,
+        adopt: settings.bool("adopt-matching"),
         dry_run: settings.bool("dry-run"),
         announce: announcements(settings),
     })

@@ -51,6 +51,11 @@ fn meant(settings: &Settings) -> PathBuf {
     Some(()).filter(|()| !named).and_then(|()| only()).unwrap_or_else(|| folder(settings))
 }
 
+/// Whether a daemon answers on the socket of this folder.
+pub(crate) fn answers(folder: &Path) -> bool {
+    std::os::unix::net::UnixStream::connect(socket(folder)).is_ok()
+}
+
 /// An owner id as a file name: what is no letter, digit, `-` or `_` becomes `-`.
 pub(crate) fn file_name(owner: &str) -> String {
     owner.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).collect()

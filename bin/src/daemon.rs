@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -13,9 +14,11 @@ use zonewright_core::endpoint::{ObjectRef, Reporter};
 use zonewright_core::engine::{self, Engine, Outcome, Parts};
 use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::PermitAll;
+use zonewright_core::plan::Adoptable;
 use zonewright_core::source::Source;
 use zonewright_core::store::{FileStore, MemoryStore, Store};
 use zonewright_core::wrap::Wrapped;
+use zonewright_core::zone::ZoneKey;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_source_k8s::options::SourceOptions;
 use zonewright_source_k8s::source::K8sSource;
@@ -76,6 +79,35 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         let _ = server.task.await;
     }
     Ok(code)
+}
+
+/// What is wanted and stands unclaimed: one look at everything, without changing anything.
+///
+/// # Errors
+/// What keeps it from starting, and what could not be read.
+pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<Vec<(ZoneKey, Adoptable)>> {
+    let config = engine::Config { dry_run: true, start_timeout: Duration::from_hours(24), ..config::engine(settings)? };
+    let instance = config::instance(catalog, settings).await?;
+    let world = World::open(settings, &config).await?;
+    let parts = Parts {
+        sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
+        instances: vec![instance],
+        name_policy: Arc::new(PermitAll),
+        store: Arc::new(MemoryStore::default()),
+        reporter: Arc::new(Told::new(None)),
+        metrics: Arc::new(Metrics::default()),
+        clock: Clock::system(),
+        own_object: None,
+    };
+    let engine = Engine::start(config, parts).await;
+    let outcome = engine.settled().await;
+    let adoptable = engine.adoptable();
+    engine.stop().await;
+    drop(world.tasks);
+    if outcome.failures.is_empty() {
+        return Ok(adoptable);
+    }
+    Err(Error::new(ErrorKind::Unavailable, "look at what is wanted", outcome.failures.join("; ")))
 }
 
 /// What is read, and where it is told and kept.

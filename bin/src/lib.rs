@@ -6,6 +6,7 @@
 pub mod catalog;
 mod config;
 mod control;
+mod custody;
 mod daemon;
 #[cfg(feature = "demo")]
 mod demo;

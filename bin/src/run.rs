@@ -8,7 +8,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
-use crate::{control, daemon, logging};
+use crate::{control, custody, daemon, logging};
 
 /// Reads the command line, does what it says and returns the status of the process.
 pub fn run(catalog: &Catalog) -> ExitCode {
@@ -30,6 +30,10 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         Command::Plans => block_on(async { control::plans(settings).await.map(|text| answer(&text)) }),
         Command::Approve { hash } => {
             block_on(async { control::approve(settings, hash).await.map(|text| answer(&text)) })
+        }
+        Command::Custody { order, words } => {
+            logging::start(settings);
+            block_on(custody::run(catalog, settings, *order, words))
         }
         Command::Demo => demo(settings),
         Command::Daemon => {

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 
-use zonewright_core::catalog::{FlagKind, FlagSpec};
+use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 
 use super::argv::{self, Given};
 use super::environment::Environment;
 use super::set::FlagSet;
 use super::table::{MANIFESTS, OWNER_ID, STATE_DIR};
-use super::{Command, Invocation, Stop, help, parsing, settings};
+use super::{Command, Invocation, Order, Stop, help, parsing, settings};
+use crate::catalog::Catalog;
 
 const JSON: FlagSpec = FlagSpec::new("json", FlagKind::Bool, "Print JSON");
 
@@ -55,6 +56,99 @@ const WORDS: &[Word] = &[
     },
 ];
 
+const YES: FlagSpec = FlagSpec::new("yes", FlagKind::Bool, "Go on without asking");
+
+/// A command on claims: it takes the flags of the daemon and its own.
+struct Deed {
+    name: &'static str,
+    usage: &'static str,
+    about: &'static str,
+    flags: &'static [FlagSpec],
+    order: Order,
+}
+
+const DEEDS: &[Deed] = &[
+    Deed {
+        name: "adopt",
+        usage: "zonewright adopt [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
+        about: "Shows the records that the cluster wants and nobody claims, and claims those whose values match; changes no \
+                record",
+        flags: &[
+            YES,
+            FlagSpec::new(
+                "force",
+                FlagKind::List,
+                "Also claim what stands at this name, whatever it holds (can be repeated)",
+            ),
+        ],
+        order: Order::Adopt,
+    },
+    Deed {
+        name: "transfer",
+        usage: "zonewright transfer --from=OWNER --to=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
+        about: "Gives the records of one owner to another; changes no record. Can be broken off and repeated",
+        flags: &[
+            YES,
+            FlagSpec::new("from", FlagKind::Text, "Owner id that holds the records now"),
+            FlagSpec::new("to", FlagKind::Text, "Owner id that is to hold them"),
+        ],
+        order: Order::Transfer,
+    },
+    Deed {
+        name: "release",
+        usage: "zonewright release --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
+        about: "Drops the claims of one owner and leaves its records",
+        flags: &[YES],
+        order: Order::Release,
+    },
+    Deed {
+        name: "drain",
+        usage: "zonewright drain --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
+        about: "Deletes every record of one owner with its claims, also of a cluster that is gone",
+        flags: &[YES],
+        order: Order::Drain,
+    },
+];
+
+/// The order that a word gives, if it is one.
+pub(super) fn order(word: &OsString) -> Option<Order> {
+    DEEDS.iter().find(|deed| word == deed.name).map(|deed| deed.order)
+}
+
+/// Reads a command line that begins with the word of an order.
+///
+/// # Errors
+/// The help text, or what is wrong.
+pub(super) fn custody(
+    catalog: &Catalog,
+    word: &OsString,
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: Environment<'_>,
+) -> Result<Invocation, Stop> {
+    let Some(deed) = DEEDS.iter().find(|deed| word == deed.name) else {
+        return Err(parsing(format!("unexpected {}", word.to_string_lossy())));
+    };
+    let set = FlagSet::daemon(catalog).with(deed.flags);
+    let (values, words) = match argv::read(arguments, &set, usize::MAX).map_err(parsing)? {
+        Given::Help { .. } => {
+            return Err(Stop::Answer(help::small(&FlagSet::small(deed.flags), deed.usage, deed.about)));
+        }
+        Given::Version => return Err(Stop::Answer(help::version())),
+        Given::Values(values, words) => (values, words),
+    };
+    let mut settings = settings::fill(&set, values, environment).map_err(parsing)?;
+    if settings.text("policy").is_empty() {
+        // What a person orders is no matter of policy.
+        settings.set("policy", FlagValue::Text("sync".to_owned()), false);
+    }
+    if !settings.given("log-level") {
+        settings.set("log-level", FlagValue::Text("warning".to_owned()), false);
+    }
+    let sources = deed.order == Order::Adopt;
+    let invocation = super::checked(catalog, settings, &set, sources)?;
+    Ok(Invocation { command: Command::Custody { order: deed.order, words }, ..invocation })
+}
+
 /// Not in the help text: for whoever changes the flags.
 const DOCS: Word = Word {
     name: "docs",
@@ -74,7 +168,7 @@ pub(super) fn parse(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let Some(spec) = WORDS.iter().chain([&DOCS]).find(|spec| spec.name == word) else {
-        let known: Vec<&str> = WORDS.iter().map(|spec| spec.name).collect();
+        let known: Vec<&str> = WORDS.iter().map(|spec| spec.name).chain(DEEDS.iter().map(|deed| deed.name)).collect();
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
     };
     let set = FlagSet::small(spec.flags);

@@ -44,7 +44,7 @@ pub(super) fn version() -> String {
 /// Help of the daemon; `long` also lists the flags and words of everything that is not here.
 pub(super) fn daemon(set: &FlagSet, catalog: &Catalog, long: bool) -> String {
     let usage = "zonewright --source=SOURCE... --provider=PROVIDER --policy=POLICY [FLAGS]\n       \
-                 zonewright plans | approve HASH | demo [FLAGS]";
+                 zonewright plans | approve HASH | adopt | transfer | release | drain | demo [FLAGS]";
     let mut command = command(set).about("Keeps DNS zones in step with a Kubernetes cluster").override_usage(usage);
     if !long {
         for row in set.rows() {
@@ -59,6 +59,10 @@ pub(super) fn daemon(set: &FlagSet, catalog: &Catalog, long: bool) -> String {
         }
     }
     let commands = "Commands:\n  plans         Show the deletes that are held\n  approve HASH  Let held deletes go\n  \
+                    adopt         Claim what the cluster wants and nobody claims, where it matches\n  \
+                    transfer      Give the records of one owner to another\n  \
+                    release       Drop the claims of one owner, leave its records\n  \
+                    drain         Delete every record of one owner\n  \
                     demo          Show the whole flow with a folder of manifests and a DNS server inside";
     command = command.after_help(format!("{commands}\n\n{AFTER}"));
     let long = built_in("help-long", "Print every flag, also of what this build cannot do");

@@ -31,6 +31,7 @@ pub use reference::page as reference;
 pub use selection::Selection;
 
 use crate::catalog::Catalog;
+pub use crate::custody::Order;
 use argv::Given;
 use set::FlagSet;
 
@@ -45,6 +46,13 @@ pub enum Command {
     Approve {
         /// Hash of the held deletes, as the user typed it.
         hash: String,
+    },
+    /// Claims change hands, or an owner leaves for good.
+    Custody {
+        /// What is to become of the claims.
+        order: Order,
+        /// Which records are meant: names and resources.
+        words: Vec<String>,
     },
     /// Show the whole flow without a cluster and without a DNS server outside.
     Demo,
@@ -105,6 +113,7 @@ pub fn parse(
     let mut arguments = arguments.into_iter().peekable();
     let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
     match arguments.next_if(word) {
+        Some(word) if command::order(&word).is_some() => command::custody(catalog, &word, arguments, environment),
         Some(word) => command::parse(&word.to_string_lossy(), arguments, environment),
         None => daemon(catalog, arguments, environment),
     }
@@ -121,20 +130,25 @@ fn daemon(
         Given::Version => return Err(Stop::Answer(help::version())),
         Given::Values(values, _) => values,
     };
-    let mut settings = settings::fill(&set, values, environment).map_err(parsing)?;
-    required(&settings).map_err(parsing)?;
+    let settings = settings::fill(&set, values, environment).map_err(parsing)?;
+    checked(catalog, settings, &set, true)
+}
+
+/// Checks settings as a whole; `sources` are not needed by every command.
+fn checked(catalog: &Catalog, mut settings: Settings, set: &FlagSet, sources: bool) -> Result<Invocation, Stop> {
+    required(&settings, sources).map_err(parsing)?;
     let mut notices = validate::carry_over(&mut settings);
     let selection = Selection::of(&settings);
     validate::check(&settings, &selection)
-        .and_then(|()| selection::available(&selection, &settings, &set, catalog))
+        .and_then(|()| selection::available(&selection, &settings, set, catalog))
         .map_err(|problem| Stop::Refusal(format!("config validation failed: {problem}")))?;
     notices.extend(validate::doubts(&settings));
-    notices.extend(selection::ignored(&selection, &settings, &set).map(Notice::Info));
+    notices.extend(selection::ignored(&selection, &settings, set).map(Notice::Info));
     Ok(Invocation { command: Command::Daemon, settings, notices })
 }
 
-fn required(settings: &Settings) -> Result<(), String> {
-    let sources = settings.list("source").is_empty().then_some("'--source'");
+fn required(settings: &Settings, sources: bool) -> Result<(), String> {
+    let sources = (sources && settings.list("source").is_empty()).then_some("'--source'");
     let provider = settings.text("provider").is_empty().then_some("'--provider'");
     let missing: Vec<&str> = sources.into_iter().chain(provider).collect();
     if missing.is_empty() { Ok(()) } else { Err(format!("required flag(s) {} not provided", missing.join(", "))) }

@@ -105,6 +105,12 @@ impl FlagSet {
         set
     }
 
+    /// The flags of the daemon, and those of a command that works on the same zones.
+    pub(super) fn with(mut self, flags: &'static [FlagSpec]) -> Self {
+        self.add("Command", Owner::Core, flags, true);
+        self
+    }
+
     /// The flags of a command that has only a few.
     pub(super) fn small(flags: &'static [FlagSpec]) -> Self {
         let mut set = Self::default();

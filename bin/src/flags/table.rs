@@ -157,7 +157,8 @@ const CONTENTION: &[FlagSpec] = &[
         "Several objects want one name: the one that holds it keeps it, or their targets are joined",
     )
     .or("holder"),
-    flag("status-grace", Duration, "How long a name is kept while its object has no address").or("15m"),
+    flag("status-grace", Duration, "How long a name is kept while its object has no address").or("5m"),
+    flag("adopt-matching", Bool, "Claim records that nobody claims, where they hold exactly what is wanted"),
 ];
 
 const BRAKE: &[FlagSpec] = &[

@@ -56,6 +56,13 @@ impl CommandLine {
         self
     }
 
+    /// The same flags after the word of a command.
+    pub(crate) fn ordered(&self, word: &str) -> Self {
+        let mut line = self.clone();
+        line.arguments.insert(0, word.to_owned());
+        line
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(PROGRAM);
         // Nothing of the machine's own configuration may count.

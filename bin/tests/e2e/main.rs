@@ -11,6 +11,7 @@ mod site;
 
 mod api;
 mod claims;
+mod custody;
 mod faults;
 mod flags;
 mod input;

@@ -10,11 +10,11 @@ use zonewright_testkit::require;
 use crate::daemon::{state_folder, text};
 use crate::site::Site;
 
-fn folder() -> TempDir {
+pub(crate) fn folder() -> TempDir {
     tempfile::Builder::new().prefix("zonewright-manifests-").tempdir().expect("a temporary folder")
 }
 
-fn service(name: &str, host: &str, ip: &str) -> String {
+pub(crate) fn service(name: &str, host: &str, ip: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Service\nmetadata:\n  name: {name}\n  namespace: default\n  annotations:\n    \
          external-dns.kubernetes.io/hostname: {host}.shop.test\nspec:\n  type: LoadBalancer\nstatus:\n  loadBalancer:\n    \
@@ -22,7 +22,7 @@ fn service(name: &str, host: &str, ip: &str) -> String {
     )
 }
 
-fn write(folder: &Path, file: &str, content: &str) {
+pub(crate) fn write(folder: &Path, file: &str, content: &str) {
     fs::write(folder.join(file), content).expect("write a manifest");
 }
 

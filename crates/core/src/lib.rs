@@ -11,6 +11,7 @@ pub mod change;
 pub mod claim;
 pub mod clock;
 pub mod contend;
+pub mod custody;
 pub mod desired;
 pub mod duration;
 pub mod endpoint;

@@ -148,6 +148,26 @@ pub struct NamePlan {
     pub skips: Vec<Skip>,
     /// Our records whose claim does not stand where it would be written today.
     pub upgrades: Vec<RecordKey>,
+    /// Records that are wanted and stand, and that nobody claims.
+    pub adoptable: Vec<Adoptable>,
+}
+
+/// A record that is wanted and that stands, without a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adoptable {
+    /// As it is wanted.
+    pub wanted: RecordSet,
+    /// As it stands.
+    pub published: RecordSet,
+    /// Who would hold it.
+    pub resource: Option<Arc<str>>,
+}
+
+impl Adoptable {
+    /// Whether it holds what is wanted, whatever its TTL.
+    pub fn matches(&self) -> bool {
+        self.wanted.data == self.published.data && self.wanted.routing == self.published.routing
+    }
 }
 
 /// Plans one name. `published` is everything that stands at the name but claims; `claims` tells the types of those.
@@ -250,6 +270,10 @@ impl Row<'_> {
 
     fn update(&self, placed: &Placed, published: &RecordSet, ownership: &Ownership, out: &mut NamePlan) {
         if let Some(why) = not_ours(ownership) {
+            if why == Why::Unclaimed {
+                let (wanted, published) = (placed.set.clone(), published.clone());
+                out.adoptable.push(Adoptable { wanted, published, resource: placed.wanted.resource.clone() });
+            }
             out.skips.push(skip(placed, why));
             return;
         }

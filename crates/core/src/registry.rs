@@ -38,6 +38,16 @@ pub enum Custody {
     Release,
 }
 
+/// What in a claim set speaks for no record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Litter {
+    /// Intents of writes that were not finished.
+    Intents,
+    /// Those, and claims whose record is gone. Somebody may still wait for that record: only an owner that leaves for good
+    /// takes them away.
+    Claims,
+}
+
 /// Where ownership is kept. It reads and decorates; it does not wrap the provider.
 #[async_trait]
 pub trait Registry: Send + Sync {
@@ -76,9 +86,9 @@ pub trait Registry: Send + Sync {
     /// format of before 2022, a name in another zone). It changes no record. Pure over what was read.
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group>;
 
-    /// A group that takes away what unfinished writes of ours left in a claim set: intents that speak for nothing. `None` if
-    /// it holds nothing of the kind. Pure over what was read.
-    fn sweep(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Group>;
+    /// A group that takes away from a claim set what is ours and speaks for no record. `None` if it holds nothing of the kind.
+    /// Pure over what was read.
+    fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group>;
 
     /// A group that hands the claim on a standing record over, and changes no record; `None` if it is so already. It
     /// requires the record as it was read. Pure over what was read.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::registry::{Custody, Dropped, Published, Registry};
+use zonewright_core::registry::{Custody, Dropped, Litter, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
 
@@ -50,7 +50,7 @@ impl Registry for NoopRegistry {
         None
     }
 
-    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Group> {
+    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _litter: Litter, _published: &dyn Published) -> Option<Group> {
         None
     }
 

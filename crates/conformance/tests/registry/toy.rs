@@ -8,7 +8,7 @@ use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::claim::{Claim, OwnerId, Standing};
 use zonewright_core::error::Result;
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{Custody, Dropped, Published, Registry};
+use zonewright_core::registry::{Custody, Dropped, Litter, Published, Registry};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Zone};
 
 /// What is wrong with the registry.
@@ -177,7 +177,7 @@ impl Registry for Toy {
         Some(Group::of(Step::claim(Change::Update { from: from.clone(), to: from }), vec![]))
     }
 
-    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Group> {
+    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _litter: Litter, _published: &dyn Published) -> Option<Group> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! What the loops of the engine share: the desired table, the evidence, and the zones with their views.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tokio::sync::{Notify, watch};
@@ -18,6 +18,7 @@ use crate::flap::Fight;
 use crate::metrics::{ByReason, Metrics};
 use crate::name::DnsName;
 use crate::name_policy::{NamePolicy, PermitAll};
+use crate::plan::Adoptable;
 use crate::record::{RecordKey, RecordSet};
 use crate::registry::Published;
 use crate::source::{Evidence, Source};
@@ -48,6 +49,8 @@ pub(crate) struct Status {
     pub(crate) parked: usize,
     /// Names that are fought over.
     pub(crate) fights: Vec<(DnsName, Fight)>,
+    /// Records that are wanted and stand without a claim.
+    pub(crate) adoptable: BTreeMap<RecordKey, Adoptable>,
     /// When its loop last turned.
     pub(crate) turned: Option<Instant>,
 }

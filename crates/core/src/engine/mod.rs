@@ -43,14 +43,14 @@ use crate::metrics::Metrics;
 use crate::name::DnsName;
 use crate::name_policy::NamePolicy;
 use crate::options::OptionTable;
-use crate::plan::Policy;
+use crate::plan::{Adoptable, Policy};
 use crate::provider::Provider;
 use crate::record::Ttl;
 use crate::registry::Registry;
 use crate::rtype::RecordType;
 use crate::source::Source;
 use crate::store::Store;
-use crate::zone::InstanceId;
+use crate::zone::{InstanceId, ZoneKey};
 pub use announce::Announcement;
 use board::Board;
 
@@ -79,6 +79,8 @@ pub struct Config {
     pub min_ttl: Option<Ttl>,
     /// How long reads may lag behind writes.
     pub settle: Duration,
+    /// Whether records that nobody claims become ours, where they hold exactly what is wanted.
+    pub adopt: bool,
     /// Whether nothing may be changed.
     pub dry_run: bool,
     /// Which changes objects are told of.
@@ -92,13 +94,14 @@ impl Default for Config {
             managed: BTreeSet::from([RecordType::A, RecordType::Aaaa, RecordType::Cname]),
             filter: DomainFilter::default(),
             same_name: SameName::Holder,
-            status_grace: Duration::from_mins(15),
+            status_grace: Duration::from_mins(5),
             interval: Duration::from_mins(1),
             cache_time: Duration::ZERO,
             start_timeout: Duration::from_secs(30),
             brake: Brake::default(),
             min_ttl: None,
             settle: Duration::ZERO,
+            adopt: false,
             dry_run: false,
             announce: BTreeSet::from([Announcement::RecordReady]),
         }
@@ -224,6 +227,15 @@ impl Engine {
         let of = |desk: Arc<board::Desk>| {
             let fights = desk.status().fights.clone();
             fights.into_iter().map(move |(name, fight)| (desk.zone.name.clone(), name, fight))
+        };
+        self.board.desks().into_iter().flat_map(of).collect()
+    }
+
+    /// The records that are wanted and stand without a claim, by zone.
+    pub fn adoptable(&self) -> Vec<(ZoneKey, Adoptable)> {
+        let of = |desk: Arc<board::Desk>| {
+            let all: Vec<Adoptable> = desk.status().adoptable.values().cloned().collect();
+            all.into_iter().map(move |adoptable| (desk.zone.key.clone(), adoptable))
         };
         self.board.desks().into_iter().flat_map(of).collect()
     }

@@ -22,10 +22,10 @@ use crate::error::Result;
 use crate::lower::lower;
 use crate::name::DnsName;
 use crate::options::{LABEL_PREFIX, OptionValue};
-use crate::plan::{NamePlan, Placed, PlannedGroup, Policy, Rules, plan};
+use crate::plan::{Adoptable, NamePlan, Placed, PlannedGroup, Policy, Rules, plan};
 use crate::provider::{Adjusted, Read};
 use crate::record::{RecordKey, RecordSet};
-use crate::registry::Dropped;
+use crate::registry::{Custody, Dropped, Litter};
 
 /// What names are planned for.
 pub(super) enum Pass<'a> {
@@ -76,6 +76,8 @@ pub(super) async fn prepare(
     drop(placed);
     fights::restrain(worker, &mut plans);
     let upgrades = if again { Vec::new() } else { upgrades(worker, names, &plans) };
+    let adoptions = if again { Vec::new() } else { adoptions(worker, names, &plans) };
+    let upgrades: Vec<Group> = upgrades.into_iter().chain(adoptions).collect();
     let groups = match pass {
         Pass::Whole(tally, before) => {
             let (mut groups, counted) = tally.take(worker, names, plans);
@@ -263,7 +265,30 @@ fn upgrades(worker: &Worker, names: &[DnsName], plans: &[NamePlan]) -> Vec<Group
     let zone = &worker.desk.zone;
     let claims: Vec<RecordSet> = names.iter().flat_map(|name| worker.desk.view().at(name)).collect();
     let claims = claims.iter().filter(|set| registry.is_claim(set));
-    moved.chain(claims.filter_map(|set| registry.sweep(zone, set, &*worker.office))).collect()
+    moved.chain(claims.filter_map(|set| registry.sweep(zone, set, Litter::Intents, &*worker.office))).collect()
+}
+
+/// Remembers what stands unclaimed, and claims what holds exactly what is wanted, if that is asked for.
+fn adoptions(worker: &Worker, names: &[DnsName], plans: &[NamePlan]) -> Vec<Group> {
+    let found: Vec<&Adoptable> = plans.iter().flat_map(|plan| &plan.adoptable).collect();
+    {
+        let mut status = worker.desk.status();
+        if !status.adoptable.is_empty() {
+            let planned: BTreeSet<&DnsName> = names.iter().collect();
+            status.adoptable.retain(|key, _| !planned.contains(&key.name));
+        }
+        status.adoptable.extend(found.iter().map(|one| (one.published.key.clone(), (*one).clone())));
+    }
+    let config = &worker.board.config;
+    if !config.adopt || config.dry_run {
+        return Vec::new();
+    }
+    let take = |one: &&Adoptable| {
+        let custody = Custody::Take(one.resource.clone());
+        let registry = &worker.office.instance.registry;
+        registry.assign(&worker.desk.zone, &one.published, &custody, &*worker.office).ok().flatten()
+    };
+    found.into_iter().filter(|one| one.matches()).filter_map(|one| take(&one)).collect()
 }
 
 /// Where the zone cannot be told what to expect, record and claim are read right before they are changed. Groups about names

@@ -50,6 +50,9 @@ struct Course<'a> {
 
 impl<'a> Course<'a> {
     fn new(group: &'a Group, atomic: Atomicity) -> Self {
+        if group.changes_nothing() {
+            return Self { group, writes: Vec::new(), done: 0, outcome: None };
+        }
         let writes = if atomic == Atomicity::None { course::staged(group) } else { course::whole(group) };
         Self { group, writes, done: 0, outcome: None }
     }
@@ -200,7 +203,8 @@ impl Provider for Staged {
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         let capability = self.capability(Some(zone));
         let additive = capability.create == CreateMode::Additive;
-        if capability.batch.atomic == Atomicity::Batch && !additive {
+        let idle = groups.iter().any(Group::changes_nothing);
+        if capability.batch.atomic == Atomicity::Batch && !additive && !idle {
             return self.inner.apply(zone, groups).await;
         }
         let mut courses: Vec<Course<'_>> =

@@ -81,6 +81,13 @@ impl Affixes {
         all
     }
 
+    /// Every name whose old-format claim stands at `claim`.
+    pub(super) fn old_sources(&self, claim: &DnsName) -> Vec<DnsName> {
+        let Some((head, rest)) = self.take_off(claim.as_str(), "") else { return Vec::new() };
+        let names = [head, "*"].into_iter().filter_map(|head| DnsName::parse(&format!("{head}{rest}")).ok());
+        names.filter(|name| self.old(name).as_ref() == Ok(claim)).collect()
+    }
+
     /// The names that share all their claims with `name`, itself included: a wildcard and its replacement.
     pub(super) fn twins(&self, name: &DnsName) -> Vec<DnsName> {
         let mut all = vec![name.clone()];

@@ -7,6 +7,7 @@ use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::intent::{Announced, Intent};
 use zonewright_core::rdata::Txt;
+use zonewright_core::registry::Litter;
 use zonewright_core::{RData, RecordData, RecordKey, RecordSet};
 
 use super::TxtRegistry;
@@ -66,14 +67,18 @@ pub(super) fn is_void(view: &View<'_>, set: &RecordSet) -> bool {
     !begun.is_empty() && begun.len() == set.data.as_records().len() && begun.iter().all(void)
 }
 
-/// The group that takes away the intents of ours that speak for nothing.
-pub(super) fn sweep(view: &View<'_>, set: &RecordSet) -> Option<Group> {
+/// The group that takes away what is ours and speaks for nothing.
+pub(super) fn sweep(view: &View<'_>, set: &RecordSet, litter: Litter) -> Option<Group> {
     let begun = begun(view.registry, set);
-    let void = |data: &RData| {
+    let heritages = view.registry.heritages(set);
+    let orphaned = litter == Litter::Claims && !heritages.is_empty() && !view.serves(set);
+    let ours = |data: &RData| heritages.iter().any(|(at, heritage)| *at == data && view.registry.is_ours(heritage));
+    let unfinished = |data: &RData| {
         begun
             .iter()
             .any(|one| one.data == data && view.registry.is_of_us(one.owner().as_ref()) && !one.holds(view, set))
     };
+    let void = |data: &RData| unfinished(data) || (orphaned && ours(data));
     let rest: Vec<RData> = set.data.as_records().iter().filter(|data| !void(data)).cloned().collect();
     if rest.len() == set.data.as_records().len() {
         return None;

@@ -40,7 +40,7 @@ use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::name::NameError;
 use zonewright_core::plan::POLICY_LABEL;
-use zonewright_core::registry::{Custody, Dropped, Published, Registry};
+use zonewright_core::registry::{Custody, Dropped, Litter, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
 
@@ -257,8 +257,8 @@ impl Registry for TxtRegistry {
         decorate::upgrade(&self.view(zone, published), record)
     }
 
-    fn sweep(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Group> {
-        intents::sweep(&self.view(zone, published), set)
+    fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group> {
+        intents::sweep(&self.view(zone, published), set, litter)
     }
 
     fn assign(

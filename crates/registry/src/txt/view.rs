@@ -194,6 +194,16 @@ impl View<'_> {
         others
     }
 
+    /// Whether some record stands for which a claim at the name of this set may speak.
+    pub(super) fn serves(&self, set: &RecordSet) -> bool {
+        let (claim, set_id) = (&set.key.name, set.key.set_id.as_ref());
+        let of = |name: &DnsName, rtype| RecordKey { name: name.clone(), rtype, set_id: set_id.cloned() };
+        let old = self.registry.affixes.old_sources(claim);
+        let old = old.iter().flat_map(|name| TYPES.into_iter().map(move |rtype| of(name, rtype)));
+        let stands = |key: RecordKey| self.here(&key).is_some_and(|other| self.registry.heritages(&other).is_empty());
+        self.of_typed_name(claim, set_id).into_iter().chain(old).any(stands)
+    }
+
     /// Every key whose typed claim has this name.
     fn of_typed_name(&self, claim: &DnsName, set_id: Option<&SetId>) -> Vec<RecordKey> {
         let apex = apex_type(self.zone, claim).map(|rtype| (self.zone.name.clone(), rtype));

@@ -4,7 +4,7 @@ use crate::support::{World, decorate, key, record, registry, verdict};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::intent::Intent;
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{Custody, Registry};
+use zonewright_core::registry::{Custody, Litter, Registry};
 use zonewright_core::{RData, RecordSet};
 
 /// The intent of `owner` for a record, at the name of a claim.
@@ -56,7 +56,7 @@ fn a_write_that_was_done_is_confirmed() {
     assert_eq!(world.record(&key("a-www.ex.com TXT")).data, record("a-www.ex.com TXT !me:r").data);
     assert_eq!(registry.upgrade(world.zone(), &standing, &world), None);
     let claims = world.record(&key("a-www.ex.com TXT"));
-    assert_eq!(registry.sweep(world.zone(), &claims, &world), None);
+    assert_eq!(registry.sweep(world.zone(), &claims, Litter::Claims, &world), None);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_void_intent_is_swept_and_one_that_holds_is_not() {
     ] {
         let mut world = world(zone, "a-www.ex.com", "www.ex.com A 192.0.2.1", owner);
         let set = world.record(&key("a-www.ex.com TXT"));
-        let group = registry.sweep(world.zone(), &set, &world);
+        let group = registry.sweep(world.zone(), &set, Litter::Intents, &world);
         assert_eq!(group.is_some(), swept, "{zone} {owner}");
         if let Some(group) = group {
             world.apply(&group);
@@ -159,6 +159,27 @@ fn custody_changes_claims_and_no_record() {
         lines.sort();
         expected.sort();
         assert_eq!(lines, expected, "{custody:?} with {zone:?}");
+    }
+}
+
+#[test]
+fn claims_without_a_record_are_swept_where_an_owner_leaves_for_good() {
+    for (registry, zone, at, gone) in [
+        (registry("", "", ""), "a-www.ex.com TXT !me:r", "a-www.ex.com TXT", true),
+        (registry("", "", ""), "a-www.ex.com TXT !other:r", "a-www.ex.com TXT", false),
+        (registry("", "", ""), "a-www.ex.com TXT !me:r\nwww.ex.com A 192.0.2.1", "a-www.ex.com TXT", false),
+        (registry("", "", ""), "a-www.ex.com TXT !me:r\nwww.ex.com AAAA ::1", "a-www.ex.com TXT", true),
+        (registry("", "", ""), "www.ex.com TXT !me:r", "www.ex.com TXT", true),
+        (registry("", "", ""), "www.ex.com TXT !me:r\nwww.ex.com A 192.0.2.1", "www.ex.com TXT", false),
+        (registry("p-", "", ""), "p-www.ex.com TXT !me:r\nwww.ex.com A 192.0.2.1", "p-www.ex.com TXT", false),
+        (registry("", "", "any"), "a-any.ex.com TXT !me:r\n*.ex.com A 192.0.2.1", "a-any.ex.com TXT", false),
+        (registry("", "", ""), "a-_apex.ex.com TXT !me:r\nex.com A 192.0.2.1", "a-_apex.ex.com TXT", false),
+        (registry("", "", ""), "a-_apex.ex.com TXT !me:r", "a-_apex.ex.com TXT", true),
+    ] {
+        let world = World::new(&format!("zone ex.com\n{zone}"));
+        let set = world.record(&key(at));
+        assert_eq!(registry.sweep(world.zone(), &set, Litter::Claims, &world).is_some(), gone, "{zone}");
+        assert_eq!(registry.sweep(world.zone(), &set, Litter::Intents, &world), None, "{zone}");
     }
 }
 

@@ -1,0 +1,227 @@
+//! `adopt`, `transfer`, `release` and `drain`: claims that change hands, and an owner that leaves for good.
+//!
+//! In come the daemon's own flags and an order; out comes a plan that is printed first, and carried out after `--yes` or the
+//! answer of a person. What must hold: between the plan and the deed the zones are read once more, and whatever has become
+//! different is left alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use zonewright_core::catalog::Settings;
+use zonewright_core::change::Outcome;
+use zonewright_core::claim::OwnerId;
+use zonewright_core::custody::{Deed, Estate, Proposal, Scope, Selector};
+use zonewright_core::engine::Instance;
+use zonewright_core::layer::Layers;
+use zonewright_core::metrics::Metrics;
+use zonewright_core::plan::Adoptable;
+use zonewright_core::record::{RecordKey, RecordSet};
+use zonewright_core::registry::Custody;
+use zonewright_core::zone::ZoneKey;
+use zonewright_core::{DnsName, Error, ErrorKind, Result};
+
+use crate::catalog::Catalog;
+use crate::{config, control, daemon};
+
+/// Status where nothing was done for want of a yes.
+const NOT_CONFIRMED: u8 = 2;
+
+/// What is to become of claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// What the cluster wants and nobody claims becomes ours.
+    Adopt,
+    /// What is ours becomes another owner's.
+    Transfer,
+    /// What is ours becomes nobody's.
+    Release,
+    /// What is ours goes.
+    Drain,
+}
+
+fn wrong(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, "read the flags", text)
+}
+
+/// Prints the plan, asks, and does it.
+///
+/// # Errors
+/// What keeps the plan from being made: nothing was done then.
+pub(crate) async fn run(catalog: &Catalog, settings: &Settings, order: Order, words: &[String]) -> Result<ExitCode> {
+    let job = Job::new(catalog, settings, order, words).await?;
+    let first = job.estate().await?;
+    job.check_owner(&first)?;
+    let plan = job.proposal(&first);
+    if plan.deeds.is_empty() {
+        print!("{plan}");
+        println!("nothing to do");
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("{}", job.headline(plan.deeds.len()));
+    print!("{plan}");
+    warn_of_daemon(settings, order);
+    if settings.bool("dry-run") {
+        println!("dry run: nothing was done");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !settings.bool("yes") && !confirmed() {
+        println!("nothing was done; it goes on with --yes, or a yes on a terminal");
+        return Ok(ExitCode::from(NOT_CONFIRMED));
+    }
+    job.carry_out(&first, &plan).await
+}
+
+/// An order with all that it needs.
+struct Job {
+    order: Order,
+    instance: Instance,
+    scope: Scope,
+    owner_given: bool,
+    to: Option<OwnerId>,
+    wanted: Vec<(ZoneKey, Adoptable)>,
+    forced: BTreeSet<DnsName>,
+}
+
+impl Job {
+    async fn new(catalog: &Catalog, settings: &Settings, order: Order, words: &[String]) -> Result<Self> {
+        let mut settings = settings.clone();
+        if order == Order::Transfer {
+            let from = settings.text("from").to_owned();
+            settings.set("txt-owner-id", zonewright_core::catalog::FlagValue::Text(from), true);
+        }
+        let to = OwnerId::new(if order == Order::Transfer { settings.text("to") } else { "" });
+        if order == Order::Transfer && (to.is_none() || settings.text("from").is_empty()) {
+            return Err(wrong("transfer needs --from and --to, each the owner id of a daemon"));
+        }
+        let select = words.iter().map(|word| Selector::parse(word)).collect::<Result<_, _>>().map_err(wrong)?;
+        let engine = config::engine(&settings)?;
+        let scope = Scope { filter: engine.filter.clone(), managed: engine.managed.clone(), select };
+        let wanted = if order == Order::Adopt { daemon::adoptable(catalog, &settings).await? } else { Vec::new() };
+        let bare = config::instance(catalog, &settings).await?;
+        let provider = Layers::new(bare.id.clone()).around(bare.provider, &Arc::new(Metrics::default()));
+        let name = |text: &String| DnsName::parse(text).map_err(|error| wrong(format!("--force {text:?}: {error}")));
+        let forced = match order {
+            Order::Adopt => settings.list("force").iter().map(name).collect::<Result<_>>()?,
+            _ => BTreeSet::new(),
+        };
+        let owner_given = settings.given("txt-owner-id");
+        Ok(Self { order, instance: Instance { provider, ..bare }, scope, owner_given, to, wanted, forced })
+    }
+
+    async fn estate(&self) -> Result<Estate> {
+        Estate::read(self.instance.clone(), self.scope.clone()).await
+    }
+
+    /// What takes something away needs to be told whose: the default owner id is shared by too many.
+    fn check_owner(&self, estate: &Estate) -> Result<()> {
+        if self.owner_given || self.order == Order::Adopt {
+            return Ok(());
+        }
+        let owners = estate.owners();
+        let known: Vec<String> = owners.iter().map(|(owner, count)| format!("{owner} ({count} records)")).collect();
+        let known = if known.is_empty() { "nobody".to_owned() } else { known.join(", ") };
+        Err(wrong(format!("whose records are meant? Give --txt-owner-id; in these zones there are those of {known}")))
+    }
+
+    fn proposal(&self, estate: &Estate) -> Proposal {
+        match (self.order, &self.to) {
+            (Order::Adopt, _) => estate.adopt(&self.wanted, &self.forced),
+            (Order::Transfer, Some(to)) => estate.hand_over(&Custody::Give(to.clone())),
+            (Order::Release | Order::Transfer, _) => estate.hand_over(&Custody::Release),
+            (Order::Drain, _) => estate.drain(),
+        }
+    }
+
+    fn headline(&self, count: usize) -> String {
+        let owner = self.instance.registry.owner().map(ToString::to_string).unwrap_or_default();
+        let records = "no record is changed, only ownership";
+        match (self.order, &self.to) {
+            (Order::Adopt, _) => format!("adopt: {count} records become those of {owner:?}; {records}"),
+            (Order::Transfer, Some(to)) => {
+                format!("transfer: {count} records of {owner:?} become those of {:?}; {records}", to.as_str())
+            }
+            (Order::Release | Order::Transfer, _) => {
+                format!("release: {count} records of {owner:?} become nobody's and stay; {records}")
+            }
+            (Order::Drain, _) => format!("drain: {count} changes take away what {owner:?} owns, records and claims"),
+        }
+    }
+
+    /// Reads the zones again and does what was shown, as far as it is still the same; then reads them once more and says
+    /// how they stand.
+    async fn carry_out(&self, first: &Estate, shown: &Proposal) -> Result<ExitCode> {
+        let estate = self.estate().await?;
+        let shown: BTreeSet<String> = shown.deeds.iter().map(line).collect();
+        let (deeds, other): (Vec<Deed>, Vec<Deed>) =
+            self.proposal(&estate).deeds.into_iter().partition(|deed| shown.contains(&line(deed)));
+        let gone = shown.len().saturating_sub(deeds.len());
+        let outcomes = estate.carry_out(&deeds).await;
+        let mut failed = 0;
+        for (deed, outcome) in deeds.iter().zip(&outcomes) {
+            if let Some(error) = outcome.error() {
+                failed += 1;
+                eprintln!("{}: {}: {}", outcome.label(), deed.text, error.chain());
+            }
+        }
+        let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
+        println!("{done} done, {failed} failed, {gone} left alone since they changed meanwhile");
+        if !other.is_empty() {
+            println!("{} more came up meanwhile; the same command shows them", other.len());
+        }
+        let whole = self.verify(first).await?;
+        Ok(if failed == 0 && gone == 0 && whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Whether the records are what they were; a drain has nothing to compare.
+    async fn verify(&self, first: &Estate) -> Result<bool> {
+        let now = self.estate().await?;
+        if self.order == Order::Drain {
+            let left = now.drain().deeds.len();
+            println!("{left} changes are left to do");
+            return Ok(left == 0);
+        }
+        let left = self.proposal(&now).deeds.len();
+        let changed = differences(&first.contents(), &now.contents());
+        for key in &changed {
+            println!("{key} was changed by somebody else meanwhile");
+        }
+        println!("{} records compared, {} differ; {left} claims are left to do", first.contents().len(), changed.len());
+        Ok(left == 0)
+    }
+}
+
+type Contents = BTreeMap<(ZoneKey, RecordKey), RecordSet>;
+
+fn differences(before: &Contents, after: &Contents) -> Vec<RecordKey> {
+    let keys: BTreeSet<&(ZoneKey, RecordKey)> = before.keys().chain(after.keys()).collect();
+    keys.into_iter().filter(|key| before.get(*key) != after.get(*key)).map(|(_, key)| key.clone()).collect()
+}
+
+fn line(deed: &Deed) -> String {
+    format!("{} {}", deed.zone.key, deed.text)
+}
+
+/// A daemon that runs goes on publishing what its objects ask for.
+fn warn_of_daemon(settings: &Settings, order: Order) {
+    let folder = control::folder(settings);
+    if order == Order::Drain && control::answers(&folder) {
+        println!(
+            "note: a daemon of this owner answers in {}; it makes again what its objects ask for",
+            folder.display()
+        );
+    }
+}
+
+/// The answer of a person; without a terminal there is none.
+fn confirmed() -> bool {
+    if !std::io::stdin().is_terminal() {
+        return false;
+    }
+    print!("Go on? [y/N] ");
+    let _ = std::io::stdout().flush();
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}

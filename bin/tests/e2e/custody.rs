@@ -1,0 +1,138 @@
+//! Claims that change hands by command, against real servers: records are compared before and after, to the letter.
+
+use tempfile::TempDir;
+use zonewright_testkit::DnsSoftware;
+use zonewright_testkit::require;
+
+use crate::daemon::{CommandLine, Ended, text};
+use crate::manifests::{folder, service, write};
+use crate::site::Site;
+
+/// A zone with a folder of manifests, and the command line of a daemon over both.
+struct Shop {
+    site: Site,
+    folder: TempDir,
+}
+
+impl Shop {
+    fn new(software: DnsSoftware, records: &str, hosts: &[(&str, &str)]) -> Self {
+        let shop = Self { site: Site::with(software, records), folder: folder() };
+        for (host, address) in hosts {
+            shop.put(host, address);
+        }
+        shop
+    }
+
+    fn put(&self, host: &str, address: &str) {
+        write(self.folder.path(), &format!("{host}.yaml"), &service(host, host, address));
+    }
+
+    fn line(&self) -> CommandLine {
+        let line = self.site.provider(self.site.dns.addr().port()).arg("--source=service");
+        line.arg(format!("--manifests={}", text(self.folder.path())))
+    }
+
+    /// The command line of a command that reads no objects.
+    fn order(&self, word: &str) -> CommandLine {
+        self.line().without("--source").without("--manifests").ordered(word)
+    }
+
+    fn once(&self) {
+        let ended = self.line().arg("--once").run();
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
+    }
+}
+
+#[track_caller]
+fn ends(line: &CommandLine, status: i32, says: &[&str]) -> Ended {
+    let ended = line.run();
+    assert_eq!(ended.status.code(), Some(status), "{}", ended.log);
+    for text in says {
+        assert!(ended.log.contains(text), "{text:?} is not in\n{}", ended.log);
+    }
+    ended
+}
+
+const TWO: &[(&str, &str)] = &[("web", "192.0.2.1"), ("api", "192.0.2.2")];
+const SHOWN: &[&str] = &["api 0 A 192.0.2.2", "web 0 A 192.0.2.1"];
+
+crate::each_server!(records_go_from_one_owner_to_another, an_owner_leaves_for_good, records_are_released_and_adopted);
+
+fn records_go_from_one_owner_to_another(software: DnsSoftware) {
+    require!(software.tools());
+    let shop = Shop::new(software, "", TWO);
+    shop.once();
+    let line = shop.order("transfer").without("--txt-owner-id").args(&["--from=e2e", "--to=next"]);
+    let before = shop.site.zone();
+    ends(&line, 2, &["2 records of \"e2e\" become those of \"next\"", "nothing was done"]);
+    ends(&line.clone().args(&["--dry-run", "--yes"]), 0, &["dry run"]);
+    assert_eq!(shop.site.zone(), before);
+    // A part of them, then the rest.
+    ends(
+        &line.clone().args(&["--yes", "service/default/web"]),
+        0,
+        &["1 done, 0 failed", "0 differ; 0 claims are left"],
+    );
+    assert_eq!(shop.site.claims().iter().filter(|claim| claim.contains("owner=next")).count(), 1);
+    ends(&line.clone().arg("--yes"), 0, &["1 done"]);
+    ends(&line.arg("--yes"), 0, &["nothing to do"]);
+    assert_eq!(shop.site.ours(), SHOWN);
+    assert!(shop.site.claims().iter().all(|claim| claim.contains("owner=next")), "{:?}", shop.site.claims());
+    // The former owner has no say any more, the new one has.
+    shop.put("web", "192.0.2.9");
+    shop.once();
+    assert_eq!(shop.site.ours(), SHOWN);
+    let next = shop.line().without("--txt-owner-id").args(&["--txt-owner-id=next", "--once"]).run();
+    assert_eq!(next.status.code(), Some(0), "{}", next.log);
+    shop.site.shows(&["api 0 A 192.0.2.2", "web 0 A 192.0.2.9"]);
+}
+
+fn an_owner_leaves_for_good(software: DnsSoftware) {
+    require!(software.tools());
+    let shop = Shop::new(software, "", TWO);
+    shop.once();
+    let anonymous = shop.order("drain").without("--txt-owner-id").arg("--yes");
+    ends(&anonymous, 1, &["whose records are meant", "e2e (2 records)", "someone-else (1 records)"]);
+    ends(&shop.order("drain"), 2, &["- web.shop.test", "- api.shop.test", "nothing was done"]);
+    assert_eq!(shop.site.ours(), SHOWN);
+    // A claim whose record is gone goes along.
+    shop.site.dns.nsupdate("update delete web.shop.test A");
+    ends(&shop.order("drain").arg("--yes"), 0, &["a claim without a record", "2 done, 0 failed", "0 changes are left"]);
+    assert_eq!(shop.site.ours_and_claims(), (vec![], vec![]));
+}
+
+fn records_are_released_and_adopted(software: DnsSoftware) {
+    require!(software.tools());
+    let shop = Shop::new(software, "", TWO);
+    shop.once();
+    ends(&shop.order("release").args(&["--yes", "web.shop.test"]), 0, &["become nobody's and stay", "1 done"]);
+    assert_eq!((shop.site.ours().as_slice(), shop.site.claims().len()), (&SHOWN.map_to_owned()[..], 1));
+    // What nobody claims is left alone, whatever the cluster wants.
+    shop.put("web", "192.0.2.9");
+    shop.once();
+    assert_eq!(shop.site.ours(), SHOWN);
+    let adopt = shop.line().ordered("adopt").arg("--yes");
+    ends(&adopt, 0, &["nothing to do", "wants 192.0.2.9", "--force web.shop.test"]);
+    ends(&adopt.clone().arg("--force=web.shop.test"), 0, &["1 done, 0 failed", "0 differ"]);
+    assert_eq!((shop.site.ours().as_slice(), shop.site.claims().len()), (&SHOWN.map_to_owned()[..], 2));
+    shop.once();
+    shop.site.shows(&["api 0 A 192.0.2.2", "web 0 A 192.0.2.9"]);
+    // As a flag of the daemon: only what matches.
+    ends(&shop.order("release").arg("--yes"), 0, &["2 done"]);
+    shop.put("api", "192.0.2.8");
+    let line = shop.line().args(&["--adopt-matching", "--once"]);
+    assert_eq!(line.run().status.code(), Some(0));
+    let claims = shop.site.claims();
+    assert!(claims.len() == 1 && claims[0].contains("service/default/web"), "{claims:?}");
+    assert_eq!(shop.site.ours(), ["api 0 A 192.0.2.2", "web 0 A 192.0.2.9"]);
+}
+
+trait MapToOwned {
+    fn map_to_owned(&self) -> Vec<String>;
+}
+
+impl MapToOwned for &[&str] {
+    fn map_to_owned(&self) -> Vec<String> {
+        self.iter().map(|text| (*text).to_owned()).collect()
+    }
+}
