@@ -128,7 +128,14 @@ fn default_target(text: &str) -> Result<RData, String> {
 /// A configuration error that names the flag.
 pub(crate) fn registry(settings: &Settings) -> Result<Arc<dyn Registry>> {
     match settings.text("registry") {
-        "noop" => Ok(Arc::new(NoopRegistry)),
+        "noop" => {
+            tracing::warn!(
+                "--registry=noop keeps no ownership: every record of a managed type inside the filters counts as ours, also \
+                 those that others made; the brake is {}",
+                if settings.bool("brake") { "on" } else { "off" }
+            );
+            Ok(Arc::new(NoopRegistry))
+        }
         "txt" => {
             let config = TxtConfig {
                 prefix: settings.text("txt-prefix").to_owned(),

@@ -1,7 +1,8 @@
 //! The daemon's local socket, and the commands that speak to it: `plans` and `approve`.
 //!
 //! One request and one answer a connection, each a line of JSON. The socket lies in the state folder and belongs to the
-//! user of the daemon alone.
+//! user of the daemon alone. Whoever asks shows the token that lies beside it, so that a socket which was passed on (into a
+//! container, by a forwarder) is no way in by itself.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -87,6 +88,7 @@ pub(crate) async fn serve(folder: &Path, engine: Arc<Engine>, stop: Cancellation
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(problem(&path, e)),
         _ => {}
     }
+    let token: Arc<str> = Arc::from(fresh_token(folder)?);
     let listener = UnixListener::bind(&path).map_err(|e| problem(&path, e))?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(|e| problem(&path, e))?;
     tokio::spawn(async move {
@@ -95,18 +97,40 @@ pub(crate) async fn serve(folder: &Path, engine: Arc<Engine>, stop: Cancellation
                 () = stop.cancelled() => break,
                 connection = listener.accept() => {
                     if let Ok((stream, _)) = connection {
-                        tokio::spawn(answer(stream, engine.clone()));
+                        tokio::spawn(answer(stream, engine.clone(), token.clone()));
                     }
                 }
             }
         }
         // A socket that is left behind is replaced by the next daemon.
         let _ = std::fs::remove_file(&path);
+        let _ = std::fs::remove_file(path.with_file_name(TOKEN));
     });
     Ok(())
 }
 
-async fn answer(mut stream: UnixStream, engine: Arc<Engine>) {
+const TOKEN: &str = "control.token";
+
+/// Writes a token that only the daemon's user can read; another one for each daemon.
+fn fresh_token(folder: &Path) -> Result<String> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let path = folder.join(TOKEN);
+    let mut octets = [0_u8; 16];
+    let token = std::fs::File::open("/dev/urandom").and_then(|mut source| {
+        std::io::Read::read_exact(&mut source, &mut octets)?;
+        Ok(format!("{:032x}", u128::from_be_bytes(octets)))
+    });
+    let token = token.map_err(|e| problem(&path, e))?;
+    let _ = std::fs::remove_file(&path);
+    let written = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    written
+        .and_then(|mut file| std::io::Write::write_all(&mut file, token.as_bytes()))
+        .map_err(|e| problem(&path, e))?;
+    Ok(token)
+}
+
+async fn answer(mut stream: UnixStream, engine: Arc<Engine>, token: Arc<str>) {
     let (read, mut write) = stream.split();
     let mut line = String::new();
     let mut reader = BufReader::new(tokio::io::AsyncReadExt::take(read, LIMIT as u64));
@@ -114,6 +138,9 @@ async fn answer(mut stream: UnixStream, engine: Arc<Engine>) {
         return;
     }
     let reply = match serde_json::from_str::<Value>(&line) {
+        Ok(request) if request["token"].as_str() != Some(&*token) => {
+            json!({ "error": format!("the token is wrong; expected that of {TOKEN} beside the socket") })
+        }
         Ok(request) => reply(&engine, &request),
         Err(error) => json!({ "error": format!("the request is no JSON: {error}") }),
     };
@@ -152,6 +179,8 @@ async fn ask(folder: &Path, request: &Value) -> Result<Value> {
         );
         Error::new(ErrorKind::Unavailable, "speak to the daemon", text).caused_by(e)
     };
+    let mut request = request.clone();
+    request["token"] = std::fs::read_to_string(folder.join(TOKEN)).unwrap_or_default().into();
     let mut stream = UnixStream::connect(&path).await.map_err(unreachable)?;
     stream.write_all(format!("{request}\n").as_bytes()).await.map_err(unreachable)?;
     let mut line = String::new();

@@ -136,3 +136,27 @@ impl MapToOwned for &[&str] {
         self.iter().map(|text| (*text).to_owned()).collect()
     }
 }
+
+/// The local socket answers whoever shows the token beside it, and nobody else.
+#[test]
+fn the_socket_wants_its_token() {
+    use std::io::{Read, Write};
+    use std::os::unix::fs::PermissionsExt;
+
+    require!(DnsSoftware::Bind.tools());
+    let shop = Shop::new(DnsSoftware::Bind, "", TWO);
+    let state = crate::daemon::state_folder();
+    let daemon = shop.line().arg(format!("--state-dir={}", state.1)).start();
+    shop.site.shows(SHOWN);
+    daemon.ready();
+    let folder = std::path::Path::new(&state.1);
+    let mut socket = std::os::unix::net::UnixStream::connect(folder.join("control.sock")).expect("the socket");
+    socket.write_all(b"{\"command\":\"plans\",\"token\":\"x\"}\n").expect("a request");
+    let mut reply = String::new();
+    socket.read_to_string(&mut reply).expect("a reply");
+    assert!(reply.contains("token is wrong"), "{reply}");
+    let token = folder.join("control.token");
+    assert_eq!(std::fs::metadata(&token).expect("the token").permissions().mode() & 0o777, 0o600);
+    let plans = crate::daemon::command(&["plans", &format!("--state-dir={}", state.1)]);
+    assert!(String::from_utf8_lossy(&plans.stdout).contains("No plan is held"), "{plans:?}");
+}

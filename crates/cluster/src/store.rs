@@ -8,7 +8,7 @@
 //! A write names the resource version that was read (optimistic concurrency) and is repeated on 409, so that labels and
 //! other keys which somebody else adds survive; of two documents written at the same time the later one stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,6 +24,9 @@ use crate::api::Failure;
 use crate::cluster::Cluster;
 
 const KEY: &str = "state.json";
+/// The annotation on the ConfigMap that approves held plans: their hashes, separated by commas. Whoever may write the object
+/// may approve.
+const APPROVE: &str = "zonewright.dev/approve";
 /// Longest name of an RFC 1123 label.
 const MAX_NAME: usize = 63;
 /// Writers that meet: more attempts than there can be replicas.
@@ -126,6 +129,16 @@ impl Store for ConfigMapStore {
             }
         }
         result.map_err(|(verb, failure)| self.error("write state", verb, failure))
+    }
+
+    async fn approvals(&self) -> Result<BTreeSet<String>> {
+        let found = self.current().await.map_err(|failure| self.error("read approvals", "get", failure))?;
+        let text = found.and_then(|found| found.metadata.annotations?.remove(APPROVE)).unwrap_or_default();
+        Ok(text.split([',', ' ']).filter(|hash| !hash.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn approve_with(&self, hash: &str) -> Option<String> {
+        Some(format!("kubectl annotate --overwrite configmap -n {} {} {APPROVE}={hash}", self.namespace, self.name))
     }
 
     fn place(&self) -> String {
@@ -263,6 +276,18 @@ mod tests {
         assert!(error.context.contains("right to get ConfigMaps"), "{error}");
         let error = store.save(b"{}").await.unwrap_err();
         assert!(error.context.contains("ConfigMap dns/zonewright-me: the right to create ConfigMaps"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn plans_are_approved_by_an_annotation() {
+        let mut annotated = stored("5", "{}");
+        annotated["metadata"]["annotations"] = json!({ APPROVE: "abc, def" });
+        let (store, _fake) = store(vec![Step::json(GET, &annotated), Step::json(GET, &stored("6", "{}")), missing()]);
+        assert_eq!(store.approvals().await.unwrap(), BTreeSet::from(["abc".to_owned(), "def".to_owned()]));
+        assert_eq!(store.approvals().await.unwrap(), BTreeSet::new());
+        assert_eq!(store.approvals().await.unwrap(), BTreeSet::new());
+        let command = store.approve_with("abc").unwrap();
+        assert_eq!(command, "kubectl annotate --overwrite configmap -n dns zonewright-me zonewright.dev/approve=abc");
     }
 
     #[tokio::test]

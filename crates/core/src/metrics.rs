@@ -114,6 +114,8 @@ pub struct Metrics {
     pub held: Family<ByZone, Gauge>,
     /// Our records.
     pub owned: Family<ByZone, Gauge>,
+    /// Records of ours outside the domain filter or the managed record types.
+    pub released: Family<ByZone, Gauge>,
     /// Whether the zone is read completely and its last write went well.
     pub zone_ready: Family<ByZone, Gauge>,
     /// Errors of zones.
@@ -163,6 +165,7 @@ impl Default for Metrics {
             changes: Family::default(),
             held: Family::default(),
             owned: Family::default(),
+            released: Family::default(),
             zone_ready: Family::default(),
             zone_errors: Family::default(),
             audit_period: Family::default(),
@@ -220,6 +223,8 @@ impl Metrics {
         ours.register("changes", "Changes by zone, verb and outcome", self.changes.clone());
         ours.register("held_deletes", "Deletes that wait for an approval or for evidence", self.held.clone());
         ours.register("owned_records", "Record sets that are ours", self.owned.clone());
+        let outside = "Record sets of ours outside the domain filter or the managed record types, left alone";
+        ours.register("released_records", outside, self.released.clone());
         ours.register("zone_ready", "Whether a zone is read and its last write went well", self.zone_ready.clone());
         ours.register("zone_errors", "Errors of zones by kind", self.zone_errors.clone());
         ours.register("audit_period_seconds", "Time between two audits of a zone", self.audit_period.clone());

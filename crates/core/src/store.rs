@@ -1,5 +1,6 @@
 //! Where the little state lives that survives a restart: the brake's window, held plans, approvals, kinds seen.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
@@ -21,6 +22,15 @@ pub trait Store: Send + Sync {
     /// If it cannot be written.
     async fn save(&self, document: &[u8]) -> Result<()>;
 
+    /// Hashes of held plans that were approved at the place itself, by whoever has the right to write there.
+    ///
+    /// # Errors
+    /// If that cannot be read.
+    async fn approvals(&self) -> Result<BTreeSet<String>>;
+
+    /// How a plan is approved at the place itself, for people; `None` where it cannot be.
+    fn approve_with(&self, hash: &str) -> Option<String>;
+
     /// Where it is, for people.
     fn place(&self) -> String;
 }
@@ -38,6 +48,14 @@ impl Store for MemoryStore {
     async fn save(&self, document: &[u8]) -> Result<()> {
         *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(document.to_vec());
         Ok(())
+    }
+
+    async fn approvals(&self) -> Result<BTreeSet<String>> {
+        Ok(BTreeSet::new())
+    }
+
+    fn approve_with(&self, _hash: &str) -> Option<String> {
+        None
     }
 
     fn place(&self) -> String {
@@ -77,6 +95,14 @@ impl Store for FileStore {
         std::fs::write(&fresh, document)
             .and_then(|()| std::fs::rename(&fresh, &self.path))
             .map_err(|e| self.error("write state", e))
+    }
+
+    async fn approvals(&self) -> Result<BTreeSet<String>> {
+        Ok(BTreeSet::new())
+    }
+
+    fn approve_with(&self, _hash: &str) -> Option<String> {
+        None
     }
 
     fn place(&self) -> String {

@@ -1,7 +1,6 @@
 //! What is held back or left undone, and who is told: the brake, the held plan, foreign records, orphans.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use tracing::warn;
 
@@ -12,7 +11,7 @@ use crate::endpoint::Note;
 use crate::guard::{self, HeldPlan, Load};
 use crate::metrics::{ByZone, Mismatch};
 use crate::name::DnsName;
-use crate::plan::{NamePlan, PlannedGroup, Policy, Skip, Why};
+use crate::plan::{NamePlan, PlannedGroup, Skip, Why};
 use crate::record::{RecordKey, RecordSet};
 
 /// Number of our records in the zone's view, as the brake counts them.
@@ -163,26 +162,6 @@ fn tell(worker: &mut Worker, planned: &BTreeSet<DnsName>, skips: &[Skip]) {
     }
 }
 
-/// Says once which of our records belong to kinds that no source reads: under `sync` they go, within the brake.
-pub(super) fn announce_orphans(worker: &Worker) {
-    let keys = scope(worker);
-    let known: BTreeSet<Arc<str>> = worker.board.asks().evidence.resources.keys().cloned().collect();
-    let mut orphans: BTreeMap<String, usize> = BTreeMap::new();
-    for key in &keys {
-        let ownership = ownership(&worker.office, &worker.desk, key);
-        let Some(resource) = ownership.claim().and_then(|claim| claim.resource.as_deref()) else { continue };
-        let kind = resource.split('/').next().unwrap_or_default();
-        if !known.contains(kind) {
-            *orphans.entry(kind.to_owned()).or_default() += 1;
-        }
-    }
-    for (kind, count) in orphans {
-        let fate =
-            if worker.board.config.policy == Policy::Sync { "they are deleted, within the brake" } else { "they stay" };
-        warn!(zone = %worker.desk.zone.name, "{count} records of ours belong to resources of kind {kind:?}, which no --source reads: {fate}");
-    }
-}
-
 /// Publishes the held plan: saved state, metric, log, event.
 fn hold(worker: &Worker, held: impl Iterator<Item = RecordKey>, reasons: [Option<String>; 2]) {
     let zone = worker.desk.label();
@@ -214,7 +193,8 @@ fn hold(worker: &Worker, held: impl Iterator<Item = RecordKey>, reasons: [Option
         let since = state.held.as_ref().map_or(now, |former| former.since);
         state.held = Some(HeldPlan { hash: hash.clone(), deletes, reason, since });
     });
-    warn!(hash, "{text}. Look at them with `zonewright plans`, let them go with `zonewright approve {hash}`");
+    let or = worker.board.state.approve_with(&hash).map(|command| format!(" or `{command}`")).unwrap_or_default();
+    warn!(hash, "{text}. Look at them with `zonewright plans`, let them go with `zonewright approve {hash}`{or}");
     if let Some(object) = &worker.board.own_object {
         let text = format!("{text}. Approve with: zonewright approve {hash}");
         worker.board.tell([Note::warning(object, "PlanHeld", text)]);

@@ -4,6 +4,7 @@
 //! every zone has a worker that reads it, plans, and carries out. All of them share one board.
 
 mod announce;
+mod approvals;
 mod board;
 mod directory;
 mod facts;
@@ -17,6 +18,7 @@ mod piece;
 mod round;
 mod send;
 mod state;
+mod survey;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -191,6 +193,7 @@ impl Engine {
             tasks.spawn(directory::run(board.clone(), office.clone(), cancel.clone()));
         }
         tasks.spawn(keep_state(board.clone(), cancel.clone()));
+        tasks.spawn(approvals::watch(board.clone(), cancel.clone()));
         tasks.close();
         Self { board, cancel, tasks }
     }
@@ -213,13 +216,7 @@ impl Engine {
     /// Lets the held deletes of this hash go. Returns the zone and their number, or `None` if no plan of that hash is
     /// held (it may have changed meanwhile).
     pub fn approve(&self, hash: &str) -> Option<(String, usize)> {
-        let until = self.board.clock.now().plus(self.board.config.brake.approval_ttl);
-        let approved = self.board.state.approve(hash, until)?;
-        info!(hash, zone = approved.0, deletes = approved.1, "plan approved");
-        // Only a view that looks doubtful because it is empty can be accepted; one that is lost stays in doubt.
-        self.board.sources.iter().for_each(|source| source.accept());
-        self.board.desks().iter().for_each(|desk| desk.inbox.recheck());
-        Some(approved)
+        approvals::approve(&self.board, hash)
     }
 
     /// The names that somebody else keeps changing back, by zone.

@@ -15,6 +15,7 @@ use tracing::info;
 use super::hold::{self, Tally};
 use super::piece::{Pass, Prepared, footprint, prepare, read_before};
 use super::send;
+use super::survey;
 use super::worker::Worker;
 use crate::capability::{Batch, Capability};
 use crate::change::{Group, Outcome};
@@ -41,7 +42,7 @@ pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
     worker.board.metrics.last_reconcile.set(worker.board.clock.now().as_seconds());
     let capability = worker.office.instance.provider.capability(Some(&worker.desk.zone));
     if first {
-        hold::announce_orphans(worker);
+        survey::announce(worker);
     }
     let before = hold::Before::of(worker);
     let mut round = Round {

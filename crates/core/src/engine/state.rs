@@ -33,6 +33,9 @@ struct Document {
     /// Kinds of which objects were seen.
     #[serde(default)]
     seen: BTreeSet<String>,
+    /// Approvals that were taken from where the document is kept, and still stand there: each counts once.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    taken: BTreeSet<String>,
 }
 
 /// The kinds that the saved document speaks of; none if it cannot be read, which [`State::load`] says.
@@ -82,6 +85,32 @@ impl State {
     pub(crate) fn note<T>(&self, zone: &str, change: impl FnOnce(&mut ZoneState) -> T) -> T {
         self.dirty.store(true, Ordering::SeqCst);
         change(self.lock().zones.entry(zone.to_owned()).or_default())
+    }
+
+    /// Hashes that were approved where the document is kept.
+    ///
+    /// # Errors
+    /// As the store.
+    pub(crate) async fn approvals(&self) -> Result<BTreeSet<String>> {
+        self.store.approvals().await
+    }
+
+    /// Of the approvals that stand there now, those that were not taken yet; they are from here on.
+    pub(crate) fn take(&self, standing: &BTreeSet<String>) -> BTreeSet<String> {
+        let mut document = self.lock();
+        let fresh: BTreeSet<String> = standing.difference(&document.taken).cloned().collect();
+        let changed = document.taken != *standing;
+        document.taken.clone_from(standing);
+        drop(document);
+        if changed {
+            self.touch();
+        }
+        fresh
+    }
+
+    /// How a plan is approved where the document is kept.
+    pub(crate) fn approve_with(&self, hash: &str) -> Option<String> {
+        self.store.approve_with(hash)
     }
 
     /// The hash of the held plan of a zone.
@@ -175,10 +204,15 @@ mod tests {
         state.saw(["services".to_owned()]);
         assert_eq!(state.approve("nope", Timestamp(9)), None);
         assert_eq!(state.approve("abc", Timestamp(9)), Some(("i/z".to_owned(), 1)));
+        let standing = BTreeSet::from(["abc".to_owned()]);
+        assert_eq!(state.take(&standing), standing);
         state.save().await.unwrap();
         assert_eq!(seen(&*store).await.len(), 1);
         let back = State::load(store).await;
         assert_eq!(*back.lock(), *state.lock());
+        assert_eq!(back.take(&standing), BTreeSet::new(), "each approval counts once, also after a restart");
+        assert_eq!(back.take(&BTreeSet::new()), BTreeSet::new());
+        assert_eq!(back.take(&standing), standing, "taken away and given again is a new one");
     }
 
     #[tokio::test]

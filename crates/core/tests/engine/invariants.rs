@@ -125,6 +125,28 @@ async fn changes_are_announced() {
     }
 }
 
+/// 2: a plan can be approved where the state is kept, once.
+#[tokio::test(start_paused = true)]
+async fn an_approval_beside_the_state_counts_once() {
+    let world = many(60);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    let hash = engine.plans()[0].1.hash.clone();
+    world.store.approvals.lock().unwrap().extend(["0123456789ab".to_owned(), hash.clone()]);
+    after(&engine, Duration::from_secs(11)).await;
+    assert_eq!(world.sim.records(), Vec::<String>::new());
+    // The same again, after the approval has run out.
+    for i in 0..60 {
+        world.cluster.put(&format!("s{i}"), &[&format!("n{i}.example A 192.0.2.1")]);
+    }
+    after(&engine, Duration::from_hours(2)).await;
+    world.cluster.vanish_all();
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!((world.sim.records().len(), engine.plans()[0].1.hash.clone()), (60, hash));
+}
+
 /// 2: the brake holds, tells, and lets go what is approved.
 #[tokio::test(start_paused = true)]
 async fn a_mass_delete_is_held_until_it_is_approved() {

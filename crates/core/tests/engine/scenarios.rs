@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use zonewright_core::RecordType;
 use zonewright_core::endpoint::Endpoint;
+use zonewright_core::filter::DomainFilter;
 use zonewright_core::name_policy::{Denied, NamePolicy};
 
 use crate::sim::{World, after, rest};
@@ -129,10 +131,37 @@ async fn a_blank_status_keeps_the_record_for_its_grace() {
     let engine = world.start().await;
     rest(&engine).await;
     world.cluster.put("a", &["pending:x.example"]);
-    after(&engine, Duration::from_mins(14)).await;
+    after(&engine, Duration::from_mins(4)).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
     after(&engine, Duration::from_mins(2)).await;
     assert!(world.sim.records().is_empty());
+}
+
+/// Fewer domains, fewer record types: what falls outside is left alone. Fewer objects: what nobody asks for goes.
+#[tokio::test(start_paused = true)]
+async fn what_falls_outside_is_released_and_what_nobody_asks_for_goes() {
+    let narrow: [fn(&mut World); 3] = [
+        |world| world.config.filter = DomainFilter::new(&["x.example".to_owned()], &[], "", "").unwrap(),
+        |world| world.config.managed = [RecordType::A].into(),
+        |world| world.cluster.vanish("b"),
+    ];
+    for (at, narrow) in narrow.into_iter().enumerate() {
+        let mut world = World::new(&["example"]);
+        world.cluster.put("a", &["x.example A 192.0.2.1"]);
+        world.cluster.put("b", &["y.example AAAA ::1"]);
+        let engine = world.start().await;
+        rest(&engine).await;
+        engine.stop().await;
+        narrow(&mut world);
+        let engine = world.start().await;
+        rest(&engine).await;
+        after(&engine, Duration::from_mins(10)).await;
+        let released = at < 2;
+        assert_eq!(world.sim.records().len(), if released { 2 } else { 1 });
+        let line = format!("zonewright_released_records{{zone=\"sim/example\"}} {}", u8::from(released));
+        assert!(engine.metrics().text().contains(&line), "{line}");
+        engine.stop().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

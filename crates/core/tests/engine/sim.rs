@@ -448,11 +448,41 @@ impl Told {
     }
 }
 
+/// Keeps the state, and the approvals that somebody put beside it.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    document: MemoryStore,
+    pub(crate) approvals: Mutex<BTreeSet<String>>,
+}
+
+#[async_trait]
+impl Store for Shelf {
+    async fn load(&self) -> Result<Option<Vec<u8>>> {
+        self.document.load().await
+    }
+
+    async fn save(&self, document: &[u8]) -> Result<()> {
+        self.document.save(document).await
+    }
+
+    async fn approvals(&self) -> Result<BTreeSet<String>> {
+        Ok(self.approvals.lock().unwrap().clone())
+    }
+
+    fn approve_with(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn place(&self) -> String {
+        self.document.place()
+    }
+}
+
 /// Everything together. An engine can be stopped and another started on the same world.
 pub(crate) struct World {
     pub(crate) sim: Arc<Sim>,
     pub(crate) cluster: Arc<Cluster>,
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<Shelf>,
     pub(crate) told: Arc<Told>,
     pub(crate) config: Config,
     pub(crate) owner: &'static str,
@@ -464,7 +494,7 @@ impl World {
         Self {
             sim: Sim::new(zones),
             cluster: Cluster::new(),
-            store: Arc::new(MemoryStore::default()),
+            store: Arc::default(),
             told: Arc::new(Told::default()),
             config: Config::default(),
             owner: "me",

@@ -1,0 +1,59 @@
+//! Approvals of held plans: by command, or at the place where the state is kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::board::Board;
+
+/// Time between two looks at the store, while a plan is held.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Lets the held deletes of this hash go. Returns the zone and their number; `None` if no such plan is held.
+pub(super) fn approve(board: &Board, hash: &str) -> Option<(String, usize)> {
+    let until = board.clock.now().plus(board.config.brake.approval_ttl);
+    let approved = board.state.approve(hash, until)?;
+    info!(hash, zone = approved.0, deletes = approved.1, "plan approved");
+    // Only a view that looks doubtful because it is empty can be accepted; one that is lost stays in doubt.
+    board.sources.iter().for_each(|source| source.accept());
+    board.desks().iter().for_each(|desk| desk.inbox.recheck());
+    Some(approved)
+}
+
+/// Takes approvals from the store. Nothing is asked while no plan is held. Each approval counts once, also over restarts: one
+/// that is left standing must not let go the same deletes a month later.
+pub(super) async fn watch(board: Arc<Board>, cancel: CancellationToken) {
+    let mut said = false;
+    loop {
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            () = sleep(PERIOD) => {}
+        }
+        if board.state.held().is_empty() {
+            continue;
+        }
+        match board.state.approvals().await {
+            Ok(hashes) => {
+                said = false;
+                board.state.take(&hashes).iter().for_each(|hash| take(&board, hash));
+            }
+            Err(error) if !said => {
+                said = true;
+                warn!(error = error.chain(), "approvals cannot be read; `zonewright approve` works all the same");
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn take(board: &Board, hash: &str) {
+    if approve(board, hash).is_none() {
+        warn!(
+            hash,
+            "a plan of this hash was approved, but none is held; it may have changed since, and nothing is done"
+        );
+    }
+}
