@@ -11,9 +11,11 @@ mod site;
 
 mod api;
 mod claims;
+mod crowd;
 mod custody;
 mod faults;
 mod flags;
+mod incidents;
 mod input;
 mod kinds;
 mod manifests;

@@ -90,6 +90,7 @@ impl Desired {
             match object.state {
                 ObjectState::Present(mapped) => {
                     let mapped = self.carry(&claimant, mapped, now, update.complete);
+                    self.tell_lost_targets(&claimant, &object.object, &mapped, &mut taken);
                     self.present(claimant, mapped, now, &mut taken);
                 }
                 ObjectState::Gone { tombstone } => self.gone(&claimant, tombstone, &mut taken),
@@ -136,6 +137,17 @@ impl Desired {
         self.claimants.insert(claimant, mapped);
         taken.dirty.extend(former);
         taken.dirty.extend(present);
+    }
+
+    /// An object whose targets are not known any more is told that its names wait.
+    fn tell_lost_targets(&self, claimant: &Arc<Claimant>, object: &ObjectRef, mapped: &Mapped, taken: &mut Taken) {
+        let Some(old) = self.claimants.get(claimant) else { return };
+        let had = |name: &DnsName| old.endpoints.iter().any(|endpoint| endpoint.name == *name);
+        taken.notes.extend(mapped.pending.iter().filter(|pending| had(&pending.name)).map(|pending| {
+            let Pending { name, reason, .. } = pending;
+            let text = format!("{name} has no targets now ({reason}); what is published for it is kept for a while");
+            Note::warning(object, "PendingTargets", text)
+        }));
     }
 
     /// An object that asks for something without a label, and it cannot be told for what: the names that it asked for so

@@ -400,6 +400,33 @@ async fn credentials_that_are_mended_need_no_restart() {
     }
 }
 
+/// 5: ten minutes of errors of every kind end no loop and lose nothing, and one pause after their end all is well.
+#[tokio::test(start_paused = true)]
+async fn ten_minutes_of_errors_are_over_one_pause_after_their_end() {
+    for fault in [Fault::Down, Fault::LostAnswer, Fault::LostWrite, Fault::NoReads, Fault::Denied, Fault::Stall] {
+        let world = many(30);
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.sim.fault("example", fault);
+        for minute in 0..10 {
+            world.cluster.put(&format!("new{minute}"), &[&format!("new{minute}.example A 192.0.2.2")]);
+            world.cluster.delete(&format!("s{minute}"));
+            tokio::time::sleep(Duration::from_mins(1)).await;
+            assert!(engine.health().is_live(), "{fault:?}");
+            let standing = world.sim.records();
+            let kept = (10..30).all(|i| standing.contains(&format!("n{i}.example A 192.0.2.1")));
+            assert!(kept, "{fault:?}: nothing goes that is asked for");
+        }
+        world.sim.fault("example", None);
+        // The longest pause is a minute and a quarter; a call that stands still ends after a minute.
+        tokio::time::sleep(Duration::from_secs(if fault == Fault::Stall { 136 } else { 76 })).await;
+        let outcome = rest(&engine).await;
+        assert_eq!((outcome.failures, world.sim.records().len()), (vec![], 30), "{fault:?}");
+        assert!(engine.health().is_ready(), "{fault:?}");
+        engine.stop().await;
+    }
+}
+
 /// 7: a dry run writes nothing, and keeps quiet about what it said once.
 #[tokio::test(start_paused = true)]
 async fn a_dry_run_writes_nothing() {

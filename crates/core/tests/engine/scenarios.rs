@@ -133,6 +133,7 @@ async fn a_blank_status_keeps_the_record_for_its_grace() {
     world.cluster.put("a", &["pending:x.example"]);
     after(&engine, Duration::from_mins(4)).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    assert!(world.told.has("a", "PendingTargets"));
     after(&engine, Duration::from_mins(2)).await;
     assert!(world.sim.records().is_empty());
 }
