@@ -134,7 +134,7 @@ fn two_writers_with_one_owner_id_end_in_no_endless_fight() {
     // Each puts back what the other takes away, until one of them sees what is going on and says so.
     until("the fight to be named", LATER, || one.count("NameFought") + two.count("NameFought") > 0);
     assert!(one.runs() && two.runs());
-    let named = [&one, &two].map(|daemon| daemon.log());
+    let named = [&one, &two].map(crate::daemon::Daemon::log);
     assert!(named.iter().any(|log| log.contains("keeps changing")), "{named:?}");
 }
 

@@ -3,8 +3,8 @@
 //! Label values of the former are lower case, as there. A family appears when it gets its first value.
 
 use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -134,6 +134,15 @@ pub struct Metrics {
     pub evidence: Family<ByKind, Gauge>,
     calls: Family<Call, Counter>,
     call_seconds: Family<CallTime, Histogram, fn() -> Histogram>,
+    /// What external-dns counts of a webhook, as gauges: there once such a provider was called.
+    webhook: OnceLock<[WebhookCalls; 3]>,
+}
+
+/// Requests of one kind to a webhook provider, and those that failed.
+#[derive(Debug, Clone, Default)]
+struct WebhookCalls {
+    requests: Gauge,
+    errors: Gauge,
 }
 
 impl fmt::Debug for Metrics {
@@ -176,6 +185,7 @@ impl Default for Metrics {
             evidence: Family::default(),
             calls: Family::default(),
             call_seconds,
+            webhook: OnceLock::new(),
         };
         metrics.register();
         metrics
@@ -264,8 +274,38 @@ impl Metrics {
         let instance = instance.to_string();
         let call = Call { instance: instance.clone(), operation: operation.to_owned(), outcome: outcome.to_owned() };
         self.calls.get_or_create(&call).inc();
+        if instance == "webhook" {
+            self.webhook_call(operation, outcome);
+        }
         let time = CallTime { instance, operation: operation.to_owned() };
         self.call_seconds.get_or_create(&time).observe(took.as_secs_f64());
+    }
+
+    fn webhook_call(&self, operation: &str, outcome: &str) {
+        let kinds = self.webhook.get_or_init(|| {
+            let mut registry = self.lock();
+            let peer = registry.sub_registry_with_prefix("external_dns");
+            ["records", "applychanges", "adjustendpoints"].map(|kind| {
+                let calls = WebhookCalls::default();
+                let name = |what: &str| format!("webhook_provider_{kind}_{what}_total");
+                peer.register(name("requests"), format!("Requests to {kind} of the webhook"), calls.requests.clone());
+                peer.register(
+                    name("errors"),
+                    format!("Failed requests to {kind} of the webhook"),
+                    calls.errors.clone(),
+                );
+                calls
+            })
+        });
+        let [records, apply, adjust] = kinds;
+        let calls = match operation {
+            "list" | "audit" | "read" => records,
+            "apply" => apply,
+            "adjust" => adjust,
+            _ => return,
+        };
+        calls.requests.inc();
+        calls.errors.inc_by(i64::from(!["ok", "applied"].contains(&outcome)));
     }
 
     /// Number of calls of an operation so far, whatever their outcome; for tests and benchmarks.
@@ -304,8 +344,14 @@ mod tests {
         metrics.registry_endpoints.set(7);
         metrics.held.get_or_create(&ByZone { zone: "example".to_owned() }).set(3);
         metrics.provider_call(&InstanceId::from("i"), "apply", "applied", Duration::from_millis(3));
+        metrics.provider_call(&InstanceId::from("webhook"), "list", "ok", Duration::ZERO);
+        metrics.provider_call(&InstanceId::from("webhook"), "apply", "refused", Duration::ZERO);
         let text = metrics.text();
         for line in [
+            "external_dns_webhook_provider_records_requests_total 1",
+            "external_dns_webhook_provider_records_errors_total 0",
+            "external_dns_webhook_provider_applychanges_errors_total 1",
+            "external_dns_webhook_provider_adjustendpoints_requests_total 0",
             "external_dns_registry_errors_total 1",
             "external_dns_registry_endpoints_total 7",
             "external_dns_controller_no_op_runs_total 0",
