@@ -13,9 +13,11 @@ use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
 use zonewright_core::plan::Policy;
 use zonewright_core::registry::Registry;
+use zonewright_core::shelf::Shelf;
 use zonewright_core::wrap::{self, Wrapping};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{Error, ErrorKind, RData, RecordType, Result, Ttl};
+use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
@@ -122,12 +124,16 @@ fn default_target(text: &str) -> Result<RData, String> {
         .map_err(|problem| format!("{text:?}: {problem}; expected an IP address or a host name"))
 }
 
-/// The registry.
+/// The registry. `shelf` is where one that keeps its claims in a cluster has them.
 ///
 /// # Errors
 /// A configuration error that names the flag.
-pub(crate) fn registry(settings: &Settings) -> Result<Arc<dyn Registry>> {
+pub(crate) fn registry(settings: &Settings, shelf: Option<Arc<dyn Shelf>>) -> Result<Arc<dyn Registry>> {
     match settings.text("registry") {
+        "configmap" => {
+            let shelf = shelf.ok_or_else(|| wrong("--registry=configmap needs a cluster"))?;
+            Ok(Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(settings.text("txt-owner-id"), shelf)?)))
+        }
         "noop" => {
             tracing::warn!(
                 "--registry=noop keeps no ownership: every record of a managed type inside the filters counts as ours, also \
@@ -148,7 +154,7 @@ pub(crate) fn registry(settings: &Settings) -> Result<Arc<dyn Registry>> {
             };
             Ok(Arc::new(TxtRegistry::new(config)?))
         }
-        other => Err(wrong(format!("--registry={other} is not available; expected txt or noop"))),
+        other => Err(wrong(format!("--registry={other} is not available; expected configmap, noop or txt"))),
     }
 }
 
@@ -156,7 +162,11 @@ pub(crate) fn registry(settings: &Settings) -> Result<Arc<dyn Registry>> {
 ///
 /// # Errors
 /// Whatever keeps the provider from being built; an unreachable server is no such thing.
-pub(crate) async fn instance(catalog: &Catalog, settings: &Settings) -> Result<Instance> {
+pub(crate) async fn instance(
+    catalog: &Catalog,
+    settings: &Settings,
+    shelf: Option<Arc<dyn Shelf>>,
+) -> Result<Instance> {
     let name = settings.text("provider");
     let entry = catalog.find(name).ok_or_else(|| wrong(format!("--provider={name} is not available here")))?;
     let id = InstanceId::from(entry.name);
@@ -165,5 +175,6 @@ pub(crate) async fn instance(catalog: &Catalog, settings: &Settings) -> Result<I
         settings: settings.clone(),
         credentials: std::collections::BTreeMap::new(),
     };
-    Ok(Instance { id, provider: (entry.build)(config).await?, registry: registry(settings)?, options: entry.options })
+    let registry = registry(settings, shelf)?;
+    Ok(Instance { id, provider: (entry.build)(config).await?, registry, options: entry.options })
 }

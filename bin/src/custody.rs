@@ -23,7 +23,7 @@ use zonewright_core::zone::ZoneKey;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
-use crate::{config, control, daemon};
+use crate::{config, connection, control, daemon};
 
 /// Status where nothing was done for want of a yes.
 const NOT_CONFIRMED: u8 = 2;
@@ -99,7 +99,7 @@ impl Job {
         let engine = config::engine(&settings)?;
         let scope = Scope { filter: engine.filter.clone(), managed: engine.managed.clone(), select };
         let wanted = if order == Order::Adopt { daemon::adoptable(catalog, &settings).await? } else { Vec::new() };
-        let bare = config::instance(catalog, &settings).await?;
+        let bare = config::instance(catalog, &settings, connection::registry(&settings).await?).await?;
         let provider = Layers::new(bare.id.clone()).around(bare.provider, &Arc::new(Metrics::default()));
         let name = |text: &String| DnsName::parse(text).map_err(|error| wrong(format!("--force {text:?}: {error}")));
         let forced = match order {

@@ -24,6 +24,7 @@ use zonewright_source_k8s::options::SourceOptions;
 use zonewright_source_k8s::source::K8sSource;
 
 use crate::catalog::Catalog;
+use crate::connection::{self, Connection};
 use crate::http::{self, Health, Pages};
 use crate::reporter::Told;
 use crate::{config, control, summary};
@@ -42,8 +43,9 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let config = config::engine(settings)?;
     let metrics = Arc::new(Metrics::default());
     metrics.build_info(env!("CARGO_PKG_VERSION"), option_env!("ZONEWRIGHT_REVISION").unwrap_or("unknown"));
-    let instance = config::instance(catalog, settings).await?;
-    let world = World::open(settings, &config).await?;
+    let cluster = connection::open(settings).await?;
+    let instance = config::instance(catalog, settings, connection::shelf(settings, cluster.as_ref())).await?;
+    let world = World::open(settings, &config, cluster).await?;
     if config.dry_run {
         info!("running in dry-run mode: no change is made to any zone");
     }
@@ -87,8 +89,9 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 /// What keeps it from starting, and what could not be read.
 pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<Vec<(ZoneKey, Adoptable)>> {
     let config = engine::Config { dry_run: true, start_timeout: Duration::from_hours(24), ..config::engine(settings)? };
-    let instance = config::instance(catalog, settings).await?;
-    let world = World::open(settings, &config).await?;
+    let cluster = connection::open(settings).await?;
+    let instance = config::instance(catalog, settings, connection::shelf(settings, cluster.as_ref())).await?;
+    let world = World::open(settings, &config, cluster).await?;
     let parts = Parts {
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
         instances: vec![instance],
@@ -119,10 +122,10 @@ struct World {
 }
 
 impl World {
-    async fn open(settings: &Settings, config: &engine::Config) -> Result<Self> {
+    async fn open(settings: &Settings, config: &engine::Config, cluster: Option<Connection>) -> Result<Self> {
         let options = SourceOptions::from_settings(settings)?;
         match settings.text("manifests") {
-            "" => Self::cluster(settings, config, options).await,
+            "" => Self::cluster(settings, config, options, cluster).await,
             folder => {
                 let store =
                     file_store(settings)?.unwrap_or_else(|| memory("there is neither --state-dir nor a cluster"));
@@ -134,12 +137,15 @@ impl World {
     }
 
     #[cfg(feature = "cluster")]
-    async fn cluster(settings: &Settings, config: &engine::Config, options: SourceOptions) -> Result<Self> {
+    async fn cluster(
+        settings: &Settings,
+        config: &engine::Config,
+        options: SourceOptions,
+        cluster: Option<Connection>,
+    ) -> Result<Self> {
         use zonewright_cluster::{ConfigMapStore, EventOptions, EventReporter};
 
-        // Installed twice is no harm: the first one stays.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let cluster = zonewright_cluster::connect(&connect_options(settings)).await?;
+        let Some(cluster) = cluster else { return Err(connection::none()) };
         let store: Arc<dyn Store> = match file_store(settings)? {
             Some(store) => store,
             None if cluster.in_cluster() => {
@@ -163,24 +169,8 @@ impl World {
 
     #[cfg(not(feature = "cluster"))]
     #[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
-    async fn cluster(_: &Settings, _: &engine::Config, _: SourceOptions) -> Result<Self> {
-        let text = "this build has no Kubernetes client (Cargo feature cluster): give --manifests";
-        Err(Error::new(ErrorKind::Configuration, "open the sources", text))
-    }
-}
-
-#[cfg(feature = "cluster")]
-fn connect_options(settings: &Settings) -> zonewright_cluster::ConnectOptions {
-    let some = |flag: &str| Some(settings.text(flag)).filter(|text| !text.is_empty());
-    let rate = |flag: &str| u32::try_from(settings.int(flag)).unwrap_or(0);
-    let timeout = settings.duration("kube-api-request-timeout");
-    zonewright_cluster::ConnectOptions {
-        kubeconfig: some("kubeconfig").map(std::path::PathBuf::from),
-        server: some("server").map(str::to_owned),
-        request_timeout: Some(timeout).filter(|timeout| !timeout.is_zero()),
-        qps: rate("kube-api-qps"),
-        burst: rate("kube-api-burst"),
-        ..zonewright_cluster::ConnectOptions::default()
+    async fn cluster(_: &Settings, _: &engine::Config, _: SourceOptions, _: Option<Connection>) -> Result<Self> {
+        Err(connection::none())
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod catalog;
 mod config;
+mod connection;
 mod control;
 mod custody;
 mod daemon;

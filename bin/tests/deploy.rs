@@ -76,6 +76,17 @@ fn the_role_is_what_the_store_needs() {
 }
 
 #[test]
+fn the_component_of_the_configmap_registry_is_what_its_shelf_needs() {
+    let file = "registry-configmap/rbac.yaml";
+    let expected = Rights::from([right("", "configmaps", &["get", "list", "create", "patch"])]);
+    assert_eq!(rights(&object(file, "Role")), expected);
+    let bound = object(file, "RoleBinding");
+    assert_eq!(bound["roleRef"]["name"], object(file, "Role")["metadata"]["name"]);
+    let account = object("base/serviceaccount.yaml", "ServiceAccount")["metadata"]["name"].clone();
+    assert_eq!(bound["subjects"][0]["name"], account);
+}
+
+#[test]
 fn bindings_tie_the_roles_to_the_account_of_the_pod() {
     let account = object("base/serviceaccount.yaml", "ServiceAccount")["metadata"]["name"].clone();
     let deployment = object("base/deployment.yaml", "Deployment");
@@ -111,7 +122,7 @@ fn the_pod_is_confined() {
 
 #[test]
 fn every_file_is_named_in_its_kustomization() {
-    for overlay in ["base", "rfc2136"] {
+    for overlay in ["base", "registry-configmap", "rfc2136"] {
         let kustomization = object(&format!("{overlay}/kustomization.yaml"), "Kustomization");
         let patches = kustomization["patches"].as_array().cloned().unwrap_or_default();
         let patches = patches.iter().map(|patch| patch["path"].as_str().unwrap().to_owned());

@@ -15,7 +15,8 @@ pub(super) fn sources_here() -> Vec<&'static str> {
 }
 
 /// Registries that exist.
-pub(super) const REGISTRIES_HERE: &[&str] = &["noop", "txt"];
+pub(super) const REGISTRIES_HERE: &[&str] =
+    if cfg!(feature = "cluster") { &["configmap", "noop", "txt"] } else { &["noop", "txt"] };
 
 /// Providers that exist, and the Cargo feature that compiles each in.
 const FEATURES: &[(&str, &str)] = &[
@@ -64,7 +65,7 @@ pub(super) fn available(
     let mut problems = Vec::new();
     problems.extend(provider_problem(selection, catalog));
     problems.extend(selection.sources.iter().filter_map(|source| source_problem(source)));
-    problems.extend(missing("registry", &selection.registry, REGISTRIES_HERE));
+    problems.extend(registry_problem(&selection.registry));
     problems.extend(cluster_problem(settings));
     problems.extend(NOT_YET.iter().filter_map(|(name, what)| {
         let row = set.row(name)?;
@@ -101,9 +102,15 @@ fn source_problem(word: &str) -> Option<String> {
     ))
 }
 
-fn missing(flag: &str, value: &str, here: &[&str]) -> Option<String> {
-    let absent = !here.contains(&value);
-    absent.then(|| format!("--{flag}={value} does not exist in Zonewright yet; available here: {}", here.join(", ")))
+fn registry_problem(word: &str) -> Option<String> {
+    if REGISTRIES_HERE.contains(&word) {
+        return None;
+    }
+    let why = match word {
+        "configmap" => "is not compiled into this build (Cargo feature cluster)",
+        _ => "does not exist in Zonewright yet",
+    };
+    Some(format!("--registry={word} {why}; available here: {}", REGISTRIES_HERE.join(", ")))
 }
 
 fn cluster_problem(settings: &Settings) -> Option<String> {

@@ -66,8 +66,8 @@ const SOURCES: &[&str] = &[
     "unstructured",
 ];
 
-/// Every value that external-dns takes for `--registry`.
-const REGISTRIES: &[&str] = &["aws-sd", "crd", "dynamodb", "noop", "txt"];
+/// Every value that external-dns takes for `--registry`, and `configmap`.
+const REGISTRIES: &[&str] = &["aws-sd", "configmap", "crd", "dynamodb", "noop", "txt"];
 
 /// Values of `--policy` that say something.
 pub(super) const POLICIES: &[&str] = &["", "sync", "upsert-only", "create-only"];
@@ -109,6 +109,7 @@ pub(super) const CORE: &[Group] = &[
     Group { heading: "Registry", owner: Owner::Core, flags: REGISTRY },
     Group { heading: "Registry", owner: Owner::Registries(&["txt", "dynamodb"]), flags: TXT },
     Group { heading: "Registry", owner: Owner::Registries(&["txt"]), flags: TXT_ONLY },
+    Group { heading: "Registry configmap", owner: Owner::Registries(&["configmap"]), flags: CONFIGMAP },
     Group { heading: "Logs and metrics", owner: Owner::Core, flags: LOGS },
 ];
 
@@ -238,6 +239,9 @@ const TXT_ONLY: &[FlagSpec] = &[
     flag("txt-encrypt-enabled", Bool, "Encrypt claims"),
     flag("migrate-from-txt-owner", Text, "Take over the claims of this owner"),
 ];
+
+const CONFIGMAP: &[FlagSpec] =
+    &[flag("registry-namespace", Text, "Namespace of the ConfigMaps that list the records; empty: the pod's own")];
 
 const LOGS: &[FlagSpec] = &[
     flag("log-format", Choice(&["text", "json"]), "Form of log lines").or("text"),

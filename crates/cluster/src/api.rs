@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use kube::client::Body;
 use kube::core::Status;
 use serde::Serialize;
@@ -155,6 +155,17 @@ impl Cluster {
         self.call(Method::GET, path, None::<&()>).await
     }
 
+    /// As [`Cluster::read`], with one more header.
+    pub(crate) async fn read_as<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        (name, value): (HeaderName, HeaderValue),
+    ) -> Result<T, Failure> {
+        let mut request = request(Method::GET, path, None::<&()>)?;
+        request.headers_mut().insert(name, value);
+        self.answer(path, request).await
+    }
+
     /// Sends a request with a JSON body and reads the answer.
     pub(crate) async fn write<T: DeserializeOwned>(
         &self,
@@ -171,7 +182,11 @@ impl Cluster {
         path: &str,
         body: Option<&impl Serialize>,
     ) -> Result<T, Failure> {
-        let response = self.exchange(request(method, path, body)?).await?;
+        self.answer(path, request(method, path, body)?).await
+    }
+
+    async fn answer<T: DeserializeOwned>(&self, path: &str, request: Request<Vec<u8>>) -> Result<T, Failure> {
+        let response = self.exchange(request).await?;
         let octets = response.into_body().collect_bytes().await.map_err(|e| unreachable(&e))?;
         serde_json::from_slice(&octets).map_err(|e| Failure::Garbled(format!("{path}: {e}")))
     }
@@ -196,7 +211,7 @@ fn request(method: Method, path: &str, body: Option<&impl Serialize>) -> Result<
 
 /// A watch must not be compressed: the decoder would hold events back until its window is full.
 pub(crate) fn uncompressed(mut request: Request<Vec<u8>>) -> Request<Vec<u8>> {
-    request.headers_mut().insert(ACCEPT_ENCODING, http::HeaderValue::from_static("identity"));
+    request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     request
 }
 

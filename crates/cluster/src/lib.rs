@@ -1,4 +1,4 @@
-//! The Kubernetes client: connection, watches, events and the ConfigMap store. The only crate that imports `k8s-openapi`.
+//! The Kubernetes client: connection, watches, events, the ConfigMap store and the ConfigMaps of a registry. The only crate that imports `k8s-openapi`.
 //!
 //! In: a kubeconfig or the service account of the pod, and for each kind to read a [`WatchSpec`] with the caller's own
 //! small type. Out: the [`Event`]s of each watch, which tell a DELETE event from an object that a new list no longer
@@ -17,6 +17,7 @@ mod events;
 mod gate;
 mod pulse;
 mod rights;
+mod shelf;
 mod status;
 mod store;
 mod watch;
@@ -28,5 +29,6 @@ pub use calls::{Call, Calls};
 pub use cluster::Cluster;
 pub use connect::{ConnectOptions, connect};
 pub use events::{EventOptions, EventPoster, EventReporter, EventTally};
+pub use shelf::ConfigMapShelf;
 pub use store::ConfigMapStore;
 pub use watch::{Event, Key, WatchSpec, watch};

@@ -19,6 +19,9 @@ pub trait Harness: Send + Sync {
 
     /// The same with another owner; `None` where no claims are kept.
     fn theirs(&self) -> Option<&dyn Registry>;
+
+    /// The registry under test once more over the same storage, as after a restart of the process.
+    fn again(&self) -> Box<dyn Registry>;
 }
 
 /// A case as a value.
@@ -49,6 +52,14 @@ macro_rules! __registry_cases {
             decorating_is_pure_and_keeps_the_records
             a_refused_group_gives_no_right
             a_claim_that_is_current_is_not_moved
+            a_record_is_taken_unless_it_is_claimed
+            what_has_changed_is_not_taken
+            a_record_is_given_to_another_owner
+            a_released_record_is_nobodys
+            a_restart_reads_the_same
+            a_write_that_was_cut_off_gives_no_right
+            a_write_whose_answer_was_lost_is_found_again
+            a_reading_keeps_the_claims
         }
     };
 }

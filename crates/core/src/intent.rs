@@ -12,7 +12,7 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 use crate::name::DnsName;
-use crate::record::RecordSet;
+use crate::record::{RecordKey, RecordSet};
 use crate::rtype::RecordType;
 
 /// What every intent begins with.
@@ -90,14 +90,23 @@ impl std::fmt::Display for Intent {
 /// The first 16 hexadecimal digits of a SHA-256 over key and data of a record set. Its TTL does not count: some providers
 /// change it.
 pub fn digest(set: &RecordSet) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(set.key.to_string());
-    let mut data: Vec<String> = match &set.data {
+    digest_of(&set.key, texts(set))
+}
+
+/// The data of a record set as [`digest`] counts it: one text for each record, or one for an alias.
+pub fn texts(set: &RecordSet) -> Vec<String> {
+    match &set.data {
         crate::record::RecordData::Records(records) => records.iter().map(ToString::to_string).collect(),
         alias @ crate::record::RecordData::Alias(_) => vec![alias.to_string()],
-    };
-    data.sort();
-    for record in data {
+    }
+}
+
+/// [`digest`] of a record set of which only the key and the [`texts`] are at hand.
+pub fn digest_of(key: &RecordKey, mut texts: Vec<String>) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(key.to_string());
+    texts.sort();
+    for record in texts {
         hasher.update([0]);
         hasher.update(record);
     }

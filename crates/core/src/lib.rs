@@ -33,6 +33,7 @@ pub mod rdata;
 pub mod record;
 pub mod registry;
 pub mod rtype;
+pub mod shelf;
 pub mod source;
 pub mod store;
 pub mod view;

@@ -20,6 +20,15 @@ pub trait Published {
     fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)>;
 }
 
+/// What one zone holds, as far as it is known. Each call is short and waits for nothing.
+pub trait Contents: Send + Sync {
+    /// One record set.
+    fn find(&self, key: &RecordKey) -> Option<RecordSet>;
+
+    /// Shows every record set once, in the order of the names.
+    fn each(&self, visit: &mut dyn FnMut(RecordSet));
+}
+
 /// Why a group was not prepared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped {
@@ -60,6 +69,16 @@ pub trait Registry: Send + Sync {
     /// # Errors
     /// Whatever kept the claims from being read: then nothing is planned.
     async fn load(&self) -> Result<()>;
+
+    /// Brings what is kept outside the zones in step with a zone that was just read: intents of unanswered writes are confirmed
+    /// or withdrawn, claims on records that are gone end. `changed` is false where the reading showed nothing new. Returns the
+    /// names whose claims somebody else has changed since the last call: they are planned again. It is called between a
+    /// reading and the next plan, never while groups of the zone are under way, and not in a dry run. Registries that keep
+    /// claims in the zones do nothing.
+    ///
+    /// # Errors
+    /// Whatever kept it from being written: then nothing is planned in this zone.
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<BTreeSet<DnsName>>;
 
     /// Whether a record set holds claims, and so is no ordinary record.
     fn is_claim(&self, set: &RecordSet) -> bool;

@@ -2,7 +2,8 @@
 //!
 //! A registry reads the claims that stand beside the records of a zone, and adds to each group of changes what must
 //! happen to those claims. It decides from what was published and never talks to a provider. [`txt`] keeps claims as TXT
-//! records that external-dns reads and writes too; [`noop`] keeps none.
+//! records that external-dns reads and writes too; [`configmap`] keeps them outside the zones; [`noop`] keeps none.
 
+pub mod configmap;
 pub mod noop;
 pub mod txt;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::registry::{Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
 
@@ -23,6 +23,10 @@ impl Registry for NoopRegistry {
 
     async fn load(&self) -> Result<()> {
         Ok(())
+    }
+
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
+        Ok(BTreeSet::new())
     }
 
     fn is_claim(&self, _set: &RecordSet) -> bool {

@@ -1,8 +1,12 @@
 //! The registry suite over each registry, and over the txt registry with each kind of affix.
 
+use std::sync::Arc;
+
 use zonewright_conformance::registry::Harness;
 use zonewright_core::claim::OwnerId;
 use zonewright_core::registry::Registry;
+use zonewright_core::shelf::MemoryShelf;
+use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
@@ -19,6 +23,10 @@ impl Harness for Txt {
     fn theirs(&self) -> Option<&dyn Registry> {
         Some(&self.theirs)
     }
+
+    fn again(&self) -> Box<dyn Registry> {
+        Box::new(self.ours.clone())
+    }
 }
 
 struct Noop(NoopRegistry);
@@ -30,6 +38,45 @@ impl Harness for Noop {
 
     fn theirs(&self) -> Option<&dyn Registry> {
         None
+    }
+
+    fn again(&self) -> Box<dyn Registry> {
+        Box::new(NoopRegistry)
+    }
+}
+
+struct ConfigMaps {
+    shelf: Arc<MemoryShelf>,
+    limit: usize,
+    ours: ConfigMapRegistry,
+    theirs: ConfigMapRegistry,
+}
+
+impl ConfigMaps {
+    /// Objects of this size at most.
+    fn new(limit: usize) -> Self {
+        let shelf = Arc::new(MemoryShelf::default());
+        let (ours, theirs) = (Self::of("me", &shelf, limit), Self::of("other", &shelf, limit));
+        Self { shelf, limit, ours, theirs }
+    }
+
+    fn of(owner: &str, shelf: &Arc<MemoryShelf>, limit: usize) -> ConfigMapRegistry {
+        let config = ConfigMapConfig::new(owner, shelf.clone()).expect("an owner");
+        ConfigMapRegistry::new(ConfigMapConfig { limit, ..config })
+    }
+}
+
+impl Harness for ConfigMaps {
+    fn ours(&self) -> &dyn Registry {
+        &self.ours
+    }
+
+    fn theirs(&self) -> Option<&dyn Registry> {
+        Some(&self.theirs)
+    }
+
+    fn again(&self) -> Box<dyn Registry> {
+        Box::new(Self::of("me", &self.shelf, self.limit))
     }
 }
 
@@ -73,6 +120,8 @@ macro_rules! suites {
 }
 
 suites! {
+    configmap: super::ConfigMaps::new(zonewright_registry::configmap::LONGEST);
+    configmap_in_shards: super::ConfigMaps::new(1_000);
     noop: super::Noop(zonewright_registry::noop::NoopRegistry);
     plain: super::txt("", "", "");
     prefix: super::txt("txt-", "", "any");

@@ -3,10 +3,12 @@
 #![allow(clippy::missing_panics_doc, reason = "a case fails by panicking, as every test does")]
 
 mod changes;
+mod custody;
 mod dangers;
 mod reading;
 
 pub use changes::*;
+pub use custody::*;
 pub use dangers::*;
 pub use reading::*;
 

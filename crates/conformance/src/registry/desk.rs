@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind};
-use zonewright_core::registry::{Published, Registry};
+use zonewright_core::registry::{Contents, Published, Registry};
 use zonewright_core::zone::{InstanceId, ZoneKey};
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, Ttl, Zone};
 
@@ -116,6 +116,26 @@ impl Desk {
         broken.map_or(Ok(group), |condition| Err(Stopped::Refused(condition)))
     }
 
+    /// The process ends while it carries a group out: before the zone is told, or right after that.
+    pub(crate) async fn crash(&mut self, registry: &dyn Registry, group: Group, told_zone: bool) {
+        let about = group.headline();
+        let group = self.decorate(registry, group).await.unwrap_or_else(|e| panic!("{about}: {e}"));
+        let zone = self.zone_of(&group.name);
+        let prepared = one(registry.prepare(&zone, vec![group]).await);
+        let group = prepared.unwrap_or_else(|(_, dropped)| panic!("{about}: {}", dropped.reason));
+        if told_zone {
+            group.changes().for_each(|change| self.apply(&zone.key, change));
+        }
+    }
+
+    /// Tells a registry what was read of all zones.
+    pub(crate) async fn read(&self, registry: &dyn Registry) {
+        for (zone, sets) in &self.zones {
+            let read = registry.resync(zone, &Held(sets), true).await;
+            read.unwrap_or_else(|e| panic!("resync of {}: {e:?}", zone.name));
+        }
+    }
+
     fn holds(&self, zone: &ZoneKey, condition: &Precondition) -> bool {
         let sets = self.zones.iter().find(|(known, _)| known.key == *zone).map(|(_, sets)| sets);
         let sets = sets.unwrap_or_else(|| panic!("the suite has no zone {zone}"));
@@ -132,6 +152,19 @@ impl Desk {
             Some(to) => sets.insert(to.key.clone(), RecordSet { ttl: to.ttl.or(Ttl::from_secs(300)), ..to.clone() }),
             None => sets.remove(change.key()),
         };
+    }
+}
+
+/// What one zone holds.
+struct Held<'a>(&'a Sets);
+
+impl Contents for Held<'_> {
+    fn find(&self, key: &RecordKey) -> Option<RecordSet> {
+        self.0.get(key).cloned()
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(RecordSet)) {
+        self.0.values().cloned().for_each(visit);
     }
 }
 

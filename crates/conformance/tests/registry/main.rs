@@ -26,6 +26,10 @@ impl Harness for Pair {
     fn theirs(&self) -> Option<&dyn Registry> {
         self.theirs.owner().map(|_| &self.theirs as &dyn Registry)
     }
+
+    fn again(&self) -> Box<dyn Registry> {
+        Box::new(self.ours.again())
+    }
 }
 
 fn pair(fault: Fault) -> Pair {
@@ -59,6 +63,14 @@ const FAULTS: &[(Fault, &str)] = &[
     (Fault::ChangesTheRecord, "decorating_is_pure_and_keeps_the_records"),
     (Fault::UpgradesForEver, "a_claim_that_is_current_is_not_moved"),
     (Fault::RemembersTooMuch, "a_refused_group_gives_no_right"),
+    (Fault::RemembersTooMuch, "a_write_that_was_cut_off_gives_no_right"),
+    (Fault::HandsNothingOver, "a_record_is_taken_unless_it_is_claimed"),
+    (Fault::TakesWhatever, "what_has_changed_is_not_taken"),
+    (Fault::HandsNothingOver, "a_record_is_given_to_another_owner"),
+    (Fault::HandsNothingOver, "a_released_record_is_nobodys"),
+    (Fault::ForgetsItself, "a_restart_reads_the_same"),
+    (Fault::ForgetsItself, "a_write_whose_answer_was_lost_is_found_again"),
+    (Fault::ForgetsAtReading, "a_reading_keeps_the_claims"),
 ];
 
 #[test]

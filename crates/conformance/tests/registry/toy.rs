@@ -1,6 +1,7 @@
 //! A registry as small as one can be: the claim on `NAME TYPE` is the text `mark,owner,resource,labels` at `TYPE-mark.NAME`.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -8,7 +9,7 @@ use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::claim::{Claim, OwnerId, Standing};
 use zonewright_core::error::Result;
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Zone};
 
 /// What is wrong with the registry.
@@ -32,17 +33,29 @@ pub(crate) enum Fault {
     ChangesTheRecord,
     RemembersTooMuch,
     UpgradesForEver,
+    HandsNothingOver,
+    TakesWhatever,
+    ForgetsItself,
+    ForgetsAtReading,
 }
 
 pub(crate) struct Toy {
     owner: OwnerId,
     fault: Fault,
-    remembered: Mutex<BTreeSet<RecordKey>>,
+    remembered: Arc<Mutex<BTreeSet<RecordKey>>>,
+    blind: AtomicBool,
 }
 
 impl Toy {
     pub(crate) fn new(owner: &str, fault: Fault) -> Self {
-        Self { owner: OwnerId::new(owner).unwrap(), fault, remembered: Mutex::default() }
+        let owner = OwnerId::new(owner).unwrap();
+        Self { owner, fault, remembered: Arc::default(), blind: AtomicBool::new(false) }
+    }
+
+    /// The same after a restart.
+    pub(crate) fn again(&self) -> Self {
+        let owner = if self.is(Fault::ForgetsItself) { "nobody" } else { self.owner.as_str() };
+        Self { remembered: self.remembered.clone(), ..Self::new(owner, self.fault) }
     }
 
     fn is(&self, fault: Fault) -> bool {
@@ -69,6 +82,9 @@ impl Toy {
     }
 
     fn read(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Option<Claim> {
+        if self.blind.load(Ordering::SeqCst) {
+            return None;
+        }
         let (near, set) = published.find(&zone.key, &self.place(key)?)?;
         let RData::Txt(data) = set.data.as_records().first()? else { return None };
         let whole = data.text()?;
@@ -139,6 +155,11 @@ impl Registry for Toy {
         Ok(())
     }
 
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
+        self.blind.store(self.is(Fault::ForgetsAtReading), Ordering::SeqCst);
+        Ok(BTreeSet::new())
+    }
+
     fn is_claim(&self, set: &RecordSet) -> bool {
         let marked = |data: &RData| matches!(data, RData::Txt(txt) if txt.joined().starts_with(b"mark,"));
         let any = self.is(Fault::EveryTextIsAClaim) && set.key.rtype == RecordType::Txt;
@@ -183,12 +204,36 @@ impl Registry for Toy {
 
     fn assign(
         &self,
-        _zone: &Zone,
+        zone: &Zone,
         record: &RecordSet,
-        _custody: &Custody,
-        _published: &dyn Published,
+        custody: &Custody,
+        published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
-        Err(Dropped { reason: format!("{}: a mark cannot be handed over", record.key) })
+        let claim = self.read(zone, &record.key, published);
+        let site = claim.as_ref().and_then(|claim| claim.site.clone()).map(|(_, set)| set);
+        let ours = claim.as_ref().is_some_and(|claim| claim.owner == self.owner);
+        let place = self.place(&record.key).ok_or_else(|| Dropped { reason: "no room".to_owned() })?;
+        let resource = |custody: &Custody| match custody {
+            Custody::Take(resource) => resource.clone(),
+            _ => claim.as_ref().and_then(|claim| claim.resource.clone()),
+        };
+        let step = Step { resource: resource(custody), ..Step::record(Change::Create { to: record.clone() }, None) };
+        let change = match (custody, site) {
+            _ if self.is(Fault::HandsNothingOver) => return Ok(None),
+            (Custody::Take(_), None) => Change::Create { to: self.write(place, &step) },
+            (Custody::Take(_), Some(_)) if ours => return Ok(None),
+            (Custody::Release, None) => return Ok(None),
+            (Custody::Release, Some(from)) if ours => Change::Delete { from },
+            (Custody::Give(owner), Some(_)) if claim.as_ref().is_some_and(|c| c.owner == *owner) => return Ok(None),
+            (Custody::Give(owner), Some(from)) if ours => {
+                let to = Toy::new(owner.as_str(), self.fault).write(place, &step);
+                Change::Update { from, to }
+            }
+            _ => return Err(Dropped { reason: format!("{} is not ours", record.key) }),
+        };
+        let group = Group { name: record.key.name.clone(), ..Group::of(Step::claim(change), vec![]) };
+        let requires = if self.is(Fault::TakesWhatever) { vec![] } else { vec![Precondition::Exact(record.clone())] };
+        Ok(Some(Group { requires, ..group }))
     }
 
     async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {

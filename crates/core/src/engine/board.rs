@@ -20,7 +20,7 @@ use crate::name::DnsName;
 use crate::name_policy::{NamePolicy, PermitAll};
 use crate::plan::Adoptable;
 use crate::record::{RecordKey, RecordSet};
-use crate::registry::Published;
+use crate::registry::{Contents, Published};
 use crate::source::{Evidence, Source};
 use crate::view::ZoneView;
 use crate::zone::{Zone, ZoneKey, route};
@@ -75,6 +75,16 @@ impl Desk {
     /// The zone's key as text, in metrics and in the saved state.
     pub(crate) fn label(&self) -> String {
         self.zone.key.to_string()
+    }
+}
+
+impl Contents for Desk {
+    fn find(&self, key: &RecordKey) -> Option<RecordSet> {
+        self.view().find(key)
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(RecordSet)) {
+        self.view().sets().for_each(visit);
     }
 }
 

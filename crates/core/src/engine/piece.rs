@@ -12,13 +12,13 @@ use tokio::time::Instant;
 use super::facts::{NameFacts, NameScene};
 use super::fights;
 use super::hold::{Before, Tally, brake};
-use super::send::{not_claimed, touched};
+use super::send::{self, not_claimed, touched};
 use super::worker::Worker;
 use crate::capability::Capability;
 use crate::change::{Group, Precondition};
 use crate::contend::{Wanted, contend};
 use crate::endpoint::{Endpoint, Note};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::lower::lower;
 use crate::name::DnsName;
 use crate::options::{LABEL_PREFIX, OptionValue};
@@ -302,11 +302,20 @@ pub(super) async fn read_before(worker: &mut Worker, groups: Vec<Group>) -> Resu
         return Ok(groups);
     }
     let began = Instant::now();
-    let listing = worker.office.instance.provider.records(&worker.desk.zone, Read::Names(&names)).await?;
+    let read = worker.office.instance.provider.records(&worker.desk.zone, Read::Names(&names)).await;
+    let listing = match read {
+        Ok(listing) => listing,
+        Err(problem) => {
+            send::give_up(worker, &groups, &problem).await;
+            return Err(problem);
+        }
+    };
     let changed = worker.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
     let (stale, fresh): (Vec<Group>, Vec<Group>) =
         groups.into_iter().partition(|group| touched(worker, group).iter().any(|name| changed.contains_key(name)));
     fights::note(worker, changed);
+    send::give_up(worker, &stale, &Error::new(ErrorKind::Conflict, "read before a change", "the zone has changed"))
+        .await;
     worker.desk.inbox.again(stale.into_iter().map(|group| group.name));
     Ok(fresh)
 }

@@ -21,7 +21,9 @@ use crate::capability::{Batch, Capability};
 use crate::change::{Group, Outcome};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::DnsName;
+use crate::provider::Provider;
 use crate::record::RecordKey;
+use crate::zone::Zone;
 
 /// How many groups make a piece full: about one call of the provider, so that the next one can be prepared during each. A
 /// provider that takes any number gets the whole round in one call.
@@ -113,12 +115,8 @@ impl Round<'_> {
             let busy = footprint(&ready);
             let (office, desk) = (self.worker.office.clone(), self.worker.desk.clone());
             let groups = std::mem::take(&mut ready);
-            let flight = async {
-                match groups.as_slice() {
-                    [] => Vec::new(),
-                    groups => office.instance.provider.apply(&desk.zone, groups).await,
-                }
-            };
+            let dry_run = self.worker.board.config.dry_run;
+            let flight = fly(&*office.instance.provider, &desk.zone, &groups, dry_run);
             let (outcomes, next) = join(flight, self.piece(&mut queue, goal, &busy)).await;
             self.land(&groups, outcomes).await;
             drop(groups);
@@ -213,10 +211,7 @@ impl Round<'_> {
 
     /// Leaves groups and names for another round, and lets the registry know.
     async fn put_off(&mut self, groups: Vec<Group>, queue: VecDeque<DnsName>, why: &Error) {
-        let outcomes: Vec<Outcome> = groups.iter().map(|_| Outcome::NotSent(why.clone())).collect();
-        if !groups.is_empty() {
-            send::commit(self.worker, &groups, &outcomes).await;
-        }
+        send::give_up(self.worker, &groups, why).await;
         self.unfinished.extend(groups.into_iter().map(|group| group.name));
         self.unfinished.extend(queue);
     }
@@ -241,6 +236,22 @@ impl Round<'_> {
         self.worker.desk.inbox.put_back(self.unfinished.into_iter().filter_map(since));
         self.problem.map_or(Ok(self.changed), Err)
     }
+}
+
+/// Sends groups, but for those that change nothing: they only tell the registry whose a record is.
+async fn fly(provider: &dyn Provider, zone: &Zone, groups: &[Group], dry_run: bool) -> Vec<Outcome> {
+    let stays = |group: &Group| !dry_run && group.changes_nothing();
+    if !groups.iter().any(stays) {
+        return if groups.is_empty() { Vec::new() } else { provider.apply(zone, groups).await };
+    }
+    let sent: Vec<Group> = groups.iter().filter(|group| !stays(group)).cloned().collect();
+    let outcomes = if sent.is_empty() { Vec::new() } else { provider.apply(zone, &sent).await };
+    let mut outcomes = outcomes.into_iter();
+    let unsaid = || Outcome::Unknown(Error::new(ErrorKind::Protocol, "apply changes", "no outcome for this group"));
+    groups
+        .iter()
+        .map(|group| if stays(group) { Outcome::Applied } else { outcomes.next().unwrap_or_else(unsaid) })
+        .collect()
 }
 
 fn stopped() -> Error {

@@ -26,6 +26,14 @@ pub(super) async fn commit(worker: &Worker, groups: &[Group], outcomes: &[Outcom
     }
 }
 
+/// Lets the registry know that groups which it prepared are not sent.
+pub(super) async fn give_up(worker: &Worker, groups: &[Group], why: &Error) {
+    if !groups.is_empty() {
+        let outcomes: Vec<Outcome> = groups.iter().map(|_| Outcome::NotSent(why.clone())).collect();
+        commit(worker, groups, &outcomes).await;
+    }
+}
+
 /// Takes over what became of groups. Returns names that are not finished, and the error that concerns the zone, if any.
 pub(super) fn remember(
     worker: &mut Worker,

@@ -206,7 +206,28 @@ impl Worker {
         let began = Instant::now();
         match self.office.instance.provider.records(&self.desk.zone, read).await {
             Ok(listing) => {
-                self.took(listing, began, complete);
+                let news = self.took(listing, began, complete);
+                self.resync(news).await
+            }
+            Err(problem) => {
+                self.failed(problem);
+                false
+            }
+        }
+    }
+
+    /// Lets the registry bring what it keeps outside the zone in step with the view. Returns whether that went well.
+    async fn resync(&mut self, changed: bool) -> bool {
+        if self.board.config.dry_run {
+            return true;
+        }
+        match self.office.instance.registry.resync(&self.desk.zone, &*self.desk, changed).await {
+            Ok(names) => {
+                if !names.is_empty() {
+                    info!(zone = %self.desk.zone.name, names = names.len(), "claims were changed by others");
+                    self.owned = hold::count_owned(self);
+                    self.desk.inbox.put_back(names.into_iter().map(|name| (name, Instant::now())));
+                }
                 true
             }
             Err(problem) => {
@@ -216,7 +237,8 @@ impl Worker {
         }
     }
 
-    fn took(&mut self, listing: Listing, began: Instant, audit: bool) {
+    /// Takes a listing over. Returns whether it may show something new.
+    fn took(&mut self, listing: Listing, began: Instant, audit: bool) -> bool {
         let full = matches!(listing, Listing::Full { .. });
         let changed = self.desk.view_mut().take(listing, None, began, self.board.config.settle);
         self.desk.status().listed = true;
@@ -235,6 +257,7 @@ impl Worker {
             info!(zone = %self.desk.zone.name, record_sets = self.desk.view().len(), owned = self.owned,
                 audit_every = crate::duration::show(period), "zone read");
         }
+        let news = full || !changed.is_empty();
         if audit && !changed.is_empty() {
             info!(zone = %self.desk.zone.name, names = changed.len(), "the zone was changed by others");
             let names: Vec<DnsName> = changed.keys().cloned().collect();
@@ -245,6 +268,7 @@ impl Worker {
         }
         let owned = i64::try_from(self.owned).unwrap_or(i64::MAX);
         self.board.metrics.owned.get_or_create(&self.label()).set(owned);
+        news
     }
 
     /// The names to plan again after `name` changed: itself, and where it holds claims, all that we want or own.
@@ -267,7 +291,7 @@ impl Worker {
                 fights::note(self, changed);
                 self.unsure.clear();
                 self.doubtful.clear();
-                true
+                self.resync(true).await
             }
             Err(problem) => {
                 self.failed(problem);

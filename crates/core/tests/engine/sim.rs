@@ -20,6 +20,7 @@ use zonewright_core::name_policy::{NamePolicy, PermitAll};
 use zonewright_core::options::OptionTable;
 use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
 use zonewright_core::record::Routing;
+use zonewright_core::registry::Registry;
 use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Update};
 use zonewright_core::store::{MemoryStore, Store};
 use zonewright_core::zone::{InstanceId, ZoneId};
@@ -508,13 +509,12 @@ impl World {
     }
 
     pub(crate) async fn start(&self) -> Engine {
-        let registry = TxtRegistry::new(TxtConfig::new(self.owner).unwrap()).unwrap();
-        let instance = Instance {
-            id: InstanceId::from("sim"),
-            provider: self.sim.clone(),
-            registry: Arc::new(registry),
-            options: OptionTable::NONE,
-        };
+        self.start_with(Arc::new(TxtRegistry::new(TxtConfig::new(self.owner).unwrap()).unwrap())).await
+    }
+
+    pub(crate) async fn start_with(&self, registry: Arc<dyn Registry>) -> Engine {
+        let instance =
+            Instance { id: InstanceId::from("sim"), provider: self.sim.clone(), registry, options: OptionTable::NONE };
         let store: Arc<dyn Store> = self.store.clone();
         Engine::start(
             self.config.clone(),

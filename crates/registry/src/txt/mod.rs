@@ -40,7 +40,7 @@ use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::name::NameError;
 use zonewright_core::plan::POLICY_LABEL;
-use zonewright_core::registry::{Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
 
@@ -224,6 +224,10 @@ impl Registry for TxtRegistry {
 
     async fn load(&self) -> Result<()> {
         Ok(())
+    }
+
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
+        Ok(BTreeSet::new())
     }
 
     fn is_claim(&self, set: &RecordSet) -> bool {

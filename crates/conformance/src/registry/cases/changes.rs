@@ -93,8 +93,14 @@ pub async fn a_claim_that_is_current_is_not_moved(harness: &dyn Harness) {
             } else {
                 desk.put(wanted.clone());
             }
+            ours.load().await.unwrap_or_else(|e| panic!("load: {e:?}"));
             let moved = ours.upgrade(&desk.zone_of(&wanted.key.name), &wanted, &desk);
             assert_eq!(moved, None, "{wanted} of {:?}", owner.and_then(|registry| registry.owner()));
+            // A registry outside the zones keeps the claim when the desk goes: it is taken away again.
+            if let Some(owner) = owner {
+                let delete = group([Change::Delete { from: wanted.clone() }], RESOURCE);
+                desk.carry(owner, delete).await.unwrap_or_else(|e| panic!("delete of {wanted}: {e}"));
+            }
         }
     }
 }

@@ -1,0 +1,93 @@
+//! The cluster that the daemon works with: in come the flags, out goes a connection where something needs one.
+//!
+//! What must hold: with `--manifests` no cluster is written to that was not named, or that the pod is not part of.
+
+use std::sync::Arc;
+
+use zonewright_core::catalog::Settings;
+use zonewright_core::shelf::Shelf;
+use zonewright_core::{Error, ErrorKind, Result};
+
+/// A connection to a cluster.
+#[cfg(feature = "cluster")]
+pub(crate) type Connection = zonewright_cluster::Cluster;
+
+/// There is none in a build without a client.
+#[cfg(not(feature = "cluster"))]
+pub(crate) type Connection = std::convert::Infallible;
+
+/// Where there is no client.
+pub(crate) fn none() -> Error {
+    let text = "this build has no Kubernetes client (Cargo feature cluster): give --manifests";
+    Error::new(ErrorKind::Configuration, "open the sources", text)
+}
+
+/// Connects, if objects are read from a cluster or the registry is in one.
+///
+/// # Errors
+/// Whatever keeps it from being known which cluster that is.
+#[cfg(feature = "cluster")]
+pub(crate) async fn open(settings: &Settings) -> Result<Option<Connection>> {
+    if !settings.text("manifests").is_empty() {
+        if settings.text("registry") != "configmap" {
+            return Ok(None);
+        }
+        let pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+        if !pod && settings.text("kubeconfig").is_empty() && settings.text("server").is_empty() {
+            let text = "--registry=configmap keeps its records in a cluster, and with --manifests none is at hand: give \
+                        --kubeconfig, or another --registry";
+            return Err(Error::new(ErrorKind::Configuration, "open the registry", text));
+        }
+    }
+    // Installed twice is no harm: the first one stays.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    zonewright_cluster::connect(&options(settings)).await.map(Some)
+}
+
+/// There is no client.
+#[cfg(not(feature = "cluster"))]
+#[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
+pub(crate) async fn open(_: &Settings) -> Result<Option<Connection>> {
+    Ok(None)
+}
+
+/// The registry's shelf, for commands that read no objects: a connection is made only where the registry is in a cluster.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) async fn registry(settings: &Settings) -> Result<Option<Arc<dyn Shelf>>> {
+    if settings.text("registry") != "configmap" {
+        return Ok(None);
+    }
+    Ok(shelf(settings, open(settings).await?.as_ref()))
+}
+
+/// Where the registry keeps its records, if that is in a cluster.
+#[cfg(feature = "cluster")]
+pub(crate) fn shelf(settings: &Settings, cluster: Option<&Connection>) -> Option<Arc<dyn Shelf>> {
+    let cluster = cluster.filter(|_| settings.text("registry") == "configmap")?;
+    let namespace = Some(settings.text("registry-namespace")).filter(|text| !text.is_empty());
+    let shelf = zonewright_cluster::ConfigMapShelf::new(cluster, namespace.unwrap_or(cluster.namespace()));
+    Some(Arc::new(shelf))
+}
+
+/// There is no client.
+#[cfg(not(feature = "cluster"))]
+pub(crate) fn shelf(_: &Settings, _: Option<&Connection>) -> Option<Arc<dyn Shelf>> {
+    None
+}
+
+#[cfg(feature = "cluster")]
+fn options(settings: &Settings) -> zonewright_cluster::ConnectOptions {
+    let some = |flag: &str| Some(settings.text(flag)).filter(|text| !text.is_empty());
+    let rate = |flag: &str| u32::try_from(settings.int(flag)).unwrap_or(0);
+    let timeout = settings.duration("kube-api-request-timeout");
+    zonewright_cluster::ConnectOptions {
+        kubeconfig: some("kubeconfig").map(std::path::PathBuf::from),
+        server: some("server").map(str::to_owned),
+        request_timeout: Some(timeout).filter(|timeout| !timeout.is_zero()),
+        qps: rate("kube-api-qps"),
+        burst: rate("kube-api-burst"),
+        ..zonewright_cluster::ConnectOptions::default()
+    }
+}

@@ -1,0 +1,207 @@
+//! Claims that change hands, writes that are cut off, and what a second process reads.
+
+use zonewright_core::change::{Change, Group};
+use zonewright_core::claim::Ownership;
+use zonewright_core::registry::{Custody, Registry};
+use zonewright_core::{RecordKey, RecordSet};
+
+use super::{CLAIMED, both};
+use crate::registry::Harness;
+use crate::registry::desk::{Desk, RESOURCE, Stopped, create, group, other, set};
+
+fn assign(desk: &Desk, registry: &dyn Registry, record: &RecordSet, custody: &Custody) -> Option<Group> {
+    let zone = desk.zone_of(&record.key.name);
+    let done = registry.assign(&zone, record, custody, desk);
+    done.unwrap_or_else(|dropped| panic!("{custody:?} of {record}: {}", dropped.reason))
+}
+
+/// Carries out what assign answers; it must answer with something.
+async fn hand(desk: &mut Desk, registry: &dyn Registry, record: &RecordSet, custody: &Custody) {
+    let group = assign(desk, registry, record, custody);
+    let group = group.unwrap_or_else(|| panic!("{custody:?} of {record} is not so already"));
+    assert_eq!(group.records().count(), 0, "{custody:?} of {record} changes a record");
+    desk.send(registry, group).await.unwrap_or_else(|e| panic!("{custody:?} of {record}: {e}"));
+    assert_eq!(assign(desk, registry, record, custody), None, "{custody:?} of {record}, once more");
+}
+
+async fn load(registry: &dyn Registry) {
+    registry.load().await.unwrap_or_else(|e| panic!("load: {e:?}"));
+}
+
+/// The record of a key as it stands in the zones.
+fn standing(desk: &Desk, key: &RecordKey) -> RecordSet {
+    let found = desk.all().into_iter().find(|set| set.key == *key);
+    found.unwrap_or_else(|| panic!("{key} does not stand"))
+}
+
+/// A record that nobody claims becomes ours for a resource; one of somebody else does not.
+pub async fn a_record_is_taken_unless_it_is_claimed(harness: &dyn Harness) {
+    let Some((ours, theirs)) = both(harness) else { return };
+    for (name, rtype) in CLAIMED {
+        let mut desk = Desk::new();
+        desk.put(set(name, *rtype));
+        let record = standing(&desk, &set(name, *rtype).key);
+        hand(&mut desk, ours, &record, &Custody::Take(Some(RESOURCE.into()))).await;
+        let owned = desk.ownership(ours, &record.key);
+        let claim = owned.claim().unwrap_or_else(|| panic!("{record} was taken and is {owned:?}"));
+        assert_eq!(claim.resource.as_deref(), Some(RESOURCE), "{record}");
+        load(theirs).await;
+        let zone = desk.zone_of(&record.key.name);
+        for custody in [Custody::Take(None), Custody::Release] {
+            let refused = theirs.assign(&zone, &record, &custody, &desk);
+            assert!(refused.is_err(), "{custody:?} of a record of somebody else: {refused:?}");
+        }
+    }
+}
+
+/// A record that changes before it is taken is not ours.
+pub async fn what_has_changed_is_not_taken(harness: &dyn Harness) {
+    let Some((ours, _)) = both(harness) else { return };
+    for (name, rtype) in CLAIMED {
+        let mut desk = Desk::new();
+        desk.put(set(name, *rtype));
+        let record = standing(&desk, &set(name, *rtype).key);
+        let Some(group) = assign(&desk, ours, &record, &Custody::Take(None)) else {
+            panic!("{record} is ours already")
+        };
+        desk.put(other(&record));
+        let late = desk.send(ours, group).await;
+        assert!(matches!(late, Err(Stopped::Refused(_))), "{record} was taken as it was read: {late:?}");
+        assert!(!desk.ownership(ours, &record.key).is_ours(), "{record} is ours though it has changed");
+    }
+}
+
+/// What we give is theirs: they read it so, with the resource, and may delete it; to us it is foreign.
+pub async fn a_record_is_given_to_another_owner(harness: &dyn Harness) {
+    let Some((ours, theirs)) = both(harness) else { return };
+    let Some(them) = theirs.owner() else { return };
+    for (name, rtype) in CLAIMED {
+        let mut desk = Desk::new();
+        let wanted = set(name, *rtype);
+        desk.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
+        let record = standing(&desk, &wanted.key);
+        hand(&mut desk, ours, &record, &Custody::Give(them.clone())).await;
+        assert_eq!(desk.ownership(ours, &record.key), Ownership::Foreign(them.clone()), "{record}");
+        load(theirs).await;
+        let owned = desk.ownership(theirs, &record.key);
+        let claim = owned.claim().unwrap_or_else(|| panic!("{record} was given and is {owned:?} to them"));
+        assert_eq!(claim.resource.as_deref(), Some(RESOURCE), "{record}");
+        if let Some(moved) = theirs.upgrade(&desk.zone_of(&record.key.name), &record, &desk) {
+            desk.send(theirs, moved).await.unwrap_or_else(|e| panic!("{record} moves: {e}"));
+            assert!(desk.ownership(theirs, &record.key).is_ours(), "{record} was lost on the way");
+        }
+        let delete = group([Change::Delete { from: record.clone() }], RESOURCE);
+        desk.carry(theirs, delete).await.unwrap_or_else(|e| panic!("their delete of {record}: {e}"));
+        assert_eq!(desk.all(), [], "left after {record} was deleted");
+        desk.put(other(&record));
+        load(ours).await;
+        for registry in [ours, theirs] {
+            assert!(!desk.ownership(registry, &record.key).is_ours(), "a new {record} is still claimed");
+        }
+    }
+}
+
+/// What we release is nobody's, and stays as it is.
+pub async fn a_released_record_is_nobodys(harness: &dyn Harness) {
+    let Some((ours, theirs)) = both(harness) else { return };
+    for (name, rtype) in CLAIMED {
+        let mut desk = Desk::new();
+        let wanted = set(name, *rtype);
+        desk.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
+        let record = standing(&desk, &wanted.key);
+        hand(&mut desk, ours, &record, &Custody::Release).await;
+        load(theirs).await;
+        for registry in [ours, theirs] {
+            assert_eq!(desk.ownership(registry, &record.key), Ownership::Unclaimed, "{record}");
+        }
+        assert_eq!(desk.all(), [record], "the record stays, and no claim is left");
+    }
+}
+
+/// The same registry, started once more.
+async fn again(harness: &dyn Harness) -> Box<dyn Registry> {
+    let registry = harness.again();
+    load(&*registry).await;
+    registry
+}
+
+/// What one process wrote down another one of the same owner reads.
+pub async fn a_restart_reads_the_same(harness: &dyn Harness) {
+    let Some((ours, _)) = both(harness) else { return };
+    let mut desk = Desk::new();
+    for (name, rtype) in CLAIMED {
+        desk.carry(ours, create(&set(name, *rtype))).await.unwrap_or_else(|e| panic!("{name} {rtype}: {e}"));
+    }
+    let restarted = again(harness).await;
+    for (name, rtype) in CLAIMED {
+        let key = set(name, *rtype).key;
+        let (before, after) = (desk.ownership(ours, &key), desk.ownership(&*restarted, &key));
+        assert_eq!(before, after, "{key} after a restart");
+        assert!(after.is_ours(), "{key} is {after:?} after a restart");
+    }
+}
+
+/// A process that ends between what it writes ahead and the zone has no right to what others put there.
+pub async fn a_write_that_was_cut_off_gives_no_right(harness: &dyn Harness) {
+    let Some((ours, _)) = both(harness) else { return };
+    for (name, rtype) in CLAIMED {
+        let mut desk = Desk::new();
+        let wanted = set(name, *rtype);
+        desk.crash(ours, create(&wanted), false).await;
+        let restarted = again(harness).await;
+        assert!(!desk.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} was never written and is ours");
+        desk.put(other(&wanted));
+        assert!(!desk.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's");
+        desk.read(&*restarted).await;
+        assert!(!desk.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's, also once read");
+    }
+}
+
+/// A process that ends between the zone and its note finds its own records again, and no others.
+pub async fn a_write_whose_answer_was_lost_is_found_again(harness: &dyn Harness) {
+    let Some((ours, _)) = both(harness) else { return };
+    for (name, rtype) in CLAIMED {
+        let mut desk = Desk::new();
+        let wanted = set(name, *rtype);
+        desk.crash(ours, create(&wanted), true).await;
+        let restarted = again(harness).await;
+        let owned = desk.ownership(&*restarted, &wanted.key);
+        assert_eq!(owned.claim().and_then(|claim| claim.resource.as_deref()), Some(RESOURCE), "{wanted} is {owned:?}");
+        desk.read(&*restarted).await;
+        let update = group([Change::Update { from: wanted.clone(), to: other(&wanted) }], "ingress/default/other");
+        desk.crash(&*restarted, update, true).await;
+        let restarted = again(harness).await;
+        let owned = desk.ownership(&*restarted, &wanted.key);
+        let resource = owned.claim().and_then(|claim| claim.resource.as_deref());
+        assert_eq!(resource, Some("ingress/default/other"), "{wanted} is {owned:?} after its update");
+        let delete = group([Change::Delete { from: other(&wanted) }], RESOURCE);
+        desk.crash(&*restarted, delete, true).await;
+        desk.put(wanted.clone());
+        let restarted = again(harness).await;
+        assert!(!desk.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} came after we deleted ours");
+    }
+}
+
+/// Reading the zones changes no claim.
+pub async fn a_reading_keeps_the_claims(harness: &dyn Harness) {
+    let Some((ours, theirs)) = both(harness) else { return };
+    let mut desk = Desk::new();
+    for (number, (name, rtype)) in CLAIMED.iter().enumerate() {
+        let wanted = set(name, *rtype);
+        match number % 3 {
+            0 => desk.put(wanted),
+            1 => drop(desk.carry(theirs, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"))),
+            _ => drop(desk.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"))),
+        }
+    }
+    load(ours).await;
+    let whose = |desk: &Desk| -> Vec<Ownership> {
+        CLAIMED.iter().map(|(name, rtype)| desk.ownership(ours, &set(name, *rtype).key)).collect()
+    };
+    let before = whose(&desk);
+    for _ in 0..3 {
+        desk.read(ours).await;
+        load(ours).await;
+        assert_eq!(whose(&desk), before, "after the zones were read");
+    }
+}

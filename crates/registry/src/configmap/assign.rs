@@ -1,0 +1,47 @@
+//! Claims that change hands while their record stays.
+//!
+//! In: a record as it was read, and what shall become of the claim on it. Out: a group of one claim step that changes
+//! nothing and carries the owner that the claim shall have, or the sentence that says why not.
+
+use std::sync::Arc;
+
+use zonewright_core::RecordSet;
+use zonewright_core::change::{Change, Group, Step};
+use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
+use zonewright_core::registry::{Custody, Dropped};
+
+use super::step;
+
+/// The claim on `record`, of which `claims` speak, changes hands.
+///
+/// # Errors
+/// Why it cannot.
+pub(super) fn assign(
+    me: &OwnerId,
+    record: &RecordSet,
+    custody: &Custody,
+    claims: &[Claim],
+) -> Result<Option<Group>, Dropped> {
+    match (custody, judge(claims, Some(me))) {
+        (Custody::Take(_), Ownership::Ours(_)) | (Custody::Release, Ownership::Unclaimed) => Ok(None),
+        (Custody::Take(resource), Ownership::Unclaimed) => Ok(Some(handed(record, Some(me), resource.clone(), &[]))),
+        (Custody::Give(owner), Ownership::Foreign(other)) if *owner == other => Ok(None),
+        (Custody::Give(owner), Ownership::Ours(_)) if owner == me => Ok(None),
+        (Custody::Give(owner), Ownership::Ours(Some(claim))) => {
+            Ok(Some(handed(record, Some(owner), claim.resource, &claim.labels)))
+        }
+        (Custody::Release, Ownership::Ours(_)) => Ok(Some(handed(record, None, None, &[]))),
+        (_, other) => Err(Dropped { reason: step::not_ours(&record.key, me, &other) }),
+    }
+}
+
+/// The group that tells whose a record is, and changes nothing.
+pub(super) fn handed(
+    record: &RecordSet,
+    owner: Option<&OwnerId>,
+    resource: Option<Arc<str>>,
+    labels: &[(Arc<str>, Arc<str>)],
+) -> Group {
+    let same = Change::Update { from: record.clone(), to: record.clone() };
+    Group::of(Step { resource, labels: labels.to_vec(), owner: owner.cloned(), ..Step::claim(same) }, Vec::new())
+}

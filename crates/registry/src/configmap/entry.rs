@@ -1,0 +1,337 @@
+//! One record as an object keeps it. In: a record set with what is known of its owner. Out: a JSON object that begins with
+//! the four fields of external-dns' proposal, and the same read back.
+//!
+//! | field | value |
+//! |---|---|
+//! | `dnsname` | the name, absolute, without final dot |
+//! | `owner` | whose it is; empty where nobody says so |
+//! | `target` | the data; several values are joined with `;` |
+//! | `type` | the record type |
+//! | `targets` | each value, where there are several or none |
+//! | `alias` | true: `target` is a provider's alias target |
+//! | `zone` | instance and zone, as `rfc2136/example.org`; an entry without it says nothing about any record |
+//! | `setIdentifier` | the set identifier |
+//! | `resource` | the resource that holds the name |
+//! | `labels` | further labels |
+//! | `intent` | digest: the entry speaks for the record only while it stands exactly so |
+//! | `given` | true: handed to `owner` by the owner of this object; always with `intent` |
+//! | `next` | what the entry says once the record stands as the digest in `next.intent`: resource and labels |
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use zonewright_core::claim::OwnerId;
+use zonewright_core::intent;
+use zonewright_core::record::{RecordData, SetId};
+use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, ZoneKey};
+
+use super::right::{Kind, Next, Right, Seal};
+
+/// What several values of a record set are joined with.
+const JOINT: &str = ";";
+
+/// A record and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry {
+    pub(super) dnsname: String,
+    pub(super) owner: String,
+    pub(super) target: String,
+    #[serde(rename = "type")]
+    pub(super) rtype: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) targets: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) alias: bool,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) zone: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) set_identifier: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) resource: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) labels: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) intent: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) given: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) next: Option<NextEntry>,
+}
+
+/// [`Next`] as an entry has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct NextEntry {
+    pub(super) intent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) resource: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) labels: BTreeMap<String, String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Which record of which zone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// First, so that an object is in the order of the names.
+    pub(super) key: RecordKey,
+    /// Instance and zone as text.
+    pub(super) zone: Arc<str>,
+}
+
+impl Place {
+    pub(super) fn new(zone: &ZoneKey, key: &RecordKey) -> Self {
+        Self { key: key.clone(), zone: Arc::from(zone.to_string()) }
+    }
+}
+
+/// A field that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Flaw {
+    pub(super) field: &'static str,
+    pub(super) problem: String,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.problem)
+    }
+}
+
+fn flaw(field: &'static str, found: &str, expected: &str) -> Flaw {
+    Flaw { field, problem: format!("found {found:?}, expected {expected}") }
+}
+
+impl Entry {
+    /// The entry of a record set; without a right of somebody it belongs to `elsewhere`, or nobody.
+    pub(super) fn of(place: &Place, set: &RecordSet, right: Option<&Right>, elsewhere: Option<&OwnerId>) -> Self {
+        let mut entry = Self {
+            dnsname: place.key.name.to_string(),
+            rtype: place.key.rtype.to_string(),
+            zone: place.zone.to_string(),
+            set_identifier: place.key.set_id.as_ref().map(|id| id.as_str().to_owned()),
+            owner: elsewhere.map(ToString::to_string).unwrap_or_default(),
+            ..Self::default()
+        };
+        entry.hold(set);
+        if let Some(right) = right {
+            entry.belong(right);
+        }
+        entry
+    }
+
+    /// An entry for a claim on a record of which nothing more is known.
+    pub(super) fn bare(place: &Place, right: &Right) -> Self {
+        let set = RecordSet::simple(place.key.name.clone(), place.key.rtype, None, []);
+        Self::of(place, &set, Some(right), None)
+    }
+
+    fn hold(&mut self, set: &RecordSet) {
+        match &set.data {
+            RecordData::Alias(alias) => (self.target, self.alias) = (alias.target.to_string(), true),
+            RecordData::Records(_) => {
+                let texts: Vec<String> =
+                    intent::texts(set).into_iter().map(|text| shown(set.key.rtype, text)).collect();
+                self.target = texts.join(JOINT);
+                self.targets = (texts.len() != 1).then_some(texts);
+            }
+        }
+    }
+
+    /// Takes over what a right says.
+    pub(super) fn belong(&mut self, right: &Right) {
+        self.owner = right.owner.to_string();
+        self.resource = right.resource.as_deref().map(str::to_owned);
+        self.labels = texts(&right.labels);
+        self.intent = right.only.map(|seal| seal.to_string());
+        self.given = right.kind == Kind::Given;
+        self.next = right.next.as_ref().map(|next| NextEntry {
+            intent: next.seal.to_string(),
+            resource: next.resource.as_deref().map(str::to_owned),
+            labels: texts(&next.labels),
+        });
+    }
+
+    /// Which record it speaks of.
+    ///
+    /// # Errors
+    /// The first field that cannot be read.
+    pub(super) fn place(&self) -> Result<Place, Flaw> {
+        let name =
+            DnsName::parse(&self.dnsname).map_err(|e| flaw("dnsname", &self.dnsname, &format!("a name: {e}")))?;
+        let rtype: RecordType = self.rtype.parse().map_err(|_| flaw("type", &self.rtype, "a record type"))?;
+        let set_id = self.set_identifier.as_deref().and_then(SetId::new);
+        Ok(Place { key: RecordKey { name, rtype, set_id }, zone: Arc::from(&*self.zone) })
+    }
+
+    /// What it says about the owner of its record, in an object of `holder`; nothing where nobody owns it.
+    ///
+    /// # Errors
+    /// The first field that cannot be read.
+    pub(super) fn right(&self, place: &Place, holder: &OwnerId) -> Result<Option<Right>, Flaw> {
+        let Some(owner) = OwnerId::new(&self.owner).filter(|_| !self.zone.is_empty()) else { return Ok(None) };
+        let kind = match (self.given, owner == *holder) {
+            (true, _) => Kind::Given,
+            (false, true) => Kind::Own,
+            (false, false) => Kind::Noted,
+        };
+        let only = self.intent.as_deref().map(|text| seal("intent", text)).transpose()?;
+        if kind == Kind::Given && only.is_none() {
+            return Err(flaw("intent", "", "the digest of the record that was given"));
+        }
+        let next = match &self.next {
+            None => None,
+            Some(next) => Some(Box::new(Next {
+                seal: seal("next.intent", &next.intent)?,
+                resource: next.resource.as_deref().map(Arc::from),
+                labels: pairs(&next.labels),
+            })),
+        };
+        let resource = self.resource.as_deref().map(Arc::from);
+        let labels = pairs(&self.labels);
+        Ok(Some(Right { owner, kind, resource, labels, only, next, seen: self.seal(&place.key), absent: 0 }))
+    }
+
+    /// The digest of the record as the entry shows it.
+    pub(super) fn seal(&self, key: &RecordKey) -> Seal {
+        let texts = match (&self.targets, self.alias) {
+            (_, true) => vec![format!("alias of {}", self.target)],
+            (Some(targets), _) => targets.iter().map(|text| meant(key.rtype, text)).collect(),
+            (None, _) => vec![meant(key.rtype, &self.target)],
+        };
+        Seal::of_texts(key, texts)
+    }
+}
+
+/// Whether the data of a type is one name: the proposal shows it without the final dot.
+fn is_name(rtype: RecordType) -> bool {
+    matches!(rtype, RecordType::Cname | RecordType::Ns | RecordType::Ptr)
+}
+
+fn shown(rtype: RecordType, text: String) -> String {
+    match text.strip_suffix('.') {
+        Some(short) if is_name(rtype) && !short.is_empty() => short.to_owned(),
+        _ => text,
+    }
+}
+
+/// The opposite of [`shown`].
+fn meant(rtype: RecordType, text: &str) -> String {
+    match DnsName::parse(text) {
+        Ok(name) if is_name(rtype) && !name.is_root() => format!("{name}."),
+        _ => text.to_owned(),
+    }
+}
+
+fn seal(field: &'static str, text: &str) -> Result<Seal, Flaw> {
+    Seal::parse(text).ok_or_else(|| flaw(field, text, "a digest of 16 hexadecimal digits"))
+}
+
+fn texts(labels: &[(Arc<str>, Arc<str>)]) -> BTreeMap<String, String> {
+    labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+}
+
+fn pairs(labels: &BTreeMap<String, String>) -> Vec<(Arc<str>, Arc<str>)> {
+    labels.iter().map(|(key, value)| (Arc::from(&**key), Arc::from(&**value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use zonewright_core::RData;
+    use zonewright_core::record::AliasTarget;
+
+    use super::*;
+
+    fn place(name: &str, rtype: RecordType) -> Place {
+        Place { key: RecordKey::simple(DnsName::parse(name).unwrap(), rtype), zone: Arc::from("sim/org") }
+    }
+
+    fn set(place: &Place, data: &[&str]) -> RecordSet {
+        let data = data.iter().map(|text| RData::parse(place.key.rtype, text).unwrap());
+        RecordSet::simple(place.key.name.clone(), place.key.rtype, None, data)
+    }
+
+    #[test]
+    fn it_begins_as_the_proposal_has_it() {
+        let place = place("foo.org", RecordType::Cname);
+        let entry = Entry::of(&place, &set(&place, &["loadbalancer1.com"]), None, None);
+        let text = serde_json::to_string(&entry).unwrap();
+        let expected =
+            r#"{"dnsname":"foo.org","owner":"","target":"loadbalancer1.com","type":"CNAME","zone":"sim/org"}"#;
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let place = place("foo.org", RecordType::A);
+        let me = OwnerId::new("me").unwrap();
+        let two = set(&place, &["192.0.2.2", "192.0.2.1"]);
+        let label = |key: &str, value: &str| (Arc::from(key), Arc::from(value));
+        let next = Next { seal: Seal::of(&two), resource: Some(Arc::from("r2")), labels: vec![label("c", "d")] };
+        let right = Right {
+            resource: Some(Arc::from("service/ns/web")),
+            labels: vec![label("a", "b")],
+            only: Some(Seal::of(&set(&place, &["192.0.2.9"]))),
+            next: Some(Box::new(next)),
+            ..Right::own(&me, &two)
+        };
+        let entry = Entry::of(&place, &two, Some(&right), None);
+        assert_eq!(entry.target, "192.0.2.1;192.0.2.2");
+        let read: Entry = serde_json::from_str(&serde_json::to_string(&entry).unwrap()).unwrap();
+        assert_eq!(read.place().unwrap(), place);
+        assert_eq!(read.right(&place, &me).unwrap(), Some(right));
+    }
+
+    #[test]
+    fn the_digest_of_an_entry_is_that_of_its_record() {
+        let a = place("foo.org", RecordType::A);
+        let alias = AliasTarget { target: "lb.example".into(), zone: None, evaluate_health: false };
+        let alias = RecordSet { data: RecordData::Alias(alias), ..set(&a, &["192.0.2.1"]) };
+        for set in [set(&a, &["192.0.2.1"]), set(&a, &["192.0.2.2", "192.0.2.1"]), set(&a, &[]), alias] {
+            assert_eq!(Entry::of(&a, &set, None, None).seal(&a.key), Seal::of(&set), "{set}");
+        }
+        for (rtype, data) in [
+            (RecordType::Cname, "lb.example."),
+            (RecordType::Cname, "."),
+            (RecordType::Cname, "a\\.b.example."),
+            (RecordType::Ns, "ns1.example"),
+            (RecordType::Mx, "10 mail.example."),
+            (RecordType::Txt, "\"v=spf1 -all\""),
+        ] {
+            let place = place("foo.org", rtype);
+            let set = set(&place, &[data]);
+            assert_eq!(Entry::of(&place, &set, None, None).seal(&place.key), Seal::of(&set), "{set}");
+        }
+    }
+
+    #[test]
+    fn a_bad_field_is_named() {
+        let me = OwnerId::new("me").unwrap();
+        let good = Entry {
+            zone: "sim/org".to_owned(),
+            owner: "me".to_owned(),
+            ..Entry::of(
+                &place("foo.org", RecordType::A),
+                &set(&place("foo.org", RecordType::A), &["192.0.2.1"]),
+                None,
+                None,
+            )
+        };
+        let check = |entry: Entry, expected: &str| {
+            let found = entry.place().and_then(|place| entry.right(&place, &me)).unwrap_err().to_string();
+            assert!(found.contains(expected), "{found}");
+        };
+        check(Entry { dnsname: "a..b".to_owned(), ..good.clone() }, "dnsname: found \"a..b\", expected a name");
+        check(Entry { rtype: "A A".to_owned(), ..good.clone() }, "type: found \"A A\", expected a record type");
+        check(Entry { intent: Some("12".to_owned()), ..good.clone() }, "intent: found \"12\", expected a digest");
+        check(Entry { given: true, ..good.clone() }, "intent: found \"\", expected the digest of the record");
+        let without = Entry { zone: String::new(), ..good };
+        assert_eq!(without.right(&without.place().unwrap(), &me), Ok(None), "without a zone it speaks for nothing");
+    }
+}

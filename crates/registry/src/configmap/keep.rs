@@ -1,0 +1,412 @@
+//! Reading and writing the objects.
+//!
+//! In: edits of entries by record. Out: objects that hold them, and a [`Table`] that says what they hold. What must hold: an
+//! object is only replaced as it was read; what somebody else changed in it is taken over first, and their word on an owner
+//! is not overwritten; an entry stands in the shard of its name before it is taken out of another one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tracing::{error, warn};
+use zonewright_core::claim::OwnerId;
+use zonewright_core::shelf::{Document, Listed, Shelf, Version};
+use zonewright_core::{Error, ErrorKind, Result, Retry};
+
+use super::document::{self, Entries};
+use super::entry::{Entry, Place};
+use super::name;
+use super::right::Right;
+use super::table::{Table, home};
+
+/// The note that names the owner of an object.
+const OWNER: &str = "owner";
+/// The note that says among how many shards an object is one.
+const SHARDS: &str = "shards";
+/// More attempts than there can be writers.
+const ATTEMPTS: usize = 8;
+/// More shards than any zone needs: some ten million records.
+const MOST_SHARDS: usize = 4096;
+
+/// What becomes of entries: the new one, or none.
+pub(super) type Edits = HashMap<Place, Option<Entry>>;
+
+/// A change of the entries of one object.
+type Work<'a> = &'a mut (dyn FnMut(&Table, &mut Entries) + Send);
+
+/// What only one task at a time may touch.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    /// Entries of objects as they stand; kept while groups are under way.
+    cache: HashMap<usize, Entries>,
+    /// Edits that are not written yet.
+    pub(super) dirty: Edits,
+    /// Records of groups that are under way, with what our entry said before.
+    pub(super) flight: HashMap<Place, Option<Right>>,
+}
+
+impl Writer {
+    /// Forgets the entries once nothing is under way.
+    pub(super) fn rest(&mut self) {
+        if self.flight.is_empty() {
+            self.cache.clear();
+        }
+    }
+}
+
+/// Our objects, and a view of those of others.
+pub(super) struct Keeper {
+    pub(super) owner: OwnerId,
+    base: String,
+    shelf: Arc<dyn Shelf>,
+    limit: usize,
+    table: RwLock<Table>,
+}
+
+/// How an object took its work.
+#[derive(Debug, PartialEq, Eq)]
+enum Put {
+    Done,
+    TooBig,
+    /// Somebody else made more shards meanwhile: nothing is written.
+    Moved,
+}
+
+impl Keeper {
+    pub(super) fn new(owner: OwnerId, shelf: Arc<dyn Shelf>, limit: usize) -> Self {
+        let table = RwLock::new(Table::new(&owner));
+        Self { base: name::base(owner.as_str()), owner, shelf, limit, table }
+    }
+
+    pub(super) fn table(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn table_mut(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn name(&self, index: usize) -> String {
+        name::of_shard(&self.base, index)
+    }
+
+    fn place(&self, index: usize) -> String {
+        self.shelf.place(&self.name(index))
+    }
+
+    /// Takes over what changed in the objects since the last look.
+    pub(super) async fn load(&self, writer: &mut Writer) -> Result<()> {
+        let listed = self.shelf.list().await?;
+        let ours = |item: &Listed| name::shard_of(&self.base, &item.name);
+        let (own, foreign): (Vec<&Listed>, Vec<&Listed>) = listed.iter().partition(|item| ours(item).is_some());
+        let own: BTreeMap<usize, &Listed> = own.into_iter().filter_map(|item| Some((ours(item)?, item))).collect();
+        self.measure(&own)?;
+        for (index, item) in &own {
+            let known = self.table().shards.get(index).and_then(|shard| shard.version.clone());
+            if known.as_ref() != Some(&item.version) {
+                writer.cache.remove(index);
+                self.fetch(*index).await?;
+            }
+        }
+        let gone: Vec<usize> = self.table().shards.keys().filter(|index| !own.contains_key(index)).copied().collect();
+        for index in gone {
+            writer.cache.remove(&index);
+            self.lose(index);
+        }
+        self.load_foreign(&foreign).await?;
+        let first = !std::mem::replace(&mut self.table_mut().loaded, true);
+        if first && own.is_empty() {
+            warn!(
+                "{} does not stand: nothing is known to be ours, and records that stand already are left alone",
+                self.place(0)
+            );
+        }
+        Ok(())
+    }
+
+    /// Finds out how many shards there are.
+    fn measure(&self, own: &BTreeMap<usize, &Listed>) -> Result<()> {
+        let mut width = 1;
+        for (index, item) in own {
+            let of = self.notes_say(*index, &item.notes)?;
+            width = width.max(of).max((index + 1).next_power_of_two());
+        }
+        self.table_mut().width = width;
+        Ok(())
+    }
+
+    /// The number of shards that the notes of one of our objects tell.
+    fn notes_say(&self, index: usize, notes: &BTreeMap<String, String>) -> Result<usize> {
+        let note = |key: &str| notes.get(key).map(String::as_str).unwrap_or_default();
+        if note(OWNER) != self.owner.as_str() {
+            let problem = format!("owner: found {:?}, expected {:?}", note(OWNER), self.owner.as_str());
+            return Err(self.unreadable(index, &problem));
+        }
+        let of = note(SHARDS).parse().ok().filter(|of: &usize| of.is_power_of_two() && *of <= MOST_SHARDS);
+        of.ok_or_else(|| {
+            let problem = format!("shards: found {:?}, expected a power of two up to {MOST_SHARDS}", note(SHARDS));
+            self.unreadable(index, &problem)
+        })
+    }
+
+    fn unreadable(&self, index: usize, problem: &str) -> Error {
+        let context = format!(
+            "{}: {problem}. Nothing is changed until it is put right; deleting the object gives up its claims",
+            self.place(index)
+        );
+        Error::new(ErrorKind::Invalid, "read the registry", context).retry(Retry::Backoff)
+    }
+
+    /// Reads one of our objects anew.
+    async fn fetch(&self, index: usize) -> Result<(Option<Version>, Entries)> {
+        let Some((version, document)) = self.shelf.read(&self.name(index)).await? else {
+            self.lose(index);
+            return Ok((None, Entries::new()));
+        };
+        let of = self.notes_say(index, &document.notes)?;
+        let parsed =
+            document::parse(&document.text, &self.owner).map_err(|problem| self.unreadable(index, &problem))?;
+        for problem in &parsed.passed_over {
+            warn!("{}: {problem}; this entry of somebody else is passed over", self.place(index));
+        }
+        let mut table = self.table_mut();
+        let known = table.shards.get(&index).and_then(|shard| shard.version.clone());
+        table.width = table.width.max(of);
+        if known.as_ref() != Some(&version) {
+            table.ingest(index, Some(version.clone()), of, &parsed.entries, false);
+        }
+        Ok((Some(version), parsed.entries))
+    }
+
+    fn lose(&self, index: usize) {
+        let stood = self.table().shards.get(&index).is_some_and(|shard| shard.version.is_some());
+        let claims = self.table_mut().lose(index);
+        if stood {
+            error!(
+                claims,
+                "{} is gone, and the claims in it: their records are left alone from now on",
+                self.place(index)
+            );
+        }
+    }
+
+    async fn load_foreign(&self, listed: &[&Listed]) -> Result<()> {
+        self.table_mut().keep_foreign(&listed.iter().map(|item| item.name.as_str()).collect());
+        for item in listed {
+            let Some(owner) = item.notes.get(OWNER).and_then(|text| OwnerId::new(text)) else { continue };
+            let known = self.table().foreign.get(&item.name).map(|foreign| foreign.version.clone());
+            if owner == self.owner || known.as_ref() == Some(&item.version) {
+                continue;
+            }
+            let Some((version, document)) = self.shelf.read(&item.name).await? else { continue };
+            let parsed = document::parse(&document.text, &owner).unwrap_or_else(|problem| {
+                let place = self.shelf.place(&item.name);
+                warn!("{place} of owner {owner} cannot be read, so its claims are not known here: {problem}");
+                document::Parsed::default()
+            });
+            self.table_mut().ingest_foreign(&item.name, version, &owner, &parsed.entries);
+        }
+        Ok(())
+    }
+
+    /// Writes edits, and those that are left from earlier. Returns the records whose entries do not stand as they should, and
+    /// the first failure.
+    pub(super) async fn put(&self, writer: &mut Writer, edits: Edits) -> (HashSet<Place>, Option<Error>) {
+        let asked: HashSet<Place> = edits.keys().cloned().collect();
+        writer.dirty.extend(edits);
+        let (mut refused, mut problem) = (HashSet::new(), None);
+        if let Err(error) = self.put_all(writer, &mut refused, &mut problem).await {
+            problem.get_or_insert(error);
+        }
+        refused.extend(asked.into_iter().filter(|place| writer.dirty.contains_key(place)));
+        writer.rest();
+        (refused, problem)
+    }
+
+    async fn put_all(
+        &self,
+        writer: &mut Writer,
+        refused: &mut HashSet<Place>,
+        problem: &mut Option<Error>,
+    ) -> Result<()> {
+        let mut failed: BTreeSet<usize> = BTreeSet::new();
+        self.order(writer).await?;
+        loop {
+            let next = {
+                let table = self.table();
+                writer.dirty.keys().map(|place| table.home(place)).filter(|index| !failed.contains(index)).min()
+            };
+            let Some(index) = next else { return Ok(()) };
+            let own: Edits = self.edits_of(writer, index);
+            let mut late = HashSet::new();
+            let mut work = |table: &Table, entries: &mut Entries| late = apply(table, entries, &own);
+            match self.write(writer, index, &mut work).await {
+                Ok(Put::Done) => {
+                    writer.dirty.retain(|place, _| !own.contains_key(place));
+                    refused.extend(late);
+                }
+                Ok(Put::TooBig) => {
+                    failed.clear();
+                    self.grow(writer).await?;
+                }
+                Ok(Put::Moved) => {
+                    failed.clear();
+                    self.order(writer).await?;
+                }
+                Err(error) => {
+                    failed.insert(index);
+                    problem.get_or_insert(error);
+                }
+            }
+        }
+    }
+
+    fn edits_of(&self, writer: &Writer, index: usize) -> Edits {
+        let table = self.table();
+        let here = writer.dirty.iter().filter(|(place, _)| table.home(place) == index);
+        here.map(|(place, entry)| (place.clone(), entry.clone())).collect()
+    }
+
+    /// Writes what a piece of work makes of the entries of one object.
+    pub(super) async fn rewrite(&self, writer: &mut Writer, index: usize, work: Work<'_>) -> Result<bool> {
+        match self.write(writer, index, work).await? {
+            Put::Done => Ok(true),
+            Put::TooBig => self.grow(writer).await.map(|()| false),
+            Put::Moved => self.order(writer).await.map(|()| false),
+        }
+    }
+
+    async fn write(&self, writer: &mut Writer, index: usize, work: Work<'_>) -> Result<Put> {
+        let asked = self.table().width;
+        for _ in 0..ATTEMPTS {
+            let (version, standing) = self.current(writer, index).await?;
+            if self.table().width != asked {
+                return Ok(Put::Moved);
+            }
+            let mut entries = standing.clone();
+            let (width, current) = {
+                let table = self.table();
+                work(&table, &mut entries);
+                (table.width, table.shards.get(&index).is_some_and(|shard| shard.of == table.width))
+            };
+            if version.is_some() && current && entries == standing {
+                writer.cache.insert(index, entries);
+                return Ok(Put::Done);
+            }
+            let text = document::write(&entries);
+            if text.len() > self.limit && entries.len() > 1 && width < MOST_SHARDS {
+                writer.cache.insert(index, standing);
+                return Ok(Put::TooBig);
+            }
+            match self.send(index, version.as_ref(), width, text).await {
+                Ok(version) => {
+                    self.table_mut().ingest(index, Some(version), width, &entries, true);
+                    writer.cache.insert(index, entries);
+                    return Ok(Put::Done);
+                }
+                Err(error) => {
+                    writer.cache.remove(&index);
+                    self.doubt(index);
+                    if error.kind != ErrorKind::Conflict {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        let context = format!("{}: somebody else changed it each of {ATTEMPTS} times", self.place(index));
+        Err(Error::new(ErrorKind::Conflict, "write the registry", context))
+    }
+
+    /// The entries of an object as it stands, and its version.
+    async fn current(&self, writer: &mut Writer, index: usize) -> Result<(Option<Version>, Entries)> {
+        let version = self.table().shards.get(&index).and_then(|shard| shard.version.clone());
+        match writer.cache.get(&index) {
+            Some(entries) if version.is_some() => Ok((version, entries.clone())),
+            _ => self.fetch(index).await,
+        }
+    }
+
+    /// It is not known what stands.
+    fn doubt(&self, index: usize) {
+        if let Some(shard) = self.table_mut().shards.get_mut(&index) {
+            shard.version = None;
+        }
+    }
+
+    async fn send(&self, index: usize, version: Option<&Version>, width: usize, text: String) -> Result<Version> {
+        let notes = [(OWNER, self.owner.to_string()), (SHARDS, width.to_string())];
+        let notes = notes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let document = Document { notes, text };
+        match version {
+            Some(version) => self.shelf.replace(&self.name(index), version, &document).await,
+            None => self.shelf.create(&self.name(index), &document).await,
+        }
+    }
+
+    /// Twice as many shards: half of what each holds moves to a new one.
+    async fn grow(&self, writer: &mut Writer) -> Result<()> {
+        self.table_mut().width *= 2;
+        self.order(writer).await
+    }
+
+    /// Puts entries where they belong, if an earlier move was cut off or somebody moved them. First they are written where they
+    /// belong, then taken from where they stood.
+    pub(super) async fn order(&self, writer: &mut Writer) -> Result<()> {
+        loop {
+            let next = {
+                let table = self.table();
+                let strays = table.shards.iter().filter(|(_, shard)| shard.of != table.width);
+                strays.map(|(index, _)| *index).next()
+            };
+            let Some(index) = next else { return Ok(()) };
+            if !self.spread(writer, index).await? {
+                self.table_mut().width *= 2;
+            }
+        }
+    }
+
+    /// Spreads the entries of one object. Returns whether there was room.
+    async fn spread(&self, writer: &mut Writer, index: usize) -> Result<bool> {
+        let (_, standing) = self.current(writer, index).await?;
+        let width = self.table().width;
+        let mut moved: BTreeMap<usize, Entries> = BTreeMap::new();
+        for (place, entry) in standing {
+            let home = home(&place.key.name, width);
+            if home != index {
+                moved.entry(home).or_default().insert(place, entry);
+            }
+        }
+        for (home, moved) in &moved {
+            let mut add = |_: &Table, entries: &mut Entries| {
+                for (place, entry) in moved {
+                    entries.entry(place.clone()).or_insert_with(|| entry.clone());
+                }
+            };
+            match self.write(writer, *home, &mut add).await? {
+                Put::Done => {}
+                Put::TooBig => return Ok(false),
+                Put::Moved => return Ok(true),
+            }
+        }
+        // What somebody else wrote here meanwhile was not moved, and stays for the next time.
+        let moved: Entries = moved.into_values().flatten().collect();
+        let mut shrink =
+            |_: &Table, entries: &mut Entries| entries.retain(|place, entry| moved.get(place) != Some(&*entry));
+        Ok(self.write(writer, index, &mut shrink).await? != Put::TooBig)
+    }
+}
+
+/// Carries edits out, but for entries that somebody else gave to another owner meanwhile. Returns the records of those.
+pub(super) fn apply(table: &Table, entries: &mut Entries, edits: &Edits) -> HashSet<Place> {
+    let mut late = HashSet::new();
+    for (place, edit) in edits {
+        if entries.get(place).is_some_and(|entry| table.is_marked(entry)) {
+            late.insert(place.clone());
+            continue;
+        }
+        match edit {
+            Some(entry) => drop(entries.insert(place.clone(), entry.clone())),
+            None => drop(entries.remove(place)),
+        }
+    }
+    late
+}

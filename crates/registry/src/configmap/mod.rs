@@ -1,0 +1,345 @@
+//! Claims in ConfigMaps beside the daemon: nothing of them is in the zones.
+//!
+//! One object, `<owner>-registry`, lists all records of the zones as JSON ([`mod@self::entry`] has the fields); past 900 KB it
+//! is split over `<owner>-registry-1` and so on, by a hash of the name. In: the objects, through a [`Shelf`], and what the
+//! engine reads and is about to write. Out: claims, and objects that hold them. What must hold:
+//!
+//! - what a group announces is in the object before the group is sent, and counts for nothing but exactly that (`right`): a
+//!   crash strands no record, and a refused record never turns into a right;
+//! - an object that cannot be read stops everything; one that is gone takes its claims with it, so that its records are
+//!   nobody's and are left alone (`keep`);
+//! - claims of other owners are read from their objects on the same shelf, and never from what ours notes of them.
+//!
+//! Records of nobody and of others are listed for whoever looks at the object; the process keeps no copy of them (`table`).
+
+mod assign;
+mod document;
+mod entry;
+mod keep;
+mod name;
+mod right;
+mod step;
+mod table;
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::{Mutex, MutexGuard};
+use zonewright_core::change::{Group, Outcome, Step};
+use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
+use zonewright_core::error::{Error, ErrorKind, Retry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::shelf::Shelf;
+use zonewright_core::{DnsName, RecordKey, RecordSet, Result, Zone};
+
+use document::Entries;
+use entry::{Entry, Place};
+use keep::{Edits, Keeper, Writer};
+use right::{Right, Seal};
+use table::Table;
+
+/// Longest text of one object in octets; a ConfigMap holds 1 MiB at most, names and notes included.
+pub const LONGEST: usize = 900_000;
+
+/// Settings of the ConfigMap registry.
+#[derive(Clone)]
+pub struct ConfigMapConfig {
+    /// `--txt-owner-id`: who we are.
+    pub owner: OwnerId,
+    /// Where the objects are.
+    pub shelf: Arc<dyn Shelf>,
+    /// Longest text of one object in octets; what is longer is split.
+    pub limit: usize,
+}
+
+impl ConfigMapConfig {
+    /// Claims of `owner` on `shelf`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] if `owner` is empty.
+    pub fn new(owner: &str, shelf: Arc<dyn Shelf>) -> Result<Self> {
+        let context = "owner id cannot be empty";
+        let empty = || Error::new(ErrorKind::Configuration, "configure the configmap registry", context);
+        let owner = OwnerId::new(owner).ok_or_else(|| empty().retry(Retry::Never))?;
+        Ok(Self { owner, shelf, limit: LONGEST })
+    }
+}
+
+impl fmt::Debug for ConfigMapConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigMapConfig")
+            .field("owner", &self.owner)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The registry of `--registry=configmap`.
+pub struct ConfigMapRegistry {
+    keeper: Keeper,
+    writer: Mutex<Writer>,
+}
+
+impl fmt::Debug for ConfigMapRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigMapRegistry").field("owner", &self.keeper.owner).finish_non_exhaustive()
+    }
+}
+
+/// The name of the first object of an owner, `<owner>-registry` where the owner is a valid name.
+pub fn object_name(owner: &OwnerId) -> String {
+    name::base(owner.as_str())
+}
+
+/// A group with what is written ahead of it.
+struct Prepared {
+    group: Group,
+    edits: Vec<(Place, Option<Entry>)>,
+    /// Each record with what our entry said before.
+    former: Vec<(Place, Option<Right>)>,
+}
+
+impl ConfigMapRegistry {
+    /// A registry by `config`. Nothing is read yet.
+    pub fn new(config: ConfigMapConfig) -> Self {
+        let ConfigMapConfig { owner, shelf, limit } = config;
+        Self { keeper: Keeper::new(owner, shelf, limit), writer: Mutex::default() }
+    }
+
+    fn me(&self) -> &OwnerId {
+        &self.keeper.owner
+    }
+
+    /// What is said of a record; the lock is not held on.
+    fn rights(&self, place: &Place) -> Vec<Right> {
+        self.keeper.table().rights(place)
+    }
+
+    fn of_record(&self, zone: &Zone, record: &RecordSet) -> Vec<Claim> {
+        step::claims(&self.rights(&Place::new(&zone.key, &record.key)), Some(Seal::of(record)))
+    }
+
+    fn check(&self, zone: &Zone, group: &Group) -> Result<(), String> {
+        group
+            .steps
+            .iter()
+            .try_for_each(|step| step::check(self.me(), step, &self.rights(&Place::new(&zone.key, step.change.key()))))
+    }
+
+    /// What must be written before a group is sent.
+    fn ahead(&self, zone: &Zone, group: Group) -> Result<Prepared, (Group, Dropped)> {
+        if let Err(reason) = self.check(zone, &group) {
+            return Err((group, Dropped { reason }));
+        }
+        let mut prepared = Prepared { group, edits: Vec::new(), former: Vec::new() };
+        for step in &prepared.group.steps {
+            let place = Place::new(&zone.key, step.change.key());
+            let table = self.keeper.table();
+            let base = table.own(&place).cloned();
+            let claims = step::claims(&table.rights(&place), step.change.from().map(Seal::of));
+            let ownership = judge(&claims, Some(self.me()));
+            if let Some(right) = step::ahead(self.me(), step, base.as_ref(), ownership.claim()) {
+                let entry = Entry::of(&place, step::subject(&step.change), Some(&right), None);
+                prepared.edits.push((place.clone(), Some(entry)));
+            }
+            drop(table);
+            prepared.former.push((place, base));
+        }
+        Ok(prepared)
+    }
+
+    /// Takes over what became of one step, and notes the edit that its entry needs.
+    fn settle(&self, writer: &mut Writer, place: Place, step: &Step, former: Option<Right>, outcome: &Outcome) {
+        let mut table = self.keeper.table_mut();
+        table.unsettle(&place.zone);
+        let (right, stands) = match outcome {
+            Outcome::Unknown(_) => return,
+            Outcome::Applied => (step::done(self.me(), step), step.change.to()),
+            Outcome::Refused { .. } | Outcome::NotSent(_) => (former, step.change.from()),
+        };
+        let subject = stands.unwrap_or_else(|| step::subject(&step.change));
+        let right = right.map(|right| Right { seen: Seal::of(subject), ..right });
+        table.set(&place, right.clone());
+        let edit = match (stands, right) {
+            (Some(set), _) => Some(table.entry(&place, set)),
+            (None, right) => right.map(|right| Entry::of(&place, subject, Some(&right), None)),
+        };
+        writer.dirty.insert(place, edit);
+    }
+
+    /// Brings the objects in step with what the zone holds.
+    async fn follow(&self, writer: &mut Writer, zone: &Zone, contents: &dyn Contents) -> Result<()> {
+        let text: Arc<str> = Arc::from(zone.key.to_string());
+        self.keeper.order(writer).await?;
+        self.keeper.table_mut().settle(&text, contents);
+        loop {
+            let stale = { self.keeper.table().stale(&zone.key, contents) };
+            let mut again = false;
+            for index in stale {
+                let others: Edits = writer
+                    .dirty
+                    .iter()
+                    .filter(|(place, _)| place.zone != text)
+                    .map(|(p, e)| (p.clone(), e.clone()))
+                    .collect();
+                let mut work = |table: &Table, entries: &mut Entries| {
+                    let here = |place: &&Place| table.home(place) == index;
+                    let others = others.iter().filter(|(place, _)| here(place)).map(|(p, e)| (p.clone(), e.clone()));
+                    keep::apply(table, entries, &others.collect());
+                    let known: Entries = entries.extract_if(.., |place, _| place.zone == text).collect();
+                    entries.extend(table.wanted(&zone.key, index, contents, &known));
+                };
+                if !self.keeper.rewrite(writer, index, &mut work).await? {
+                    again = true;
+                    break;
+                }
+            }
+            if !again {
+                break;
+            }
+        }
+        writer.dirty.retain(|place, _| place.zone != text);
+        self.keeper.table_mut().rest(&text);
+        Ok(())
+    }
+
+    async fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().await
+    }
+}
+
+#[async_trait]
+impl Registry for ConfigMapRegistry {
+    fn owner(&self) -> Option<&OwnerId> {
+        Some(self.me())
+    }
+
+    async fn load(&self) -> Result<()> {
+        let mut writer = self.writer().await;
+        self.keeper.load(&mut writer).await
+    }
+
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<BTreeSet<DnsName>> {
+        let mut writer = self.writer().await;
+        let text: Arc<str> = Arc::from(zone.key.to_string());
+        // Nothing of the zone is under way now: what is still noted so was given up on the way.
+        writer.flight.retain(|place, _| place.zone != text);
+        let waits = writer.dirty.keys().any(|place| place.zone == text);
+        let news = self.keeper.table_mut().news(&text);
+        if changed || waits || !news.is_empty() || !self.keeper.table().is_settled(&text) {
+            self.follow(&mut writer, zone, contents).await?;
+        }
+        writer.rest();
+        Ok(news)
+    }
+
+    fn is_claim(&self, _set: &RecordSet) -> bool {
+        false
+    }
+
+    fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
+        let rights = self.rights(&Place::new(&zone.key, key));
+        if rights.is_empty() {
+            return Vec::new();
+        }
+        let standing = published.find(&zone.key, key).filter(|(holder, _)| *holder == zone.key);
+        step::claims(&rights, standing.map(|(_, set)| Seal::of(&set)))
+    }
+
+    fn claim_names(&self, _zone: &Zone, _key: &RecordKey) -> BTreeSet<DnsName> {
+        BTreeSet::new()
+    }
+
+    fn decorate(
+        &self,
+        zone: &Zone,
+        groups: Vec<Group>,
+        published: &dyn Published,
+    ) -> Vec<Result<Group, (Group, Dropped)>> {
+        let checked = |group: Group| {
+            let stop = group.records().find_map(|step| {
+                // A record that is not there may be claimed all the same.
+                let claims = self.claims(zone, step.change.key(), published);
+                let ownership = judge(&claims, Some(self.me()));
+                let fresh = step.change.from().is_none() && ownership == Ownership::Unclaimed;
+                (!fresh && !ownership.is_ours()).then(|| step::not_ours(step.change.key(), self.me(), &ownership))
+            });
+            match stop {
+                None => Ok(group),
+                Some(reason) => Err((group, Dropped { reason })),
+            }
+        };
+        groups.into_iter().map(checked).collect()
+    }
+
+    /// A claim that another owner's object hands to us is written into ours.
+    fn upgrade(&self, zone: &Zone, record: &RecordSet, _published: &dyn Published) -> Option<Group> {
+        let ownership = judge(&self.of_record(zone, record), Some(self.me()));
+        let claim = ownership.claim().filter(|claim| !claim.current)?;
+        Some(assign::handed(record, Some(self.me()), claim.resource.clone(), &claim.labels))
+    }
+
+    /// No record set holds claims.
+    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _litter: Litter, _published: &dyn Published) -> Option<Group> {
+        None
+    }
+
+    fn assign(
+        &self,
+        zone: &Zone,
+        record: &RecordSet,
+        custody: &Custody,
+        _published: &dyn Published,
+    ) -> Result<Option<Group>, Dropped> {
+        assign::assign(self.me(), record, custody, &self.of_record(zone, record))
+    }
+
+    async fn prepare(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
+        let mut writer = self.writer().await;
+        if let Err(problem) = self.keeper.load(&mut writer).await {
+            let reason = format!("the claim cannot be checked: {}", problem.chain());
+            return groups.into_iter().map(|group| Err((group, Dropped { reason: reason.clone() }))).collect();
+        }
+        let planned: Vec<Result<Prepared, (Group, Dropped)>> =
+            groups.into_iter().map(|group| self.ahead(zone, group)).collect();
+        let edits: Edits = planned.iter().flatten().flat_map(|prepared| prepared.edits.iter().cloned()).collect();
+        for (place, former) in planned.iter().flatten().flat_map(|prepared| &prepared.former) {
+            writer.flight.insert(place.clone(), former.clone());
+        }
+        let (refused, problem) =
+            if edits.is_empty() { (HashSet::new(), None) } else { self.keeper.put(&mut writer, edits).await };
+        let answers = planned.into_iter().map(|planned| {
+            let prepared = planned?;
+            if !prepared.edits.iter().any(|(place, _)| refused.contains(place)) {
+                return Ok(prepared.group);
+            }
+            for (place, _) in &prepared.former {
+                writer.dirty.remove(place);
+                writer.flight.remove(place);
+            }
+            let problem = problem.as_ref().map_or_else(|| "somebody else changed its entry".to_owned(), Error::chain);
+            let reason = format!("the claim could not be written ahead: {problem}");
+            Err((prepared.group, Dropped { reason }))
+        });
+        answers.collect()
+    }
+
+    async fn commit(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) -> Result<()> {
+        let mut writer = self.writer().await;
+        for (group, outcome) in groups.iter().zip(outcomes) {
+            for step in &group.steps {
+                let place = Place::new(&zone.key, step.change.key());
+                let Some(former) = writer.flight.remove(&place) else { continue };
+                self.settle(&mut writer, place, step, former, outcome);
+            }
+        }
+        // With more groups under way the next intents are written soon, and this along with them; until then the intents say it.
+        if !writer.flight.is_empty() {
+            return Ok(());
+        }
+        let (_, problem) = self.keeper.put(&mut writer, Edits::new()).await;
+        problem.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,150 @@
+//! What a change means for the entry of its record.
+//!
+//! In: a step of a group and what is said of its record. Out: whether it may be done, what is written ahead of it, and what
+//! the entry says after it. What must hold: what is written ahead gives no right to anything but what the step announces,
+//! or what was ours before it.
+
+use std::sync::Arc;
+
+use zonewright_core::change::{Change, Role, Step};
+use zonewright_core::claim::{Claim, OwnerId, Ownership, Standing, judge};
+use zonewright_core::{RecordKey, RecordSet};
+
+use super::right::{Kind, Next, Right, Seal};
+
+/// The claims that are made on a record by what is said of it.
+pub(super) fn claims(rights: &[Right], standing: Option<Seal>) -> Vec<Claim> {
+    let claim = |right: &Right| {
+        let (resource, labels) = right.speaks(standing)?;
+        Some(Claim {
+            owner: right.owner.clone(),
+            resource: resource.clone(),
+            labels: labels.clone(),
+            standing: Standing::Typed,
+            current: right.kind != Kind::Given,
+            site: None,
+        })
+    };
+    rights.iter().filter_map(claim).collect()
+}
+
+/// Why a record is not ours to change, as a sentence.
+pub(super) fn not_ours(key: &RecordKey, me: &OwnerId, ownership: &Ownership) -> String {
+    match ownership {
+        Ownership::Foreign(owner) => {
+            format!("{key} belongs to owner {owner} in the registry object of its own or ours")
+        }
+        Ownership::Disputed(owners) => {
+            let owners: Vec<String> = owners.iter().map(ToString::to_string).collect();
+            format!("owners {} claim {key} at the same time", owners.join(", "))
+        }
+        Ownership::Unclaimed | Ownership::Ours(_) => format!("{key} is not listed as a record of owner {me}"),
+    }
+}
+
+/// Whether a step may be done by what is said of its record.
+///
+/// # Errors
+/// Why not.
+pub(super) fn check(me: &OwnerId, step: &Step, rights: &[Right]) -> Result<(), String> {
+    let standing = step.change.from().map(Seal::of);
+    let ownership = judge(&claims(rights, standing), Some(me));
+    let takes = step.role == Role::Claim && step.owner.as_ref() == Some(me);
+    let free = takes || matches!(step.change, Change::Create { .. });
+    match ownership {
+        Ownership::Ours(_) => Ok(()),
+        Ownership::Unclaimed if free => Ok(()),
+        other => Err(not_ours(step.change.key(), me, &other)),
+    }
+}
+
+/// The record that stands until the step is done; of one that is created, what it will be.
+pub(super) fn subject(change: &Change) -> &RecordSet {
+    match change {
+        Change::Create { to } => to,
+        Change::Update { from, .. } | Change::Delete { from } => from,
+    }
+}
+
+/// What is written before the step is sent; `None` where the entry already says what it must. `base` is our entry, `granted`
+/// the claim by which the record is ours.
+pub(super) fn ahead(me: &OwnerId, step: &Step, base: Option<&Right>, granted: Option<&Claim>) -> Option<Right> {
+    if step.role == Role::Claim {
+        return handed(me, step);
+    }
+    let own = base.filter(|base| base.kind == Kind::Own);
+    match &step.change {
+        Change::Create { to } => Some(created(me, step, own, to)),
+        Change::Update { from, to } => updated(me, step, own, granted, from, to),
+        Change::Delete { from } => own.map(|own| own.within(from)),
+    }
+}
+
+fn created(me: &OwnerId, step: &Step, own: Option<&Right>, to: &RecordSet) -> Right {
+    match own.filter(|own| own.only.is_none()) {
+        // The record is lost and our claim stands: it goes on standing.
+        Some(own) => Right { next: Some(Box::new(next(step, to))), seen: Seal::of(to), ..own.clone() },
+        None => Right { only: Some(Seal::of(to)), ..said(me, step, to) },
+    }
+}
+
+fn updated(
+    me: &OwnerId,
+    step: &Step,
+    own: Option<&Right>,
+    granted: Option<&Claim>,
+    from: &RecordSet,
+    to: &RecordSet,
+) -> Option<Right> {
+    let (resource, labels) = granted.map(|claim| (claim.resource.clone(), claim.labels.clone())).unwrap_or_default();
+    let same = resource == step.resource && labels == step.labels;
+    if same && own.is_some_and(|own| !own.is_open()) {
+        return None;
+    }
+    let next = Some(Box::new(next(step, to)));
+    Some(match own.filter(|own| !own.is_open()) {
+        Some(own) => Right { next, seen: Seal::of(from), ..own.clone() },
+        None => Right { resource, labels, only: Some(Seal::of(from)), next, ..Right::own(me, from) },
+    })
+}
+
+/// The entry of a record that changes hands: it counts for the record as it was read.
+fn handed(me: &OwnerId, step: &Step) -> Option<Right> {
+    let (owner, record) = (step.owner.as_ref()?, step.change.from()?);
+    let kind = if owner == me { Kind::Own } else { Kind::Given };
+    Some(Right { owner: owner.clone(), kind, only: Some(Seal::of(record)), ..said(me, step, record) })
+}
+
+/// What our entry says once the step is done; `None` where it says nothing more. `ahead` was written before it.
+pub(super) fn done(me: &OwnerId, step: &Step) -> Option<Right> {
+    match (step.role, &step.change) {
+        (Role::Claim, _) => handed(me, step),
+        (Role::Record, Change::Create { to } | Change::Update { to, .. }) => Some(said(me, step, to)),
+        (Role::Record, Change::Delete { .. }) => None,
+    }
+}
+
+fn said(me: &OwnerId, step: &Step, set: &RecordSet) -> Right {
+    Right { resource: step.resource.clone(), labels: sorted(step), ..Right::own(me, set) }
+}
+
+fn next(step: &Step, to: &RecordSet) -> Next {
+    Next { seal: Seal::of(to), resource: step.resource.clone(), labels: sorted(step) }
+}
+
+fn sorted(step: &Step) -> Vec<(Arc<str>, Arc<str>)> {
+    let mut labels = step.labels.clone();
+    labels.sort();
+    labels
+}
+
+impl Right {
+    /// The same, for the record as it stands now and no other.
+    fn within(&self, set: &RecordSet) -> Self {
+        let standing = Seal::of(set);
+        let (resource, labels) = self
+            .speaks(Some(standing))
+            .map_or_else(Default::default, |(resource, labels)| (resource.clone(), labels.clone()));
+        Self { resource, labels, only: Some(standing), next: None, seen: standing, ..self.clone() }
+    }
+}

@@ -1,0 +1,319 @@
+//! What the objects say, as far as it is needed between two looks at them: rights, and a print of each shard for each zone.
+//! Records of others are not kept.
+//!
+//! In: the entries of objects, whenever they were read or written. Out: the rights on a record; which shards no longer show
+//! what a zone holds. What must hold: an object that somebody else changed is taken as it is now, and the names whose rights
+//! it changed are told once.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use zonewright_core::claim::OwnerId;
+use zonewright_core::registry::Contents;
+use zonewright_core::shelf::Version;
+use zonewright_core::{DnsName, RecordSet, ZoneKey};
+
+use super::document::{self, Entries};
+use super::entry::{Entry, Place};
+use super::right::{Kind, Right, Seal};
+
+/// One of our objects.
+#[derive(Debug, Default)]
+pub(super) struct Shard {
+    /// `None` where it is not known, or does not stand.
+    pub(super) version: Option<Version>,
+    /// The number of shards that it was written for; 0 if it holds what belongs elsewhere.
+    pub(super) of: usize,
+    rights: HashMap<Place, Right>,
+    prints: HashMap<Arc<str>, u64>,
+}
+
+/// An object of another owner.
+#[derive(Debug)]
+pub(super) struct Foreign {
+    pub(super) version: Version,
+    owner: OwnerId,
+    rights: HashMap<Place, Right>,
+    /// Records that it hands to others, or of which it speaks itself.
+    spoken: HashSet<Place>,
+}
+
+/// Everything that is known.
+#[derive(Debug)]
+pub(super) struct Table {
+    owner: OwnerId,
+    /// Number of shards: a power of two.
+    pub(super) width: usize,
+    pub(super) shards: BTreeMap<usize, Shard>,
+    pub(super) foreign: BTreeMap<String, Foreign>,
+    /// Names whose rights were changed by somebody else, by zone.
+    news: HashMap<Arc<str>, BTreeSet<DnsName>>,
+    /// Zones that need no further look until something changes.
+    settled: HashSet<Arc<str>>,
+    /// Whether the objects were read once.
+    pub(super) loaded: bool,
+}
+
+/// The shard of a name among `width`, the same for ever: the first 32 bits of its SHA-256.
+pub(super) fn home(name: &DnsName, width: usize) -> usize {
+    let hash = Sha256::digest(name.as_str());
+    let number = hash.iter().take(4).fold(0usize, |number, octet| number << 8 | usize::from(*octet));
+    number & (width.max(1) - 1)
+}
+
+impl Table {
+    pub(super) fn new(owner: &OwnerId) -> Self {
+        Self {
+            owner: owner.clone(),
+            width: 1,
+            shards: BTreeMap::new(),
+            foreign: BTreeMap::new(),
+            news: HashMap::new(),
+            settled: HashSet::new(),
+            loaded: false,
+        }
+    }
+
+    /// Takes over what one of our objects holds. `ours`: we wrote it.
+    pub(super) fn ingest(&mut self, index: usize, version: Option<Version>, of: usize, entries: &Entries, ours: bool) {
+        let rights: HashMap<Place, Right> =
+            document::rights(entries, &self.owner).map(|(place, right)| (place.clone(), right)).collect();
+        let mut prints: HashMap<Arc<str>, u64> = HashMap::new();
+        for (place, entry) in entries {
+            let sum = prints.entry(place.zone.clone()).or_default();
+            *sum = sum.wrapping_add(document::print(place, entry));
+        }
+        let misplaced = entries.keys().any(|place| home(&place.key.name, of) != index);
+        let of = if misplaced { 0 } else { of };
+        let mut rights = rights;
+        let former = self.shards.remove(&index);
+        if let Some(former) = &former {
+            carry_over(&former.rights, &mut rights);
+            if !ours {
+                self.note(&former.rights, &rights);
+            }
+        } else if !ours && self.loaded {
+            self.note(&HashMap::new(), &rights);
+        }
+        self.shards.insert(index, Shard { version, of, rights, prints });
+        if !ours {
+            self.settled.clear();
+        }
+    }
+
+    /// One of our objects is gone. Returns the number of claims that went with it.
+    pub(super) fn lose(&mut self, index: usize) -> usize {
+        let Some(former) = self.shards.remove(&index) else { return 0 };
+        self.note(&former.rights, &HashMap::new());
+        self.settled.clear();
+        former.rights.values().filter(|right| right.kind == Kind::Own).count()
+    }
+
+    fn note(&mut self, former: &HashMap<Place, Right>, now: &HashMap<Place, Right>) {
+        let same = |place: &Place| match (former.get(place), now.get(place)) {
+            (Some(old), Some(new)) => old.owner == new.owner && old.resource == new.resource && old.only == new.only,
+            _ => false,
+        };
+        let changed: Vec<&Place> = former.keys().chain(now.keys()).filter(|place| !same(place)).collect();
+        for place in changed {
+            self.news.entry(place.zone.clone()).or_default().insert(place.key.name.clone());
+        }
+    }
+
+    /// Takes over an object of another owner: what it says of its own records, and what it hands to others.
+    pub(super) fn ingest_foreign(&mut self, name: &str, version: Version, owner: &OwnerId, entries: &Entries) {
+        let counts = |right: &Right| matches!(right.kind, Kind::Own | Kind::Given);
+        let all: Vec<(Place, Right)> = document::rights(entries, owner)
+            .filter(|(_, right)| counts(right))
+            .map(|(place, right)| (place.clone(), right))
+            .collect();
+        let spoken = all.iter().map(|(place, _)| place.clone()).collect();
+        self.foreign.insert(
+            name.to_owned(),
+            Foreign { version, owner: owner.clone(), rights: all.into_iter().collect(), spoken },
+        );
+        self.settled.clear();
+    }
+
+    /// Forgets objects of others that are gone.
+    pub(super) fn keep_foreign(&mut self, names: &BTreeSet<&str>) {
+        let before = self.foreign.len();
+        self.foreign.retain(|name, _| names.contains(name.as_str()));
+        if self.foreign.len() != before {
+            self.settled.clear();
+        }
+    }
+
+    pub(super) fn home(&self, place: &Place) -> usize {
+        home(&place.key.name, self.width)
+    }
+
+    /// What our own objects say of a record. The entry where it belongs wins.
+    pub(super) fn own(&self, place: &Place) -> Option<&Right> {
+        let at_home = self.shards.get(&self.home(place)).and_then(|shard| shard.rights.get(place));
+        at_home.or_else(|| {
+            let elsewhere = |shard: &&Shard| shard.of != self.width;
+            self.shards.values().filter(elsewhere).find_map(|shard| shard.rights.get(place))
+        })
+    }
+
+    /// Sets what we know of a record, before it is written.
+    pub(super) fn set(&mut self, place: &Place, right: Option<Right>) {
+        let home = self.home(place);
+        self.settled.remove(&place.zone);
+        for shard in self.shards.values_mut() {
+            shard.rights.remove(place);
+        }
+        if let Some(right) = right {
+            let of = self.width;
+            let shard = self.shards.entry(home).or_insert_with(|| Shard { of, ..Shard::default() });
+            shard.rights.insert(place.clone(), right);
+        }
+    }
+
+    /// Everything that is said of a record: by our objects, then by those of others.
+    pub(super) fn rights(&self, place: &Place) -> Vec<Right> {
+        let own = self.own(place).filter(|right| !(right.kind == Kind::Noted && self.hears(&right.owner)));
+        own.into_iter().chain(self.foreign.values().filter_map(|foreign| foreign.rights.get(place))).cloned().collect()
+    }
+
+    /// Whether an entry in our object was given to another owner by hand. What we note in passing of owners that speak for
+    /// themselves here is no such thing.
+    pub(super) fn is_marked(&self, entry: &Entry) -> bool {
+        let owner = OwnerId::new(&entry.owner).filter(|owner| *owner != self.owner && !entry.given);
+        owner.is_some_and(|owner| !self.hears(&owner))
+    }
+
+    /// Whether objects of an owner are at hand.
+    fn hears(&self, owner: &OwnerId) -> bool {
+        self.foreign.values().any(|foreign| foreign.owner == *owner)
+    }
+
+    fn is_taken(&self, place: &Place, owner: &OwnerId) -> bool {
+        self.foreign.values().any(|foreign| foreign.owner == *owner && foreign.spoken.contains(place))
+    }
+
+    /// Confirms and withdraws what a reading of the zone decides.
+    pub(super) fn settle(&mut self, zone: &Arc<str>, contents: &dyn Contents) {
+        let in_zone = |place: &&Place| place.zone == *zone;
+        let places: Vec<Place> = self
+            .shards
+            .values()
+            .flat_map(|shard| shard.rights.keys().filter(in_zone).cloned().collect::<Vec<_>>())
+            .collect();
+        for place in places {
+            let Some(right) = self.own(&place).cloned() else { continue };
+            let standing = contents.find(&place.key).map(|set| Seal::of(&set));
+            let heard = right.owner != self.owner && self.hears(&right.owner);
+            let taken = self.is_taken(&place, &right.owner);
+            let settled = right.clone().settled(standing, heard, taken);
+            if settled.as_ref() != Some(&right) {
+                self.set(&place, settled);
+            }
+        }
+    }
+
+    /// The entry of a record that stands.
+    pub(super) fn entry(&self, place: &Place, set: &RecordSet) -> Entry {
+        let seal = Some(Seal::of(set));
+        let foreign = self.foreign.values().filter_map(|foreign| foreign.rights.get(place));
+        let elsewhere = foreign.filter(|right| right.kind == Kind::Own && right.speaks(seal).is_some());
+        let elsewhere: Option<&OwnerId> = elsewhere.map(|right| &right.owner).next();
+        Entry::of(place, set, self.own(place), elsewhere)
+    }
+
+    /// The entries of a zone in one shard, or in all: of what stands, and of what does not stand and is claimed. `known` has the
+    /// entries that stand in the object.
+    pub(super) fn wanted(&self, zone: &ZoneKey, shard: usize, contents: &dyn Contents, known: &Entries) -> Entries {
+        let mut wanted = Entries::new();
+        contents.each(&mut |set| {
+            if home(&set.key.name, self.width) == shard {
+                let place = Place::new(zone, &set.key);
+                let entry = self.entry(&place, &set);
+                wanted.insert(place, entry);
+            }
+        });
+        let zone: Arc<str> = Arc::from(zone.to_string());
+        for (place, right) in self.claimed(&zone).filter(|(place, _)| self.home(place) == shard) {
+            if !wanted.contains_key(place) {
+                let mut entry = known.get(place).cloned().unwrap_or_else(|| Entry::bare(place, right));
+                entry.belong(right);
+                wanted.insert(place.clone(), entry);
+            }
+        }
+        wanted
+    }
+
+    fn claimed(&self, zone: &Arc<str>) -> impl Iterator<Item = (&Place, &Right)> {
+        let zone = zone.clone();
+        self.shards.values().flat_map(|shard| &shard.rights).filter(move |(place, _)| place.zone == zone)
+    }
+
+    /// The shards that do not show what the zone holds.
+    pub(super) fn stale(&self, zone: &ZoneKey, contents: &dyn Contents) -> BTreeSet<usize> {
+        let text: Arc<str> = Arc::from(zone.to_string());
+        let mut sums: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut standing: HashSet<Place> = HashSet::new();
+        let mut add = |place: &Place, print: u64| {
+            let sum = sums.entry(self.home(place)).or_default();
+            *sum = sum.wrapping_add(print);
+        };
+        contents.each(&mut |set| {
+            let place = Place { key: set.key.clone(), zone: text.clone() };
+            add(&place, document::print(&place, &self.entry(&place, &set)));
+            if self.own(&place).is_some() {
+                standing.insert(place);
+            }
+        });
+        for (place, right) in self.claimed(&text).filter(|(place, _)| !standing.contains(place)) {
+            add(place, right_print(place, right));
+        }
+        let mut stale: BTreeSet<usize> = BTreeSet::new();
+        for index in 0..self.width {
+            let shard = self.shards.get(&index);
+            let shown = shard.and_then(|shard| shard.prints.get(&text)).copied().unwrap_or_default();
+            let missing = index == 0 && shard.is_none_or(|shard| shard.version.is_none());
+            if missing || shown != sums.get(&index).copied().unwrap_or_default() {
+                stale.insert(index);
+            }
+        }
+        stale
+    }
+
+    /// Notes that a zone is in step, if nothing in it waits for another reading.
+    pub(super) fn rest(&mut self, zone: &Arc<str>) {
+        if self.claimed(zone).all(|(_, right)| !right.is_open()) {
+            self.settled.insert(zone.clone());
+        }
+    }
+
+    pub(super) fn is_settled(&self, zone: &Arc<str>) -> bool {
+        self.settled.contains(zone)
+    }
+
+    pub(super) fn unsettle(&mut self, zone: &Arc<str>) {
+        self.settled.remove(zone);
+    }
+
+    /// The names whose rights somebody else has changed since the last call.
+    pub(super) fn news(&mut self, zone: &Arc<str>) -> BTreeSet<DnsName> {
+        self.news.remove(zone).unwrap_or_default()
+    }
+}
+
+/// The print of the entry of a record that does not stand: with the data that it was last known with.
+fn right_print(place: &Place, right: &Right) -> u64 {
+    let mut entry = Entry::bare(place, right);
+    entry.belong(right);
+    document::print_of(place, &entry, right.seen)
+}
+
+/// How often a record was missed is known to this process alone.
+fn carry_over(former: &HashMap<Place, Right>, rights: &mut HashMap<Place, Right>) {
+    for (place, right) in rights {
+        if let Some(known) = former.get(place).filter(|known| known.owner == right.owner) {
+            right.absent = known.absent;
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Lists that are too long for one object.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use zonewright_core::registry::Registry;
+use zonewright_core::shelf::{Document, Fault, MemoryShelf};
+
+use crate::support::{Zones, audit, carry, create, is_ours, records, registry};
+
+/// Some fifteen records.
+const SMALL: usize = 2_000;
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("name-{number}.org A 192.0.2.1")).collect()
+}
+
+/// The names that the objects list, and how often each.
+fn listed(shelf: &MemoryShelf) -> Vec<String> {
+    let records = shelf.names().into_iter().flat_map(|name| records(shelf, &name));
+    let mut all: Vec<String> = records.map(|record| record["dnsname"].as_str().unwrap().to_owned()).collect();
+    all.sort();
+    all
+}
+
+fn ours(registry: &dyn Registry, zones: &Zones, lines: &[String]) -> usize {
+    lines.iter().filter(|line| is_ours(registry, zones, line)).count()
+}
+
+#[tokio::test]
+async fn a_long_list_is_split_by_name() {
+    let shelf = Arc::new(MemoryShelf::default());
+    let registry = registry(&shelf, SMALL);
+    let mut zones = Zones::new(&["foreign.org A 192.0.2.99"]);
+    let lines = names(100);
+    for line in &lines {
+        carry(&registry, &mut zones, vec![create(line)]).await;
+    }
+    audit(&registry, &zones).await;
+    assert!(shelf.names().len() >= 8, "{:?}", shelf.names());
+    assert!(shelf.names().iter().all(|name| name == "me-registry" || name.starts_with("me-registry-")));
+    for name in shelf.names() {
+        let text = shelf.document(&name).unwrap().text;
+        assert!(text.len() <= SMALL, "{name} has {} octets", text.len());
+    }
+    let all = listed(&shelf);
+    assert_eq!(all.len(), 101);
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 101, "each record once");
+    assert_eq!(ours(&registry, &zones, &lines), 100);
+    let restarted = crate::support::registry(&shelf, SMALL);
+    let (_, writes) = shelf.calls();
+    audit(&restarted, &zones).await;
+    assert_eq!((ours(&restarted, &zones, &lines), shelf.calls().1), (100, writes));
+}
+
+/// A split is cut off after each of its writes, carried out or not: no claim is lost, and the next process ends it.
+#[tokio::test]
+async fn a_split_that_is_cut_off_loses_no_claim() {
+    let lines = names(60);
+    let mut cuts = 0;
+    for cut in 0..40 {
+        for crash in [Fault::CrashBefore, Fault::CrashAfter] {
+            let shelf = Arc::new(MemoryShelf::default());
+            let mut zones = Zones::new(&[]);
+            carry(&registry(&shelf, 1_000_000), &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+            assert_eq!(shelf.names(), ["me-registry"]);
+            zones.put("foreign.org A 192.0.2.99");
+            let small = registry(&shelf, SMALL);
+            small.load().await.unwrap();
+            shelf.fail(std::iter::repeat_n(Fault::None, cut).chain([crash]));
+            let split = small.resync(&zones.zone, &zones, true).await;
+            cuts += usize::from(split.is_err());
+            shelf.revive();
+            let restarted = registry(&shelf, SMALL);
+            restarted.load().await.unwrap();
+            assert_eq!(ours(&restarted, &zones, &lines), 60, "after {crash:?} at write {cut}");
+            audit(&restarted, &zones).await;
+            assert_eq!(ours(&restarted, &zones, &lines), 60, "after {crash:?} at write {cut}, once put in order");
+            assert_eq!(listed(&shelf).len(), 61, "each record once after {crash:?} at write {cut}");
+        }
+    }
+    assert!(cuts > 20, "the split was cut off {cuts} times");
+}
+
+#[tokio::test]
+async fn a_claim_withdrawn_is_gone_from_every_shard() {
+    let shelf = Arc::new(MemoryShelf::default());
+    let mut zones = Zones::new(&[]);
+    let lines = names(60);
+    let registry = registry(&shelf, SMALL);
+    carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+    // The move of one entry was cut off: it stands where it was, too.
+    let home =
+        shelf.names().into_iter().find(|name| name != "me-registry" && !records(&shelf, name).is_empty()).unwrap();
+    let entry = records(&shelf, &home)[0].clone();
+    let mut first = records(&shelf, "me-registry");
+    first.push(entry.clone());
+    let document = shelf.document("me-registry").unwrap();
+    let text = serde_json::to_string(&first).unwrap();
+    shelf.edit("me-registry", Some(Document { text, ..document }));
+    let line = lines.iter().find(|line| line.starts_with(&format!("{} ", entry["dnsname"].as_str().unwrap()))).unwrap();
+    registry.load().await.unwrap();
+    assert!(is_ours(&registry, &zones, line));
+    carry(&registry, &mut zones, vec![crate::support::delete(line)]).await;
+    zones.put(line);
+    registry.load().await.unwrap();
+    assert!(!is_ours(&registry, &zones, line), "the copy that was left behind speaks");
+    assert!(!listed(&shelf).iter().any(|name| *name == entry["dnsname"]));
+}
