@@ -20,6 +20,8 @@ use zonewright_core::{Error, ErrorKind, RData, RecordType, Result, Ttl};
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+#[cfg(feature = "registry-dynamodb")]
+use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 
 use crate::catalog::Catalog;
 
@@ -128,7 +130,7 @@ fn default_target(text: &str) -> Result<RData, String> {
 ///
 /// # Errors
 /// A configuration error that names the flag.
-pub(crate) fn registry(settings: &Settings, shelf: Option<Arc<dyn Shelf>>) -> Result<Arc<dyn Registry>> {
+pub(crate) async fn registry(settings: &Settings, shelf: Option<Arc<dyn Shelf>>) -> Result<Arc<dyn Registry>> {
     match settings.text("registry") {
         "configmap" => {
             let shelf = shelf.ok_or_else(|| wrong("--registry=configmap needs a cluster"))?;
@@ -144,18 +146,43 @@ pub(crate) fn registry(settings: &Settings, shelf: Option<Arc<dyn Shelf>>) -> Re
         }
         "txt" => {
             let config = TxtConfig {
-                prefix: settings.text("txt-prefix").to_owned(),
-                suffix: settings.text("txt-suffix").to_owned(),
-                wildcard_replacement: settings.text("txt-wildcard-replacement").to_owned(),
                 encrypt: settings.bool("txt-encrypt-enabled"),
-                aes_key: settings.secret("txt-encrypt-aes-key").cloned(),
                 migrate_from: OwnerId::new(settings.text("migrate-from-txt-owner")),
-                ..TxtConfig::new(settings.text("txt-owner-id"))?
+                ..txt(settings)?
             };
             Ok(Arc::new(TxtRegistry::new(config)?))
         }
-        other => Err(wrong(format!("--registry={other} is not available; expected configmap, noop or txt"))),
+        #[cfg(feature = "registry-dynamodb")]
+        "dynamodb" => Ok(Arc::new(DynamoRegistry::connect(dynamodb(settings)?).await?)),
+        other => Err(wrong(format!("--registry={other} is not available here"))),
     }
+}
+
+/// How claims as TXT records are named and read.
+fn txt(settings: &Settings) -> Result<TxtConfig> {
+    Ok(TxtConfig {
+        prefix: settings.text("txt-prefix").to_owned(),
+        suffix: settings.text("txt-suffix").to_owned(),
+        wildcard_replacement: settings.text("txt-wildcard-replacement").to_owned(),
+        aes_key: settings.secret("txt-encrypt-aes-key").cloned(),
+        ..TxtConfig::new(settings.text("txt-owner-id"))?
+    })
+}
+
+#[cfg(feature = "registry-dynamodb")]
+fn dynamodb(settings: &Settings) -> Result<DynamoConfig> {
+    use secrecy::ExposeSecret;
+    let given = |flag: &str| Some(settings.text(flag).to_owned()).filter(|text| !text.is_empty());
+    let external_id = settings.secret("aws-assume-role-external-id");
+    Ok(DynamoConfig {
+        table: settings.text("dynamodb-table").to_owned(),
+        region: given("dynamodb-region"),
+        role: given("aws-assume-role"),
+        external_id: external_id.map(|id| id.expose_secret().to_owned()),
+        attempts: u32::try_from(settings.int("aws-api-retries")).unwrap_or(1),
+        cache: settings.duration("txt-cache-interval"),
+        ..DynamoConfig::new(txt(settings)?)
+    })
 }
 
 /// The provider that the flags describe, with its registry.
@@ -175,6 +202,6 @@ pub(crate) async fn instance(
         settings: settings.clone(),
         credentials: std::collections::BTreeMap::new(),
     };
-    let registry = registry(settings, shelf)?;
+    let registry = registry(settings, shelf).await?;
     Ok(Instance { id, provider: (entry.build)(config).await?, registry, options: entry.options })
 }

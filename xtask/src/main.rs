@@ -4,6 +4,7 @@ mod cache;
 mod check;
 mod packages;
 mod process;
+mod python;
 mod servers;
 mod test;
 mod workspace;
@@ -54,6 +55,7 @@ fn task(arguments: &[String]) -> Result<bool> {
 /// Installs and builds whatever server is missing.
 fn ensure_servers() -> Result<()> {
     packages::ensure()?;
+    python::ensure()?;
     servers::ensure()
 }
 

@@ -12,6 +12,15 @@ const fn flag(name: &'static str, kind: zonewright_core::catalog::FlagKind, help
     FlagSpec::new(name, kind, help)
 }
 
+const AWS: &str = "Providers aws and aws-sd, registry dynamodb";
+
+/// How any AWS service is reached.
+const AWS_ACCESS: &[FlagSpec] = &[
+    flag("aws-assume-role", Text, "ARN of the role to assume"),
+    flag("aws-assume-role-external-id", Secret, "External id for assuming the role"),
+    flag("aws-api-retries", Int, "How often a call that is turned away is made in all").or("3"),
+];
+
 /// All groups of this file, by heading.
 pub(super) const FOREIGN: &[Group] = &[
     Group {
@@ -89,8 +98,8 @@ pub(super) const FOREIGN: &[Group] = &[
         heading: "Registry dynamodb",
         owner: Owner::Registries(&["dynamodb"]),
         flags: &[
-            flag("dynamodb-region", Text, "AWS region of the table"),
-            flag("dynamodb-table", Text, "Name of the table").or("external-dns"),
+            flag("dynamodb-region", Text, "AWS region of the table; empty: what the environment says"),
+            flag("dynamodb-table", Text, "Name of the table, or its ARN").or("external-dns"),
         ],
     },
     Group {
@@ -135,15 +144,12 @@ pub(super) const FOREIGN: &[Group] = &[
         ],
     },
     Group {
-        heading: "Providers aws and aws-sd",
+        heading: AWS,
         owner: Owner::Providers(&["aws", "aws-sd"]),
-        flags: &[
-            flag("aws-zone-type", Choice(&["", "public", "private"]), "Kind of zones"),
-            flag("aws-assume-role", Text, "ARN of the role to assume"),
-            flag("aws-assume-role-external-id", Secret, "External id for assuming the role"),
-            flag("aws-api-retries", Int, "Repeats of a failed call").or("3"),
-        ],
+        flags: &[flag("aws-zone-type", Choice(&["", "public", "private"]), "Kind of zones")],
     },
+    Group { heading: AWS, owner: Owner::Providers(&["aws", "aws-sd"]), flags: AWS_ACCESS },
+    Group { heading: AWS, owner: Owner::Registries(&["dynamodb"]), flags: AWS_ACCESS },
     Group {
         heading: "Provider aws",
         owner: Owner::Providers(&["aws"]),

@@ -15,8 +15,17 @@ pub(super) fn sources_here() -> Vec<&'static str> {
 }
 
 /// Registries that exist.
-pub(super) const REGISTRIES_HERE: &[&str] =
-    if cfg!(feature = "cluster") { &["configmap", "noop", "txt"] } else { &["noop", "txt"] };
+pub(super) const REGISTRIES_HERE: &[&str] = &[
+    #[cfg(feature = "cluster")]
+    "configmap",
+    #[cfg(feature = "registry-dynamodb")]
+    "dynamodb",
+    "noop",
+    "txt",
+];
+
+/// Registries that are not in every build, and the Cargo feature that compiles each in.
+const REGISTRY_FEATURES: &[(&str, &str)] = &[("configmap", "cluster"), ("dynamodb", "registry-dynamodb")];
 
 /// Providers that exist, and the Cargo feature that compiles each in.
 const FEATURES: &[(&str, &str)] = &[
@@ -106,11 +115,13 @@ fn registry_problem(word: &str) -> Option<String> {
     if REGISTRIES_HERE.contains(&word) {
         return None;
     }
-    let why = match word {
-        "configmap" => "is not compiled into this build (Cargo feature cluster)",
-        _ => "does not exist in Zonewright yet",
-    };
-    Some(format!("--registry={word} {why}; available here: {}", REGISTRIES_HERE.join(", ")))
+    let here = REGISTRIES_HERE.join(", ");
+    Some(match REGISTRY_FEATURES.iter().find(|(known, _)| *known == word) {
+        Some((_, feature)) => format!(
+            "--registry={word} is not compiled into this build (Cargo feature {feature}); available here: {here}"
+        ),
+        None => format!("--registry={word} does not exist in Zonewright yet; available here: {here}"),
+    })
 }
 
 fn cluster_problem(settings: &Settings) -> Option<String> {

@@ -231,7 +231,8 @@ const TXT: &[FlagSpec] = &[
     flag("txt-prefix", Text, "Text before the name of a claim; may hold %{record_type}"),
     flag("txt-suffix", Text, "Text after the first label of a claim's name; may hold %{record_type}"),
     flag("txt-wildcard-replacement", Text, "Text in place of a leading * in a claim's name"),
-    flag("txt-cache-interval", Duration, "No effect: claims are kept current with the zone").or("0s"),
+    flag("txt-cache-interval", Duration, "How long rows of a DynamoDB table count as read; no effect on TXT records")
+        .or("0s"),
     flag("txt-encrypt-aes-key", Secret, "Key of encrypted claims: 32 octets, or their base64"),
 ];
 

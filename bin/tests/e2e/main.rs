@@ -13,6 +13,8 @@ mod api;
 mod claims;
 mod crowd;
 mod custody;
+#[cfg(feature = "registry-dynamodb")]
+mod dynamodb;
 mod faults;
 mod flags;
 mod incidents;

@@ -97,7 +97,7 @@ fn a_command_line_that_makes_no_sense_ends_it() {
         (|line| line.without("--rfc2136-zone"), "--rfc2136-zone"),
         (|line| line.without("--rfc2136-host"), "--rfc2136-host"),
         (|line| line.arg("--no-such-flag"), "--no-such-flag"),
-        (|line| line.arg("--registry=dynamodb"), "--registry"),
+        (|line| line.arg("--registry=aws-sd"), "--registry"),
         (|line| line.without("--kubeconfig").arg("--kubeconfig=/does/not/exist"), "/does/not/exist"),
         (|line| line.without("--metrics-address").arg("--metrics-address=nowhere"), "--metrics-address"),
         (|line| line.env("EXTERNAL_DNS_RFC2136_TSIG_SECRET", "no base64 at all"), "--rfc2136-tsig-secret"),

@@ -61,7 +61,7 @@ pub fn how_to_install(name: &str) -> String {
         "knotd" => "knot",
         "kdig" | "knsupdate" => "knot-dnsutils",
         "pdns_server" | "pdnsutil" => "pdns-server pdns-backend-sqlite3",
-        "kube-apiserver" | "etcd" => return "cargo xtask servers".to_owned(),
+        "kube-apiserver" | "etcd" | "boto3" => return "cargo xtask servers".to_owned(),
         other => other,
     };
     format!("cargo xtask servers, or apt-get install {package}")

@@ -54,6 +54,32 @@ const PROOFS: &[Proof] = &[
         reach: Reach::All,
         forbidden: &["reqwest", "aws-*", "google-cloud*", "azure_*", "hickory-server"],
     },
+    // The AWS SDK comes with what is kept at AWS alone.
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::Only(
+            "all-sources,cluster,config-file,demo,provider-local,provider-rfc2136,provider-webhook",
+        ),
+        reach: Reach::All,
+        forbidden: &["aws-*", "zonewright-registry-dynamodb"],
+    },
+    // It is asked for over rustls with ring, as everything else.
+    Proof {
+        package: "zonewright-registry-dynamodb",
+        except: &[],
+        features: Features::All,
+        reach: Reach::All,
+        forbidden: &[
+            "aws-lc-rs",
+            "aws-lc-sys",
+            "openssl-sys",
+            "kube",
+            "kube-*",
+            "k8s-openapi",
+            "zonewright-provider-*",
+        ],
+    },
     // The vocabulary and the decisions are pure.
     Proof {
         package: "zonewright-core",
@@ -97,6 +123,13 @@ const PROOFS: &[Proof] = &[
 ];
 
 const USERS: &[Users] = &[
+    // One crate talks to DynamoDB.
+    Users {
+        package: "zonewright",
+        features: Features::All,
+        of: "aws-sdk-dynamodb",
+        allowed: &["zonewright-registry-dynamodb"],
+    },
     // The only HTTP in the small binary is what kube and axum bring.
     Users {
         package: "zonewright",

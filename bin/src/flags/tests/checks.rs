@@ -139,11 +139,13 @@ mod availability {
         let expected =
             "--provider=aws does not exist in Zonewright yet; available here: acme, acme-dns, inmemory, local, rfc2136";
         assert_eq!(text, format!("{start}{expected}"));
-        let here = if cfg!(feature = "cluster") { "configmap, noop, txt" } else { "noop, txt" };
-        let text = line("--provider=local --source=service --registry=dynamodb");
+        let text = line("--provider=local --source=service --registry=aws-sd");
         assert_eq!(
             text,
-            format!("{start}--registry=dynamodb does not exist in Zonewright yet; available here: {here}")
+            format!(
+                "{start}--registry=aws-sd does not exist in Zonewright yet; available here: {}",
+                selection::REGISTRIES_HERE.join(", ")
+            )
         );
         let without =
             |arguments: &str| parse(&Catalog::empty(), arguments.split_whitespace().map(OsString::from), &|_| None);

@@ -121,10 +121,10 @@ fn short_help_shows_what_is_here() {
     ] {
         assert!(short.contains(name), "{name}");
     }
-    for name in ["--aws-zone-type", "--dynamodb-table", "--webhook-server", "godaddy"] {
+    for name in ["--aws-zone-type", "--crd-registry-namespace", "--webhook-server", "godaddy"] {
         assert!(!short.contains(name), "{name}");
     }
-    for name in ["--aws-zone-type", "--dynamodb-table", "--webhook-server", "godaddy"] {
+    for name in ["--aws-zone-type", "--crd-registry-namespace", "--webhook-server", "godaddy"] {
         assert!(long.contains(name), "{name}");
     }
     let short = short.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,0 +1,207 @@
+//! The daemon with its claims in a table: no TXT record beside a record, and no record changed that the table does not give it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use zonewright_fakes::dynamodb::{DynamoDb, Fault, Schema};
+use zonewright_testkit::DnsSoftware::Bind;
+use zonewright_testkit::require;
+
+use crate::daemon::{CommandLine, text};
+use crate::manifests::{folder, service, write};
+use crate::site::{OWNER, Site, ZONE};
+use crate::{LATER, SOON, until};
+
+const TABLE: &str = "claims";
+
+/// A zone, a folder of manifests and a table.
+struct Shop {
+    site: Site,
+    folder: TempDir,
+    table: DynamoDb,
+}
+
+impl Shop {
+    fn new() -> Self {
+        let shop = Self { site: Site::start(Bind), folder: folder(), table: DynamoDb::start() };
+        shop.table.create_table(TABLE, Schema::hash("k", "S"));
+        shop.table.set_page(100);
+        shop
+    }
+
+    fn put(&self, host: &str, address: &str) {
+        write(self.folder.path(), &format!("{host}.yaml"), &service(host, host, address));
+    }
+
+    fn remove(&self, host: &str) {
+        fs::remove_file(self.folder.path().join(format!("{host}.yaml"))).expect("remove a manifest");
+    }
+
+    /// The daemon with TXT records.
+    fn with_txt(&self) -> CommandLine {
+        let line = self.site.provider(self.site.dns.addr().port()).args(&["--source=service", "--interval=1s"]);
+        line.arg(format!("--manifests={}", text(self.folder.path())))
+    }
+
+    /// The daemon with the table.
+    fn line(&self) -> CommandLine {
+        self.with_txt()
+            .args(&["--registry=dynamodb", "--dynamodb-region=eu-test-1", "--aws-api-retries=2"])
+            .arg(format!("--dynamodb-table={TABLE}"))
+            .env("AWS_ENDPOINT_URL_DYNAMODB", &self.table.url())
+            .env("AWS_ACCESS_KEY_ID", "id")
+            .env("AWS_SECRET_ACCESS_KEY", "not to be printed")
+    }
+
+    /// Host, owner, resource and whether a write is open, of every row.
+    fn rows(&self) -> Vec<String> {
+        let line = |row: serde_json::Map<String, Value>| {
+            let labels = &row["l"]["M"];
+            let word = |value: &Value| value["S"].as_str().unwrap_or("-").to_owned();
+            let host = word(&row["k"]).replace(&format!(".{ZONE}"), "");
+            let open = if labels.get("zonewright-open").is_some() { " open" } else { "" };
+            format!("{host} {} {}{open}", word(&row["o"]), word(&labels["resource"]))
+        };
+        self.table.items(TABLE).into_iter().map(line).collect()
+    }
+
+    /// Waits until the rows are exactly those of these hosts.
+    #[track_caller]
+    fn claims(&self, hosts: &[&str]) {
+        let expected: Vec<String> =
+            hosts.iter().map(|host| format!("{host}#A# {OWNER} service/default/{host}")).collect();
+        let shown = zonewright_testkit::poll(SOON, || (self.rows() == expected).then_some(()));
+        assert!(shown.is_some(), "the table holds {:#?}, expected {expected:#?}", self.rows());
+    }
+}
+
+#[test]
+fn records_come_change_and_go_with_their_rows() {
+    require!(Bind.tools());
+    let shop = Shop::new();
+    for (host, address) in [("api", "192.0.2.1"), ("web", "192.0.2.2"), ("taken", "192.0.2.3"), ("bare", "192.0.2.4")] {
+        shop.put(host, address);
+    }
+    let mut daemon = shop.line().start();
+    shop.site.shows(&["api 0 A 192.0.2.1", "web 0 A 192.0.2.2"]);
+    shop.claims(&["api", "web"]);
+    daemon.ready();
+    assert_eq!(shop.site.claims(), Vec::<String>::new(), "no TXT record");
+    let (serial, writes) = (shop.site.serial(), shop.table.calls()["BatchExecuteStatement"]);
+
+    // A restart after a crash finds everything as it was.
+    daemon.kill();
+    let daemon = shop.line().start();
+    daemon.ready();
+    let idle = "external_dns_controller_no_op_runs_total";
+    until("a round without changes", SOON, || daemon.metric(idle).is_some_and(|rounds| rounds >= 1.0));
+    assert_eq!((shop.site.serial(), shop.table.calls()["BatchExecuteStatement"]), (serial, writes));
+
+    shop.put("web", "192.0.2.5");
+    shop.put("new", "192.0.2.6");
+    shop.remove("api");
+    shop.site.shows(&["new 0 A 192.0.2.6", "web 0 A 192.0.2.5"]);
+    shop.claims(&["new", "web"]);
+
+    // A record that somebody takes away comes back under its row; a name that another owner holds in the table does not come.
+    let foreign = json!({ "k": { "S": format!("other.{ZONE}#A#") }, "o": { "S": "someone-else" }, "l": { "M": {} } });
+    shop.table.put(TABLE, foreign.as_object().expect("an item").clone());
+    shop.put("other", "192.0.2.7");
+    daemon.says(&["other.shop.test", "someone-else"]);
+    assert_eq!(shop.site.ours(), ["new 0 A 192.0.2.6", "web 0 A 192.0.2.5"]);
+    assert_eq!(shop.rows().len(), 3);
+    let ended = daemon.terminate();
+    assert!(ended.status.success() && !ended.log.contains("not to be printed"), "{}", ended.log);
+}
+
+#[test]
+fn a_table_that_is_away_or_throttled_costs_no_record() {
+    require!(Bind.tools());
+    let shop = Shop::new();
+    for (host, address) in [("a", "192.0.2.1"), ("b", "192.0.2.2"), ("c", "192.0.2.3")] {
+        shop.put(host, address);
+    }
+    let daemon = shop.line().start();
+    shop.claims(&["a", "b", "c"]);
+    daemon.ready();
+    let serial = shop.site.serial();
+
+    // Throttled: what is wanted meanwhile waits.
+    for operation in ["Scan", "BatchExecuteStatement"] {
+        shop.table.fail(operation, Fault::Throttled, usize::MAX);
+    }
+    shop.remove("a");
+    shop.put("d", "192.0.2.4");
+    daemon.says(&["level=error", "the zone cannot be served", "ProvisionedThroughputExceeded"]);
+    assert_eq!(shop.site.serial(), serial);
+    for operation in ["Scan", "BatchExecuteStatement"] {
+        shop.table.fail(operation, Fault::Throttled, 0);
+    }
+    until("the changes that waited", LATER, || {
+        shop.site.ours() == ["b 0 A 192.0.2.2", "c 0 A 192.0.2.3", "d 0 A 192.0.2.4"]
+    });
+    shop.claims(&["b", "c", "d"]);
+    daemon.ready_within(LATER);
+
+    // Gone: also for a daemon that starts without it.
+    let serial = shop.site.serial();
+    let rows = shop.table.drop_table(TABLE);
+    daemon.says(&["level=error", "the zone cannot be served", "ResourceNotFound", "--dynamodb-table"]);
+    assert!(daemon.terminate().status.success());
+    shop.remove("b");
+    let daemon = shop.line().start();
+    daemon.says(&["level=error", "ResourceNotFound"]);
+    daemon.unready(&[], SOON);
+    assert_eq!(shop.site.serial(), serial);
+
+    // Back with its rows, which nobody reads before all of them are there.
+    shop.table.fail("Scan", Fault::Throttled, usize::MAX);
+    shop.table.create_table(TABLE, Schema::hash("k", "S"));
+    for row in rows {
+        shop.table.put(TABLE, row);
+    }
+    shop.table.fail("Scan", Fault::Throttled, 0);
+    until("the delete that waited", LATER, || shop.site.ours() == ["c 0 A 192.0.2.3", "d 0 A 192.0.2.4"]);
+    shop.claims(&["c", "d"]);
+    daemon.ready_within(LATER);
+
+    // An empty table in its place: nothing is ours, so nothing goes.
+    let serial = shop.site.serial();
+    shop.table.create_table(TABLE, Schema::hash("k", "S"));
+    let read = shop.table.calls()["Scan"];
+    until("two more readings", LATER, || shop.table.calls()["Scan"] > read + 2);
+    shop.remove("c");
+    until("two readings after that", LATER, || shop.table.calls()["Scan"] > read + 5);
+    assert_eq!((shop.site.serial(), shop.rows()), (serial, vec![]));
+}
+
+#[test]
+fn txt_claims_move_into_the_table_while_the_records_stay() {
+    require!(Bind.tools());
+    let shop = Shop::new();
+    for (host, address) in [("api", "192.0.2.1"), ("web", "192.0.2.2")] {
+        shop.put(host, address);
+    }
+    let ended = shop.with_txt().arg("--once").run();
+    assert!(ended.status.success(), "{}", ended.log);
+    let (records, claims) = shop.site.ours_and_claims();
+    assert_eq!((records.len(), claims.len()), (2, 2));
+
+    let dry = shop.line().args(&["--once", "--dry-run"]).run();
+    assert!(dry.status.success(), "{}", dry.log);
+    assert_eq!(
+        (shop.site.ours_and_claims(), shop.rows()),
+        ((records.clone(), claims), vec![]),
+        "a dry run writes nothing"
+    );
+
+    let ended = shop.line().arg("--once").run();
+    assert!(ended.status.success(), "{}", ended.log);
+    assert_eq!(shop.site.ours_and_claims(), (records.clone(), vec![]));
+    shop.claims(&["api", "web"]);
+    let again = shop.line().arg("--once").run();
+    assert!(again.status.success(), "{}", again.log);
+    assert_eq!(shop.site.ours(), records);
+    shop.claims(&["api", "web"]);
+}

@@ -1,0 +1,334 @@
+//! The rows in memory, and the order in which the table is read and written.
+//!
+//! In: groups before and after they are sent. Out: the same groups, without those whose rows could not be opened. What must
+//! hold: memory says what the table says, or what it will say as soon as it takes writes again; what is owed to it is written
+//! before anything is read or opened; one call is in flight at a time, so that a reading never misses a write of ours.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tracing::{error, info, warn};
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::claim::OwnerId;
+use zonewright_core::error::Error;
+use zonewright_core::registry::Dropped;
+use zonewright_core::zone::{Zone, ZoneKey};
+use zonewright_core::{DnsName, RecordKey, Result};
+
+use super::deed::deeds;
+use super::row::Row;
+use super::rows::{Rows, Stored};
+use super::table::{Done, Table, Write};
+use super::{error, key};
+
+/// The table and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Book {
+    me: OwnerId,
+    table: Table,
+    /// How long a reading is good for; zero: only for those who asked before it began.
+    cache: Duration,
+    rows: RwLock<Rows>,
+    changes: std::sync::Mutex<Changes>,
+    desk: Mutex<Desk>,
+}
+
+/// What only whoever reads or writes the table looks at.
+#[derive(Debug, Default)]
+struct Desk {
+    /// Whether the table had the right shape when it was last described.
+    checked: bool,
+    /// When the last good reading began.
+    read: Option<Instant>,
+    /// When the last reading that failed began, and why.
+    failed: Option<(Instant, Error)>,
+    /// Something is known to differ from what was read.
+    stale: bool,
+    /// Writes that the table did not take yet, by the key of the row; memory counts them as done.
+    owed: BTreeMap<String, Write>,
+    /// What stood before groups were opened that are not closed yet.
+    before: HashMap<(ZoneKey, RecordKey), Option<Row>>,
+    /// Keys that are no keys, and were told.
+    told: BTreeSet<String>,
+}
+
+/// Names whose rows were not what memory said: each with the reading that showed it, and for each zone the reading that it
+/// was last told of.
+#[derive(Debug, Default)]
+struct Changes {
+    reading: u64,
+    names: BTreeMap<DnsName, u64>,
+    seen: HashMap<ZoneKey, u64>,
+}
+
+impl Changes {
+    fn note(&mut self, names: impl Iterator<Item = DnsName>) {
+        self.reading += 1;
+        let reading = self.reading;
+        // At the first reading nothing was known that could differ: every name is planned then.
+        self.names.extend(names.filter(|_| reading > 1).map(|name| (name, reading)));
+    }
+}
+
+impl Book {
+    pub(crate) fn new(me: OwnerId, table: Table, cache: Duration) -> Self {
+        Self { me, table, cache, rows: RwLock::default(), changes: std::sync::Mutex::default(), desk: Mutex::default() }
+    }
+
+    pub(crate) fn table(&self) -> &str {
+        &self.table.name
+    }
+
+    pub(crate) fn rows(&self) -> RwLockReadGuard<'_, Rows> {
+        self.rows.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The names in the zone whose rows others have changed since this was last asked.
+    pub(crate) fn changed_in(&self, zone: &Zone) -> BTreeSet<DnsName> {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = changes.reading;
+        let seen = changes.seen.insert(zone.key.clone(), reading).unwrap_or(0);
+        let fresh = changes.names.iter().filter(|(name, at)| **at > seen && name.is_within(&zone.name));
+        fresh.map(|(name, _)| name.clone()).collect()
+    }
+
+    fn rows_mut(&self) -> RwLockWriteGuard<'_, Rows> {
+        self.rows.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the table, unless that was done, or failed, since the caller asked, or was done within the cache's time.
+    pub(crate) async fn load(&self) -> Result<()> {
+        let asked = Instant::now();
+        let mut desk = self.desk.lock().await;
+        let good = |read: Instant| read > asked || read + self.cache > asked;
+        if !desk.stale && desk.read.is_some_and(good) {
+            return Ok(());
+        }
+        if let Some((_, problem)) = desk.failed.as_ref().filter(|(began, _)| *began > asked) {
+            return Err(problem.clone());
+        }
+        let first = desk.read.take().is_none();
+        let began = Instant::now();
+        let read = self.read_anew(&mut desk).await;
+        desk.failed = read.as_ref().err().map(|problem| (began, problem.clone()));
+        read?;
+        if first {
+            info!(table = self.table.name, rows = self.rows().len(), "claims read");
+        }
+        desk.read = Some(began);
+        desk.stale = false;
+        Ok(())
+    }
+
+    async fn read_anew(&self, desk: &mut Desk) -> Result<()> {
+        self.pay(desk).await?;
+        let stored = self.read(desk).await?;
+        let fresh = self.sort_out(desk, stored);
+        let mut rows = self.rows_mut();
+        let names = rows.differing(&fresh).into_iter().filter_map(|canonical| Some(key::parse(canonical).ok()?.name));
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).note(names);
+        *rows = fresh;
+        Ok(())
+    }
+
+    async fn read(&self, desk: &mut Desk) -> Result<Vec<Stored>> {
+        if !desk.checked {
+            self.table.check().await?;
+        }
+        let stored = self.table.rows().await;
+        desk.checked = stored.is_ok();
+        stored
+    }
+
+    /// Rows by the records that they are about. What is no row of a record is told once, and left.
+    fn sort_out(&self, desk: &mut Desk, stored: Vec<Stored>) -> Rows {
+        let mut rows = Rows::default();
+        let mut told = BTreeSet::new();
+        for stored in stored {
+            let canonical = key::parse(&stored.key).and_then(|record| key::text(&record));
+            let problem = canonical.as_ref().err().or(stored.row.as_ref().err());
+            if let Some(problem) = problem {
+                if !desk.told.contains(&stored.key) {
+                    warn!(table = self.table.name, row = stored.key, "a row that is no claim is left alone: {problem}");
+                }
+                told.insert(stored.key.clone());
+            }
+            if let Ok(canonical) = canonical {
+                rows.set(canonical, stored);
+            }
+        }
+        desk.told = told;
+        rows
+    }
+
+    /// Writes what is owed.
+    ///
+    /// # Errors
+    /// The table does not take it yet.
+    async fn pay(&self, desk: &mut Desk) -> Result<()> {
+        let writes: Vec<Write> = desk.owed.values().cloned().collect();
+        let mut unpaid = None;
+        for (write, done) in writes.iter().zip(self.table.write(&writes).await) {
+            match done {
+                Done::Failed(problem) if error::may_pass(&problem) => unpaid = Some(problem),
+                done => {
+                    desk.owed.remove(write.key());
+                    self.note(desk, write, &done);
+                    if let Done::Failed(problem) = done {
+                        error!(row = write.key(), error = problem.chain(), "a row is not written, and stays as it was");
+                    }
+                }
+            }
+        }
+        unpaid.map_or(Ok(()), Err)
+    }
+
+    /// Takes over what became of a write.
+    fn note(&self, desk: &mut Desk, write: &Write, done: &Done) {
+        let Some(canonical) = key::parse(write.key()).and_then(|record| key::text(&record)).ok() else { return };
+        let stored = |row: &Row| Stored { key: write.key().to_owned(), row: Ok(row.clone()) };
+        match (done, write) {
+            (Done::Written, Write::Insert { row, .. } | Write::Update { row, .. }) => {
+                self.rows_mut().set(canonical, stored(row));
+            }
+            (Done::Lost(Some(found)), _) => self.rows_mut().set(canonical, found.clone()),
+            (Done::Written, Write::Delete { .. }) | (Done::Lost(None), Write::Update { .. } | Write::Delete { .. }) => {
+                self.rows_mut().remove(&canonical, write.key());
+            }
+            // What stands there is not known.
+            (Done::Lost(None), Write::Insert { .. }) | (Done::Failed(_), _) => desk.stale = true,
+        }
+    }
+
+    /// Opens the rows of groups; those whose rows do not open are given back, and nothing of them stays open.
+    pub(crate) async fn prepare(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
+        let mut desk = self.desk.lock().await;
+        if let Err(problem) = self.pay(&mut desk).await {
+            let reason = format!("what was done before cannot be written down: {}", problem.chain());
+            return groups.into_iter().map(|group| Err((group, Dropped { reason: reason.clone() }))).collect();
+        }
+        let plans: Vec<Result<Vec<Write>, String>> =
+            groups.iter().map(|group| self.openings(&mut desk, zone, group)).collect();
+        let writes: Vec<Write> = plans.iter().flatten().flatten().cloned().collect();
+        let mut done = self.table.write(&writes).await.into_iter();
+        let mut answers = Vec::new();
+        let mut undo = Vec::new();
+        for (group, plan) in groups.into_iter().zip(plans) {
+            let reason = match plan {
+                Ok(writes) => {
+                    let outcomes: Vec<(Write, Done)> = writes.into_iter().zip(done.by_ref()).collect();
+                    for (write, done) in &outcomes {
+                        self.note(&mut desk, write, done);
+                    }
+                    outcomes.iter().find_map(|(write, done)| self.obstacle(write, done))
+                }
+                Err(reason) => Some(reason),
+            };
+            match reason {
+                None => answers.push(Ok(group)),
+                Some(reason) => {
+                    undo.extend(self.closings(&mut desk, zone, &group, false));
+                    answers.push(Err((group, Dropped { reason })));
+                }
+            }
+        }
+        // What fails here is owed; the groups are given back all the same.
+        let _ = self.close(&mut desk, undo).await;
+        answers
+    }
+
+    fn openings(&self, desk: &mut Desk, zone: &Zone, group: &Group) -> Result<Vec<Write>, String> {
+        let rows = self.rows();
+        let mut writes = Vec::new();
+        for deed in deeds(group, &self.me) {
+            let write = deed.opening(&self.me, zone.key.zone.as_str(), &rows)?;
+            let before = match &write {
+                Some(Write::Update { .. }) => rows.only(&key::text(deed.key())?)?.map(|found| found.row.clone()),
+                _ => None,
+            };
+            desk.before.insert((zone.key.clone(), deed.key().clone()), before);
+            writes.extend(write);
+        }
+        Ok(writes)
+    }
+
+    fn closings(&self, desk: &mut Desk, zone: &Zone, group: &Group, applied: bool) -> Vec<Write> {
+        let rows = self.rows();
+        let close = |deed: super::deed::Deed<'_>| {
+            // A group that was never opened has nothing to close.
+            let before = desk.before.remove(&(zone.key.clone(), deed.key().clone()))?;
+            deed.closing(&self.me, zone.key.zone.as_str(), &rows, before.as_ref(), applied)
+        };
+        deeds(group, &self.me).into_iter().filter_map(close).collect()
+    }
+
+    /// Why a group cannot be sent whose row was to be opened.
+    fn obstacle(&self, write: &Write, done: &Done) -> Option<String> {
+        let table = &self.table.name;
+        let row = write.key();
+        match (done, write) {
+            (Done::Written, _) => None,
+            (Done::Failed(problem), _) => Some(format!("its row {row:?} cannot be written: {}", problem.chain())),
+            (Done::Lost(Some(Stored { row: Ok(found), .. })), _) => {
+                Some(format!("the row {row:?} of table {table:?} is that of {:?} now", found.owner.as_str()))
+            }
+            (Done::Lost(Some(Stored { row: Err(problem), .. })), _) => {
+                Some(format!("the row {row:?} of table {table:?} cannot be read any more: {problem}"))
+            }
+            (Done::Lost(None), Write::Insert { .. }) => Some(format!(
+                "a row {row:?} came into table {table:?} since it was read; nothing is created before it is known whose"
+            )),
+            (Done::Lost(None), _) => Some(format!("the row {row:?} of table {table:?} is not ours any more")),
+        }
+    }
+
+    /// Closes the rows of groups by what became of them.
+    ///
+    /// # Errors
+    /// The table did not take something. It is owed, and counts as written here.
+    pub(crate) async fn commit(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) -> Result<()> {
+        let mut desk = self.desk.lock().await;
+        let mut writes = Vec::new();
+        for (group, outcome) in groups.iter().zip(outcomes) {
+            match outcome {
+                Outcome::Applied => writes.extend(self.closings(&mut desk, zone, group, true)),
+                Outcome::Refused { .. } | Outcome::NotSent(_) => {
+                    writes.extend(self.closings(&mut desk, zone, group, false));
+                }
+                // The rows stay open: they speak for what was announced, if it stands.
+                Outcome::Unknown(_) => {
+                    let keys = deeds(group, &self.me).into_iter().map(|deed| (zone.key.clone(), deed.key().clone()));
+                    keys.for_each(|key| drop(desk.before.remove(&key)));
+                }
+            }
+        }
+        self.close(&mut desk, writes).await
+    }
+
+    async fn close(&self, desk: &mut Desk, writes: Vec<Write>) -> Result<()> {
+        let mut problem = None;
+        let done = self.table.write(&writes).await;
+        for (write, done) in writes.into_iter().zip(done) {
+            match done {
+                Done::Failed(failure) => {
+                    self.note(desk, &write, &Done::Written);
+                    desk.owed.insert(write.key().to_owned(), write);
+                    problem = problem.or(Some(failure));
+                }
+                done => {
+                    if let Done::Lost(Some(_)) = done {
+                        warn!(
+                            table = self.table.name,
+                            row = write.key(),
+                            "the row has another owner now, and is left alone"
+                        );
+                    }
+                    self.note(desk, &write, &done);
+                }
+            }
+        }
+        problem.map_or(Ok(()), |problem: Error| Err(problem))
+    }
+}

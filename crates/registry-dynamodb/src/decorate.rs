@@ -1,0 +1,259 @@
+//! What a group needs so that its records are claimed by rows.
+//!
+//! In: groups of record changes, the rows in memory and what is published. Out: the same groups, or the sentence that says
+//! why one cannot be carried out. Rows are no records, so nothing is added for them: they are written when a group is
+//! prepared. What is added is the end of TXT records that claim the same records: whatever is changed moves into the table.
+
+use std::sync::Arc;
+
+use zonewright_core::change::{Change, Group, Precondition, Role, Step};
+use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
+use zonewright_core::registry::{Custody, Dropped, Published, Registry as _};
+use zonewright_core::zone::{Zone, ZoneKey};
+use zonewright_core::{RecordKey, RecordSet, RecordType};
+use zonewright_registry::txt::TxtRegistry;
+
+use super::deed::{is_custody, moving};
+use super::key;
+use super::rows::Rows;
+
+/// One zone, seen with everything that its instance publishes and with the rows of the table.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) me: &'a OwnerId,
+    pub(crate) table: &'a str,
+    pub(crate) txt: &'a TxtRegistry,
+    pub(crate) rows: &'a Rows,
+    pub(crate) zone: &'a Zone,
+    pub(crate) published: &'a dyn Published,
+}
+
+/// Hides records that have a row of ours: they do not rest on TXT records any more.
+struct Veiled<'a> {
+    view: View<'a>,
+    record: &'a RecordKey,
+}
+
+impl Published for Veiled<'_> {
+    fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)> {
+        let (zone, set) = self.view.published.find(near, key)?;
+        let moved = || self.view.row_confirmed(&zone, key);
+        (key == self.record || !moved()).then_some((zone, set))
+    }
+}
+
+impl View<'_> {
+    fn zone_id(&self) -> &str {
+        self.zone.key.zone.as_str()
+    }
+
+    /// The record set of `key` in this very zone.
+    fn here(&self, key: &RecordKey) -> Option<RecordSet> {
+        let (zone, set) = self.published.find(&self.zone.key, key)?;
+        (zone == self.zone.key).then_some(set)
+    }
+
+    fn row_confirmed(&self, zone: &ZoneKey, key: &RecordKey) -> bool {
+        let found = key::text(key).ok().and_then(|key| self.rows.only(&key).ok().flatten());
+        found.is_some_and(|found| found.row.owner == *self.me && found.row.is_confirmed(zone.zone.as_str()))
+    }
+
+    /// The claims of TXT records.
+    fn txt_claims(&self, key: &RecordKey) -> Vec<Claim> {
+        self.txt.claims(self.zone, key, self.published)
+    }
+
+    /// Everything that claims a record. A row of ours hides TXT records of ours; those of others beside it are a dispute.
+    pub(crate) fn claims(&self, key: &RecordKey) -> Vec<Claim> {
+        let txt = self.txt_claims(key);
+        let moved = txt.iter().all(|claim| claim.owner != *self.me);
+        let canonical = key::text(key).unwrap_or_default();
+        let rows = self.rows.at(&canonical).iter().filter_map(|stored| stored.row.as_ref().ok());
+        let speaking = rows.filter(|row| row.owner != *self.me || row.speaks(self.zone_id(), self.here(key).as_ref()));
+        let mut claims: Vec<Claim> = speaking.map(|row| row.claim(row.is_confirmed(self.zone_id()) && moved)).collect();
+        let has_row = !claims.is_empty();
+        let rest = txt.into_iter().filter(|claim| !(has_row && claim.owner == *self.me));
+        claims.extend(rest.map(|claim| Claim { current: false, ..claim }));
+        claims
+    }
+
+    fn ownership(&self, key: &RecordKey) -> Ownership {
+        judge(&self.claims(key), Some(self.me))
+    }
+
+    pub(crate) fn decorate(&self, group: Group) -> Result<Group, (Group, Dropped)> {
+        let mut next = group.clone();
+        let mut withdrawn = Withdrawn::default();
+        for step in next.steps.iter_mut().filter(|step| step.role == Role::Record) {
+            match self.claim_step(step, &mut withdrawn) {
+                Ok(()) => {}
+                Err(reason) => return Err((group, Dropped { reason })),
+            }
+        }
+        Ok(withdrawn.add_to(next))
+    }
+
+    fn claim_step(&self, step: &mut Step, withdrawn: &mut Withdrawn) -> Result<(), String> {
+        let key = step.change.key().clone();
+        self.rows.only(&key::text(&key)?).map_err(|problem| format!("{key}: {problem}"))?;
+        let ownership = self.ownership(&key);
+        match (&step.change, ownership) {
+            (Change::Create { .. }, Ownership::Ours(_) | Ownership::Unclaimed) => self.check_own_place(&key),
+            (Change::Update { from, .. } | Change::Delete { from }, Ownership::Ours(claim)) => {
+                self.withdraw(from, withdrawn)?;
+                step.held = claim.map(Box::new);
+                Ok(())
+            }
+            (_, other) => Err(self.not_ours(&key, &other)),
+        }
+    }
+
+    /// A TXT record cannot be created where a claim stands.
+    fn check_own_place(&self, key: &RecordKey) -> Result<(), String> {
+        let standing = Some(key).filter(|key| key.rtype == RecordType::Txt).and_then(|key| self.here(key));
+        match standing.filter(|set| self.txt.is_claim(set)) {
+            Some(set) => Err(format!("{key} cannot be created: an ownership record stands there ({})", set.data)),
+            None => Ok(()),
+        }
+    }
+
+    /// What takes our TXT claims on a record away, as far as no other record needs them.
+    fn withdraw(&self, record: &RecordSet, withdrawn: &mut Withdrawn) -> Result<(), String> {
+        if !judge(&self.txt_claims(&record.key), Some(self.me)).is_ours() {
+            return Ok(());
+        }
+        let veiled = Veiled { view: *self, record: &record.key };
+        match self.txt.assign(self.zone, record, &Custody::Release, &veiled) {
+            Ok(group) => group.map_or(Ok(()), |group| withdrawn.add(group)),
+            Err(dropped) => Err(dropped.reason),
+        }
+    }
+
+    /// Brings a claim of ours to where it belongs: from TXT records into the table, or from a write that was begun to a
+    /// right that stands.
+    pub(crate) fn upgrade(&self, record: &RecordSet) -> Option<Group> {
+        let ownership = self.ownership(&record.key);
+        let claim = ownership.claim().filter(|claim| !claim.current)?;
+        let mut withdrawn = Withdrawn::default();
+        self.withdraw(record, &mut withdrawn).ok()?;
+        let (resource, labels) = (claim.resource.clone(), claim.labels.clone());
+        if withdrawn.steps.is_empty() {
+            // Another record needs the TXT records: they go with that one.
+            let moved = self.row_confirmed(&self.zone.key, &record.key);
+            return (!moved).then(|| custody(record, Some(self.me.clone()), resource, labels));
+        }
+        let group = Group {
+            name: record.key.name.clone(),
+            steps: Vec::new(),
+            requires: vec![Precondition::Exact(record.clone())],
+            objects: Vec::new(),
+        };
+        let mut group = withdrawn.add_to(group);
+        if let Some(first) = group.steps.first_mut() {
+            *first = moving(first.clone(), self.me, resource, labels);
+        }
+        Some(group)
+    }
+
+    pub(crate) fn assign(&self, record: &RecordSet, wanted: &Custody) -> Result<Option<Group>, Dropped> {
+        let dropped = |reason| Dropped { reason };
+        let key = &record.key;
+        let canonical = key::text(key).map_err(dropped)?;
+        let row = self.rows.only(&canonical).map_err(|problem| dropped(format!("{key}: {problem}")))?;
+        let owner = match (wanted, self.ownership(key)) {
+            (Custody::Take(_), Ownership::Ours(_)) | (Custody::Release, Ownership::Unclaimed) => return Ok(None),
+            (Custody::Give(owner), Ownership::Foreign(other)) if *owner == other => return Ok(None),
+            (Custody::Take(resource), Ownership::Unclaimed) => {
+                return Ok(Some(custody(record, Some(self.me.clone()), resource.clone(), Vec::new())));
+            }
+            (Custody::Give(owner), Ownership::Ours(_)) => Some(owner.clone()),
+            (Custody::Release, Ownership::Ours(_)) => None,
+            (_, other) => return Err(dropped(self.not_ours(key, &other))),
+        };
+        let own = row.filter(|found| found.row.owner == *self.me && found.row.speaks(self.zone_id(), Some(record)));
+        let Some(found) = own else { return self.txt.assign(self.zone, record, wanted, self.published) };
+        if judge(&self.txt_claims(key), Some(self.me)).is_ours() {
+            let reason = format!("{key} is also claimed by a TXT record of ours; that one has to be gone first");
+            return Err(dropped(reason));
+        }
+        let others = found.row.other_zones(self.zone_id());
+        if owner.is_some() && !others.is_empty() {
+            let others = others.join(", ");
+            return Err(dropped(format!(
+                "the row {:?} also speaks for zone {others}; it can have one owner",
+                found.key
+            )));
+        }
+        Ok(Some(custody(record, owner, found.row.resource.clone(), found.row.labels.clone())))
+    }
+
+    fn not_ours(&self, key: &RecordKey, ownership: &Ownership) -> String {
+        let table = self.table;
+        match ownership {
+            Ownership::Foreign(owner) => {
+                format!("{key} belongs to another owner: {:?}, by table {table:?} or a TXT record", owner.as_str())
+            }
+            Ownership::Disputed(owners) => {
+                let owners: Vec<String> = owners.iter().map(|owner| format!("{:?}", owner.as_str())).collect();
+                let owners = owners.join(", ");
+                format!(
+                    "{key} is claimed by several owners: {owners}, by table {table:?} and TXT records; it is left alone \
+                         until one claim is removed"
+                )
+            }
+            Ownership::Unclaimed | Ownership::Ours(_) => {
+                format!("{key} has no row of {:?} in table {table:?}", self.me.as_str())
+            }
+        }
+    }
+}
+
+/// A group that changes no record; only what the table says of one.
+fn custody(
+    record: &RecordSet,
+    owner: Option<OwnerId>,
+    resource: Option<Arc<str>>,
+    labels: Vec<(Arc<str>, Arc<str>)>,
+) -> Group {
+    let change = Change::Update { from: record.clone(), to: record.clone() };
+    let step = Step { owner, resource, labels, ..Step::claim(change) };
+    debug_assert!(is_custody(&step), "a claim step that changes nothing");
+    Group::of(step, Vec::new())
+}
+
+/// The end of TXT records.
+#[derive(Default)]
+struct Withdrawn {
+    steps: Vec<Step>,
+    requires: Vec<Precondition>,
+}
+
+impl Withdrawn {
+    fn add(&mut self, group: Group) -> Result<(), String> {
+        for step in group.steps {
+            match self.steps.iter().find(|other| other.change.key() == step.change.key()) {
+                Some(other) if other.change == step.change => {}
+                Some(_) => {
+                    return Err(format!("the ownership record {} would change twice at once", step.change.key()));
+                }
+                None => self.steps.push(step),
+            }
+        }
+        self.requires.extend(group.requires);
+        Ok(())
+    }
+
+    /// The TXT records go first: one may stand where a CNAME of the group comes.
+    fn add_to(self, group: Group) -> Group {
+        let steps: Vec<Step> = self.steps.into_iter().chain(group.steps).collect();
+        let mut requires = group.requires;
+        for condition in self.requires {
+            let changed = |set: &RecordSet| steps.iter().any(|step| step.change.key() == &set.key);
+            let needless = matches!(&condition, Precondition::Exact(set) if changed(set));
+            if !needless && !requires.contains(&condition) {
+                requires.push(condition);
+            }
+        }
+        Group { steps, requires, ..group }
+    }
+}

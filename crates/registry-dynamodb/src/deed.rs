@@ -1,0 +1,161 @@
+//! What the table must say before a group is sent, and after it.
+//!
+//! In: a group as it was decorated, and the rows in memory. Out: the writes that open it, then those that close it. What must
+//! hold: nothing is sent while another owner holds the row; every opening is a conditional write, so that an owner edited by
+//! hand is respected at once; a group that was refused leaves the right of each record as it was.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use zonewright_core::change::{Change, Group, Precondition, Role, Step};
+use zonewright_core::claim::OwnerId;
+use zonewright_core::intent::digest;
+use zonewright_core::{RecordKey, RecordSet};
+
+use super::key;
+use super::row::{Labels, Row};
+use super::rows::{Found, Rows};
+use super::table::Write;
+
+/// What a group does to the right on one record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Deed<'a> {
+    /// The record stands afterwards, and is ours.
+    Stand {
+        /// What stands before.
+        from: Option<&'a RecordSet>,
+        to: &'a RecordSet,
+        resource: Option<&'a Arc<str>>,
+        labels: &'a Labels,
+        /// Whether a row may come to a record that stands already: it is ours by a TXT record, or nobody's and taken over.
+        takes: bool,
+    },
+    /// The record goes.
+    Go {
+        from: &'a RecordSet,
+        /// Whether it is ours by a TXT record alone.
+        by_txt: bool,
+    },
+    /// The record stays and becomes this owner's, or nobody's.
+    Give { record: &'a RecordSet, owner: Option<&'a OwnerId> },
+}
+
+/// A claim step that leaves its record as it is: the claim alone changes.
+pub(crate) fn is_custody(step: &Step) -> bool {
+    step.role == Role::Claim && step.change.from().is_some() && step.change.from() == step.change.to()
+}
+
+/// Everything that a group does. A claim step with an owner moves a claim of the first record that the group requires into
+/// the table (see [`moving`]).
+pub(crate) fn deeds<'a>(group: &'a Group, me: &OwnerId) -> Vec<Deed<'a>> {
+    let required = group.requires.iter().find_map(|condition| match condition {
+        Precondition::Exact(set) => Some(set),
+        _ => None,
+    });
+    let by_txt = |step: &Step| step.held.as_ref().is_some_and(|claim| claim.site.is_some());
+    let stand = |step: &'a Step, from, to, takes| {
+        Some(Deed::Stand { from, to, resource: step.resource.as_ref(), labels: &step.labels, takes })
+    };
+    let deed = |step: &'a Step| match (&step.change, step.role) {
+        (Change::Create { to }, Role::Record) => stand(step, None, to, true),
+        (Change::Update { from, to }, Role::Record) => stand(step, Some(from), to, by_txt(step)),
+        (Change::Delete { from }, Role::Record) => Some(Deed::Go { from, by_txt: by_txt(step) }),
+        (Change::Update { from, to }, Role::Claim) if is_custody(step) => match &step.owner {
+            Some(owner) if owner == me => stand(step, Some(from), to, true),
+            owner => Some(Deed::Give { record: from, owner: owner.as_ref() }),
+        },
+        (_, Role::Claim) if step.owner.is_some() => required.and_then(|record| stand(step, Some(record), record, true)),
+        (_, Role::Claim) => None,
+    };
+    group.steps.iter().filter_map(deed).collect()
+}
+
+/// Lets a claim step say that the claim of the record moves into the table.
+pub(crate) fn moving(step: Step, me: &OwnerId, resource: Option<Arc<str>>, labels: Labels) -> Step {
+    Step { owner: Some(me.clone()), resource, labels, ..step }
+}
+
+impl Deed<'_> {
+    /// The record.
+    pub(crate) fn key(&self) -> &RecordKey {
+        match self {
+            Self::Stand { to, .. } => &to.key,
+            Self::Go { from, .. } => &from.key,
+            Self::Give { record, .. } => &record.key,
+        }
+    }
+
+    fn digests(&self) -> BTreeSet<String> {
+        match self {
+            Self::Stand { from, to, .. } => from.iter().chain([to]).map(|set| digest(set)).collect(),
+            Self::Go { from, .. } => BTreeSet::from([digest(from)]),
+            Self::Give { .. } => BTreeSet::new(),
+        }
+    }
+
+    /// What must be written before it is sent. It holds only as long as the row is ours.
+    ///
+    /// # Errors
+    /// Why the row keeps it from being sent.
+    pub(crate) fn opening(&self, me: &OwnerId, zone: &str, rows: &Rows) -> Result<Option<Write>, String> {
+        let record = self.key();
+        let key = key::text(record)?;
+        let found = rows.only(&key).map_err(|problem| format!("{record}: {problem}"))?;
+        let Some(Found { key, row }) = found else { return self.opening_without_row(me, zone, key) };
+        if row.owner != *me {
+            return Err(format!(
+                "{record} belongs to another owner: the row {key:?} is that of {:?}",
+                row.owner.as_str()
+            ));
+        }
+        let stays = match self {
+            Self::Stand { from, .. } => from.is_some() && row.is_confirmed(zone),
+            Self::Give { .. } => true,
+            Self::Go { .. } => false,
+        };
+        let row = if stays { row.clone() } else { row.opened(zone, self.digests()) };
+        Ok(Some(Write::Update { key: key.to_owned(), owner: me.clone(), row }))
+    }
+
+    fn opening_without_row(&self, me: &OwnerId, zone: &str, key: String) -> Result<Option<Write>, String> {
+        match self {
+            Self::Stand { resource, labels, takes: true, .. } => {
+                let row = Row::begun(me.clone(), *resource, labels, zone, self.digests());
+                Ok(Some(Write::Insert { key, row }))
+            }
+            Self::Go { by_txt: true, .. } => Ok(None),
+            Self::Stand { .. } | Self::Go { .. } | Self::Give { .. } => {
+                Err(format!("{} has no row {key:?} any more, so it is not ours to change", self.key()))
+            }
+        }
+    }
+
+    /// What is to be written once it is known whether it took effect. `before` is the row before it was opened.
+    pub(crate) fn closing(
+        &self,
+        me: &OwnerId,
+        zone: &str,
+        rows: &Rows,
+        before: Option<&Row>,
+        applied: bool,
+    ) -> Option<Write> {
+        // Whatever cannot be read, or is not ours any more, is left alone.
+        let Found { key, row } = rows.only(&key::text(self.key()).ok()?).ok().flatten()?;
+        if row.owner != *me {
+            return None;
+        }
+        let next = match (self, applied) {
+            (Self::Give { .. }, false) => return None,
+            (_, false) => row.undone(zone, before),
+            (Self::Stand { resource, labels, .. }, true) => Some(row.settled(zone, *resource, labels)),
+            (Self::Go { .. } | Self::Give { owner: None, .. }, true) => row.released(zone),
+            (Self::Give { owner: Some(owner), .. }, true) => Some(row.given(owner)),
+        };
+        let (key, owner) = (key.to_owned(), me.clone());
+        match next {
+            Some(next) if next == *row => None,
+            Some(row) => Some(Write::Update { key, owner, row }),
+            None => Some(Write::Delete { key, owner }),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Claims in a DynamoDB table, as external-dns keeps them.
+//!
+//! In: the rows of a table, and the groups of changes of all zones. Out: who owns which record, and rows that say so before
+//! a record comes and no longer once it is gone. Both programs read each other's rows. What must hold:
+//!
+//! - A row is there before its record is, and is written only on the condition that nobody else has it: two owners never
+//!   create one record, and an owner edited by hand is respected at once.
+//! - While a write is open the row speaks only for a record that is exactly what was announced (`row`). So a refused write
+//!   gives no right, and a crash at any point strands no record.
+//! - What the table does not take is owed to it and written before anything else (`book`). A table that cannot be read is
+//!   an error: nothing is planned on old rows.
+//! - Claims that stand as TXT records are read, and move into the table: first the row, then the TXT record goes (`decorate`).
+//!
+//! Rows that cannot be read are told and left alone; so are rows whose record is gone, since another zone may hold it.
+
+mod book;
+mod config;
+mod decorate;
+mod deed;
+mod error;
+mod key;
+mod row;
+mod rows;
+mod table;
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::claim::{Claim, OwnerId};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::zone::Zone;
+use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
+use zonewright_registry::txt::TxtRegistry;
+
+use book::Book;
+pub use config::{AccessKeys, DynamoConfig};
+use decorate::View;
+use rows::Rows;
+use table::Table;
+
+/// The registry of `--registry=dynamodb`.
+#[derive(Debug)]
+pub struct DynamoRegistry {
+    owner: OwnerId,
+    txt: TxtRegistry,
+    book: Book,
+}
+
+impl DynamoRegistry {
+    /// A registry by `config`. The table is not read before [`Registry::load`]; a missing one is no error here.
+    ///
+    /// # Errors
+    /// [`zonewright_core::ErrorKind::Configuration`] if the table has no name, no region is known, or claims as TXT records
+    /// cannot be read by the settings.
+    pub async fn connect(config: DynamoConfig) -> Result<Self> {
+        config.check()?;
+        let owner = config.txt.owner.clone();
+        let table =
+            Table { client: config.client().await?, name: config.table.clone(), attempts: config.attempts.max(1) };
+        let book = Book::new(owner.clone(), table, config.cache);
+        Ok(Self { owner, txt: TxtRegistry::new(config.txt)?, book })
+    }
+
+    fn view<'a>(&'a self, rows: &'a Rows, zone: &'a Zone, published: &'a dyn Published) -> View<'a> {
+        View { me: &self.owner, table: self.book.table(), txt: &self.txt, rows, zone, published }
+    }
+}
+
+#[async_trait]
+impl Registry for DynamoRegistry {
+    fn owner(&self) -> Option<&OwnerId> {
+        Some(&self.owner)
+    }
+
+    async fn load(&self) -> Result<()> {
+        self.book.load().await
+    }
+
+    /// The names in the zone whose rows others have changed since they were last asked for.
+    async fn resync(&self, zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
+        Ok(self.book.changed_in(zone))
+    }
+
+    /// Claims as TXT records, as long as there are such.
+    fn is_claim(&self, set: &RecordSet) -> bool {
+        self.txt.is_claim(set)
+    }
+
+    fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
+        self.view(&self.book.rows(), zone, published).claims(key)
+    }
+
+    fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {
+        self.txt.claim_names(zone, key)
+    }
+
+    fn decorate(
+        &self,
+        zone: &Zone,
+        groups: Vec<Group>,
+        published: &dyn Published,
+    ) -> Vec<Result<Group, (Group, Dropped)>> {
+        let rows = self.book.rows();
+        let view = self.view(&rows, zone, published);
+        groups.into_iter().map(|group| view.decorate(group)).collect()
+    }
+
+    fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group> {
+        self.view(&self.book.rows(), zone, published).upgrade(record)
+    }
+
+    /// Of TXT records. A row without a record is left: another zone may hold the record.
+    fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group> {
+        self.txt.sweep(zone, set, litter, published)
+    }
+
+    fn assign(
+        &self,
+        zone: &Zone,
+        record: &RecordSet,
+        custody: &Custody,
+        published: &dyn Published,
+    ) -> Result<Option<Group>, Dropped> {
+        self.view(&self.book.rows(), zone, published).assign(record, custody)
+    }
+
+    async fn prepare(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
+        self.book.prepare(zone, groups).await
+    }
+
+    async fn commit(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) -> Result<()> {
+        self.book.commit(zone, groups, outcomes).await
+    }
+}

@@ -1,0 +1,64 @@
+//! Python environments with the clients that vendors give out, which drive our fakes. Out: one folder in the cache for each
+//! client and version; a folder that is there is complete, for it is renamed into place.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::cache;
+use crate::process::run;
+
+/// A client: the test kit finds its interpreter as a program of this name.
+struct Environment {
+    name: &'static str,
+    /// Of the package of the same name.
+    version: &'static str,
+}
+
+const ENVIRONMENTS: &[Environment] = &[Environment { name: "boto3", version: "1.44.5" }];
+
+/// The interpreter under the name of its client, wherever the cache is.
+const START: &str = "#!/bin/sh\nexec \"$(dirname \"$0\")/bin/python3\" \"$@\"\n";
+
+/// Makes whatever environment is not in the cache yet; a few seconds each.
+///
+/// # Errors
+/// When there is no Python with `venv`, or `pip` failed.
+pub(crate) fn ensure() -> Result<()> {
+    let cache = cache::folder()?;
+    fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
+    let missing = |environment: &&Environment| !environment.folder(&cache).exists();
+    if ENVIRONMENTS.iter().any(|environment| missing(&environment)) {
+        let lock = File::create(cache.join("lock")).context("cannot create the cache's lock file")?;
+        lock.lock().context("cannot lock the cache")?;
+        // Another task may have made it while this one waited for the lock.
+        ENVIRONMENTS.iter().filter(missing).try_for_each(|environment| environment.make(&cache))?;
+    }
+    Ok(())
+}
+
+impl Environment {
+    fn folder(&self, cache: &Path) -> std::path::PathBuf {
+        cache.join(format!("{}-v{}", self.name, self.version))
+    }
+
+    fn make(&self, cache: &Path) -> Result<()> {
+        let Self { name, version } = self;
+        println!("    a Python environment with {name} {version} (kept in {})", cache.display());
+        let work = cache.join(format!(".build-{name}"));
+        if work.exists() {
+            fs::remove_dir_all(&work).context("cannot remove what an interrupted build left")?;
+        }
+        run(Command::new("python3").args(["-m", "venv"]).arg(&work)).context("install python3-venv")?;
+        run(Command::new(work.join("bin/pip"))
+            .args(["install", "--quiet", "--disable-pip-version-check"])
+            .arg(format!("{name}=={version}")))?;
+        let start = work.join(name);
+        fs::write(&start, START)?;
+        fs::set_permissions(&start, Permissions::from_mode(0o755))?;
+        fs::rename(&work, self.folder(cache)).with_context(|| format!("cannot move {name} into place"))
+    }
+}
