@@ -19,7 +19,7 @@ use zonewright_core::zone::InstanceId;
 use zonewright_core::{Error, ErrorKind, RData, RecordType, Result, Ttl};
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::noop::NoopRegistry;
-use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+use zonewright_registry::txt::{FormerNames, TxtConfig, TxtRegistry};
 #[cfg(feature = "registry-dynamodb")]
 use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 
@@ -148,6 +148,8 @@ pub(crate) async fn registry(settings: &Settings, shelf: Option<Arc<dyn Shelf>>)
             let config = TxtConfig {
                 encrypt: settings.bool("txt-encrypt-enabled"),
                 migrate_from: OwnerId::new(settings.text("migrate-from-txt-owner")),
+                former: former_names(settings),
+                move_old_format: settings.bool("txt-move-old-format"),
                 ..txt(settings)?
             };
             Ok(Arc::new(TxtRegistry::new(config)?))
@@ -183,6 +185,27 @@ fn dynamodb(settings: &Settings) -> Result<DynamoConfig> {
         cache: settings.duration("txt-cache-interval"),
         ..DynamoConfig::new(txt(settings)?)
     })
+}
+
+/// Where claims may have stood: every mixture of a former prefix or suffix, or today's, with a former wildcard replacement, or
+/// today's. An empty value counts: there was none.
+fn former_names(settings: &Settings) -> Vec<FormerNames> {
+    let today = (settings.text("txt-prefix").to_owned(), settings.text("txt-suffix").to_owned());
+    let prefixes = settings.list("txt-former-prefix").iter().map(|prefix| (prefix.clone(), String::new()));
+    let suffixes = settings.list("txt-former-suffix").iter().map(|suffix| (String::new(), suffix.clone()));
+    let affixes: Vec<(String, String)> = [today].into_iter().chain(prefixes).chain(suffixes).collect();
+    let former = settings.list("txt-former-wildcard-replacement");
+    let replacements =
+        || [settings.text("txt-wildcard-replacement").to_owned()].into_iter().chain(former.iter().cloned());
+    let with = |(prefix, suffix): (String, String)| {
+        replacements().map(move |wildcard_replacement| FormerNames {
+            prefix: prefix.clone(),
+            suffix: suffix.clone(),
+            wildcard_replacement,
+        })
+    };
+    // The first is today's.
+    affixes.into_iter().flat_map(with).skip(1).collect()
 }
 
 /// The provider that the flags describe, with its registry.

@@ -239,6 +239,22 @@ const TXT: &[FlagSpec] = &[
 const TXT_ONLY: &[FlagSpec] = &[
     flag("txt-encrypt-enabled", Bool, "Encrypt claims"),
     flag("migrate-from-txt-owner", Text, "Take over the claims of this owner"),
+    flag(
+        "txt-former-prefix",
+        List,
+        "A former --txt-prefix: claims found there are ours and are moved; empty: they had none; repeatable",
+    ),
+    flag("txt-former-suffix", List, "A former --txt-suffix, likewise; repeatable"),
+    flag(
+        "txt-former-wildcard-replacement",
+        List,
+        "A former --txt-wildcard-replacement, likewise; empty: the * was kept; repeatable",
+    ),
+    flag(
+        "txt-move-old-format",
+        Bool,
+        "Move claims also from the names without a type (before 2022), of a CNAME for aliases, and _apex",
+    ),
 ];
 
 const CONFIGMAP: &[FlagSpec] =

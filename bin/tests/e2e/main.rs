@@ -21,6 +21,7 @@ mod incidents;
 mod input;
 mod kinds;
 mod manifests;
+mod moves;
 mod objects;
 mod restarts;
 mod secrets;

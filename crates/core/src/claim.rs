@@ -50,7 +50,8 @@ pub struct Claim {
     pub labels: Vec<(Arc<str>, Arc<str>)>,
     /// How specific it is.
     pub standing: Standing,
-    /// Whether it stands where this registry would write it today; otherwise it is moved when the record changes.
+    /// Whether it stands where and how this registry would write it today, and no other one has to go; otherwise
+    /// [`crate::registry::Registry::upgrade`] has a step to make.
     pub current: bool,
     /// Where it is kept, if that is a record set.
     pub site: Option<(ZoneKey, RecordSet)>,

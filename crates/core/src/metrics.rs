@@ -126,6 +126,8 @@ pub struct Metrics {
     pub parked: Family<ByZone, Gauge>,
     /// Names that somebody else keeps changing back.
     pub fought: Family<ByZone, Gauge>,
+    /// Our records whose claim stands elsewhere than by today's settings, or there and elsewhere.
+    pub claims_to_move: Family<ByZone, Gauge>,
     /// Notes told to objects.
     pub notes: Family<ByReason, Counter>,
     /// Objects held in memory.
@@ -180,6 +182,7 @@ impl Default for Metrics {
             audit_period: Family::default(),
             parked: Family::default(),
             fought: Family::default(),
+            claims_to_move: Family::default(),
             notes: Family::default(),
             objects: Family::default(),
             evidence: Family::default(),
@@ -240,6 +243,11 @@ impl Metrics {
         ours.register("audit_period_seconds", "Time between two audits of a zone", self.audit_period.clone());
         ours.register("parked_names", "Names that back off alone", self.parked.clone());
         ours.register("fought_names", "Names that somebody else keeps changing back", self.fought.clone());
+        ours.register(
+            "claims_to_move",
+            "Our record sets whose claim does not stand, or not only, where today's settings put it",
+            self.claims_to_move.clone(),
+        );
         ours.register("notes", "Notes told to objects, by reason", self.notes.clone());
         ours.register("watched_objects", "Objects held in memory, by kind", self.objects.clone());
         ours.register("kind_evidence", "Whether a delete may rest on the view of a kind", self.evidence.clone());

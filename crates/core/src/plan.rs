@@ -18,6 +18,10 @@ use crate::rtype::RecordType;
 /// The further label by which a claim remembers the policy of its object, for the time after the object is gone.
 pub const POLICY_LABEL: &str = "zonewright-policy";
 
+/// The further label, in memory only, of a claim that is ours by a former owner's name alone: it is rewritten only where
+/// somebody asks for its record.
+pub const FORMER_OWNER_LABEL: &str = "zonewright-former-owner";
+
 /// What may be done at all (`--policy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
@@ -146,8 +150,11 @@ pub struct NamePlan {
     pub groups: Vec<PlannedGroup>,
     /// What is left undone.
     pub skips: Vec<Skip>,
-    /// Our records whose claim does not stand where it would be written today.
+    /// Our records that stay as they are and whose claim is to be brought to where it would be written today.
     pub upgrades: Vec<RecordKey>,
+    /// Our records whose claim does not stand there either, but is not moved now: the policy forbids it, or it is still open
+    /// what becomes of the record.
+    pub unmoved: Vec<RecordKey>,
     /// Records that are wanted and stand, and that nobody claims.
     pub adoptable: Vec<Adoptable>,
 }
@@ -232,7 +239,10 @@ impl Row<'_> {
         let creating = !creates.is_empty();
         for placed in creates {
             match self.may_create(placed) {
-                Ok(()) => out.groups.push(PlannedGroup { group: create(placed), counted: Vec::new() }),
+                Ok(ownership) => {
+                    self.note_claim(&placed.set.key, &ownership, true, out);
+                    out.groups.push(PlannedGroup { group: create(placed), counted: Vec::new() });
+                }
                 Err(why) => out.skips.push(skip(placed, why)),
             }
         }
@@ -256,6 +266,7 @@ impl Row<'_> {
                 continue;
             }
             if let Some(reason) = self.facts.pending(resource) {
+                self.left(&set.key, ownership, out);
                 kept.push(set.key.clone());
                 let in_the_way = |p: &&Placed| p.set.key == set.key || p.set.key.rtype.excludes(set.key.rtype);
                 let (waiting, rest): (Vec<&Placed>, Vec<&Placed>) =
@@ -277,14 +288,12 @@ impl Row<'_> {
             out.skips.push(skip(placed, why));
             return;
         }
+        let may_update = self.rules.policy.may_update(placed.wanted.policy);
+        self.note_claim(&published.key, ownership, may_update, out);
         if placed.set.is_met_by(published) {
-            let may_update = self.rules.policy.may_update(placed.wanted.policy);
-            if may_update && ownership.claim().is_some_and(|claim| !claim.current) {
-                out.upgrades.push(published.key.clone());
-            }
             return;
         }
-        if !self.rules.policy.may_update(placed.wanted.policy) {
+        if !may_update {
             out.skips.push(skip(placed, Why::Policy("updates")));
             return;
         }
@@ -330,7 +339,8 @@ impl Row<'_> {
         Some(RecordSet { data, ..published.clone() })
     }
 
-    fn may_create(&self, placed: &Placed) -> Result<(), Why> {
+    /// Whether a record may be created; whose it would be.
+    fn may_create(&self, placed: &Placed) -> Result<Ownership, Why> {
         let rtype = placed.set.key.rtype;
         if let Some((set, _)) = self.published.iter().find(|(_, ownership)| !ownership.is_ours()) {
             return Err(Why::ForeignBeside(set.key.clone()));
@@ -339,12 +349,12 @@ impl Row<'_> {
         if self.rules.strict_cname && !excluded.is_empty() {
             return Err(Why::CnameBeside(excluded));
         }
-        match self.facts.ownership(&placed.set.key) {
+        let ownership = match self.facts.ownership(&placed.set.key) {
             Ownership::Foreign(owner) => return Err(Why::ForeignClaim(owner)),
             Ownership::Disputed(owners) => return Err(Why::Disputed(owners)),
-            Ownership::Ours(_) | Ownership::Unclaimed => {}
-        }
-        if placed.wanted.policy == Some(ObjectPolicy::Frozen) { Err(Why::Policy("changes")) } else { Ok(()) }
+            free => free,
+        };
+        if placed.wanted.policy == Some(ObjectPolicy::Frozen) { Err(Why::Policy("changes")) } else { Ok(ownership) }
     }
 
     fn delete(&self, set: &RecordSet, ownership: &Ownership, replaced: bool, out: &mut NamePlan) {
@@ -355,6 +365,7 @@ impl Row<'_> {
             return;
         }
         let policy = claim.and_then(|c| c.label(POLICY_LABEL)).and_then(ObjectPolicy::parse);
+        self.left(&set.key, ownership, out);
         let asks = self.placed.iter().any(|p| p.wanted.resource.as_ref() == resource);
         if !self.rules.policy.may_delete(policy, asks) {
             out.skips.push(undone(Why::Policy("deletes")));
@@ -369,6 +380,23 @@ impl Row<'_> {
         let step = removal(set, ownership);
         let counted = if free { Vec::new() } else { vec![set.key.clone()] };
         out.groups.push(PlannedGroup { group: Group::of(step, Vec::new()), counted });
+    }
+
+    /// Notes a claim that does not stand as it would be written today.
+    fn note_claim(&self, key: &RecordKey, ownership: &Ownership, may_move: bool, out: &mut NamePlan) {
+        if ownership.claim().is_some_and(|claim| !claim.current) {
+            let may_move = may_move && self.rules.policy != Policy::CreateOnly;
+            if may_move { &mut out.upgrades } else { &mut out.unmoved }.push(key.clone());
+        }
+    }
+
+    /// The claim on a record that nobody asks for now, but that stands, is moved too: it may stand for long, and the former
+    /// settings not. Where a policy forbids changes, or the claim is a former owner's, it is left.
+    fn left(&self, key: &RecordKey, ownership: &Ownership, out: &mut NamePlan) {
+        let label = |label| ownership.claim().and_then(|claim| claim.label(label));
+        let policy = label(POLICY_LABEL).and_then(ObjectPolicy::parse);
+        let may_move = self.rules.policy.may_update(policy) && label(FORMER_OWNER_LABEL).is_none();
+        self.note_claim(key, ownership, may_move, out);
     }
 
     /// A CNAME takes the place of other records or gives way to them: one group, so that the name is never empty.
@@ -392,6 +420,9 @@ impl Row<'_> {
             why = why.or(Some(Why::Doubt(doubt.into_iter().collect())));
         }
         if let Some(why) = why {
+            for (set, ownership) in deletes {
+                self.left(&set.key, ownership, out);
+            }
             out.skips.extend(creates.iter().map(|placed| skip(placed, why.clone())));
             return;
         }

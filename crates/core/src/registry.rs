@@ -57,6 +57,15 @@ pub enum Litter {
     Claims,
 }
 
+/// What an operator should know of a record set that holds a claim, or seems to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Oddity {
+    /// It looks like the encrypted claim on this record, and does not open: the record counts as another owner's.
+    Closed(RecordKey),
+    /// It is ours, and none of the records that it may speak for stands.
+    Orphan(Vec<RecordKey>),
+}
+
 /// Where ownership is kept. It reads and decorates; it does not wrap the provider.
 #[async_trait]
 pub trait Registry: Send + Sync {
@@ -101,9 +110,14 @@ pub trait Registry: Send + Sync {
         published: &dyn Published,
     ) -> Vec<Result<Group, (Group, Dropped)>>;
 
-    /// A group that brings the claim on our record to where it would be written today, if it does not stand there (the
-    /// format of before 2022, a name in another zone). It changes no record. Pure over what was read.
+    /// The next step towards a claim on our record that stands where and how it would be written today, and nowhere else
+    /// (former settings, the format of before 2022, a name in another zone). It changes no record. A step that takes claims
+    /// away requires those that stay, and is sent only after they have been read back. `None` if nothing is to be done, or
+    /// something is in the way. Pure over what was read.
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group>;
+
+    /// What is odd about a record set, if anything is. Pure over what was read.
+    fn oddity(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Oddity>;
 
     /// A group that takes away from a claim set what is ours and speaks for no record. `None` if it holds nothing of the kind.
     /// Pure over what was read.

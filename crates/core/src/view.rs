@@ -3,12 +3,12 @@
 //! Most sets of a zone are one record without options, so each is kept in little more than its data, and put together again
 //! when it is asked for.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::change::Group;
+use crate::change::{Group, Role};
 use crate::name::DnsName;
 use crate::options::Options;
 use crate::provider::{Delta, Listing, Record, Token};
@@ -22,6 +22,8 @@ pub struct ZoneView {
     names: BTreeMap<DnsName, Box<[Slim]>>,
     token: Option<Token>,
     written: HashMap<DnsName, Instant>,
+    /// Names where we wrote claims and have not read since.
+    unread: HashSet<DnsName>,
     complete: bool,
 }
 
@@ -142,6 +144,11 @@ impl ZoneView {
         all.filter(move |(_, slim)| wanted(slim.rtype)).map(|(name, slim)| slim.at(name))
     }
 
+    /// Whether what stands at a name was read of the zone since we last wrote a claim there.
+    pub fn is_read(&self, name: &DnsName) -> bool {
+        !self.unread.contains(name)
+    }
+
     /// Number of record sets.
     pub fn len(&self) -> usize {
         self.names.values().map(|slims| slims.len()).sum()
@@ -171,6 +178,8 @@ impl ZoneView {
                 self.token = token;
                 let known = std::mem::replace(&mut self.complete, true);
                 self.replace_all(sets, &mut changed);
+                let written = &self.written;
+                self.unread.retain(|name| written.contains_key(name));
                 if !known {
                     changed.clear();
                 }
@@ -191,6 +200,7 @@ impl ZoneView {
                 }
                 // A targeted read is asked after the writes that it is about, so it is newer than they are.
                 for (name, slims) in fresh {
+                    self.unread.remove(&name);
                     self.replace(name, slims, &mut changed);
                 }
             }
@@ -253,6 +263,10 @@ impl ZoneView {
             }
         }
         for (name, sets) in touched {
+            // The zone's history tells of our write too; what it tells of a name that was written after it began may be older.
+            if !self.written.contains_key(&name) {
+                self.unread.remove(&name);
+            }
             self.replace(name, sets.into_iter().map(Slim::new).collect(), changed);
         }
     }
@@ -267,6 +281,8 @@ impl ZoneView {
             self.replace(name.clone(), slims, &mut Changed::new());
             self.written.insert(name, at);
         }
+        let claims = group.steps.iter().filter(|step| step.role == Role::Claim);
+        self.unread.extend(claims.map(|step| step.change.key().name.clone()));
     }
 }
 
@@ -364,6 +380,43 @@ mod tests {
         assert_eq!(names(&changed), ["a.example"], "what came and went again is no change");
         assert_eq!(shown(&view), ["a.example 1 A 192.0.2.2"]);
         assert_eq!(view.token(), Some(&Token("3".to_owned())));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_written_claim_counts_as_read_only_after_a_later_reading() {
+        let claim = set("a-w.example TXT ttl=1 heritage=external-dns");
+        let step = Step::claim(Change::Create { to: claim.clone() });
+        let group = Group { name: name("w.example"), steps: vec![step], requires: vec![], objects: vec![] };
+        let written = || {
+            let mut view = ZoneView::default();
+            view.take(full(&[]), None, Instant::now(), NONE);
+            view.write(&group, Instant::now(), Clone::clone);
+            assert!(!view.is_read(&claim.key.name) && view.is_read(&name("w.example")));
+            view
+        };
+        let lines = &["a-w.example TXT ttl=1 heritage=external-dns"];
+        let delta =
+            |added| Listing::Delta { steps: vec![Delta { removed: vec![], added }], token: Token("2".to_owned()) };
+        let asked = BTreeSet::from([claim.key.name.clone()]);
+        let early = Instant::now();
+        tokio::time::advance(Duration::from_secs(1)).await;
+        // The answer; what was asked for; whether the question was put after the write; whether the claim counts as read.
+        for (listing, asked, late, read) in [
+            (full(lines), None, true, true),
+            (full(lines), None, false, false),
+            (delta(vec![record(lines[0])]), None, true, true),
+            (delta(vec![record(lines[0])]), None, false, false),
+            (delta(vec![record("b.example A ttl=1 192.0.2.1")]), None, true, false),
+            (Listing::Unchanged, None, true, false),
+            (Listing::Names(vec![claim.clone()]), Some(&asked), true, true),
+        ] {
+            let mut view = written();
+            tokio::time::advance(Duration::from_secs(1)).await;
+            let began = if late { Instant::now() } else { early };
+            let what = format!("{listing:?} {late}");
+            view.take(listing, asked, began, NONE);
+            assert_eq!(view.is_read(&claim.key.name), read, "{what}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
 use zonewright_registry::txt::TxtRegistry;
@@ -104,6 +104,10 @@ impl Registry for DynamoRegistry {
         let rows = self.book.rows();
         let view = self.view(&rows, zone, published);
         groups.into_iter().map(|group| view.decorate(group)).collect()
+    }
+
+    fn oddity(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Oddity> {
+        self.txt.oddity(zone, set, published)
     }
 
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group> {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
 
@@ -51,6 +51,10 @@ impl Registry for NoopRegistry {
     }
 
     fn upgrade(&self, _zone: &Zone, _record: &RecordSet, _published: &dyn Published) -> Option<Group> {
+        None
+    }
+
+    fn oddity(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Oddity> {
         None
     }
 

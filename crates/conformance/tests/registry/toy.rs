@@ -9,7 +9,7 @@ use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::claim::{Claim, OwnerId, Standing};
 use zonewright_core::error::Result;
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Zone};
 
 /// What is wrong with the registry.
@@ -196,6 +196,10 @@ impl Registry for Toy {
         let claim = self.read(zone, &record.key, published).filter(|_| self.is(Fault::UpgradesForEver))?;
         let (_, from) = claim.site?;
         Some(Group::of(Step::claim(Change::Update { from: from.clone(), to: from }), vec![]))
+    }
+
+    fn oddity(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Oddity> {
+        None
     }
 
     fn sweep(&self, _zone: &Zone, _set: &RecordSet, _litter: Litter, _published: &dyn Published) -> Option<Group> {

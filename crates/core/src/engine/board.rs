@@ -43,6 +43,8 @@ pub(crate) struct Status {
     pub(crate) planned: bool,
     /// A turn is under way.
     pub(crate) working: bool,
+    /// Claims that are being moved, a piece with each turn.
+    pub(crate) moving: usize,
     /// The last error, and since when there has been no success.
     pub(crate) failing: Option<(Error, Instant)>,
     /// Names that are parked after a refusal.

@@ -171,7 +171,10 @@ pub(super) fn restrain(worker: &mut Worker, plans: &mut [NamePlan]) {
             }
             plan.skips.extend(skips(&planned, fight));
         }
-        plan.upgrades.retain(|key| worker.flaps.fight(&key.name).is_none());
+        let (calm, fought): (Vec<RecordKey>, Vec<RecordKey>) =
+            std::mem::take(&mut plan.upgrades).into_iter().partition(|key| worker.flaps.fight(&key.name).is_none());
+        plan.upgrades = calm;
+        plan.unmoved.extend(fought);
     }
 }
 

@@ -110,7 +110,7 @@ pub(super) fn outcome(board: &Board) -> Option<Outcome> {
             outcome.failures.push(format!("zone {}: {}", desk.zone.name, error.chain()));
             continue;
         }
-        if status.working || !status.planned || desk.inbox.len() > 0 {
+        if status.working || status.moving > 0 || !status.planned || desk.inbox.len() > 0 {
             return None;
         }
         outcome.refused += status.parked;

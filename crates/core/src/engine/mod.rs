@@ -14,6 +14,8 @@ mod hold;
 mod inbox;
 mod intake;
 mod journal;
+mod moves;
+mod oddities;
 mod piece;
 mod round;
 mod send;

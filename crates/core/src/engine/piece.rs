@@ -75,9 +75,12 @@ pub(super) async fn prepare(
     let mut plans = decide(worker, capability, &placed);
     drop(placed);
     fights::restrain(worker, &mut plans);
-    let upgrades = if again { Vec::new() } else { upgrades(worker, names, &plans) };
     let adoptions = if again { Vec::new() } else { adoptions(worker, names, &plans) };
-    let upgrades: Vec<Group> = upgrades.into_iter().chain(adoptions).collect();
+    let sweeps = if again { Vec::new() } else { sweeps(worker, names) };
+    let sweeps: Vec<Group> = sweeps.into_iter().chain(adoptions).collect();
+    if !again {
+        worker.moves.found(names, &plans);
+    }
     let groups = match pass {
         Pass::Whole(tally, before) => {
             let (mut groups, counted) = tally.take(worker, names, plans);
@@ -88,12 +91,12 @@ pub(super) async fn prepare(
         Pass::Survey(tally) => tally.take(worker, names, plans).0,
         Pass::Deletes(keys) => passing(plans.into_iter().flat_map(|plan| plan.groups), keys).collect(),
     };
-    let planned = !groups.is_empty() || !upgrades.is_empty();
+    let planned = !groups.is_empty() || !sweeps.is_empty();
     let Some(busy) = busy else {
-        let names = groups.into_iter().chain(upgrades).map(|group| group.name).collect();
+        let names = groups.into_iter().chain(sweeps).map(|group| group.name).collect();
         return Ok(Prepared { groups: Vec::new(), later: names, planned });
     };
-    let groups = decorate(worker, groups).into_iter().chain(upgrades);
+    let groups = decorate(worker, groups).into_iter().chain(sweeps);
     let (wait, go): (Vec<Group>, Vec<Group>) = groups.partition(|group| !busy.is_empty() && touches(group, busy));
     let later = wait.into_iter().map(|group| group.name).collect();
     Ok(Prepared { groups: announce(worker, go).await, later, planned })
@@ -108,7 +111,7 @@ fn touches(group: &Group, names: &BTreeSet<DnsName>) -> bool {
     names_of(group).any(|name| names.contains(name))
 }
 
-fn names_of(group: &Group) -> impl Iterator<Item = &DnsName> {
+pub(super) fn names_of(group: &Group) -> impl Iterator<Item = &DnsName> {
     let required = group.requires.iter().map(|precondition| match precondition {
         Precondition::Exact(set) => &set.key.name,
         Precondition::Absent(key) => &key.name,
@@ -252,20 +255,15 @@ fn decide(worker: &mut Worker, capability: &Capability, placed: &[(DnsName, Vec<
     plans
 }
 
-/// Claims of ours that do not stand where they would be written today, and what unfinished writes left behind; neither changes
-/// a record.
-fn upgrades(worker: &Worker, names: &[DnsName], plans: &[NamePlan]) -> Vec<Group> {
+/// What unfinished writes left behind; taking it away changes no record.
+fn sweeps(worker: &Worker, names: &[DnsName]) -> Vec<Group> {
     if worker.board.config.policy == Policy::CreateOnly {
         return Vec::new();
     }
-    let registry = &worker.office.instance.registry;
-    let keys = plans.iter().flat_map(|plan| &plan.upgrades);
-    let records: Vec<RecordSet> = keys.filter_map(|key| worker.desk.view().find(key)).collect();
-    let moved = records.iter().filter_map(|record| registry.upgrade(&worker.desk.zone, record, &*worker.office));
-    let zone = &worker.desk.zone;
+    let (registry, zone) = (&worker.office.instance.registry, &worker.desk.zone);
     let claims: Vec<RecordSet> = names.iter().flat_map(|name| worker.desk.view().at(name)).collect();
     let claims = claims.iter().filter(|set| registry.is_claim(set));
-    moved.chain(claims.filter_map(|set| registry.sweep(zone, set, Litter::Intents, &*worker.office))).collect()
+    claims.filter_map(|set| registry.sweep(zone, set, Litter::Intents, &*worker.office)).collect()
 }
 
 /// Remembers what stands unclaimed, and claims what holds exactly what is wanted, if that is asked for.
@@ -331,7 +329,7 @@ fn decorate(worker: &mut Worker, mut groups: Vec<Group>) -> Vec<Group> {
 }
 
 /// Lets the registry write down what must stand before the groups are sent.
-async fn announce(worker: &mut Worker, groups: Vec<Group>) -> Vec<Group> {
+pub(super) async fn announce(worker: &mut Worker, groups: Vec<Group>) -> Vec<Group> {
     if worker.board.config.dry_run || groups.is_empty() {
         return groups;
     }

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use super::hold::{self, Tally};
+use super::oddities;
 use super::piece::{Pass, Prepared, footprint, prepare, read_before};
 use super::send;
 use super::survey;
@@ -27,7 +28,7 @@ use crate::zone::Zone;
 
 /// How many groups make a piece full: about one call of the provider, so that the next one can be prepared during each. A
 /// provider that takes any number gets the whole round in one call.
-fn piece_size(batch: Batch) -> usize {
+pub(super) fn piece_size(batch: Batch) -> usize {
     if batch.changes == usize::MAX {
         return usize::MAX;
     }
@@ -45,6 +46,7 @@ pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
     let capability = worker.office.instance.provider.capability(Some(&worker.desk.zone));
     if first {
         survey::announce(worker);
+        oddities::announce(worker);
     }
     let before = hold::Before::of(worker);
     let mut round = Round {

@@ -202,6 +202,12 @@ pub(super) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
     worker.board.tell(group.objects.iter().map(|object| Note::warning(object, "ClaimRefused", text.clone())));
 }
 
+/// What a group rests on, or what was written for it, is not what was read back: it is planned again, later each time.
+pub(super) fn unconfirmed(worker: &mut Worker, group: &Group) {
+    let attempts = park(worker, group, |attempts| super::backoff(attempts, Retry::Backoff));
+    warn!(zone = %worker.desk.zone.name, attempts, "read back otherwise than it was known, not sent: {}", group.headline());
+}
+
 /// Lets a group's name back off alone; returns how often it has been refused by now.
 fn park(worker: &mut Worker, group: &Group, pause: impl FnOnce(u32) -> Duration) -> u32 {
     let attempts = worker.attempts.get(&group.name).copied().unwrap_or(0) + 1;

@@ -13,9 +13,10 @@ use tracing::{debug, error, info};
 
 use super::board::{Board, Desk, Office};
 use super::inbox::Mail;
+use super::moves::{self, Moves};
 use super::{fights, hold, round};
 use crate::capability::Audit;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::flap::Flaps;
 use crate::metrics::{ByZone, Mismatch, ZoneError};
 use crate::name::DnsName;
@@ -50,6 +51,8 @@ pub(super) struct Worker {
     pub(super) flaps: Flaps,
     /// Names whose deletes are held or wait for evidence: they are planned with every turn.
     pub(super) waiting: BTreeSet<DnsName>,
+    /// Claims that are to be moved.
+    pub(super) moves: Moves,
     /// Keys whose published targets are an inherited union.
     pub(super) inherited: HashSet<RecordKey>,
     /// Records that are left alone because of their owner.
@@ -74,6 +77,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         doubtful: BTreeSet::new(),
         flaps: Flaps::default(),
         waiting: BTreeSet::new(),
+        moves: Moves::default(),
         inherited: HashSet::new(),
         mismatched: HashMap::new(),
         owned: 0,
@@ -96,23 +100,31 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
 }
 
 impl Worker {
-    fn label(&self) -> ByZone {
+    pub(super) fn label(&self) -> ByZone {
         ByZone { zone: self.desk.label() }
     }
 
     fn next(&self) -> Instant {
+        if self.resume.is_none() && self.moves.due() > 0 {
+            return Instant::now();
+        }
         let turn = Instant::now() + TURN;
         let parked = self.parked.values().map(|p| p.until).min();
         let due = self.resume.unwrap_or_else(|| parked.map_or(self.audit_due, |at| at.min(self.audit_due)));
         due.min(turn)
     }
 
-    fn rest(&self) {
+    fn rest(&mut self) {
         let mut status = self.desk.status();
         status.working = false;
         status.turned = Some(Instant::now());
         status.parked = self.parked.len();
+        status.moving = if self.resume.is_none() { self.moves.due() } else { 0 };
+        let planned = status.planned;
         drop(status);
+        if planned {
+            moves::publish(self);
+        }
         self.board
             .metrics
             .parked
@@ -145,20 +157,27 @@ impl Worker {
         }
         mail.recheck |= audited;
         let names = self.choose(mail);
-        if names.is_empty() {
-            self.desk.status().planned = true;
-            self.succeeded(true);
-            return;
-        }
-        debug!(zone = %self.desk.zone.name, names = names.len(), "planning");
-        let done = round::run(self, names, first).await;
-        if done.is_ok() {
+        let planned = self.plan(names, first).await;
+        if planned.is_ok() {
             self.desk.status().planned = true;
         }
+        // Claims move when nothing else is to be done, a piece with each turn.
+        let done = match planned {
+            Ok(changed) => moves::step(self).await.map(|moved| changed || moved),
+            Err(problem) => Err(problem),
+        };
         match done {
             Ok(changed) => self.succeeded(!changed),
             Err(problem) => self.failed(problem),
         }
+    }
+
+    async fn plan(&mut self, names: BTreeMap<DnsName, Instant>, first: bool) -> Result<bool> {
+        if names.is_empty() {
+            return Ok(false);
+        }
+        debug!(zone = %self.desk.zone.name, names = names.len(), "planning");
+        round::run(self, names, first).await
     }
 
     /// Takes out names that back off, and adds those whose pause is over and those that wait.

@@ -6,6 +6,7 @@
 mod configmap;
 mod fights;
 mod invariants;
+mod moves;
 mod pieces;
 mod random;
 mod scenarios;

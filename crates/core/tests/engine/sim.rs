@@ -27,7 +27,7 @@ use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{
     DnsName, Error, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Result, Ttl, Zone,
 };
-use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+use zonewright_registry::txt::{FormerNames, TxtConfig, TxtRegistry};
 
 pub(crate) fn name(text: &str) -> DnsName {
     DnsName::parse(text).unwrap()
@@ -79,6 +79,10 @@ pub(crate) struct Sim {
     /// Whether preconditions are looked at.
     blind: AtomicBool,
     pub(crate) writes: AtomicUsize,
+    /// The changes of each write that took effect, as lines.
+    log: Mutex<Vec<Vec<String>>>,
+    /// What is created at this name is confirmed and dropped.
+    swallowed: Mutex<String>,
 }
 
 impl Sim {
@@ -94,6 +98,8 @@ impl Sim {
             targeted: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
             writes: AtomicUsize::new(0),
+            log: Mutex::default(),
+            swallowed: Mutex::default(),
         })
     }
 
@@ -157,6 +163,16 @@ impl Sim {
     /// All records, as lines.
     pub(crate) fn all(&self) -> Vec<String> {
         self.content().sets.values().map(ToString::to_string).collect()
+    }
+
+    /// From now on what is created at a name is confirmed and dropped.
+    pub(crate) fn swallow(&self, name: &str) {
+        name.clone_into(&mut self.swallowed.lock().unwrap());
+    }
+
+    /// The changes of each write that took effect, as lines.
+    pub(crate) fn written(&self) -> Vec<Vec<String>> {
+        self.log.lock().unwrap().clone()
     }
 
     /// From now on nothing can be demanded of the zone before a write.
@@ -275,6 +291,9 @@ impl Provider for Sim {
             return refuse(ErrorKind::Invalid);
         }
         carry_out(&mut content, groups);
+        content.sets.retain(|key, _| key.name.as_str() != *self.swallowed.lock().unwrap());
+        let lines = groups.iter().flat_map(Group::changes).map(ToString::to_string).collect();
+        self.log.lock().unwrap().push(lines);
         match self.faulty(zone) {
             Some(Fault::LostAnswer) => groups.iter().map(|_| Outcome::Unknown(lost())).collect(),
             _ => groups.iter().map(|_| Outcome::Applied).collect(),
@@ -488,6 +507,8 @@ pub(crate) struct World {
     pub(crate) config: Config,
     pub(crate) owner: &'static str,
     pub(crate) name_policy: Arc<dyn NamePolicy>,
+    /// `--txt-prefix`, and the former ones.
+    pub(crate) prefixes: (&'static str, &'static [&'static str]),
 }
 
 impl World {
@@ -500,6 +521,7 @@ impl World {
             config: Config::default(),
             owner: "me",
             name_policy: Arc::new(PermitAll),
+            prefixes: ("", &[]),
         }
     }
 
@@ -509,7 +531,17 @@ impl World {
     }
 
     pub(crate) async fn start(&self) -> Engine {
-        self.start_with(Arc::new(TxtRegistry::new(TxtConfig::new(self.owner).unwrap()).unwrap())).await
+        let former = |prefix: &&str| FormerNames {
+            prefix: (*prefix).to_owned(),
+            suffix: String::new(),
+            wildcard_replacement: String::new(),
+        };
+        let registry = TxtRegistry::new(TxtConfig {
+            prefix: self.prefixes.0.to_owned(),
+            former: self.prefixes.1.iter().map(former).collect(),
+            ..TxtConfig::new(self.owner).unwrap()
+        });
+        self.start_with(Arc::new(registry.unwrap())).await
     }
 
     pub(crate) async fn start_with(&self, registry: Arc<dyn Registry>) -> Engine {

@@ -30,7 +30,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use zonewright_core::change::{Group, Outcome, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind, Retry};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
 use zonewright_core::shelf::Shelf;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result, Zone};
 
@@ -272,6 +272,10 @@ impl Registry for ConfigMapRegistry {
             }
         };
         groups.into_iter().map(checked).collect()
+    }
+
+    fn oddity(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Oddity> {
+        None
     }
 
     /// A claim that another owner's object hands to us is written into ours.

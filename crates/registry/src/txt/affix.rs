@@ -68,38 +68,28 @@ impl Affixes {
 
     /// Every name and type whose claim stands at `claim`.
     pub(super) fn sources(&self, claim: &DnsName) -> Vec<(DnsName, RecordType)> {
-        let mut all = Vec::new();
-        for rtype in TYPES {
-            let Some((head, rest)) = self.take_off(claim.as_str(), &rtype.lower()) else { continue };
-            let heads = if head == self.wildcard && !head.is_empty() { vec![head, "*"] } else { vec![head] };
-            let names = heads.into_iter().filter_map(|head| DnsName::parse(&format!("{head}{rest}")).ok());
-            all.extend(names.map(|name| (name, rtype)).filter(|(name, rtype)| {
-                // Taking off works on text; only what leads back is a source.
-                self.typed(name, *rtype).as_ref() == Ok(claim)
-            }));
-        }
-        all
+        let of = |rtype: RecordType| self.names_at(claim, &rtype.lower()).into_iter().map(move |name| (name, rtype));
+        let leads_back = |(name, rtype): &(DnsName, RecordType)| self.typed(name, *rtype).as_ref() == Ok(claim);
+        TYPES.into_iter().flat_map(of).filter(leads_back).collect()
     }
 
     /// Every name whose old-format claim stands at `claim`.
     pub(super) fn old_sources(&self, claim: &DnsName) -> Vec<DnsName> {
-        let Some((head, rest)) = self.take_off(claim.as_str(), "") else { return Vec::new() };
-        let names = [head, "*"].into_iter().filter_map(|head| DnsName::parse(&format!("{head}{rest}")).ok());
-        names.filter(|name| self.old(name).as_ref() == Ok(claim)).collect()
+        let names = self.names_at(claim, "");
+        names.into_iter().filter(|name| self.old(name).as_ref() == Ok(claim)).collect()
     }
 
-    /// The names that share all their claims with `name`, itself included: a wildcard and its replacement.
-    pub(super) fn twins(&self, name: &DnsName) -> Vec<DnsName> {
-        let mut all = vec![name.clone()];
-        if let Some((head, rest)) = name.split_first().filter(|_| !self.wildcard.is_empty()) {
-            let twin = match head {
-                "*" => rest.prepend(&self.wildcard).ok(),
-                head if head == self.wildcard => rest.prepend("*").ok(),
-                _ => None,
-            };
-            all.extend(twin);
-        }
-        all
+    /// Whether a name has these affixes with a type between them, for certain: without affixes any name with a dash might.
+    pub(super) fn marks(&self, claim: &DnsName) -> bool {
+        let has_affix = !(self.prefix.is_empty() && self.suffix.is_empty());
+        has_affix && matches!(self.reverse(claim.as_str()), Some((_, Some(_))))
+    }
+
+    /// The names that may lie inside `claim`, as text; only what leads back is one.
+    fn names_at(&self, claim: &DnsName, kind: &str) -> Vec<DnsName> {
+        let Some((head, rest)) = self.take_off(claim.as_str(), kind) else { return Vec::new() };
+        let heads = if head == self.wildcard && !head.is_empty() { vec![head, "*"] } else { vec![head] };
+        heads.into_iter().filter_map(|head| DnsName::parse(&format!("{head}{rest}")).ok()).collect()
     }
 
     /// The flags that lengthen the name of a claim on `name`, for messages.
@@ -280,6 +270,21 @@ mod tests {
     }
 
     #[test]
+    fn some_names_are_marked_for_certain() {
+        for (prefix, suffix, claim, marked) in [
+            ("", "", "a-www.ex.com", false),
+            ("txt-", "", "txt-a-www.ex.com", true),
+            ("txt-", "", "txt-www.ex.com", false),
+            ("txt-", "", "a-www.ex.com", false),
+            ("", "-txt", "a-www-txt.ex.com", true),
+            ("%{record_type}.", "", "mx.www.ex.com", true),
+            ("%{record_type}.", "", "www.ex.com", false),
+        ] {
+            assert_eq!(Affixes::new(prefix, suffix, "").marks(&name(claim)), marked, "{prefix:?} {suffix:?} {claim}");
+        }
+    }
+
+    #[test]
     fn names_that_share_a_claim() {
         let shared = |prefix, wildcard, claim: &str| {
             let sources = Affixes::new(prefix, "", wildcard).sources(&name(claim));
@@ -289,8 +294,9 @@ mod tests {
         assert_eq!(shared("", "any", "a-any.ex.com"), ["any.ex.com A", "*.ex.com A"]);
         assert_eq!(shared("%{record_type}", "", "aaaawww.ex.com"), ["aaawww.ex.com A", "www.ex.com AAAA"]);
         assert!(shared("txt-", "", "a-www.ex.com").is_empty());
-        let twins = |host| Affixes::new("", "", "any").twins(&name(host)).len();
-        assert_eq!((twins("*.ex.com"), twins("any.ex.com"), twins("www.ex.com")), (2, 2, 1));
+        let old = |prefix, claim| Affixes::new(prefix, "", "any").old_sources(&name(claim)).len();
+        assert_eq!((old("", "any.ex.com"), old("", "www.ex.com"), old("x-", "x-any.ex.com")), (2, 1, 2));
+        assert_eq!((old("x-", "www.ex.com"), old("%{record_type}.", "www.ex.com")), (0, 0));
     }
 
     #[test]
@@ -374,7 +380,7 @@ mod tests {
             let affixes = Affixes::new(&prefix, &suffix, &wildcard);
             if let Ok(host) = DnsName::parse(&host) {
                 let _ = (affixes.typed(&host, RecordType::A), affixes.old(&host), affixes.is_typed(&host));
-                let _ = (affixes.sources(&host), affixes.twins(&host));
+                let _ = (affixes.sources(&host), affixes.old_sources(&host), affixes.marks(&host));
             }
         }
     }

@@ -6,7 +6,8 @@
 //! exact text that was read, no right is left without a record unless another record needs it or it stands in another
 //! zone, and no two groups change one claim or rest on one that the other changes.
 //!
-//! An old-format claim stays as long as the record lives, as external-dns leaves it. It goes with the last record that
+//! An old-format claim stays as long as the record lives, as external-dns leaves it, unless `--txt-move-old-format` is given
+//! (`upgrade`). It goes with the last record that
 //! has no typed claim of its own. When several such records go in one round, each in its own group, the old claim
 //! stays behind: a group must not rest on the success of another.
 
@@ -18,6 +19,7 @@ use zonewright_core::name::NameError;
 use zonewright_core::registry::Dropped;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
+use super::former::rival;
 use super::intents::{holds_intent, is_void};
 use super::ledger::{Entry, Ledger};
 use super::rewrite::{foreign_members, rewritten};
@@ -37,18 +39,6 @@ pub(super) fn decorate(view: &View<'_>, groups: Vec<Group>) -> Vec<Result<Group,
     decorated.collect()
 }
 
-pub(super) fn upgrade(view: &View<'_>, record: &RecordSet) -> Option<Group> {
-    let claims = view.claims(&record.key);
-    let ownership = judge(&claims, Some(&view.registry.owner));
-    let claim = ownership.claim().filter(|claim| !claim.current)?;
-    let mut draft = Draft::empty(view);
-    let heritage = Heritage::new(&view.registry.owner, claim.resource.as_ref(), &claim.labels);
-    draft.requires.push(record.clone());
-    draft.claim(None, record, &heritage, claim).ok()?;
-    let group = Group { name: record.key.name.clone(), steps: Vec::new(), requires: Vec::new(), objects: Vec::new() };
-    Some(draft.add_to(group))
-}
-
 /// What is added to one group.
 pub(super) struct Draft<'a> {
     pub(super) view: &'a View<'a>,
@@ -58,11 +48,20 @@ pub(super) struct Draft<'a> {
     before: Vec<Change>,
     after: Vec<Change>,
     pub(super) requires: Vec<RecordSet>,
+    /// Whether claims that say the right thing in the other form are rewritten although their record stays.
+    pub(super) reforms: bool,
 }
 
 impl<'a> Draft<'a> {
     pub(super) fn empty(view: &'a View<'a>) -> Self {
-        Self { view, gone: BTreeSet::new(), before: Vec::new(), after: Vec::new(), requires: Vec::new() }
+        Self {
+            view,
+            gone: BTreeSet::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            requires: Vec::new(),
+            reforms: false,
+        }
     }
 
     fn of(view: &'a View<'a>, group: &Group) -> Result<Self, String> {
@@ -153,7 +152,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Claims a record that is ours by `claim`: there if it stands where it belongs, else with a new claim.
-    fn claim(
+    pub(super) fn claim(
         &mut self,
         from: Option<&RecordSet>,
         to: &RecordSet,
@@ -177,7 +176,8 @@ impl<'a> Draft<'a> {
     ) -> Result<(), String> {
         let Some((_, standing)) = &claim.site else { return Ok(()) };
         let text = || self.text(&to.key, heritage);
-        if let Some(next) = rewritten(self.view.registry, standing, from, to, text, heritage)? {
+        let formed = self.reforms || from.is_some();
+        if let Some(next) = rewritten(self.view.registry, standing, (from, to), formed, text, heritage)? {
             return self.push(&to.key, Change::Update { from: standing.clone(), to: next });
         }
         self.requires.push(standing.clone());
@@ -190,6 +190,9 @@ impl<'a> Draft<'a> {
         let target = self.target(key)?;
         self.check_free(key, &target)?;
         self.check_strangers(key, &target)?;
+        if let Some(other) = rival(self.view, key, Format::Current, &target) {
+            return Err(shared(key, &target, &other));
+        }
         let claim = RecordSet {
             key: text_key(&target, key.set_id.as_ref()),
             ttl: None,

@@ -12,6 +12,9 @@
 //! Claims on a name inside the zone count only if they stand in that zone: with several zones of one name (split horizon)
 //! each keeps its own, and a claim in one gives no right in another.
 //!
+//! Claims that former settings put elsewhere are read as well and moved (`former`): today's is written, and once both have been
+//! read back the former goes.
+//!
 //! Claims of a former owner (`--migrate-from-txt-owner`) are ours as well. They are rewritten where somebody asks for their
 //! record, and until then their record is retained: who else went by that name cannot be told.
 //!
@@ -24,9 +27,12 @@ mod affix;
 mod assign;
 mod cipher;
 mod decorate;
+mod former;
 mod intents;
 mod ledger;
+mod oddity;
 mod rewrite;
+mod upgrade;
 mod value;
 mod view;
 
@@ -39,8 +45,8 @@ use zonewright_core::claim::{Claim, OwnerId};
 use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::name::NameError;
-use zonewright_core::plan::POLICY_LABEL;
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Published, Registry};
+use zonewright_core::plan::{FORMER_OWNER_LABEL, POLICY_LABEL};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
 
@@ -48,6 +54,17 @@ use affix::{Affixes, TYPES};
 use cipher::Cipher;
 use value::{Codec, Heritage};
 use view::View;
+
+/// Where claims stood by former settings: `--txt-former-prefix` and the flags like it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormerNames {
+    /// The former `--txt-prefix`.
+    pub prefix: String,
+    /// The former `--txt-suffix`; never both.
+    pub suffix: String,
+    /// The former `--txt-wildcard-replacement`.
+    pub wildcard_replacement: String,
+}
 
 /// Settings of the TXT registry.
 #[derive(Debug, Clone)]
@@ -67,6 +84,11 @@ pub struct TxtConfig {
     pub aes_key: Option<SecretString>,
     /// `--migrate-from-txt-owner`: who we were. Claims of that owner are ours and are rewritten.
     pub migrate_from: Option<OwnerId>,
+    /// Where claims stood formerly. Claims found there are ours and are moved.
+    pub former: Vec<FormerNames>,
+    /// `--txt-move-old-format`: claims that external-dns would leave where they are for ever (without a type, of before 2022;
+    /// under the name of a CNAME; `_apex`) go as well once today's stands.
+    pub move_old_format: bool,
 }
 
 impl TxtConfig {
@@ -84,6 +106,8 @@ impl TxtConfig {
             encrypt: false,
             aes_key: None,
             migrate_from: None,
+            former: Vec::new(),
+            move_old_format: false,
         })
     }
 }
@@ -94,6 +118,9 @@ pub struct TxtRegistry {
     owner: OwnerId,
     former: Option<OwnerId>,
     affixes: Affixes,
+    /// Other names at which claims stood.
+    earlier: Vec<Affixes>,
+    moves_old: bool,
     codec: Codec,
 }
 
@@ -111,11 +138,17 @@ impl TxtRegistry {
             return Err(refused("txt-prefix and txt-suffix are mutual exclusive".to_owned()));
         }
         let affixes = Affixes::new(&prefix, &suffix, &wildcard_replacement);
-        for sample in ["host.example", "*.example"].into_iter().filter_map(|text| DnsName::parse(text).ok()) {
-            affixes.typed(&sample, RecordType::A).map_err(|error| {
-                let flags = affixes.flags(&sample).join(", ");
-                refused(format!("{flags}: the ownership record of {sample} A cannot be named: {error}"))
-            })?;
+        check_names(&affixes, "")?;
+        let mut earlier: Vec<Affixes> = Vec::new();
+        for names in config.former {
+            let other = Affixes::new(&names.prefix, &names.suffix, &names.wildcard_replacement);
+            if !names.prefix.is_empty() && !names.suffix.is_empty() {
+                return Err(refused("a former txt-prefix and a former txt-suffix are mutual exclusive".to_owned()));
+            }
+            check_names(&other, "former ")?;
+            if other != affixes && !earlier.contains(&other) {
+                earlier.push(other);
+            }
         }
         if !Heritage::new(&owner, None, &[]).is_expressible() {
             return Err(refused(format!(
@@ -124,7 +157,7 @@ impl TxtRegistry {
             )));
         }
         let former = migrate_from.filter(|former| *former != owner);
-        Ok(Self { owner, former, affixes, codec })
+        Ok(Self { owner, former, affixes, earlier, moves_old: config.move_old_format, codec })
     }
 
     fn view<'a>(&'a self, zone: &'a Zone, published: &'a dyn Published) -> View<'a> {
@@ -154,6 +187,22 @@ impl TxtRegistry {
         self.former.as_ref() == Some(owner)
     }
 
+    /// Whether every claim of ours in a set has the form that is written today, plain or sealed.
+    fn is_in_form(&self, set: &RecordSet) -> bool {
+        let bad = |data: &RData| matches!(data, RData::Txt(txt) if !self.codec.is_in_form(txt));
+        !self.heritages(set).iter().any(|(data, heritage)| self.is_ours(heritage) && bad(data))
+    }
+
+    /// Today's names, then the former ones.
+    fn all_affixes(&self) -> impl Iterator<Item = &Affixes> {
+        std::iter::once(&self.affixes).chain(&self.earlier)
+    }
+
+    /// Whether claims may have to go when another stands: settings were changed.
+    fn is_moving(&self) -> bool {
+        self.moves_old || !self.earlier.is_empty()
+    }
+
     /// Whether a set holds a claim that is still to be rewritten, and whether nothing but such makes it ours.
     fn awaits_rewrite(&self, set: &RecordSet) -> (bool, bool) {
         if self.former.is_none() {
@@ -170,12 +219,18 @@ impl TxtRegistry {
         let only_former = claim.site.as_ref().is_some_and(|(_, set)| self.awaits_rewrite(set).1);
         if claim.owner == self.owner && only_former && claim.label(POLICY_LABEL).is_none() {
             claim.labels.push((POLICY_LABEL.into(), ObjectPolicy::Retain.as_str().into()));
+            claim.labels.push((FORMER_OWNER_LABEL.into(), "".into()));
         }
     }
 
     /// The name where the claim on `key` is written: the typed name, or the `_apex` name if that falls outside the zone.
     fn target(&self, zone: &Zone, key: &RecordKey) -> Result<DnsName, NameError> {
-        let typed = self.affixes.typed(&key.name, key.rtype);
+        Self::target_by(&self.affixes, zone, key)
+    }
+
+    /// As [`TxtRegistry::target`], by other affixes.
+    fn target_by(affixes: &Affixes, zone: &Zone, key: &RecordKey) -> Result<DnsName, NameError> {
+        let typed = affixes.typed(&key.name, key.rtype);
         let outside = typed.as_ref().is_ok_and(|name| !name.is_within(&zone.name));
         if key.name == zone.name && !zone.name.is_root() && (typed.is_err() || outside) {
             return apex_name(zone, key.rtype);
@@ -197,6 +252,17 @@ fn apex_name(zone: &Zone, rtype: RecordType) -> Result<DnsName, NameError> {
 fn apex_type(zone: &Zone, name: &DnsName) -> Option<RecordType> {
     let is_there = |rtype: &RecordType| apex_name(zone, *rtype).as_ref() == Ok(name);
     name.as_str().contains(APEX).then(|| TYPES.into_iter().find(is_there)).flatten()
+}
+
+/// Refuses affixes under which no claim could ever stand.
+fn check_names(affixes: &Affixes, which: &str) -> Result<()> {
+    for sample in ["host.example", "*.example"].into_iter().filter_map(|text| DnsName::parse(text).ok()) {
+        affixes.typed(&sample, RecordType::A).map_err(|error| {
+            let flags = affixes.flags(&sample).join(", ");
+            refused(format!("{which}{flags}: the ownership record of {sample} A cannot be named: {error}"))
+        })?;
+    }
+    Ok(())
 }
 
 /// How claims are written and read by the flags for encryption.
@@ -235,7 +301,7 @@ impl Registry for TxtRegistry {
     }
 
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
-        let mut claims = self.view(zone, published).claims(key);
+        let mut claims = self.view(zone, published).marked_claims(key);
         for claim in &mut claims {
             self.retain_former(claim);
         }
@@ -255,10 +321,12 @@ impl Registry for TxtRegistry {
         decorate::decorate(&self.view(zone, published), groups)
     }
 
-    /// A claim that stands elsewhere is left, as external-dns leaves it; that of a former owner is rewritten. `None` if the record is not ours, its claim is where it
-    /// belongs, or something is in the way there.
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group> {
-        decorate::upgrade(&self.view(zone, published), record)
+        upgrade::upgrade(&self.view(zone, published), record)
+    }
+
+    fn oddity(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Oddity> {
+        oddity::oddity(&self.view(zone, published), set)
     }
 
     fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group> {

@@ -12,16 +12,16 @@ use super::intents;
 use super::value::Heritage;
 
 /// The set that shall stand in place of `standing`, or `None` if that one will do. `from` is the record as it was published,
-/// absent where it is created or stays. `text` makes the new claim.
+/// absent where it is created or stays. `formed` also asks for the form that is written today; `text` makes the new claim.
 pub(super) fn rewritten(
     registry: &TxtRegistry,
     standing: &RecordSet,
-    from: Option<&RecordSet>,
-    to: &RecordSet,
+    (from, to): (Option<&RecordSet>, &RecordSet),
+    formed: bool,
     text: impl FnOnce() -> Result<RData, String>,
     heritage: &Heritage,
 ) -> Result<Option<RecordSet>, String> {
-    let (says, alike) = (says(registry, standing, heritage, from.is_some()), are_alike(standing, from, to));
+    let (says, alike) = (says(registry, standing, heritage, formed), are_alike(standing, from, to));
     if says && alike && standing.routing == to.routing {
         return Ok(None);
     }

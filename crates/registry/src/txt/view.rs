@@ -12,10 +12,10 @@ use zonewright_core::registry::Published;
 use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType};
 
-use super::affix::TYPES;
+use super::affix::{Affixes, TYPES};
 use super::intents::begun;
 use super::value::Heritage;
-use super::{TxtRegistry, apex_type};
+use super::{TxtRegistry, apex_name, apex_type, former};
 
 /// Stands for the owner of a claim that does not open. No owner id has a comma, so nobody can be taken for it.
 const CLOSED: &str = "unknown (its claim is encrypted, and not with the key given here)";
@@ -27,6 +27,8 @@ pub(super) enum Format {
     Current,
     /// The typed name of external-dns, outside the record's zone.
     Elsewhere,
+    /// Where former settings put it.
+    Former,
     /// The typed name of a CNAME, for an A record that is an alias.
     Alias,
     /// The name without a type.
@@ -40,6 +42,8 @@ pub(super) struct Place {
     pub(super) name: DnsName,
     /// Why there.
     pub(super) format: Format,
+    /// Whether nobody looks there by the settings of today.
+    pub(super) earlier: bool,
 }
 
 /// The record set at one of the places, if it holds claims.
@@ -47,6 +51,8 @@ pub(super) struct Place {
 pub(super) struct Site {
     /// Why it was looked at.
     pub(super) format: Format,
+    /// Whether nobody looks there by the settings of today.
+    pub(super) earlier: bool,
     /// The zone that holds it.
     pub(super) zone: ZoneKey,
     /// The set as it was read.
@@ -71,23 +77,37 @@ pub(super) struct View<'a> {
 
 /// The places for the claims on `key`, by rank; each name once. Names that cannot exist are left out.
 pub(super) fn places(registry: &TxtRegistry, zone: &Zone, key: &RecordKey) -> Vec<Place> {
-    let affixes = &registry.affixes;
-    let reads_old = |old: &DnsName| key.rtype != RecordType::Aaaa && !affixes.is_typed(old) && !is_apex_name(zone, old);
-    let old = affixes.old(&key.name).ok().filter(reads_old);
-    let alias = affixes.typed(&key.name, RecordType::Cname).ok().filter(|_| key.rtype == RecordType::A);
-    let candidates = [
-        (registry.target(zone, key).ok(), Format::Current),
-        (affixes.typed(&key.name, key.rtype).ok(), Format::Elsewhere),
-        (alias, Format::Alias),
-        (old, Format::Old),
-    ];
-    let mut places: Vec<Place> = Vec::with_capacity(candidates.len());
-    for (name, format) in candidates {
+    let mut places: Vec<Place> = Vec::with_capacity(4);
+    let mut add = |name: Option<DnsName>, format, earlier| {
         if let Some(name) = name.filter(|name| places.iter().all(|place| place.name != *name)) {
-            places.push(Place { name, format });
+            places.push(Place { name, format, earlier });
+        }
+    };
+    add(registry.target(zone, key).ok(), Format::Current, false);
+    add(registry.affixes.typed(&key.name, key.rtype).ok(), Format::Elsewhere, false);
+    for affixes in &registry.earlier {
+        add(TxtRegistry::target_by(affixes, zone, key).ok(), Format::Former, true);
+        add(affixes.typed(&key.name, key.rtype).ok(), Format::Former, true);
+    }
+    if registry.moves_old && key.name == zone.name {
+        add(apex_name(zone, key.rtype).ok(), Format::Former, true);
+    }
+    for (affixes, earlier) in registry.all_affixes().zip([false].into_iter().chain(std::iter::repeat(true))) {
+        if key.rtype == RecordType::A {
+            add(affixes.typed(&key.name, RecordType::Cname).ok(), Format::Alias, earlier);
         }
     }
+    for (affixes, earlier) in registry.all_affixes().zip([false].into_iter().chain(std::iter::repeat(true))) {
+        let reads = |old: &DnsName| key.rtype != RecordType::Aaaa && may_be_old(registry, zone, affixes, old);
+        add(affixes.old(&key.name).ok().filter(reads), Format::Old, earlier);
+    }
     places
+}
+
+/// Whether an old-format claim by these affixes may stand at a name. Not where any settings see a type in it.
+fn may_be_old(registry: &TxtRegistry, zone: &Zone, affixes: &Affixes, old: &DnsName) -> bool {
+    let others = || registry.all_affixes().filter(|other| *other != affixes);
+    !affixes.is_typed(old) && !is_apex_name(zone, old) && !others().any(|other| other.marks(old))
 }
 
 /// Whether claims on the zone's apex are written at `name`: with the prefix `txt-` the old-format claim of a host `_apex`
@@ -117,18 +137,32 @@ impl View<'_> {
     pub(super) fn sites(&self, key: &RecordKey) -> Vec<Site> {
         let alias = || self.here(key).is_some_and(|set| is_alias(&set));
         let places = places(self.registry, self.zone, key).into_iter();
-        places
+        let sites = places
             .filter(|place| place.format != Format::Alias || alias())
             .filter_map(|place| self.site(&place, key))
-            .collect()
+            .collect();
+        if self.registry.earlier.is_empty() { sites } else { former::undoubted(self, key, sites) }
     }
 
     /// The claims on `key`. As in external-dns the name of a CNAME is asked only where no other typed claim stands.
     pub(super) fn claims(&self, key: &RecordKey) -> Vec<Claim> {
         let sites = self.sites(key);
-        let typed = sites.iter().any(|site| matches!(site.format, Format::Current | Format::Elsewhere));
+        let is_typed = |site: &Site| matches!(site.format, Format::Current | Format::Elsewhere | Format::Former);
+        let typed = sites.iter().any(is_typed);
         let counts = |site: &Site| !(typed && site.format == Format::Alias);
         sites.into_iter().filter(counts).flat_map(|site| site.claims).collect()
+    }
+
+    /// As [`View::claims`]; none is current while another of ours is to go.
+    pub(super) fn marked_claims(&self, key: &RecordKey) -> Vec<Claim> {
+        let mut claims = self.claims(key);
+        let is_current = claims.iter().any(|claim| claim.current);
+        if self.registry.is_moving() && is_current && !former::leftovers(self, key).is_empty() {
+            for claim in &mut claims {
+                claim.current = false;
+            }
+        }
+        claims
     }
 
     fn site(&self, place: &Place, key: &RecordKey) -> Option<Site> {
@@ -138,16 +172,19 @@ impl View<'_> {
             return None;
         }
         let claims = self.read(place.format, &zone, &set);
-        (!claims.is_empty()).then_some(Site { format: place.format, zone, set, claims })
+        let Place { format, earlier, .. } = *place;
+        (!claims.is_empty()).then_some(Site { format, earlier, zone, set, claims })
     }
 
     fn read(&self, format: Format, zone: &ZoneKey, set: &RecordSet) -> Vec<Claim> {
+        let done = |set| !self.registry.awaits_rewrite(set).0 && self.registry.is_in_form(set);
+        let is_current = format == Format::Current && *zone == self.zone.key && done(set);
         let claim = |owner, heritage: &Heritage| Claim {
             owner,
             resource: heritage.resource(),
             labels: heritage.further(),
             standing: if format == Format::Old { Standing::Old } else { Standing::Typed },
-            current: format == Format::Current && *zone == self.zone.key && !self.registry.awaits_rewrite(set).0,
+            current: is_current,
             site: Some((zone.clone(), set.clone())),
         };
         let heritages = self.registry.heritages(set);
@@ -155,7 +192,8 @@ impl View<'_> {
         let owner = |heritage: &Heritage| if self.registry.is_ours(heritage) { Some(ours()) } else { heritage.owner() };
         let read = heritages.iter().filter_map(|(_, heritage)| Some(claim(owner(heritage)?, heritage)));
         // Other names may well hold long tokens that are no claims.
-        let counts = matches!(format, Format::Current | Format::Elsewhere) && holds_closed(self.registry, set);
+        let counts =
+            matches!(format, Format::Current | Format::Elsewhere | Format::Former) && holds_closed(self.registry, set);
         let closed = OwnerId::new(CLOSED).filter(|_| counts).map(|owner| claim(owner, &Heritage::default()));
         // A write that was begun speaks for the record that it announced, as if it had been finished.
         let begun = begun(self.registry, set).into_iter().filter(|begun| begun.holds(self, set));
@@ -183,13 +221,13 @@ impl View<'_> {
         claim: &DnsName,
         gone: &BTreeSet<RecordKey>,
     ) -> Vec<RecordKey> {
-        let mut others = match format {
-            Format::Old => self.of_old_format(key),
-            _ => self.of_typed_name(claim, key.set_id.as_ref()),
-        };
+        let set_id = key.set_id.as_ref();
+        let mut others =
+            if format == Format::Old { self.of_old_format(claim, set_id) } else { self.of_typed_name(claim, set_id) };
         others.retain(|other| {
             let stands = || self.here(other).is_some_and(|set| self.registry.heritages(&set).is_empty());
-            other != key && !gone.contains(other) && stands() && (format != Format::Old || !self.has_typed_claim(other))
+            let needs = || format != Format::Old || !self.has_typed_claim(other);
+            other != key && !gone.contains(other) && stands() && needs()
         });
         others
     }
@@ -197,25 +235,30 @@ impl View<'_> {
     /// Whether some record stands for which a claim at the name of this set may speak.
     pub(super) fn serves(&self, set: &RecordSet) -> bool {
         let (claim, set_id) = (&set.key.name, set.key.set_id.as_ref());
-        let of = |name: &DnsName, rtype| RecordKey { name: name.clone(), rtype, set_id: set_id.cloned() };
-        let old = self.registry.affixes.old_sources(claim);
-        let old = old.iter().flat_map(|name| TYPES.into_iter().map(move |rtype| of(name, rtype)));
+        let keys = self.of_typed_name(claim, set_id).into_iter().chain(self.of_old_format(claim, set_id));
         let stands = |key: RecordKey| self.here(&key).is_some_and(|other| self.registry.heritages(&other).is_empty());
-        self.of_typed_name(claim, set_id).into_iter().chain(old).any(stands)
+        keys.into_iter().any(stands)
     }
 
-    /// Every key whose typed claim has this name.
+    /// Every key whose typed claim has this name: by today's settings, or by former ones where it has none by today's.
     fn of_typed_name(&self, claim: &DnsName, set_id: Option<&SetId>) -> Vec<RecordKey> {
+        let key = |(name, rtype)| RecordKey { name, rtype, set_id: set_id.cloned() };
         let apex = apex_type(self.zone, claim).map(|rtype| (self.zone.name.clone(), rtype));
-        let sources = self.registry.affixes.sources(claim).into_iter().chain(apex);
-        sources.map(|(name, rtype)| RecordKey { name, rtype, set_id: set_id.cloned() }).collect()
+        let today = self.registry.affixes.sources(claim).into_iter().chain(apex).map(key);
+        let mut all: Vec<RecordKey> = today.collect();
+        for other in self.registry.earlier.iter().flat_map(|affixes| affixes.sources(claim)).map(key) {
+            if !all.contains(&other) && !former::has_claim_at_home(self, &other) {
+                all.push(other);
+            }
+        }
+        all
     }
 
-    /// Every key that shares the old-format claim of `key`.
-    fn of_old_format(&self, key: &RecordKey) -> Vec<RecordKey> {
+    /// Every key whose old-format claim has this name.
+    fn of_old_format(&self, claim: &DnsName, set_id: Option<&SetId>) -> Vec<RecordKey> {
+        let names: BTreeSet<DnsName> = self.registry.all_affixes().flat_map(|by| by.old_sources(claim)).collect();
         let reads_old = TYPES.into_iter().filter(|rtype| *rtype != RecordType::Aaaa);
-        let names = self.registry.affixes.twins(&key.name);
-        let of = |name: DnsName, rtype| RecordKey { name, rtype, set_id: key.set_id.clone() };
+        let of = |name: DnsName, rtype| RecordKey { name, rtype, set_id: set_id.cloned() };
         reads_old.flat_map(|rtype| names.iter().map(move |name| of(name.clone(), rtype))).collect()
     }
 

@@ -3,6 +3,8 @@
 mod encrypted;
 mod intents;
 mod migration;
+mod moving;
+mod moving_random;
 mod options;
 mod reading;
 mod support;

@@ -1,0 +1,91 @@
+//! Claims that former settings put elsewhere.
+//!
+//! In: the sites where a record's claims were found, and what is published. Out: those that may be taken at their word, and
+//! those that go once today's claim stands. What must hold: a name that one record's claim has by some settings and
+//! another's by others makes nobody the owner as long as both records stand, and is never cleared away while one of them needs
+//! it.
+
+use std::collections::BTreeSet;
+
+use zonewright_core::claim::{Claim, OwnerId, Standing};
+use zonewright_core::{DnsName, RecordKey, RecordType};
+
+use super::affix::Affixes;
+use super::apex_type;
+use super::view::{Format, Site, View, text_key};
+
+/// Stands for the owner that cannot be told. No owner id has a comma, so nobody can be taken for it.
+const DOUBTFUL: &str =
+    "unknown (the claim may be that of another record, by the former names of --txt-former-prefix and the like)";
+
+/// Our claims on `key` in this zone that go once today's stands: nobody looks there any more, and no record needs them.
+pub(super) fn leftovers(view: &View<'_>, key: &RecordKey) -> Vec<Site> {
+    let (owner, zone) = (&view.registry.owner, &view.zone.key);
+    let is_left = |site: &Site| match site.format {
+        Format::Current | Format::Elsewhere => false,
+        Format::Former => true,
+        Format::Alias | Format::Old => site.earlier || view.registry.moves_old,
+    };
+    let goes = |site: &Site| {
+        let ours = is_left(site) && site.zone == *zone && site.is_of(owner);
+        ours && view.reliant(key, site.format, &site.set.key.name, &BTreeSet::new()).is_empty()
+    };
+    view.sites(key).into_iter().filter(goes).collect()
+}
+
+/// Takes out what may be another record's claim. Where no claim at today's place settles it, the owner is unknown.
+pub(super) fn undoubted(view: &View<'_>, key: &RecordKey, sites: Vec<Site>) -> Vec<Site> {
+    let (doubtful, mut sure): (Vec<Site>, Vec<Site>) =
+        sites.into_iter().partition(|site| rival(view, key, site.format, &site.set.key.name).is_some());
+    if !sure.iter().any(|site| site.format == Format::Current) {
+        // A name without a type says little: where another record has it with a type, it says nothing.
+        sure.extend(doubtful.into_iter().filter(|site| site.format != Format::Old).map(without_owner));
+    }
+    sure
+}
+
+fn without_owner(site: Site) -> Site {
+    let owner = OwnerId::new(DOUBTFUL);
+    let unknown = owner.zip(site.claims.first()).map(|(owner, claim)| Claim {
+        owner,
+        resource: None,
+        labels: Vec::new(),
+        standing: Standing::Typed,
+        current: false,
+        site: claim.site.clone(),
+    });
+    Site { claims: unknown.into_iter().collect(), ..site }
+}
+
+/// Another record that stands and has its claim at the same name, by settings that do not lead there from `key`.
+pub(super) fn rival(view: &View<'_>, key: &RecordKey, format: Format, name: &DnsName) -> Option<RecordKey> {
+    if view.registry.earlier.is_empty() || apex_type(view.zone, name).is_some() {
+        return None;
+    }
+    let all = || view.registry.all_affixes();
+    let own: Vec<&Affixes> = all().filter(|affixes| leads(affixes, key, format, name)).collect();
+    let sources = all().filter(|affixes| !own.contains(affixes)).flat_map(|affixes| affixes.sources(name));
+    let mut others = sources.map(|(name, rtype)| RecordKey { name, rtype, set_id: key.set_id.clone() });
+    others.find(|other| {
+        let shares = || own.iter().any(|affixes| affixes.typed(&other.name, other.rtype).as_ref() == Ok(name));
+        let stands = || view.here(other).is_some_and(|set| view.registry.heritages(&set).is_empty());
+        other != key && !shares() && stands()
+    })
+}
+
+/// Whether these affixes lead from `key` to the name of a claim in this format.
+fn leads(affixes: &Affixes, key: &RecordKey, format: Format, name: &DnsName) -> bool {
+    let made = match format {
+        Format::Old => affixes.old(&key.name),
+        Format::Alias => affixes.typed(&key.name, RecordType::Cname),
+        Format::Current | Format::Elsewhere | Format::Former => affixes.typed(&key.name, key.rtype),
+    };
+    made.as_ref() == Ok(name)
+}
+
+/// Whether a claim stands where that on `key` is written today, whoever's it is.
+pub(super) fn has_claim_at_home(view: &View<'_>, key: &RecordKey) -> bool {
+    let target = view.registry.target(view.zone, key).ok();
+    let set = target.and_then(|name| view.here(&text_key(&name, key.set_id.as_ref())));
+    set.is_some_and(|set| !view.registry.heritages(&set).is_empty())
+}

@@ -1,0 +1,59 @@
+//! Claims that say nothing useful: those that do not open, and those of ours without a record.
+//!
+//! In: a TXT set, and what is published. Out: what an operator should know of it.
+
+use zonewright_core::registry::Oddity;
+use zonewright_core::{RData, RecordKey, RecordSet, RecordType};
+
+use super::affix::TYPES;
+use super::apex_type;
+use super::intents::{begun, holds_intent};
+use super::view::View;
+
+pub(super) fn oddity(view: &View<'_>, set: &RecordSet) -> Option<Oddity> {
+    if set.key.rtype != RecordType::Txt {
+        return None;
+    }
+    let registry = view.registry;
+    let is_closed = |data: &RData| matches!(data, RData::Txt(txt) if registry.codec.is_closed(txt));
+    if set.data.as_records().iter().any(is_closed) {
+        // Long tokens that are no claims stand at other names.
+        return typed(view, set).into_iter().find(|key| stands(view, key)).map(Oddity::Closed);
+    }
+    let ours = registry.heritages(set).iter().any(|(_, heritage)| registry.is_ours(heritage));
+    let intent = || begun(registry, set).iter().any(|begun| registry.is_of_us(begun.owner().as_ref()));
+    let is_ours = ours || holds_intent(set) && intent();
+    if !is_ours {
+        return None;
+    }
+    let keys: Vec<RecordKey> = typed(view, set).into_iter().chain(old(view, set)).collect();
+    let elsewhere = |key: &RecordKey| view.published.find(&view.zone.key, key).is_some();
+    (!keys.iter().any(elsewhere)).then_some(Oddity::Orphan(keys))
+}
+
+fn stands(view: &View<'_>, key: &RecordKey) -> bool {
+    view.here(key).is_some_and(|set| view.registry.heritages(&set).is_empty())
+}
+
+/// The records that a set speaks for if its claim names a type.
+fn typed(view: &View<'_>, set: &RecordSet) -> Vec<RecordKey> {
+    let name = &set.key.name;
+    let apex = apex_type(view.zone, name).map(|rtype| (view.zone.name.clone(), rtype));
+    let sources = view.registry.all_affixes().flat_map(|affixes| affixes.sources(name)).chain(apex);
+    let sources = sources.flat_map(|(name, rtype)| {
+        // An A record that is an alias had the claim of a CNAME.
+        let alias = (rtype == RecordType::Cname).then(|| (name.clone(), RecordType::A));
+        [(name, rtype)].into_iter().chain(alias)
+    });
+    sources.map(|(name, rtype)| RecordKey { name, rtype, set_id: set.key.set_id.clone() }).collect()
+}
+
+/// The records that a set speaks for if its claim is of the old format.
+fn old(view: &View<'_>, set: &RecordSet) -> Vec<RecordKey> {
+    let names = view.registry.all_affixes().flat_map(|affixes| affixes.old_sources(&set.key.name));
+    let of = |name: zonewright_core::DnsName| {
+        TYPES.into_iter().map(move |rtype| RecordKey { name: name.clone(), rtype, set_id: set.key.set_id.clone() })
+    };
+    // A claim at its record's own name is no record of its own.
+    names.flat_map(of).filter(|key| *key != set.key).collect()
+}
