@@ -1,4 +1,5 @@
-//! The daemon's local socket, and the commands that speak to it: `plans` and `approve`.
+//! The daemon's local socket, and the commands that speak to it: `plans` and `approve`; `history`, `undo` and `holds` have
+//! modules of their own.
 //!
 //! One request and one answer a connection, each a line of JSON. The socket lies in the state folder and belongs to the
 //! user of the daemon alone. Whoever asks shows the token that lies beside it, so that a socket which was passed on (into a
@@ -18,6 +19,8 @@ use zonewright_core::engine::Engine;
 use zonewright_core::flap::Fight;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
+use crate::{history, undo};
+
 /// The longest request.
 const LIMIT: usize = 4_096;
 
@@ -36,7 +39,7 @@ fn base() -> PathBuf {
 }
 
 /// The folder of the daemon that a command means: as [`folder`], but where the user named none, the only one there is.
-fn meant(settings: &Settings) -> PathBuf {
+pub(crate) fn meant(settings: &Settings) -> PathBuf {
     let named = settings.given("state-dir") || settings.given("txt-owner-id");
     let only = || {
         let folders = std::fs::read_dir(base()).ok()?.flatten().map(|entry| entry.path());
@@ -55,6 +58,17 @@ fn meant(settings: &Settings) -> PathBuf {
 /// Whether a daemon answers on the socket of this folder.
 pub(crate) fn answers(folder: &Path) -> bool {
     std::os::unix::net::UnixStream::connect(socket(folder)).is_ok()
+}
+
+/// Makes a folder of the user's own, if it is not there. Whether it is one: nobody else can write to it.
+pub(crate) fn is_private(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    // The process's own folder in /proc belongs to the user that it runs as.
+    let ours = std::fs::metadata("/proc/self").map(|process| process.uid());
+    let (Ok(()), Ok(found), Ok(ours)) = (made, std::fs::symlink_metadata(folder), ours) else { return false };
+    found.is_dir() && found.uid() == ours && found.mode() & 0o022 == 0
 }
 
 /// An owner id as a file name: what is no letter, digit, `-` or `_` becomes `-`.
@@ -141,13 +155,13 @@ async fn answer(mut stream: UnixStream, engine: Arc<Engine>, token: Arc<str>) {
         Ok(request) if request["token"].as_str() != Some(&*token) => {
             json!({ "error": format!("the token is wrong; expected that of {TOKEN} beside the socket") })
         }
-        Ok(request) => reply(&engine, &request),
+        Ok(request) => reply(&engine, &request).await,
         Err(error) => json!({ "error": format!("the request is no JSON: {error}") }),
     };
     let _ = write.write_all(format!("{reply}\n").as_bytes()).await;
 }
 
-fn reply(engine: &Engine, request: &Value) -> Value {
+async fn reply(engine: &Engine, request: &Value) -> Value {
     match (request["command"].as_str(), request["hash"].as_str()) {
         (Some("plans"), _) => {
             let plans: Vec<Value> = engine
@@ -160,17 +174,25 @@ fn reply(engine: &Engine, request: &Value) -> Value {
                 .collect();
             let fight = |(zone, name, fight): (DnsName, DnsName, Fight)| json!({ "zone": zone.to_string(), "name": name.to_string(), "text": fight.to_string() });
             let fights: Vec<Value> = engine.fights().into_iter().map(fight).collect();
-            json!({ "plans": plans, "fights": fights })
+            json!({ "plans": plans, "fights": fights, "holds": undo::holds_of(engine) })
         }
         (Some("approve"), Some(hash)) => match engine.approve(hash) {
             Some((zone, deletes)) => json!({ "approved": hash, "zone": zone, "deletes": deletes }),
             None => json!({ "error": format!("no plan {hash} is held now; `zonewright plans` shows those that are") }),
         },
-        _ => json!({ "error": "expected the command plans, or approve with a hash" }),
+        (Some("history"), _) => history::reply(engine, request).await,
+        (Some("undo"), _) => undo::reply(engine, request).await,
+        (Some("holds"), _) => json!({ "holds": undo::holds_of(engine) }),
+        (Some("release"), _) => undo::release(engine, request["name"].as_str().unwrap_or_default()),
+        _ => json!({ "error": "expected one of the commands plans, approve, history, undo, holds, release" }),
     }
 }
 
-async fn ask(folder: &Path, request: &Value) -> Result<Value> {
+/// Asks the daemon of a folder.
+///
+/// # Errors
+/// [`ErrorKind::Unavailable`] if none answers; what it answers, if that is an error.
+pub(crate) async fn ask(folder: &Path, request: &Value) -> Result<Value> {
     let path = socket(folder);
     let unreachable = |e| {
         let text = format!(
@@ -209,8 +231,9 @@ pub(crate) async fn plans(settings: &Settings) -> Result<String> {
 fn shown(reply: &Value) -> String {
     let list = |key: &str| reply[key].as_array().cloned().unwrap_or_default();
     let (plans, fights) = (list("plans"), list("fights"));
+    let holds = undo::held(&reply["holds"]);
     if plans.is_empty() && fights.is_empty() {
-        return "No plan is held.\n".to_owned();
+        return format!("No plan is held.\n{holds}");
     }
     // Writing into a string cannot fail.
     let mut out = String::new();
@@ -228,7 +251,7 @@ fn shown(reply: &Value) -> String {
         let text = |key: &str| fight[key].as_str().unwrap_or_default();
         let _ = writeln!(out, "{} in zone {}: {}", text("name"), text("zone"), text("text"));
     }
-    out
+    out + &holds
 }
 
 /// The text of `zonewright approve`.

@@ -12,6 +12,7 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{ObjectRef, Reporter};
 use zonewright_core::engine::{self, Engine, Outcome, Parts};
+use zonewright_core::journal::Journaling;
 use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::PermitAll;
 use zonewright_core::plan::Adoptable;
@@ -27,7 +28,7 @@ use crate::catalog::Catalog;
 use crate::connection::{self, Connection};
 use crate::http::{self, Health, Pages};
 use crate::reporter::Told;
-use crate::{config, control, summary};
+use crate::{config, control, journal, summary};
 
 /// Status of `--once` with a held plan.
 const HELD: u8 = 3;
@@ -54,6 +55,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         instances: vec![instance],
         name_policy: Arc::new(PermitAll),
         store: world.store,
+        journal: world.journal,
         reporter: world.reporter,
         metrics: metrics.clone(),
         clock: Clock::system(),
@@ -68,7 +70,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         }
     } else {
         if let Err(error) = control::serve(&control::folder(settings), engine.clone(), stop.clone()).await {
-            warn!(error = error.chain(), "`zonewright plans` and `approve` will not work");
+            warn!(error = error.chain(), "`zonewright plans`, `approve`, `undo` and `holds` will not work");
         }
         stop.cancelled().await;
         info!("Received SIGTERM. Terminating...");
@@ -97,6 +99,7 @@ pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<
         instances: vec![instance],
         name_policy: Arc::new(PermitAll),
         store: Arc::new(MemoryStore::default()),
+        journal: Journaling::default(),
         reporter: Arc::new(Told::new(None)),
         metrics: Arc::new(Metrics::default()),
         clock: Clock::system(),
@@ -117,6 +120,7 @@ pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<
 struct World {
     source: Arc<dyn Source>,
     store: Arc<dyn Store>,
+    journal: Journaling,
     reporter: Arc<dyn Reporter>,
     tasks: JoinSet<()>,
 }
@@ -131,7 +135,8 @@ impl World {
                     file_store(settings)?.unwrap_or_else(|| memory("there is neither --state-dir nor a cluster"));
                 let seen = engine::seen_kinds(&*store).await;
                 let (source, tasks) = K8sSource::manifests(Path::new(folder), options, &seen)?;
-                Ok(Self { source, store, reporter: Arc::new(Told::new(None)), tasks })
+                let journal = journal::in_folder(settings, config.dry_run)?;
+                Ok(Self { source, store, journal, reporter: Arc::new(Told::new(None)), tasks })
             }
         }
     }
@@ -143,7 +148,7 @@ impl World {
         options: SourceOptions,
         cluster: Option<Connection>,
     ) -> Result<Self> {
-        use zonewright_cluster::{ConfigMapStore, EventOptions, EventReporter};
+        use zonewright_cluster::{ConfigMapJournal, ConfigMapStore, EventOptions, EventReporter, RingLimits};
 
         let Some(cluster) = cluster else { return Err(connection::none()) };
         let store: Arc<dyn Store> = match file_store(settings)? {
@@ -157,6 +162,14 @@ impl World {
             }
             None => memory("there is no --state-dir, and the process does not run in a cluster"),
         };
+        let named = ["journal-dir", "state-dir"].into_iter().any(|flag| !settings.text(flag).is_empty());
+        let journal = if cluster.in_cluster() && !named {
+            let owner = settings.text("txt-owner-id");
+            let ring = ConfigMapJournal::new(&cluster, cluster.namespace(), owner, RingLimits::default());
+            Journaling { store: Arc::new(ring), mode: journal::mode(settings)? }
+        } else {
+            journal::in_folder(settings, config.dry_run)?
+        };
         let seen = engine::seen_kinds(&*store).await;
         let (source, mut tasks) = K8sSource::watch(&cluster, options, &seen, !config.dry_run);
         let instance = std::env::var("POD_NAME")
@@ -164,7 +177,7 @@ impl World {
             .unwrap_or_else(|_| "zonewright".to_owned());
         let (events, poster) = EventReporter::new(&cluster, EventOptions { dry_run: config.dry_run, instance });
         tasks.spawn(poster.run());
-        Ok(Self { source, store, reporter: Arc::new(Told::new(Some(Arc::new(events)))), tasks })
+        Ok(Self { source, store, journal, reporter: Arc::new(Told::new(Some(Arc::new(events)))), tasks })
     }
 
     #[cfg(not(feature = "cluster"))]

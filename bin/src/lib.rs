@@ -12,11 +12,14 @@ mod daemon;
 #[cfg(feature = "demo")]
 mod demo;
 pub mod flags;
+mod history;
 pub mod http;
+mod journal;
 pub mod logging;
 mod reporter;
 mod run;
 mod summary;
+mod undo;
 
 pub use catalog::Catalog;
 pub use run::run;

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use zonewright_core::catalog::Settings;
+use zonewright_core::clock::Clock;
 use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
-use crate::{control, custody, daemon, logging};
+use crate::{control, custody, daemon, history, logging, undo};
 
 /// Reads the command line, does what it says and returns the status of the process.
 pub fn run(catalog: &Catalog) -> ExitCode {
@@ -35,6 +36,11 @@ pub fn run(catalog: &Catalog) -> ExitCode {
             logging::start(settings);
             block_on(custody::run(catalog, settings, *order, words))
         }
+        Command::History { name } => {
+            block_on(async { history::show(settings, name, Clock::system().now()).await.map(|text| answer(&text)) })
+        }
+        Command::Undo => block_on(async { undo::run(settings, Clock::system().now()).await }),
+        Command::Holds => block_on(async { undo::holds(settings).await.map(|text| answer(&text)) }),
         Command::Demo => demo(settings),
         Command::Daemon => {
             logging::start(settings);

@@ -19,6 +19,7 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{Note, Reporter, Severity};
 use zonewright_core::engine::{Config, Engine, Instance, Parts};
+use zonewright_core::journal::Journaling;
 use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::PermitAll;
 use zonewright_core::options::OptionTable;
@@ -91,6 +92,7 @@ pub(crate) async fn run(settings: &Settings, stop: CancellationToken) -> Result<
         }],
         name_policy: Arc::new(PermitAll),
         store: Arc::new(MemoryStore::default()),
+        journal: Journaling::default(),
         reporter: warnings.clone(),
         metrics: Arc::new(Metrics::default()),
         clock: Clock::system(),

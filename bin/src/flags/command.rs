@@ -7,7 +7,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 use super::argv::{self, Given};
 use super::environment::Environment;
 use super::set::FlagSet;
-use super::table::{MANIFESTS, OWNER_ID, STATE_DIR};
+use super::table::{JOURNAL_DIR, MANIFESTS, OWNER_ID, STATE_DIR};
 use super::{Command, Invocation, Order, Stop, help, parsing, settings};
 use crate::catalog::Catalog;
 
@@ -15,6 +15,45 @@ const JSON: FlagSpec = FlagSpec::new("json", FlagKind::Bool, "Print JSON");
 
 /// What the commands that work on held plans are given.
 const PLANS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, JSON];
+
+const OUTPUT: FlagSpec =
+    FlagSpec::new("output", FlagKind::Choice(&["table", "json"]), "For people, or JSON").or("table");
+const SINCE: FlagSpec = FlagSpec::new(
+    "since",
+    FlagKind::Text,
+    "Only what was changed since: a time such as 2026-01-31T12:00:00Z, or how long ago, such as 30m",
+);
+const PLAN: FlagSpec = FlagSpec::new("plan", FlagKind::Text, "Only what this plan changed; the history shows its hash");
+const ZONE: FlagSpec = FlagSpec::new("zone", FlagKind::Text, "Only in this zone, by its name or id");
+
+const HISTORY: &[FlagSpec] = &[
+    SINCE,
+    PLAN,
+    ZONE,
+    FlagSpec::new("limit", FlagKind::Int, "Most entries to show").or("100"),
+    STATE_DIR,
+    JOURNAL_DIR,
+    OWNER_ID,
+    OUTPUT,
+];
+
+const UNDO: &[FlagSpec] = &[
+    SINCE,
+    PLAN,
+    ZONE,
+    FlagSpec::new("yes", FlagKind::Bool, "Carry the plan out without asking"),
+    FlagSpec::new("hold-for", FlagKind::Duration, "How long nothing else is done at the names that were set back")
+        .or("24h"),
+    FlagSpec::new("release", FlagKind::Text, "End the hold of this name, or of all with the word all"),
+    STATE_DIR,
+    OWNER_ID,
+    OUTPUT,
+];
+
+const HOLDS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, OUTPUT];
+
+/// Commands whose word may be left out.
+const OPTIONAL: &[&str] = &["history"];
 
 const DEMO: &[FlagSpec] = &[
     MANIFESTS,
@@ -46,6 +85,27 @@ const WORDS: &[Word] = &[
         about: "Lets the held deletes of one plan go; the approval is bound to exactly these deletes and expires",
         flags: PLANS,
         takes: Some("the hash of a held plan"),
+    },
+    Word {
+        name: "history",
+        usage: "zonewright history [NAME|ZONE] [FLAGS]",
+        about: "Shows what was changed, the newest first, with what became of it",
+        flags: HISTORY,
+        takes: Some("a name or a zone"),
+    },
+    Word {
+        name: "undo",
+        usage: "zonewright undo --since TIME | --plan HASH | --release NAME [FLAGS]",
+        about: "Sets back what was changed and nothing else; the plan is shown first, and the names are on hold afterwards",
+        flags: UNDO,
+        takes: None,
+    },
+    Word {
+        name: "holds",
+        usage: "zonewright holds [FLAGS]",
+        about: "Shows the names that an undo set back and holds",
+        flags: HOLDS,
+        takes: None,
     },
     Word {
         name: "demo",
@@ -178,7 +238,7 @@ pub(super) fn parse(
         Given::Values(values, words) => {
             let settings = settings::fill(&set, values, environment).map_err(parsing)?;
             let word = words.into_iter().next().unwrap_or_default();
-            if let (Some(what), true) = (spec.takes, word.is_empty()) {
+            if let (Some(what), true) = (spec.takes, word.is_empty() && !OPTIONAL.contains(&spec.name)) {
                 return Err(parsing(format!("expected {what}: {}", spec.usage)));
             }
             Ok(Invocation { command: command(spec.name, word)?, settings, notices: Vec::new() })
@@ -190,6 +250,9 @@ fn command(name: &str, word: String) -> Result<Command, Stop> {
     match name {
         "plans" => Ok(Command::Plans),
         "approve" => Ok(Command::Approve { hash: word }),
+        "history" => Ok(Command::History { name: word }),
+        "undo" => Ok(Command::Undo),
+        "holds" => Ok(Command::Holds),
         "demo" => Ok(Command::Demo),
         _ if word == "flags" => Ok(Command::FlagReference),
         _ => Err(parsing(format!("unexpected {word}: {}", DOCS.usage))),

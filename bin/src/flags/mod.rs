@@ -54,6 +54,15 @@ pub enum Command {
         /// Which records are meant: names and resources.
         words: Vec<String>,
     },
+    /// Show what was changed.
+    History {
+        /// At which name or in which zone; empty for everything.
+        name: String,
+    },
+    /// Set back what was changed, or end the holds that this brings.
+    Undo,
+    /// Show the names that an undo holds.
+    Holds,
     /// Show the whole flow without a cluster and without a DNS server outside.
     Demo,
     /// Print the reference of all flags.

@@ -5,6 +5,7 @@
 
 use zonewright_core::catalog::FlagKind::{Bool, Choice, ChoiceList, Duration, Int, List, Regex, Secret, Text};
 use zonewright_core::catalog::FlagSpec;
+use zonewright_core::journal::Mode;
 
 use super::set::{Group, Owner};
 
@@ -86,6 +87,13 @@ pub(super) const STATE_DIR: FlagSpec = flag(
      ConfigMap where a cluster is at hand",
 );
 
+/// Where the journal is, shared with the command that reads it.
+pub(super) const JOURNAL_DIR: FlagSpec = flag(
+    "journal-dir",
+    Text,
+    "Folder of the journal; empty means the folder journal in --state-dir, or ConfigMaps where a cluster is at hand",
+);
+
 /// The owner of records, shared with the commands that look for its state.
 pub(super) const OWNER_ID: FlagSpec =
     flag("txt-owner-id", Text, "Name of this instance in every claim; two instances never share one").or("default");
@@ -100,6 +108,7 @@ pub(super) const CORE: &[Group] = &[
     Group { heading: "Which names and records", owner: Owner::Core, flags: NAMES },
     Group { heading: "Who gets a name", owner: Owner::Core, flags: CONTENTION },
     Group { heading: "Brake on deletes", owner: Owner::Core, flags: BRAKE },
+    Group { heading: "Journal and undo", owner: Owner::Core, flags: JOURNAL },
     Group { heading: "All sources", owner: Owner::Core, flags: SOURCE },
     Group { heading: "Source service", owner: Owner::Sources(&["service"]), flags: SERVICE },
     Group { heading: "Source service", owner: Owner::Sources(&["service", "pod"]), flags: COMPATIBILITY },
@@ -168,6 +177,19 @@ const BRAKE: &[FlagSpec] = &[
     flag("brake-percent", Int, "So much of the zone's own records may go within the window, in percent").or("10"),
     flag("brake-window", Duration, "Length of the window").or("1h"),
     flag("brake-owner-floor", Int, "Hold deletes that would leave nothing to an owner that had this many").or("10"),
+];
+
+const JOURNAL: &[FlagSpec] = &[
+    flag(
+        "journal",
+        Choice(Mode::WORDS),
+        "What happens where a change cannot be written down before it is sent: it waits, it is sent all the same, \
+         or nothing is ever written down",
+    )
+    .or("best-effort"),
+    JOURNAL_DIR,
+    flag("journal-file-size", Int, "Size at which a file of the journal is followed by the next, in MiB").or("8"),
+    flag("journal-files", Int, "So many files of the journal are kept").or("10"),
 ];
 
 const SOURCE: &[FlagSpec] = &[

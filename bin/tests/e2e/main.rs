@@ -26,6 +26,7 @@ mod objects;
 mod restarts;
 mod secrets;
 mod startup;
+mod undo;
 
 use std::time::Duration;
 

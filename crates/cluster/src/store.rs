@@ -151,7 +151,8 @@ fn is_race(failure: &Failure) -> bool {
     failure.code() == Some(409)
 }
 
-fn object_name(owner: &str) -> String {
+/// The name of the objects of an owner.
+pub(crate) fn object_name(owner: &str) -> String {
     let safe = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
     let name: String = format!("zonewright-{}", owner.to_ascii_lowercase()).chars().map(safe).collect();
     let trimmed = name.trim_end_matches('-');

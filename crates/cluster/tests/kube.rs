@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise, in its helping functions too")]
 
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -9,10 +11,12 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 use zonewright_cluster::{
-    Cluster, ConfigMapStore, ConnectOptions, Event, EventOptions, EventReporter, WatchSpec, connect, watch,
+    Cluster, ConfigMapJournal, ConfigMapStore, ConnectOptions, Event, EventOptions, EventReporter, RingLimits,
+    WatchSpec, connect, watch,
 };
 use zonewright_core::ErrorKind;
 use zonewright_core::endpoint::{Note, ObjectRef, Reporter};
+use zonewright_core::journal::JournalStore;
 use zonewright_core::store::Store;
 use zonewright_testkit::kube::User;
 use zonewright_testkit::{KubeApi, require};
@@ -259,6 +263,57 @@ async fn rights_are_used_as_far_as_they_go() {
     assert_eq!(posted(&kube), [("first".to_owned(), 2), ("second".to_owned(), 1)]);
 
     keeps_documents(&kube, &cluster, &store).await;
+    keeps_a_journal(&kube, &cluster).await;
+}
+
+/// Everything in a journal, the newest object first, each in the order in which it was written.
+async fn lines(journal: &ConfigMapJournal) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut visit = |piece: &[u8]| {
+        lines.extend(String::from_utf8(piece.to_vec()).unwrap().lines().map(str::to_owned));
+        ControlFlow::Continue(())
+    };
+    journal.read(&mut visit).await.unwrap();
+    lines
+}
+
+async fn keeps_a_journal(kube: &KubeApi, cluster: &Cluster) {
+    // Every object holds two pieces of this size.
+    let limits = RingLimits { objects: 3, object_size: 60 };
+    let open = || ConfigMapJournal::new(cluster, "default", "My.Owner", limits);
+    let journal = open();
+    assert!(lines(&journal).await.is_empty());
+    let writes = || cluster.calls().of("update", "configmaps") + cluster.calls().of("create", "configmaps");
+    let before = writes();
+    for number in 0..9 {
+        journal.append(&[format!("line {number}")]).await.unwrap();
+    }
+    assert_eq!(writes() - before, 9, "one write for each");
+    let kept = ["line 8", "line 6", "line 7", "line 4", "line 5"];
+    assert_eq!(lines(&journal).await, kept);
+    assert_eq!(lines(&open()).await, kept, "by another process");
+
+    // Two processes that do not know of each other lose nothing of each other's.
+    let (one, two) = (open(), open());
+    for number in 0..4 {
+        let (first, second) = ([format!("one {number}")], [format!("two {number}")]);
+        let (first, second) = futures::join!(one.append(&first), two.append(&second));
+        first.and(second).unwrap();
+    }
+    let all = lines(&open()).await;
+    assert!(all.contains(&"one 3".to_owned()) && all.contains(&"two 3".to_owned()), "{all:?}");
+    assert!(all.iter().collect::<BTreeSet<_>>().len() == all.len(), "nothing twice: {all:?}");
+
+    // Somebody removes an object: what it held is gone, and no more than that.
+    let path = |number: usize| {
+        let name = ConfigMapStore::new(cluster, "default", "My.Owner").name().to_owned();
+        format!("/api/v1/namespaces/default/configmaps/{name}-journal-{number}")
+    };
+    for number in 0..3 {
+        kube.delete(&path(number)).expect_success();
+    }
+    one.append(&["after".to_owned()]).await.unwrap();
+    assert_eq!(lines(&open()).await, ["after"]);
 }
 
 async fn keeps_documents(kube: &KubeApi, cluster: &Cluster, store: &ConfigMapStore) {

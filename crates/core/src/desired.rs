@@ -246,6 +246,11 @@ impl Desired {
         self.unknown.values().flatten().find(|unknown| unknown.resource.as_ref() == resource)
     }
 
+    /// Whether there is any object of which not everything is known that it asks for.
+    pub fn has_unknown(&self) -> bool {
+        !self.unknown.is_empty()
+    }
+
     /// Forgets the proof about a name, once the delete that rests on it has been applied.
     pub fn bury(&mut self, name: &DnsName) {
         self.tombstones.remove(name);

@@ -21,6 +21,7 @@ pub mod filter;
 pub mod flap;
 pub mod guard;
 pub mod intent;
+pub mod journal;
 pub mod layer;
 pub mod lower;
 pub mod metrics;

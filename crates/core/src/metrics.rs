@@ -128,6 +128,10 @@ pub struct Metrics {
     pub fought: Family<ByZone, Gauge>,
     /// Our records whose claim stands elsewhere than by today's settings, or there and elsewhere.
     pub claims_to_move: Family<ByZone, Gauge>,
+    /// Names that an undo set back and holds.
+    pub on_hold: Family<ByZone, Gauge>,
+    /// Failed writes of the journal.
+    pub journal_errors: Counter,
     /// Notes told to objects.
     pub notes: Family<ByReason, Counter>,
     /// Objects held in memory.
@@ -183,6 +187,8 @@ impl Default for Metrics {
             parked: Family::default(),
             fought: Family::default(),
             claims_to_move: Family::default(),
+            on_hold: Family::default(),
+            journal_errors: Counter::default(),
             notes: Family::default(),
             objects: Family::default(),
             evidence: Family::default(),
@@ -248,6 +254,8 @@ impl Metrics {
             "Our record sets whose claim does not stand, or not only, where today's settings put it",
             self.claims_to_move.clone(),
         );
+        ours.register("held_names", "Names that an undo set back and holds", self.on_hold.clone());
+        ours.register("journal_errors", "Failed writes of the journal", self.journal_errors.clone());
         ours.register("notes", "Notes told to objects, by reason", self.notes.clone());
         ours.register("watched_objects", "Objects held in memory, by kind", self.objects.clone());
         ours.register("kind_evidence", "Whether a delete may rest on the view of a kind", self.evidence.clone());

@@ -121,6 +121,8 @@ pub enum Why {
     Pending(String),
     /// Somebody else keeps changing the name back.
     Fought(Arc<str>),
+    /// An undo set the name back.
+    OnHold(Arc<str>),
 }
 
 /// Something left undone.
@@ -501,6 +503,7 @@ impl Why {
             Self::Doubt(_) => "WaitingForEvidence",
             Self::Pending(_) => "PendingTargets",
             Self::Fought(_) => "NameFought",
+            Self::OnHold(_) => "OnHold",
         }
     }
 }
@@ -528,7 +531,7 @@ impl fmt::Display for Why {
             Self::Doubt(kinds) => {
                 write!(f, "nothing is removed while the view of {} is not complete and fresh", list(kinds))
             }
-            Self::Fought(fight) => f.write_str(fight),
+            Self::Fought(text) | Self::OnHold(text) => f.write_str(text),
             Self::Pending(reason) => {
                 write!(f, "the published record is kept while its object has no targets: {reason}")
             }

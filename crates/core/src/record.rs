@@ -125,6 +125,13 @@ pub enum Routing {
     Multivalue,
 }
 
+impl Routing {
+    /// Whether there is no choice.
+    pub fn is_simple(&self) -> bool {
+        *self == Self::Simple
+    }
+}
+
 /// Codes of a place on earth; a set with none of them is the default.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Geolocation {
@@ -218,14 +225,15 @@ pub struct RecordSet {
     pub key: RecordKey,
     /// TTL; `None` only in a wanted set, where it leaves the choice to the provider. A set that was read always has one,
     /// unless the provider has none for it (an alias).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Ttl>,
     /// Content.
     pub data: RecordData,
     /// Routing policy.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Routing::is_simple")]
     pub routing: Routing,
     /// Provider-specific settings, parsed.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
 }
 

@@ -12,6 +12,11 @@ fn commands() {
         ("plans --state-dir=s --txt-owner-id=o --json", Command::Plans),
         ("approve 3f2a --state-dir s", Command::Approve { hash: "3f2a".to_owned() }),
         ("approve --json 3f2a", Command::Approve { hash: "3f2a".to_owned() }),
+        ("history", Command::History { name: String::new() }),
+        ("history x.example --limit=5 --output json", Command::History { name: "x.example".to_owned() }),
+        ("undo --since 30m --zone z --yes", Command::Undo),
+        ("undo --release all --hold-for=2h", Command::Undo),
+        ("holds --output=json", Command::Holds),
         ("demo --manifests m --plain", Command::Demo),
         ("docs flags", Command::FlagReference),
     ] {
@@ -26,11 +31,14 @@ fn commands() {
 #[test]
 fn errors() {
     for (line, expected) in [
-        ("plan", "unexpected plan: a command is one of plans, approve, demo"),
+        ("plan", "unexpected plan: a command is one of plans, approve, history, undo, holds, demo"),
         ("plans extra", "unexpected extra"),
         ("plans --once", "unknown long flag '--once'"),
         ("approve", "expected the hash of a held plan: zonewright approve HASH [FLAGS]"),
         ("approve a b", "unexpected b"),
+        ("history a b", "unexpected b"),
+        ("undo 30m", "unexpected 30m"),
+        ("holds --output=yaml", "enum value must be one of table,json, got 'yaml'"),
         ("demo --plain --plain", "flag 'plain' cannot be repeated"),
         ("docs metrics", "unexpected metrics"),
     ] {
@@ -41,7 +49,7 @@ fn errors() {
 
 #[test]
 fn each_command_has_help() {
-    for name in ["plans", "approve", "demo"] {
+    for name in ["plans", "approve", "history", "undo", "holds", "demo"] {
         let Err(Stop::Answer(text)) = word(&format!("{name} --help")) else { panic!("{name}") };
         assert!(text.contains(&format!("Usage: zonewright {name}")), "{text}");
     }

@@ -6,15 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
+use super::chronicle::Chronicle;
 use super::inbox::Inbox;
 use super::journal::Journal;
 use super::state::State;
+use super::undo::{Order, UndoPlan};
 use super::{Config, Instance};
 use crate::clock::Clock;
 use crate::desired::Desired;
 use crate::endpoint::{Note, ObjectRef, Reporter, gather};
 use crate::error::Error;
 use crate::flap::Fight;
+use crate::journal::Journaling;
 use crate::metrics::{ByReason, Metrics};
 use crate::name::DnsName;
 use crate::name_policy::{NamePolicy, PermitAll};
@@ -32,6 +35,8 @@ pub(crate) struct Desk {
     pub(crate) inbox: Inbox,
     view: RwLock<ZoneView>,
     status: Mutex<Status>,
+    /// An undo that waits for the worker.
+    order: Mutex<Option<Order>>,
 }
 
 /// How a zone is doing.
@@ -59,7 +64,13 @@ pub(crate) struct Status {
 
 impl Desk {
     pub(crate) fn new(zone: Zone) -> Self {
-        Self { zone, inbox: Inbox::default(), view: RwLock::default(), status: Mutex::default() }
+        Self {
+            zone,
+            inbox: Inbox::default(),
+            view: RwLock::default(),
+            status: Mutex::default(),
+            order: Mutex::default(),
+        }
     }
 
     pub(crate) fn view(&self) -> RwLockReadGuard<'_, ZoneView> {
@@ -72,6 +83,22 @@ impl Desk {
 
     pub(crate) fn status(&self) -> MutexGuard<'_, Status> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves an undo for the worker. Returns whether there was room for it.
+    pub(super) fn order(&self, order: Order) -> bool {
+        let mut slot = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = slot.is_none();
+        if free {
+            *slot = Some(order);
+            self.inbox.wake();
+        }
+        free
+    }
+
+    /// Takes the undo that waits.
+    pub(super) fn take_order(&self) -> Option<Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The zone's key as text, in metrics and in the saved state.
@@ -174,6 +201,9 @@ pub(crate) struct Board {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) reporter: Arc<dyn Reporter>,
     pub(crate) journal: Journal,
+    pub(crate) chronicle: Chronicle,
+    /// Undos that were planned and not confirmed.
+    pub(super) offers: Mutex<Vec<UndoPlan>>,
     /// The object that stands for this process, for events that concern no other.
     pub(crate) own_object: Option<ObjectRef>,
     /// Whether names may be planned: every kind has been listed, or failed to be, or the wait is over.
@@ -187,14 +217,17 @@ pub(crate) struct Board {
 impl Board {
     /// A board without sources, and with nobody to tell.
     pub(crate) fn new(config: Config, instances: Vec<Instance>, state: State) -> Self {
+        let (clock, metrics) = (Clock::system(), Arc::<Metrics>::default());
         Self {
             config,
             sources: Vec::new(),
             offices: instances.into_iter().map(|i| Arc::new(Office::new(i))).collect(),
             name_policy: Arc::new(PermitAll),
             state,
-            clock: Clock::system(),
-            metrics: Arc::default(),
+            chronicle: Chronicle::new(Journaling::default(), clock, metrics.clone()),
+            offers: Mutex::default(),
+            clock,
+            metrics,
             reporter: Arc::new(Silent),
             journal: Journal::default(),
             own_object: None,
@@ -207,6 +240,10 @@ impl Board {
 
     pub(crate) fn asks(&self) -> MutexGuard<'_, Asks> {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn offers(&self) -> MutexGuard<'_, Vec<UndoPlan>> {
+        self.offers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn desks(&self) -> Vec<Arc<Desk>> {

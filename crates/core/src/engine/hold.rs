@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tracing::warn;
 
+use super::chronicle::approved_plan;
 use super::facts::ownership;
 use super::worker::Worker;
 use crate::change::{Change, Group};
@@ -111,6 +112,7 @@ pub(super) fn brake(worker: &mut Worker, tally: &Tally, before: Before) -> BTree
     let now = worker.board.clock.now();
     let zone = worker.desk.label();
     let config = worker.board.config.brake;
+    let mut approval = None;
     let reason = if tally.counted.is_empty() {
         None
     } else {
@@ -122,9 +124,13 @@ pub(super) fn brake(worker: &mut Worker, tally: &Tally, before: Before) -> BTree
             state.window.trim(config.window, now);
             state.approvals.retain(|approval| approval.until > now);
             let approved = guard::is_approved(&state.approvals, &tally.counted, now);
+            approval = approved_plan(&zone, &state.approvals, &tally.counted).filter(|_| approved);
             guard::judge(&config, &state.window, load, now).filter(|_| !approved)
         })
     };
+    if let (Some(plan), None) = (approval, &reason) {
+        worker.origin.approve(plan, tally.counted.clone());
+    }
     let held = if reason.is_some() { tally.counted.clone() } else { BTreeSet::new() };
     worker.waiting.extend(held.iter().map(|key| key.name.clone()));
     let go = if reason.is_some() { BTreeSet::new() } else { tally.counted.clone() };

@@ -6,11 +6,13 @@
 mod announce;
 mod approvals;
 mod board;
+mod chronicle;
 mod directory;
 mod facts;
 mod fights;
 mod health;
 mod hold;
+mod holds;
 mod inbox;
 mod intake;
 mod journal;
@@ -21,6 +23,7 @@ mod round;
 mod send;
 mod state;
 mod survey;
+mod undo;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -33,15 +36,18 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 pub use health::{Health, NameState, Outcome};
+pub use holds::Holding;
 pub use journal::{Entry, Journal};
+pub use undo::{UndoPlan, UndoReport, UndoRequest, UndoZone};
 
 use crate::clock::Clock;
 use crate::contend::SameName;
 use crate::endpoint::{KindId, ObjectRef, Reporter};
-use crate::error::Retry;
+use crate::error::{Result, Retry};
 use crate::filter::DomainFilter;
 use crate::flap::Fight;
 use crate::guard::{Brake, HeldPlan};
+use crate::journal::{self as record, Journaling, Query, Reach, Told};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
 use crate::name::DnsName;
@@ -141,6 +147,8 @@ pub struct Parts {
     pub name_policy: Arc<dyn NamePolicy>,
     /// Where the state lives that survives a restart.
     pub store: Arc<dyn Store>,
+    /// Where it is written down what was changed.
+    pub journal: Journaling,
     /// Where notes go.
     pub reporter: Arc<dyn Reporter>,
     /// The metrics.
@@ -180,7 +188,12 @@ impl Engine {
             Instance { provider: layers.around(instance.provider, &metrics), ..instance }
         };
         let instances: Vec<Instance> = parts.instances.into_iter().map(layered).collect();
+        let mode = if config.dry_run { record::Mode::Off } else { parts.journal.mode };
+        let journaling = Journaling { mode, ..parts.journal };
+        let chronicle = chronicle::Chronicle::new(journaling, parts.clock, metrics.clone());
+        chronicle.load().await;
         let board = Arc::new(Board {
+            chronicle,
             sources: parts.sources,
             name_policy: parts.name_policy,
             clock: parts.clock,
@@ -196,6 +209,7 @@ impl Engine {
         }
         tasks.spawn(keep_state(board.clone(), cancel.clone()));
         tasks.spawn(approvals::watch(board.clone(), cancel.clone()));
+        tasks.spawn(keep_journal(board.clone(), cancel.clone()));
         tasks.close();
         Self { board, cancel, tasks }
     }
@@ -204,6 +218,7 @@ impl Engine {
     pub async fn stop(&self) {
         self.cancel.cancel();
         self.tasks.wait().await;
+        self.board.chronicle.flush().await;
         if let Err(error) = self.board.state.save().await {
             warn!(error = error.chain(), "the state could not be saved");
         }
@@ -219,6 +234,56 @@ impl Engine {
     /// held (it may have changed meanwhile).
     pub fn approve(&self, hash: &str) -> Option<(String, usize)> {
         approvals::approve(&self.board, hash)
+    }
+
+    /// What was changed, the newest first, at most `limit` entries, and how far back the journal goes.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub async fn history(&self, query: &Query, limit: usize) -> Result<(Vec<Told>, Reach)> {
+        self.board.chronicle.flush().await;
+        record::last(&*self.board.chronicle.journaling.store, query, limit).await
+    }
+
+    /// Where the journal is, for people.
+    pub fn journal_place(&self) -> String {
+        self.board.chronicle.journaling.store.place()
+    }
+
+    /// What an undo would do. It can be carried out with [`Engine::undo`] as long as it is one of the last plans made.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub async fn plan_undo(&self, request: &UndoRequest) -> Result<UndoPlan> {
+        undo::plan(&self.board, request).await
+    }
+
+    /// Carries out the plan of this hash, and puts its names on hold.
+    ///
+    /// # Errors
+    /// There is no such plan.
+    pub async fn undo(&self, hash: &str) -> Result<UndoReport> {
+        undo::confirm(&self.board, hash).await
+    }
+
+    /// The names that an undo holds, by zone.
+    pub fn holds(&self) -> Vec<(String, Holding)> {
+        self.board.state.holds()
+    }
+
+    /// Ends the hold of one name, or of all; returns the names. They are planned again at once.
+    pub fn release(&self, name: Option<&DnsName>) -> BTreeSet<DnsName> {
+        let meant = name.map(|name| BTreeSet::from([name.clone()]));
+        let zones: BTreeSet<String> = self.holds().into_iter().map(|(zone, _)| zone).collect();
+        let mut released = BTreeSet::new();
+        for zone in zones {
+            let names = holds::release(&self.board, &zone, meant.as_ref());
+            let desks = self.board.desks().into_iter().filter(|desk| desk.label() == zone);
+            desks.for_each(|desk| desk.inbox.changed(names.iter().cloned()));
+            released.extend(names);
+        }
+        info!(names = released.len(), "names are no longer on hold");
+        released
     }
 
     /// The names that somebody else keeps changing back, by zone.
@@ -303,6 +368,16 @@ async fn keep_state(board: Arc<Board>, cancel: CancellationToken) {
         tokio::select! {
             () = cancel.cancelled() => return,
             () = sleep(Duration::from_secs(2)) => {}
+        }
+    }
+}
+
+/// Writes outcomes that wait for the next entry when none comes.
+async fn keep_journal(board: Arc<Board>, cancel: CancellationToken) {
+    while board.chronicle.journaling.store.outcomes_wait() {
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            () = sleep(Duration::from_secs(2)) => board.chronicle.flush().await,
         }
     }
 }

@@ -16,6 +16,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use super::chronicle::{self, Origin};
 use super::facts::ownership;
 use super::fights;
 use super::piece::{announce, names_of};
@@ -24,6 +25,7 @@ use super::send;
 use super::worker::Worker;
 use crate::change::{Change, Group, Outcome, Step};
 use crate::error::Result;
+use crate::journal::Cause;
 use crate::name::DnsName;
 use crate::plan::NamePlan;
 use crate::provider::Read;
@@ -221,7 +223,8 @@ async fn send(worker: &mut Worker, groups: Vec<(RecordKey, Group)>) -> Result<()
     if groups.is_empty() {
         return Ok(());
     }
-    let outcomes = worker.office.instance.provider.apply(&worker.desk.zone, &groups).await;
+    let origin = Origin::new(worker.board.chronicle.plan(&worker.desk.label()), Cause::Round);
+    let outcomes = chronicle::send(&worker.board, &worker.office, &worker.desk, &origin, &groups).await;
     send::commit(worker, &groups, &outcomes).await;
     let moved: BTreeSet<DnsName> = applied(&groups, &outcomes);
     for key in keys {

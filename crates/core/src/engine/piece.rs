@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::facts::{NameFacts, NameScene};
-use super::fights;
 use super::hold::{Before, Tally, brake};
 use super::send::{self, not_claimed, touched};
 use super::worker::Worker;
+use super::{fights, holds};
 use crate::capability::Capability;
 use crate::change::{Group, Precondition};
 use crate::contend::{Wanted, contend};
@@ -75,6 +75,7 @@ pub(super) async fn prepare(
     let mut plans = decide(worker, capability, &placed);
     drop(placed);
     fights::restrain(worker, &mut plans);
+    holds::restrain(worker, names, &mut plans);
     let adoptions = if again { Vec::new() } else { adoptions(worker, names, &plans) };
     let sweeps = if again { Vec::new() } else { sweeps(worker, names) };
     let sweeps: Vec<Group> = sweeps.into_iter().chain(adoptions).collect();

@@ -12,6 +12,7 @@ use futures::future::join;
 use tokio::time::Instant;
 use tracing::info;
 
+use super::chronicle::{self, Origin};
 use super::hold::{self, Tally};
 use super::oddities;
 use super::piece::{Pass, Prepared, footprint, prepare, read_before};
@@ -21,10 +22,9 @@ use super::worker::Worker;
 use crate::capability::{Batch, Capability};
 use crate::change::{Group, Outcome};
 use crate::error::{Error, ErrorKind, Result};
+use crate::journal::Cause;
 use crate::name::DnsName;
-use crate::provider::Provider;
 use crate::record::RecordKey;
-use crate::zone::Zone;
 
 /// How many groups make a piece full: about one call of the provider, so that the next one can be prepared during each. A
 /// provider that takes any number gets the whole round in one call.
@@ -44,6 +44,7 @@ pub(super) fn piece_size(batch: Batch) -> usize {
 pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, first: bool) -> Result<bool> {
     worker.board.metrics.last_reconcile.set(worker.board.clock.now().as_seconds());
     let capability = worker.office.instance.provider.capability(Some(&worker.desk.zone));
+    worker.origin = Origin::new(worker.board.chronicle.plan(&worker.desk.label()), Cause::Round);
     if first {
         survey::announce(worker);
         oddities::announce(worker);
@@ -117,8 +118,13 @@ impl Round<'_> {
             let busy = footprint(&ready);
             let (office, desk) = (self.worker.office.clone(), self.worker.desk.clone());
             let groups = std::mem::take(&mut ready);
-            let dry_run = self.worker.board.config.dry_run;
-            let flight = fly(&*office.instance.provider, &desk.zone, &groups, dry_run);
+            let (board, origin) = (self.worker.board.clone(), self.worker.origin.clone());
+            let flight = async {
+                match groups.as_slice() {
+                    [] => Vec::new(),
+                    groups => chronicle::send(&board, &office, &desk, &origin, groups).await,
+                }
+            };
             let (outcomes, next) = join(flight, self.piece(&mut queue, goal, &busy)).await;
             self.land(&groups, outcomes).await;
             drop(groups);
@@ -238,22 +244,6 @@ impl Round<'_> {
         self.worker.desk.inbox.put_back(self.unfinished.into_iter().filter_map(since));
         self.problem.map_or(Ok(self.changed), Err)
     }
-}
-
-/// Sends groups, but for those that change nothing: they only tell the registry whose a record is.
-async fn fly(provider: &dyn Provider, zone: &Zone, groups: &[Group], dry_run: bool) -> Vec<Outcome> {
-    let stays = |group: &Group| !dry_run && group.changes_nothing();
-    if !groups.iter().any(stays) {
-        return if groups.is_empty() { Vec::new() } else { provider.apply(zone, groups).await };
-    }
-    let sent: Vec<Group> = groups.iter().filter(|group| !stays(group)).cloned().collect();
-    let outcomes = if sent.is_empty() { Vec::new() } else { provider.apply(zone, &sent).await };
-    let mut outcomes = outcomes.into_iter();
-    let unsaid = || Outcome::Unknown(Error::new(ErrorKind::Protocol, "apply changes", "no outcome for this group"));
-    groups
-        .iter()
-        .map(|group| if stays(group) { Outcome::Applied } else { outcomes.next().unwrap_or_else(unsaid) })
-        .collect()
 }
 
 fn stopped() -> Error {

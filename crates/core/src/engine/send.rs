@@ -138,7 +138,8 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
         state.window.trim(worker.board.config.brake.window, now);
         state.window.owns(worker.owned, now);
     });
-    if went > 0 && came == 0 && !proven {
+    // What an operator undoes is no deletion out of a mistake.
+    if went > 0 && came == 0 && !proven && !worker.origin.is_undo() {
         worker.board.state.zone(&zone, |state| state.window.deleted(went, now));
     }
     worker

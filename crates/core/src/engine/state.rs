@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
+use super::holds::Holding;
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::guard::{Approval, HeldPlan, Window};
@@ -22,6 +23,9 @@ pub(crate) struct ZoneState {
     pub(crate) held: Option<HeldPlan>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) approvals: Vec<Approval>,
+    /// Names that an undo set back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) holds: Vec<Holding>,
 }
 
 /// The document in the store.
@@ -111,6 +115,21 @@ impl State {
     /// How a plan is approved where the document is kept.
     pub(crate) fn approve_with(&self, hash: &str) -> Option<String> {
         self.store.approve_with(hash)
+    }
+
+    /// Looks at what is kept of a zone.
+    pub(crate) fn look<T>(&self, zone: &str, look: impl FnOnce(&ZoneState) -> T) -> T {
+        match self.lock().zones.get(zone) {
+            Some(state) => look(state),
+            None => look(&ZoneState::default()),
+        }
+    }
+
+    /// Every hold, by zone.
+    pub(crate) fn holds(&self) -> Vec<(String, Holding)> {
+        let document = self.lock();
+        let zones = document.zones.iter();
+        zones.flat_map(|(zone, state)| state.holds.iter().map(|hold| (zone.clone(), hold.clone()))).collect()
     }
 
     /// The hash of the held plan of a zone.

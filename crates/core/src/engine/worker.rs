@@ -12,12 +12,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info};
 
 use super::board::{Board, Desk, Office};
+use super::chronicle::{self, Origin};
 use super::inbox::Mail;
 use super::moves::{self, Moves};
-use super::{fights, hold, round};
+use super::{fights, hold, holds, round, undo};
 use crate::capability::Audit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flap::Flaps;
+use crate::journal::Cause;
 use crate::metrics::{ByZone, Mismatch, ZoneError};
 use crate::name::DnsName;
 use crate::provider::{Listing, Read};
@@ -59,6 +61,8 @@ pub(super) struct Worker {
     pub(super) mismatched: HashMap<RecordKey, Mismatch>,
     /// Number of our records in the zone.
     pub(super) owned: usize,
+    /// What the groups belong to that are sent now, for the journal.
+    pub(super) origin: Origin,
     audit_due: Instant,
     resume: Option<Instant>,
     failures: u32,
@@ -81,11 +85,14 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         inherited: HashSet::new(),
         mismatched: HashMap::new(),
         owned: 0,
+        origin: Origin::new(String::new(), Cause::Round),
         audit_due: Instant::now(),
         resume: None,
         failures: 0,
     };
     worker.publish_health();
+    holds::publish(&worker.board, &worker.desk.label());
+    chronicle::resume(&mut worker);
     loop {
         worker.desk.status().working = true;
         worker.turn().await;
@@ -149,6 +156,11 @@ impl Worker {
             return;
         }
         fights::calm(self);
+        holds::expire(self);
+        if let Err(problem) = undo::carry_out(self).await {
+            self.failed(problem);
+            return;
+        }
         let first = !self.desk.status().planned;
         let mut mail = self.desk.inbox.take();
         if first {
@@ -310,6 +322,7 @@ impl Worker {
                 fights::note(self, changed);
                 self.unsure.clear();
                 self.doubtful.clear();
+                chronicle::settle(self).await;
                 self.resync(true).await
             }
             Err(problem) => {

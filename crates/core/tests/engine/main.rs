@@ -6,8 +6,10 @@
 mod configmap;
 mod fights;
 mod invariants;
+mod journal;
 mod moves;
 mod pieces;
 mod random;
 mod scenarios;
 mod sim;
+mod undo;

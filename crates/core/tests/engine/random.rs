@@ -4,6 +4,9 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use zonewright_core::clock::Timestamp;
+use zonewright_core::engine::UndoRequest;
+use zonewright_core::journal::Query;
 
 use crate::sim::{Fault, World, is_claim, rest};
 
@@ -18,6 +21,8 @@ enum Step {
     Fault(Option<u8>),
     Foreign(u8),
     Restart,
+    Undo(u16),
+    Release,
     Wait(u16),
 }
 
@@ -33,12 +38,26 @@ fn step() -> impl Strategy<Value = Step> {
         2 => prop::option::of(0..5_u8).prop_map(Step::Fault),
         1 => name.prop_map(Step::Foreign),
         1 => Just(Step::Restart),
+        1 => (1..600_u16).prop_map(Step::Undo),
+        1 => Just(Step::Release),
         3 => (1..300_u16).prop_map(Step::Wait),
     ]
 }
 
 fn foreign(world: &World) -> Vec<String> {
     world.sim.all().into_iter().filter(|line| line.contains("203.0.113.")).collect()
+}
+
+/// Whatever was done in the last while goes back, as far as the zone lets it.
+async fn undo(engine: &zonewright_core::engine::Engine, last: Duration) {
+    let (told, _) = engine.history(&Query::default(), 1).await.unwrap();
+    let Some(newest) = told.first().map(|told| told.entry.at.0) else { return };
+    let since = Timestamp(newest - i64::try_from(last.as_millis()).unwrap());
+    let query = Query { since: Some(since), ..Query::default() };
+    let plan = engine.plan_undo(&UndoRequest { query, hold_for: Duration::from_mins(10) }).await.unwrap();
+    if !plan.is_empty() {
+        engine.undo(&plan.hash).await.unwrap();
+    }
 }
 
 async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
@@ -82,6 +101,8 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 engine.stop().await;
                 engine = world.start().await;
             }
+            Step::Undo(seconds) => undo(&engine, Duration::from_secs(seconds.into())).await,
+            Step::Release => drop(engine.release(None)),
             Step::Wait(seconds) => tokio::time::sleep(Duration::from_secs(seconds.into())).await,
         }
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -15,6 +15,7 @@ use zonewright_core::endpoint::{
 };
 use zonewright_core::engine::{Config, Engine, Instance, Parts};
 use zonewright_core::error::Retry;
+use zonewright_core::journal::Journaling;
 use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::{NamePolicy, PermitAll};
 use zonewright_core::options::OptionTable;
@@ -78,6 +79,8 @@ pub(crate) struct Sim {
     targeted: AtomicUsize,
     /// Whether preconditions are looked at.
     blind: AtomicBool,
+    /// Whether reads are answered while writes are not.
+    reads_go_on: AtomicBool,
     pub(crate) writes: AtomicUsize,
     /// The changes of each write that took effect, as lines.
     log: Mutex<Vec<Vec<String>>>,
@@ -97,6 +100,7 @@ impl Sim {
             reads: AtomicUsize::new(0),
             targeted: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
+            reads_go_on: AtomicBool::new(false),
             writes: AtomicUsize::new(0),
             log: Mutex::default(),
             swallowed: Mutex::default(),
@@ -180,6 +184,11 @@ impl Sim {
         self.blind.store(true, Ordering::SeqCst);
     }
 
+    /// From now on [`Fault::Stall`] concerns writes alone.
+    pub(crate) fn unstall_reads(&self) {
+        self.reads_go_on.store(true, Ordering::SeqCst);
+    }
+
     fn is_blind(&self) -> bool {
         self.blind.load(Ordering::SeqCst)
     }
@@ -235,7 +244,7 @@ impl Provider for Sim {
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         match self.faulty(zone) {
-            Some(Fault::Stall) => std::future::pending().await,
+            Some(Fault::Stall) if !self.reads_go_on.load(Ordering::SeqCst) => std::future::pending().await,
             Some(Fault::Down | Fault::NoReads) => {
                 return Err(Error::new(ErrorKind::Unavailable, "read records", "connection refused"));
             }
@@ -503,6 +512,7 @@ pub(crate) struct World {
     pub(crate) sim: Arc<Sim>,
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) store: Arc<Shelf>,
+    pub(crate) journal: Journaling,
     pub(crate) told: Arc<Told>,
     pub(crate) config: Config,
     pub(crate) owner: &'static str,
@@ -517,6 +527,7 @@ impl World {
             sim: Sim::new(zones),
             cluster: Cluster::new(),
             store: Arc::default(),
+            journal: Journaling::default(),
             told: Arc::new(Told::default()),
             config: Config::default(),
             owner: "me",
@@ -555,6 +566,7 @@ impl World {
                 instances: vec![instance],
                 name_policy: self.name_policy.clone(),
                 store,
+                journal: self.journal.clone(),
                 reporter: self.told.clone(),
                 metrics: Arc::new(Metrics::default()),
                 clock: Clock::starting_at(Timestamp(1_000_000_000)),

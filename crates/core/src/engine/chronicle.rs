@@ -1,0 +1,382 @@
+//! The engine's side of the journal.
+//!
+//! In: groups right before they are sent, and their outcomes. Out: lines in the store, and the entries of which it is not
+//! known what became of them, until their names were read. What must hold: where the journal is required, nothing is sent
+//! that is not in it; elsewhere its trouble is told once and holds up nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tracing::{info, warn};
+
+use super::board::{Board, Desk, Office};
+use super::worker::Worker;
+use crate::change::{Change, Group, Outcome};
+use crate::clock::Clock;
+use crate::endpoint::Note;
+use crate::error::{Error, ErrorKind, Result};
+use crate::guard;
+use crate::journal::{Cause, Closing, Entry, EntryStep, Journaling, Line, Mode, Verdict, scan};
+use crate::metrics::Metrics;
+use crate::name::DnsName;
+use crate::provider::Provider;
+use crate::record::{RecordKey, RecordSet};
+use crate::zone::Zone;
+
+/// Ids of one millisecond; so they stay below 2^53, which every reader of JSON can hold, until 2109.
+const IDS_OF_A_MILLISECOND: u64 = 1 << 11;
+
+/// Most lines that wait to be written; beyond it the oldest are given up: a start finds out what they would have said.
+const WAITING: usize = 20_000;
+
+/// An entry of which it is not known what became of it.
+#[derive(Debug, Clone)]
+struct Open {
+    id: u64,
+    changes: Vec<Change>,
+}
+
+/// Where the groups of a call come from.
+#[derive(Debug, Clone)]
+pub(super) struct Origin {
+    plan: String,
+    cause: Cause,
+    /// The deletes that an approval let go, and its plan.
+    approved: Option<(String, Arc<BTreeSet<RecordKey>>)>,
+}
+
+impl Origin {
+    /// A round that begins now, or an undo.
+    pub(super) fn new(plan: String, cause: Cause) -> Self {
+        Self { plan, cause, approved: None }
+    }
+
+    /// From now on these deletes belong to the held plan that was approved.
+    pub(super) fn approve(&mut self, plan: String, keys: BTreeSet<RecordKey>) {
+        self.approved = Some((plan, Arc::new(keys)));
+    }
+
+    /// Whether it is an undo.
+    pub(super) fn is_undo(&self) -> bool {
+        self.cause == Cause::Undo
+    }
+
+    fn of(&self, group: &Group) -> (String, Cause) {
+        let covers = |keys: &BTreeSet<RecordKey>| {
+            let mut records = group.records().peekable();
+            let deleted = |change: &Change| matches!(change, Change::Delete { .. }) && keys.contains(change.key());
+            records.peek().is_some() && records.all(|step| deleted(&step.change))
+        };
+        match &self.approved {
+            Some((plan, keys)) if covers(keys) => (plan.clone(), Cause::Approved),
+            _ => (self.plan.clone(), self.cause),
+        }
+    }
+}
+
+/// The journal as the engine uses it.
+pub(crate) struct Chronicle {
+    pub(super) journaling: Journaling,
+    clock: Clock,
+    metrics: Arc<Metrics>,
+    next: AtomicU64,
+    /// Lines that are written with the next ones.
+    waiting: Mutex<Vec<String>>,
+    failing: AtomicBool,
+    /// By zone.
+    open: Mutex<BTreeMap<String, Vec<Open>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Chronicle {
+    /// A journal of which nothing was read.
+    pub(crate) fn new(journaling: Journaling, clock: Clock, metrics: Arc<Metrics>) -> Self {
+        let now = u64::try_from(clock.now().0).unwrap_or(0);
+        Self {
+            journaling,
+            clock,
+            metrics,
+            next: AtomicU64::new(now.saturating_mul(IDS_OF_A_MILLISECOND)),
+            waiting: Mutex::default(),
+            failing: AtomicBool::new(false),
+            open: Mutex::default(),
+        }
+    }
+
+    /// Reads the journal: what is open will be settled by the workers, and ids go on.
+    pub(crate) async fn load(&self) {
+        let place = self.journaling.store.place();
+        if self.journaling.mode == Mode::Off {
+            info!(place, "nothing is written to the journal");
+            return;
+        }
+        match scan(&*self.journaling.store).await {
+            Ok((largest, entries)) => {
+                self.next.fetch_max(largest + 1, Ordering::SeqCst);
+                info!(place, unsettled = entries.len(), "journal");
+                let mut open = lock(&self.open);
+                for entry in entries {
+                    open.entry(entry.zone.clone()).or_default().push(Open::of(&entry));
+                }
+            }
+            Err(error) => warn!(
+                place,
+                error = error.chain(),
+                "the journal cannot be read; what an earlier process left unsettled in it stays so"
+            ),
+        }
+    }
+
+    /// The next id; it is larger than any that was given out before.
+    pub(super) fn id(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// A hash that names what begins now.
+    pub(super) fn plan(&self, what: &str) -> String {
+        guard::hash(what, [self.id()])
+    }
+
+    /// Writes down what is about to be sent. Returns the id of each group that was written.
+    ///
+    /// # Errors
+    /// It could not be written, and nothing may be sent that is not.
+    async fn begin(&self, desk: &Desk, origin: &Origin, groups: &[Group]) -> Result<Vec<Option<u64>>> {
+        if self.journaling.mode == Mode::Off {
+            return Ok(groups.iter().map(|_| None).collect());
+        }
+        let entries: Vec<Option<Entry>> = groups.iter().map(|group| self.entry(desk, origin, group)).collect();
+        let ids = entries.iter().map(|entry| entry.as_ref().map(|entry| entry.id)).collect();
+        let lines: Vec<String> = entries.into_iter().flatten().map(|entry| Line::Change(entry).text()).collect();
+        match self.write(lines).await {
+            Ok(()) => Ok(ids),
+            Err(error) if self.journaling.mode == Mode::Required => {
+                let text = format!(
+                    "nothing is sent while the journal cannot be written (--journal=required): {}",
+                    error.chain()
+                );
+                Err(Error::new(ErrorKind::Unavailable, "write the journal", text).retry(error.retry))
+            }
+            Err(_) => Ok(groups.iter().map(|_| None).collect()),
+        }
+    }
+
+    fn entry(&self, desk: &Desk, origin: &Origin, group: &Group) -> Option<Entry> {
+        if group.changes_nothing() {
+            return None;
+        }
+        let (plan, cause) = origin.of(group);
+        Some(Entry {
+            id: self.id(),
+            at: self.clock.now(),
+            zone: desk.label(),
+            apex: desk.zone.name.clone(),
+            name: group.name.clone(),
+            plan,
+            cause,
+            steps: group.steps.iter().map(EntryStep::new).collect(),
+            objects: group.objects.clone(),
+        })
+    }
+
+    /// Writes down what became of it.
+    async fn end(&self, desk: &Desk, ids: &[Option<u64>], groups: &[Group], outcomes: &[Outcome]) {
+        let mut closings = Vec::new();
+        for ((id, group), outcome) in ids.iter().zip(groups).zip(outcomes) {
+            let Some(id) = *id else { continue };
+            if matches!(outcome, Outcome::Unknown(_)) {
+                let open = Open { id, changes: group.changes().cloned().collect() };
+                lock(&self.open).entry(desk.label()).or_default().push(open);
+            }
+            let error = outcome.error().map(Error::chain);
+            closings.push(Closing { id, at: self.clock.now(), verdict: verdict(outcome), found: false, error });
+        }
+        self.close(closings).await;
+    }
+
+    async fn close(&self, closings: Vec<Closing>) {
+        let lines: Vec<String> = closings.into_iter().map(|closing| Line::Outcome(closing).text()).collect();
+        if lines.is_empty() {
+            return;
+        }
+        if self.journaling.store.outcomes_wait() || self.write(lines.clone()).await.is_err() {
+            self.wait(lines);
+        }
+    }
+
+    fn wait(&self, lines: Vec<String>) {
+        let mut waiting = lock(&self.waiting);
+        waiting.extend(lines);
+        let surplus = waiting.len().saturating_sub(WAITING);
+        waiting.drain(..surplus);
+    }
+
+    /// Appends what waits, and these.
+    async fn write(&self, lines: Vec<String>) -> Result<()> {
+        let waited = std::mem::take(&mut *lock(&self.waiting));
+        let count = waited.len();
+        let mut all = waited;
+        all.extend(lines);
+        if all.is_empty() {
+            return Ok(());
+        }
+        let written = self.journaling.store.append(&all).await;
+        if let Err(error) = &written {
+            all.truncate(count);
+            let mut waiting = lock(&self.waiting);
+            all.append(&mut waiting);
+            *waiting = all;
+            drop(waiting);
+            self.complain(error);
+        } else if self.failing.swap(false, Ordering::SeqCst) {
+            info!(place = self.journaling.store.place(), "the journal can be written again");
+        }
+        written
+    }
+
+    fn complain(&self, error: &Error) {
+        self.metrics.journal_errors.inc();
+        if self.failing.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        warn!(place = self.journaling.store.place(), error = error.chain(), "{}", self.consequence());
+    }
+
+    fn consequence(&self) -> &'static str {
+        match self.journaling.mode {
+            Mode::Required => "the journal cannot be written: nothing is sent until it can (--journal=required)",
+            _ => {
+                "the journal cannot be written: changes go on, and those until it can are neither in the history nor undone by `zonewright undo`"
+            }
+        }
+    }
+
+    /// Writes what waits, if anything does.
+    pub(super) async fn flush(&self) {
+        // What fails was told, and waits on.
+        let _ = self.write(Vec::new()).await;
+    }
+
+    fn take_open(&self, zone: &str) -> Vec<Open> {
+        lock(&self.open).remove(zone).unwrap_or_default()
+    }
+}
+
+impl Open {
+    fn of(entry: &Entry) -> Self {
+        Self { id: entry.id, changes: entry.steps.iter().filter_map(EntryStep::change).collect() }
+    }
+
+    /// What became of it, by what stands now.
+    fn verdict(&self, stands: impl Fn(&RecordKey) -> Option<RecordSet>) -> Verdict {
+        let stands: Vec<Option<RecordSet>> = self.changes.iter().map(|change| stands(change.key())).collect();
+        let met = |side: Option<&RecordSet>, stands: &Option<RecordSet>| match (side, stands) {
+            (Some(set), Some(stands)) => set.is_met_by(stands),
+            (None, None) => true,
+            _ => false,
+        };
+        let all = |side: fn(&Change) -> Option<&RecordSet>| {
+            self.changes.iter().zip(&stands).all(|(change, stands)| met(side(change), stands))
+        };
+        if all(Change::to) {
+            Verdict::Applied
+        } else if all(Change::from) {
+            Verdict::NotApplied
+        } else {
+            Verdict::SomethingElse
+        }
+    }
+}
+
+fn verdict(outcome: &Outcome) -> Verdict {
+    match outcome {
+        Outcome::Applied => Verdict::Applied,
+        Outcome::Refused { .. } => Verdict::Refused,
+        Outcome::NotSent(_) => Verdict::NotSent,
+        Outcome::Unknown(_) => Verdict::Unknown,
+    }
+}
+
+/// The hash of the approved plan that covers these deletes.
+pub(super) fn approved_plan(zone: &str, approvals: &[guard::Approval], keys: &BTreeSet<RecordKey>) -> Option<String> {
+    let approval = approvals.iter().find(|approval| keys.is_subset(&approval.keys))?;
+    Some(guard::hash(zone, &approval.keys))
+}
+
+/// Writes groups down, sends them, and writes down what became of them. One outcome for each, in order.
+pub(super) async fn send(
+    board: &Board,
+    office: &Office,
+    desk: &Desk,
+    origin: &Origin,
+    groups: &[Group],
+) -> Vec<Outcome> {
+    let chronicle = &board.chronicle;
+    let before = chronicle.failing.load(Ordering::SeqCst);
+    let ids = chronicle.begin(desk, origin, groups).await;
+    if !before
+        && chronicle.failing.load(Ordering::SeqCst)
+        && let Some(object) = &board.own_object
+    {
+        board.tell([Note::warning(object, "JournalFailed", chronicle.consequence())]);
+    }
+    match ids {
+        Ok(ids) => {
+            let outcomes = fly(&*office.instance.provider, &desk.zone, groups, board.config.dry_run).await;
+            chronicle.end(desk, &ids, groups, &outcomes).await;
+            outcomes
+        }
+        Err(error) => groups.iter().map(|_| Outcome::NotSent(error.clone())).collect(),
+    }
+}
+
+/// Sends groups, but for those that change nothing: they only tell the registry whose a record is.
+async fn fly(provider: &dyn Provider, zone: &Zone, groups: &[Group], dry_run: bool) -> Vec<Outcome> {
+    let stays = |group: &Group| !dry_run && group.changes_nothing();
+    if !groups.iter().any(stays) {
+        return if groups.is_empty() { Vec::new() } else { provider.apply(zone, groups).await };
+    }
+    let sent: Vec<Group> = groups.iter().filter(|group| !stays(group)).cloned().collect();
+    let outcomes = if sent.is_empty() { Vec::new() } else { provider.apply(zone, &sent).await };
+    let mut outcomes = outcomes.into_iter();
+    let unsaid = || Outcome::Unknown(Error::new(ErrorKind::Protocol, "apply changes", "no outcome for this group"));
+    groups
+        .iter()
+        .map(|group| if stays(group) { Outcome::Applied } else { outcomes.next().unwrap_or_else(unsaid) })
+        .collect()
+}
+
+/// Has the names read of what an earlier process left open.
+pub(super) fn resume(worker: &mut Worker) {
+    let zone = worker.desk.label();
+    let names: BTreeSet<DnsName> = {
+        let open = lock(&worker.board.chronicle.open);
+        let changes = open.get(&zone).into_iter().flatten().flat_map(|open| &open.changes);
+        changes.map(|change| change.key().name.clone()).filter(|name| name.is_within(&worker.desk.zone.name)).collect()
+    };
+    worker.unsure.extend(names.iter().cloned());
+    worker.doubtful.extend(names);
+}
+
+/// Closes what was open, now that its names have been read.
+pub(super) async fn settle(worker: &Worker) {
+    let chronicle = &worker.board.chronicle;
+    let open = chronicle.take_open(&worker.desk.label());
+    if open.is_empty() {
+        return;
+    }
+    let closings = {
+        let view = worker.desk.view();
+        let closing = |open: &Open| {
+            let verdict = open.verdict(|key| view.find(key));
+            Closing { id: open.id, at: chronicle.clock.now(), verdict, found: true, error: None }
+        };
+        open.iter().map(closing).collect::<Vec<_>>()
+    };
+    info!(zone = %worker.desk.zone.name, entries = closings.len(), "unsettled entries of the journal were settled by a reading");
+    chronicle.close(closings).await;
+}

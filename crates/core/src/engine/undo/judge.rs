@@ -1,0 +1,94 @@
+//! Whether something that was changed may go back now. In: what the journal folded to, and the zone's view. Out: the group
+//! that brings it back, with all that must hold for it, or why not.
+
+use std::collections::BTreeSet;
+
+use super::super::board::{Board, Desk, Office};
+use super::super::facts::ownership;
+use crate::change::{Change, Group, Precondition};
+use crate::claim::Ownership;
+use crate::journal::{Folded, Misfit, Span};
+use crate::plan::Policy;
+use crate::record::{RecordKey, RecordSet};
+
+/// The group that brings back what stood before, if that may be done now.
+pub(super) fn judge(board: &Board, office: &Office, desk: &Desk, folded: &Folded) -> Result<Group, Misfit> {
+    let view = desk.view();
+    let mut group = folded.inverse(|key| view.find(key))?;
+    drop(view);
+    let config = &board.config;
+    for (key, _) in folded.records() {
+        if !config.filter.matches(&key.name) || !desk.zone.covers(&key.name) || !config.managed.contains(&key.rtype) {
+            return Err(Misfit::OutOfScope);
+        }
+    }
+    for change in group.changes() {
+        match (config.policy, change) {
+            (Policy::UpsertOnly | Policy::CreateOnly, Change::Delete { .. }) => return Err(Misfit::Policy("deletes")),
+            (Policy::CreateOnly, Change::Update { .. }) => return Err(Misfit::Policy("updates")),
+            _ => {}
+        }
+    }
+    let requires = owned(office, desk, folded)?;
+    group.requires.extend(requires);
+    Ok(group)
+}
+
+/// Whether all of it is ours, or free. Returns the claims that must stay while the group is carried out.
+fn owned(office: &Office, desk: &Desk, folded: &Folded) -> Result<Vec<Precondition>, Misfit> {
+    let registry = &office.instance.registry;
+    let mut requires = Vec::new();
+    let keys: BTreeSet<RecordKey> = match folded.records().next() {
+        Some(_) => folded.records().map(|(key, _)| key.clone()).collect(),
+        // Only claims moved: it is about the records that they speak of.
+        None => folded
+            .names
+            .iter()
+            .flat_map(|name| desk.view().at(name))
+            .filter(|s| !registry.is_claim(s))
+            .map(|s| s.key)
+            .collect(),
+    };
+    for key in keys {
+        let standing = desk.view().find(&key);
+        match (ownership(office, desk, &key), standing) {
+            (Ownership::Ours(claim), _) => {
+                let site = claim.and_then(|claim| claim.site).filter(|(zone, _)| *zone == desk.zone.key);
+                let stays = |set: &RecordSet| !folded.spans.contains_key(&set.key);
+                requires.extend(site.map(|(_, set)| set).filter(stays).map(Precondition::Exact));
+            }
+            (Ownership::Unclaimed, None) => {}
+            (Ownership::Unclaimed, Some(set)) => {
+                return Err(Misfit::NotOurs(format!("{} stands there, and nobody claims it", set.key)));
+            }
+            (Ownership::Foreign(owner), _) => return Err(Misfit::NotOurs(format!("owner {owner} claims {key}"))),
+            (Ownership::Disputed(_), _) => return Err(Misfit::NotOurs(format!("several owners claim {key}"))),
+        }
+        beside(office, desk, folded, &key)?;
+    }
+    let mut seen = Vec::new();
+    requires.retain(|requirement| {
+        let new = !seen.contains(requirement);
+        seen.push(requirement.clone());
+        new
+    });
+    Ok(requires)
+}
+
+/// Nothing is added beside a record of somebody else, or of a type that excludes it.
+fn beside(office: &Office, desk: &Desk, folded: &Folded, key: &RecordKey) -> Result<(), Misfit> {
+    let comes = |span: &Span| span.left.is_none() && span.before.is_some();
+    if !folded.spans.get(key).is_some_and(comes) {
+        return Ok(());
+    }
+    let others = desk.view().at(&key.name).into_iter().filter(|set| {
+        let same_row = set.key.set_id == key.set_id && set.key != *key;
+        same_row && !folded.spans.contains_key(&set.key) && !office.instance.registry.is_claim(set)
+    });
+    for other in others {
+        if key.rtype.excludes(other.key.rtype) || !ownership(office, desk, &other.key).is_ours() {
+            return Err(Misfit::NotOurs(format!("{} stands at the same name", other.key)));
+        }
+    }
+    Ok(())
+}

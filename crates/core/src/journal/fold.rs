@@ -1,0 +1,282 @@
+//! The inverse of a stretch of the journal, folded per record key.
+//!
+//! In: entries of one zone, the newest first, each with what became of it; then what stands there now. Out: groups of
+//! changes that lead from there to what stood before the oldest entry. What must hold: nothing is touched but what is
+//! exactly as we left it; what was changed together (a record and its claim, a record and what took its place) goes back
+//! together or not at all. Where somebody else changed a record between two entries, it goes back to what they made of it:
+//! what lies before is no longer ours to bring back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entry, EntryStep, Verdict};
+use crate::change::{Change, Group, Precondition, Role, Step};
+use crate::claim::{Claim, OwnerId, Standing};
+use crate::endpoint::ObjectRef;
+use crate::name::DnsName;
+use crate::record::{RecordKey, RecordSet};
+
+/// What a claim says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// Whose the record is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<OwnerId>,
+    /// For which resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<Arc<str>>,
+    /// Further labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl Terms {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn claim(&self) -> Option<Box<Claim>> {
+        let owner = self.owner.clone()?;
+        let (resource, labels) = (self.resource.clone(), self.labels.clone());
+        Some(Box::new(Claim { owner, resource, labels, standing: Standing::Typed, current: true, site: None }))
+    }
+}
+
+/// What became of one key over the stretch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// Whether it is a claim.
+    pub claim: bool,
+    /// What we left there.
+    pub left: Option<RecordSet>,
+    /// What stood there before.
+    pub before: Option<RecordSet>,
+    /// What its claim said when we left it.
+    pub terms_left: Terms,
+    /// What its claim said before.
+    pub terms_before: Terms,
+}
+
+/// Keys that go back together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folded {
+    /// Each key with what became of it.
+    pub spans: BTreeMap<RecordKey, Span>,
+    /// The names that the entries were about.
+    pub names: BTreeSet<DnsName>,
+    /// The objects behind them.
+    pub objects: BTreeSet<ObjectRef>,
+    /// Somebody else's change lies before the oldest entry that counts: it is what comes back.
+    pub cut: bool,
+    /// An entry of which it is not known what became of it: nothing is done before it is.
+    pub open: bool,
+}
+
+/// Why something cannot go back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misfit {
+    /// Something else stands there than what we left.
+    Changed {
+        /// The key.
+        key: RecordKey,
+        /// What stands there.
+        stands: Option<Box<RecordSet>>,
+    },
+    /// What stood there before stands there already.
+    Back,
+    /// It is not known yet what became of the last change.
+    Open,
+    /// What stands there is not ours any more.
+    NotOurs(String),
+    /// The name or type is not looked after here any more.
+    OutOfScope,
+    /// The policy does not allow it.
+    Policy(&'static str),
+    /// No such zone is served now.
+    NoZone(String),
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed { key, stands: None } => write!(f, "changed since by somebody else: {key} is gone"),
+            Self::Changed { stands: Some(set), .. } => write!(f, "changed since by somebody else: {set} stands there"),
+            Self::Back => f.write_str("it is as it was before already"),
+            Self::Open => f.write_str("it is not known yet what became of the last change; try again in a minute"),
+            Self::NotOurs(who) => write!(f, "it is not ours: {who}"),
+            Self::OutOfScope => f.write_str("the name or its record type is outside the filters now"),
+            Self::Policy(what) => write!(f, "the policy allows no {what}"),
+            Self::NoZone(zone) => write!(f, "zone {zone} is not served now"),
+        }
+    }
+}
+
+/// Takes in entries, the newest first.
+#[derive(Debug, Default)]
+pub struct Fold {
+    groups: Vec<Folded>,
+    /// Where each key is.
+    places: BTreeMap<RecordKey, usize>,
+    /// Keys whose older entries do not count.
+    cut: BTreeSet<RecordKey>,
+}
+
+impl Fold {
+    /// Takes in the next older entry.
+    pub fn take(&mut self, entry: &Entry, verdict: Option<Verdict>) {
+        let applied = match verdict {
+            Some(Verdict::Applied) => true,
+            None | Some(Verdict::Unknown) => false,
+            // Nothing of it stood; what did is for the entries around it to fit.
+            Some(Verdict::Refused | Verdict::NotSent | Verdict::NotApplied | Verdict::SomethingElse) => return,
+        };
+        let steps: Vec<(&RecordKey, &EntryStep)> =
+            entry.steps.iter().filter_map(|step| Some((step.key()?, step))).collect();
+        if steps.iter().any(|(key, _)| self.cut.contains(*key)) || !steps.iter().all(|step| self.follows(*step)) {
+            self.cut(&steps);
+            return;
+        }
+        let at = self.place(&steps);
+        let Some(group) = self.groups.get_mut(at) else { return };
+        group.open |= !applied;
+        group.names.insert(entry.name.clone());
+        group.objects.extend(entry.objects.iter().cloned());
+        for (key, step) in steps {
+            let span = group.spans.entry(key.clone()).or_insert_with(|| Span {
+                claim: step.claim,
+                left: step.to.clone(),
+                before: None,
+                terms_left: step.has.clone(),
+                terms_before: Terms::default(),
+            });
+            span.before.clone_from(&step.from);
+            span.terms_before = step.had.clone();
+        }
+    }
+
+    /// Whether what a step left is what the next newer one found there.
+    fn follows(&self, (key, step): (&RecordKey, &EntryStep)) -> bool {
+        let span = self.places.get(key).and_then(|at| self.groups.get(*at)).and_then(|group| group.spans.get(key));
+        span.is_none_or(|span| meets(step.to.as_ref(), span.before.as_ref()))
+    }
+
+    fn cut(&mut self, steps: &[(&RecordKey, &EntryStep)]) {
+        for (key, _) in steps {
+            self.cut.insert((*key).clone());
+            if let Some(group) = self.places.get(*key).and_then(|at| self.groups.get_mut(*at)) {
+                group.cut = true;
+            }
+        }
+    }
+
+    /// The group of the keys: a new one, or all that they are in, joined.
+    fn place(&mut self, steps: &[(&RecordKey, &EntryStep)]) -> usize {
+        let known: BTreeSet<usize> = steps.iter().filter_map(|(key, _)| self.places.get(*key).copied()).collect();
+        let mut known = known.into_iter();
+        let at = known.next().unwrap_or_else(|| {
+            self.groups.push(Folded::default());
+            self.groups.len() - 1
+        });
+        for other in known {
+            let joined = self.groups.get_mut(other).map(std::mem::take).unwrap_or_default();
+            for key in joined.spans.keys() {
+                self.places.insert(key.clone(), at);
+            }
+            if let Some(group) = self.groups.get_mut(at) {
+                group.spans.extend(joined.spans);
+                group.names.extend(joined.names);
+                group.objects.extend(joined.objects);
+                group.cut |= joined.cut;
+                group.open |= joined.open;
+            }
+        }
+        for (key, _) in steps {
+            self.places.insert((*key).clone(), at);
+        }
+        at
+    }
+
+    /// Whatever does not stand as it stood before, ordered by name.
+    pub fn finish(self) -> Vec<Folded> {
+        let moved = |group: &Folded| group.spans.values().any(|span| span.left != span.before);
+        let mut groups: Vec<Folded> = self.groups.into_iter().filter(moved).collect();
+        groups.sort_by(|a, b| (a.name(), a.spans.keys().next()).cmp(&(b.name(), b.spans.keys().next())));
+        groups
+    }
+}
+
+/// Whether what is found is what was left: the TTL may have been left to the provider.
+fn meets(left: Option<&RecordSet>, found: Option<&RecordSet>) -> bool {
+    match (left, found) {
+        (None, None) => true,
+        (Some(left), Some(found)) => left.is_met_by(found),
+        _ => false,
+    }
+}
+
+impl Folded {
+    /// The name that the group is about: that of its first record, else of its first claim.
+    pub fn name(&self) -> Option<&DnsName> {
+        self.records().map(|(key, _)| &key.name).next().or_else(|| self.names.first())
+    }
+
+    /// The records, without their claims.
+    pub fn records(&self) -> impl Iterator<Item = (&RecordKey, &Span)> {
+        self.spans.iter().filter(|(_, span)| !span.claim)
+    }
+
+    /// The group that brings back what stood before; `stands` tells what stands there now.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    pub fn inverse(&self, stands: impl Fn(&RecordKey) -> Option<RecordSet>) -> Result<Group, Misfit> {
+        if self.open {
+            return Err(Misfit::Open);
+        }
+        let mut now: Vec<(&RecordKey, &Span, Option<RecordSet>)> =
+            self.spans.iter().map(|(key, span)| (key, span, stands(key))).collect();
+        // What people look at is told first.
+        now.sort_by_key(|(_, span, _)| span.claim);
+        if now.iter().all(|(_, span, stands)| meets(span.before.as_ref(), stands.as_ref())) {
+            return Err(Misfit::Back);
+        }
+        let mut steps = Vec::new();
+        let mut requires = Vec::new();
+        for (key, span, stands) in now {
+            if !meets(span.left.as_ref(), stands.as_ref()) {
+                return Err(Misfit::Changed { key: key.clone(), stands: stands.map(Box::new) });
+            }
+            match (stands, span.before.clone()) {
+                (None, None) => requires.push(Precondition::Absent(key.clone())),
+                (Some(from), Some(to)) if to.is_met_by(&from) => requires.push(Precondition::Exact(from)),
+                (from, to) => steps.extend(change(from, to).map(|change| span.step(change))),
+            }
+        }
+        // What goes makes room for what comes.
+        steps.sort_by_key(|step| matches!(step.change, Change::Create { .. }));
+        let Some(name) = self.name().cloned() else { return Err(Misfit::Back) };
+        Ok(Group { name, steps, requires, objects: self.objects.iter().cloned().collect() })
+    }
+}
+
+fn change(from: Option<RecordSet>, to: Option<RecordSet>) -> Option<Change> {
+    EntryStep { claim: false, from, to, had: Terms::default(), has: Terms::default() }.change()
+}
+
+impl Span {
+    fn step(&self, change: Change) -> Step {
+        let terms = if change.to().is_some() { &self.terms_before } else { &self.terms_left };
+        Step {
+            role: if self.claim { Role::Claim } else { Role::Record },
+            resource: terms.resource.clone(),
+            labels: terms.labels.clone(),
+            held: change.from().and_then(|_| self.terms_left.claim()),
+            owner: self.terms_before.owner.clone().filter(|_| change.to().is_some()),
+            change,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A journal in a folder: files of JSON lines, the oldest given up when there are too many.
+//!
+//! In and out: lines. Files are `PREFIX-NUMBER.jsonl`, the numbers grow. What must hold: a line that was confirmed is on
+//! the disk, whole; after a failure, or a crash in the middle of one, the next line begins on a line of its own.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+
+use super::{JournalStore, Visitor};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// A file that holds so many octets is followed by the next.
+    pub file_size: u64,
+    /// So many files are kept.
+    pub files: usize,
+}
+
+impl Default for Limits {
+    /// Ten files of 8 MiB.
+    fn default() -> Self {
+        Self { file_size: 8 << 20, files: 10 }
+    }
+}
+
+/// A journal in a folder.
+#[derive(Debug)]
+pub struct FolderJournal {
+    place: Place,
+    limits: Limits,
+    /// The file that is written now, with its length.
+    current: Arc<Mutex<Option<Current>>>,
+}
+
+#[derive(Debug, Clone)]
+struct Place {
+    folder: PathBuf,
+    prefix: String,
+}
+
+#[derive(Debug)]
+struct Current {
+    file: File,
+    number: u64,
+    length: u64,
+}
+
+const EXTENSION: &str = "jsonl";
+
+impl FolderJournal {
+    /// The journal of files that begin with `prefix` in `folder`. Nothing is made before something is appended.
+    pub fn new(folder: impl Into<PathBuf>, prefix: &str, limits: Limits) -> Self {
+        let place = Place { folder: folder.into(), prefix: prefix.to_owned() };
+        Self { place, limits, current: Arc::default() }
+    }
+
+    fn error(&self, operation: &'static str, source: io::Error) -> Error {
+        Error::new(ErrorKind::Unavailable, operation, self.place()).caused_by(source)
+    }
+}
+
+impl Place {
+    fn path(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{}-{number:06}.{EXTENSION}", self.prefix))
+    }
+
+    fn number(&self, path: &Path) -> Option<u64> {
+        if path.extension()? != EXTENSION {
+            return None;
+        }
+        path.file_stem()?.to_str()?.strip_prefix(&self.prefix)?.strip_prefix('-')?.parse().ok()
+    }
+
+    /// The numbers of all files, in order. A folder that is not there holds none.
+    fn numbers(&self) -> io::Result<Vec<u64>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut numbers = Vec::new();
+        for entry in entries {
+            numbers.extend(self.number(&entry?.path()));
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Opens the file of a number for appending. What a crash tore off ends up on a line of its own.
+    fn open(&self, number: u64) -> io::Result<Current> {
+        let path = self.path(number);
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+        let mut length = file.seek(SeekFrom::End(0))?;
+        if length > 0 && last_octet(&mut file)? != b'\n' {
+            file.write_all(b"\n")?;
+            length += 1;
+        }
+        Ok(Current { file, number, length })
+    }
+
+    fn open_last(&self) -> io::Result<Current> {
+        make(&self.folder)?;
+        let current = self.open(self.numbers()?.last().copied().unwrap_or(1))?;
+        self.sync();
+        Ok(current)
+    }
+
+    /// Makes the names of new files durable, where the file system can.
+    fn sync(&self) {
+        // A folder that cannot be opened as a file is none that has to be.
+        let _ = File::open(&self.folder).and_then(|folder| folder.sync_all());
+    }
+
+    fn drop_old(&self, keep: usize) -> io::Result<()> {
+        let numbers = self.numbers()?;
+        let surplus = numbers.len().saturating_sub(keep);
+        for number in numbers.into_iter().take(surplus) {
+            fs::remove_file(self.path(number))?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a folder that others do not see into.
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn last_octet(file: &mut File) -> io::Result<u8> {
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last[0])
+}
+
+/// Appends to the file in use, or the next one if it is full.
+fn append(place: &Place, limits: Limits, slot: &mut Option<Current>, text: &[u8]) -> io::Result<()> {
+    let mut current = match slot.take() {
+        // A file that somebody removed is gone with all that is written to it.
+        Some(current) if place.path(current.number).exists() => current,
+        _ => place.open_last()?,
+    };
+    if current.length > 0 && current.length + u64::try_from(text.len()).unwrap_or(u64::MAX) > limits.file_size {
+        // Room is made first: a full disk may have it then.
+        place.drop_old(limits.files.max(2) - 1)?;
+        current = place.open(current.number + 1)?;
+        place.sync();
+    }
+    match current.file.write_all(text).and_then(|()| current.file.sync_data()) {
+        Ok(()) => {
+            current.length += u64::try_from(text.len()).unwrap_or(u64::MAX);
+            *slot = Some(current);
+            Ok(())
+        }
+        Err(error) => {
+            // What was written of it must not stay: it was not confirmed. Where that fails too, the file is opened anew,
+            // and the rest ends up on a line of its own.
+            let _ = current.file.set_len(current.length);
+            Err(error)
+        }
+    }
+}
+
+#[async_trait]
+impl JournalStore for FolderJournal {
+    async fn append(&self, lines: &[String]) -> Result<()> {
+        let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
+        let (place, limits, current) = (self.place.clone(), self.limits, self.current.clone());
+        let work = move || {
+            let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
+            append(&place, limits, &mut current, text.as_bytes())
+        };
+        let written = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)));
+        written.map_err(|error| self.error("write the journal", error))
+    }
+
+    async fn read(&self, visit: &mut Visitor<'_>) -> Result<()> {
+        let numbers = self.place.numbers().map_err(|error| self.error("read the journal", error))?;
+        for number in numbers.into_iter().rev() {
+            let path = self.place.path(number);
+            let read = tokio::task::spawn_blocking(move || fs::read(path)).await;
+            match read.unwrap_or_else(|error| Err(io::Error::other(error))) {
+                Ok(text) => {
+                    if visit(&text).is_break() {
+                        return Ok(());
+                    }
+                }
+                // Given up meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(self.error("read the journal", error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn outcomes_wait(&self) -> bool {
+        false
+    }
+
+    fn place(&self) -> String {
+        self.place.folder.display().to_string()
+    }
+}
+
+#[cfg(test)]
+#[path = "folder_tests.rs"]
+mod tests;

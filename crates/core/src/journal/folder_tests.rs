@@ -1,0 +1,172 @@
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use super::*;
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(what: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("zonewright-journal-{what}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn journal(&self, file_size: u64, files: usize) -> FolderJournal {
+        FolderJournal::new(&self.0, "me", Limits { file_size, files })
+    }
+
+    fn files(&self) -> BTreeSet<String> {
+        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    }
+
+    fn file(&self, number: u64) -> PathBuf {
+        self.0.join(format!("me-{number:06}.jsonl"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn put(journal: &FolderJournal, lines: &[&str]) -> Result<()> {
+    journal.append(&lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>()).await
+}
+
+async fn pieces(journal: &FolderJournal) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut visit = |piece: &[u8]| {
+        pieces.push(String::from_utf8(piece.to_vec()).unwrap());
+        ControlFlow::Continue(())
+    };
+    journal.read(&mut visit).await.unwrap();
+    pieces
+}
+
+#[tokio::test]
+async fn lines_go_to_files_the_newest_is_read_first_and_the_oldest_given_up() {
+    let folder = Folder::new("rotation");
+    let journal = folder.journal(10, 3);
+    assert!(pieces(&journal).await.is_empty() && !folder.0.exists(), "reading makes nothing");
+    fs::create_dir_all(&folder.0).unwrap();
+    for foreign in ["you-000009.jsonl", "me-000008.txt", "me-x.jsonl"] {
+        fs::write(folder.0.join(foreign), "theirs\n").unwrap();
+    }
+    put(&journal, &["1234", "56"]).await.unwrap();
+    put(&journal, &["a", "b"]).await.unwrap();
+    assert_eq!(pieces(&journal).await, ["a\nb\n", "1234\n56\n"], "what does not fit goes to the next");
+    put(&journal, &["longer than a file may be"]).await.unwrap();
+    assert_eq!(pieces(&journal).await[0], "longer than a file may be\n", "one piece is never split");
+    put(&journal, &["c"]).await.unwrap();
+    assert_eq!(pieces(&journal).await, ["c\n", "longer than a file may be\n", "a\nb\n"]);
+    let files = folder.files();
+    assert!(["you-000009.jsonl", "me-000008.txt", "me-x.jsonl"].iter().all(|name| files.contains(*name)), "{files:?}");
+
+    // Another process goes on where this one was.
+    let journal = folder.journal(10, 3);
+    put(&journal, &["d"]).await.unwrap();
+    assert_eq!(pieces(&journal).await[0], "c\nd\n");
+    let mut seen = 0;
+    let mut visit = |_: &[u8]| {
+        seen += 1;
+        ControlFlow::Break(())
+    };
+    journal.read(&mut visit).await.unwrap();
+    assert_eq!(seen, 1, "reading can be broken off");
+}
+
+#[tokio::test]
+async fn a_torn_line_stays_alone() {
+    let folder = Folder::new("torn");
+    put(&folder.journal(100, 3), &["one", "two"]).await.unwrap();
+    let whole = fs::read(folder.file(1)).unwrap();
+    fs::write(folder.file(1), &whole[..whole.len() - 2]).unwrap();
+    let journal = folder.journal(100, 3);
+    put(&journal, &["three"]).await.unwrap();
+    assert_eq!(pieces(&journal).await, ["one\ntw\nthree\n"]);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_removed_is_made_again() {
+    let folder = Folder::new("removed");
+    let journal = folder.journal(100, 3);
+    put(&journal, &["one"]).await.unwrap();
+    fs::remove_dir_all(&folder.0).unwrap();
+    put(&journal, &["two"]).await.unwrap();
+    assert_eq!(pieces(&journal).await, ["two\n"]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_is_an_error_and_what_was_written_stays_whole() {
+    let folder = Folder::new("full");
+    let journal = folder.journal(100, 3);
+    put(&journal, &["one"]).await.unwrap();
+    // The next file lies on a device that is always full.
+    std::os::unix::fs::symlink("/dev/full", folder.file(2)).unwrap();
+    let error = put(&folder.journal(100, 3), &["two"]).await.unwrap_err();
+    assert!(error.chain().contains("No space left on device") && error.chain().contains("journal-full"), "{error:?}");
+    fs::remove_file(folder.file(2)).unwrap();
+    put(&journal, &["three"]).await.unwrap();
+    assert_eq!(pieces(&journal).await, ["one\nthree\n"]);
+}
+
+/// Ends a file system, also where the test fails.
+#[cfg(target_os = "linux")]
+struct Mounted(PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// A file system of 64 KiB; only the administrator may make one.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_disk_that_fills_up_loses_nothing_that_was_confirmed() {
+    let folder = Folder::new("tmpfs");
+    fs::create_dir_all(&folder.0).unwrap();
+    let mount = |arguments: &[&str]| std::process::Command::new("mount").args(arguments).arg(&folder.0).status();
+    if !mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no right to mount a file system");
+        return;
+    }
+    let mounted = Mounted(folder.0.clone());
+    let journal = folder.journal(1 << 20, 3);
+    let line = "x".repeat(999);
+    let mut confirmed = 0;
+    while put(&journal, &[&format!("{confirmed:03}{line}"), "end"]).await.is_ok() {
+        confirmed += 1;
+        assert!(confirmed < 100, "the disk never fills up");
+    }
+    let text = pieces(&journal).await.concat();
+    let whole = text.lines().filter(|line| line.len() == 1_002).count();
+    assert_eq!((whole, text.lines().count()), (confirmed, 2 * confirmed), "no part of what failed");
+    // Room again: it goes on.
+    let shorter = fs::OpenOptions::new().write(true).open(folder.file(1)).unwrap();
+    shorter.set_len(1_007 * 10).unwrap();
+    put(&journal, &["after"]).await.unwrap();
+    assert!(pieces(&journal).await.concat().ends_with("end\nafter\n"));
+    drop((shorter, journal));
+    drop(mounted);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_an_error_of_its_place() {
+    let folder = Folder::new("blocked");
+    fs::write(&folder.0, "a file").unwrap();
+    let journal = FolderJournal::new(folder.0.join("journal"), "me", Limits::default());
+    let error = put(&journal, &["one"]).await.unwrap_err();
+    assert_eq!((error.kind, error.operation), (ErrorKind::Unavailable, "write the journal"));
+    assert!(error.context.contains("blocked"), "{error}");
+    let mut visit = |_: &[u8]| ControlFlow::Continue(());
+    assert!(journal.read(&mut visit).await.is_err());
+    fs::remove_file(&folder.0).unwrap();
+}
