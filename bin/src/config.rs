@@ -60,6 +60,7 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         adopt: settings.bool("adopt-matching"),
         dry_run: settings.bool("dry-run"),
         announce: announcements(settings),
+        seed: None,
     })
 }
 

@@ -22,6 +22,7 @@ cargo xtask <task>
   check                          the tidy checks alone: manifests, machine paths, what features must not pull in
   servers                        install and build the servers that the tests run against
   bench [args...]                the benchmarks
+  simulate [args...]             random histories on a virtual clock; see docs/simulator.md
   soak                           the long-running tests, at full length
 ";
 
@@ -45,6 +46,7 @@ fn task(arguments: &[String]) -> Result<bool> {
         ("check", []) => check::run()?,
         ("servers", []) => ensure_servers()?,
         ("bench", arguments) => bench(arguments)?,
+        ("simulate", arguments) => simulate(arguments)?,
         ("soak", []) => soak()?,
         ("help" | "--help" | "-h", []) => print!("{USAGE}"),
         _ => bail!("no such task or option: {}\n\n{USAGE}", arguments.join(" ")),
@@ -66,6 +68,11 @@ fn bench(arguments: &[String]) -> Result<()> {
         return Ok(());
     }
     process::run(workspace::cargo()?.args(["run", "--release", "--locked", "-p", PACKAGE, "--"]).args(arguments))
+}
+
+fn simulate(arguments: &[String]) -> Result<()> {
+    const PACKAGE: &str = "zonewright-simulator";
+    process::run(workspace::cargo()?.args(["run", "--release", "--locked", "-q", "-p", PACKAGE, "--"]).args(arguments))
 }
 
 fn soak() -> Result<()> {

@@ -60,6 +60,9 @@ pub(crate) fn run(options: Options) -> bool {
     }
     steps.push(step("check", check::run));
     steps.push(step("tests", || tests(options, &mut tally)));
+    if !options.fast {
+        steps.push(step("simulation", simulation));
+    }
     if under_ci() {
         steps.push(step("no skips", || no_skips(&tally)));
     }
@@ -103,6 +106,11 @@ fn docs() -> Result<()> {
             .args(FULL)
             .env("RUSTDOCFLAGS", "-Dwarnings"),
     )
+}
+
+/// The simulator's tests at full length: 200,000 rounds take a minute with optimisation, and ten without.
+fn simulation() -> Result<()> {
+    run_command(workspace::cargo()?.args(["test", "--release", "--locked", "-p", "zonewright-simulator"]))
 }
 
 /// Runs the tests with their output passed through, and counts them on the way.

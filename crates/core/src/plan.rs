@@ -403,7 +403,18 @@ impl Row<'_> {
 
     /// A CNAME takes the place of other records or gives way to them: one group, so that the name is never empty.
     fn change_type(&self, creates: &[&Placed], deletes: &[(&RecordSet, &Ownership)], out: &mut NamePlan) {
-        let mut why = creates.iter().find_map(|placed| self.may_create(placed).err());
+        let mut able: Vec<&Placed> = Vec::new();
+        for placed in creates {
+            match self.may_create(placed) {
+                Ok(_) => able.push(placed),
+                Err(why) => out.skips.push(skip(placed, why)),
+            }
+        }
+        let creates = able;
+        if creates.is_empty() {
+            return;
+        }
+        let mut why = None;
         let frozen = creates.iter().any(|p| !self.rules.policy.may_update(p.wanted.policy));
         let kept = deletes.iter().filter_map(|(_, o)| o.claim()?.label(POLICY_LABEL)).filter_map(ObjectPolicy::parse);
         if frozen || kept.into_iter().any(|policy| !self.rules.policy.may_update(Some(policy))) {

@@ -1,6 +1,7 @@
 //! What the loops of the engine share: the desired table, the evidence, and the zones with their views.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tokio::sync::{Notify, watch};
@@ -204,6 +205,8 @@ pub(crate) struct Board {
     pub(crate) chronicle: Chronicle,
     /// Undos that were planned and not confirmed.
     pub(super) offers: Mutex<Vec<UndoPlan>>,
+    /// What the jitter of pauses is drawn from.
+    pub(crate) seed: u64,
     /// The object that stands for this process, for events that concern no other.
     pub(crate) own_object: Option<ObjectRef>,
     /// Whether names may be planned: every kind has been listed, or failed to be, or the wait is over.
@@ -217,6 +220,8 @@ pub(crate) struct Board {
 impl Board {
     /// A board without sources, and with nobody to tell.
     pub(crate) fn new(config: Config, instances: Vec<Instance>, state: State) -> Self {
+        // A hasher of the standard library is seeded by chance: enough to keep processes apart.
+        let seed = config.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
         let (clock, metrics) = (Clock::system(), Arc::<Metrics>::default());
         Self {
             config,
@@ -230,6 +235,7 @@ impl Board {
             metrics,
             reporter: Arc::new(Silent),
             journal: Journal::default(),
+            seed,
             own_object: None,
             started: watch::Sender::new(false),
             rested: Notify::new(),

@@ -94,7 +94,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
             }
             Err(problem) => {
                 failures += 1;
-                let pause = super::backoff(failures, problem.retry);
+                let pause = super::backoff(board.seed, failures, problem.retry);
                 error!(instance = %office.instance.id, error = problem.chain(), next_attempt = crate::duration::show(pause), "the zones cannot be listed");
                 let mut listing = office.listing();
                 let since = listing.error.as_ref().map_or_else(Instant::now, |(_, since)| *since);
@@ -107,6 +107,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
             }
         };
         tokio::select! {
+            biased;
             () = cancel.cancelled() => {}
             () = sleep(pause) => {}
         }

@@ -35,6 +35,7 @@ pub(super) async fn run(board: Arc<Board>, cancel: CancellationToken) {
         };
         let deadline = intake.next();
         tokio::select! {
+            biased;
             () = cancel.cancelled() => return,
             () = wake => {}
             () = sleep(TURN) => {}

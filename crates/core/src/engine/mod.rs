@@ -27,6 +27,7 @@ mod undo;
 mod worker;
 
 use std::collections::BTreeSet;
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -95,6 +96,9 @@ pub struct Config {
     pub dry_run: bool,
     /// Which changes objects are told of.
     pub announce: BTreeSet<Announcement>,
+    /// What the jitter of pauses is drawn from; by chance for each process where it is not given. With a seed and a paused
+    /// clock a history can be repeated exactly.
+    pub seed: Option<u64>,
 }
 
 impl Default for Config {
@@ -114,6 +118,7 @@ impl Default for Config {
             adopt: false,
             dry_run: false,
             announce: BTreeSet::from([Announcement::RecordReady]),
+            seed: None,
         }
     }
 }
@@ -184,7 +189,7 @@ impl Engine {
         let state = state::State::load(parts.store).await;
         let metrics = parts.metrics.clone();
         let layered = |instance: Instance| {
-            let layers = Layers { dry_run: config.dry_run, ..Layers::new(instance.id.clone()) };
+            let layers = Layers { dry_run: config.dry_run, seed: config.seed, ..Layers::new(instance.id.clone()) };
             Instance { provider: layers.around(instance.provider, &metrics), ..instance }
         };
         let instances: Vec<Instance> = parts.instances.into_iter().map(layered).collect();
@@ -351,6 +356,7 @@ async fn keep_state(board: Arc<Board>, cancel: CancellationToken) {
     let mut said = false;
     loop {
         tokio::select! {
+            biased;
             () = cancel.cancelled() => return,
             () = board.state.changed() => {}
             () = sleep(Duration::from_mins(10)) => {}
@@ -366,6 +372,7 @@ async fn keep_state(board: Arc<Board>, cancel: CancellationToken) {
         }
         said = saved.is_err();
         tokio::select! {
+            biased;
             () = cancel.cancelled() => return,
             () = sleep(Duration::from_secs(2)) => {}
         }
@@ -382,17 +389,16 @@ async fn keep_journal(board: Arc<Board>, cancel: CancellationToken) {
     }
 }
 
-static SEED: std::sync::LazyLock<std::hash::RandomState> = std::sync::LazyLock::new(std::hash::RandomState::new);
-
 /// Pause after the `failures`-th failure in a row: 1, 2, 4 ... up to 60 seconds, or what the other side asked for, with up
-/// to a quarter more, so that many do not come back at once.
-fn backoff(failures: u32, retry: Retry) -> Duration {
+/// to a quarter more by `seed`, so that many do not come back at once.
+fn backoff(seed: u64, failures: u32, retry: Retry) -> Duration {
     let base = Duration::from_secs(1 << failures.saturating_sub(1).min(6)).min(Duration::from_mins(1));
     let base = match retry {
         Retry::After(least) => least.max(base),
         Retry::Backoff | Retry::Never => base,
     };
-    // The hasher of the standard library is seeded by chance for each process: enough to keep processes apart.
-    let spread = std::hash::BuildHasher::hash_one(&*SEED, failures) % 256;
+    let mut hasher = std::hash::DefaultHasher::new();
+    (seed, failures).hash(&mut hasher);
+    let spread = hasher.finish() % 256;
     base + base * u32::try_from(spread).unwrap_or(0) / 1024
 }

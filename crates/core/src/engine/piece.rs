@@ -97,9 +97,13 @@ pub(super) async fn prepare(
         let names = groups.into_iter().chain(sweeps).map(|group| group.name).collect();
         return Ok(Prepared { groups: Vec::new(), later: names, planned });
     };
-    let groups = decorate(worker, groups).into_iter().chain(sweeps);
+    let groups = decorate(worker, groups);
+    // A claim that a group changes or rests on is that group's affair, until its outcome is known.
+    let taken = footprint(&groups);
+    let (held, sweeps): (Vec<Group>, Vec<Group>) = sweeps.into_iter().partition(|group| touches(group, &taken));
+    let groups = groups.into_iter().chain(sweeps);
     let (wait, go): (Vec<Group>, Vec<Group>) = groups.partition(|group| !busy.is_empty() && touches(group, busy));
-    let later = wait.into_iter().map(|group| group.name).collect();
+    let later = wait.into_iter().chain(held).map(|group| group.name).collect();
     Ok(Prepared { groups: announce(worker, go).await, later, planned })
 }
 

@@ -163,11 +163,12 @@ fn unsure(worker: &mut Worker, group: &Group) {
 
 /// The group backs off alone.
 fn refused(worker: &mut Worker, group: &Group, error: &Error) {
+    let seed = worker.board.seed;
     let attempts = park(worker, group, |attempts| match (error.kind, error.retry) {
         // The names are read again and planned from what stands there: at once, the first time.
         (ErrorKind::Conflict, _) if attempts == 1 => Duration::ZERO,
         (_, Retry::Never) => Duration::from_hours(1),
-        (_, retry) => super::backoff(attempts + 2, retry),
+        (_, retry) => super::backoff(seed, attempts + 2, retry),
     });
     warn!(zone = %worker.desk.zone.name, error = error.chain(), attempts, "refused: {}", group.headline());
     let text = format!("{} was refused: {}", group.headline(), error.chain());
@@ -195,7 +196,8 @@ pub(super) fn touched(worker: &Worker, group: &Group) -> BTreeSet<DnsName> {
 
 /// The registry cannot claim the records of a group: it is told and planned again later, since what is in the way may go.
 pub(super) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
-    let attempts = park(worker, group, |attempts| super::backoff(attempts + 2, Retry::Backoff));
+    let seed = worker.board.seed;
+    let attempts = park(worker, group, |attempts| super::backoff(seed, attempts + 2, Retry::Backoff));
     let text = format!("{}: {reason}", group.headline());
     if attempts == 1 {
         warn!(zone = %worker.desk.zone.name, "{text}");
@@ -205,7 +207,8 @@ pub(super) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
 
 /// What a group rests on, or what was written for it, is not what was read back: it is planned again, later each time.
 pub(super) fn unconfirmed(worker: &mut Worker, group: &Group) {
-    let attempts = park(worker, group, |attempts| super::backoff(attempts, Retry::Backoff));
+    let seed = worker.board.seed;
+    let attempts = park(worker, group, |attempts| super::backoff(seed, attempts, Retry::Backoff));
     warn!(zone = %worker.desk.zone.name, attempts, "read back otherwise than it was known, not sent: {}", group.headline());
 }
 

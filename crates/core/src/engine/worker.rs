@@ -24,6 +24,8 @@ use crate::metrics::{ByZone, Mismatch, ZoneError};
 use crate::name::DnsName;
 use crate::provider::{Listing, Read};
 use crate::record::RecordKey;
+use crate::rtype::RecordType;
+use crate::view::Changed;
 
 /// The loop turns at least this often, so that health can see it.
 const TURN: Duration = Duration::from_secs(10);
@@ -99,6 +101,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         worker.rest();
         let next = worker.next();
         tokio::select! {
+            biased;
             () = worker.cancel.cancelled() => return,
             () = worker.desk.inbox.woken() => {}
             () = sleep_until(next) => {}
@@ -292,6 +295,7 @@ impl Worker {
         if audit && !changed.is_empty() {
             info!(zone = %self.desk.zone.name, names = changed.len(), "the zone was changed by others");
             let names: Vec<DnsName> = changed.keys().cloned().collect();
+            self.wake_neighbours(&changed);
             fights::note(self, changed);
             self.desk
                 .inbox
@@ -307,6 +311,20 @@ impl Worker {
         let registry = &self.office.instance.registry;
         let claims = self.desk.view().at(&name).iter().any(|set| registry.is_claim(set));
         if claims || self.desk.view().at(&name).is_empty() { self.all_names() } else { BTreeSet::from([name]) }
+    }
+
+    /// Claims on the apex of another zone may stand in this one: where they changed, that apex is planned again.
+    fn wake_neighbours(&self, changed: &Changed) {
+        let registry = &self.office.instance.registry;
+        for desk in self.office.desks().iter().filter(|desk| desk.zone.key != self.desk.zone.key) {
+            let rests = |rtype: &RecordType| {
+                let key = RecordKey::simple(desk.zone.name.clone(), *rtype);
+                registry.claim_names(&desk.zone, &key).iter().any(|name| changed.contains_key(name))
+            };
+            if self.board.config.managed.iter().any(rests) {
+                desk.inbox.again([desk.zone.name.clone()]);
+            }
+        }
     }
 
     /// Reads the names of which it is not known what stands there. Returns whether that went well.
@@ -349,7 +367,7 @@ impl Worker {
     /// Pauses the whole zone. What was asked meanwhile is kept; the next turn begins with an audit.
     pub(super) fn failed(&mut self, problem: Error) {
         self.failures += 1;
-        let pause = super::backoff(self.failures, problem.retry);
+        let pause = super::backoff(self.board.seed, self.failures, problem.retry);
         error!(zone = %self.desk.zone.name, error = problem.chain(), next_attempt = crate::duration::show(pause), "the zone cannot be served");
         let label = ZoneError { zone: self.desk.label(), error: problem.kind.label().to_owned() };
         self.board.metrics.zone_errors.get_or_create(&label).inc();

@@ -54,6 +54,9 @@ pub(super) fn staged(group: &Group) -> Vec<Write> {
         } else if let Some(middle) = interim(group, from.as_ref(), to.as_ref()) {
             push(&mut first, between(from, Some(middle.clone())));
             push(&mut last, between(Some(middle), to));
+        } else if from.as_ref().is_some_and(holds_intent) {
+            // An intent speaks for the record as it stands: it becomes a claim before that changes.
+            push(&mut first, between(from, to));
         } else {
             push(&mut last, between(from, to));
         }
@@ -69,6 +72,12 @@ fn between(from: Option<RecordSet>, to: Option<RecordSet>) -> Option<Change> {
         (Some(from), None) => Some(Change::Delete { from }),
         (Some(from), Some(to)) => Some(Change::Update { from, to }),
     }
+}
+
+fn holds_intent(set: &RecordSet) -> bool {
+    let is_one =
+        |data: &RData| matches!(data, RData::Txt(text) if text.text().is_some_and(|text| Intent::is_one(&text)));
+    set.data.as_records().iter().any(is_one)
 }
 
 /// Whether a claim stands at the very name where the group puts a CNAME, which stands alone.

@@ -41,12 +41,14 @@ pub struct Layers {
     pub per_second: Option<std::num::NonZeroU32>,
     /// How often a read is tried in all.
     pub attempts: usize,
+    /// What the jitter of pauses is drawn from; by chance where it is not given.
+    pub seed: Option<u64>,
 }
 
 impl Layers {
     /// The usual settings: 60 s a call, no limit, 3 attempts.
     pub fn new(instance: InstanceId) -> Self {
-        Self { instance, dry_run: false, deadline: Duration::from_mins(1), per_second: None, attempts: 3 }
+        Self { instance, dry_run: false, deadline: Duration::from_mins(1), per_second: None, attempts: 3, seed: None }
     }
 
     /// Puts the layers around a provider.
@@ -60,7 +62,7 @@ impl Layers {
             inner = Arc::new(RateLimit::new(inner, per_second));
         }
         inner = Arc::new(Deadline::new(inner, self.deadline));
-        inner = Arc::new(RetryLayer::new(inner, self.attempts));
+        inner = Arc::new(RetryLayer::new(inner, self.attempts).seeded(self.seed));
         Arc::new(Staged::new(Arc::new(Batcher::new(inner))))
     }
 }

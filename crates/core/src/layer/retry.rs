@@ -21,21 +21,31 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 pub struct RetryLayer {
     inner: Arc<dyn Provider>,
     attempts: usize,
+    seed: Option<u64>,
 }
 
 impl RetryLayer {
     /// Around `inner`; `attempts` counts the first one too.
     pub fn new(inner: Arc<dyn Provider>, attempts: usize) -> Self {
-        Self { inner, attempts: attempts.max(1) }
+        Self { inner, attempts: attempts.max(1), seed: None }
+    }
+
+    /// With jitter that is drawn from `seed`, so that it can be repeated; by chance without one.
+    #[must_use]
+    pub fn seeded(self, seed: Option<u64>) -> Self {
+        Self { seed, ..self }
     }
 
     fn pauses(&self) -> impl Iterator<Item = Duration> + use<> {
-        ExponentialBuilder::default()
+        let builder = ExponentialBuilder::default()
             .with_min_delay(Duration::from_millis(200))
             .with_max_delay(LONGEST_PAUSE)
             .with_jitter()
-            .with_max_times(self.attempts - 1)
-            .build()
+            .with_max_times(self.attempts - 1);
+        match self.seed {
+            Some(seed) => builder.with_jitter_seed(seed).build(),
+            None => builder.build(),
+        }
     }
 
     async fn repeat<T, F: Future<Output = Result<T>>>(&self, call: impl Fn() -> F) -> Result<T> {

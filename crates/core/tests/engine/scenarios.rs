@@ -266,3 +266,35 @@ async fn metrics_count_what_is_asked_published_and_left_alone() {
     rest(&engine).await;
     assert!(engine.metrics().text().contains("foreign_owner=\"\",domain=\"y.example\"} 0"));
 }
+
+/// A claim on a zone's apex may stand in the zone above; where it goes, the apex is planned again, in its own zone.
+#[tokio::test(start_paused = true)]
+async fn a_claim_in_the_zone_above_is_watched() {
+    let world = World::new(&["example", "sub.example"]);
+    world.cluster.put("a", &["sub.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    let foreign = "a-sub.example TXT \"heritage=external-dns,external-dns/owner=other\"";
+    world.sim.insert(&[foreign]);
+    after(&engine, Duration::from_mins(2)).await;
+    world.cluster.delete("a");
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!(world.sim.records(), ["sub.example A 192.0.2.1"], "it is disputed");
+    world.sim.remove(&crate::sim::set(foreign).key);
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!(world.sim.records(), [""; 0]);
+}
+
+/// Where a CNAME gives way to several types and one of them cannot come, the others do.
+#[tokio::test(start_paused = true)]
+async fn one_type_that_cannot_come_keeps_no_other_back() {
+    let world = World::new(&["example"]);
+    world.sim.insert(&["aaaa-x.example TXT \"heritage=external-dns,external-dns/owner=other\""]);
+    world.cluster.put("a", &["x.example CNAME y.test"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.put("a", &["x.example A 192.0.2.1", "x.example AAAA 2001:db8::1"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    assert!(world.told.has("a", "ForeignClaim"));
+}

@@ -1,0 +1,444 @@
+//! The model of a cluster: which objects there are, and what its view shows of them.
+//!
+//! In: what happens to objects and to watches. Out: a source for each daemon process. The view may lag (a lost watch), or
+//! show less than there is (an empty answer), and says so, or lies.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use zonewright_core::endpoint::{
+    Endpoint, Mapped, ObjectPolicy, ObjectRef, Origin, Pending, Sharing, Targets, Unknown,
+};
+use zonewright_core::record::Routing;
+use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Update};
+use zonewright_core::{DnsName, RData, RecordKey, RecordType, Ttl};
+
+/// The kinds of objects: what labels call them, and what the API calls them.
+pub(crate) const KINDS: [(&str, &str); 2] = [("service", "services"), ("ingress", "ingresses")];
+
+/// An object by kind and number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Id {
+    /// Place in the list of kinds.
+    pub(crate) kind: usize,
+    /// Its number.
+    pub(crate) number: usize,
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", KINDS[self.kind].0, self.number)
+    }
+}
+
+/// What an object asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Spec {
+    /// Names with their targets.
+    pub(crate) wants: Vec<(RecordKey, Vec<RData>)>,
+    /// TTL of all of them.
+    pub(crate) ttl: Option<Ttl>,
+    /// Names without targets.
+    pub(crate) pending: Vec<DnsName>,
+    /// Whether it asks for more than can be told.
+    pub(crate) unknown: bool,
+    /// Its own policy.
+    pub(crate) policy: Option<ObjectPolicy>,
+    /// Whether it shares its names.
+    pub(crate) union: bool,
+}
+
+impl std::fmt::Display for Spec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut parts: Vec<String> = Vec::new();
+        for (key, data) in &self.wants {
+            let data: Vec<String> = data.iter().map(ToString::to_string).collect();
+            parts.push(format!("{key} {}", data.join(" ")));
+        }
+        parts.extend(self.pending.iter().map(|name| format!("{name} (no address yet)")));
+        parts.extend(self.ttl.map(|ttl| format!("TTL {ttl}")));
+        parts.extend(self.unknown.then(|| "something that cannot be told".to_owned()));
+        parts.extend(self.policy.map(|policy| format!("policy {}", policy.as_str())));
+        parts.extend(self.union.then(|| "shared".to_owned()));
+        if parts.is_empty() { f.write_str("nothing") } else { f.write_str(&parts.join(", ")) }
+    }
+}
+
+/// One wish at a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub(crate) key: RecordKey,
+    pub(crate) data: Vec<RData>,
+    pub(crate) label: String,
+    pub(crate) ttl: Option<Ttl>,
+    pub(crate) has_policy: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Trust {
+    complete: bool,
+    fresh: bool,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// What there is.
+    truth: BTreeMap<Id, Spec>,
+    /// What the view shows, and what that maps to.
+    shown: BTreeMap<Id, Spec>,
+    maps: BTreeMap<Id, Arc<Mapped>>,
+    /// What the sources say of the kinds, but for the trust in them.
+    evidence: Evidence,
+    /// The types that were asked for at a name until some moment.
+    past: HashMap<DnsName, VecDeque<(Instant, BTreeSet<RecordType>)>>,
+    trust: [Trust; 2],
+    /// When what is asked for at a name last changed, and when the trust did.
+    changed: HashMap<DnsName, Instant>,
+    trusted: Instant,
+    pending: BTreeMap<(Id, DnsName), Instant>,
+    /// Labels of objects whose DELETE event was seen, with the names that they asked for and do not ask for again.
+    buried: BTreeSet<(String, DnsName)>,
+    feeds: Vec<Weak<Feed>>,
+}
+
+/// A cluster.
+#[derive(Debug)]
+pub(crate) struct Cluster(Mutex<Inner>);
+
+fn label(id: Id) -> String {
+    format!("{}/ns/o{}", KINDS[id.kind].0, id.number)
+}
+
+fn object(id: Id) -> ObjectRef {
+    ObjectRef {
+        api_version: Arc::from("v1"),
+        kind: Arc::from(if id.kind == 0 { "Service" } else { "Ingress" }),
+        namespace: Arc::from("ns"),
+        name: Arc::from(format!("o{}", id.number)),
+        uid: Arc::from(""),
+    }
+}
+
+fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
+    let resource: Option<Arc<str>> = Some(Arc::from(label(id)));
+    let created = i64::try_from(id.number * 7 % 5).ok();
+    let origin = Arc::new(Origin { source: Arc::from(KINDS[id.kind].0), rank: id.kind, object: object(id), created });
+    let endpoint = |(key, data): &(RecordKey, Vec<RData>)| Endpoint {
+        name: key.name.clone(),
+        rtype: key.rtype,
+        targets: Targets::Records(data.clone()),
+        ttl: spec.ttl,
+        set_id: None,
+        routing: Routing::Simple,
+        properties: BTreeMap::new(),
+        origin: origin.clone(),
+        resource: resource.clone(),
+        labels: Box::default(),
+        sharing: if spec.union { Sharing::Union } else { Sharing::Holder },
+        policy: spec.policy,
+    };
+    let pending =
+        |name: &DnsName| Pending { name: name.clone(), resource: resource.clone(), reason: "no address".to_owned() };
+    let unknown = Unknown { resource: resource.clone(), reason: "a template failed".to_owned() };
+    Arc::new(Mapped {
+        endpoints: spec.wants.iter().map(endpoint).collect(),
+        pending: spec.pending.iter().map(pending).collect(),
+        unknown: spec.unknown.then_some(unknown).into_iter().collect(),
+        notes: Vec::new(),
+        kinds: BTreeSet::from([Arc::from(KINDS[id.kind].1)]),
+    })
+}
+
+fn evidence() -> Evidence {
+    let kinds = KINDS.iter().map(|(_, kind)| (Arc::from(*kind), KindState::default()));
+    let resources = KINDS.iter().map(|(source, kind)| (Arc::from(*source), BTreeSet::from([Arc::from(*kind)])));
+    Evidence { kinds: kinds.collect(), resources: resources.collect(), open: BTreeSet::new() }
+}
+
+fn update(id: Id, state: ObjectState) -> ObjectUpdate {
+    ObjectUpdate { source: Arc::from(KINDS[id.kind].0), object: object(id), state }
+}
+
+fn names_of(spec: &Spec) -> impl Iterator<Item = &DnsName> {
+    spec.wants.iter().map(|(key, _)| &key.name).chain(&spec.pending)
+}
+
+impl Inner {
+    /// Shows what became of one object, and tells it.
+    fn show(&mut self, id: Id, to: Option<&Spec>, tombstone: bool) {
+        let now = Instant::now();
+        let former = self.shown.get(&id).cloned();
+        if former.as_ref() == to {
+            return;
+        }
+        for name in former.iter().chain(to).flat_map(names_of) {
+            self.changed.insert(name.clone(), now);
+            let wants = self.shown.values().flat_map(|spec| &spec.wants).filter(|(key, _)| key.name == *name);
+            let types = wants.map(|(key, _)| key.rtype).collect();
+            let past = self.past.entry(name.clone()).or_default();
+            past.push_back((now, types));
+            past.truncate(64);
+        }
+        if former.as_ref().is_some_and(|spec| spec.unknown) || to.is_some_and(|spec| spec.unknown) {
+            self.trusted = now;
+        }
+        self.pending.retain(|(who, name), _| *who != id || to.is_some_and(|spec| spec.pending.contains(name)));
+        let state = if let Some(spec) = to {
+            for name in &spec.pending {
+                self.pending.entry((id, name.clone())).or_insert(now);
+            }
+            for name in names_of(spec) {
+                self.buried.remove(&(label(id), name.clone()));
+            }
+            self.shown.insert(id, spec.clone());
+            let map = mapped(id, spec);
+            self.maps.insert(id, map.clone());
+            ObjectState::Present(map)
+        } else {
+            self.shown.remove(&id);
+            self.maps.remove(&id);
+            if tombstone {
+                self.buried.extend(former.iter().flat_map(names_of).map(|name| (label(id), name.clone())));
+            }
+            ObjectState::Gone { tombstone }
+        };
+        self.feeds.retain(|feed| feed.strong_count() > 0);
+        for feed in self.feeds.iter().filter_map(Weak::upgrade) {
+            feed.push(update(id, state.clone()));
+        }
+    }
+
+    fn relist(&mut self, kind: usize) {
+        let ids: BTreeSet<Id> =
+            self.shown.keys().chain(self.truth.keys()).copied().filter(|id| id.kind == kind).collect();
+        for id in ids {
+            let spec = self.truth.get(&id).cloned();
+            self.show(id, spec.as_ref(), false);
+        }
+    }
+
+    fn trust(&mut self, kind: usize, trust: Trust) {
+        self.trust[kind] = trust;
+        self.trusted = Instant::now();
+        for feed in self.feeds.iter().filter_map(Weak::upgrade) {
+            feed.changed.notify_one();
+        }
+    }
+}
+
+impl Cluster {
+    pub(crate) fn new() -> Arc<Self> {
+        let whole = Trust { complete: true, fresh: true };
+        Arc::new(Self(Mutex::new(Inner {
+            truth: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            maps: BTreeMap::new(),
+            evidence: evidence(),
+            past: HashMap::new(),
+            trust: [whole; 2],
+            changed: HashMap::new(),
+            trusted: Instant::now(),
+            pending: BTreeMap::new(),
+            buried: BTreeSet::new(),
+            feeds: Vec::new(),
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A source for a new process.
+    pub(crate) fn feed(self: &Arc<Self>) -> Arc<Feed> {
+        let feed = Arc::new(Feed { cluster: self.clone(), queue: Mutex::default(), changed: Notify::new() });
+        self.lock().feeds.push(Arc::downgrade(&feed));
+        feed
+    }
+
+    /// An object comes or changes.
+    pub(crate) fn put(&self, id: Id, spec: &Spec) {
+        let mut inner = self.lock();
+        inner.truth.insert(id, spec.clone());
+        if inner.trust[id.kind].fresh {
+            inner.show(id, Some(spec), false);
+        }
+    }
+
+    /// An object loses its addresses: its names are pending.
+    pub(crate) fn blank(&self, id: Id) {
+        let spec = self.lock().truth.get(&id).cloned();
+        if let Some(spec) = spec {
+            let mut pending: Vec<DnsName> = names_of(&spec).cloned().collect();
+            pending.sort();
+            pending.dedup();
+            self.put(id, &Spec { wants: Vec::new(), pending, ..spec });
+        }
+    }
+
+    /// An object goes: by a DELETE event where the watch is open.
+    pub(crate) fn delete(&self, id: Id) {
+        let mut inner = self.lock();
+        inner.truth.remove(&id);
+        if inner.trust[id.kind].fresh {
+            inner.show(id, None, true);
+        }
+    }
+
+    /// An object goes, and only a new list shows it.
+    pub(crate) fn vanish(&self, id: Id) {
+        let mut inner = self.lock();
+        inner.truth.remove(&id);
+        if inner.trust[id.kind].fresh {
+            inner.show(id, None, false);
+        }
+    }
+
+    /// The watch of a kind is lost: what happens is not shown.
+    pub(crate) fn lose_watch(&self, kind: usize) {
+        let complete = self.lock().trust[kind].complete;
+        self.lock().trust(kind, Trust { complete, fresh: false });
+    }
+
+    /// The view of a kind shows nothing. It says so, unless it lies.
+    pub(crate) fn empty(&self, kind: usize, lies: bool) {
+        let mut inner = self.lock();
+        inner.trust(kind, Trust { complete: lies, fresh: true });
+        let ids: Vec<Id> = inner.shown.keys().copied().filter(|id| id.kind == kind).collect();
+        for id in ids {
+            inner.show(id, None, false);
+        }
+    }
+
+    /// The watch is back: the view shows what there is.
+    pub(crate) fn mend(&self, kind: usize) {
+        let mut inner = self.lock();
+        inner.relist(kind);
+        inner.trust(kind, Trust { complete: true, fresh: true });
+    }
+
+    /// What the view shows of a name.
+    pub(crate) fn asks(&self, name: &DnsName) -> Vec<Ask> {
+        let inner = self.lock();
+        let of = |(id, spec): (&Id, &Spec)| {
+            let label = label(*id);
+            let (ttl, has_policy) = (spec.ttl, spec.policy.is_some());
+            let wants = spec.wants.iter().filter(|(key, _)| key.name == *name).cloned().collect::<Vec<_>>();
+            wants.into_iter().map(move |(key, data)| Ask { key, data, label: label.clone(), ttl, has_policy })
+        };
+        inner.shown.iter().flat_map(of).collect()
+    }
+
+    /// Whether another type was asked for at a name not long ago: it may be on its way.
+    pub(crate) fn asked_otherwise(&self, key: &RecordKey, time: Duration) -> bool {
+        let inner = self.lock();
+        let past = inner.past.get(&key.name);
+        past.is_some_and(|past| {
+            past.iter().any(|(until, types)| until.elapsed() < time && types.iter().any(|other| *other != key.rtype))
+        })
+    }
+
+    /// Every name that is shown or pending.
+    pub(crate) fn names(&self) -> BTreeSet<DnsName> {
+        self.lock().shown.values().flat_map(names_of).cloned().collect()
+    }
+
+    /// Whether something cannot be told, so that removals wait.
+    pub(crate) fn waits_for_anything(&self) -> bool {
+        self.lock().shown.values().any(|spec| spec.unknown)
+    }
+
+    /// Whether what is asked for at a name, or how far it can be trusted, changed lately.
+    pub(crate) fn changed_within(&self, name: &DnsName, time: Duration) -> bool {
+        let inner = self.lock();
+        inner.trusted.elapsed() < time || inner.changed.get(name).is_some_and(|at| at.elapsed() < time)
+    }
+
+    /// Whether a removal may not rest on the view of what this label stands for.
+    pub(crate) fn is_doubtful(&self, resource: Option<&str>) -> bool {
+        let inner = self.lock();
+        let bad = |kind: usize| !(inner.trust[kind].complete && inner.trust[kind].fresh);
+        let unknown = |id: &Id, spec: &Spec| spec.unknown && resource == Some(&label(*id));
+        if inner.shown.iter().any(|(id, spec)| unknown(id, spec)) {
+            return true;
+        }
+        let kind = resource.map(|text| text.split('/').next().unwrap_or_default());
+        match kind {
+            None => (0..KINDS.len()).any(bad),
+            Some(kind) => KINDS.iter().position(|(known, _)| *known == kind).is_some_and(bad),
+        }
+    }
+
+    /// Whether the object behind a label has asked for a name without targets for less than `grace`.
+    pub(crate) fn is_pending(&self, name: &DnsName, resource: Option<&str>, grace: Duration) -> bool {
+        let inner = self.lock();
+        inner.pending.iter().any(|((id, of), since)| {
+            of == name && resource.is_none_or(|text| text == label(*id)) && since.elapsed() < grace
+        })
+    }
+
+    /// Whether a DELETE event proves that the object behind a label is gone from a name.
+    pub(crate) fn is_buried(&self, name: &DnsName, resource: Option<&str>) -> bool {
+        resource.is_some_and(|text| self.lock().buried.contains(&(text.to_owned(), name.clone())))
+    }
+}
+
+/// The source of one process.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    cluster: Arc<Cluster>,
+    queue: Mutex<Vec<ObjectUpdate>>,
+    changed: Notify,
+}
+
+impl Feed {
+    fn push(&self, update: ObjectUpdate) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(update);
+        self.changed.notify_one();
+    }
+}
+
+#[async_trait]
+impl Source for Feed {
+    async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn take(&self, everything: bool) -> Update {
+        let inner = self.cluster.lock();
+        let updates = std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner));
+        if !everything {
+            return Update { complete: false, objects: updates };
+        }
+        let known: BTreeSet<ObjectRef> = inner.shown.keys().map(|id| object(*id)).collect();
+        let gone = updates
+            .into_iter()
+            .filter(|update| matches!(update.state, ObjectState::Gone { .. }) && !known.contains(&update.object));
+        let present = inner.maps.iter().map(|(id, map)| update(*id, ObjectState::Present(map.clone())));
+        Update { complete: true, objects: gone.chain(present).collect() }
+    }
+
+    fn evidence(&self) -> Evidence {
+        let inner = self.cluster.lock();
+        let mut evidence = inner.evidence.clone();
+        for (at, (_, kind)) in KINDS.iter().enumerate() {
+            let Trust { complete, fresh } = inner.trust[at];
+            let objects = inner.shown.keys().filter(|id| id.kind == at).count();
+            if let Some(state) = evidence.kinds.get_mut(*kind) {
+                *state = KindState { complete, fresh, settled: true, objects };
+            }
+        }
+        evidence
+    }
+
+    fn accept(&self) {
+        let mut inner = self.cluster.lock();
+        for kind in 0..KINDS.len() {
+            let fresh = inner.trust[kind].fresh;
+            inner.trust(kind, Trust { complete: true, fresh });
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The end of a history: faults stop, and what must be true then.
+//!
+//! In: the world after its last step. Out: broken rules. Once everybody works, the daemons come to what is asked for, and are
+//! silent; a fresh process finds nothing to do.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use zonewright_core::capability::TargetCount;
+use zonewright_core::plan::Policy;
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType};
+
+use crate::cluster::{Ask, KINDS};
+use crate::names::{MANAGED, Saying, saying};
+use crate::setup::Company;
+use crate::truth::Right;
+use crate::world::World;
+
+impl World {
+    /// Everything works from here on; then what must hold is checked.
+    pub(crate) async fn finish(&mut self) {
+        self.truth().calm = false;
+        self.truth().tell(|| "From here on nothing fails, and nobody does anything.".to_owned());
+        self.set_weather(0, false);
+        let refused = self.relent();
+        for cluster in &self.clusters {
+            (0..KINDS.len()).for_each(|kind| cluster.mend(kind));
+        }
+        self.start_all().await;
+        sleep(Duration::from_mins(3).max(self.setup.grace) + self.setup.interval).await;
+        if refused {
+            // A name that was refused for good is not tried again before an hour has passed.
+            sleep(Duration::from_mins(63)).await;
+        }
+        self.calm_down().await;
+        self.truth().check_shadows(true);
+        if self.setup.company == Company::Namesakes {
+            self.no_fight_without_end().await;
+            return;
+        }
+        self.converged();
+        self.silent().await;
+    }
+
+    /// Lets fights end, and approves what is held.
+    async fn calm_down(&mut self) {
+        self.rest().await;
+        for _ in 0..3 {
+            let mut held = false;
+            for daemon in 0..self.setup.daemons.len() {
+                held |= self.approve(daemon);
+            }
+            if !held {
+                break;
+            }
+            // What goes may make room for what another daemon waits for.
+            self.rest().await;
+            sleep(self.setup.interval * 2).await;
+            self.rest().await;
+        }
+        // What was held for a while goes, and makes room for others, a few audits later.
+        for _ in 0..12 {
+            let before = self.truth().writes;
+            sleep(self.setup.interval * 2 + Duration::from_secs(5)).await;
+            self.rest().await;
+            if self.truth().writes == before {
+                break;
+            }
+        }
+        for _ in 0..8 {
+            if self.setup.company == Company::Namesakes || !self.fights() {
+                break;
+            }
+            sleep(Duration::from_mins(20)).await;
+            self.rest().await;
+        }
+    }
+
+    /// Two clusters under one owner id never agree; they must not write without end.
+    async fn no_fight_without_end(&mut self) {
+        sleep(Duration::from_hours(2)).await;
+        self.rest().await;
+        let often = self.writes_of_late().into_iter().find(|(_, times)| *times > 24);
+        if let Some(((daemon, name), times)) = often {
+            self.truth()
+                .broken("a fight calms down", format!("daemon {daemon} wrote {name} {times} times within an hour"));
+        }
+        self.truth().check_shadows(true);
+    }
+
+    /// No more writes, also not by fresh processes.
+    async fn silent(&mut self) {
+        if self.is_broken() {
+            return;
+        }
+        let before = self.truth().writes;
+        sleep(self.setup.interval * 3 + Duration::from_secs(5)).await;
+        self.rest().await;
+        if self.truth().writes != before {
+            self.truth().broken("who has converged is silent", "there were writes after all was done");
+        }
+        if self.clusters.iter().any(|cluster| cluster.waits_for_anything()) {
+            // What was joined in doubt may be taken for an inheritance by a fresh process.
+            return;
+        }
+        for daemon in 0..self.setup.daemons.len() {
+            self.stop(daemon).await;
+        }
+        self.start_all().await;
+        self.rest().await;
+        sleep(self.setup.interval + Duration::from_secs(5)).await;
+        self.rest().await;
+        if self.truth().writes != before {
+            self.truth().broken("a fresh process finds nothing to do", "it wrote something");
+        }
+    }
+
+    /// What stands is what is asked for, as far as it may.
+    fn converged(&self) {
+        let mut names: BTreeSet<DnsName> = self.records().into_iter().map(|(_, set)| set.key.name).collect();
+        names.extend(self.clusters.iter().flat_map(|cluster| cluster.names()));
+        for name in names {
+            for (daemon, party) in self.setup.daemons.iter().enumerate() {
+                if !party.dry_run && !self.is_broken() {
+                    self.name_converged(daemon, &name);
+                }
+            }
+        }
+    }
+
+    fn name_converged(&self, daemon: usize, name: &DnsName) {
+        let cluster = &self.clusters[self.setup.daemons[daemon].cluster];
+        let zone = self.truth().zone_of(name);
+        if cluster.waits_for_anything() || self.holds(daemon) || self.setup.policy != Policy::Sync {
+            return;
+        }
+        let asks = cluster.asks(name);
+        let others = asks.iter().any(|ask| ask.key.rtype != RecordType::Cname);
+        let asks: Vec<Ask> = asks.into_iter().filter(|ask| !(others && ask.key.rtype == RecordType::Cname)).collect();
+        let here: Vec<RecordSet> = self
+            .records()
+            .into_iter()
+            .filter(|(at, set)| *at == zone && set.key.name == *name)
+            .map(|(_, set)| set)
+            .collect();
+        if asks.iter().any(|ask| ask.has_policy) {
+            return;
+        }
+        let ours: Vec<&RecordSet> = here.iter().filter(|set| self.is_ours(daemon, zone, &set.key)).collect();
+        let foreign = ours.len() < here.len();
+        for set in &ours {
+            self.wanted(daemon, zone, set, &asks, foreign);
+        }
+        for ask in &asks {
+            if !foreign && !here.iter().any(|set| set.key == ask.key) && !self.is_barred(daemon, zone, ask) {
+                let text = format!("daemon {daemon}: {} asks for {}, and nothing stands there", ask.label, ask.key);
+                self.truth().broken("what is asked for is there", text);
+            }
+        }
+    }
+
+    /// Whether a record of ours is what somebody asks for.
+    fn wanted(&self, daemon: usize, zone: usize, set: &RecordSet, asks: &[Ask], foreign: bool) {
+        if matches!(self.right(zone, &set.key), Right::One { policy: Some(_), .. }) {
+            return;
+        }
+        let of_type: Vec<&Ask> = asks.iter().filter(|ask| ask.key == set.key).collect();
+        if of_type.is_empty() {
+            // Where what is to come in its place cannot come, it stays.
+            let barred = |ask: &Ask| foreign || self.is_barred(daemon, zone, ask);
+            let replaced = asks.iter().any(|ask| ask.key.rtype.excludes(set.key.rtype) && barred(ask));
+            if !replaced {
+                self.truth().broken("what nobody asks for is gone", format!("daemon {daemon}: {set} is still there"));
+            }
+            return;
+        }
+        let published = set.data.as_records();
+        let all: Vec<&RData> = of_type.iter().flat_map(|ask| &ask.data).collect();
+        let first = self.setup.profile.capability.targets == TargetCount::First || set.key.rtype == RecordType::Cname;
+        let fits = |ask: &&Ask| {
+            let whole = ask.data.iter().all(|data| published.contains(data))
+                && published.iter().all(|data| all.contains(&data));
+            let one = published.len() == 1 && ask.data.contains(&published[0]);
+            if first { one } else { whole }
+        };
+        if !of_type.iter().any(fits) {
+            self.truth().broken(
+                "what stands is what is asked for",
+                format!("daemon {daemon}: {set} stands, nobody asks for that"),
+            );
+        }
+        if let [only] = of_type.as_slice()
+            && let Some(ttl) = only.ttl
+            && set.ttl != Some(self.setup.profile.capability.ttl.clamp(ttl))
+        {
+            self.truth().broken("the TTL is what is asked for", format!("daemon {daemon}: {set}, asked for {ttl}"));
+        }
+    }
+
+    /// Whether something keeps a record from being created.
+    fn is_barred(&self, daemon: usize, zone: usize, ask: &Ask) -> bool {
+        let (key, capability) = (&ask.key, &self.setup.profile.capability);
+        let mut truth = self.truth();
+        let apex = truth.zones[zone].zone.name.clone();
+        if key.name.is_wildcard() && !capability.wildcards
+            || key.rtype == RecordType::Cname && key.name == apex && capability.strict_cname
+        {
+            return true;
+        }
+        let owner = self.setup.daemons[daemon].owner;
+        match truth.right(zone, key) {
+            Right::Nobody => {}
+            Right::One { owner: by, .. } if Some(&*by) == owner => {}
+            _ => return true,
+        }
+        // What stands there may have to stay.
+        let rivals: Vec<RecordKey> = truth.zones[zone]
+            .sets
+            .keys()
+            .filter(|other| other.name == key.name && other.rtype.excludes(key.rtype))
+            .cloned()
+            .collect();
+        if rivals.iter().any(|rival| matches!(truth.right(zone, rival), Right::One { policy: Some(_), .. })) {
+            return true;
+        }
+        let places = truth.places(zone, key);
+        let sets = &truth.zones[zone].sets;
+        let beside = |set: &RecordSet| set.key.name == key.name && !MANAGED.contains(&set.key.rtype);
+        if key.rtype == RecordType::Cname && sets.values().any(beside) {
+            return true;
+        }
+        // Where the claim belongs, something else stands; or some place speaks for others.
+        places.iter().any(|(place, _)| {
+            let cname = RecordKey { rtype: RecordType::Cname, ..place.clone() };
+            let foreign = |set: &RecordSet| {
+                let ours =
+                    |data: &RData| matches!(saying(data), Saying::Claim { owner: by, .. } if Some(&*by) == owner);
+                !set.data.as_records().iter().all(ours)
+            };
+            sets.contains_key(&cname) || sets.get(place).is_some_and(foreign)
+        })
+    }
+}

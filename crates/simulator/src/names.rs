@@ -1,0 +1,112 @@
+//! The few names and texts that histories are about, and who speaks for what by the claims: written anew, so that the
+//! registry is held against something else than itself.
+
+use std::collections::BTreeMap;
+
+use zonewright_core::rdata::Txt;
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Ttl};
+
+/// Record sets of one zone.
+pub(crate) type Sets = BTreeMap<RecordKey, RecordSet>;
+
+/// The types that daemons manage.
+pub(crate) const MANAGED: [RecordType; 3] = [RecordType::A, RecordType::Aaaa, RecordType::Cname];
+
+/// A name that is known to be one.
+pub(crate) fn name(text: &str) -> DnsName {
+    DnsName::parse(text).expect("the simulator's names are names")
+}
+
+/// Data that is known to be of its type.
+pub(crate) fn data(rtype: RecordType, text: &str) -> RData {
+    RData::parse(rtype, text).expect("the simulator's data is data")
+}
+
+/// A set with one TTL for all.
+pub(crate) fn set(key: &RecordKey, records: impl IntoIterator<Item = RData>) -> RecordSet {
+    RecordSet::simple(key.name.clone(), key.rtype, Ttl::from_secs(300), records)
+}
+
+pub(crate) fn text(set: &RecordKey, text: &str) -> RecordSet {
+    self::set(set, [RData::Txt(Txt::from_text(text))])
+}
+
+/// How names of claims are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Affix {
+    pub(crate) prefix: &'static str,
+    pub(crate) suffix: &'static str,
+}
+
+/// The affixes that worlds have.
+pub(crate) const AFFIXES: [Affix; 4] = [
+    Affix { prefix: "", suffix: "" },
+    Affix { prefix: "zw-", suffix: "" },
+    Affix { prefix: "%{record_type}.zw.", suffix: "" },
+    Affix { prefix: "", suffix: "-zw" },
+];
+
+impl Affix {
+    fn around(self, name: &DnsName, kind: &str) -> Option<DnsName> {
+        let (head, rest) = name.split_first()?;
+        let template = "%{record_type}";
+        let prefix = self.prefix.replace(template, kind);
+        let own = if self.prefix.contains(template) || kind.is_empty() { String::new() } else { format!("{kind}-") };
+        DnsName::parse(&format!("{prefix}{own}{head}{}.{rest}", self.suffix)).ok()
+    }
+
+    /// Where claims on `key` count, with whether the name tells the type. `apex` is the zone's.
+    pub(crate) fn places(self, key: &RecordKey, apex: &DnsName) -> Vec<(RecordKey, bool)> {
+        let kind = key.rtype.lower();
+        let typed = self.around(&key.name, &kind);
+        let outside = typed.as_ref().is_none_or(|typed| !typed.is_within(apex));
+        let inside = (outside && key.name == *apex).then(|| apex.prepend(&format!("{kind}-_apex")).ok()).flatten();
+        let old = if key.rtype == RecordType::Aaaa { None } else { self.around(&key.name, "") };
+        // A template alone before a dot leaves a name that begins with the dot: there is no old-format name.
+        let of = |name: DnsName, typed| (RecordKey::simple(name, RecordType::Txt), typed);
+        let typed = inside.into_iter().chain(typed).map(|name| of(name, true));
+        typed.chain(old.map(|name| of(name, false))).collect()
+    }
+}
+
+/// What one TXT text says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Saying {
+    /// A claim.
+    Claim { owner: String, resource: Option<String>, policy: Option<String> },
+    /// The first half of a write: whose claim is to come, and the records that it announces.
+    Intent { owner: String, resource: Option<String>, policy: Option<String>, records: Vec<String> },
+    /// Anything else.
+    Other,
+}
+
+/// Reads a text.
+pub(crate) fn saying(data: &RData) -> Saying {
+    let RData::Txt(txt) = data else { return Saying::Other };
+    let Some(whole) = txt.text() else { return Saying::Other };
+    let whole = whole.trim_matches('"');
+    let label = |key: &str, text: &str| text.split(',').find_map(|token| token.strip_prefix(key)).map(str::to_owned);
+    if let Some(rest) = whole.strip_prefix("heritage=zonewright-intent,zonewright/record=") {
+        let Some((records, claim)) = rest.split_once(",zonewright/claim=") else { return Saying::Other };
+        let records = records.split(' ').map(str::to_owned).collect();
+        return Saying::Intent {
+            owner: label("external-dns/owner=", claim).unwrap_or_default(),
+            resource: label("external-dns/resource=", claim),
+            policy: label("external-dns/zonewright-policy=", claim),
+            records,
+        };
+    }
+    match (whole.starts_with("heritage=external-dns,"), label("external-dns/owner=", whole)) {
+        (true, Some(owner)) => Saying::Claim {
+            owner,
+            resource: label("external-dns/resource=", whole),
+            policy: label("external-dns/zonewright-policy=", whole),
+        },
+        _ => Saying::Other,
+    }
+}
+
+/// Whether a set holds claims or intents.
+pub(crate) fn speaks(set: &RecordSet) -> bool {
+    set.key.rtype == RecordType::Txt && set.data.as_records().iter().any(|data| saying(data) != Saying::Other)
+}

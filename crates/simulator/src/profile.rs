@@ -1,0 +1,98 @@
+//! The kinds of providers: each a capability, and what the model of the provider needs to know besides.
+
+use std::time::Duration;
+
+use zonewright_core::Ttl;
+use zonewright_core::capability::{
+    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, TargetCount, TtlRange,
+};
+
+/// A provider as the model plays it.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// Its name in stories and on the command line.
+    pub name: &'static str,
+    /// What it says of itself.
+    pub capability: Capability,
+    /// Whether it answers a question for changes with changes; else with everything.
+    pub delta: bool,
+    /// How far a full listing may lag behind.
+    pub lag: Duration,
+    /// Whether a write needs several steps, since record and claim cannot be written in one, or a create may add to what
+    /// stands.
+    pub staged: bool,
+    /// Whether there are no zones, but one pseudo-zone, the root.
+    pub rootless: bool,
+}
+
+fn base(changes: usize) -> Capability {
+    let ttl = TtlRange::any(Ttl::from_secs(300).unwrap_or(Ttl::ZERO));
+    Capability::authoritative(changes, ttl)
+}
+
+fn seconds(n: u32) -> Ttl {
+    Ttl::from_secs(n).unwrap_or(Ttl::ZERO)
+}
+
+fn batch(changes: usize, atomic: Atomicity) -> Batch {
+    Batch { changes, size: None, interval: Duration::ZERO, atomic }
+}
+
+/// Every kind of provider.
+pub fn profiles() -> Vec<Profile> {
+    let plain = |name, capability| Profile {
+        name,
+        capability,
+        delta: false,
+        lag: Duration::ZERO,
+        staged: false,
+        rootless: false,
+    };
+    let update = Capability { ..base(8) };
+    let small =
+        Capability { targets: TargetCount::First, wildcards: false, batch: batch(2, Atomicity::Batch), ..base(2) };
+    let listing = Capability { audit: Audit::Listing, ..base(6) };
+    let changed = Capability {
+        preconditions: Preconditions::Changed,
+        batch: Batch { size: Some(900), ..batch(100, Atomicity::Batch) },
+        ..listing.clone()
+    };
+    let none = Capability {
+        preconditions: Preconditions::None,
+        ttl: TtlRange { min: seconds(60), max: seconds(86_400), default: seconds(300) },
+        ..listing.clone()
+    };
+    let stated = Capability {
+        preconditions: Preconditions::Stated,
+        strict_cname: false,
+        batch: batch(usize::MAX, Atomicity::Batch),
+        ..listing.clone()
+    };
+    let tagged = Capability { batch: batch(1, Atomicity::None), ..changed.clone() };
+    let loose = Capability {
+        granularity: Granularity::Record,
+        create: CreateMode::Additive,
+        batch: batch(1, Atomicity::None),
+        ..none.clone()
+    };
+    let additive = Capability {
+        granularity: Granularity::Record,
+        create: CreateMode::Additive,
+        batch: batch(20, Atomicity::Batch),
+        ..none.clone()
+    };
+    vec![
+        Profile { delta: true, ..plain("update", update.clone()) },
+        plain("update-whole", update),
+        Profile { delta: true, ..plain("first-target", small) },
+        plain("listing", listing.clone()),
+        Profile { lag: Duration::from_secs(20), ..plain("lagging", listing) },
+        plain("changed", changed.clone()),
+        Profile { lag: Duration::from_secs(20), ..plain("changed-lagging", changed) },
+        plain("blind", none),
+        Profile { rootless: true, ..plain("webhook", stated) },
+        Profile { staged: true, ..plain("etag", tagged) },
+        Profile { staged: true, ..plain("loose", loose) },
+        Profile { staged: true, ..plain("additive", additive) },
+    ]
+}

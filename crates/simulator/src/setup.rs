@@ -1,0 +1,148 @@
+//! What a history begins with: the provider's kind, the zones, and who is there.
+
+use std::time::Duration;
+
+use zonewright_core::contend::SameName;
+use zonewright_core::guard::Brake;
+use zonewright_core::plan::Policy;
+
+use crate::chance::Chance;
+use crate::names::{AFFIXES, Affix};
+use crate::profile::{Profile, profiles};
+
+/// Who shares the zones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// One daemon.
+    Solo,
+    /// One daemon that keeps no claims.
+    Claimless,
+    /// Two processes of one daemon, on one cluster.
+    Twins,
+    /// Daemons of different owners, each with its cluster.
+    Rivals(usize),
+    /// Two clusters under one owner id: a misconfiguration.
+    Namesakes,
+    /// One daemon, and one more that only says what it would do.
+    Shadowed,
+}
+
+/// One daemon.
+#[derive(Debug, Clone)]
+pub(crate) struct Daemon {
+    pub(crate) owner: Option<&'static str>,
+    pub(crate) cluster: usize,
+    pub(crate) dry_run: bool,
+}
+
+/// What a history begins with.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    pub(crate) profile: Profile,
+    pub(crate) zones: Vec<&'static str>,
+    pub(crate) affix: Affix,
+    pub(crate) company: Company,
+    pub(crate) daemons: Vec<Daemon>,
+    pub(crate) clusters: usize,
+    pub(crate) peer: bool,
+    /// Whether the peer adds and takes away single records without looking.
+    pub(crate) blunt: bool,
+    pub(crate) policy: Policy,
+    pub(crate) same_name: SameName,
+    pub(crate) brake: Brake,
+    pub(crate) grace: Duration,
+    pub(crate) interval: Duration,
+}
+
+/// What the caller narrows.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// Only the provider of this name.
+    pub profile: Option<String>,
+    /// Only providers that need no staged writes, or only those that do.
+    pub staged: Option<bool>,
+}
+
+impl Setup {
+    pub(crate) fn draw(chance: &mut Chance, scope: &Scope) -> Self {
+        let fits = |profile: &Profile| {
+            scope.profile.as_ref().is_none_or(|name| profile.name == name)
+                && scope.staged.is_none_or(|staged| profile.staged == staged)
+        };
+        let all: Vec<Profile> = profiles().into_iter().filter(fits).collect();
+        let profile = if all.is_empty() { profiles().remove(0) } else { chance.pick(&all).clone() };
+        let company = chance.weigh(&[
+            (42, Company::Solo),
+            (5, Company::Claimless),
+            (10, Company::Twins),
+            (22, Company::Rivals(2)),
+            (5, Company::Rivals(3)),
+            (8, Company::Namesakes),
+            (8, Company::Shadowed),
+        ]);
+        let daemon = |owner, cluster| Daemon { owner: Some(owner), cluster, dry_run: false };
+        let daemons = match company {
+            Company::Solo => vec![daemon("d0", 0)],
+            Company::Claimless => vec![Daemon { owner: None, cluster: 0, dry_run: false }],
+            Company::Twins => vec![daemon("d0", 0), daemon("d0", 0)],
+            Company::Rivals(2) => vec![daemon("d0", 0), daemon("d1", 1)],
+            Company::Rivals(_) => vec![daemon("d0", 0), daemon("d1", 1), daemon("d2", 2)],
+            Company::Namesakes => vec![daemon("d0", 0), daemon("d0", 1)],
+            Company::Shadowed => vec![daemon("d0", 0), Daemon { dry_run: true, ..daemon("d0", 0) }],
+        };
+        let nested = chance.percent(30) && !profile.rootless;
+        let brake = Brake {
+            min_deletes: *chance.pick(&[1, 2, 4, 20]),
+            percent: *chance.pick(&[10, 50]),
+            window: Duration::from_mins(10),
+            owner_floor: *chance.pick(&[0, 3, 10]),
+            ..Brake::default()
+        };
+        Self {
+            zones: if nested { vec!["one.test", "sub.one.test"] } else { vec!["one.test"] },
+            affix: if chance.percent(60) { AFFIXES[0] } else { *chance.pick(&AFFIXES) },
+            clusters: daemons.iter().map(|daemon| daemon.cluster + 1).max().unwrap_or(1),
+            peer: company != Company::Claimless && chance.percent(30),
+            blunt: chance.percent(50),
+            policy: chance.weigh(&[(80, Policy::Sync), (12, Policy::UpsertOnly), (8, Policy::CreateOnly)]),
+            same_name: if chance.percent(80) { SameName::Holder } else { SameName::Union },
+            brake,
+            grace: Duration::from_mins(if chance.percent(50) { 1 } else { 5 }),
+            interval: Duration::from_mins(if chance.percent(50) { 1 } else { 3 }),
+            profile,
+            company,
+            daemons,
+        }
+    }
+}
+
+impl std::fmt::Display for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "Provider of kind {:?}; zones {}.", self.profile.name, self.zones.join(", "))?;
+        for (at, daemon) in self.daemons.iter().enumerate() {
+            let owner = daemon.owner.unwrap_or("nobody (registry noop)");
+            let dry = if daemon.dry_run { ", dry run" } else { "" };
+            writeln!(f, "Daemon {at}: owner {owner}, cluster {}{dry}.", daemon.cluster)?;
+        }
+        let Affix { prefix, suffix } = self.affix;
+        writeln!(
+            f,
+            "Claims with prefix {prefix:?} and suffix {suffix:?}; policy {:?}; names shared by {:?}.",
+            self.policy, self.same_name
+        )?;
+        writeln!(
+            f,
+            "Brake: {} deletes or {} % in 10 min, floor {}; grace {} s; interval {} s.",
+            self.brake.min_deletes,
+            self.brake.percent,
+            self.brake.owner_floor,
+            self.grace.as_secs(),
+            self.interval.as_secs()
+        )?;
+        if self.peer {
+            let manner = if self.blunt { "adds and removes records without looking" } else { "writes all or nothing" };
+            writeln!(f, "A peer, owner p, {manner}.")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,784 @@
+//! What the zones really hold, who may change what, and the first rule that was broken.
+//!
+//! In: every change that anybody makes, with its author. Out: the content, its history, and a [`Violation`]. Daemons are
+//! judged by each of their writes, on what stood at that very moment, by rules that know nothing of how the engine came
+//! to it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use zonewright_core::capability::{Atomicity, CreateMode, Preconditions};
+use zonewright_core::clock::Timestamp;
+use zonewright_core::guard::Brake;
+use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType, Zone, intent};
+
+use crate::cluster::Cluster;
+use crate::names::{Affix, MANAGED, Saying, Sets, saying, speaks};
+use crate::profile::Profile;
+
+/// Who changed something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Author {
+    /// Somebody at a keyboard.
+    Human,
+    /// The model of external-dns.
+    Peer,
+    /// One of our daemons.
+    Daemon(usize),
+}
+
+/// A rule that was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The rule, in a few words that are the same every time it is broken.
+    pub rule: &'static str,
+    /// What happened.
+    pub text: String,
+}
+
+/// One zone.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub(crate) zone: Zone,
+    /// The apex that names of claims are made for; that of the real zone where there is a pseudo-zone.
+    pub(crate) sets: Sets,
+    pub(crate) serial: u64,
+    /// What went and came with each serial.
+    pub(crate) log: VecDeque<(u64, Vec<RecordSet>, Vec<RecordSet>)>,
+    /// What stood until when, with its serial.
+    pub(crate) past: VecDeque<(Instant, u64, Sets)>,
+    /// What is not a daemon's, as its authors left it.
+    shadow: Sets,
+}
+
+/// By what right a record stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Right {
+    Nobody,
+    One { owner: String, resource: Option<String>, policy: Option<String> },
+    Several,
+}
+
+/// What a daemon is, as far as its writes are judged.
+#[derive(Debug, Clone)]
+pub(crate) struct Party {
+    /// `None` under the registry noop.
+    pub(crate) owner: Option<String>,
+    pub(crate) may_delete: bool,
+    pub(crate) may_update: bool,
+    pub(crate) dry_run: bool,
+    pub(crate) brake: Brake,
+    pub(crate) grace: Duration,
+}
+
+/// What the brake must have seen of one daemon and zone.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    /// Counted deletes: when by the daemon's own clock, and when by ours.
+    deletes: VecDeque<(Timestamp, Instant)>,
+    peaks: VecDeque<(Timestamp, usize)>,
+    approved: BTreeMap<RecordKey, Timestamp>,
+}
+
+/// Everything.
+#[derive(Debug)]
+pub(crate) struct Truth {
+    pub(crate) profile: Profile,
+    pub(crate) zones: Vec<Content>,
+    affix: Affix,
+    pub(crate) parties: Vec<Party>,
+    ledgers: BTreeMap<(usize, usize), Ledger>,
+    /// The newest serial that a daemon has seen of a name, and of a whole zone.
+    read_names: HashMap<(usize, usize, DnsName), u64>,
+    read_zones: HashMap<(usize, usize), u64>,
+    /// The newest serial by which each changed a name.
+    touched: HashMap<(usize, DnsName), BTreeMap<Author, u64>>,
+    places: HashMap<(usize, RecordKey), Vec<(RecordKey, bool)>>,
+    speaks_for: HashMap<RecordKey, BTreeSet<(usize, RecordKey)>>,
+    pub(crate) violation: Option<Violation>,
+    /// When a call last failed: plans made before it may still be carried out for a while.
+    pub(crate) last_fault: Option<Instant>,
+    /// Whether every daemon was at rest before the last thing that happened: no older plan is on its way.
+    pub(crate) calm: bool,
+    /// When each daemon last wrote, by name.
+    pub(crate) written: BTreeMap<(usize, DnsName), VecDeque<Instant>>,
+    /// When each daemon last created a record, where a write needs several steps.
+    created: HashMap<(usize, RecordKey), Instant>,
+    /// When somebody who is no daemon changed something.
+    strangers: VecDeque<Instant>,
+    pub(crate) writes: u64,
+    pub(crate) calls: u64,
+    /// Sentences of the story, if it is told.
+    pub(crate) story: Option<Vec<String>>,
+    begun: Instant,
+}
+
+impl Truth {
+    pub(crate) fn new(profile: Profile, zones: Vec<Zone>, affix: Affix, parties: Vec<Party>, tell: bool) -> Self {
+        let zones = zones.into_iter().map(|zone| Content {
+            zone,
+            sets: Sets::new(),
+            serial: 1,
+            log: VecDeque::new(),
+            past: VecDeque::new(),
+            shadow: Sets::new(),
+        });
+        Self {
+            profile,
+            zones: zones.collect(),
+            affix,
+            parties,
+            ledgers: BTreeMap::new(),
+            read_names: HashMap::new(),
+            read_zones: HashMap::new(),
+            touched: HashMap::new(),
+            places: HashMap::new(),
+            speaks_for: HashMap::new(),
+            violation: None,
+            last_fault: None,
+            calm: true,
+            written: BTreeMap::new(),
+            created: HashMap::new(),
+            strangers: VecDeque::new(),
+            writes: 0,
+            calls: 0,
+            story: tell.then(Vec::new),
+            begun: Instant::now(),
+        }
+    }
+
+    /// Notes that a rule was broken; the first one counts.
+    pub(crate) fn broken(&mut self, rule: &'static str, text: impl Into<String>) {
+        let text = text.into();
+        self.tell(|| format!("BROKEN: {rule}: {text}"));
+        self.violation.get_or_insert(Violation { rule, text });
+    }
+
+    /// Adds a sentence to the story.
+    pub(crate) fn tell(&mut self, sentence: impl FnOnce() -> String) {
+        if let Some(story) = &mut self.story {
+            let at = self.begun.elapsed();
+            story.push(format!("    {:>9.3} s  {}", at.as_secs_f64(), plain(&sentence())));
+        }
+    }
+
+    /// Tells the state before a step, and the step.
+    pub(crate) fn tell_step(&mut self, number: usize, step: &crate::step::Step) {
+        if self.story.is_none() {
+            return;
+        }
+        let lines = self.lines();
+        if let Some(story) = &mut self.story {
+            story.extend(lines.into_iter().map(|line| format!("    | {}", line.trim_start())));
+            story.push(format!("{number}. {step}"));
+        }
+    }
+
+    /// The zone that a name belongs to.
+    pub(crate) fn zone_of(&self, name: &DnsName) -> usize {
+        let fitting = self.zones.iter().enumerate().filter(|(_, content)| name.is_within(&content.zone.name));
+        fitting.max_by_key(|(_, content)| content.zone.name.label_count()).map_or(0, |(at, _)| at)
+    }
+
+    /// The places of the claims on a key, remembered.
+    pub(crate) fn places(&mut self, zone: usize, key: &RecordKey) -> Vec<(RecordKey, bool)> {
+        if let Some(places) = self.places.get(&(zone, key.clone())) {
+            return places.clone();
+        }
+        let places = self.affix.places(key, &self.zones[zone].zone.name);
+        for (place, _) in &places {
+            self.speaks_for.entry(place.clone()).or_default().insert((zone, key.clone()));
+        }
+        self.places.insert((zone, key.clone()), places.clone());
+        places
+    }
+
+    fn text_at(&self, zone: usize, place: &RecordKey) -> Option<&RecordSet> {
+        if let Some(set) = self.zones[zone].sets.get(place) {
+            return Some(set);
+        }
+        if place.name.is_within(&self.zones[zone].zone.name) {
+            return None;
+        }
+        let mut others: Vec<&Content> =
+            self.zones.iter().filter(|other| place.name.is_within(&other.zone.name)).collect();
+        others.sort_by_key(|other| std::cmp::Reverse(other.zone.name.label_count()));
+        others.into_iter().find_map(|other| other.sets.get(place))
+    }
+
+    /// Who may change `key`, by what stands now.
+    pub(crate) fn right(&mut self, zone: usize, key: &RecordKey) -> Right {
+        let places = self.places(zone, key);
+        let announced = |set: &RecordSet| format!("{}/{}/{}", intent::digest(set), key.rtype, key.name);
+        let standing = self.zones[zone].sets.get(key).map(announced);
+        for wanted in [true, false] {
+            let mut found: Vec<Right> = Vec::new();
+            for (place, _) in places.iter().filter(|(_, typed)| *typed == wanted) {
+                let Some(set) = self.text_at(zone, place) else { continue };
+                for data in set.data.as_records() {
+                    match saying(data) {
+                        Saying::Claim { owner, resource, policy } => found.push(Right::One { owner, resource, policy }),
+                        Saying::Intent { owner, resource, policy, records }
+                            if standing.as_ref().is_some_and(|r| records.contains(r)) =>
+                        {
+                            found.push(Right::One { owner, resource, policy });
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            let owners: BTreeSet<&String> = found
+                .iter()
+                .filter_map(|right| match right {
+                    Right::One { owner, .. } => Some(owner),
+                    _ => None,
+                })
+                .collect();
+            match (owners.len(), found.first()) {
+                (0, _) => {}
+                (1, Some(first)) => return first.clone(),
+                _ => return Right::Several,
+            }
+        }
+        Right::Nobody
+    }
+
+    /// Whether `key` is the daemon's by what stands now.
+    pub(crate) fn is_of(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        match self.parties[daemon].owner.clone() {
+            None => MANAGED.contains(&key.rtype),
+            Some(ours) => matches!(self.right(zone, key), Right::One { owner, .. } if owner == ours),
+        }
+    }
+
+    /// Whether `key` is any daemon's.
+    pub(crate) fn is_managed(&mut self, zone: usize, key: &RecordKey) -> bool {
+        (0..self.parties.len()).any(|daemon| self.is_of(daemon, zone, key))
+    }
+
+    /// Notes what a daemon has read.
+    pub(crate) fn read(&mut self, daemon: usize, zone: usize, names: Option<&BTreeSet<DnsName>>, serial: u64) {
+        match names {
+            None => {
+                self.read_zones.insert((daemon, zone), serial);
+            }
+            Some(names) => {
+                for name in names {
+                    self.read_names.insert((daemon, zone, name.clone()), serial);
+                }
+            }
+        }
+    }
+
+    /// Whether somebody else changed the name since the daemon last read it.
+    fn changed_unseen(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
+        let seen = self.read_zones.get(&(daemon, zone)).copied().unwrap_or(0);
+        let seen = seen.max(self.read_names.get(&(daemon, zone, name.clone())).copied().unwrap_or(0));
+        let touched = self.touched.get(&(zone, name.clone()));
+        touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
+    }
+
+    /// Whether a write may rest on what is no longer so: the zone cannot be told what to expect, and somebody changed the
+    /// record or its claim after it was read.
+    fn excused(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        let capability = &self.profile.capability;
+        if capability.preconditions == Preconditions::Any && capability.batch.atomic == Atomicity::Batch {
+            return false;
+        }
+        let places = self.places(zone, key);
+        self.changed_unseen(daemon, zone, &key.name)
+            || places.iter().any(|(place, _)| self.changed_unseen(daemon, zone, &place.name))
+    }
+
+    fn touch(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
+        let profile_lags = !self.profile.lag.is_zero();
+        let lag = self.profile.lag;
+        let content = &mut self.zones[zone];
+        let now = Instant::now();
+        if profile_lags {
+            content.past.push_back((now, content.serial, content.sets.clone()));
+            while content.past.front().is_some_and(|(until, ..)| *until + lag < now) {
+                content.past.pop_front();
+            }
+        }
+        content.serial += 1;
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        for (key, to) in changes {
+            self.touched.entry((zone, key.name.clone())).or_default().insert(author, content.serial);
+            removed.extend(content.sets.remove(key));
+            if let Some(set) = to {
+                content.sets.insert(key.clone(), set.clone());
+                added.push(set.clone());
+            }
+        }
+        if self.profile.delta {
+            content.log.push_back((content.serial, removed, added));
+            if content.log.len() > 16 {
+                content.log.pop_front();
+            }
+        }
+    }
+
+    /// A change by somebody who is not judged.
+    pub(crate) fn foreign(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
+        self.strangers.push_back(Instant::now());
+        self.touch(author, zone, changes);
+        self.cast_shadows();
+    }
+
+    /// A change of what is foreign and stays so: the shadows need not be cast anew.
+    pub(crate) fn edit(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
+        self.strangers.push_back(Instant::now());
+        self.touch(author, zone, changes);
+        for (key, to) in changes {
+            match to {
+                Some(set) => self.zones[zone].shadow.insert(key.clone(), set.clone()),
+                None => self.zones[zone].shadow.remove(key),
+            };
+        }
+    }
+
+    /// Takes what stands and is no daemon's as what must stay.
+    pub(crate) fn cast_shadows(&mut self) {
+        for zone in 0..self.zones.len() {
+            let sets: Vec<RecordSet> = self.zones[zone].sets.values().cloned().collect();
+            let shadow = sets.into_iter().filter(|set| self.is_foreign(zone, set));
+            let shadow: Sets = shadow.map(|set| (set.key.clone(), set)).collect();
+            self.zones[zone].shadow = shadow;
+        }
+    }
+
+    fn is_foreign(&mut self, zone: usize, set: &RecordSet) -> bool {
+        if speaks(set) && self.parties.iter().any(|party| party.owner.is_some()) {
+            return !set.data.as_records().iter().any(|data| self.is_text_of_any(data));
+        }
+        !self.is_managed(zone, &set.key)
+    }
+
+    fn is_text_of_any(&self, data: &RData) -> bool {
+        self.parties.iter().any(|party| is_text_of(party.owner.as_ref(), data))
+    }
+
+    /// What is foreign must stand as its authors left it. `calm`: nobody is in the middle of anything.
+    pub(crate) fn check_shadows(&mut self, calm: bool) {
+        let additive = self.profile.capability.create == CreateMode::Additive;
+        for zone in 0..self.zones.len() {
+            let content = &self.zones[zone];
+            let lost = content.shadow.values().find(|was| match content.sets.get(&was.key) {
+                Some(is) if additive && !calm => !is.data.contains(&was.data),
+                Some(is) => is != *was,
+                None => true,
+            });
+            if let Some(lost) = lost.cloned() {
+                let now = content.sets.get(&lost.key).map_or("nothing".to_owned(), ToString::to_string);
+                self.broken("a foreign record changed", format!("{lost} stood there, now there is {now}"));
+            }
+        }
+    }
+
+    /// A write of a daemon: carried out, and judged. `now` is the time by the daemon's clock.
+    pub(crate) fn commit(
+        &mut self,
+        daemon: usize,
+        zone: usize,
+        changes: &[(RecordKey, Option<RecordSet>)],
+        cluster: &Cluster,
+        now: Timestamp,
+    ) {
+        if self.parties[daemon].dry_run {
+            self.broken("a dry run sends nothing", format!("daemon {daemon} wrote {}", changes[0].0));
+        }
+        self.writes += 1;
+        let concerned = self.concerned(zone, changes);
+        let before: Vec<_> =
+            concerned.iter().map(|(z, key)| (self.standing(*z, key), self.is_of(daemon, *z, key))).collect();
+        let rights: Vec<Right> = concerned.iter().map(|(z, key)| self.right(*z, key)).collect();
+        self.check_texts(daemon, zone, changes);
+        self.note_owned(daemon, zone, now);
+        self.touch(Author::Daemon(daemon), zone, changes);
+        let mut counted = Vec::new();
+        for (((z, key), (stood, was_ours)), right) in concerned.iter().zip(&before).zip(&rights) {
+            let stands = self.standing(*z, key);
+            let is_ours = self.is_of(daemon, *z, key);
+            let step = Judged {
+                daemon,
+                zone: *z,
+                key,
+                stood: stood.as_ref(),
+                stands: stands.as_ref(),
+                was_ours: *was_ours,
+                is_ours,
+            };
+            let excluded = |ask: &crate::cluster::Ask| ask.key.rtype.excludes(key.rtype);
+            let replaced =
+                replaced(key, changes) || self.profile.staged && cluster.asks(&key.name).iter().any(excluded);
+            self.judge(&step, replaced);
+            if stood != &stands {
+                self.note_write(daemon, key);
+            }
+            // What was just created may be taken back where a write needs several steps.
+            let own = (daemon, key.clone());
+            let recent = self.created.get(&own).is_some_and(|at| at.elapsed() < Duration::from_mins(2));
+            let back = self.profile.staged && (recent || !self.is_alone(daemon));
+            if stood.is_none() && stands.is_some() {
+                self.created.insert(own, Instant::now());
+            }
+            if back {
+                continue;
+            }
+            self.judge_evidence(&step, right, cluster, replaced);
+            if stood.is_some() && stands.is_none() && *was_ours && self.counts(&step, right, changes, cluster) {
+                counted.push(key.clone());
+            }
+        }
+        self.judge_brake(daemon, zone, &counted, now);
+    }
+
+    fn standing(&self, zone: usize, key: &RecordKey) -> Option<RecordSet> {
+        self.zones[zone].sets.get(key).cloned()
+    }
+
+    /// The record keys that a write changes, or whose claims it changes.
+    fn concerned(&mut self, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) -> BTreeSet<(usize, RecordKey)> {
+        let mut concerned = BTreeSet::new();
+        for (key, _) in changes {
+            if key.rtype == RecordType::Txt {
+                self.know(zone, &key.name);
+                let spoken = self.speaks_for.get(key).into_iter().flatten();
+                concerned.extend(spoken.filter(|(_, key)| MANAGED.contains(&key.rtype)).cloned());
+            } else {
+                self.places(zone, key);
+                concerned.insert((zone, key.clone()));
+            }
+        }
+        concerned
+    }
+
+    /// Learns of every record whose claims may stand at names not seen before.
+    fn know(&mut self, zone: usize, _: &DnsName) {
+        let keys: Vec<(usize, RecordKey)> = self
+            .zones
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| *at == zone || self.zones.len() > 1)
+            .flat_map(|(at, content)| content.sets.keys().map(move |key| (at, key.clone())))
+            .filter(|(at, key)| MANAGED.contains(&key.rtype) && !self.places.contains_key(&(*at, key.clone())))
+            .collect();
+        for (at, key) in keys {
+            self.places(at, &key);
+        }
+    }
+
+    fn check_texts(&mut self, daemon: usize, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
+        let owner = self.parties[daemon].owner.clone();
+        let mut broken = Vec::new();
+        for (key, to) in changes {
+            if MANAGED.contains(&key.rtype) {
+                continue;
+            }
+            let from = self.zones[zone].sets.get(key);
+            let show = |set: Option<&RecordSet>| set.map_or("nothing".to_owned(), ToString::to_string);
+            let members =
+                |set: Option<&RecordSet>| -> Vec<RData> { set.map_or(Vec::new(), |s| s.data.as_records().to_vec()) };
+            let (old, new) = (members(from), members(to.as_ref()));
+            let ours = |data: &RData| key.rtype == RecordType::Txt && is_text_of(owner.as_ref(), data);
+            let gone = old.iter().find(|data| !new.contains(data) && !ours(data));
+            let came = new.iter().find(|data| !old.contains(data) && !ours(data));
+            if gone.is_some() || came.is_some() {
+                broken.push(format!("daemon {daemon} made {} of {}", show(to.as_ref()), show(from)));
+            }
+        }
+        for text in broken {
+            // What another changed in between is not ours to answer for where nothing can be demanded.
+            if changes.iter().any(|(key, _)| self.excused(daemon, zone, key)) {
+                for (key, _) in changes {
+                    self.zones[zone].shadow.remove(key);
+                }
+                continue;
+            }
+            self.broken("a foreign text changed", text);
+        }
+    }
+
+    fn judge(&mut self, step: &Judged<'_>, replaced: bool) {
+        let Judged { daemon, zone, key, stood, stands, was_ours, is_ours } = *step;
+        let changed = stood != stands;
+        let added = match (stood, stands) {
+            (Some(stood), Some(stands)) => {
+                self.profile.capability.create == CreateMode::Additive && stands.data.contains(&stood.data)
+            }
+            _ => false,
+        };
+        let show = |set: Option<&RecordSet>| set.map_or("nothing".to_owned(), ToString::to_string);
+        let back = self.profile.staged
+            && self.created.get(&(daemon, key.clone())).is_some_and(|at| at.elapsed() < Duration::from_mins(2));
+        if stood.is_some() && changed && !was_ours && !added && !back {
+            if self.excused(daemon, zone, key) {
+                self.zones[zone].shadow.remove(key);
+            } else {
+                let text = format!("daemon {daemon} made {} of {}", show(stands), show(stood));
+                self.broken("a record without our claim was changed", text);
+            }
+        }
+        // Where a write needs several steps, another process under the same owner may come in between.
+        let alone = !self.profile.staged || self.is_alone(daemon);
+        if alone && stood.is_some() && !changed && !was_ours && is_ours && !self.excused(daemon, zone, key) {
+            self.broken("a claim came over a foreign record", format!("daemon {daemon} claims {}", show(stood)));
+        }
+        if alone && stood.is_none() && stands.is_some() && !is_ours && !self.excused(daemon, zone, key) {
+            self.broken("a record of ours is left unclaimed", format!("daemon {daemon} wrote {}", show(stands)));
+        }
+        if alone && stood.is_some() && stands.is_some() && was_ours && !is_ours && !self.excused(daemon, zone, key) {
+            self.broken("a record of ours is left unclaimed", format!("daemon {daemon} left {}", show(stands)));
+        }
+        let (may_delete, may_update) = (self.parties[daemon].may_delete, self.parties[daemon].may_update);
+        let additive = self.profile.capability.create == CreateMode::Additive;
+        let withdrawn = additive && stood.zip(stands).is_some_and(|(stood, stands)| stood.data.contains(&stands.data));
+        if !was_ours || back || withdrawn || (changed && self.excused(daemon, zone, key)) {
+            // It was judged above, taken back, or done unseen.
+        } else if stood.is_some() && stands.is_none() && !may_delete && !(replaced && may_update) {
+            self.broken("the policy allows no delete", format!("daemon {daemon} took {} away", show(stood)));
+        } else if stood.is_some() && stands.is_some() && changed && !may_update {
+            self.broken("the policy allows no update", format!("daemon {daemon} changed {}", show(stood)));
+        }
+    }
+
+    /// Whether no other process writes under the same owner.
+    fn is_alone(&self, daemon: usize) -> bool {
+        let ours = &self.parties[daemon].owner;
+        self.parties.iter().filter(|party| party.owner == *ours && !party.dry_run).count() < 2
+    }
+
+    fn note_write(&mut self, daemon: usize, key: &RecordKey) {
+        let times = self.written.entry((daemon, key.name.clone())).or_default();
+        // One repair may be several writes.
+        if times.back().is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {
+            return;
+        }
+        times.push_back(Instant::now());
+        if times.len() > 64 {
+            times.pop_front();
+        }
+    }
+
+    /// How long a plan may have been on its way.
+    fn patience(&self) -> Duration {
+        let (short, long) = (Duration::from_mins(2), Duration::from_mins(10));
+        match self.last_fault.map(|at| at.elapsed()) {
+            Some(since) if since < short || since < long && !self.calm => long,
+            _ if self.calm => Duration::ZERO,
+            _ => Duration::from_secs(3),
+        }
+    }
+
+    fn judge_evidence(&mut self, step: &Judged<'_>, right: &Right, cluster: &Cluster, replaced: bool) {
+        let Some(stood) = step.stood.filter(|_| step.was_ours) else { return };
+        let removes = match step.stands {
+            None => true,
+            Some(stands) => !stands.data.contains(&stood.data),
+        };
+        // What somebody put there unseen cannot be spared where nothing can be demanded.
+        if self.excused(step.daemon, step.zone, step.key) {
+            return;
+        }
+        if !removes || cluster.changed_within(&step.key.name, self.patience()) {
+            return;
+        }
+        let label = match right {
+            Right::One { resource, .. } => resource.as_deref(),
+            _ => None,
+        };
+        let (daemon, key) = (step.daemon, step.key);
+        let here = self.zone_of(&key.name) == step.zone;
+        let asks = cluster.asks(&key.name);
+        let asks = if here { asks } else { Vec::new() };
+        if asks.iter().any(|ask| cluster.is_doubtful(Some(&ask.label))) {
+            self.broken(
+                "nothing is removed in doubt",
+                format!("daemon {daemon}: {key}, the view of who asks is in doubt"),
+            );
+        }
+        if step.stands.is_some() {
+            return;
+        }
+        let asked = asks.iter().any(|ask| ask.key.rtype == key.rtype);
+        let yields = key.rtype == RecordType::Cname && asks.iter().any(|ask| ask.key.rtype != RecordType::Cname);
+        if asked && !yields {
+            self.broken("what is asked for is not deleted", format!("daemon {daemon} deleted {stood}"));
+        }
+        if asks.iter().all(|ask| Some(&*ask.label) != label) && cluster.is_doubtful(label) {
+            self.broken(
+                "nothing is removed in doubt",
+                format!("daemon {daemon}: {key} of {}", label.unwrap_or("nobody")),
+            );
+        }
+        let grace = self.parties[daemon].grace;
+        if cluster.is_pending(&key.name, label, grace.saturating_sub(Duration::from_secs(3))) {
+            self.broken("a pending name is kept", format!("daemon {daemon} deleted {stood}"));
+        }
+        let retained = matches!(right, Right::One { policy: Some(policy), .. } if policy != "sync");
+        let object_asks = asks.iter().any(|ask| Some(&*ask.label) == label);
+        if retained && !object_asks && !replaced {
+            self.broken("what is retained stays", format!("daemon {daemon} deleted {stood}"));
+        }
+    }
+
+    /// Whether the brake has to count a delete.
+    fn counts(
+        &self,
+        step: &Judged<'_>,
+        right: &Right,
+        changes: &[(RecordKey, Option<RecordSet>)],
+        cluster: &Cluster,
+    ) -> bool {
+        let label = match right {
+            Right::One { resource, .. } => resource.as_deref(),
+            _ => None,
+        };
+        let name = &step.key.name;
+        let replaced = replaced(step.key, changes);
+        let other = cluster.asks(name).iter().any(|ask| ask.key.rtype != step.key.rtype);
+        let otherwise = cluster.asked_otherwise(step.key, self.patience());
+        !(replaced || other || otherwise || cluster.is_buried(name, label))
+    }
+
+    fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {
+        let ours = self.parties[daemon].owner.as_ref();
+        let counts = |set: &&RecordSet| match ours {
+            Some(_) if set.key.rtype != RecordType::Txt => false,
+            Some(_) => set.data.as_records().iter().any(|data| is_text_of(ours, data)),
+            None => MANAGED.contains(&set.key.rtype),
+        };
+        // Each record has one claim, and counting those is quick in a large zone.
+        let owned = self.zones[zone].sets.values().filter(counts).count();
+        let window = self.parties[daemon].brake.window;
+        let ledger = self.ledgers.entry((daemon, zone)).or_default();
+        ledger.peaks.push_back((now, owned));
+        if ledger.peaks.len() > 64 {
+            ledger.peaks.retain(|(at, _)| at.plus(window) >= now);
+        }
+    }
+
+    fn judge_brake(&mut self, daemon: usize, zone: usize, counted: &[RecordKey], now: Timestamp) {
+        let brake = self.parties[daemon].brake;
+        if counted.is_empty() {
+            return;
+        }
+        let Self { ledgers, .. } = self;
+        let ledger = ledgers.entry((daemon, zone)).or_default();
+        let approved = |key: &RecordKey| ledger.approved.get(key).is_some_and(|until| *until > now);
+        let all_approved = counted.iter().all(approved);
+        ledger.deletes.extend(counted.iter().map(|_| (now, Instant::now())));
+        ledger.deletes.retain(|(at, _)| at.plus(brake.window) > now);
+        let done = ledger.deletes.len();
+        let peak = ledger.peaks.iter().map(|(_, owned)| *owned).max().unwrap_or(0);
+        // A view may be behind by what others took away.
+        self.strangers.retain(|at| at.elapsed() < brake.window * 2);
+        let ours = &self.parties[daemon].owner;
+        let sharing = self.parties.iter().filter(|party| party.owner == *ours).count();
+        let owned = peak + self.strangers.len();
+        let limit = brake.min_deletes.max(owned * brake.percent / 100);
+        let keys: Vec<String> = counted.iter().map(ToString::to_string).collect();
+        if brake.enabled && done > limit && !all_approved && sharing < 2 {
+            let text = format!(
+                "daemon {daemon}: {done} deletes within the window, at most {limit} may go; last {}",
+                keys.join(", ")
+            );
+            self.broken("the brake holds", text);
+        }
+    }
+
+    /// Approves deletes of a daemon.
+    pub(crate) fn approve(
+        &mut self,
+        daemon: usize,
+        zone: &str,
+        keys: impl IntoIterator<Item = RecordKey>,
+        until: Timestamp,
+    ) {
+        let zone = self.zones.iter().position(|content| content.zone.key.to_string() == zone).unwrap_or(0);
+        for key in keys {
+            self.ledgers.entry((daemon, zone)).or_default().approved.insert(key, until);
+        }
+    }
+
+    /// A daemon lost its memory of what it did after `since`.
+    pub(crate) fn forget(&mut self, daemon: usize, since: Instant) {
+        for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
+            ledger.deletes.retain(|(_, at)| *at <= since);
+            ledger.approved.clear();
+        }
+        self.read_names.retain(|(who, ..), _| *who != daemon);
+        self.read_zones.retain(|(who, _), _| *who != daemon);
+    }
+
+    /// The whole content, as lines.
+    pub(crate) fn lines(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for zone in 0..self.zones.len() {
+            let sets: Vec<RecordSet> = self.zones[zone].sets.values().cloned().collect();
+            for set in sets {
+                let whose = if speaks(&set) {
+                    String::new()
+                } else {
+                    match self.right(zone, &set.key) {
+                        Right::Nobody => "   [nobody's]".to_owned(),
+                        Right::One { owner, .. } => format!("   [{owner}'s]"),
+                        Right::Several => "   [disputed]".to_owned(),
+                    }
+                };
+                lines.push(format!("    {}{whose}", plain(&set.to_string())));
+            }
+        }
+        lines
+    }
+}
+
+/// One record before and after a write.
+#[derive(Debug, Clone, Copy)]
+struct Judged<'a> {
+    daemon: usize,
+    zone: usize,
+    key: &'a RecordKey,
+    stood: Option<&'a RecordSet>,
+    stands: Option<&'a RecordSet>,
+    was_ours: bool,
+    is_ours: bool,
+}
+
+/// Whether another type takes a record's place.
+fn replaced(gone: &RecordKey, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
+    changes.iter().any(|(key, to)| key.name == gone.name && to.is_some() && key.rtype != RecordType::Txt)
+}
+
+/// Whether a text is a claim or an intent of `owner`.
+fn is_text_of(owner: Option<&String>, data: &RData) -> bool {
+    match (owner, saying(data)) {
+        (Some(owner), Saying::Claim { owner: by, .. } | Saying::Intent { owner: by, .. }) => *owner == by,
+        _ => false,
+    }
+}
+
+/// A text in which claims are short.
+fn plain(text: &str) -> String {
+    let text = text.replace("\"heritage=zonewright-intent,zonewright/record=", "\"intent ");
+    let text = text.replace("heritage=external-dns,external-dns/owner=", "claim of ");
+    text.replace(",external-dns/resource=", " for ")
+        .replace(",zonewright/claim=", " to ")
+        .replace("external-dns/zonewright-", "")
+}
+
+/// A set with members added.
+pub(crate) fn with(set: Option<&RecordSet>, more: &RecordSet) -> RecordSet {
+    let members = set.map_or(&[][..], |set| set.data.as_records());
+    let data = RecordData::records(members.iter().chain(more.data.as_records()).cloned());
+    RecordSet { data, ..more.clone() }
+}
+
+/// A set without some members; `None` if nothing is left.
+pub(crate) fn without(set: &RecordSet, less: &RecordSet) -> Option<RecordSet> {
+    let left: Vec<RData> =
+        set.data.as_records().iter().filter(|data| !less.data.as_records().contains(data)).cloned().collect();
+    (!left.is_empty()).then(|| RecordSet { data: RecordData::records(left), ..set.clone() })
+}

@@ -1,0 +1,61 @@
+//! What must hold of every history, over a fixed number of them, and of the simulator itself.
+
+use zonewright_simulator::{History, Run, Scope, Tally, parse_kept, seed_of, simulate};
+
+/// Rounds of the test command, which runs this with optimisation; without, a sample.
+const ROUNDS: u64 = if cfg!(debug_assertions) { 8_000 } else { 200_000 };
+
+fn told(seed: u64, scope: &Scope) -> String {
+    let history = History::new(seed, scope);
+    match history.run(false).violation {
+        Some(violation) => history.shrink(violation.rule).story(scope),
+        None => String::new(),
+    }
+}
+
+/// Fixed seeds, so that it is the same every time. What breaks a rule is told as a short story.
+#[test]
+fn no_history_breaks_a_rule() {
+    let scope = Scope::default();
+    let Tally { rounds, broken, .. } = simulate(1, ROUNDS, 1, &scope, &|_| {});
+    if let Some((seed, violation)) = broken {
+        panic!("history {seed}: {violation:?}\n\n{}", told(seed, &scope));
+    }
+    assert!(rounds >= ROUNDS, "{rounds} rounds were played");
+}
+
+/// The same seed is the same story, byte for byte.
+#[test]
+fn a_seed_is_a_story() {
+    let scope = Scope::default();
+    for index in 0..60 {
+        let history = History::new(seed_of(5, index), &scope);
+        let (first, second) = (history.run(true), history.run(true));
+        assert_eq!(first.story, second.story, "history {}", history.seed);
+        assert!(!first.story.is_empty());
+    }
+}
+
+/// A story that is told again with its words is the same; with fewer steps it is shorter.
+#[test]
+fn words_lead_back_to_the_story() {
+    let scope = Scope::default();
+    let history = History::new(seed_of(5, 3), &scope);
+    let words = history.words();
+    let kept = parse_kept(words.split(' ').next_back().unwrap_or_default()).expect("words are what is parsed");
+    assert_eq!(history.keep(&kept).run(true).story, history.run(true).story);
+    assert_eq!(history.keep(&vec![(0, true)]).len(), 1);
+    assert_eq!(parse_kept("1,4~"), Ok(vec![(1, false), (4, true)]));
+    assert!(parse_kept("1,x").is_err());
+}
+
+/// Much happens: calls and writes, with every kind of provider.
+#[test]
+fn histories_are_busy() {
+    for profile in zonewright_simulator::profiles() {
+        let scope = Scope { profile: Some(profile.name.to_owned()), ..Scope::default() };
+        let runs: Vec<Run> = (0..10).map(|index| History::new(seed_of(9, index), &scope).run(false)).collect();
+        let sum = |of: fn(&Run) -> u64| runs.iter().map(of).sum::<u64>();
+        assert!(sum(|run| run.writes) > 20 && sum(|run| run.calls) > 100, "{}", profile.name);
+    }
+}
