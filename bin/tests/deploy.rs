@@ -123,7 +123,8 @@ fn the_pod_is_confined() {
 #[test]
 fn every_file_is_named_in_its_kustomization() {
     for overlay in ["base", "registry-configmap", "rfc2136"] {
-        let kustomization = object(&format!("{overlay}/kustomization.yaml"), "Kustomization");
+        let kind = if overlay == "registry-configmap" { "Component" } else { "Kustomization" };
+        let kustomization = object(&format!("{overlay}/kustomization.yaml"), kind);
         let patches = kustomization["patches"].as_array().cloned().unwrap_or_default();
         let patches = patches.iter().map(|patch| patch["path"].as_str().unwrap().to_owned());
         let mut named: BTreeSet<String> = texts(&kustomization["resources"]).into_iter().chain(patches).collect();

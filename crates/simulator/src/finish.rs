@@ -104,6 +104,10 @@ impl World {
             // What was joined in doubt may be taken for an inheritance by a fresh process.
             return;
         }
+        if self.setup.company == Company::Claimless {
+            // Without claims nobody remembers who held a name, and of two that ask for the same target the other may get it.
+            return;
+        }
         for daemon in 0..self.setup.daemons.len() {
             self.stop(daemon).await;
         }

@@ -195,6 +195,8 @@ impl Line {
                 let old: Vec<_> = old.collect();
                 let pick = usize::try_from(dice % (old.len() as u64 + 1)).unwrap_or(0);
                 let (serial, sets) = old.get(pick).map_or((serial, &content.sets), |(_, serial, sets)| (*serial, sets));
+                // A listing that lags has the mark of the state that it shows.
+                let token = cheap.then(|| Token(serial.to_string()));
                 (Listing::Full { sets: sets.values().cloned().collect(), token }, serial)
             }
         };

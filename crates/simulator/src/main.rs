@@ -13,7 +13,7 @@ cargo xtask simulate [options]
   --rounds N       play at least so many rounds, 1000000 by default
   --threads N      on so many threads, 1 by default
   --profile NAME   only with this kind of provider
-  --staged WORD    only: providers that need staged writes; none: only the others
+  --staged WORD    only: providers that need staged writes or whose reads lag; none: only the others
   --survey         go on after a rule was broken, and count how often each is
   --story SEED     tell this one history
   --shrink         as short as it gets

@@ -59,7 +59,7 @@ pub(crate) struct Setup {
 pub struct Scope {
     /// Only the provider of this name.
     pub profile: Option<String>,
-    /// Only providers that need no staged writes, or only those that do.
+    /// Only providers whose groups need several writes or whose reads lag, or only the others.
     pub staged: Option<bool>,
 }
 
@@ -67,7 +67,7 @@ impl Setup {
     pub(crate) fn draw(chance: &mut Chance, scope: &Scope) -> Self {
         let fits = |profile: &Profile| {
             scope.profile.as_ref().is_none_or(|name| profile.name == name)
-                && scope.staged.is_none_or(|staged| profile.staged == staged)
+                && scope.staged.is_none_or(|staged| (profile.staged || !profile.lag.is_zero()) == staged)
         };
         let all: Vec<Profile> = profiles().into_iter().filter(fits).collect();
         let profile = if all.is_empty() { profiles().remove(0) } else { chance.pick(&all).clone() };

@@ -529,7 +529,11 @@ impl Truth {
         if alone && stood.is_none() && stands.is_some() && !is_ours && !self.excused(daemon, zone, key) {
             self.broken("a record of ours is left unclaimed", format!("daemon {daemon} wrote {}", show(stands)));
         }
-        if alone && stood.is_some() && stands.is_some() && was_ours && !is_ours && !self.excused(daemon, zone, key) {
+        // Where ours was added beside a stranger's and is withdrawn, the stranger's stays, without our claim.
+        let takes_back = self.profile.capability.create == CreateMode::Additive
+            && self.created.get(&(daemon, key.clone())).is_some_and(|at| at.elapsed() < Duration::from_mins(2));
+        let left = stood.is_some() && stands.is_some() && was_ours && !is_ours && !takes_back;
+        if alone && left && !self.excused(daemon, zone, key) {
             self.broken("a record of ours is left unclaimed", format!("daemon {daemon} left {}", show(stands)));
         }
         let (may_delete, may_update) = (self.parties[daemon].may_delete, self.parties[daemon].may_update);

@@ -188,6 +188,7 @@ impl Round<'_> {
             info!(zone = %self.worker.desk.zone.name, sent = self.sent, names = self.names.len(), "progress");
         }
         let (unfinished, problem) = send::remember(self.worker, groups, outcomes, self.names);
+        self.keep_window().await;
         self.unfinished.extend(unfinished);
         self.problem = self.problem.take().or(problem);
     }
@@ -237,6 +238,14 @@ impl Round<'_> {
             return BTreeSet::new();
         }
         go
+    }
+
+    /// What the brake counts is written down at once: a process that dies again and again must not begin with an empty window
+    /// each time. A failure is told by the keeper of the state, which goes on trying.
+    async fn keep_window(&mut self) {
+        if std::mem::take(&mut self.worker.counted) {
+            let _ = self.worker.board.state.save().await;
+        }
     }
 
     fn finish(self) -> Result<bool> {

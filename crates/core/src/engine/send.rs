@@ -61,6 +61,7 @@ pub(super) fn remember(
             }
             Outcome::Unknown(error) => {
                 worker.doubtful.extend(touched(worker, group));
+                count_lost(worker, group);
                 unsure(worker, group);
                 unfinished.insert(group.name.clone());
                 zone_problem = zone_problem.or(Some(error));
@@ -141,6 +142,7 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     // What an operator undoes is no deletion out of a mistake.
     if went > 0 && came == 0 && !proven && !worker.origin.is_undo() {
         worker.board.state.zone(&zone, |state| state.window.deleted(went, now));
+        worker.counted = true;
     }
     worker
         .board
@@ -152,6 +154,18 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     if worker.board.config.announce.contains(&ready) {
         let text = format!("{} in zone {}", group.headline(), worker.desk.zone.name);
         worker.board.tell(group.objects.iter().map(|object| Note::normal(object, ready.as_str(), text.clone())));
+    }
+}
+
+/// Deletes whose answer was lost may have been done: the brake counts them.
+fn count_lost(worker: &mut Worker, group: &Group) {
+    let gone = group.records().filter(|step| matches!(step.change, Change::Delete { .. })).count();
+    let only_deletes = gone > 0 && gone == group.records().count();
+    let proven = |resource| worker.board.asks().desired.is_proven_gone(&group.name, resource);
+    if only_deletes && !worker.origin.is_undo() && !group.records().any(|step| proven(step.resource.as_ref())) {
+        let now = worker.board.clock.now();
+        worker.board.state.zone(&worker.desk.label(), |state| state.window.deleted(gone, now));
+        worker.counted = true;
     }
 }
 

@@ -61,8 +61,12 @@ pub(super) struct Worker {
     pub(super) inherited: HashSet<RecordKey>,
     /// Records that are left alone because of their owner.
     pub(super) mismatched: HashMap<RecordKey, Mismatch>,
+    /// How long the last listing took.
+    listing_took: Option<Duration>,
     /// Number of our records in the zone.
     pub(super) owned: usize,
+    /// Whether deletes were counted by the brake that are not saved yet.
+    pub(super) counted: bool,
     /// What the groups belong to that are sent now, for the journal.
     pub(super) origin: Origin,
     audit_due: Instant,
@@ -86,7 +90,9 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         moves: Moves::default(),
         inherited: HashSet::new(),
         mismatched: HashMap::new(),
+        listing_took: None,
         owned: 0,
+        counted: false,
         origin: Origin::new(String::new(), Cause::Round),
         audit_due: Instant::now(),
         resume: None,
@@ -279,7 +285,12 @@ impl Worker {
         let capability = self.office.instance.provider.capability(Some(&self.desk.zone));
         let period = match capability.audit {
             Audit::Cheap => self.board.config.interval,
-            Audit::Listing => self.board.config.interval.max(self.board.config.cache_time).max(began.elapsed() * 10),
+            Audit::Listing => {
+                // One call that stood still says nothing of how long a listing takes: the shorter of the last two counts.
+                let took = began.elapsed();
+                let typical = self.listing_took.replace(took).map_or(took, |former| former.min(took));
+                self.board.config.interval.max(self.board.config.cache_time).max(typical * 10)
+            }
         };
         let period = period.max(Duration::from_secs(1));
         self.audit_due = Instant::now() + period;

@@ -17,9 +17,9 @@ pub(super) struct Write {
 }
 
 impl Write {
-    /// The record sets of ordinary records that it creates.
+    /// The record sets that it creates, records and claims: beside either a stranger may have put something.
     pub(super) fn created(&self) -> impl Iterator<Item = &RecordSet> {
-        self.steps.iter().filter(|step| step.role == Role::Record).filter_map(|step| match &step.change {
+        self.steps.iter().filter_map(|step| match &step.change {
             Change::Create { to } => Some(to),
             _ => None,
         })

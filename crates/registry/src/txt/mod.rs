@@ -187,8 +187,12 @@ impl TxtRegistry {
         self.former.as_ref() == Some(owner)
     }
 
-    /// Whether every claim of ours in a set has the form that is written today, plain or sealed.
+    /// Whether every claim of ours in a set has the form that is written today, plain or sealed. As in external-dns another form
+    /// is left until its record changes, unless the move of old formats is asked for.
     fn is_in_form(&self, set: &RecordSet) -> bool {
+        if !self.moves_old {
+            return true;
+        }
         let bad = |data: &RData| matches!(data, RData::Txt(txt) if !self.codec.is_in_form(txt));
         !self.heritages(set).iter().any(|(data, heritage)| self.is_ours(heritage) && bad(data))
     }
