@@ -131,6 +131,10 @@ fn default_target(text: &str) -> Result<RData, String> {
 ///
 /// # Errors
 /// A configuration error that names the flag.
+#[cfg_attr(
+    not(feature = "registry-dynamodb"),
+    expect(clippy::unused_async, reason = "the same shape with and without the feature")
+)]
 pub(crate) async fn registry(settings: &Settings, shelf: Option<Arc<dyn Shelf>>) -> Result<Arc<dyn Registry>> {
     match settings.text("registry") {
         "configmap" => {

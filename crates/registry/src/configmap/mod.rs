@@ -1,6 +1,6 @@
 //! Claims in ConfigMaps beside the daemon: nothing of them is in the zones.
 //!
-//! One object, `<owner>-registry`, lists all records of the zones as JSON ([`mod@self::entry`] has the fields); past 900 KB it
+//! One object, `<owner>-registry`, lists all records of the zones as JSON (`entry` has the fields); past 900 KB it
 //! is split over `<owner>-registry-1` and so on, by a hash of the name. In: the objects, through a [`Shelf`], and what the
 //! engine reads and is about to write. Out: claims, and objects that hold them. What must hold:
 //!
