@@ -275,7 +275,7 @@ const TXT_ONLY: &[FlagSpec] = &[
     flag(
         "txt-move-old-format",
         Bool,
-        "Move claims also from the names without a type (before 2022), of a CNAME for aliases, and _apex",
+        "Move claims also from names without a type (before 2022), of a CNAME for aliases, _apex, and from plain to encrypted or back",
     ),
 ];
 
