@@ -3,14 +3,17 @@
 //! Pure. In come the record sets that shall stand (in the provider's form), those that do stand, and [`Facts`]; out go
 //! groups of changes, and for everything that is not done the reason.
 
+mod why;
+
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
+pub use why::{Skip, Why};
+
 use crate::change::{Change, Group, Step};
-use crate::claim::{Claim, OwnerId, Ownership};
+use crate::claim::{Claim, Ownership};
 use crate::contend::Wanted;
-use crate::endpoint::{KindId, Note, ObjectPolicy, ObjectRef};
+use crate::endpoint::{KindId, ObjectPolicy};
 use crate::name::DnsName;
 use crate::record::{RecordData, RecordKey, RecordSet, SetId};
 use crate::rtype::RecordType;
@@ -96,44 +99,6 @@ pub struct Rules<'a> {
     pub many_targets: bool,
     /// The apex of the zone.
     pub apex: &'a DnsName,
-}
-
-/// Why something that is wanted, or that differs, is left as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
-    /// The record belongs to another owner.
-    Foreign(OwnerId),
-    /// The record belongs to nobody that claims it.
-    Unclaimed,
-    /// Several owners claim the record.
-    Disputed(Vec<OwnerId>),
-    /// Another record of a managed type at the name is not ours.
-    ForeignBeside(RecordKey),
-    /// There is no record, but another owner's claim on it.
-    ForeignClaim(OwnerId),
-    /// A CNAME cannot stand beside these types.
-    CnameBeside(Vec<RecordType>),
-    /// The policy forbids it.
-    Policy(&'static str),
-    /// A removal may not rest on these kinds now.
-    Doubt(Vec<KindId>),
-    /// The object that holds the name still asks for it, without known targets.
-    Pending(String),
-    /// Somebody else keeps changing the name back.
-    Fought(Arc<str>),
-    /// An undo set the name back.
-    OnHold(Arc<str>),
-}
-
-/// Something left undone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skip {
-    /// What it is about.
-    pub key: RecordKey,
-    /// The reason.
-    pub why: Why,
-    /// The objects to tell.
-    pub objects: Vec<ObjectRef>,
 }
 
 /// A group with what the brake needs to know.
@@ -500,62 +465,6 @@ fn replace(
     let change = Change::Update { from: from.clone(), to: to.clone() };
     let step = Step { held: held(ownership), ..step_of(placed, change, resource) };
     Group::of(step, placed.wanted.objects.clone())
-}
-
-impl Why {
-    /// The reason as an event's `reason` and a metric label.
-    pub fn reason(&self) -> &'static str {
-        match self {
-            Self::Foreign(_) | Self::Unclaimed | Self::ForeignBeside(_) => "ForeignRecord",
-            Self::Disputed(_) => "DisputedClaim",
-            Self::ForeignClaim(_) => "ForeignClaim",
-            Self::CnameBeside(_) => "CnameConflict",
-            Self::Policy(_) => "Policy",
-            Self::Doubt(_) => "WaitingForEvidence",
-            Self::Pending(_) => "PendingTargets",
-            Self::Fought(_) => "NameFought",
-            Self::OnHold(_) => "OnHold",
-        }
-    }
-}
-
-fn list<T: fmt::Display>(items: &[T]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Foreign(owner) => write!(f, "a record stands there that belongs to owner {owner}; it is left alone"),
-            Self::Unclaimed => {
-                f.write_str("a record stands there that nobody claims; it is not ours, so it is left alone")
-            }
-            Self::Disputed(owners) => write!(f, "owners {} claim it at the same time; it is left alone", list(owners)),
-            Self::ForeignBeside(key) => {
-                write!(f, "{key} stands at the same name and is not ours; nothing is added beside it")
-            }
-            Self::ForeignClaim(owner) => {
-                write!(f, "owner {owner} claims it, though no record stands there; nothing is created")
-            }
-            Self::CnameBeside(types) => write!(f, "{} stands at the same name, and a CNAME stands alone", list(types)),
-            Self::Policy(what) => write!(f, "the policy allows no {what}"),
-            Self::Doubt(kinds) => {
-                write!(f, "nothing is removed while the view of {} is not complete and fresh", list(kinds))
-            }
-            Self::Fought(text) | Self::OnHold(text) => f.write_str(text),
-            Self::Pending(reason) => {
-                write!(f, "the published record is kept while its object has no targets: {reason}")
-            }
-        }
-    }
-}
-
-impl Skip {
-    /// The notes for the objects that are concerned.
-    pub fn notes(&self) -> impl Iterator<Item = Note> + '_ {
-        let text = format!("{}: {}", self.key, self.why);
-        self.objects.iter().map(move |object| Note::warning(object, self.why.reason(), text.clone()))
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::claim::OwnerId;
 use crate::claim::{Claim, Standing};
 use crate::endpoint::Targets;
 use crate::testing::{endpoint, name, set};

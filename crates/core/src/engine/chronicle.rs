@@ -20,9 +20,7 @@ use crate::guard;
 use crate::journal::{Cause, Closing, Entry, EntryStep, Journaling, Line, Mode, Verdict, scan};
 use crate::metrics::Metrics;
 use crate::name::DnsName;
-use crate::provider::Provider;
 use crate::record::{RecordKey, RecordSet};
-use crate::zone::Zone;
 
 /// Ids of one millisecond; so they stay below 2^53, which every reader of JSON can hold, until 2109.
 const IDS_OF_A_MILLISECOND: u64 = 1 << 11;
@@ -326,28 +324,12 @@ pub(super) async fn send(
     }
     match ids {
         Ok(ids) => {
-            let outcomes = fly(&*office.instance.provider, &desk.zone, groups, board.config.dry_run).await;
+            let outcomes = office.instance.provider.apply(&desk.zone, groups).await;
             chronicle.end(desk, &ids, groups, &outcomes).await;
             outcomes
         }
         Err(error) => groups.iter().map(|_| Outcome::NotSent(error.clone())).collect(),
     }
-}
-
-/// Sends groups, but for those that change nothing: they only tell the registry whose a record is.
-async fn fly(provider: &dyn Provider, zone: &Zone, groups: &[Group], dry_run: bool) -> Vec<Outcome> {
-    let stays = |group: &Group| !dry_run && group.changes_nothing();
-    if !groups.iter().any(stays) {
-        return if groups.is_empty() { Vec::new() } else { provider.apply(zone, groups).await };
-    }
-    let sent: Vec<Group> = groups.iter().filter(|group| !stays(group)).cloned().collect();
-    let outcomes = if sent.is_empty() { Vec::new() } else { provider.apply(zone, &sent).await };
-    let mut outcomes = outcomes.into_iter();
-    let unsaid = || Outcome::Unknown(Error::new(ErrorKind::Protocol, "apply changes", "no outcome for this group"));
-    groups
-        .iter()
-        .map(|group| if stays(group) { Outcome::Applied } else { outcomes.next().unwrap_or_else(unsaid) })
-        .collect()
 }
 
 /// Has the names read of what an earlier process left open.

@@ -7,10 +7,11 @@ use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::intent::{Announced, Intent};
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::Litter;
+use zonewright_core::registry::{Litter, Oddity};
 use zonewright_core::{RData, RecordData, RecordKey, RecordSet};
 
 use super::TxtRegistry;
+use super::oddity::oddity;
 use super::value::{Heritage, is_intent};
 use super::view::View;
 
@@ -71,7 +72,7 @@ pub(super) fn is_void(view: &View<'_>, set: &RecordSet) -> bool {
 pub(super) fn sweep(view: &View<'_>, set: &RecordSet, litter: Litter) -> Option<Group> {
     let begun = begun(view.registry, set);
     let heritages = view.registry.heritages(set);
-    let orphaned = litter == Litter::Claims && !heritages.is_empty() && !view.serves(set);
+    let orphaned = litter == Litter::Claims && matches!(oddity(view, set), Some(Oddity::Orphan(_)));
     let ours = |data: &RData| heritages.iter().any(|(at, heritage)| *at == data && view.registry.is_ours(heritage));
     let unfinished = |data: &RData| {
         begun

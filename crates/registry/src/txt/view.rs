@@ -232,14 +232,6 @@ impl View<'_> {
         others
     }
 
-    /// Whether some record stands for which a claim at the name of this set may speak.
-    pub(super) fn serves(&self, set: &RecordSet) -> bool {
-        let (claim, set_id) = (&set.key.name, set.key.set_id.as_ref());
-        let keys = self.of_typed_name(claim, set_id).into_iter().chain(self.of_old_format(claim, set_id));
-        let stands = |key: RecordKey| self.here(&key).is_some_and(|other| self.registry.heritages(&other).is_empty());
-        keys.into_iter().any(stands)
-    }
-
     /// Every key whose typed claim has this name: by today's settings, or by former ones where it has none by today's.
     fn of_typed_name(&self, claim: &DnsName, set_id: Option<&SetId>) -> Vec<RecordKey> {
         let key = |(name, rtype)| RecordKey { name, rtype, set_id: set_id.cloned() };
