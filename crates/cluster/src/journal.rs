@@ -129,18 +129,28 @@ impl ConfigMapJournal {
     async fn put(&self, newest: &mut Option<Slot>, piece: &[u8]) -> Result<(), Failed> {
         let mut slot = match newest.take() {
             Some(slot) => slot,
-            None => match self.ring().await?.into_iter().next() {
-                Some(slot) => slot,
-                None => self.slot(0).await?,
-            },
+            None => self.last().await?,
         };
-        if slot.size() > 0 && slot.size() + piece.len() > self.limits.object_size {
+        while slot.size() > 0 && slot.size() + piece.len() > self.limits.object_size {
             let next = self.slot((slot.number + 1) % self.limits.objects).await?;
-            slot = next.emptied(slot.sequence + 1);
+            slot = if next.sequence > slot.sequence {
+                // Somebody else has gone on since: what stands there is no older than what we know, and stays.
+                self.last().await?
+            } else {
+                next.emptied(slot.sequence + 1)
+            };
         }
         slot.add(piece);
         *newest = Some(self.write(slot).await?);
         Ok(())
+    }
+
+    /// The newest object, as it stands.
+    async fn last(&self) -> Result<Slot, Failed> {
+        match self.ring().await?.into_iter().next() {
+            Some(slot) => Ok(slot),
+            None => self.slot(0).await,
+        }
     }
 
     async fn write(&self, slot: Slot) -> Result<Slot, Failed> {

@@ -108,6 +108,25 @@ async fn what_somebody_else_wrote_meanwhile_is_read_and_kept() {
 }
 
 #[tokio::test]
+async fn an_object_that_somebody_else_has_begun_meanwhile_is_not_emptied() {
+    let full = object(0, 1, "1", &[&["a"], &["b"]]);
+    let theirs = object(1, 2, "5", &[&["x"]]);
+    let steps = vec![
+        Step::json(&get(0), &full),
+        missing(1),
+        // Between the two, another process went on.
+        Step::json(&get(1), &theirs),
+        Step::json(&get(0), &full),
+        Step::json(&get(1), &theirs),
+        Step::json(&put(1), &object(1, 2, "6", &[])),
+    ];
+    let (journal, fake) = journal(steps, 50);
+    read(&journal).await;
+    journal.append(&lines(&["y"])).await.unwrap();
+    assert_eq!(text(&fake.sent(5)), "x\ny\n");
+}
+
+#[tokio::test]
 async fn after_a_failure_the_ring_is_read_again() {
     let steps = vec![
         missing(0),

@@ -50,6 +50,9 @@ pub struct Window {
     /// When how many counted deletes were done.
     #[serde(default)]
     deletes: VecDeque<(Timestamp, usize)>,
+    /// Counted deletes whose answer was lost, and when: they may have been done. Tried again, they are still one.
+    #[serde(default, with = "pairs")]
+    lost: BTreeMap<RecordKey, Timestamp>,
     /// When the zone held how many of our records: falling counts, each the largest since the one before.
     #[serde(default)]
     peaks: VecDeque<(Timestamp, usize)>,
@@ -57,9 +60,23 @@ pub struct Window {
 
 impl Window {
     /// Notes counted deletes that were done.
-    pub fn deleted(&mut self, count: usize, now: Timestamp) {
+    pub fn deleted<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>, now: Timestamp) {
+        let count = keys.into_iter().map(|key| self.lost.remove(key)).count();
         if count > 0 {
             self.deletes.push_back((now, count));
+        }
+    }
+
+    /// Notes counted deletes whose answer was lost.
+    pub fn may_have_deleted<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>, now: Timestamp) {
+        self.lost.extend(keys.into_iter().map(|key| (key.clone(), now)));
+    }
+
+    /// Notes a record that was made: a delete of it whose answer was lost has been done, and the next one is another.
+    pub fn created(&mut self, key: &RecordKey) {
+        if let Some(at) = self.lost.remove(key) {
+            let place = self.deletes.partition_point(|(other, _)| *other <= at);
+            self.deletes.insert(place, (at, 1));
         }
     }
 
@@ -76,14 +93,18 @@ impl Window {
         while self.deletes.front().is_some_and(|(at, _)| at.plus(window) < now) {
             self.deletes.pop_front();
         }
+        self.lost.retain(|_, at| at.plus(window) >= now);
         // The last count before the window still held at its beginning.
         while self.peaks.get(1).is_some_and(|(at, _)| at.plus(window) < now) {
             self.peaks.pop_front();
         }
     }
 
-    fn deletes(&self, window: Duration, now: Timestamp) -> usize {
-        self.deletes.iter().filter(|(at, _)| at.plus(window) >= now).map(|(_, count)| count).sum()
+    /// The deletes done within the window, but for those `wanted` once more: they stand, so they were not done.
+    fn deletes(&self, window: Duration, wanted: &BTreeSet<RecordKey>, now: Timestamp) -> usize {
+        let within = |at: &Timestamp| at.plus(window) >= now;
+        let done: usize = self.deletes.iter().filter(|(at, _)| within(at)).map(|(_, count)| count).sum();
+        done + self.lost.iter().filter(|(key, at)| within(at) && !wanted.contains(*key)).count()
     }
 
     /// The most records of ours that the zone held at any time within the window.
@@ -121,21 +142,21 @@ pub struct HeldPlan {
 mod pairs {
     use std::collections::BTreeMap;
 
-    use serde::{Deserialize, Deserializer, Serializer};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use crate::record::RecordKey;
 
-    pub(super) fn serialize<S: Serializer>(
-        map: &BTreeMap<RecordKey, String>,
+    pub(super) fn serialize<S: Serializer, V: Serialize>(
+        map: &BTreeMap<RecordKey, V>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(map)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(super) fn deserialize<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
         deserializer: D,
-    ) -> Result<BTreeMap<RecordKey, String>, D::Error> {
-        Ok(Vec::<(RecordKey, String)>::deserialize(deserializer)?.into_iter().collect())
+    ) -> Result<BTreeMap<RecordKey, V>, D::Error> {
+        Ok(Vec::<(RecordKey, V)>::deserialize(deserializer)?.into_iter().collect())
     }
 }
 
@@ -154,9 +175,9 @@ pub fn hash(zone: &str, keys: impl IntoIterator<Item = impl ToString>) -> String
 
 /// What the brake looks at.
 #[derive(Debug, Clone, Copy)]
-pub struct Load {
+pub struct Load<'a> {
     /// Counted deletes that are wanted now.
-    pub counted: usize,
+    pub counted: &'a BTreeSet<RecordKey>,
     /// Other deletes that are wanted now (proven, or replaced by another type).
     pub free: usize,
     /// Records of ours in the zone, without those that the same round made.
@@ -166,26 +187,25 @@ pub struct Load {
 }
 
 /// Whether the counted deletes are held, and why. `None` lets them pass.
-pub fn judge(brake: &Brake, window: &Window, load: Load, now: Timestamp) -> Option<String> {
-    if !brake.enabled || load.counted == 0 {
+pub fn judge(brake: &Brake, window: &Window, load: Load<'_>, now: Timestamp) -> Option<String> {
+    let counted = load.counted.len();
+    if !brake.enabled || counted == 0 {
         return None;
     }
-    let done = window.deletes(brake.window, now);
+    let done = window.deletes(brake.window, load.counted, now);
     let limit = brake.min_deletes.max(load.owned * brake.percent / 100);
-    if load.counted + done > limit {
+    if counted + done > limit {
         return Some(format!(
-            "{} deletes are wanted and {done} were done within the last {}; at most {limit} of {} owned records may go in that time",
-            load.counted,
+            "{counted} deletes are wanted and {done} were done within the last {}; at most {limit} of {} owned records may go in that time",
             crate::duration::show(brake.window),
             load.owned,
         ));
     }
-    let left = load.owned.saturating_sub(load.counted + load.free);
+    let left = load.owned.saturating_sub(counted + load.free);
     let peak = load.peak.max(load.owned);
     if left == 0 && brake.owner_floor > 0 && peak >= brake.owner_floor {
         return Some(format!(
-            "{} deletes would leave nothing of the {peak} records that were owned here lately",
-            load.counted
+            "{counted} deletes would leave nothing of the {peak} records that were owned here lately"
         ));
     }
     None
@@ -202,17 +222,25 @@ pub fn is_approved<'a>(approvals: &[Approval], keys: impl IntoIterator<Item = &'
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
     use crate::testing::set;
 
     const MINUTE: i64 = 60_000;
 
+    /// Records of the given numbers.
+    fn keys(numbers: Range<usize>) -> BTreeSet<RecordKey> {
+        numbers.map(|number| set(&format!("n{number}.example A 192.0.2.1")).key).collect()
+    }
+
     fn held(deletes: &[(i64, usize)], counted: usize, free: usize, owned: usize, now: i64) -> bool {
         let mut window = Window::default();
         for (minute, count) in deletes {
-            window.deleted(*count, Timestamp(minute * MINUTE));
+            window.deleted(&keys(0..*count), Timestamp(minute * MINUTE));
         }
-        judge(&Brake::default(), &window, Load { counted, free, owned, peak: 0 }, Timestamp(now * MINUTE)).is_some()
+        let load = Load { counted: &keys(0..counted), free, owned, peak: 0 };
+        judge(&Brake::default(), &window, load, Timestamp(now * MINUTE)).is_some()
     }
 
     #[test]
@@ -238,6 +266,38 @@ mod tests {
     }
 
     #[test]
+    fn a_delete_whose_answer_is_lost_is_one_however_often_it_is_tried() {
+        let mut window = Window::default();
+        let (now, lost) = (Timestamp(0), keys(0..15));
+        let held = |window: &Window, counted: &BTreeSet<RecordKey>, now| {
+            judge(&Brake::default(), window, Load { counted, free: 0, owned: 100, peak: 0 }, now).is_some()
+        };
+        for _ in 0..3 {
+            window.may_have_deleted(&lost, now);
+        }
+        assert!(!held(&window, &lost, now), "the same once more");
+        assert!(!held(&window, &keys(20..25), now) && held(&window, &keys(20..26), now), "others come on top");
+        window.deleted(&lost, now);
+        assert!(!held(&window, &keys(20..25), now) && held(&window, &keys(20..26), now), "done at last");
+        assert!(held(&window, &lost, now), "and once more is another");
+        assert!(!held(&window, &lost, Timestamp(61 * MINUTE)));
+
+        let mut window = Window::default();
+        window.may_have_deleted(&lost, now);
+        for key in &lost {
+            window.created(key);
+        }
+        assert!(held(&window, &lost, now), "what was made since was gone in between");
+        assert!(!held(&window, &lost, Timestamp(61 * MINUTE)));
+        let mut window = Window::default();
+        window.may_have_deleted(&lost, now);
+        let kept: Window = serde_json::from_str(&serde_json::to_string(&window).unwrap()).unwrap();
+        assert_eq!(kept, window);
+        window.trim(Duration::from_hours(1), Timestamp(61 * MINUTE));
+        assert_eq!(window, Window::default());
+    }
+
+    #[test]
     fn an_owner_is_not_left_without_anything_it_had_lately() {
         assert!(held(&[], 10, 0, 10, 0));
         assert!(!held(&[], 9, 0, 9, 0));
@@ -249,7 +309,8 @@ mod tests {
         window.owns(4, Timestamp(10 * MINUTE));
         let judge_at = |minute: i64| {
             let now = Timestamp(minute * MINUTE);
-            let load = Load { counted: 4, free: 0, owned: 4, peak: window.peak(Duration::from_hours(1), now) };
+            let load =
+                Load { counted: &keys(0..4), free: 0, owned: 4, peak: window.peak(Duration::from_hours(1), now) };
             judge(&Brake::default(), &window, load, now)
         };
         assert!(judge_at(60).is_some(), "it had 12 within the hour");
@@ -260,7 +321,8 @@ mod tests {
 
     #[test]
     fn each_number_can_be_switched_off() {
-        let load = Load { counted: 50, free: 0, owned: 50, peak: 50 };
+        let counted = keys(0..50);
+        let load = Load { counted: &counted, free: 0, owned: 50, peak: 50 };
         let judge = |brake: Brake| judge(&brake, &Window::default(), load, Timestamp(0)).is_some();
         assert!(!judge(Brake { enabled: false, ..Brake::default() }));
         assert!(judge(Brake { min_deletes: 1_000, ..Brake::default() }), "the floor still holds");

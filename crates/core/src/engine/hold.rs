@@ -119,7 +119,7 @@ pub(super) fn brake(worker: &mut Worker, tally: &Tally, before: Before) -> BTree
         let after = worker.owned;
         worker.owned = count_owned(worker);
         let owned = (worker.owned + before.owned).saturating_sub(after);
-        let load = Load { counted: tally.counted.len(), free: tally.free.len(), owned, peak: before.peak };
+        let load = Load { counted: &tally.counted, free: tally.free.len(), owned, peak: before.peak };
         worker.board.state.note(&zone, |state| {
             state.window.trim(config.window, now);
             state.approvals.retain(|approval| approval.until > now);

@@ -114,18 +114,18 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
         let label = ByZone { zone: worker.desk.label() };
         worker.board.metrics.time_to_publish.get_or_create(&label).observe(since.elapsed().as_secs_f64());
     }
-    let (mut came, mut went) = (0, 0);
+    let (mut came, mut went) = (Vec::new(), Vec::new());
     for step in group.steps.iter().filter(|step| step.role == Role::Record) {
         info!(zone = %worker.desk.zone.name, "{} {}", step.change.verb(), step.change);
         match step.change {
-            Change::Create { .. } => came += 1,
-            Change::Delete { .. } => went += 1,
+            Change::Create { .. } => came.push(step.change.key()),
+            Change::Delete { .. } => went.push(step.change.key()),
             Change::Update { .. } => {}
         }
     }
-    worker.owned = (worker.owned + came).saturating_sub(went);
+    worker.owned = (worker.owned + came.len()).saturating_sub(went.len());
     let now = worker.board.clock.now();
-    let proven = went > 0 && {
+    let proven = !went.is_empty() && {
         let mut asks = worker.board.asks();
         let resources: Vec<_> = group.records().map(|step| step.resource.clone()).collect();
         let proven = resources.iter().any(|resource| asks.desired.is_proven_gone(&group.name, resource.as_ref()));
@@ -138,9 +138,10 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     worker.board.state.note(&zone, |state| {
         state.window.trim(worker.board.config.brake.window, now);
         state.window.owns(worker.owned, now);
+        came.iter().for_each(|key| state.window.created(key));
     });
     // What an operator undoes is no deletion out of a mistake.
-    if went > 0 && came == 0 && !proven && !worker.origin.is_undo() {
+    if !went.is_empty() && came.is_empty() && !proven && !worker.origin.is_undo() {
         worker.board.state.zone(&zone, |state| state.window.deleted(went, now));
         worker.counted = true;
     }
@@ -159,12 +160,14 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
 
 /// Deletes whose answer was lost may have been done: the brake counts them.
 fn count_lost(worker: &mut Worker, group: &Group) {
-    let gone = group.records().filter(|step| matches!(step.change, Change::Delete { .. })).count();
-    let only_deletes = gone > 0 && gone == group.records().count();
+    let mut gone = group.records().map(|step| &step.change).peekable();
+    let only_deletes = gone.peek().is_some() && gone.all(|change| matches!(change, Change::Delete { .. }));
     let proven = |resource| worker.board.asks().desired.is_proven_gone(&group.name, resource);
     if only_deletes && !worker.origin.is_undo() && !group.records().any(|step| proven(step.resource.as_ref())) {
         let now = worker.board.clock.now();
-        worker.board.state.zone(&worker.desk.label(), |state| state.window.deleted(gone, now));
+        worker.board.state.zone(&worker.desk.label(), |state| {
+            state.window.may_have_deleted(group.records().map(|step| step.change.key()), now);
+        });
         worker.counted = true;
     }
 }

@@ -212,7 +212,7 @@ mod tests {
         let state = State::load(store.clone()).await;
         let key = set("a.example A 192.0.2.1").key;
         state.zone("i/z", |zone| {
-            zone.window.deleted(7, Timestamp(5));
+            zone.window.deleted([&key], Timestamp(5));
             zone.held = Some(HeldPlan {
                 hash: "abc".to_owned(),
                 deletes: BTreeMap::from([(key.clone(), "192.0.2.1".to_owned())]),

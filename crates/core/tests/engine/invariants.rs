@@ -304,6 +304,22 @@ async fn claim_and_record_stand_together_through_lost_answers() {
     }
 }
 
+/// 5: a delete that is tried again because its answer was lost is one delete for the brake, however long that goes on.
+#[tokio::test(start_paused = true)]
+async fn lost_deletes_that_are_tried_again_do_not_use_up_the_brake() {
+    let world = many(100);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.fault("example", Fault::LostWrite);
+    for i in 0..15 {
+        world.cluster.vanish(&format!("s{i}"));
+    }
+    after(&engine, Duration::from_mins(20)).await;
+    world.sim.fault("example", None);
+    let outcome = after(&engine, Duration::from_mins(10)).await;
+    assert_eq!((world.sim.records().len(), outcome.held), (85, 0));
+}
+
 /// 4: one bad record is one bad record.
 #[tokio::test(start_paused = true)]
 async fn one_bad_name_holds_up_no_other() {
