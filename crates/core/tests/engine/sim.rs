@@ -515,6 +515,8 @@ pub(crate) struct World {
     pub(crate) journal: Journaling,
     pub(crate) told: Arc<Told>,
     pub(crate) config: Config,
+    /// Goes on over restarts.
+    pub(crate) clock: Clock,
     pub(crate) owner: &'static str,
     pub(crate) name_policy: Arc<dyn NamePolicy>,
     /// `--txt-prefix`, and the former ones.
@@ -530,6 +532,7 @@ impl World {
             journal: Journaling::default(),
             told: Arc::new(Told::default()),
             config: Config::default(),
+            clock: Clock::starting_at(Timestamp(1_000_000_000)),
             owner: "me",
             name_policy: Arc::new(PermitAll),
             prefixes: ("", &[]),
@@ -569,7 +572,7 @@ impl World {
                 journal: self.journal.clone(),
                 reporter: self.told.clone(),
                 metrics: Arc::new(Metrics::default()),
-                clock: Clock::starting_at(Timestamp(1_000_000_000)),
+                clock: self.clock,
                 own_object: Some(object("zonewright-pod")),
             },
         )
