@@ -50,7 +50,8 @@ pub struct Window {
     /// When how many counted deletes were done.
     #[serde(default)]
     deletes: VecDeque<(Timestamp, usize)>,
-    /// Counted deletes whose answer was lost, and when: they may have been done. Tried again, they are still one.
+    /// Counted deletes that were sent and of which no answer is known, and when: they may have been done. Tried again, they
+    /// are still one.
     #[serde(default, with = "pairs")]
     lost: BTreeMap<RecordKey, Timestamp>,
     /// When the zone held how many of our records: falling counts, each the largest since the one before.
@@ -67,9 +68,16 @@ impl Window {
         }
     }
 
-    /// Notes counted deletes whose answer was lost.
+    /// Notes counted deletes that are about to be sent, or whose answer was lost.
     pub fn may_have_deleted<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>, now: Timestamp) {
         self.lost.extend(keys.into_iter().map(|key| (key.clone(), now)));
+    }
+
+    /// Notes deletes that were not done.
+    pub fn not_deleted<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>) {
+        for key in keys {
+            self.lost.remove(key);
+        }
     }
 
     /// Notes a record that was made: a delete of it whose answer was lost has been done, and the next one is another.

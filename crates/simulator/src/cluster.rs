@@ -341,9 +341,23 @@ impl Cluster {
         })
     }
 
+    /// Whether a type that excludes this one is asked for at its name, or was not long ago.
+    pub(crate) fn asks_for_another_type(&self, key: &RecordKey, time: Duration) -> bool {
+        let inner = self.lock();
+        let mut shown = inner.shown.values().flat_map(|spec| &spec.wants);
+        let past = inner.past.get(&key.name).into_iter().flatten().filter(|(until, _)| until.elapsed() < time);
+        shown.any(|(other, _)| other.name == key.name && other.rtype.excludes(key.rtype))
+            || past.flat_map(|(_, types)| types).any(|other| other.excludes(key.rtype))
+    }
+
     /// Every name that is shown or pending.
     pub(crate) fn names(&self) -> BTreeSet<DnsName> {
         self.lock().shown.values().flat_map(names_of).cloned().collect()
+    }
+
+    /// Every name that some object asks for without targets.
+    pub(crate) fn pending(&self) -> BTreeSet<DnsName> {
+        self.lock().shown.values().flat_map(|spec| spec.pending.clone()).collect()
     }
 
     /// Whether something cannot be told, so that removals wait.

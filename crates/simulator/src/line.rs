@@ -52,8 +52,8 @@ pub(crate) struct Weather {
     pub(crate) nonce: u64,
     pub(crate) rough: bool,
     calls: u64,
-    /// A zone that the list of zones leaves out.
-    pub(crate) lost: Option<usize>,
+    /// A zone that the list of zones leaves out, and whether it is there all the same.
+    pub(crate) lost: Option<(usize, bool)>,
     /// Names that are refused.
     pub(crate) bad: BTreeSet<DnsName>,
     /// Whether there ever were any.
@@ -305,7 +305,9 @@ impl Desk<'_> {
         for change in groups.iter().flat_map(Group::changes) {
             truth.tell(|| format!("daemon {daemon} writes: {change}"));
         }
-        truth.commit(daemon, self.zone, changes, &self.line.cluster, self.line.clock.now());
+        let creates = |change: &Change| matches!(change, Change::Create { .. }).then(|| change.key().clone());
+        let created = groups.iter().flat_map(Group::changes).filter_map(creates).collect();
+        truth.commit(daemon, self.zone, changes, &created, &self.line.cluster, self.line.clock.now());
     }
 
     /// Changes `sets` as the group says, if what it asks for holds.
@@ -401,15 +403,18 @@ impl Provider for Line {
 
     async fn zones(&self) -> Result<Vec<Zone>> {
         self.begin("list zones").await?;
-        let lost = lock(&self.weather).lost;
+        let lost = lock(&self.weather).lost.map(|(zone, _)| zone);
         let truth = lock(&self.truth);
         let left = truth.zones.iter().enumerate().filter(|(at, _)| Some(*at) != lost);
         Ok(left.map(|(_, content)| content.zone.clone()).collect())
     }
 
     async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        self.begin("look for a zone").await?;
+        let gone = lock(&self.weather).lost.filter(|(_, there)| !there).map(|(zone, _)| zone);
         let truth = lock(&self.truth);
-        Ok(truth.zones.iter().find(|content| content.zone.key.zone == *id).map(|content| content.zone.clone()))
+        let mut left = truth.zones.iter().enumerate().filter(|(at, _)| Some(*at) != gone);
+        Ok(left.find(|(_, content)| content.zone.key.zone == *id).map(|(_, content)| content.zone.clone()))
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {

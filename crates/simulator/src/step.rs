@@ -221,7 +221,7 @@ impl<'a> Dice<'a> {
                 Action::Clock(self.daemon(), by)
             }
             875..890 => Action::Approve(self.daemon()),
-            890..895 => Action::LoseZone(0),
+            890..895 => Action::LoseZone(self.chance.below(2)),
             895..905 => Action::Refuse(self.chance.pick(&self.names).clone()),
             905..912 => Action::Relent,
             _ => Action::Wait(*self.chance.pick(&[1, 1, 5, 15, 40, 70, 200, 700])),

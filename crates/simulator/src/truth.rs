@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use zonewright_core::capability::{Atomicity, CreateMode, Preconditions};
-use zonewright_core::clock::Timestamp;
 use zonewright_core::guard::Brake;
-use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType, Zone, intent};
+use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, Zone, intent};
 
-use crate::cluster::Cluster;
 use crate::names::{Affix, MANAGED, Saying, Sets, saying, speaks};
 use crate::profile::Profile;
+
+mod brake;
+mod judge;
+
+use self::brake::Ledger;
 
 /// Who changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,15 +75,6 @@ pub(crate) struct Party {
     pub(crate) grace: Duration,
 }
 
-/// What the brake must have seen of one daemon and zone.
-#[derive(Debug, Default)]
-pub(crate) struct Ledger {
-    /// Counted deletes: when by the daemon's own clock, and when by ours.
-    deletes: VecDeque<(Timestamp, Instant)>,
-    peaks: VecDeque<(Timestamp, usize)>,
-    approved: BTreeMap<RecordKey, Timestamp>,
-}
-
 /// Everything.
 #[derive(Debug)]
 pub(crate) struct Truth {
@@ -103,8 +97,8 @@ pub(crate) struct Truth {
     pub(crate) calm: bool,
     /// When each daemon last wrote, by name.
     pub(crate) written: BTreeMap<(usize, DnsName), VecDeque<Instant>>,
-    /// When each daemon last created a record, where a write needs several steps.
-    created: HashMap<(usize, RecordKey), Instant>,
+    /// What each daemon added to a record set within the last two minutes.
+    added: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
     /// When somebody who is no daemon changed something.
     strangers: VecDeque<Instant>,
     pub(crate) writes: u64,
@@ -139,7 +133,7 @@ impl Truth {
             last_fault: None,
             calm: true,
             written: BTreeMap::new(),
-            created: HashMap::new(),
+            added: HashMap::new(),
             strangers: VecDeque::new(),
             writes: 0,
             calls: 0,
@@ -377,341 +371,10 @@ impl Truth {
         }
     }
 
-    /// A write of a daemon: carried out, and judged. `now` is the time by the daemon's clock.
-    pub(crate) fn commit(
-        &mut self,
-        daemon: usize,
-        zone: usize,
-        changes: &[(RecordKey, Option<RecordSet>)],
-        cluster: &Cluster,
-        now: Timestamp,
-    ) {
-        if self.parties[daemon].dry_run {
-            self.broken("a dry run sends nothing", format!("daemon {daemon} wrote {}", changes[0].0));
-        }
-        self.writes += 1;
-        let concerned = self.concerned(zone, changes);
-        let before: Vec<_> =
-            concerned.iter().map(|(z, key)| (self.standing(*z, key), self.is_of(daemon, *z, key))).collect();
-        let rights: Vec<Right> = concerned.iter().map(|(z, key)| self.right(*z, key)).collect();
-        self.check_texts(daemon, zone, changes);
-        self.note_owned(daemon, zone, now);
-        self.touch(Author::Daemon(daemon), zone, changes);
-        let mut counted = Vec::new();
-        for (((z, key), (stood, was_ours)), right) in concerned.iter().zip(&before).zip(&rights) {
-            let stands = self.standing(*z, key);
-            let is_ours = self.is_of(daemon, *z, key);
-            let step = Judged {
-                daemon,
-                zone: *z,
-                key,
-                stood: stood.as_ref(),
-                stands: stands.as_ref(),
-                was_ours: *was_ours,
-                is_ours,
-            };
-            let excluded = |ask: &crate::cluster::Ask| ask.key.rtype.excludes(key.rtype);
-            let replaced =
-                replaced(key, changes) || self.profile.staged && cluster.asks(&key.name).iter().any(excluded);
-            self.judge(&step, replaced);
-            if stood != &stands {
-                self.note_write(daemon, key);
-            }
-            // What was just created may be taken back where a write needs several steps.
-            let own = (daemon, key.clone());
-            let recent = self.created.get(&own).is_some_and(|at| at.elapsed() < Duration::from_mins(2));
-            let back = self.profile.staged && (recent || !self.is_alone(daemon));
-            if stood.is_none() && stands.is_some() {
-                self.created.insert(own, Instant::now());
-            }
-            if back {
-                continue;
-            }
-            self.judge_evidence(&step, right, cluster, replaced);
-            if stood.is_some() && stands.is_none() && *was_ours && self.counts(&step, right, changes, cluster) {
-                counted.push(key.clone());
-            }
-        }
-        self.judge_brake(daemon, zone, &counted, now);
-    }
-
-    fn standing(&self, zone: usize, key: &RecordKey) -> Option<RecordSet> {
-        self.zones[zone].sets.get(key).cloned()
-    }
-
-    /// The record keys that a write changes, or whose claims it changes.
-    fn concerned(&mut self, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) -> BTreeSet<(usize, RecordKey)> {
-        let mut concerned = BTreeSet::new();
-        for (key, _) in changes {
-            if key.rtype == RecordType::Txt {
-                self.know(zone, &key.name);
-                let spoken = self.speaks_for.get(key).into_iter().flatten();
-                concerned.extend(spoken.filter(|(_, key)| MANAGED.contains(&key.rtype)).cloned());
-            } else {
-                self.places(zone, key);
-                concerned.insert((zone, key.clone()));
-            }
-        }
-        concerned
-    }
-
-    /// Learns of every record whose claims may stand at names not seen before.
-    fn know(&mut self, zone: usize, _: &DnsName) {
-        let keys: Vec<(usize, RecordKey)> = self
-            .zones
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| *at == zone || self.zones.len() > 1)
-            .flat_map(|(at, content)| content.sets.keys().map(move |key| (at, key.clone())))
-            .filter(|(at, key)| MANAGED.contains(&key.rtype) && !self.places.contains_key(&(*at, key.clone())))
-            .collect();
-        for (at, key) in keys {
-            self.places(at, &key);
-        }
-    }
-
-    fn check_texts(&mut self, daemon: usize, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
-        let owner = self.parties[daemon].owner.clone();
-        let mut broken = Vec::new();
-        for (key, to) in changes {
-            if MANAGED.contains(&key.rtype) {
-                continue;
-            }
-            let from = self.zones[zone].sets.get(key);
-            let show = |set: Option<&RecordSet>| set.map_or("nothing".to_owned(), ToString::to_string);
-            let members =
-                |set: Option<&RecordSet>| -> Vec<RData> { set.map_or(Vec::new(), |s| s.data.as_records().to_vec()) };
-            let (old, new) = (members(from), members(to.as_ref()));
-            let ours = |data: &RData| key.rtype == RecordType::Txt && is_text_of(owner.as_ref(), data);
-            let gone = old.iter().find(|data| !new.contains(data) && !ours(data));
-            let came = new.iter().find(|data| !old.contains(data) && !ours(data));
-            if gone.is_some() || came.is_some() {
-                broken.push(format!("daemon {daemon} made {} of {}", show(to.as_ref()), show(from)));
-            }
-        }
-        for text in broken {
-            // What another changed in between is not ours to answer for where nothing can be demanded.
-            if changes.iter().any(|(key, _)| self.excused(daemon, zone, key)) {
-                for (key, _) in changes {
-                    self.zones[zone].shadow.remove(key);
-                }
-                continue;
-            }
-            self.broken("a foreign text changed", text);
-        }
-    }
-
-    fn judge(&mut self, step: &Judged<'_>, replaced: bool) {
-        let Judged { daemon, zone, key, stood, stands, was_ours, is_ours } = *step;
-        let changed = stood != stands;
-        let added = match (stood, stands) {
-            (Some(stood), Some(stands)) => {
-                self.profile.capability.create == CreateMode::Additive && stands.data.contains(&stood.data)
-            }
-            _ => false,
-        };
-        let show = |set: Option<&RecordSet>| set.map_or("nothing".to_owned(), ToString::to_string);
-        let back = self.profile.staged
-            && self.created.get(&(daemon, key.clone())).is_some_and(|at| at.elapsed() < Duration::from_mins(2));
-        if stood.is_some() && changed && !was_ours && !added && !back {
-            if self.excused(daemon, zone, key) {
-                self.zones[zone].shadow.remove(key);
-            } else {
-                let text = format!("daemon {daemon} made {} of {}", show(stands), show(stood));
-                self.broken("a record without our claim was changed", text);
-            }
-        }
-        // Where a write needs several steps, another process under the same owner may come in between.
-        let alone = !self.profile.staged || self.is_alone(daemon);
-        if alone && stood.is_some() && !changed && !was_ours && is_ours && !self.excused(daemon, zone, key) {
-            self.broken("a claim came over a foreign record", format!("daemon {daemon} claims {}", show(stood)));
-        }
-        if alone && stood.is_none() && stands.is_some() && !is_ours && !self.excused(daemon, zone, key) {
-            self.broken("a record of ours is left unclaimed", format!("daemon {daemon} wrote {}", show(stands)));
-        }
-        // Where ours was added beside a stranger's and is withdrawn, the stranger's stays, without our claim.
-        let takes_back = self.profile.capability.create == CreateMode::Additive
-            && self.created.get(&(daemon, key.clone())).is_some_and(|at| at.elapsed() < Duration::from_mins(2));
-        let left = stood.is_some() && stands.is_some() && was_ours && !is_ours && !takes_back;
-        if alone && left && !self.excused(daemon, zone, key) {
-            self.broken("a record of ours is left unclaimed", format!("daemon {daemon} left {}", show(stands)));
-        }
-        let (may_delete, may_update) = (self.parties[daemon].may_delete, self.parties[daemon].may_update);
-        let additive = self.profile.capability.create == CreateMode::Additive;
-        let withdrawn = additive && stood.zip(stands).is_some_and(|(stood, stands)| stood.data.contains(&stands.data));
-        if !was_ours || back || withdrawn || (changed && self.excused(daemon, zone, key)) {
-            // It was judged above, taken back, or done unseen.
-        } else if stood.is_some() && stands.is_none() && !may_delete && !(replaced && may_update) {
-            self.broken("the policy allows no delete", format!("daemon {daemon} took {} away", show(stood)));
-        } else if stood.is_some() && stands.is_some() && changed && !may_update {
-            self.broken("the policy allows no update", format!("daemon {daemon} changed {}", show(stood)));
-        }
-    }
-
-    /// Whether no other process writes under the same owner.
-    fn is_alone(&self, daemon: usize) -> bool {
-        let ours = &self.parties[daemon].owner;
-        self.parties.iter().filter(|party| party.owner == *ours && !party.dry_run).count() < 2
-    }
-
-    fn note_write(&mut self, daemon: usize, key: &RecordKey) {
-        let times = self.written.entry((daemon, key.name.clone())).or_default();
-        // One repair may be several writes.
-        if times.back().is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {
-            return;
-        }
-        times.push_back(Instant::now());
-        if times.len() > 64 {
-            times.pop_front();
-        }
-    }
-
-    /// How long a plan may have been on its way.
-    fn patience(&self) -> Duration {
-        let (short, long) = (Duration::from_mins(2), Duration::from_mins(10));
-        match self.last_fault.map(|at| at.elapsed()) {
-            Some(since) if since < short || since < long && !self.calm => long,
-            _ if self.calm => Duration::ZERO,
-            _ => Duration::from_secs(3),
-        }
-    }
-
-    fn judge_evidence(&mut self, step: &Judged<'_>, right: &Right, cluster: &Cluster, replaced: bool) {
-        let Some(stood) = step.stood.filter(|_| step.was_ours) else { return };
-        let removes = match step.stands {
-            None => true,
-            Some(stands) => !stands.data.contains(&stood.data),
-        };
-        // What somebody put there unseen cannot be spared where nothing can be demanded.
-        if self.excused(step.daemon, step.zone, step.key) {
-            return;
-        }
-        if !removes || cluster.changed_within(&step.key.name, self.patience()) {
-            return;
-        }
-        let label = match right {
-            Right::One { resource, .. } => resource.as_deref(),
-            _ => None,
-        };
-        let (daemon, key) = (step.daemon, step.key);
-        let here = self.zone_of(&key.name) == step.zone;
-        let asks = cluster.asks(&key.name);
-        let asks = if here { asks } else { Vec::new() };
-        if asks.iter().any(|ask| cluster.is_doubtful(Some(&ask.label))) {
-            self.broken(
-                "nothing is removed in doubt",
-                format!("daemon {daemon}: {key}, the view of who asks is in doubt"),
-            );
-        }
-        if step.stands.is_some() {
-            return;
-        }
-        let asked = asks.iter().any(|ask| ask.key.rtype == key.rtype);
-        let yields = key.rtype == RecordType::Cname && asks.iter().any(|ask| ask.key.rtype != RecordType::Cname);
-        if asked && !yields {
-            self.broken("what is asked for is not deleted", format!("daemon {daemon} deleted {stood}"));
-        }
-        if asks.iter().all(|ask| Some(&*ask.label) != label) && cluster.is_doubtful(label) {
-            self.broken(
-                "nothing is removed in doubt",
-                format!("daemon {daemon}: {key} of {}", label.unwrap_or("nobody")),
-            );
-        }
-        let grace = self.parties[daemon].grace;
-        if cluster.is_pending(&key.name, label, grace.saturating_sub(Duration::from_secs(3))) {
-            self.broken("a pending name is kept", format!("daemon {daemon} deleted {stood}"));
-        }
-        let retained = matches!(right, Right::One { policy: Some(policy), .. } if policy != "sync");
-        let object_asks = asks.iter().any(|ask| Some(&*ask.label) == label);
-        if retained && !object_asks && !replaced {
-            self.broken("what is retained stays", format!("daemon {daemon} deleted {stood}"));
-        }
-    }
-
-    /// Whether the brake has to count a delete.
-    fn counts(
-        &self,
-        step: &Judged<'_>,
-        right: &Right,
-        changes: &[(RecordKey, Option<RecordSet>)],
-        cluster: &Cluster,
-    ) -> bool {
-        let label = match right {
-            Right::One { resource, .. } => resource.as_deref(),
-            _ => None,
-        };
-        let name = &step.key.name;
-        let replaced = replaced(step.key, changes);
-        let other = cluster.asks(name).iter().any(|ask| ask.key.rtype != step.key.rtype);
-        let otherwise = cluster.asked_otherwise(step.key, self.patience());
-        !(replaced || other || otherwise || cluster.is_buried(name, label))
-    }
-
-    fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {
-        let ours = self.parties[daemon].owner.as_ref();
-        let counts = |set: &&RecordSet| match ours {
-            Some(_) if set.key.rtype != RecordType::Txt => false,
-            Some(_) => set.data.as_records().iter().any(|data| is_text_of(ours, data)),
-            None => MANAGED.contains(&set.key.rtype),
-        };
-        // Each record has one claim, and counting those is quick in a large zone.
-        let owned = self.zones[zone].sets.values().filter(counts).count();
-        let window = self.parties[daemon].brake.window;
-        let ledger = self.ledgers.entry((daemon, zone)).or_default();
-        ledger.peaks.push_back((now, owned));
-        if ledger.peaks.len() > 64 {
-            ledger.peaks.retain(|(at, _)| at.plus(window) >= now);
-        }
-    }
-
-    fn judge_brake(&mut self, daemon: usize, zone: usize, counted: &[RecordKey], now: Timestamp) {
-        let brake = self.parties[daemon].brake;
-        if counted.is_empty() {
-            return;
-        }
-        let Self { ledgers, .. } = self;
-        let ledger = ledgers.entry((daemon, zone)).or_default();
-        let approved = |key: &RecordKey| ledger.approved.get(key).is_some_and(|until| *until > now);
-        let all_approved = counted.iter().all(approved);
-        ledger.deletes.extend(counted.iter().map(|_| (now, Instant::now())));
-        ledger.deletes.retain(|(at, _)| at.plus(brake.window) > now);
-        let done = ledger.deletes.len();
-        let peak = ledger.peaks.iter().map(|(_, owned)| *owned).max().unwrap_or(0);
-        // A view may be behind by what others took away.
-        self.strangers.retain(|at| at.elapsed() < brake.window * 2);
-        let ours = &self.parties[daemon].owner;
-        let sharing = self.parties.iter().filter(|party| party.owner == *ours).count();
-        let owned = peak + self.strangers.len();
-        let limit = brake.min_deletes.max(owned * brake.percent / 100);
-        let keys: Vec<String> = counted.iter().map(ToString::to_string).collect();
-        if brake.enabled && done > limit && !all_approved && sharing < 2 {
-            let text = format!(
-                "daemon {daemon}: {done} deletes within the window, at most {limit} may go; last {}",
-                keys.join(", ")
-            );
-            self.broken("the brake holds", text);
-        }
-    }
-
-    /// Approves deletes of a daemon.
-    pub(crate) fn approve(
-        &mut self,
-        daemon: usize,
-        zone: &str,
-        keys: impl IntoIterator<Item = RecordKey>,
-        until: Timestamp,
-    ) {
-        let zone = self.zones.iter().position(|content| content.zone.key.to_string() == zone).unwrap_or(0);
-        for key in keys {
-            self.ledgers.entry((daemon, zone)).or_default().approved.insert(key, until);
-        }
-    }
-
     /// A daemon lost its memory of what it did after `since`.
     pub(crate) fn forget(&mut self, daemon: usize, since: Instant) {
         for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
-            ledger.deletes.retain(|(_, at)| *at <= since);
-            ledger.approved.clear();
+            ledger.forget(since);
         }
         self.read_names.retain(|(who, ..), _| *who != daemon);
         self.read_zones.retain(|(who, _), _| *who != daemon);
@@ -739,23 +402,6 @@ impl Truth {
     }
 }
 
-/// One record before and after a write.
-#[derive(Debug, Clone, Copy)]
-struct Judged<'a> {
-    daemon: usize,
-    zone: usize,
-    key: &'a RecordKey,
-    stood: Option<&'a RecordSet>,
-    stands: Option<&'a RecordSet>,
-    was_ours: bool,
-    is_ours: bool,
-}
-
-/// Whether another type takes a record's place.
-fn replaced(gone: &RecordKey, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
-    changes.iter().any(|(key, to)| key.name == gone.name && to.is_some() && key.rtype != RecordType::Txt)
-}
-
 /// Whether a text is a claim or an intent of `owner`.
 fn is_text_of(owner: Option<&String>, data: &RData) -> bool {
     match (owner, saying(data)) {
@@ -773,11 +419,11 @@ fn plain(text: &str) -> String {
         .replace("external-dns/zonewright-", "")
 }
 
-/// A set with members added.
+/// A set with members added. Those that stand keep their TTL.
 pub(crate) fn with(set: Option<&RecordSet>, more: &RecordSet) -> RecordSet {
     let members = set.map_or(&[][..], |set| set.data.as_records());
     let data = RecordData::records(members.iter().chain(more.data.as_records()).cloned());
-    RecordSet { data, ..more.clone() }
+    RecordSet { data, ttl: set.map_or(more.ttl, |set| set.ttl), ..more.clone() }
 }
 
 /// A set without some members; `None` if nothing is left.

@@ -1,6 +1,6 @@
 //! A history as it runs: the actors on one virtual clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -294,7 +294,10 @@ impl World {
             Action::Approve(daemon) => {
                 self.approve(*daemon);
             }
-            Action::LoseZone(zone) => lock(&self.weather).lost = Some(*zone),
+            Action::LoseZone(zone) => {
+                let mut weather = lock(&self.weather);
+                weather.lost = Some((*zone, weather.nonce.is_multiple_of(2)));
+            }
             Action::Refuse(name) => {
                 let mut weather = lock(&self.weather);
                 weather.refused = true;
@@ -386,6 +389,13 @@ impl World {
                 .collect::<Vec<_>>()
         };
         truth.zones.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Whether a daemon wrote, since a moment, a name at which every object has targets.
+    pub(crate) fn has_written(&self, since: Instant) -> bool {
+        let pending: BTreeSet<DnsName> = self.clusters.iter().flat_map(|cluster| cluster.pending()).collect();
+        let late = |times: &std::collections::VecDeque<Instant>| times.back().is_some_and(|at| *at > since);
+        self.truth().written.iter().any(|((_, name), times)| !pending.contains(name) && late(times))
     }
 
     /// How often each daemon wrote each name within the last hour.

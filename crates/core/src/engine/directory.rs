@@ -12,7 +12,7 @@ use tracing::{error, info, warn};
 use super::board::{Board, Desk, Office};
 use super::worker;
 use crate::name::DnsName;
-use crate::zone::ZoneKey;
+use crate::zone::{Zone, ZoneKey};
 
 /// A worker that was started.
 #[derive(Debug, Clone)]
@@ -44,8 +44,9 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
             Ok(zones) => {
                 failures = 0;
                 let former = office.desks();
+                let zones = with_missing(&office, zones, &former).await;
                 // A zone that is described otherwise than before (another filter) begins anew.
-                let desk = |zone: crate::zone::Zone| {
+                let desk = |zone: Zone| {
                     former.iter().find(|d| d.zone == zone).cloned().unwrap_or_else(|| Arc::new(Desk::new(zone)))
                 };
                 let desks: Vec<Arc<Desk>> = zones.into_iter().map(desk).collect();
@@ -113,4 +114,28 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
         }
     }
     while workers.join_next().await.is_some() {}
+}
+
+/// A list that leaves out a zone which was there before is not believed: the zone is asked for by itself. Else the names of a
+/// zone would fall to the one above it.
+async fn with_missing(office: &Office, listed: Vec<Zone>, former: &[Arc<Desk>]) -> Vec<Zone> {
+    let mut zones = listed;
+    for desk in former {
+        if zones.iter().any(|zone| zone.key == desk.zone.key) {
+            continue;
+        }
+        match office.instance.provider.zone(&desk.zone.key.zone).await {
+            Ok(None) => {}
+            Ok(Some(zone)) => {
+                warn!(zone = %zone.name, "the list of zones leaves it out, though it is there; it is kept");
+                zones.push(zone);
+            }
+            Err(problem) => {
+                let error = problem.chain();
+                warn!(zone = %desk.zone.name, error, "the list of zones leaves it out; it is kept until that is certain");
+                zones.push(desk.zone.clone());
+            }
+        }
+    }
+    zones
 }

@@ -119,6 +119,7 @@ impl Round<'_> {
             let (office, desk) = (self.worker.office.clone(), self.worker.desk.clone());
             let groups = std::mem::take(&mut ready);
             let (board, origin) = (self.worker.board.clone(), self.worker.origin.clone());
+            send::foretell(self.worker, &groups).await;
             let flight = async {
                 match groups.as_slice() {
                     [] => Vec::new(),
@@ -188,7 +189,6 @@ impl Round<'_> {
             info!(zone = %self.worker.desk.zone.name, sent = self.sent, names = self.names.len(), "progress");
         }
         let (unfinished, problem) = send::remember(self.worker, groups, outcomes, self.names);
-        self.keep_window().await;
         self.unfinished.extend(unfinished);
         self.problem = self.problem.take().or(problem);
     }
@@ -238,14 +238,6 @@ impl Round<'_> {
             return BTreeSet::new();
         }
         go
-    }
-
-    /// What the brake counts is written down at once: a process that dies again and again must not begin with an empty window
-    /// each time. A failure is told by the keeper of the state, which goes on trying.
-    async fn keep_window(&mut self) {
-        if std::mem::take(&mut self.worker.counted) {
-            let _ = self.worker.board.state.save().await;
-        }
     }
 
     fn finish(self) -> Result<bool> {

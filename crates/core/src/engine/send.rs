@@ -14,7 +14,7 @@ use crate::endpoint::Note;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::metrics::{ByZone, Changed};
 use crate::name::DnsName;
-use crate::record::{RecordSet, Ttl};
+use crate::record::{RecordKey, RecordSet, Ttl};
 
 /// Lets the registry note what became of groups.
 pub(super) async fn commit(worker: &Worker, groups: &[Group], outcomes: &[Outcome]) {
@@ -47,6 +47,9 @@ pub(super) fn remember(
     let mut zone_problem = None;
     for (group, outcome) in groups.iter().zip(outcomes) {
         record(worker, group, &outcome);
+        if matches!(outcome, Outcome::NotSent(_) | Outcome::Refused { .. }) {
+            not_deleted(worker, group);
+        }
         if !matches!(outcome, Outcome::NotSent(_)) {
             worker.flaps.repaired(&group.name, worker.board.clock.now());
         }
@@ -61,7 +64,6 @@ pub(super) fn remember(
             }
             Outcome::Unknown(error) => {
                 worker.doubtful.extend(touched(worker, group));
-                count_lost(worker, group);
                 unsure(worker, group);
                 unfinished.insert(group.name.clone());
                 zone_problem = zone_problem.or(Some(error));
@@ -143,7 +145,8 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     // What an operator undoes is no deletion out of a mistake.
     if !went.is_empty() && came.is_empty() && !proven && !worker.origin.is_undo() {
         worker.board.state.zone(&zone, |state| state.window.deleted(went, now));
-        worker.counted = true;
+    } else {
+        not_deleted(worker, group);
     }
     worker
         .board
@@ -158,17 +161,32 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     }
 }
 
-/// Deletes whose answer was lost may have been done: the brake counts them.
-fn count_lost(worker: &mut Worker, group: &Group) {
-    let mut gone = group.records().map(|step| &step.change).peekable();
-    let only_deletes = gone.peek().is_some() && gone.all(|change| matches!(change, Change::Delete { .. }));
+/// The deletes of a group, if the brake counts them: nothing else is in it, and no DELETE event of their object was seen.
+fn counted<'a>(worker: &Worker, group: &'a Group) -> Vec<&'a RecordKey> {
+    let only_deletes = group.records().all(|step| matches!(step.change, Change::Delete { .. }));
     let proven = |resource| worker.board.asks().desired.is_proven_gone(&group.name, resource);
-    if only_deletes && !worker.origin.is_undo() && !group.records().any(|step| proven(step.resource.as_ref())) {
-        let now = worker.board.clock.now();
-        worker.board.state.zone(&worker.desk.label(), |state| {
-            state.window.may_have_deleted(group.records().map(|step| step.change.key()), now);
-        });
-        worker.counted = true;
+    let free = worker.origin.is_undo() || group.records().any(|step| proven(step.resource.as_ref()));
+    if only_deletes && !free { group.records().map(|step| step.change.key()).collect() } else { Vec::new() }
+}
+
+/// Writes down, before they are sent, which deletes the brake has to count: a process that dies again and again must not begin
+/// with an empty window each time. That the state cannot be saved is told by its keeper, which goes on trying.
+pub(super) async fn foretell(worker: &Worker, groups: &[Group]) {
+    let keys: Vec<&RecordKey> = groups.iter().flat_map(|group| counted(worker, group)).collect();
+    if keys.is_empty() || worker.board.config.dry_run {
+        return;
+    }
+    let now = worker.board.clock.now();
+    worker.board.state.zone(&worker.desk.label(), |state| state.window.may_have_deleted(keys, now));
+    let _ = worker.board.state.save().await;
+}
+
+/// What was written down by [`foretell`] was not done after all, or does not count.
+fn not_deleted(worker: &Worker, group: &Group) {
+    let deletes = group.records().filter(|step| matches!(step.change, Change::Delete { .. }));
+    let keys: Vec<&RecordKey> = deletes.map(|step| step.change.key()).collect();
+    if !keys.is_empty() {
+        worker.board.state.note(&worker.desk.label(), |state| state.window.not_deleted(keys));
     }
 }
 

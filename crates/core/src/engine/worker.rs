@@ -65,8 +65,6 @@ pub(super) struct Worker {
     listing_took: Option<Duration>,
     /// Number of our records in the zone.
     pub(super) owned: usize,
-    /// Whether deletes were counted by the brake that are not saved yet.
-    pub(super) counted: bool,
     /// What the groups belong to that are sent now, for the journal.
     pub(super) origin: Origin,
     audit_due: Instant,
@@ -92,7 +90,6 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         mismatched: HashMap::new(),
         listing_took: None,
         owned: 0,
-        counted: false,
         origin: Origin::new(String::new(), Cause::Round),
         audit_due: Instant::now(),
         resume: None,
@@ -286,9 +283,10 @@ impl Worker {
         let period = match capability.audit {
             Audit::Cheap => self.board.config.interval,
             Audit::Listing => {
-                // One call that stood still says nothing of how long a listing takes: the shorter of the last two counts.
+                // One call that stood still says nothing of how long a listing takes: the shorter of the last two counts,
+                // and nothing is known after the first.
                 let took = began.elapsed();
-                let typical = self.listing_took.replace(took).map_or(took, |former| former.min(took));
+                let typical = self.listing_took.replace(took).map_or(Duration::ZERO, |former| former.min(took));
                 self.board.config.interval.max(self.board.config.cache_time).max(typical * 10)
             }
         };

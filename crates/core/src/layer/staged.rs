@@ -1,8 +1,8 @@
 //! Keeps record and claim together where the provider cannot.
 //!
-//! In: groups. What changes nothing only tells a registry whose a record is, and is not sent. Out: the same outcomes as if each group had been carried out in one step. Where nothing is atomic
-//! ([`Atomicity::None`]) a group becomes a row of single writes with intents (`course`); the n-th writes of all
-//! groups go together. Where a create merely adds ([`CreateMode::Additive`]) the name is read back, and what was added
+//! In: groups. What changes nothing only tells a registry whose a record is, and is not sent. Out: the same outcomes as if
+//! each group had been carried out in one step. Where nothing is atomic ([`Atomicity::None`]) a group becomes a row of single
+//! writes with intents (`course`); the n-th writes of all groups go together. Where a create merely adds ([`CreateMode::Additive`]) the name is read back, and what was added
 //! beside something foreign is withdrawn. A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
 //! sure it is [`Outcome::Unknown`], and its names are read before anything else is done.
 

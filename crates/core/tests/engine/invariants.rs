@@ -320,6 +320,22 @@ async fn lost_deletes_that_are_tried_again_do_not_use_up_the_brake() {
     assert_eq!((world.sim.records().len(), outcome.held), (85, 0));
 }
 
+/// 2: a zone that a list leaves out keeps its names, unless the provider denies it.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_leaves_out_a_zone_sends_no_name_to_its_parent() {
+    for there in [true, false] {
+        let world = World::new(&["example", "sub.example"]);
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.sim.leave_out("sub.example", there);
+        after(&engine, Duration::from_mins(3)).await;
+        world.cluster.put("a", &["x.sub.example A 192.0.2.1"]);
+        rest(&engine).await;
+        let (parent, child) = (world.sim.writes_to("example"), world.sim.writes_to("sub.example"));
+        assert_eq!((parent, child), if there { (0, 1) } else { (1, 0) });
+    }
+}
+
 /// 4: one bad record is one bad record.
 #[tokio::test(start_paused = true)]
 async fn one_bad_name_holds_up_no_other() {

@@ -86,6 +86,10 @@ pub(crate) struct Sim {
     log: Mutex<Vec<Vec<String>>>,
     /// What is created at this name is confirmed and dropped.
     swallowed: Mutex<String>,
+    /// A zone that the list leaves out, and whether it is there all the same.
+    left_out: Mutex<Option<(DnsName, bool)>>,
+    /// The zone of each write.
+    written: Mutex<Vec<DnsName>>,
 }
 
 impl Sim {
@@ -104,7 +108,14 @@ impl Sim {
             writes: AtomicUsize::new(0),
             log: Mutex::default(),
             swallowed: Mutex::default(),
+            left_out: Mutex::default(),
+            written: Mutex::default(),
         })
+    }
+
+    /// The list of zones leaves one out; `there` is what a question for that zone alone says.
+    pub(crate) fn leave_out(&self, zone: &str, there: bool) {
+        *self.left_out.lock().unwrap() = Some((name(zone), there));
     }
 
     pub(crate) fn content(&self) -> MutexGuard<'_, Content> {
@@ -198,6 +209,11 @@ impl Sim {
         self.targeted.load(Ordering::SeqCst)
     }
 
+    /// How many writes went to a zone.
+    pub(crate) fn writes_to(&self, zone: &str) -> usize {
+        self.written.lock().unwrap().iter().filter(|written| written.as_str() == zone).count()
+    }
+
     pub(crate) fn calls(&self) -> (usize, usize) {
         (self.reads.load(Ordering::SeqCst), self.writes.load(Ordering::SeqCst))
     }
@@ -234,11 +250,15 @@ impl Provider for Sim {
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {
-        Ok(self.zones.clone())
+        let left_out = self.left_out.lock().unwrap().clone();
+        let listed = |zone: &&Zone| left_out.as_ref().is_none_or(|(name, _)| zone.name != *name);
+        Ok(self.zones.iter().filter(listed).cloned().collect())
     }
 
     async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
-        Ok(self.zones.iter().find(|z| z.key.zone == *id).cloned())
+        let left_out = self.left_out.lock().unwrap().clone();
+        let there = |zone: &&Zone| left_out.as_ref().is_none_or(|(name, there)| zone.name != *name || *there);
+        Ok(self.zones.iter().filter(there).find(|z| z.key.zone == *id).cloned())
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
@@ -272,6 +292,7 @@ impl Provider for Sim {
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         self.trip(self.writes.fetch_add(1, Ordering::SeqCst));
+        self.written.lock().unwrap().push(zone.name.clone());
         let unavailable =
             || Error::new(ErrorKind::Unavailable, "apply changes", "connection refused").retry(Retry::Backoff);
         let lost = || Error::new(ErrorKind::Timeout, "apply changes", "no answer");

@@ -1,0 +1,336 @@
+//! Judges each write of a daemon: by what stood at that very moment, by whose it was, and by who asks.
+//!
+//! In: a write. Out: it is carried out, and the first rule that it breaks is noted.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use zonewright_core::capability::CreateMode;
+use zonewright_core::clock::Timestamp;
+use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
+
+use super::{Author, Party, Right, Truth, is_text_of};
+use crate::cluster::Cluster;
+use crate::names::MANAGED;
+
+/// One record before and after a write.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Judged<'a> {
+    pub(super) daemon: usize,
+    zone: usize,
+    pub(super) key: &'a RecordKey,
+    stood: Option<&'a RecordSet>,
+    stands: Option<&'a RecordSet>,
+    was_ours: bool,
+    is_ours: bool,
+    /// Whether the daemon took it for a new record.
+    creates: bool,
+}
+
+/// Whether another type takes a record's place.
+pub(super) fn replaced(gone: &RecordKey, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
+    changes.iter().any(|(key, to)| key.name == gone.name && to.is_some() && key.rtype != RecordType::Txt)
+}
+
+fn members(set: Option<&RecordSet>) -> &[RData] {
+    set.map_or(&[], |set| set.data.as_records())
+}
+
+fn show(set: Option<&RecordSet>) -> String {
+    set.map_or("nothing".to_owned(), ToString::to_string)
+}
+
+impl Truth {
+    /// A write of a daemon: carried out, and judged. `created` is what it took for new, `now` the time by its clock.
+    pub(crate) fn commit(
+        &mut self,
+        daemon: usize,
+        zone: usize,
+        changes: &[(RecordKey, Option<RecordSet>)],
+        created: &BTreeSet<RecordKey>,
+        cluster: &Cluster,
+        now: Timestamp,
+    ) {
+        if self.parties[daemon].dry_run {
+            self.broken("a dry run sends nothing", format!("daemon {daemon} wrote {}", changes[0].0));
+        }
+        self.writes += 1;
+        let concerned = self.concerned(zone, changes);
+        let before: Vec<_> =
+            concerned.iter().map(|(z, key)| (self.standing(*z, key), self.is_of(daemon, *z, key))).collect();
+        let rights: Vec<Right> = concerned.iter().map(|(z, key)| self.right(*z, key)).collect();
+        self.check_texts(daemon, zone, changes);
+        self.note_owned(daemon, zone, now);
+        self.touch(Author::Daemon(daemon), zone, changes);
+        let mut counted = Vec::new();
+        for (((z, key), (stood, was_ours)), right) in concerned.iter().zip(&before).zip(&rights) {
+            let stands = self.standing(*z, key);
+            let is_ours = self.is_of(daemon, *z, key);
+            let step = Judged {
+                daemon,
+                zone: *z,
+                key,
+                stood: stood.as_ref(),
+                stands: stands.as_ref(),
+                was_ours: *was_ours,
+                is_ours,
+                creates: created.contains(key),
+            };
+            let other = || cluster.asks_for_another_type(key, self.patience());
+            let replaced = replaced(key, changes) || self.profile.staged && other();
+            self.judge(&step, replaced);
+            if stood != &stands {
+                self.note_write(daemon, key);
+            }
+            let back = self.takes_back(&step) || self.profile.staged && !self.is_alone(daemon);
+            self.note_added(&step);
+            if back {
+                continue;
+            }
+            self.judge_evidence(&step, right, cluster, replaced);
+            if stood.is_some() && stands.is_none() && *was_ours && self.counts(&step, right, changes, cluster) {
+                counted.push(key.clone());
+            }
+        }
+        self.judge_brake(daemon, zone, &counted, now);
+    }
+
+    fn standing(&self, zone: usize, key: &RecordKey) -> Option<RecordSet> {
+        self.zones[zone].sets.get(key).cloned()
+    }
+
+    /// The record keys that a write changes, or whose claims it changes.
+    fn concerned(&mut self, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) -> BTreeSet<(usize, RecordKey)> {
+        let mut concerned = BTreeSet::new();
+        for (key, _) in changes {
+            if key.rtype == RecordType::Txt {
+                self.know(zone, &key.name);
+                let spoken = self.speaks_for.get(key).into_iter().flatten();
+                concerned.extend(spoken.filter(|(_, key)| MANAGED.contains(&key.rtype)).cloned());
+            } else {
+                self.places(zone, key);
+                concerned.insert((zone, key.clone()));
+            }
+        }
+        concerned
+    }
+
+    /// Learns of every record whose claims may stand at names not seen before.
+    fn know(&mut self, zone: usize, _: &DnsName) {
+        let keys: Vec<(usize, RecordKey)> = self
+            .zones
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| *at == zone || self.zones.len() > 1)
+            .flat_map(|(at, content)| content.sets.keys().map(move |key| (at, key.clone())))
+            .filter(|(at, key)| MANAGED.contains(&key.rtype) && !self.places.contains_key(&(*at, key.clone())))
+            .collect();
+        for (at, key) in keys {
+            self.places(at, &key);
+        }
+    }
+
+    fn check_texts(&mut self, daemon: usize, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
+        let owner = self.parties[daemon].owner.clone();
+        let mut broken = Vec::new();
+        for (key, to) in changes {
+            if MANAGED.contains(&key.rtype) {
+                continue;
+            }
+            let from = self.zones[zone].sets.get(key);
+            let (old, new) = (members(from), members(to.as_ref()));
+            let ours = |data: &RData| key.rtype == RecordType::Txt && is_text_of(owner.as_ref(), data);
+            let gone = old.iter().find(|data| !new.contains(data) && !ours(data));
+            let came = new.iter().find(|data| !old.contains(data) && !ours(data));
+            if gone.is_some() || came.is_some() {
+                broken.push(format!("daemon {daemon} made {} of {}", show(to.as_ref()), show(from)));
+            }
+        }
+        for text in broken {
+            // What another changed in between is not ours to answer for where nothing can be demanded.
+            if changes.iter().any(|(key, _)| self.excused(daemon, zone, key)) {
+                for (key, _) in changes {
+                    self.zones[zone].shadow.remove(key);
+                }
+                continue;
+            }
+            self.broken("a foreign text changed", text);
+        }
+    }
+
+    fn judge(&mut self, step: &Judged<'_>, replaced: bool) {
+        self.judge_foreign(step);
+        self.judge_claim(step);
+        self.judge_policy(step, replaced);
+    }
+
+    /// A record that nobody, or somebody else, claims stays as it is.
+    fn judge_foreign(&mut self, step: &Judged<'_>) {
+        let Judged { daemon, zone, key, stood, stands, was_ours, .. } = *step;
+        if stood.is_none() || stood == stands || was_ours {
+            return;
+        }
+        if self.takes_back(step) {
+            // What was added in the same course goes, whatever came over it since; what else stands there stays.
+            self.lift_shadow(step);
+            return;
+        }
+        let excused = self.excused(daemon, zone, key);
+        let beside = stood.zip(stands).is_some_and(|(stood, stands)| stands.data.contains(&stood.data));
+        if excused && beside && step.creates && self.profile.capability.create == CreateMode::Additive {
+            // It was added beside what came unseen; that must be found out, and the shadow stays.
+        } else if excused {
+            self.zones[zone].shadow.remove(key);
+        } else {
+            let text = format!("daemon {daemon} made {} of {}", show(stands), show(stood));
+            self.broken("a record without our claim was changed", text);
+        }
+    }
+
+    /// A record of ours has our claim, and no other record has.
+    fn judge_claim(&mut self, step: &Judged<'_>) {
+        let Judged { daemon, zone, key, stood, stands, was_ours, is_ours, .. } = *step;
+        if self.takes_back(step) {
+            return;
+        }
+        // Where a write needs several steps, another process under the same owner may come in between.
+        let crossed = self.profile.staged && !self.is_alone(daemon);
+        let seized = stood.is_some() && stood == stands && !was_ours && is_ours;
+        let bare = stands.is_some() && !is_ours && (stood.is_none() || was_ours);
+        if (seized || bare) && (crossed || self.excused(daemon, zone, key)) {
+            // What somebody changed unseen is, with our claim on it, not told from what we wrote.
+            self.zones[zone].shadow.remove(key);
+        } else if seized {
+            self.broken("a claim came over a foreign record", format!("daemon {daemon} claims {}", show(stood)));
+        } else if bare {
+            self.broken("a record of ours is left unclaimed", format!("daemon {daemon} left {}", show(stands)));
+        }
+    }
+
+    fn judge_policy(&mut self, step: &Judged<'_>, replaced: bool) {
+        let Judged { daemon, zone, key, stood, stands, was_ours, .. } = *step;
+        let changed = stood != stands;
+        if stood.is_none() || !was_ours || !changed || self.takes_back(step) || self.excused(daemon, zone, key) {
+            return;
+        }
+        let Party { may_delete, may_update, .. } = self.parties[daemon];
+        if stands.is_none() && !may_delete && !(replaced && may_update) {
+            self.broken("the policy allows no delete", format!("daemon {daemon} took {} away", show(stood)));
+        } else if stands.is_some() && !may_update {
+            self.broken("the policy allows no update", format!("daemon {daemon} changed {}", show(stood)));
+        }
+    }
+
+    /// Whether a write only takes back what the same daemon added lately: where a write needs several steps, a later one
+    /// may fail.
+    fn takes_back(&self, step: &Judged<'_>) -> bool {
+        let (stood, stands) = (members(step.stood), members(step.stands));
+        let own = self.added.get(&(step.daemon, step.key.clone()));
+        let is_own = |data: &&RData| own.is_some_and(|own| own.iter().any(|(was, _)| was == *data));
+        let mut gone = stood.iter().filter(|data| !stands.contains(data)).peekable();
+        self.profile.staged && gone.peek().is_some() && gone.all(|data| is_own(&data))
+    }
+
+    /// The shadow of a record set is from now on without what a daemon takes back.
+    fn lift_shadow(&mut self, step: &Judged<'_>) {
+        let shadow = &mut self.zones[step.zone].shadow;
+        let kept = members(step.stands);
+        if let Some(was) = shadow.remove(step.key) {
+            let left: Vec<RData> = was.data.as_records().iter().filter(|data| kept.contains(data)).cloned().collect();
+            if !left.is_empty() {
+                shadow.insert(step.key.clone(), RecordSet { data: RecordData::records(left), ..was });
+            }
+        }
+    }
+
+    /// Notes what a daemon added.
+    fn note_added(&mut self, step: &Judged<'_>) {
+        let stood = members(step.stood);
+        let own = self.added.entry((step.daemon, step.key.clone())).or_default();
+        own.retain(|(_, at)| at.elapsed() < Duration::from_mins(2));
+        own.extend(
+            members(step.stands).iter().filter(|data| !stood.contains(data)).map(|d| (d.clone(), Instant::now())),
+        );
+    }
+
+    /// Whether no other process writes under the same owner.
+    fn is_alone(&self, daemon: usize) -> bool {
+        let ours = &self.parties[daemon].owner;
+        self.parties.iter().filter(|party| party.owner == *ours && !party.dry_run).count() < 2
+    }
+
+    fn note_write(&mut self, daemon: usize, key: &RecordKey) {
+        let times = self.written.entry((daemon, key.name.clone())).or_default();
+        // One repair may be several writes.
+        if times.back().is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {
+            return;
+        }
+        times.push_back(Instant::now());
+        if times.len() > 64 {
+            times.pop_front();
+        }
+    }
+
+    /// How long a plan may have been on its way.
+    pub(super) fn patience(&self) -> Duration {
+        let (short, long) = (Duration::from_mins(2), Duration::from_mins(10));
+        match self.last_fault.map(|at| at.elapsed()) {
+            Some(since) if since < short || since < long && !self.calm => long,
+            _ if self.calm => Duration::ZERO,
+            _ => Duration::from_secs(3),
+        }
+    }
+
+    fn judge_evidence(&mut self, step: &Judged<'_>, right: &Right, cluster: &Cluster, replaced: bool) {
+        let Some(stood) = step.stood.filter(|_| step.was_ours) else { return };
+        let removes = match step.stands {
+            None => true,
+            Some(stands) => !stands.data.contains(&stood.data),
+        };
+        // What somebody put there unseen cannot be spared where nothing can be demanded.
+        if self.excused(step.daemon, step.zone, step.key) {
+            return;
+        }
+        if !removes || cluster.changed_within(&step.key.name, self.patience()) {
+            return;
+        }
+        let label = match right {
+            Right::One { resource, .. } => resource.as_deref(),
+            _ => None,
+        };
+        let (daemon, key) = (step.daemon, step.key);
+        let here = self.zone_of(&key.name) == step.zone;
+        let asks = cluster.asks(&key.name);
+        let asks = if here { asks } else { Vec::new() };
+        if asks.iter().any(|ask| cluster.is_doubtful(Some(&ask.label))) {
+            self.broken(
+                "nothing is removed in doubt",
+                format!("daemon {daemon}: {key}, the view of who asks is in doubt"),
+            );
+        }
+        if step.stands.is_some() {
+            return;
+        }
+        let asked = asks.iter().any(|ask| ask.key.rtype == key.rtype);
+        let yields = key.rtype == RecordType::Cname && asks.iter().any(|ask| ask.key.rtype != RecordType::Cname);
+        if asked && !yields {
+            self.broken("what is asked for is not deleted", format!("daemon {daemon} deleted {stood}"));
+        }
+        if asks.iter().all(|ask| Some(&*ask.label) != label) && cluster.is_doubtful(label) {
+            self.broken(
+                "nothing is removed in doubt",
+                format!("daemon {daemon}: {key} of {}", label.unwrap_or("nobody")),
+            );
+        }
+        let grace = self.parties[daemon].grace;
+        if cluster.is_pending(&key.name, label, grace.saturating_sub(Duration::from_secs(3))) {
+            self.broken("a pending name is kept", format!("daemon {daemon} deleted {stood}"));
+        }
+        let retained = matches!(right, Right::One { policy: Some(policy), .. } if policy != "sync");
+        let object_asks = asks.iter().any(|ask| Some(&*ask.label) == label);
+        if retained && !object_asks && !replaced {
+            self.broken("what is retained stays", format!("daemon {daemon} deleted {stood}"));
+        }
+    }
+}
