@@ -44,6 +44,27 @@ pub(crate) async fn open(settings: &Settings) -> Result<Option<Connection>> {
     zonewright_cluster::connect(&options(settings)).await.map(Some)
 }
 
+/// A connection for commands that only look for what a daemon keeps: where the user named a cluster, or this is a pod.
+///
+/// # Errors
+/// Whatever keeps it from being known which cluster that is.
+#[cfg(feature = "cluster")]
+pub(crate) async fn at_hand(settings: &Settings) -> Result<Option<Connection>> {
+    let pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+    if !pod && settings.text("kubeconfig").is_empty() && settings.text("server").is_empty() {
+        return Ok(None);
+    }
+    // Installed twice is no harm: the first one stays.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    zonewright_cluster::connect(&options(settings)).await.map(Some)
+}
+
+/// The namespace in which a daemon keeps state and journal.
+#[cfg(feature = "cluster")]
+pub(crate) fn home<'a>(settings: &'a Settings, cluster: &'a Connection) -> &'a str {
+    Some(settings.text("state-namespace")).filter(|text| !text.is_empty()).unwrap_or(cluster.namespace())
+}
+
 /// There is no client.
 #[cfg(not(feature = "cluster"))]
 #[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
@@ -82,12 +103,19 @@ fn options(settings: &Settings) -> zonewright_cluster::ConnectOptions {
     let some = |flag: &str| Some(settings.text(flag)).filter(|text| !text.is_empty());
     let rate = |flag: &str| u32::try_from(settings.int(flag)).unwrap_or(0);
     let timeout = settings.duration("kube-api-request-timeout");
-    zonewright_cluster::ConnectOptions {
+    let place = zonewright_cluster::ConnectOptions {
         kubeconfig: some("kubeconfig").map(std::path::PathBuf::from),
         server: some("server").map(str::to_owned),
+        ..zonewright_cluster::ConnectOptions::default()
+    };
+    if timeout.is_zero() && rate("kube-api-qps") == 0 && rate("kube-api-burst") == 0 {
+        // Small commands have no flags for these.
+        return place;
+    }
+    zonewright_cluster::ConnectOptions {
         request_timeout: Some(timeout).filter(|timeout| !timeout.is_zero()),
         qps: rate("kube-api-qps"),
         burst: rate("kube-api-burst"),
-        ..zonewright_cluster::ConnectOptions::default()
+        ..place
     }
 }

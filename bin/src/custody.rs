@@ -9,11 +9,13 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use zonewright_core::catalog::Settings;
+use zonewright_core::catalog::{FlagValue, Settings};
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::OwnerId;
+use zonewright_core::clock::Clock;
 use zonewright_core::custody::{Deed, Estate, Proposal, Scope, Selector};
 use zonewright_core::engine::Instance;
+use zonewright_core::journal::{Cause, Journaling, Mode, Scribe};
 use zonewright_core::layer::Layers;
 use zonewright_core::metrics::Metrics;
 use zonewright_core::plan::Adoptable;
@@ -23,7 +25,7 @@ use zonewright_core::zone::ZoneKey;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
-use crate::{config, connection, control, daemon};
+use crate::{config, connection, control, daemon, journal};
 
 /// Status where nothing was done for want of a yes.
 const NOT_CONFIRMED: u8 = 2;
@@ -39,6 +41,18 @@ pub enum Order {
     Release,
     /// What is ours goes.
     Drain,
+}
+
+impl Order {
+    /// The word for it in the journal.
+    fn cause(self) -> Cause {
+        match self {
+            Self::Adopt => Cause::Adopt,
+            Self::Transfer => Cause::Transfer,
+            Self::Release => Cause::Release,
+            Self::Drain => Cause::Drain,
+        }
+    }
 }
 
 fn wrong(text: impl Into<String>) -> Error {
@@ -70,13 +84,15 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, order: Order, wo
         println!("nothing was done; it goes on with --yes, or a yes on a terminal");
         return Ok(ExitCode::from(NOT_CONFIRMED));
     }
-    job.carry_out(&first, &plan).await
+    let scribe = Scribe::new(job.journal.clone(), Clock::system(), order.cause(), std::process::id());
+    job.carry_out(&first, &plan, &scribe).await
 }
 
 /// An order with all that it needs.
 struct Job {
     order: Order,
     instance: Instance,
+    journal: Journaling,
     scope: Scope,
     owner_given: bool,
     to: Option<OwnerId>,
@@ -86,10 +102,11 @@ struct Job {
 
 impl Job {
     async fn new(catalog: &Catalog, settings: &Settings, order: Order, words: &[String]) -> Result<Self> {
+        let flags = settings;
         let mut settings = settings.clone();
         if order == Order::Transfer {
             let from = settings.text("from").to_owned();
-            settings.set("txt-owner-id", zonewright_core::catalog::FlagValue::Text(from), true);
+            settings.set("txt-owner-id", FlagValue::Text(from), true);
         }
         let to = OwnerId::new(if order == Order::Transfer { settings.text("to") } else { "" });
         if order == Order::Transfer && (to.is_none() || settings.text("from").is_empty()) {
@@ -107,7 +124,8 @@ impl Job {
             _ => BTreeSet::new(),
         };
         let owner_given = settings.given("txt-owner-id");
-        Ok(Self { order, instance: Instance { provider, ..bare }, scope, owner_given, to, wanted, forced })
+        let journal = journal_of(flags, order).await?;
+        Ok(Self { order, instance: Instance { provider, ..bare }, journal, scope, owner_given, to, wanted, forced })
     }
 
     async fn estate(&self) -> Result<Estate> {
@@ -151,13 +169,13 @@ impl Job {
 
     /// Reads the zones again and does what was shown, as far as it is still the same; then reads them once more and says
     /// how they stand.
-    async fn carry_out(&self, first: &Estate, shown: &Proposal) -> Result<ExitCode> {
+    async fn carry_out(&self, first: &Estate, shown: &Proposal, scribe: &Scribe) -> Result<ExitCode> {
         let estate = self.estate().await?;
         let shown: BTreeSet<String> = shown.deeds.iter().map(line).collect();
         let (deeds, other): (Vec<Deed>, Vec<Deed>) =
             self.proposal(&estate).deeds.into_iter().partition(|deed| shown.contains(&line(deed)));
         let gone = shown.len().saturating_sub(deeds.len());
-        let outcomes = estate.carry_out(&deeds).await;
+        let outcomes = estate.carry_out(&deeds, scribe).await;
         let mut failed = 0;
         for (deed, outcome) in deeds.iter().zip(&outcomes) {
             if let Some(error) = outcome.error() {
@@ -167,6 +185,9 @@ impl Job {
         }
         let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
         println!("{done} done, {failed} failed, {gone} left alone since they changed meanwhile");
+        if let Some(place) = scribe.place().filter(|_| done > 0) {
+            println!("written down in {place}; it is undone with: zonewright undo --plan {}", scribe.plan());
+        }
         if !other.is_empty() {
             println!("{} more came up meanwhile; the same command shows them", other.len());
         }
@@ -190,6 +211,21 @@ impl Job {
         println!("{} records compared, {} differ; {left} claims are left to do", first.contents().len(), changed.len());
         Ok(left == 0)
     }
+}
+
+/// The journal of the daemon that the flags describe. What is given away belongs into the journal of one of the two: that of
+/// `--txt-owner-id` where it is the new owner, else that of the former one.
+async fn journal_of(settings: &Settings, order: Order) -> Result<Journaling> {
+    let mut settings = settings.clone();
+    if settings.bool("dry-run") {
+        return Ok(Journaling { mode: Mode::Off, ..Journaling::default() });
+    }
+    let receiver = settings.given("txt-owner-id") && settings.text("txt-owner-id") == settings.text("to");
+    if order == Order::Transfer && !receiver {
+        let from = settings.text("from").to_owned();
+        settings.set("txt-owner-id", FlagValue::Text(from), true);
+    }
+    journal::of_command(&settings).await
 }
 
 type Contents = BTreeMap<(ZoneKey, RecordKey), RecordSet>;

@@ -148,7 +148,7 @@ impl World {
         options: SourceOptions,
         cluster: Option<Connection>,
     ) -> Result<Self> {
-        use zonewright_cluster::{ConfigMapJournal, ConfigMapStore, EventOptions, EventReporter, RingLimits};
+        use zonewright_cluster::{ConfigMapStore, EventOptions, EventReporter};
 
         let Some(cluster) = cluster else { return Err(connection::none()) };
         let store: Arc<dyn Store> = match file_store(settings)? {
@@ -162,14 +162,7 @@ impl World {
             }
             None => memory("there is no --state-dir, and the process does not run in a cluster"),
         };
-        let named = ["journal-dir", "state-dir"].into_iter().any(|flag| !settings.text(flag).is_empty());
-        let journal = if cluster.in_cluster() && !named {
-            let owner = settings.text("txt-owner-id");
-            let ring = ConfigMapJournal::new(&cluster, cluster.namespace(), owner, RingLimits::default());
-            Journaling { store: Arc::new(ring), mode: journal::mode(settings)? }
-        } else {
-            journal::in_folder(settings, config.dry_run)?
-        };
+        let journal = journal::in_cluster(settings, &cluster, config.dry_run)?;
         let seen = engine::seen_kinds(&*store).await;
         let (source, mut tasks) = K8sSource::watch(&cluster, options, &seen, !config.dry_run);
         let instance = std::env::var("POD_NAME")

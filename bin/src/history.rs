@@ -1,6 +1,7 @@
 //! `zonewright history`: what was changed, when, why, and what became of it.
 //!
-//! The daemon answers; where none runs, its journal folder is read. The newest entry comes first, times are in UTC.
+//! The daemon answers; where none does, its journal is read: the folder, or the ConfigMaps of the cluster at hand. The newest
+//! entry comes first, times are in UTC.
 
 use std::fmt::Write as _;
 
@@ -9,11 +10,11 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::duration::{self, Units};
 use zonewright_core::engine::Engine;
-use zonewright_core::journal::{self, Query, Reach, Told};
+use zonewright_core::journal::{self, Handover, Query, Reach, Told};
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
 use crate::control;
-use crate::journal::left_behind;
+use crate::journal::{left_behind, nowhere};
 
 pub(crate) fn wrong(text: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, "read the flags", text)
@@ -84,6 +85,14 @@ fn entry(told: &Told) -> Value {
             json!({ "text": text, "verb": change.verb(), "claim": step.claim, "from": step.from, "to": step.to })
         })
         .collect();
+    let claim = |one: &Handover| {
+        json!({
+            "text": one.to_string(), "record": one.key.to_string(),
+            "from": one.had.owner, "to": one.has.owner,
+            "resource": one.has.resource.as_ref().or(one.had.resource.as_ref()),
+        })
+    };
+    let claims: Vec<Value> = entry.handed.iter().map(claim).collect();
     let objects: Vec<String> = entry.objects.iter().map(ToString::to_string).collect();
     json!({
         "id": entry.id,
@@ -93,6 +102,7 @@ fn entry(told: &Told) -> Value {
         "plan": entry.plan,
         "cause": entry.cause.as_str(),
         "changes": changes,
+        "claims": claims,
         "objects": objects,
         "outcome": closing.map_or("not known", |closing| closing.verdict.as_str()),
         "found": closing.is_some_and(|closing| closing.found),
@@ -103,7 +113,7 @@ fn entry(told: &Told) -> Value {
 /// What `zonewright history` prints.
 ///
 /// # Errors
-/// Flags that make no sense; no daemon answers, and there is no journal folder either.
+/// Flags that make no sense; no daemon answers, and there is no journal either.
 pub(crate) async fn show(settings: &Settings, name: &str, now: Timestamp) -> Result<String> {
     let limit = usize::try_from(settings.int("limit")).ok().filter(|limit| *limit > 0);
     let limit = limit.ok_or_else(|| wrong("--limit must be greater than 0"))?;
@@ -120,12 +130,12 @@ pub(crate) async fn show(settings: &Settings, name: &str, now: Timestamp) -> Res
     request["limit"] = json!(limit);
     let folder = control::meant(settings);
     let reply = match control::ask(&folder, &request).await {
-        Err(error) if error.kind == ErrorKind::Unavailable => match left_behind(settings, &folder) {
+        Err(error) if error.kind == ErrorKind::Unavailable => match left_behind(settings, &folder).await? {
             Some(store) => {
                 let (entries, reach) = journal::last(&*store, &query, limit).await?;
                 answer(&format!("{} (no daemon answers)", store.place()), &entries, reach)
             }
-            None => return Err(error),
+            None => return Err(nowhere(settings, "journal", &folder)),
         },
         reply => reply?,
     };
@@ -140,7 +150,8 @@ fn list(value: &Value, key: &str) -> Vec<Value> {
     value[key].as_array().cloned().unwrap_or_default()
 }
 
-/// A reply as people read it: a line for each record, claims only where nothing else changed.
+/// A reply as people read it: a line for each record and each claim that changes hands; texts of claims only where nothing else
+/// changed.
 fn table(reply: &Value) -> String {
     let mut rows = vec![["TIME", "OUTCOME", "PLAN", "CHANGE"].map(str::to_owned)];
     for entry in list(reply, "entries") {
@@ -155,7 +166,13 @@ fn table(reply: &Value) -> String {
             "round" => text(&entry, "plan").to_owned(),
             cause => format!("{} ({cause})", text(&entry, "plan")),
         };
-        for change in if records.is_empty() { claims } else { records } {
+        let handed = list(&entry, "claims");
+        let told = match (handed.is_empty(), records.is_empty()) {
+            (false, _) => records.into_iter().chain(handed).collect(),
+            (true, true) => claims,
+            (true, false) => records,
+        };
+        for change in told {
             let why = list(&entry, "objects").iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
             let why = if why.is_empty() { why } else { format!("  for {why}") };
             let error = entry["error"].as_str().map(|error| format!("  ({error})")).unwrap_or_default();
@@ -237,5 +254,19 @@ mod tests {
         );
         let nothing = table(&json!({ "place": "memory only", "entries": [], "oldest": null }));
         assert_eq!(nothing, "No change is written down that fits.\nJournal: memory only; it is empty.\n");
+    }
+
+    #[test]
+    fn claims_that_change_hands_are_told_in_words() {
+        let text = |owner: &str| json!({ "text": format!("~ a-x.example TXT owner={owner}"), "claim": true });
+        let claim = json!({ "text": "claim of x.example A: owner old -> new", "record": "x.example A" });
+        let reply = json!({
+            "place": "p", "oldest": "2026-01-01T00:00:00Z",
+            "entries": [{ "time": "2026-01-01T00:00:00Z", "outcome": "applied", "plan": "abc", "cause": "transfer",
+                "changes": [text("new")], "claims": [claim], "objects": [] }],
+        });
+        let shown = table(&reply);
+        assert!(shown.contains("applied  abc (transfer)  claim of x.example A: owner old -> new\n"), "{shown}");
+        assert!(!shown.contains("TXT"), "{shown}");
     }
 }

@@ -1,4 +1,4 @@
-//! Where the journal is kept: a folder, ConfigMaps, or memory.
+//! Where the journal is kept: a folder, ConfigMaps, or memory. The daemon and the commands find it by the same flags.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,8 +6,10 @@ use std::sync::Arc;
 use tracing::warn;
 use zonewright_core::catalog::Settings;
 use zonewright_core::journal::{FolderJournal, JournalStore, Journaling, Limits, MemoryJournal, Mode};
+use zonewright_core::store::{FileStore, Store};
 use zonewright_core::{Error, ErrorKind, Result};
 
+use crate::connection::{self, Connection};
 use crate::control;
 
 fn wrong(text: &str) -> Error {
@@ -32,9 +34,8 @@ pub(crate) fn in_folder(settings: &Settings, dry_run: bool) -> Result<Journaling
         "" => control::folder(settings).join(FOLDER),
         folder => PathBuf::from(folder),
     };
-    let named = !settings.text("journal-dir").is_empty() || !settings.text("state-dir").is_empty();
     let writes = mode != Mode::Off && !dry_run;
-    if !named && writes && !control::is_private(&control::folder(settings)) {
+    if !is_named(settings) && writes && !control::is_private(&control::folder(settings)) {
         warn!(
             folder = %control::folder(settings).display(),
             "the folder cannot be made, or others can write to it: the journal is kept in memory only; give --state-dir or --journal-dir"
@@ -42,6 +43,67 @@ pub(crate) fn in_folder(settings: &Settings, dry_run: bool) -> Result<Journaling
         return Ok(Journaling { store: Arc::new(MemoryJournal::default()), mode });
     }
     Ok(Journaling { store: Arc::new(FolderJournal::new(folder, &prefix(settings), limits(settings)?)), mode })
+}
+
+/// Whether the user said where the journal or the state is.
+fn is_named(settings: &Settings) -> bool {
+    ["journal-dir", "state-dir"].into_iter().any(|flag| !settings.text(flag).is_empty())
+}
+
+/// The journal of a daemon that reads a cluster: the ring of ConfigMaps where it runs in that cluster, else a folder.
+///
+/// # Errors
+/// A configuration error that names the flag.
+#[cfg(feature = "cluster")]
+pub(crate) fn in_cluster(settings: &Settings, cluster: &Connection, dry_run: bool) -> Result<Journaling> {
+    if cluster.in_cluster() && !is_named(settings) {
+        return Ok(Journaling { store: Arc::new(ring(settings, cluster)), mode: mode(settings)? });
+    }
+    in_folder(settings, dry_run)
+}
+
+#[cfg(feature = "cluster")]
+fn ring(settings: &Settings, cluster: &Connection) -> zonewright_cluster::ConfigMapJournal {
+    let owner = settings.text("txt-owner-id");
+    let namespace = connection::home(settings, cluster);
+    zonewright_cluster::ConfigMapJournal::new(cluster, namespace, owner, zonewright_cluster::RingLimits::default())
+}
+
+/// The journal that a command on claims writes: that of the daemon with the same flags. Outside of the pod, with a kubeconfig
+/// given, it is the ring in that cluster if a daemon has begun one there and none answers here.
+///
+/// # Errors
+/// A configuration error that names the flag; the cluster cannot be asked, and the journal is required.
+pub(crate) async fn of_command(settings: &Settings) -> Result<Journaling> {
+    let mode = mode(settings)?;
+    if mode == Mode::Off || is_named(settings) || !settings.text("manifests").is_empty() {
+        return in_folder(settings, false);
+    }
+    match begun_in_cluster(settings).await {
+        Ok(Some(store)) => Ok(Journaling { store, mode }),
+        Err(error) if mode == Mode::Required => Err(error),
+        Err(error) => {
+            warn!(error = error.chain(), "the cluster cannot be asked for its journal: it is kept in a folder here");
+            in_folder(settings, false)
+        }
+        Ok(None) => in_folder(settings, false),
+    }
+}
+
+#[cfg(feature = "cluster")]
+async fn begun_in_cluster(settings: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
+    let Some(cluster) = connection::at_hand(settings).await? else { return Ok(None) };
+    let ring = ring(settings, &cluster);
+    let local = || control::answers(&control::folder(settings));
+    let meant = cluster.in_cluster() || (!local() && ring.is_begun().await?);
+    Ok(meant.then(|| -> Arc<dyn JournalStore> { Arc::new(ring) }))
+}
+
+/// There is no client.
+#[cfg(not(feature = "cluster"))]
+#[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
+async fn begun_in_cluster(_: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
+    Ok(None)
 }
 
 /// The folder of the journal in the state folder.
@@ -59,14 +121,72 @@ fn limits(settings: &Settings) -> Result<Limits> {
     Ok(Limits { file_size: size.saturating_mul(1 << 20), files })
 }
 
-/// The journal that a daemon left behind, for commands when none answers: in `--journal-dir`, else in the folder of its
-/// state. `None` if there is no such folder.
-pub(crate) fn left_behind(settings: &Settings, state: &Path) -> Option<Arc<dyn JournalStore>> {
+/// The journal that a daemon left behind, or writes where its socket is out of reach: in the folder that was named, else in the
+/// cluster at hand, else in the folder of its state. `None` if there is none of them.
+///
+/// # Errors
+/// The cluster cannot be asked.
+pub(crate) async fn left_behind(settings: &Settings, state: &Path) -> Result<Option<Arc<dyn JournalStore>>> {
     let folder = match settings.text("journal-dir") {
         "" => state.join(FOLDER),
         folder => PathBuf::from(folder),
     };
-    folder.is_dir().then(|| -> Arc<dyn JournalStore> {
-        Arc::new(FolderJournal::new(folder, &prefix(settings), Limits::default()))
-    })
+    let ring = if is_named(settings) { None } else { ring_at_hand(settings).await? };
+    Ok(ring.or_else(|| {
+        folder.is_dir().then(|| -> Arc<dyn JournalStore> {
+            Arc::new(FolderJournal::new(folder, &prefix(settings), Limits::default()))
+        })
+    }))
+}
+
+#[cfg(feature = "cluster")]
+async fn ring_at_hand(settings: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
+    let Some(cluster) = connection::at_hand(settings).await? else { return Ok(None) };
+    let ring = ring(settings, &cluster);
+    Ok(ring.is_begun().await?.then(|| -> Arc<dyn JournalStore> { Arc::new(ring) }))
+}
+
+/// There is no client.
+#[cfg(not(feature = "cluster"))]
+#[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
+async fn ring_at_hand(_: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
+    Ok(None)
+}
+
+/// The state that a daemon keeps: the file in the folder that was named, else the ConfigMap in the cluster at hand, else the file
+/// in the folder of its state. `None` if there is none of them.
+///
+/// # Errors
+/// The cluster cannot be asked.
+pub(crate) async fn state_left_behind(settings: &Settings, state: &Path) -> Result<Option<Arc<dyn Store>>> {
+    let file = state.join(format!("{}.json", prefix(settings)));
+    let stored = if is_named(settings) { None } else { state_at_hand(settings).await? };
+    Ok(stored.or_else(|| file.is_file().then(|| -> Arc<dyn Store> { Arc::new(FileStore::new(file)) })))
+}
+
+#[cfg(feature = "cluster")]
+async fn state_at_hand(settings: &Settings) -> Result<Option<Arc<dyn Store>>> {
+    let Some(cluster) = connection::at_hand(settings).await? else { return Ok(None) };
+    let namespace = connection::home(settings, &cluster);
+    let store = zonewright_cluster::ConfigMapStore::new(&cluster, namespace, settings.text("txt-owner-id"));
+    Ok(store.load().await?.is_some().then(|| -> Arc<dyn Store> { Arc::new(store) }))
+}
+
+/// There is no client.
+#[cfg(not(feature = "cluster"))]
+#[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
+async fn state_at_hand(_: &Settings) -> Result<Option<Arc<dyn Store>>> {
+    Ok(None)
+}
+
+/// What a command says where neither a daemon answers nor anything of one is found.
+pub(crate) fn nowhere(settings: &Settings, what: &str, folder: &Path) -> Error {
+    let owner = settings.text("txt-owner-id");
+    let text = format!(
+        "no daemon of owner {owner:?} answers in {}, no {what} of it is there, and none was found in a cluster; give the \
+         --state-dir and --txt-owner-id that it was started with, or --kubeconfig and --state-namespace where it runs in a \
+         cluster",
+        folder.display()
+    );
+    Error::new(ErrorKind::NotFound, "look for a daemon", text)
 }

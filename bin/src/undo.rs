@@ -12,12 +12,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::{Timestamp, utc};
-use zonewright_core::engine::{Engine, Holding, UndoPlan, UndoReport, UndoRequest, UndoZone};
+use zonewright_core::engine::{Engine, Holding, UndoPlan, UndoReport, UndoRequest, UndoZone, saved_holds};
 use zonewright_core::journal::Query;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
 use crate::control;
 use crate::history::{moment, query, wrong};
+use crate::journal::{nowhere, state_left_behind};
 
 /// The daemon's answer to `undo`: a plan, or with a hash, what became of it.
 pub(crate) async fn reply(engine: &Engine, request: &Value) -> Value {
@@ -53,11 +54,15 @@ fn done(report: &UndoReport) -> Value {
 
 /// The names on hold, as the daemon tells them.
 pub(crate) fn holds_of(engine: &Engine) -> Value {
+    holds_as_json(engine.holds())
+}
+
+fn holds_as_json(holds: Vec<(String, Holding)>) -> Value {
     let hold = |(zone, hold): (String, Holding)| {
         let names: Vec<&DnsName> = hold.names.keys().collect();
         json!({ "zone": zone, "plan": hold.plan, "since": utc(hold.since), "until": utc(hold.until), "names": names })
     };
-    Value::Array(engine.holds().into_iter().map(hold).collect())
+    Value::Array(holds.into_iter().map(hold).collect())
 }
 
 /// The daemon's answer to `release`.
@@ -78,15 +83,31 @@ pub(crate) fn release(engine: &Engine, name: &str) -> Value {
     }
 }
 
-/// What `zonewright holds` prints.
+/// What `zonewright holds` prints. Where no daemon answers, its saved state is read.
 ///
 /// # Errors
-/// If no daemon answers.
-pub(crate) async fn holds(settings: &Settings) -> Result<String> {
-    let reply = control::ask(&control::meant(settings), &json!({ "command": "holds" })).await?;
+/// No daemon answers, and there is no state of it either.
+pub(crate) async fn holds(settings: &Settings, now: Timestamp) -> Result<String> {
+    let folder = control::meant(settings);
+    let reply = match control::ask(&folder, &json!({ "command": "holds" })).await {
+        Err(error) if error.kind == ErrorKind::Unavailable => saved(settings, &folder, now).await?,
+        reply => reply?,
+    };
+    if is_json(settings) {
+        return Ok(format!("{reply}\n"));
+    }
     let shown = held(&reply["holds"]);
     let shown = if shown.is_empty() { "No name is on hold.\n".to_owned() } else { shown };
-    Ok(if is_json(settings) { format!("{reply}\n") } else { shown })
+    let place = reply["place"].as_str().map(|place| format!("State: {place} (no daemon answers).\n"));
+    Ok(shown + &place.unwrap_or_default())
+}
+
+/// The holds of the state that a daemon saved, with its place.
+async fn saved(settings: &Settings, folder: &Path, now: Timestamp) -> Result<Value> {
+    let nowhere = || nowhere(settings, "saved state", folder);
+    let store = state_left_behind(settings, folder).await?.ok_or_else(nowhere)?;
+    let holds = saved_holds(&*store, now).await?.ok_or_else(nowhere)?;
+    Ok(json!({ "holds": holds_as_json(holds), "place": store.place() }))
 }
 
 fn is_json(settings: &Settings) -> bool {

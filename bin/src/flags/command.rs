@@ -7,7 +7,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 use super::argv::{self, Given};
 use super::environment::Environment;
 use super::set::FlagSet;
-use super::table::{JOURNAL_DIR, MANIFESTS, OWNER_ID, STATE_DIR};
+use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
 use super::{Command, Invocation, Order, Stop, help, parsing, settings};
 use crate::catalog::Catalog;
 
@@ -34,6 +34,9 @@ const HISTORY: &[FlagSpec] = &[
     STATE_DIR,
     JOURNAL_DIR,
     OWNER_ID,
+    KUBECONFIG,
+    SERVER,
+    STATE_NAMESPACE,
     OUTPUT,
 ];
 
@@ -50,7 +53,7 @@ const UNDO: &[FlagSpec] = &[
     OUTPUT,
 ];
 
-const HOLDS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, OUTPUT];
+const HOLDS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, OUTPUT];
 
 /// Commands whose word may be left out.
 const OPTIONAL: &[&str] = &["history"];
@@ -116,6 +119,13 @@ const WORDS: &[Word] = &[
     },
 ];
 
+/// Where commands look for the ConfigMaps of a daemon.
+const STATE_NAMESPACE: FlagSpec = FlagSpec::new(
+    "state-namespace",
+    FlagKind::Text,
+    "Namespace in which the daemon keeps state and journal; empty means that of the kubeconfig or of the pod",
+);
+
 const YES: FlagSpec = FlagSpec::new("yes", FlagKind::Bool, "Go on without asking");
 
 /// A command on claims: it takes the flags of the daemon and its own.
@@ -135,6 +145,7 @@ const DEEDS: &[Deed] = &[
                 record",
         flags: &[
             YES,
+            STATE_NAMESPACE,
             FlagSpec::new(
                 "force",
                 FlagKind::List,
@@ -149,6 +160,7 @@ const DEEDS: &[Deed] = &[
         about: "Gives the records of one owner to another; changes no record. Can be broken off and repeated",
         flags: &[
             YES,
+            STATE_NAMESPACE,
             FlagSpec::new("from", FlagKind::Text, "Owner id that holds the records now"),
             FlagSpec::new("to", FlagKind::Text, "Owner id that is to hold them"),
         ],
@@ -158,14 +170,14 @@ const DEEDS: &[Deed] = &[
         name: "release",
         usage: "zonewright release --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
         about: "Drops the claims of one owner and leaves its records",
-        flags: &[YES],
+        flags: &[YES, STATE_NAMESPACE],
         order: Order::Release,
     },
     Deed {
         name: "drain",
         usage: "zonewright drain --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
         about: "Deletes every record of one owner with its claims, also of a cluster that is gone",
-        flags: &[YES],
+        flags: &[YES, STATE_NAMESPACE],
         order: Order::Drain,
     },
 ];

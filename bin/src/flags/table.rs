@@ -98,6 +98,13 @@ pub(super) const JOURNAL_DIR: FlagSpec = flag(
 pub(super) const OWNER_ID: FlagSpec =
     flag("txt-owner-id", Text, "Name of this instance in every claim; two instances never share one").or("default");
 
+/// The cluster, shared with the commands that look for what a daemon keeps there.
+pub(super) const KUBECONFIG: FlagSpec =
+    flag("kubeconfig", Text, "Path of a kubeconfig; empty: ~/.kube/config if it exists, else the pod's account");
+
+/// The API server, shared with the commands that look for what a daemon keeps there.
+pub(super) const SERVER: FlagSpec = flag("server", Text, "URL of the API server in place of the kubeconfig's");
+
 /// A folder of manifests in place of a cluster, shared with the demo.
 pub(super) const MANIFESTS: FlagSpec =
     flag("manifests", Text, "Read objects from the YAML and JSON files of this folder, not from a cluster");
@@ -238,8 +245,8 @@ const INGRESS: &[FlagSpec] = &[
 
 const KUBE: &[FlagSpec] = &[
     MANIFESTS,
-    flag("kubeconfig", Text, "Path of a kubeconfig; empty: ~/.kube/config if it exists, else the pod's account"),
-    flag("server", Text, "URL of the API server in place of the kubeconfig's"),
+    KUBECONFIG,
+    SERVER,
     flag("kube-api-request-timeout", Duration, "Longest time for a request to the API server; 0: no limit").or("30s"),
     flag("kube-api-qps", Int, "Requests to the API server per second").or("5"),
     flag("kube-api-burst", Int, "Requests to the API server that may go at once").or("10"),

@@ -84,6 +84,15 @@ impl ConfigMapJournal {
         Self { cluster: cluster.clone(), namespace: namespace.to_owned(), name, limits, newest: Mutex::default() }
     }
 
+    /// Whether anything was ever written to it.
+    ///
+    /// # Errors
+    /// The cluster does not answer, or gives no right to look.
+    pub async fn is_begun(&self) -> Result<bool> {
+        let first = self.slot(0).await.map_err(|failed| self.error("look for the journal", failed))?;
+        Ok(first.sequence > 0)
+    }
+
     fn collection(&self) -> String {
         format!("/api/v1/namespaces/{}/configmaps", self.namespace)
     }

@@ -4,16 +4,19 @@
 //! looked at, and what became of its deeds once it is carried out. What must hold: nothing is done that the proposal does not
 //! show; each deed requires the record and its claim as they were read; taking, giving and releasing change no record.
 
+mod carry;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use tokio::time::Instant;
 
-use crate::change::{Change, Group, Outcome, Step};
+use crate::change::{Change, Group, Step};
 use crate::claim::{Claim, OwnerId, Ownership, judge};
 use crate::engine::Instance;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::DomainFilter;
+use crate::journal::Handover;
 use crate::name::DnsName;
 use crate::plan::Adoptable;
 use crate::provider::Read;
@@ -22,9 +25,6 @@ use crate::registry::{Custody, Litter, Published};
 use crate::rtype::RecordType;
 use crate::view::ZoneView;
 use crate::zone::{Zone, ZoneKey};
-
-/// Most groups that are sent together.
-const PIECE: usize = 500;
 
 /// Which records are meant, by a word of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +91,8 @@ pub struct Deed {
     /// What it is, in one line.
     pub text: String,
     group: Group,
+    /// The records whose claims change hands by it.
+    handed: Vec<Handover>,
 }
 
 /// What would be done, and what would be left alone.
@@ -235,10 +237,23 @@ impl Estate {
 
     fn propose(&self, proposal: &mut Proposal, zone: &Zone, set: &RecordSet, custody: &Custody, text: String) {
         match self.instance.registry.assign(zone, set, custody, self) {
-            Ok(Some(group)) => proposal.deeds.push(Deed { zone: zone.clone(), text, group }),
+            Ok(Some(group)) => proposal.deeds.push(self.deed(zone, text, group)),
             Ok(None) => {}
             Err(dropped) => proposal.left.push(dropped.reason),
         }
+    }
+
+    /// A deed with what the journal needs to know of it; where the claim is kept elsewhere, its step says whose it was.
+    fn deed(&self, zone: &Zone, text: String, mut group: Group) -> Deed {
+        let registry = &self.instance.registry;
+        if group.changes_nothing() {
+            for step in &mut group.steps {
+                let ownership = judge(&registry.claims(zone, step.change.key(), self), registry.owner());
+                step.held = ownership.claim().cloned().map(Box::new);
+            }
+        }
+        let handed = Handover::of(&**registry, zone, &group, self);
+        Deed { zone: zone.clone(), text, group, handed }
     }
 
     /// Deletes the selected records of ours with their claims, and where all are meant also claims without a record.
@@ -253,10 +268,7 @@ impl Estate {
         for (zone, groups) in by_zone.into_values() {
             for decorated in self.instance.registry.decorate(zone, groups, self) {
                 match decorated {
-                    Ok(group) => {
-                        let deed = Deed { zone: zone.clone(), text: group.headline(), group };
-                        proposal.deeds.push(deed);
-                    }
+                    Ok(group) => proposal.deeds.push(self.deed(zone, group.headline(), group)),
                     Err((_, dropped)) => proposal.left.push(dropped.reason),
                 }
             }
@@ -272,43 +284,13 @@ impl Estate {
         let registry = &self.instance.registry;
         let sweep = |zone: &Zone, set: &RecordSet| {
             let group = registry.sweep(zone, set, Litter::Claims, self)?;
-            Some(Deed { zone: zone.clone(), text: format!("{}  a claim without a record", group.headline()), group })
+            Some(self.deed(zone, format!("{}  a claim without a record", group.headline()), group))
         };
         let of = |(zone, view)| -> Vec<Deed> {
             let (zone, view): (&Zone, &ZoneView) = (zone, view);
             view.sets_of(|_| true).filter(|set| registry.is_claim(set)).filter_map(|set| sweep(zone, &set)).collect()
         };
         self.zones.iter().map(|(zone, view)| (zone, view)).flat_map(of).collect()
-    }
-
-    /// Carries deeds out. Returns the outcome of each, in order.
-    pub async fn carry_out(&self, deeds: &[Deed]) -> Vec<Outcome> {
-        let mut outcomes = Vec::new();
-        for part in deeds.chunk_by(|a, b| a.zone.key == b.zone.key).flat_map(|zone| zone.chunks(PIECE)) {
-            let Some(zone) = part.first().map(|deed| &deed.zone) else { continue };
-            let groups: Vec<Group> = part.iter().map(|deed| deed.group.clone()).collect();
-            outcomes.extend(self.send(zone, groups).await);
-        }
-        outcomes
-    }
-
-    async fn send(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Outcome> {
-        let Instance { registry, provider, .. } = &self.instance;
-        let prepared = registry.prepare(zone, groups).await;
-        let ready: Vec<Group> = prepared.iter().filter_map(|group| group.as_ref().ok()).cloned().collect();
-        let sent = if ready.is_empty() { Vec::new() } else { provider.apply(zone, &ready).await };
-        let noted = registry.commit(zone, &ready, &sent).await;
-        let mut sent = sent.into_iter();
-        let outcome = |group: Result<Group, (Group, crate::registry::Dropped)>| match (group, &noted) {
-            (Err((_, dropped)), _) => {
-                Outcome::NotSent(Error::new(ErrorKind::Conflict, "prepare the claim", dropped.reason))
-            }
-            (Ok(_), Ok(())) => sent.next().unwrap_or_else(|| {
-                Outcome::Unknown(Error::new(ErrorKind::Protocol, "apply changes", "no outcome was told"))
-            }),
-            (Ok(_), Err(error)) => Outcome::Unknown(error.clone()),
-        };
-        prepared.into_iter().map(outcome).collect()
     }
 
     /// Every record in scope that is no claim, for comparison: what a change of claims alone must leave as it is.

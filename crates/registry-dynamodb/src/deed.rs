@@ -36,6 +36,8 @@ pub(crate) enum Deed<'a> {
         /// Whether it is ours by a TXT record alone.
         by_txt: bool,
     },
+    /// The record stays, is `from`'s by our own deed, and becomes ours again.
+    Return { record: &'a RecordSet, from: &'a OwnerId },
     /// The record stays and becomes this owner's, or nobody's.
     Give { record: &'a RecordSet, owner: Option<&'a OwnerId> },
 }
@@ -61,7 +63,10 @@ pub(crate) fn deeds<'a>(group: &'a Group, me: &OwnerId) -> Vec<Deed<'a>> {
         (Change::Update { from, to }, Role::Record) => stand(step, Some(from), to, by_txt(step)),
         (Change::Delete { from }, Role::Record) => Some(Deed::Go { from, by_txt: by_txt(step) }),
         (Change::Update { from, to }, Role::Claim) if is_custody(step) => match &step.owner {
-            Some(owner) if owner == me => stand(step, Some(from), to, true),
+            Some(owner) if owner == me => match step.held.as_ref().map(|held| &held.owner).filter(|held| *held != me) {
+                Some(holder) => Some(Deed::Return { record: from, from: holder }),
+                None => stand(step, Some(from), to, true),
+            },
             owner => Some(Deed::Give { record: from, owner: owner.as_ref() }),
         },
         (_, Role::Claim) if step.owner.is_some() => required.and_then(|record| stand(step, Some(record), record, true)),
@@ -81,7 +86,7 @@ impl Deed<'_> {
         match self {
             Self::Stand { to, .. } => &to.key,
             Self::Go { from, .. } => &from.key,
-            Self::Give { record, .. } => &record.key,
+            Self::Give { record, .. } | Self::Return { record, .. } => &record.key,
         }
     }
 
@@ -89,7 +94,7 @@ impl Deed<'_> {
         match self {
             Self::Stand { from, to, .. } => from.iter().chain([to]).map(|set| digest(set)).collect(),
             Self::Go { from, .. } => BTreeSet::from([digest(from)]),
-            Self::Give { .. } => BTreeSet::new(),
+            Self::Give { .. } | Self::Return { .. } => BTreeSet::new(),
         }
     }
 
@@ -102,6 +107,11 @@ impl Deed<'_> {
         let key = key::text(record)?;
         let found = rows.only(&key).map_err(|problem| format!("{record}: {problem}"))?;
         let Some(Found { key, row }) = found else { return self.opening_without_row(me, zone, key) };
+        if let Self::Return { from, .. } = self
+            && row.owner == **from
+        {
+            return self.taking_back(me, from, zone, key, row);
+        }
         if row.owner != *me {
             return Err(format!(
                 "{record} belongs to another owner: the row {key:?} is that of {:?}",
@@ -110,11 +120,28 @@ impl Deed<'_> {
         }
         let stays = match self {
             Self::Stand { from, .. } => from.is_some() && row.is_confirmed(zone),
-            Self::Give { .. } => true,
+            Self::Give { .. } | Self::Return { .. } => true,
             Self::Go { .. } => false,
         };
         let row = if stays { row.clone() } else { row.opened(zone, self.digests()) };
         Ok(Some(Write::Update { key: key.to_owned(), owner: me.clone(), row }))
+    }
+
+    /// What we gave comes back on the condition that it is still that owner's, and speaks for no other zone.
+    fn taking_back(
+        &self,
+        me: &OwnerId,
+        from: &OwnerId,
+        zone: &str,
+        key: &str,
+        row: &Row,
+    ) -> Result<Option<Write>, String> {
+        let others = row.other_zones(zone);
+        if others.is_empty() {
+            return Ok(Some(Write::Update { key: key.to_owned(), owner: from.clone(), row: row.given(me) }));
+        }
+        let (record, others) = (self.key(), others.join(", "));
+        Err(format!("{record}: the row {key:?} of {:?} also speaks for zone {others} now", from.as_str()))
     }
 
     fn opening_without_row(&self, me: &OwnerId, zone: &str, key: String) -> Result<Option<Write>, String> {
@@ -124,7 +151,7 @@ impl Deed<'_> {
                 Ok(Some(Write::Insert { key, row }))
             }
             Self::Go { by_txt: true, .. } => Ok(None),
-            Self::Stand { .. } | Self::Go { .. } | Self::Give { .. } => {
+            Self::Stand { .. } | Self::Go { .. } | Self::Give { .. } | Self::Return { .. } => {
                 Err(format!("{} has no row {key:?} any more, so it is not ours to change", self.key()))
             }
         }
@@ -145,7 +172,8 @@ impl Deed<'_> {
             return None;
         }
         let next = match (self, applied) {
-            (Self::Give { .. }, false) => return None,
+            (Self::Give { .. }, false) | (Self::Return { .. }, true) => return None,
+            (Self::Return { .. }, false) => Some(before?.clone()),
             (_, false) => row.undone(zone, before),
             (Self::Stand { resource, labels, .. }, true) => Some(row.settled(zone, *resource, labels)),
             (Self::Go { .. } | Self::Give { owner: None, .. }, true) => row.released(zone),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
 use super::chronicle::Chronicle;
@@ -18,7 +18,7 @@ use crate::desired::Desired;
 use crate::endpoint::{Note, ObjectRef, Reporter, gather};
 use crate::error::Error;
 use crate::flap::Fight;
-use crate::journal::Journaling;
+use crate::journal::{Journaling, Told};
 use crate::metrics::{ByReason, Metrics};
 use crate::name::DnsName;
 use crate::name_policy::{NamePolicy, PermitAll};
@@ -38,6 +38,8 @@ pub(crate) struct Desk {
     status: Mutex<Status>,
     /// An undo that waits for the worker.
     order: Mutex<Option<Order>>,
+    /// Who waits for the zone to be read again.
+    looks: Mutex<Vec<oneshot::Sender<()>>>,
 }
 
 /// How a zone is doing.
@@ -71,6 +73,7 @@ impl Desk {
             view: RwLock::default(),
             status: Mutex::default(),
             order: Mutex::default(),
+            looks: Mutex::default(),
         }
     }
 
@@ -84,6 +87,19 @@ impl Desk {
 
     pub(crate) fn status(&self) -> MutexGuard<'_, Status> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for the zone to be read again. The answer comes after a reading that began later than this; none, if it fails.
+    pub(super) fn look(&self) -> oneshot::Receiver<()> {
+        let (done, answer) = oneshot::channel();
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner).push(done);
+        self.inbox.wake();
+        answer
+    }
+
+    /// Takes those who wait for a reading.
+    pub(super) fn take_looks(&self) -> Vec<oneshot::Sender<()>> {
+        std::mem::take(&mut *self.looks.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Leaves an undo for the worker. Returns whether there was room for it.
@@ -298,6 +314,14 @@ impl Board {
             .collect();
         drop(asks);
         self.tell(notes);
+    }
+
+    /// An entry of the journal that a command left without an outcome is settled by the worker of its zone.
+    pub(super) fn found_open(&self, told: &Told) {
+        if let Some(zone) = self.chronicle.found(told) {
+            let desks = self.desks().into_iter().filter(|desk| desk.label() == zone);
+            desks.for_each(|desk| desk.inbox.wake());
+        }
     }
 
     /// Takes notes to the reporter and counts them.

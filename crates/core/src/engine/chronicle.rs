@@ -11,19 +11,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tracing::{info, warn};
 
 use super::board::{Board, Desk, Office};
+use super::facts::ownership;
 use super::worker::Worker;
 use crate::change::{Change, Group, Outcome};
 use crate::clock::Clock;
 use crate::endpoint::Note;
 use crate::error::{Error, ErrorKind, Result};
 use crate::guard;
-use crate::journal::{Cause, Closing, Entry, EntryStep, Journaling, Line, Mode, Verdict, scan};
+use crate::journal::{
+    Cause, Closing, Deeds, Entry, Handover, Heading, IDS_OF_A_MILLISECOND, Journaling, Line, Mode, Told, Verdict,
+    is_over, owner_of, scan,
+};
 use crate::metrics::Metrics;
 use crate::name::DnsName;
-use crate::record::{RecordKey, RecordSet};
-
-/// Ids of one millisecond; so they stay below 2^53, which every reader of JSON can hold, until 2109.
-const IDS_OF_A_MILLISECOND: u64 = 1 << 11;
+use crate::record::RecordKey;
 
 /// Most lines that wait to be written; beyond it the oldest are given up: a start finds out what they would have said.
 const WAITING: usize = 20_000;
@@ -32,7 +33,7 @@ const WAITING: usize = 20_000;
 #[derive(Debug, Clone)]
 struct Open {
     id: u64,
-    changes: Vec<Change>,
+    deeds: Deeds,
 }
 
 /// Where the groups of a call come from.
@@ -84,6 +85,8 @@ pub(crate) struct Chronicle {
     failing: AtomicBool,
     /// By zone.
     open: Mutex<BTreeMap<String, Vec<Open>>>,
+    /// Zones of which something was found open since their worker last looked.
+    found: Mutex<BTreeSet<String>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -102,6 +105,7 @@ impl Chronicle {
             waiting: Mutex::default(),
             failing: AtomicBool::new(false),
             open: Mutex::default(),
+            found: Mutex::default(),
         }
     }
 
@@ -143,11 +147,11 @@ impl Chronicle {
     ///
     /// # Errors
     /// It could not be written, and nothing may be sent that is not.
-    async fn begin(&self, desk: &Desk, origin: &Origin, groups: &[Group]) -> Result<Vec<Option<u64>>> {
+    async fn begin(&self, office: &Office, desk: &Desk, origin: &Origin, groups: &[Group]) -> Result<Vec<Option<u64>>> {
         if self.journaling.mode == Mode::Off {
             return Ok(groups.iter().map(|_| None).collect());
         }
-        let entries: Vec<Option<Entry>> = groups.iter().map(|group| self.entry(desk, origin, group)).collect();
+        let entries: Vec<Option<Entry>> = groups.iter().map(|group| self.entry(office, desk, origin, group)).collect();
         let ids = entries.iter().map(|entry| entry.as_ref().map(|entry| entry.id)).collect();
         let lines: Vec<String> = entries.into_iter().flatten().map(|entry| Line::Change(entry).text()).collect();
         match self.write(lines).await {
@@ -163,35 +167,27 @@ impl Chronicle {
         }
     }
 
-    fn entry(&self, desk: &Desk, origin: &Origin, group: &Group) -> Option<Entry> {
-        if group.changes_nothing() {
-            return None;
-        }
-        let (plan, cause) = origin.of(group);
-        Some(Entry {
-            id: self.id(),
-            at: self.clock.now(),
-            zone: desk.label(),
-            apex: desk.zone.name.clone(),
-            name: group.name.clone(),
-            plan,
-            cause,
-            steps: group.steps.iter().map(EntryStep::new).collect(),
-            objects: group.objects.clone(),
-        })
+    fn entry(&self, office: &Office, desk: &Desk, origin: &Origin, group: &Group) -> Option<Entry> {
+        let handed = Handover::of(&*office.instance.registry, &desk.zone, group, office);
+        let heading = || {
+            let (plan, cause) = origin.of(group);
+            Heading { id: self.id(), at: self.clock.now(), plan, cause }
+        };
+        Entry::new(heading, &desk.zone, group, handed)
     }
 
     /// Writes down what became of it.
-    async fn end(&self, desk: &Desk, ids: &[Option<u64>], groups: &[Group], outcomes: &[Outcome]) {
+    async fn end(&self, office: &Office, desk: &Desk, ids: &[Option<u64>], groups: &[Group], outcomes: &[Outcome]) {
         let mut closings = Vec::new();
         for ((id, group), outcome) in ids.iter().zip(groups).zip(outcomes) {
             let Some(id) = *id else { continue };
             if matches!(outcome, Outcome::Unknown(_)) {
-                let open = Open { id, changes: group.changes().cloned().collect() };
+                let handed = Handover::of(&*office.instance.registry, &desk.zone, group, office);
+                let open = Open { id, deeds: Deeds { changes: group.changes().cloned().collect(), handed } };
                 lock(&self.open).entry(desk.label()).or_default().push(open);
             }
             let error = outcome.error().map(Error::chain);
-            closings.push(Closing { id, at: self.clock.now(), verdict: verdict(outcome), found: false, error });
+            closings.push(Closing { id, at: self.clock.now(), verdict: outcome.into(), found: false, error });
         }
         self.close(closings).await;
     }
@@ -259,6 +255,28 @@ impl Chronicle {
         let _ = self.write(Vec::new()).await;
     }
 
+    /// Takes note of an entry that a command left without an outcome. Returns its zone, where that was not known.
+    pub(super) fn found(&self, told: &Told) -> Option<String> {
+        let settled = told.closing.as_ref().is_some_and(|closing| closing.verdict != Verdict::Unknown);
+        if settled || self.journaling.mode == Mode::Off || !is_over(&told.entry, self.clock.now()) {
+            return None;
+        }
+        let zone = told.entry.zone.clone();
+        let mut all = lock(&self.open);
+        let open = all.entry(zone.clone()).or_default();
+        if open.iter().any(|known| known.id == told.entry.id) {
+            return None;
+        }
+        open.push(Open::of(&told.entry));
+        lock(&self.found).insert(zone.clone());
+        Some(zone)
+    }
+
+    /// Whether something was found open in a zone since this was last asked.
+    pub(super) fn has_found(&self, zone: &str) -> bool {
+        lock(&self.found).remove(zone)
+    }
+
     fn take_open(&self, zone: &str) -> Vec<Open> {
         lock(&self.open).remove(zone).unwrap_or_default()
     }
@@ -266,36 +284,7 @@ impl Chronicle {
 
 impl Open {
     fn of(entry: &Entry) -> Self {
-        Self { id: entry.id, changes: entry.steps.iter().filter_map(EntryStep::change).collect() }
-    }
-
-    /// What became of it, by what stands now.
-    fn verdict(&self, stands: impl Fn(&RecordKey) -> Option<RecordSet>) -> Verdict {
-        let stands: Vec<Option<RecordSet>> = self.changes.iter().map(|change| stands(change.key())).collect();
-        let met = |side: Option<&RecordSet>, stands: &Option<RecordSet>| match (side, stands) {
-            (Some(set), Some(stands)) => set.is_met_by(stands),
-            (None, None) => true,
-            _ => false,
-        };
-        let all = |side: fn(&Change) -> Option<&RecordSet>| {
-            self.changes.iter().zip(&stands).all(|(change, stands)| met(side(change), stands))
-        };
-        if all(Change::to) {
-            Verdict::Applied
-        } else if all(Change::from) {
-            Verdict::NotApplied
-        } else {
-            Verdict::SomethingElse
-        }
-    }
-}
-
-fn verdict(outcome: &Outcome) -> Verdict {
-    match outcome {
-        Outcome::Applied => Verdict::Applied,
-        Outcome::Refused { .. } => Verdict::Refused,
-        Outcome::NotSent(_) => Verdict::NotSent,
-        Outcome::Unknown(_) => Verdict::Unknown,
+        Self { id: entry.id, deeds: entry.into() }
     }
 }
 
@@ -315,7 +304,7 @@ pub(super) async fn send(
 ) -> Vec<Outcome> {
     let chronicle = &board.chronicle;
     let before = chronicle.failing.load(Ordering::SeqCst);
-    let ids = chronicle.begin(desk, origin, groups).await;
+    let ids = chronicle.begin(office, desk, origin, groups).await;
     if !before
         && chronicle.failing.load(Ordering::SeqCst)
         && let Some(object) = &board.own_object
@@ -325,20 +314,20 @@ pub(super) async fn send(
     match ids {
         Ok(ids) => {
             let outcomes = office.instance.provider.apply(&desk.zone, groups).await;
-            chronicle.end(desk, &ids, groups, &outcomes).await;
+            chronicle.end(office, desk, &ids, groups, &outcomes).await;
             outcomes
         }
         Err(error) => groups.iter().map(|_| Outcome::NotSent(error.clone())).collect(),
     }
 }
 
-/// Has the names read of what an earlier process left open.
+/// Has the names read of what an earlier process, or a command, left open.
 pub(super) fn resume(worker: &mut Worker) {
     let zone = worker.desk.label();
     let names: BTreeSet<DnsName> = {
         let open = lock(&worker.board.chronicle.open);
-        let changes = open.get(&zone).into_iter().flatten().flat_map(|open| &open.changes);
-        changes.map(|change| change.key().name.clone()).filter(|name| name.is_within(&worker.desk.zone.name)).collect()
+        let keys = open.get(&zone).into_iter().flatten().flat_map(|open| open.deeds.keys());
+        keys.map(|key| key.name.clone()).filter(|name| name.is_within(&worker.desk.zone.name)).collect()
     };
     worker.unsure.extend(names.iter().cloned());
     worker.doubtful.extend(names);
@@ -352,9 +341,10 @@ pub(super) async fn settle(worker: &Worker) {
         return;
     }
     let closings = {
-        let view = worker.desk.view();
         let closing = |open: &Open| {
-            let verdict = open.verdict(|key| view.find(key));
+            let registry = &worker.office.instance.registry;
+            let owner = |key: &RecordKey| owner_of(&ownership(&worker.office, &worker.desk, key), registry.owner());
+            let verdict = open.deeds.verdict(|key| worker.desk.view().find(key), owner);
             Closing { id: open.id, at: chronicle.clock.now(), verdict, found: true, error: None }
         };
         open.iter().map(closing).collect::<Vec<_>>()

@@ -41,7 +41,7 @@ pub use holds::Holding;
 pub use journal::{Entry, Journal};
 pub use undo::{UndoPlan, UndoReport, UndoRequest, UndoZone};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::contend::SameName;
 use crate::endpoint::{KindId, ObjectRef, Reporter};
 use crate::error::{Result, Retry};
@@ -247,7 +247,11 @@ impl Engine {
     /// The journal cannot be read.
     pub async fn history(&self, query: &Query, limit: usize) -> Result<(Vec<Told>, Reach)> {
         self.board.chronicle.flush().await;
-        record::last(&*self.board.chronicle.journaling.store, query, limit).await
+        let (entries, reach) = record::last(&*self.board.chronicle.journaling.store, query, limit).await?;
+        for told in &entries {
+            self.board.found_open(told);
+        }
+        Ok((entries, reach))
     }
 
     /// Where the journal is, for people.
@@ -344,6 +348,15 @@ impl Engine {
             }
         }
     }
+}
+
+/// The holds of a saved state, by zone, for whoever looks at it without a daemon. Those whose time is over are left out.
+///
+/// # Errors
+/// If the state cannot be read, or is none.
+pub async fn saved_holds(store: &dyn Store, now: Timestamp) -> Result<Option<Vec<(String, Holding)>>> {
+    let holds = state::saved_holds(store).await?;
+    Ok(holds.map(|holds| holds.into_iter().filter(|(_, hold)| hold.until > now).collect()))
 }
 
 /// The kinds of which objects were seen by former processes, by the saved state: sources are built with them.

@@ -157,7 +157,11 @@ fn look(worker: &mut Worker, keys: Vec<RecordKey>) -> Vec<(RecordKey, Group)> {
         match office.instance.registry.upgrade(&desk.zone, &record, &*office) {
             // Records that share a claim move one after the other.
             Some(group) if meets(&group, &changed, &used) => put(&mut worker.moves.next, key),
-            Some(group) => {
+            Some(mut group) => {
+                // Where nothing changes in the zone, the step says whose it was: it stays ours.
+                for step in group.steps.iter_mut().filter(|step| step.held.is_none()) {
+                    step.held = ownership(&office, &desk, &key).claim().cloned().map(Box::new);
+                }
                 changed.extend(group.changes().map(|change| change.key().name.clone()));
                 used.extend(names_of(&group).cloned());
                 groups.push((key, group));

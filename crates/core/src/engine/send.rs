@@ -140,7 +140,9 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     worker.board.state.note(&zone, |state| {
         state.window.trim(worker.board.config.brake.window, now);
         state.window.owns(worker.owned, now);
-        came.iter().for_each(|key| state.window.created(key));
+        for key in &came {
+            state.window.created(key);
+        }
     });
     // What an operator undoes is no deletion out of a mistake.
     if !went.is_empty() && came.is_empty() && !proven && !worker.origin.is_undo() {

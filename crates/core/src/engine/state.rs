@@ -48,6 +48,26 @@ pub(crate) async fn seen(store: &dyn Store) -> BTreeSet<String> {
     serde_json::from_slice::<Document>(&text).unwrap_or_default().seen
 }
 
+/// Every hold of a saved state, by zone; `None` where no state was saved yet.
+///
+/// # Errors
+/// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
+pub(crate) async fn saved_holds(store: &dyn Store) -> Result<Option<Vec<(String, Holding)>>> {
+    let Some(text) = store.load().await? else { return Ok(None) };
+    let foreign = |e| {
+        let text = format!("{}: what is saved there is no state", store.place());
+        Error::new(ErrorKind::Invalid, "read state", text).caused_by(e)
+    };
+    Ok(Some(serde_json::from_slice::<Document>(&text).map_err(foreign)?.holds()))
+}
+
+impl Document {
+    fn holds(&self) -> Vec<(String, Holding)> {
+        let zones = self.zones.iter();
+        zones.flat_map(|(zone, state)| state.holds.iter().map(|hold| (zone.clone(), hold.clone()))).collect()
+    }
+}
+
 /// Holds the document, and saves it soon after it changed.
 pub(crate) struct State {
     store: Arc<dyn Store>,
@@ -127,9 +147,7 @@ impl State {
 
     /// Every hold, by zone.
     pub(crate) fn holds(&self) -> Vec<(String, Holding)> {
-        let document = self.lock();
-        let zones = document.zones.iter();
-        zones.flat_map(|(zone, state)| state.holds.iter().map(|hold| (zone.clone(), hold.clone()))).collect()
+        self.lock().holds()
     }
 
     /// The hash of the held plan of a zone.

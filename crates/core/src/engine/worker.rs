@@ -151,12 +151,20 @@ impl Worker {
             return;
         }
         self.resume = None;
-        let audited = Instant::now() >= self.audit_due;
+        let asked = self.desk.take_looks();
+        let audited = Instant::now() >= self.audit_due || !asked.is_empty();
         if audited && !self.read_zone().await {
             return;
         }
+        for answer in asked {
+            // Who asked may have gone.
+            let _ = answer.send(());
+        }
         if !self.board.has_started() {
             return;
+        }
+        if self.board.chronicle.has_found(&self.desk.label()) {
+            chronicle::resume(self);
         }
         if !self.read_unsure().await {
             return;

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, EntryStep, Verdict};
+use super::passed::Passed;
+use super::{Entry, EntryStep, Handover, Verdict, line};
 use crate::change::{Change, Group, Precondition, Role, Step};
 use crate::claim::{Claim, OwnerId, Standing};
 use crate::endpoint::ObjectRef;
@@ -39,10 +40,16 @@ impl Terms {
         *self == Self::default()
     }
 
-    fn claim(&self) -> Option<Box<Claim>> {
+    pub(crate) fn claim(&self) -> Option<Box<Claim>> {
         let owner = self.owner.clone()?;
         let (resource, labels) = (self.resource.clone(), self.labels.clone());
         Some(Box::new(Claim { owner, resource, labels, standing: Standing::Typed, current: true, site: None }))
+    }
+}
+
+impl From<&Claim> for Terms {
+    fn from(claim: &Claim) -> Self {
+        Self { owner: Some(claim.owner.clone()), resource: claim.resource.clone(), labels: claim.labels.clone() }
     }
 }
 
@@ -66,6 +73,8 @@ pub struct Span {
 pub struct Folded {
     /// Each key with what became of it.
     pub spans: BTreeMap<RecordKey, Span>,
+    /// Records whose claims changed hands, and what these said.
+    pub handed: BTreeMap<RecordKey, Passed>,
     /// The names that the entries were about.
     pub names: BTreeSet<DnsName>,
     /// The objects behind them.
@@ -94,6 +103,8 @@ pub enum Misfit {
     NotOurs(String),
     /// The name or type is not looked after here any more.
     OutOfScope,
+    /// A record and the claim on it, which is kept elsewhere, have both changed: they go back one after the other.
+    Both(RecordKey),
     /// The policy does not allow it.
     Policy(&'static str),
     /// No such zone is served now.
@@ -109,6 +120,11 @@ impl fmt::Display for Misfit {
             Self::Open => f.write_str("it is not known yet what became of the last change; try again in a minute"),
             Self::NotOurs(who) => write!(f, "it is not ours: {who}"),
             Self::OutOfScope => f.write_str("the name or its record type is outside the filters now"),
+            Self::Both(key) => write!(
+                f,
+                "{key} and the owner of its claim have both changed, and the registry keeps the claim elsewhere: undo the plans \
+                 one by one, the newest first (zonewright undo --plan HASH)"
+            ),
             Self::Policy(what) => write!(f, "the policy allows no {what}"),
             Self::NoZone(zone) => write!(f, "zone {zone} is not served now"),
         }
@@ -121,6 +137,8 @@ pub struct Fold {
     groups: Vec<Folded>,
     /// Where each key is.
     places: BTreeMap<RecordKey, usize>,
+    /// What the oldest entry so far found at each key.
+    found: BTreeMap<RecordKey, Option<RecordSet>>,
     /// Keys whose older entries do not count.
     cut: BTreeSet<RecordKey>,
 }
@@ -136,11 +154,15 @@ impl Fold {
         };
         let steps: Vec<(&RecordKey, &EntryStep)> =
             entry.steps.iter().filter_map(|step| Some((step.key()?, step))).collect();
-        if steps.iter().any(|(key, _)| self.cut.contains(*key)) || !steps.iter().all(|step| self.follows(*step)) {
-            self.cut(&steps);
+        let keys: Vec<&RecordKey> =
+            steps.iter().map(|(key, _)| *key).chain(entry.handed.iter().map(|one| &one.key)).collect();
+        let fits = steps.iter().all(|(key, step)| self.follows(key, step.to.as_ref()))
+            && entry.handed.iter().all(|one| self.hands_on(one));
+        if keys.iter().any(|key| self.cut.contains(*key)) || !fits {
+            self.cut(&keys);
             return;
         }
-        let at = self.place(&steps);
+        let at = self.place(&keys);
         let Some(group) = self.groups.get_mut(at) else { return };
         group.open |= !applied;
         group.names.insert(entry.name.clone());
@@ -155,17 +177,34 @@ impl Fold {
             });
             span.before.clone_from(&step.from);
             span.terms_before = step.had.clone();
+            self.found.insert(key.clone(), step.from.clone());
+        }
+        for one in &entry.handed {
+            let passed = group.handed.entry(one.key.clone()).or_insert_with(|| Passed {
+                record: one.record.clone(),
+                left: one.has.clone(),
+                before: Terms::default(),
+                bare: entry.steps.is_empty(),
+                latest: !group.spans.contains_key(&one.key),
+            });
+            passed.before = one.had.clone();
+            self.found.insert(one.key.clone(), one.record.clone());
         }
     }
 
-    /// Whether what a step left is what the next newer one found there.
-    fn follows(&self, (key, step): (&RecordKey, &EntryStep)) -> bool {
-        let span = self.places.get(key).and_then(|at| self.groups.get(*at)).and_then(|group| group.spans.get(key));
-        span.is_none_or(|span| meets(step.to.as_ref(), span.before.as_ref()))
+    /// Whether what was left at a key is what the next newer entry found there.
+    fn follows(&self, key: &RecordKey, left: Option<&RecordSet>) -> bool {
+        self.found.get(key).is_none_or(|found| meets(left, found.as_ref()))
     }
 
-    fn cut(&mut self, steps: &[(&RecordKey, &EntryStep)]) {
-        for (key, _) in steps {
+    /// Whether a claim was found by the next newer entry as this one left it.
+    fn hands_on(&self, one: &Handover) -> bool {
+        let newer = self.places.get(&one.key).and_then(|at| self.groups.get(*at)?.handed.get(&one.key));
+        self.follows(&one.key, one.record.as_ref()) && newer.is_none_or(|newer| newer.before.owner == one.has.owner)
+    }
+
+    fn cut(&mut self, keys: &[&RecordKey]) {
+        for key in keys {
             self.cut.insert((*key).clone());
             if let Some(group) = self.places.get(*key).and_then(|at| self.groups.get_mut(*at)) {
                 group.cut = true;
@@ -174,8 +213,8 @@ impl Fold {
     }
 
     /// The group of the keys: a new one, or all that they are in, joined.
-    fn place(&mut self, steps: &[(&RecordKey, &EntryStep)]) -> usize {
-        let known: BTreeSet<usize> = steps.iter().filter_map(|(key, _)| self.places.get(*key).copied()).collect();
+    fn place(&mut self, keys: &[&RecordKey]) -> usize {
+        let known: BTreeSet<usize> = keys.iter().filter_map(|key| self.places.get(*key).copied()).collect();
         let mut known = known.into_iter();
         let at = known.next().unwrap_or_else(|| {
             self.groups.push(Folded::default());
@@ -183,18 +222,19 @@ impl Fold {
         });
         for other in known {
             let joined = self.groups.get_mut(other).map(std::mem::take).unwrap_or_default();
-            for key in joined.spans.keys() {
+            for key in joined.spans.keys().chain(joined.handed.keys()) {
                 self.places.insert(key.clone(), at);
             }
             if let Some(group) = self.groups.get_mut(at) {
                 group.spans.extend(joined.spans);
+                group.handed.extend(joined.handed);
                 group.names.extend(joined.names);
                 group.objects.extend(joined.objects);
                 group.cut |= joined.cut;
                 group.open |= joined.open;
             }
         }
-        for (key, _) in steps {
+        for key in keys {
             self.places.insert((*key).clone(), at);
         }
         at
@@ -202,15 +242,17 @@ impl Fold {
 
     /// Whatever does not stand as it stood before, ordered by name.
     pub fn finish(self) -> Vec<Folded> {
-        let moved = |group: &Folded| group.spans.values().any(|span| span.left != span.before);
+        let moved = |group: &Folded| {
+            group.spans.values().any(|span| span.left != span.before) || group.passed().next().is_some()
+        };
         let mut groups: Vec<Folded> = self.groups.into_iter().filter(moved).collect();
-        groups.sort_by(|a, b| (a.name(), a.spans.keys().next()).cmp(&(b.name(), b.spans.keys().next())));
+        groups.sort_by(|a, b| (a.name(), a.key()).cmp(&(b.name(), b.key())));
         groups
     }
 }
 
 /// Whether what is found is what was left: the TTL may have been left to the provider.
-fn meets(left: Option<&RecordSet>, found: Option<&RecordSet>) -> bool {
+pub(super) fn meets(left: Option<&RecordSet>, found: Option<&RecordSet>) -> bool {
     match (left, found) {
         (None, None) => true,
         (Some(left), Some(found)) => left.is_met_by(found),
@@ -219,6 +261,21 @@ fn meets(left: Option<&RecordSet>, found: Option<&RecordSet>) -> bool {
 }
 
 impl Folded {
+    /// The first key, of a record if there is one.
+    pub fn key(&self) -> Option<&RecordKey> {
+        self.records().map(|(key, _)| key).chain(self.handed.keys()).chain(self.spans.keys()).next()
+    }
+
+    /// The records whose claims belong to somebody else now than before.
+    pub fn passed(&self) -> impl Iterator<Item = (&RecordKey, &Passed)> {
+        self.handed.iter().filter(|(_, passed)| passed.left.owner != passed.before.owner)
+    }
+
+    /// What an undo does with those claims, as people read it.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.passed().map(|(key, passed)| line(key, &passed.left, &passed.before))
+    }
+
     /// The name that the group is about: that of its first record, else of its first claim.
     pub fn name(&self) -> Option<&DnsName> {
         self.records().map(|(key, _)| &key.name).next().or_else(|| self.names.first())
@@ -241,11 +298,10 @@ impl Folded {
             self.spans.iter().map(|(key, span)| (key, span, stands(key))).collect();
         // What people look at is told first.
         now.sort_by_key(|(_, span, _)| span.claim);
-        if now.iter().all(|(_, span, stands)| meets(span.before.as_ref(), stands.as_ref())) {
+        if !now.is_empty() && now.iter().all(|(_, span, stands)| meets(span.before.as_ref(), stands.as_ref())) {
             return Err(Misfit::Back);
         }
-        let mut steps = Vec::new();
-        let mut requires = Vec::new();
+        let (mut steps, mut requires) = (Vec::new(), Vec::new());
         for (key, span, stands) in now {
             if !meets(span.left.as_ref(), stands.as_ref()) {
                 return Err(Misfit::Changed { key: key.clone(), stands: stands.map(Box::new) });
@@ -256,6 +312,7 @@ impl Folded {
                 (from, to) => steps.extend(change(from, to).map(|change| span.step(change))),
             }
         }
+        self.hand_back(&stands, &mut steps, &mut requires)?;
         // What goes makes room for what comes.
         steps.sort_by_key(|step| matches!(step.change, Change::Create { .. }));
         let Some(name) = self.name().cloned() else { return Err(Misfit::Back) };

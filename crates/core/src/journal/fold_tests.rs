@@ -40,6 +40,7 @@ pub(crate) fn entry(id: u64, at: &str, lines: &[&str]) -> Entry {
         name: name(at),
         plan: format!("p{id}"),
         cause: Cause::Round,
+        handed: Vec::new(),
         steps: lines.iter().flat_map(|line| steps(at, line)).collect(),
         objects: vec![object("Service", "a")],
     }

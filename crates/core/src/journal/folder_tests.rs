@@ -81,6 +81,87 @@ async fn lines_go_to_files_the_newest_is_read_first_and_the_oldest_given_up() {
 }
 
 #[tokio::test]
+async fn two_writers_go_on_where_the_other_was() {
+    let folder = Folder::new("two");
+    let (daemon, command) = (folder.journal(10, 9), folder.journal(10, 9));
+    put(&daemon, &["1234"]).await.unwrap();
+    put(&command, &["abcdef"]).await.unwrap();
+    // The command went on to the next file: the daemon follows, so that the order of reading is that of writing.
+    put(&daemon, &["5"]).await.unwrap();
+    put(&command, &["b"]).await.unwrap();
+    put(&daemon, &["6"]).await.unwrap();
+    assert_eq!(pieces(&command).await, ["b\n6\n", "abcdef\n5\n", "1234\n"].map(str::to_owned));
+    assert_eq!(pieces(&daemon).await, pieces(&command).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_that_meet_lose_tear_and_reorder_nothing() {
+    let folder = Folder::new("meet");
+    let writers = (0..4).map(|writer| {
+        // Each is a process of its own.
+        let journal = folder.journal(400, 1_000);
+        tokio::spawn(async move {
+            for number in 0..50 {
+                put(&journal, &[&format!("{writer} {number:02} a"), &format!("{writer} {number:02} b")]).await.unwrap();
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.unwrap();
+    }
+    let mut all = pieces(&folder.journal(400, 1_000)).await;
+    all.reverse();
+    let text = all.concat();
+    for writer in 0..4 {
+        let expected: Vec<String> =
+            (0..50).flat_map(|number| ["a", "b"].map(|part| format!("{writer} {number:02} {part}"))).collect();
+        let own = text.lines().filter(|line| line.starts_with(&writer.to_string())).collect::<Vec<_>>();
+        assert_eq!(own, expected, "writer {writer}");
+    }
+    assert_eq!(text.lines().count(), 400);
+}
+
+#[tokio::test]
+async fn a_writer_that_stands_still_is_an_error_and_not_the_end() {
+    let folder = Folder::new("still");
+    let mut journal = folder.journal(100, 3);
+    journal.place.patience = Duration::from_millis(20);
+    put(&journal, &["one"]).await.unwrap();
+    let other = File::open(folder.0.join("me.lock")).unwrap();
+    other.lock().unwrap();
+    let error = put(&journal, &["two"]).await.unwrap_err();
+    assert!(error.chain().contains("another process has kept") && error.chain().contains("me.lock"), "{error:?}");
+    drop(other);
+    put(&journal, &["three"]).await.unwrap();
+    assert_eq!(pieces(&journal).await, ["one\nthree\n"]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_folder_that_is_read_only_is_an_error_and_can_still_be_read() {
+    let folder = Folder::new("readonly");
+    fs::create_dir_all(&folder.0).unwrap();
+    let mount = |arguments: &[&str]| std::process::Command::new("mount").args(arguments).arg(&folder.0).status();
+    if !mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no right to mount a file system");
+        return;
+    }
+    let mounted = Mounted(folder.0.clone());
+    let journal = folder.journal(100, 3);
+    put(&journal, &["one"]).await.unwrap();
+    let again = std::process::Command::new("mount").args(["-o", "remount,ro"]).arg(&folder.0).status();
+    if again.is_ok_and(|status| status.success()) {
+        for journal in [&journal, &folder.journal(100, 3)] {
+            let error = put(journal, &["two"]).await.unwrap_err();
+            assert!(error.chain().contains("Read-only file system"), "{error:?}");
+        }
+    }
+    assert_eq!(pieces(&journal).await, ["one\n"]);
+    drop(journal);
+    drop(mounted);
+}
+
+#[tokio::test]
 async fn a_torn_line_stays_alone() {
     let folder = Folder::new("torn");
     put(&folder.journal(100, 3), &["one", "two"]).await.unwrap();
@@ -141,6 +222,9 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_confirmed() {
     let mounted = Mounted(folder.0.clone());
     let journal = folder.journal(1 << 20, 3);
     let line = "x".repeat(999);
+    // Another process writes to the same file; what fails here must not cut off what was confirmed there.
+    put(&journal, &["begin"]).await.unwrap();
+    put(&folder.journal(1 << 20, 3), &["theirs"]).await.unwrap();
     let mut confirmed = 0;
     while put(&journal, &[&format!("{confirmed:03}{line}"), "end"]).await.is_ok() {
         confirmed += 1;
@@ -148,10 +232,11 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_confirmed() {
     }
     let text = pieces(&journal).await.concat();
     let whole = text.lines().filter(|line| line.len() == 1_002).count();
-    assert_eq!((whole, text.lines().count()), (confirmed, 2 * confirmed), "no part of what failed");
+    assert_eq!((whole, text.lines().count()), (confirmed, 2 * confirmed + 2), "no part of what failed");
+    assert!(text.starts_with("begin\ntheirs\n"));
     // Room again: it goes on.
     let shorter = fs::OpenOptions::new().write(true).open(folder.file(1)).unwrap();
-    shorter.set_len(1_007 * 10).unwrap();
+    shorter.set_len(13 + 1_007 * 10).unwrap();
     put(&journal, &["after"]).await.unwrap();
     assert!(pieces(&journal).await.concat().ends_with("end\nafter\n"));
     drop((shorter, journal));

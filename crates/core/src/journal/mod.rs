@@ -11,8 +11,12 @@ mod fold;
 #[cfg(test)]
 mod fold_tests;
 mod folder;
+mod handover;
 mod memory;
+mod passed;
 mod query;
+mod scribe;
+mod settle;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,15 +26,22 @@ use serde::{Deserialize, Serialize};
 
 pub use fold::{Fold, Folded, Misfit, Span, Terms};
 pub use folder::{FolderJournal, Limits};
+pub(crate) use handover::line;
+pub use handover::{Handover, owner_of};
 pub use memory::MemoryJournal;
+pub use passed::Passed;
 pub use query::{Query, Reach, Told, last, read, scan};
+pub use scribe::Scribe;
+pub(crate) use scribe::{IDS_OF_A_MILLISECOND, Standing, is_over};
+pub(crate) use settle::Deeds;
 
-use crate::change::{Change, Role, Step};
+use crate::change::{Change, Group, Outcome, Role, Step};
 use crate::clock::Timestamp;
 use crate::endpoint::ObjectRef;
 use crate::error::Result;
 use crate::name::DnsName;
 use crate::record::{RecordKey, RecordSet};
+use crate::zone::Zone;
 
 /// The version of the form of a line.
 pub const VERSION: u32 = 1;
@@ -121,6 +132,14 @@ pub enum Cause {
     Approved,
     /// An undo.
     Undo,
+    /// The command `adopt`.
+    Adopt,
+    /// The command `transfer`.
+    Transfer,
+    /// The command `release`.
+    Release,
+    /// The command `drain`.
+    Drain,
 }
 
 impl Cause {
@@ -130,7 +149,16 @@ impl Cause {
             Self::Round => "round",
             Self::Approved => "approved plan",
             Self::Undo => "undo",
+            Self::Adopt => "adopt",
+            Self::Transfer => "transfer",
+            Self::Release => "release",
+            Self::Drain => "drain",
         }
+    }
+
+    /// Whether a command wrote it, beside the daemon that looks after the zone.
+    pub fn is_command(self) -> bool {
+        matches!(self, Self::Adopt | Self::Transfer | Self::Release | Self::Drain)
     }
 }
 
@@ -157,12 +185,7 @@ pub struct EntryStep {
 impl EntryStep {
     /// A step of a group as it is sent.
     pub fn new(step: &Step) -> Self {
-        let held = step.held.as_deref();
-        let had = held.map(|claim| Terms {
-            owner: Some(claim.owner.clone()),
-            resource: claim.resource.clone(),
-            labels: claim.labels.clone(),
-        });
+        let had = step.held.as_deref().map(Terms::from);
         let has = Terms { owner: step.owner.clone(), resource: step.resource.clone(), labels: step.labels.clone() };
         Self {
             claim: step.role == Role::Claim,
@@ -209,9 +232,50 @@ pub struct Entry {
     pub cause: Cause,
     /// The changes.
     pub steps: Vec<EntryStep>,
+    /// Records that stay as they are, and whose claims change hands. Where the claims are kept outside the zones, there are no
+    /// changes beside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handed: Vec<Handover>,
     /// The objects behind it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectRef>,
+}
+
+/// Where an entry belongs.
+#[derive(Debug, Clone)]
+pub(crate) struct Heading {
+    pub(crate) id: u64,
+    pub(crate) at: Timestamp,
+    pub(crate) plan: String,
+    pub(crate) cause: Cause,
+}
+
+impl Entry {
+    /// The entry of a group that is about to be sent to `zone`; `None` where nothing is to be told.
+    pub(crate) fn new(
+        heading: impl FnOnce() -> Heading,
+        zone: &Zone,
+        group: &Group,
+        handed: Vec<Handover>,
+    ) -> Option<Self> {
+        if group.changes_nothing() && handed.is_empty() {
+            return None;
+        }
+        let Heading { id, at, plan, cause } = heading();
+        let changing = group.steps.iter().filter(|step| step.change.from() != step.change.to());
+        Some(Self {
+            id,
+            at,
+            zone: zone.key.to_string(),
+            apex: zone.name.clone(),
+            name: group.name.clone(),
+            plan,
+            cause,
+            steps: changing.map(EntryStep::new).collect(),
+            handed,
+            objects: group.objects.clone(),
+        })
+    }
 }
 
 /// What became of an entry.
@@ -242,6 +306,17 @@ impl Verdict {
             Self::Unknown => "unknown",
             Self::NotApplied => "not applied",
             Self::SomethingElse => "something else stands",
+        }
+    }
+}
+
+impl From<&Outcome> for Verdict {
+    fn from(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Applied => Self::Applied,
+            Outcome::Refused { .. } => Self::Refused,
+            Outcome::NotSent(_) => Self::NotSent,
+            Outcome::Unknown(_) => Self::Unknown,
         }
     }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod configmap;
+mod custody;
 mod fights;
 mod invariants;
 mod journal;

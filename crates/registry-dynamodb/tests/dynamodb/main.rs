@@ -6,6 +6,11 @@ mod conformance;
 mod faults;
 mod loading;
 mod migration;
+// The simulated world of the engine's own tests, of which only a part is needed.
+#[allow(dead_code, reason = "shared with the tests of the engine")]
+#[path = "../../../core/tests/engine/sim.rs"]
+mod sim;
 mod support;
+mod undo;
 mod writing;
 mod zones;

@@ -54,8 +54,23 @@ pub(super) fn check(me: &OwnerId, step: &Step, rights: &[Right]) -> Result<(), S
     match ownership {
         Ownership::Ours(_) => Ok(()),
         Ownership::Unclaimed if free => Ok(()),
+        Ownership::Foreign(owner) if takes && gave(me, step, &owner, rights) => Ok(()),
+        Ownership::Foreign(owner) if takes && step.held.as_ref().is_some_and(|held| held.owner == owner) => {
+            Err(format!(
+                "{} was given to owner {owner}, who has taken it into an object of their own; it comes back with: zonewright \
+             transfer --from {owner} --to {me}",
+                step.change.key()
+            ))
+        }
         other => Err(not_ours(step.change.key(), me, &other)),
     }
+}
+
+/// Whether the record is `owner`'s by our word alone, as the step says that it is: what we gave and nobody took, we may take
+/// back.
+fn gave(me: &OwnerId, step: &Step, owner: &OwnerId, rights: &[Right]) -> bool {
+    let held = step.held.as_ref().is_some_and(|held| held.owner == *owner);
+    held && rights.iter().all(|right| right.kind == Kind::Given && right.owner != *me)
 }
 
 /// The record that stands until the step is done; of one that is created, what it will be.

@@ -5,25 +5,28 @@ use std::collections::BTreeSet;
 
 use super::super::board::{Board, Desk, Office};
 use super::super::facts::ownership;
-use crate::change::{Change, Group, Precondition};
-use crate::claim::Ownership;
-use crate::journal::{Folded, Misfit, Span};
+use crate::change::{Change, Group, Precondition, Role};
+use crate::claim::{OwnerId, Ownership};
+use crate::journal::{Folded, Misfit, Span, owner_of};
 use crate::plan::Policy;
 use crate::record::{RecordKey, RecordSet};
 
 /// The group that brings back what stood before, if that may be done now.
 pub(super) fn judge(board: &Board, office: &Office, desk: &Desk, folded: &Folded) -> Result<Group, Misfit> {
+    handed(office, desk, folded)?;
     let view = desk.view();
     let mut group = folded.inverse(|key| view.find(key))?;
     drop(view);
     let config = &board.config;
-    for (key, _) in folded.records() {
+    for key in folded.records().map(|(key, _)| key).chain(folded.handed.keys()) {
         if !config.filter.matches(&key.name) || !desk.zone.covers(&key.name) || !config.managed.contains(&key.rtype) {
             return Err(Misfit::OutOfScope);
         }
     }
-    for change in group.changes() {
-        match (config.policy, change) {
+    // Whose a record is was a person's order, and no matter of the policy.
+    let by_order = folded.passed().next().is_some();
+    for step in group.steps.iter().filter(|step| step.role == Role::Record || !by_order) {
+        match (config.policy, &step.change) {
             (Policy::UpsertOnly | Policy::CreateOnly, Change::Delete { .. }) => return Err(Misfit::Policy("deletes")),
             (Policy::CreateOnly, Change::Update { .. }) => return Err(Misfit::Policy("updates")),
             _ => {}
@@ -34,12 +37,44 @@ pub(super) fn judge(board: &Board, office: &Office, desk: &Desk, folded: &Folded
     Ok(group)
 }
 
+/// Whether each claim that changed hands still is whose we left it: ours, somebody else's by our own deed, or nobody's.
+fn handed(office: &Office, desk: &Desk, folded: &Folded) -> Result<(), Misfit> {
+    if folded.open {
+        return Err(Misfit::Open);
+    }
+    let me = office.instance.registry.owner();
+    for (key, passed) in folded.passed().filter(|(_, passed)| passed.latest) {
+        let now = ownership(office, desk, key);
+        let owner = owner_of(&now, me);
+        if matches!(now, Ownership::Disputed(_)) {
+            return Err(Misfit::NotOurs(format!("several owners claim {key}")));
+        }
+        if owner == passed.left.owner {
+            continue;
+        }
+        if owner == passed.before.owner {
+            // Where the claim stands in the zone, its text tells whether all of it is back.
+            if folded.spans.is_empty() {
+                return Err(Misfit::Back);
+            }
+            continue;
+        }
+        let said =
+            |owner: Option<&OwnerId>| owner.map_or_else(|| "nobody".to_owned(), |owner| format!("owner {owner}"));
+        let (now, left) = (said(owner.as_ref()), said(passed.left.owner.as_ref()));
+        return Err(Misfit::NotOurs(format!("the claim of {key} was left to {left}, and now it is that of {now}")));
+    }
+    Ok(())
+}
+
 /// Whether all of it is ours, or free. Returns the claims that must stay while the group is carried out.
 fn owned(office: &Office, desk: &Desk, folded: &Folded) -> Result<Vec<Precondition>, Misfit> {
     let registry = &office.instance.registry;
     let mut requires = Vec::new();
+    let by_order = |key: &RecordKey| folded.handed.get(key).is_some_and(|passed| passed.latest);
     let keys: BTreeSet<RecordKey> = match folded.records().next() {
-        Some(_) => folded.records().map(|(key, _)| key.clone()).collect(),
+        Some(_) => folded.records().map(|(key, _)| key.clone()).filter(|key| !by_order(key)).collect(),
+        None if folded.passed().next().is_some() => BTreeSet::new(),
         // Only claims moved: it is about the records that they speak of.
         None => folded
             .names

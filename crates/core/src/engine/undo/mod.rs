@@ -7,7 +7,7 @@
 mod judge;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use tracing::info;
 
 use super::board::{Board, Desk, Office};
+use crate::change::{Role, Step};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::journal::{Fold, Folded, Misfit, Query, Reach, Told, read};
@@ -26,6 +27,9 @@ pub(super) use work::carry_out;
 
 /// How long a zone may take to begin with an undo.
 const PATIENCE: Duration = Duration::from_mins(2);
+
+/// How long a plan waits for zones to be read.
+const GLANCE: Duration = Duration::from_secs(20);
 
 /// Plans that were looked at and not confirmed; the oldest are forgotten.
 const OFFERS: usize = 8;
@@ -46,7 +50,8 @@ pub struct UndoZone {
     pub zone: String,
     /// What goes back.
     folded: Vec<Folded>,
-    /// The changes of records and claims as lines, `+`, `~` or `-` first.
+    /// The changes of records and claims as lines, `+`, `~` or `-` first, and claims that change hands as
+    /// `claim of NAME TYPE: owner X -> Y`.
     pub changes: Vec<String>,
     /// What stays as it is: the name, and why.
     pub skipped: Vec<(String, String)>,
@@ -118,13 +123,19 @@ pub(super) struct Order {
 /// The journal cannot be read.
 pub(super) async fn plan(board: &Board, request: &UndoRequest) -> Result<UndoPlan> {
     let mut folds: BTreeMap<String, Fold> = BTreeMap::new();
+    let mut beside: BTreeSet<String> = BTreeSet::new();
     let take = |told: Told| {
+        board.found_open(&told);
+        if told.entry.cause.is_command() {
+            beside.insert(told.entry.zone.clone());
+        }
         let verdict = told.closing.map(|closing| closing.verdict);
         folds.entry(told.entry.zone.clone()).or_default().take(&told.entry, verdict);
         ControlFlow::Continue(())
     };
     board.chronicle.flush().await;
     let reach = read(&*board.chronicle.journaling.store, &request.query, take).await?;
+    look(board, &beside).await;
     let zones: Vec<UndoZone> = folds.into_iter().map(|(zone, fold)| zone_plan(board, &zone, fold)).collect();
     let plan = UndoPlan {
         hash: board.chronicle.plan("undo"),
@@ -140,6 +151,14 @@ pub(super) async fn plan(board: &Board, request: &UndoRequest) -> Result<UndoPla
         offers.push(plan.clone());
     }
     Ok(plan)
+}
+
+/// Has zones read again that a command changed: the views do not know of it before the next audit. Where that is not
+/// possible, the plan rests on what is known; right before it is carried out the names are read in any case.
+async fn look(board: &Board, zones: &BTreeSet<String>) {
+    let desks = zones.iter().filter_map(|zone| served(board, zone)).map(|(_, desk)| desk);
+    let looks = desks.filter(|desk| desk.status().failing.is_none()).map(|desk| timeout(GLANCE, desk.look()));
+    futures::future::join_all(looks).await;
 }
 
 fn zone_plan(board: &Board, zone: &str, fold: Fold) -> UndoZone {
@@ -158,7 +177,9 @@ fn zone_plan(board: &Board, zone: &str, fold: Fold) -> UndoZone {
         };
         match judged {
             Ok(group) => {
-                plan.changes.extend(group.changes().map(ToString::to_string));
+                plan.changes.extend(folded.lines());
+                let told = |step: &&Step| step.role == Role::Record || folded.passed().next().is_none();
+                plan.changes.extend(group.steps.iter().filter(told).map(|step| step.change.to_string()));
                 plan.cut.extend(folded.name().filter(|_| folded.cut).cloned());
                 plan.folded.push(folded);
             }
@@ -179,8 +200,7 @@ fn served(board: &Board, zone: &str) -> Option<(Arc<Office>, Arc<Desk>)> {
 }
 
 fn title(folded: &Folded) -> String {
-    let first = folded.records().map(|(key, _)| key).next().or_else(|| folded.spans.keys().next());
-    first.map(ToString::to_string).unwrap_or_default()
+    folded.key().map(ToString::to_string).unwrap_or_default()
 }
 
 /// Carries out a plan that was offered.

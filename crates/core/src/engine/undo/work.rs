@@ -84,9 +84,10 @@ fn names_of(group: &Group) -> impl Iterator<Item = DnsName> + '_ {
 /// Reads what stands at the names, so that nothing rests on an old view.
 async fn look(worker: &mut Worker, folded: &[Folded]) -> Result<()> {
     let registry = worker.office.instance.registry.clone();
-    let keys = folded.iter().flat_map(|folded| folded.spans.keys());
-    let claims =
-        folded.iter().flat_map(Folded::records).flat_map(|(key, _)| registry.claim_names(&worker.desk.zone, key));
+    registry.load().await?;
+    let records = || folded.iter().flat_map(|folded| folded.records().map(|(key, _)| key).chain(folded.handed.keys()));
+    let keys = folded.iter().flat_map(|folded| folded.spans.keys()).chain(records());
+    let claims = records().flat_map(|key| registry.claim_names(&worker.desk.zone, key));
     let mut names: BTreeSet<DnsName> = keys.map(|key| key.name.clone()).chain(claims).collect();
     names.retain(|name| name.is_within(&worker.desk.zone.name));
     let began = Instant::now();
@@ -138,7 +139,10 @@ async fn prepared(worker: &Worker, groups: Vec<Group>, report: &mut UndoReport) 
     let (registry, zone) = (worker.office.instance.registry.clone(), &worker.desk.zone);
     let outside = |group: &Group| {
         let names = |key: &RecordKey| registry.claim_names(zone, key);
-        registry.owner().is_some() && group.records().all(|step| names(step.change.key()).is_empty())
+        let mut records = group.records().peekable();
+        registry.owner().is_some()
+            && records.peek().is_some()
+            && records.all(|step| names(step.change.key()).is_empty())
     };
     let (bare, whole): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(outside);
     let decorated = if bare.is_empty() { Vec::new() } else { registry.decorate(zone, bare, &*worker.office) };
