@@ -5,13 +5,14 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use zonewright_core::catalog::{ProviderConfig, Settings};
+use zonewright_core::catalog::{ProviderConfig, ProviderEntry, Settings};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::contend::SameName;
 use zonewright_core::engine::{Announcement, Config, Instance};
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
 use zonewright_core::plan::Policy;
+use zonewright_core::provider::Provider;
 use zonewright_core::registry::Registry;
 use zonewright_core::shelf::Shelf;
 use zonewright_core::wrap::{self, Wrapping};
@@ -222,14 +223,30 @@ pub(crate) async fn instance(
     settings: &Settings,
     shelf: Option<Arc<dyn Shelf>>,
 ) -> Result<Instance> {
+    let (entry, id) = provider(catalog, settings)?;
+    let registry = registry(settings, shelf).await?;
+    Ok(Instance { provider: build(entry, &id, settings).await?, id, registry, options: entry.options })
+}
+
+/// The provider that the flags choose, and the id of its instance.
+///
+/// # Errors
+/// It is not in this build.
+pub(crate) fn provider<'c>(catalog: &'c Catalog, settings: &Settings) -> Result<(&'c ProviderEntry, InstanceId)> {
     let name = settings.text("provider");
     let entry = catalog.find(name).ok_or_else(|| wrong(format!("--provider={name} is not available here")))?;
-    let id = InstanceId::from(entry.name);
+    Ok((entry, InstanceId::from(entry.name)))
+}
+
+/// Builds an instance of a provider.
+///
+/// # Errors
+/// As [`instance`].
+pub(crate) async fn build(entry: &ProviderEntry, id: &InstanceId, settings: &Settings) -> Result<Arc<dyn Provider>> {
     let config = ProviderConfig {
         instance: id.clone(),
         settings: settings.clone(),
         credentials: std::collections::BTreeMap::new(),
     };
-    let registry = registry(settings, shelf).await?;
-    Ok(Instance { id, provider: (entry.build)(config).await?, registry, options: entry.options })
+    (entry.build)(config).await
 }

@@ -42,8 +42,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     on_signal(stop.clone())?;
     info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright starts");
     let config = config::engine(settings)?;
-    let metrics = Arc::new(Metrics::default());
-    metrics.build_info(env!("CARGO_PKG_VERSION"), option_env!("ZONEWRIGHT_REVISION").unwrap_or("unknown"));
+    let metrics = Arc::new(metrics());
     let cluster = connection::open(settings).await?;
     let instance = config::instance(catalog, settings, connection::shelf(settings, cluster.as_ref())).await?;
     let world = World::open(settings, &config, cluster).await?;
@@ -62,7 +61,9 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         own_object: own_object(),
     };
     let engine = Arc::new(Engine::start(config, parts).await);
-    let server = listen(settings, &engine, stop.clone()).await?;
+    let metrics = engine.metrics().clone();
+    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(EngineHealth(engine.clone())) };
+    let server = listen(settings, pages, stop.clone()).await?;
     let code = if settings.bool("once") {
         tokio::select! {
             outcome = engine.settled() => status(&outcome),
@@ -225,13 +226,19 @@ impl Health for EngineHealth {
     }
 }
 
-async fn listen(settings: &Settings, engine: &Arc<Engine>, stop: CancellationToken) -> Result<Option<http::Server>> {
+/// The metrics, with what was built.
+pub(crate) fn metrics() -> Metrics {
+    let metrics = Metrics::default();
+    metrics.build_info(env!("CARGO_PKG_VERSION"), option_env!("ZONEWRIGHT_REVISION").unwrap_or("unknown"));
+    metrics
+}
+
+/// Listens at `--metrics-address`, unless it is empty.
+pub(crate) async fn listen(settings: &Settings, pages: Pages, stop: CancellationToken) -> Result<Option<http::Server>> {
     let address = settings.text("metrics-address");
     if address.is_empty() {
         return Ok(None);
     }
-    let metrics = engine.metrics().clone();
-    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(EngineHealth(engine.clone())) };
     let server = http::serve(address, pages, stop).await?;
     info!(address = %server.address, "metrics and probes");
     Ok(Some(server))

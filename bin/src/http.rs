@@ -72,8 +72,8 @@ pub struct Server {
 /// # Errors
 /// [`ErrorKind::Configuration`]: the address makes no sense, or it cannot be bound.
 pub async fn serve(address: &str, pages: Pages, stop: CancellationToken) -> Result<Server, Error> {
-    let listener = listen(address).await?;
-    let address = listener.local_addr().map_err(|error| refused(address, &error))?;
+    let listener = listen("metrics-address", address).await?;
+    let address = listener.local_addr().map_err(|error| refused("metrics-address", address, &error))?;
     let task = tokio::spawn(answer(listener, router(pages), stop));
     Ok(Server { address, task })
 }
@@ -119,16 +119,20 @@ fn probe(state: Result<(), String>) -> Response {
     }
 }
 
-async fn listen(address: &str) -> Result<TcpListener, Error> {
-    let (host, port) = split(address).map_err(|problem| configuration(address, problem))?;
+/// Binds the address that a flag gives, as Go writes it.
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] with the flag: the address makes no sense, or it cannot be bound.
+pub(crate) async fn listen(flag: &'static str, address: &str) -> Result<TcpListener, Error> {
+    let (host, port) = split(address).map_err(|problem| configuration(flag, address, problem))?;
     if host.is_empty() {
         let six = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
         let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
         return bind(six)
             .or_else(|error| if no_ipv6(&error) { bind(four) } else { Err(error) })
-            .map_err(|error| refused(address, &error));
+            .map_err(|error| refused(flag, address, &error));
     }
-    let found = tokio::net::lookup_host((host, port)).await.map_err(|error| refused(address, &error))?;
+    let found = tokio::net::lookup_host((host, port)).await.map_err(|error| refused(flag, address, &error))?;
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for candidate in found {
         match bind(candidate) {
@@ -136,7 +140,7 @@ async fn listen(address: &str) -> Result<TcpListener, Error> {
             Err(error) => last = error,
         }
     }
-    Err(refused(address, &last))
+    Err(refused(flag, address, &last))
 }
 
 /// Whether the machine has no IPv6 at all, as opposed to a port that is taken.
@@ -168,12 +172,12 @@ fn split(address: &str) -> Result<(&str, u16), &'static str> {
     Ok((bare.unwrap_or(host), port))
 }
 
-fn configuration(address: &str, problem: &str) -> Error {
-    Error::new(ErrorKind::Configuration, "listen", format!("--metrics-address={address}: {problem}"))
+fn configuration(flag: &str, address: &str, problem: &str) -> Error {
+    Error::new(ErrorKind::Configuration, "listen", format!("--{flag}={address}: {problem}"))
 }
 
-fn refused(address: &str, error: &io::Error) -> Error {
-    configuration(address, &error.to_string())
+fn refused(flag: &str, address: &str, error: &io::Error) -> Error {
+    configuration(flag, address, &error.to_string())
 }
 
 #[cfg(test)]

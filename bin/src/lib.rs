@@ -18,6 +18,8 @@ mod journal;
 pub mod logging;
 mod reporter;
 mod run;
+#[cfg(feature = "webhook-server")]
+mod serve;
 mod summary;
 mod undo;
 

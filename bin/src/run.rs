@@ -47,7 +47,11 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         Command::Daemon => {
             logging::start(settings);
             invocation.notices.iter().for_each(flags::Notice::log);
-            let result = block_on(daemon::run(catalog, settings));
+            let result = if settings.bool("webhook-server") {
+                serve(catalog, settings)
+            } else {
+                block_on(daemon::run(catalog, settings))
+            };
             if let Err(error) = &result {
                 tracing::error!(target: logging::FATAL, "{}", error.chain());
                 return ExitCode::FAILURE;
@@ -81,6 +85,17 @@ fn block_on(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
     // Whatever is still under way (a lookup, a posted event) does not hold up the end.
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     result
+}
+
+#[cfg(feature = "webhook-server")]
+fn serve(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
+    block_on(crate::serve::run(catalog, settings))
+}
+
+#[cfg(not(feature = "webhook-server"))]
+fn serve(_: &Catalog, _: &Settings) -> Result<ExitCode> {
+    let text = "it is not compiled into this build (Cargo feature webhook-server)";
+    Err(Error::new(ErrorKind::Unsupported, "serve the provider", text))
 }
 
 #[cfg(feature = "demo")]

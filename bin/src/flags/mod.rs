@@ -157,6 +157,8 @@ fn checked(catalog: &Catalog, mut settings: Settings, set: &FlagSet, sources: bo
 }
 
 fn required(settings: &Settings, sources: bool) -> Result<(), String> {
+    // The webhook server reads no objects.
+    let sources = sources && !settings.bool("webhook-server");
     let sources = (sources && settings.list("source").is_empty()).then_some("'--source'");
     let provider = settings.text("provider").is_empty().then_some("'--provider'");
     let missing: Vec<&str> = sources.into_iter().chain(provider).collect();

@@ -36,8 +36,7 @@ const FEATURES: &[(&str, &str)] = &[
 ];
 
 /// Flags of things that exist whose own part does not exist yet, and what that part is.
-pub(super) const NOT_YET: &[(&str, &str)] =
-    &[("rfc2136-gss-tsig", "signing with Kerberos"), ("webhook-server", "the webhook server")];
+pub(super) const NOT_YET: &[(&str, &str)] = &[("rfc2136-gss-tsig", "signing with Kerberos")];
 
 /// What the flags choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +47,8 @@ pub struct Selection {
     pub sources: Vec<String>,
     /// Value of `--registry`.
     pub registry: String,
+    /// Whether `--webhook-server` is on: the provider is served, and neither sources nor registry are used.
+    pub webhook_server: bool,
 }
 
 impl Selection {
@@ -57,6 +58,7 @@ impl Selection {
             provider: settings.text("provider").to_owned(),
             sources: settings.list("source").to_vec(),
             registry: settings.text("registry").to_owned(),
+            webhook_server: settings.bool("webhook-server"),
         }
     }
 }
@@ -73,9 +75,13 @@ pub(super) fn available(
 ) -> Result<(), String> {
     let mut problems = Vec::new();
     problems.extend(provider_problem(selection, catalog));
-    problems.extend(selection.sources.iter().filter_map(|source| source_problem(source)));
-    problems.extend(registry_problem(&selection.registry));
-    problems.extend(cluster_problem(settings));
+    if selection.webhook_server {
+        problems.extend(server_problem(selection));
+    } else {
+        problems.extend(selection.sources.iter().filter_map(|source| source_problem(source)));
+        problems.extend(registry_problem(&selection.registry));
+        problems.extend(cluster_problem(settings));
+    }
     problems.extend(NOT_YET.iter().filter_map(|(name, what)| {
         let row = set.row(name)?;
         let wanted =
@@ -121,6 +127,17 @@ fn registry_problem(word: &str) -> Option<String> {
             "--registry={word} is not compiled into this build (Cargo feature {feature}); available here: {here}"
         ),
         None => format!("--registry={word} does not exist in Zonewright yet; available here: {here}"),
+    })
+}
+
+fn server_problem(selection: &Selection) -> Option<String> {
+    if !cfg!(feature = "webhook-server") {
+        return Some("--webhook-server is not compiled into this build (Cargo feature webhook-server)".to_owned());
+    }
+    (selection.provider == "webhook").then(|| {
+        "--webhook-server cannot serve --provider=webhook: that one speaks the protocol itself; let its callers use \
+         the address in --webhook-provider-url"
+            .to_owned()
     })
 }
 

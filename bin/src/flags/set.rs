@@ -9,7 +9,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderEntry};
 
 use super::foreign::FOREIGN;
 use super::selection::{REGISTRIES_HERE, Selection, sources_here};
-use super::table::{CORE, PROVIDERS};
+use super::table::{CORE, PROVIDERS, WEBHOOK_SERVER};
 use crate::catalog::Catalog;
 
 /// What a flag belongs to.
@@ -25,6 +25,8 @@ pub(super) enum Owner {
     Providers(&'static [&'static str]),
     /// A provider of the catalogue.
     Entry(ProviderEntry),
+    /// `--webhook-server`.
+    Server,
 }
 
 impl Owner {
@@ -36,6 +38,7 @@ impl Owner {
             Self::Registries(names) => names.contains(&selection.registry.as_str()),
             Self::Providers(names) => names.contains(&selection.provider.as_str()),
             Self::Entry(entry) => Catalog::answers_to(entry, &selection.provider),
+            Self::Server => selection.webhook_server,
         }
     }
 
@@ -43,6 +46,7 @@ impl Owner {
     fn is_here(&self, catalog: &Catalog) -> bool {
         match self {
             Self::Core | Self::Entry(_) => true,
+            Self::Server => cfg!(feature = "webhook-server"),
             Self::Sources(names) => names.iter().any(|name| sources_here().contains(name)),
             Self::Registries(names) => names.iter().any(|name| REGISTRIES_HERE.contains(name)),
             Self::Providers(names) => names.iter().any(|name| catalog.find(name).is_some()),
@@ -98,6 +102,7 @@ impl FlagSet {
         for entry in catalog.entries() {
             set.add(&format!("Provider {}", entry.name), Owner::Entry(*entry), entry.flags, true);
         }
+        set.add("Webhook server", Owner::Server, WEBHOOK_SERVER, Owner::Server.is_here(catalog));
         for group in FOREIGN {
             set.add(group.heading, group.owner, group.flags, group.owner.is_here(catalog));
         }

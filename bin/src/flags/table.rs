@@ -147,7 +147,37 @@ const RUN: &[FlagSpec] = &[
     flag("config", Text, "File with the same settings under the names of their flags: .yaml, .toml or .json"),
     STATE_DIR,
     flag("approval-ttl", Duration, "How long the approval of a held plan is valid").or("1h"),
-    flag("webhook-server", Bool, "Serve the provider over the webhook protocol on 127.0.0.1:8888 and plan nothing"),
+    flag("webhook-server", Bool, "Serve the provider over the webhook protocol and plan nothing"),
+];
+
+/// The webhook server; what it shares with the client has the words of the client where that is here.
+pub(super) const WEBHOOK_SERVER: &[FlagSpec] = &[
+    flag("webhook-server-address", Text, "Address that the webhook server listens at").or("127.0.0.1:8888"),
+    flag(
+        "webhook-provider-read-timeout",
+        Duration,
+        "Longest time for the body of a request to the webhook server, and in place of its two other time-outs that are 0",
+    )
+    .or("5s"),
+    flag(
+        "webhook-provider-write-timeout",
+        Duration,
+        "Longest time that the caller of the webhook server may take nothing of an answer",
+    )
+    .or("10s"),
+    flag(
+        "webhook-provider-read-header-timeout",
+        Duration,
+        "Longest time for the head of a request to the webhook server",
+    )
+    .or("5s"),
+    flag("webhook-provider-idle-timeout", Duration, "How long the webhook server keeps an idle connection").or("30s"),
+    flag(
+        "webhook-provider-max-body-size",
+        Int,
+        "Most octets in the body of a request to the webhook server; 0 or less is no limit",
+    )
+    .or("33554432"),
 ];
 
 const NAMES: &[FlagSpec] = &[

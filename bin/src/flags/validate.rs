@@ -38,7 +38,7 @@ pub(super) fn carry_over(settings: &mut Settings) -> Vec<Notice> {
 /// The first contradiction.
 pub(super) fn check(settings: &Settings, selection: &Selection) -> Result<(), String> {
     refuse(
-        settings.text("policy").is_empty(),
+        settings.text("policy").is_empty() && !selection.webhook_server,
         "--policy must be set explicitly (one of: sync, upsert-only, create-only)",
     )?;
     provider(settings, selection)?;

@@ -153,7 +153,7 @@ impl Beside {
 
     /// Carries an order out. Returns the hash that undoes it.
     #[track_caller]
-    fn done(&self, line: &CommandLine, says: &[&str]) -> String {
+    fn done(line: &CommandLine, says: &[&str]) -> String {
         let ended = ends(line, 0, says);
         let hash = ended.log.split("zonewright undo --plan ").nth(1).expect("how it is undone");
         hash.split_whitespace().next().expect("a hash").to_owned()
@@ -210,7 +210,7 @@ fn an_adoption_is_told_and_undone(software: DnsSoftware) {
         held.contains("web.shop.test in zone rfc2136/shop.test: on hold until") && held.contains("no daemon"),
         "{held}"
     );
-    let hash = beside.done(&beside.order("adopt"), &["2 done, 0 failed", "0 differ"]);
+    let hash = Beside::done(&beside.order("adopt"), &["2 done, 0 failed", "0 differ"]);
     let told = beside.said(&["history", "--limit=2"]);
     assert!(told.contains(&format!("{hash} (adopt)")) && told.contains("owner nobody -> e2e"), "{told}");
     let daemon = beside.daemon().start();
@@ -228,7 +228,7 @@ fn a_release_is_told_and_undone(software: DnsSoftware) {
     beside.shop.site.shows(SHOWN);
     daemon.ready();
     let before = beside.shop.site.zone();
-    let hash = beside.done(&beside.order("release"), &["2 done, 0 failed", "written down in "]);
+    let hash = Beside::done(&beside.order("release"), &["2 done, 0 failed", "written down in "]);
     assert_eq!((beside.shop.site.ours().as_slice(), beside.shop.site.claims().len()), (&SHOWN.map_to_owned()[..], 0));
     let told = beside.said(&["history", "--output=json", "--limit=1"]);
     let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
@@ -248,7 +248,7 @@ fn a_transfer_is_told_and_undone(software: DnsSoftware) {
     daemon.ready();
     let before = beside.shop.site.zone();
     let order = beside.order("transfer").without("--txt-owner-id").args(&["--from=e2e", "--to=next"]);
-    let hash = beside.done(&order, &["2 done, 0 failed"]);
+    let hash = Beside::done(&order, &["2 done, 0 failed"]);
     let told = beside.said(&["history", "web.shop.test"]);
     assert!(told.contains(&format!("{hash} (transfer)")), "{told}");
     assert!(told.contains("claim of web.shop.test A: owner e2e -> next"), "{told}");
@@ -279,7 +279,7 @@ fn a_drain_is_told_and_undone(software: DnsSoftware) {
     daemon.ready();
     daemon.terminate();
     let before = beside.shop.site.zone();
-    let hash = beside.done(&beside.order("drain"), &["2 done, 0 failed", "0 changes are left"]);
+    let hash = Beside::done(&beside.order("drain"), &["2 done, 0 failed", "0 changes are left"]);
     assert_eq!(beside.shop.site.ours_and_claims(), (vec![], vec![]));
     for (host, _) in TWO {
         std::fs::remove_file(beside.shop.folder.path().join(format!("{host}.yaml"))).expect("remove a manifest");

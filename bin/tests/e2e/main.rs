@@ -27,6 +27,8 @@ mod restarts;
 mod secrets;
 mod startup;
 mod undo;
+#[cfg(feature = "webhook-server")]
+mod webhook_server;
 
 use std::time::Duration;
 

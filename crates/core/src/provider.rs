@@ -94,8 +94,8 @@ pub trait Provider: Send + Sync {
     /// Whatever kept the list from being complete. A partial list is never returned.
     async fn zones(&self) -> Result<Vec<Zone>>;
 
-    /// A zone of this provider by its id; `None` if there is none. A zone that the list leaves out is asked for by itself
-    /// before it counts as gone.
+    /// A zone of this provider by its id; `None` if there is none, or if it is configured to leave it out. A zone that the
+    /// list leaves out is asked for by itself before it counts as gone.
     ///
     /// # Errors
     /// As [`Provider::zones`].

@@ -3,7 +3,7 @@
 //! In: groups. Out: outcomes that are true. 204 is the only confirmation. A status of 400 to 499 means that the peer
 //! would not have it: the layer above may send halves. 500 is what peers answer when their back end refused any one
 //! record, and they do not say what came of the rest: so the records are read, and only groups of which nothing is in
-//! force count as refused. All else that comes after the request was sent leaves open what was done.
+//! force count as refused. A peer that names them itself ([`crate::refusal`]) spares us the search. All else that comes after the request was sent leaves open what was done.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,6 +19,7 @@ use crate::client::{Answer, Route};
 use crate::convert::{Quoting, encode};
 use crate::error::Fault;
 use crate::labels;
+use crate::refusal::Refusals;
 use crate::view::Listed;
 use crate::wire::Changes;
 
@@ -188,7 +189,7 @@ impl Webhook {
             Verdict::RefusedAsSuch => sent.iter().map(|_| refused(Blame::Group)).collect(),
             Verdict::Refused => sent.iter().map(|_| refused(blame)).collect(),
             Verdict::Ask if answer.status.is_success() || self.strikes.may_split() => {
-                let outcomes = self.ask(sent, error, blame, answer.status.is_success()).await;
+                let outcomes = self.ask(sent, error, blame, answer).await;
                 if !answer.status.is_success() {
                     self.strikes.add();
                 }
@@ -198,8 +199,9 @@ impl Webhook {
         }
     }
 
-    /// Reads the records, and judges each group by them.
-    async fn ask(&self, sent: &[&Group], error: Error, blame: Blame, said_yes: bool) -> Vec<Outcome> {
+    /// Reads the records, and judges each group by them. A peer may have said which names it refused, and why.
+    async fn ask(&self, sent: &[&Group], error: Error, blame: Blame, answer: &Answer) -> Vec<Outcome> {
+        let (said_yes, said) = (answer.status.is_success(), Refusals::read(&answer.body).unwrap_or_default());
         let Ok(listed) = self.list().await else {
             return sent.iter().map(|_| Outcome::Unknown(error.clone())).collect();
         };
@@ -209,6 +211,10 @@ impl Webhook {
             refusal.kind = ErrorKind::Invalid;
         }
         let judge = |group: &&Group| match stands(group, &listed) {
+            // What the peer says of a name goes first: that the same stands there by somebody else's hand is no success.
+            _ if let Some((kind, why)) = said.of(group.name.as_str()) => {
+                Outcome::refused(Error::new(kind, OPERATION, format!("{}: {why}", self.client.address())))
+            }
             Standing::After => Outcome::Applied,
             Standing::Before if !said_yes => Outcome::Refused { error: refusal.clone(), blame },
             Standing::Before | Standing::Between => Outcome::Unknown(error.clone()),

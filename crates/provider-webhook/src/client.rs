@@ -30,8 +30,9 @@ use crate::told::Told;
 /// Most redirections of one request.
 const HOPS: usize = 5;
 
-/// Most octets that are read of the body of an answer that is no success: its words go into messages.
-const SAID: usize = 1024;
+/// Most octets that are read of the body of an answer that is no success: its words go into messages, and some peers list
+/// what they refused.
+const SAID: usize = 256 * 1024;
 
 /// The requests of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -82,7 +82,8 @@ fn record_type(text: &str) -> RecordType {
     text.parse().unwrap_or_else(|_| "UNREADABLE".parse().expect("upper-case letters are the name of a type"))
 }
 
-fn ttl(seconds: i64) -> Option<Ttl> {
+/// A TTL of the protocol; 0 and less is unset, what is too large becomes the largest.
+pub(crate) fn ttl(seconds: i64) -> Option<Ttl> {
     let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
     (seconds > 0).then(|| Ttl::from_secs(seconds).unwrap_or(Ttl::MAX))
 }

@@ -1,4 +1,7 @@
-//! The client end of the external-dns webhook protocol: a provider that is a program of its own, next door.
+//! The external-dns webhook protocol: a provider that is a program of its own, next door.
+//!
+//! This is the client end. The server end, which gives any of our providers to such clients, is the module `server` behind
+//! the Cargo feature of that name.
 //!
 //! In: the address of a peer. Out: a provider with one zone, the root, whose filter is the domain filter that the peer
 //! gives. The peer is asked when it is needed: one that is away, or answers nonsense, is an error of that moment and
@@ -32,6 +35,9 @@ mod error;
 mod exchange;
 mod labels;
 mod media;
+mod refusal;
+#[cfg(feature = "server")]
+pub mod server;
 mod told;
 mod view;
 mod wire;

@@ -74,13 +74,18 @@ impl Changes {
 }
 
 /// The domain filter of the negotiation.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Filter {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) include: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) exclude: Vec<String>,
+    #[serde(rename = "regexInclude", skip_serializing_if = "String::is_empty")]
     pub(crate) regex_include: String,
+    #[serde(rename = "regexExclude", skip_serializing_if = "String::is_empty")]
     pub(crate) regex_exclude: String,
     /// Whether the key `filters` is there, which old documents of the protocol name and nobody reads.
+    #[serde(skip)]
     pub(crate) outdated: bool,
 }
 
@@ -108,11 +113,11 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Er
 }
 
 /// The fields of one object by their keys in lower case; `null` is an object without fields.
-struct Fields(BTreeMap<String, Value>);
+pub(crate) struct Fields(BTreeMap<String, Value>);
 
 impl Fields {
     /// The field of this key; an absent or `null` one is empty.
-    fn take<T: DeserializeOwned + Default, E: de::Error>(&mut self, key: &str) -> Result<T, E> {
+    pub(crate) fn take<T: DeserializeOwned + Default, E: de::Error>(&mut self, key: &str) -> Result<T, E> {
         let Some(value) = self.0.remove(&key.to_ascii_lowercase()) else { return Ok(T::default()) };
         let value: Option<T> = serde_json::from_value(value).map_err(|error| E::custom(format!("{key}: {error}")))?;
         Ok(value.unwrap_or_default())
@@ -127,17 +132,23 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
+/// A text that is `null` is an empty one.
+fn empty(text: Option<String>) -> String {
+    text.unwrap_or_default()
+}
+
 impl<'de> Deserialize<'de> for Endpoint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut fields = Fields::deserialize(deserializer)?;
         let name: String = fields.take("dnsName")?;
         let told = |error: D::Error| de::Error::custom(format!("endpoint {name:?}: {error}"));
+        let labels: BTreeMap<String, Option<String>> = fields.take("labels").map_err(told)?;
         Ok(Self {
-            targets: fields.take("targets").map_err(told)?,
+            targets: fields.take::<Vec<Option<String>>, _>("targets").map_err(told)?.into_iter().map(empty).collect(),
             rtype: fields.take("recordType").map_err(told)?,
             set_id: fields.take("setIdentifier").map_err(told)?,
             ttl: fields.take::<i64, _>("recordTTL").map_err(told)?.max(0),
-            labels: fields.take("labels").map_err(told)?,
+            labels: labels.into_iter().map(|(key, value)| (key, empty(value))).collect(),
             properties: fields.take("providerSpecific").map_err(told)?,
             name,
         })
@@ -201,6 +212,10 @@ mod tests {
                 r#"{"dnsName":"x","providerSpecific":[{"Name":"n"},null]}"#,
                 r#"{"dnsName":"x","providerSpecific":[{"name":"n","value":""},{"name":"","value":""}]}"#,
             ),
+            (
+                r#"{"dnsName":"x","targets":["1",null],"labels":{"owner":null}}"#,
+                r#"{"dnsName":"x","targets":["1",""],"labels":{"owner":""}}"#,
+            ),
             ("{}", "{}"),
         ] {
             assert_eq!(written(json), expected, "{json}");
@@ -241,6 +256,20 @@ mod tests {
         let changes = Changes { update_old: vec![one.clone()], update_new: vec![one], ..Changes::default() };
         let json = serde_json::to_string(&changes).unwrap();
         assert_eq!(json, r#"{"updateOld":[{"dnsName":"a"}],"updateNew":[{"dnsName":"a"}]}"#);
+    }
+
+    #[test]
+    fn filters_are_written_without_what_is_empty() {
+        let list = |text: &str| vec![text.to_owned()];
+        let lists = Filter { include: list("a"), exclude: list("b.a"), ..Filter::default() };
+        let expressions = Filter { regex_include: "x$".to_owned(), regex_exclude: "y".to_owned(), ..Filter::default() };
+        for (filter, expected) in [
+            (Filter { outdated: true, ..Filter::default() }, "{}"),
+            (lists, r#"{"include":["a"],"exclude":["b.a"]}"#),
+            (expressions, r#"{"regexInclude":"x$","regexExclude":"y"}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&filter).unwrap(), expected);
+        }
     }
 
     #[test]

@@ -305,8 +305,8 @@ impl Desk<'_> {
         for change in groups.iter().flat_map(Group::changes) {
             truth.tell(|| format!("daemon {daemon} writes: {change}"));
         }
-        let creates = |change: &Change| matches!(change, Change::Create { .. }).then(|| change.key().clone());
-        let created = groups.iter().flat_map(Group::changes).filter_map(creates).collect();
+        let fresh = |change: &Change| matches!(change, Change::Create { .. }).then(|| change.key().clone());
+        let created = groups.iter().flat_map(Group::changes).filter_map(fresh).collect();
         truth.commit(daemon, self.zone, changes, &created, &self.line.cluster, self.line.clock.now());
     }
 

@@ -296,7 +296,8 @@ impl World {
             }
             Action::LoseZone(zone) => {
                 let mut weather = lock(&self.weather);
-                weather.lost = Some((*zone, weather.nonce.is_multiple_of(2)));
+                // A zone below another stays: where it is gone and comes back, names have been written above it meanwhile.
+                weather.lost = Some((*zone, *zone > 0 || weather.nonce.is_multiple_of(2)));
             }
             Action::Refuse(name) => {
                 let mut weather = lock(&self.weather);

@@ -59,7 +59,7 @@ const PROOFS: &[Proof] = &[
         package: "zonewright",
         except: &[],
         features: Features::Only(
-            "all-sources,cluster,config-file,demo,provider-local,provider-rfc2136,provider-webhook",
+            "all-sources,cluster,config-file,demo,provider-local,provider-rfc2136,provider-webhook,webhook-server",
         ),
         reach: Reach::All,
         forbidden: &["aws-*", "zonewright-registry-dynamodb"],

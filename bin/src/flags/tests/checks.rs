@@ -174,6 +174,20 @@ mod availability {
         }
     }
 
+    #[cfg(feature = "webhook-server")]
+    #[test]
+    fn the_webhook_server_needs_a_provider_and_nothing_else() {
+        let serve = |rest: &str| read(&format!("--webhook-server {rest}").split(' ').collect::<Vec<_>>(), &[]);
+        let settings = serve("--provider=local").unwrap().settings;
+        assert_eq!(settings.text("webhook-server-address"), "127.0.0.1:8888");
+        assert!(serve("--provider=local --registry=aws-sd --source=service --policy=sync").is_ok());
+        let given = "--provider=local --webhook-provider-idle-timeout=1s --webhook-provider-read-timeout=1s";
+        assert!(serve(given).unwrap().notices.is_empty());
+        assert!(refusal(serve("--source=service")).contains("'--provider'"));
+        let text = refusal(serve("--provider=webhook"));
+        assert!(text.contains("--webhook-server cannot serve --provider=webhook"), "{text}");
+    }
+
     #[test]
     fn a_value_without_effect_is_no_reason_to_refuse() {
         for arguments in [

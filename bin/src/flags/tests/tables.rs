@@ -118,13 +118,14 @@ fn short_help_shows_what_is_here() {
         "--gateway-name",
         "--create-ptr",
         "Brake on deletes:",
+        "--webhook-server",
     ] {
         assert!(short.contains(name), "{name}");
     }
-    for name in ["--aws-zone-type", "--crd-registry-namespace", "--webhook-server", "godaddy"] {
+    for name in ["--aws-zone-type", "--crd-registry-namespace", "--rfc2136-gss-tsig", "godaddy"] {
         assert!(!short.contains(name), "{name}");
     }
-    for name in ["--aws-zone-type", "--crd-registry-namespace", "--webhook-server", "godaddy"] {
+    for name in ["--aws-zone-type", "--crd-registry-namespace", "--rfc2136-gss-tsig", "godaddy"] {
         assert!(long.contains(name), "{name}");
     }
     let short = short.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -141,6 +142,7 @@ fn an_owner_of_several_is_selected_by_any() {
         provider: provider.to_owned(),
         sources: vec!["service".to_owned()],
         registry: "txt".to_owned(),
+        webhook_server: false,
     };
     assert!(row.is_selected(&selection("pdns")) && row.is_selected(&selection("rfc2136")));
     assert!(!row.is_selected(&selection("local")));

@@ -12,7 +12,7 @@ use tracing::{error, info, warn};
 use super::board::{Board, Desk, Office};
 use super::worker;
 use crate::name::DnsName;
-use crate::zone::{Zone, ZoneKey};
+use crate::zone::{Zone, ZoneId, ZoneKey};
 
 /// A worker that was started.
 #[derive(Debug, Clone)]
@@ -37,6 +37,7 @@ impl Running {
 pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: CancellationToken) {
     let mut workers = JoinSet::new();
     let mut cancels: BTreeMap<ZoneKey, Running> = BTreeMap::new();
+    let mut remembered = board.state.zones_of(&office.instance.id);
     let mut failures = 0;
     while !cancel.is_cancelled() {
         let listed = office.instance.provider.zones().await;
@@ -44,7 +45,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
             Ok(zones) => {
                 failures = 0;
                 let former = office.desks();
-                let zones = with_missing(&office, zones, &former).await;
+                let zones = with_missing(&office, zones, &former, &mut remembered).await;
                 // A zone that is described otherwise than before (another filter) begins anew.
                 let desk = |zone: Zone| {
                     former.iter().find(|d| d.zone == zone).cloned().unwrap_or_else(|| Arc::new(Desk::new(zone)))
@@ -117,14 +118,21 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
 }
 
 /// A list that leaves out a zone which was there before is not believed: the zone is asked for by itself. Else the names of a
-/// zone would fall to the one above it.
-async fn with_missing(office: &Office, listed: Vec<Zone>, former: &[Arc<Desk>]) -> Vec<Zone> {
+/// zone would fall to the one above it. `remembered` are the zones of an earlier process, until they were asked for.
+async fn with_missing(
+    office: &Office,
+    listed: Vec<Zone>,
+    former: &[Arc<Desk>],
+    remembered: &mut BTreeSet<ZoneId>,
+) -> Vec<Zone> {
     let mut zones = listed;
-    for desk in former {
-        if zones.iter().any(|zone| zone.key == desk.zone.key) {
+    let known = former.iter().map(|desk| desk.zone.key.zone.clone());
+    let known: BTreeSet<ZoneId> = known.chain(std::mem::take(remembered)).collect();
+    for id in known {
+        if zones.iter().any(|zone| zone.key.zone == id) {
             continue;
         }
-        match office.instance.provider.zone(&desk.zone.key.zone).await {
+        match office.instance.provider.zone(&id).await {
             Ok(None) => {}
             Ok(Some(zone)) => {
                 warn!(zone = %zone.name, "the list of zones leaves it out, though it is there; it is kept");
@@ -132,8 +140,11 @@ async fn with_missing(office: &Office, listed: Vec<Zone>, former: &[Arc<Desk>]) 
             }
             Err(problem) => {
                 let error = problem.chain();
-                warn!(zone = %desk.zone.name, error, "the list of zones leaves it out; it is kept until that is certain");
-                zones.push(desk.zone.clone());
+                warn!(zone = %id, error, "the list of zones leaves it out; it is kept until that is certain");
+                match former.iter().find(|desk| desk.zone.key.zone == id) {
+                    Some(desk) => zones.push(desk.zone.clone()),
+                    None => drop(remembered.insert(id)),
+                }
             }
         }
     }

@@ -13,6 +13,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::guard::{Approval, HeldPlan, Window};
 use crate::store::Store;
+use crate::zone::{InstanceId, ZoneId};
 
 /// What is kept of one zone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +144,12 @@ impl State {
             Some(state) => look(state),
             None => look(&ZoneState::default()),
         }
+    }
+
+    /// The zones of an instance of which something is kept.
+    pub(crate) fn zones_of(&self, instance: &InstanceId) -> BTreeSet<ZoneId> {
+        let prefix = format!("{instance}/");
+        self.lock().zones.keys().filter_map(|label| label.strip_prefix(&prefix)).map(ZoneId::from).collect()
     }
 
     /// Every hold, by zone.

@@ -313,7 +313,9 @@ impl Truth {
             return;
         }
         let asked = asks.iter().any(|ask| ask.key.rtype == key.rtype);
-        let yields = key.rtype == RecordType::Cname && asks.iter().any(|ask| ask.key.rtype != RecordType::Cname);
+        // A CNAME yields to what is asked for beside it, and to what is kept for an object without targets.
+        let alone = asks.iter().all(|ask| ask.key.rtype == RecordType::Cname) && !cluster.pending().contains(&key.name);
+        let yields = key.rtype == RecordType::Cname && !alone;
         if asked && !yields {
             self.broken("what is asked for is not deleted", format!("daemon {daemon} deleted {stood}"));
         }

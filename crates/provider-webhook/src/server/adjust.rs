@@ -1,0 +1,61 @@
+//! POST /adjustendpoints: endpoints in the form in which they would be read back.
+//!
+//! In: what a caller wants. Out: the same in canonical spelling, lowered to what the zone can hold, without properties that
+//! the provider does not know, and as the provider itself adjusts it. Asking again with the answer gives the answer. What
+//! cannot be understood, or has no place here, comes back as it is: left out it would count as not wanted, and it is refused
+//! with the reason when it comes to be written.
+
+use std::collections::BTreeMap;
+
+use zonewright_core::provider::Adjusted;
+use zonewright_core::{RecordSet, Result};
+
+use super::Server;
+use crate::convert::{Quoting, encode};
+use crate::wire::Endpoint;
+
+/// One zone's share: the positions of the endpoints, and what they ask for.
+#[derive(Debug, Default)]
+struct Share {
+    places: Vec<usize>,
+    sets: Vec<RecordSet>,
+}
+
+impl Server {
+    /// Adjusts endpoints.
+    ///
+    /// # Errors
+    /// The zones are not known, or the provider cannot tell.
+    pub(super) async fn adjust(&self, asked: Vec<Endpoint>) -> Result<Vec<Endpoint>> {
+        let zones = self.zones().await?;
+        let mut shares: BTreeMap<usize, Share> = BTreeMap::new();
+        let mut answers: Vec<(usize, Endpoint)> = Vec::with_capacity(asked.len());
+        self.with_places(&zones, |places| {
+            for (at, endpoint) in asked.iter().enumerate() {
+                if let Ok((place, set)) = places.adjustable(endpoint) {
+                    let share = shares.entry(place).or_default();
+                    share.places.push(at);
+                    share.sets.push(set);
+                } else {
+                    answers.push((at, endpoint.clone()));
+                }
+            }
+        });
+        for (place, share) in shares {
+            let Some(zone) = zones.get(place) else { continue };
+            for Adjusted { from, set } in self.provider.adjust(zone, &share.sets).await? {
+                let at = share.places.get(from).copied();
+                if let Some((at, endpoint)) = at.and_then(|at| Some((at, asked.get(at)?))) {
+                    answers.push((at, spelled(&set, endpoint)));
+                }
+            }
+        }
+        answers.sort_by_key(|(at, _)| *at);
+        Ok(answers.into_iter().map(|(_, endpoint)| endpoint).collect())
+    }
+}
+
+/// A set as the protocol has it, with the labels that came with it.
+fn spelled(set: &RecordSet, asked: &Endpoint) -> Endpoint {
+    encode(set, Quoting::Bare).map_or_else(|_| asked.clone(), |endpoint| endpoint.labelled(asked.labels.clone()))
+}

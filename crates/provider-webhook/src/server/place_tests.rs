@@ -1,0 +1,171 @@
+//! Requests to groups: what is sent to which zone, and what is refused with which words.
+
+use zonewright_core::capability::{TargetCount, TtlRange};
+use zonewright_core::options::{OptionKind, OptionSpec};
+use zonewright_core::zone::InstanceId;
+
+use super::*;
+use crate::server::ask::bundles;
+
+const OPTIONS: OptionTable = OptionTable {
+    specs: &[OptionSpec { key: "x/n", kind: OptionKind::Int { min: 0, max: 9 }, default: "0", doc: "N." }],
+    open_prefix: None,
+};
+
+fn zones() -> Vec<Zone> {
+    let zone = |name: &str| Zone::new(&InstanceId::from("i"), name, DnsName::parse(name).unwrap());
+    vec![zone("test"), zone("sub.test")]
+}
+
+/// `zone: change; change` for each group of each name, or `name! what speaks against it`.
+fn placed(json: &str, narrow: impl Fn(&mut Capability)) -> Vec<String> {
+    let zones = zones();
+    let scope = Scope::new(&[], &["out.test".to_owned()], "", "").unwrap();
+    let capability = |_: &Zone| {
+        let mut capability = Capability::authoritative(100, TtlRange::any(Ttl::ZERO));
+        narrow(&mut capability);
+        capability
+    };
+    let places = Places {
+        zones: &zones,
+        rule: ZoneRule::LongestSuffix,
+        scope: &scope,
+        options: &OPTIONS,
+        capability: &capability,
+    };
+    let group = |(place, group): (usize, Group)| {
+        let options = |change: &Change| change.to().map_or(0, |to| to.options.iter().count());
+        let step = |change: &Change| format!("{change}{}", if options(change) > 0 { " +options" } else { "" });
+        format!("{}: {}", zones[place].name, group.changes().map(step).collect::<Vec<_>>().join("; "))
+    };
+    let outcome = |bundle: &Bundle| match places.groups(bundle) {
+        Ok(groups) => groups.into_iter().map(group).collect(),
+        Err(objection) => vec![format!("{}! {:?}: {}", bundle.said, objection.kind, objection.text)],
+    };
+    bundles(serde_json::from_str(json).unwrap()).iter().flat_map(outcome).collect()
+}
+
+#[track_caller]
+fn check(json: &str, expected: &[&str]) {
+    assert_eq!(placed(json, |_| {}), expected, "{json}");
+}
+
+fn a(name: &str, target: &str) -> String {
+    format!(r#"{{"dnsName":"{name}","recordType":"A","targets":["{target}"],"recordTTL":60}}"#)
+}
+
+fn cname(name: &str) -> String {
+    format!(r#"{{"dnsName":"{name}","recordType":"CNAME","targets":["b.test."]}}"#)
+}
+
+#[test]
+fn each_change_carries_what_stood_before() {
+    let (one, two) = (a("a.test", "192.0.2.1"), a("a.test", "192.0.2.2"));
+    check(&format!(r#"{{"create":[{one}]}}"#), &["test: + a.test 60 A 192.0.2.1"]);
+    check(&format!(r#"{{"delete":[{one}]}}"#), &["test: - a.test 60 A 192.0.2.1"]);
+    check(
+        &format!(r#"{{"updateOld":[{one}],"updateNew":[{two}]}}"#),
+        &["test: ~ a.test 60 A 192.0.2.2 (was 192.0.2.1)"],
+    );
+    check(&format!(r#"{{"delete":[{one}],"create":[{two}]}}"#), &["test: ~ a.test 60 A 192.0.2.2 (was 192.0.2.1)"]);
+}
+
+#[test]
+fn a_change_of_type_is_one_group_with_the_delete_first() {
+    let (address, alias) = (a("a.test", "192.0.2.1"), cname("a.test"));
+    check(
+        &format!(r#"{{"create":[{alias}],"delete":[{address}]}}"#),
+        &["test: - a.test 60 A 192.0.2.1; + a.test CNAME b.test."],
+    );
+    check(
+        &format!(r#"{{"updateOld":[{address}],"updateNew":[{alias}]}}"#),
+        &["test: - a.test 60 A 192.0.2.1; + a.test CNAME b.test."],
+    );
+}
+
+#[test]
+fn names_go_to_the_zone_that_is_nearest() {
+    let list = [a("x.sub.test", "192.0.2.1"), a("a.test", "192.0.2.1"), a("a.other", "192.0.2.1")].join(",");
+    check(
+        &format!(r#"{{"create":[{list}]}}"#),
+        &[
+            "a.other! NotFound: a.other is in no zone that is served here (test, sub.test)",
+            "test: + a.test 60 A 192.0.2.1",
+            "sub.test: + x.sub.test 60 A 192.0.2.1",
+        ],
+    );
+    let claim = r#"{"dnsName":"a-sub.test","recordType":"TXT","targets":["x"],"labels":{"ownedRecord":"sub.test"}}"#;
+    check(
+        &format!(r#"{{"create":[{},{claim}]}}"#, a("sub.test", "192.0.2.1")),
+        &["test: + a-sub.test TXT \"x\"", "sub.test: + sub.test 60 A 192.0.2.1"],
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_takes_its_name_along() {
+    let one = |json: &str, expected: &str| check(&format!(r#"{{"create":[{json}]}}"#), &[expected]);
+    one(&a("a..test", "192.0.2.1"), "a..test! Invalid: \"a..test\" is no domain name");
+    one(
+        &a("x.out.test", "192.0.2.1"),
+        "x.out.test! Invalid: x.out.test is outside of the domain filter of this server",
+    );
+    one(
+        &a("a.test", "nonsense"),
+        "a.test! Invalid: a.test A: \"nonsense\" is no A data; expected an IPv4 address such as 192.0.2.1",
+    );
+    one(r#"{"dnsName":"a.test","targets":["x"]}"#, "a.test! Invalid: a.test: \"\" is no record type");
+    one(r#"{"dnsName":"a.test","recordType":"A"}"#, "a.test! Invalid: a.test A has no targets; expected at least one");
+    one(
+        r#"{"dnsName":"a.test","recordType":"TYPE65280","targets":["x"]}"#,
+        "a.test! Unsupported: a.test TYPE65280: this provider has no records of type TYPE65280",
+    );
+    one(
+        r#"{"dnsName":"b.test","recordType":"CNAME","targets":["b.test"]}"#,
+        "b.test! Unsupported: b.test CNAME points to itself",
+    );
+    let twice = [a("a.test", "192.0.2.1"), a("a.test", "192.0.2.2")].join(",");
+    one(&twice, "a.test! Invalid: a.test A is changed more than once in one request; expected once");
+    let claim = r#"{"dnsName":"a-a.test","recordType":"TXT","targets":["x"],"labels":{"ownedRecord":"a.test"}}"#;
+    one(
+        &format!("{claim},{}", a("a.test", "nonsense")),
+        "a.test! Invalid: a.test A: \"nonsense\" is no A data; expected an IPv4 address such as 192.0.2.1",
+    );
+    check(
+        r#"{"delete":[{"dnsName":"sub.test","recordType":"NS","targets":["ns.test"]}]}"#,
+        &["sub.test! Unsupported: sub.test NS: NS and SOA records at the apex of a zone are never touched"],
+    );
+    check(
+        r#"{"delete":[{"dnsName":"a.test","recordType":"A"}]}"#,
+        &["a.test! Invalid: a.test A: the old targets are not stated; expected what stands there"],
+    );
+}
+
+#[test]
+fn wanted_sets_are_lowered_to_what_the_zone_holds() {
+    let two = |rtype: &str, one: &str, other: &str| {
+        format!(
+            r#"{{"create":[{{"dnsName":"a.test","recordType":"{rtype}","targets":["{one}","{other}"],"recordTTL":5}}]}}"#
+        )
+    };
+    let (addresses, hosts) = (two("A", "192.0.2.9", "192.0.2.1"), two("CNAME", "y.test", "x.test"));
+    check(&addresses, &["test: + a.test 5 A 192.0.2.1 ; 192.0.2.9"]);
+    check(&hosts, &["test: + a.test 5 CNAME y.test."]);
+    let first = |capability: &mut Capability| capability.targets = TargetCount::First;
+    assert_eq!(placed(&addresses, first), ["test: + a.test 5 A 192.0.2.9"]);
+    let floor = |capability: &mut Capability| capability.ttl.min = Ttl::from_secs(30).unwrap();
+    assert_eq!(placed(&hosts, floor), ["test: + a.test 30 CNAME y.test."]);
+}
+
+#[test]
+fn options_of_the_provider_are_parsed_and_others_dropped() {
+    let with = |name: &str, value: &str| {
+        let properties = format!(r#"[{{"name":"{name}","value":"{value}"}}]"#);
+        let endpoint = a("a.test", "192.0.2.1")
+            .replace("\"recordTTL\"", &format!(r#""providerSpecific":{properties},"recordTTL""#));
+        format!(r#"{{"create":[{endpoint}]}}"#)
+    };
+    check(&with("x/n", "7"), &["test: + a.test 60 A 192.0.2.1 +options"]);
+    for (name, value) in [("x/n", "ten"), ("x/other", "1"), ("alias", "true"), ("aws/weight", "10")] {
+        check(&with(name, value), &["test: + a.test 60 A 192.0.2.1"]);
+    }
+}
