@@ -205,3 +205,32 @@ fn txt_claims_move_into_the_table_while_the_records_stay() {
     assert_eq!(shop.site.ours(), records);
     shop.claims(&["api", "web"]);
 }
+
+#[test]
+fn an_owner_that_leaves_takes_its_rows_along() {
+    require!(Bind.tools());
+    let shop = Shop::new();
+    for (host, address) in [("api", "192.0.2.1"), ("web", "192.0.2.2")] {
+        shop.put(host, address);
+    }
+    let ended = shop.line().arg("--once").run();
+    assert!(ended.status.success(), "{}", ended.log);
+    shop.claims(&["api", "web"]);
+    // One record is gone already, and of one external-dns has left a row.
+    shop.site.dns.nsupdate(&format!("update delete web.{ZONE} A"));
+    let row = |host: &str, owner: &str| json!({ "k": { "S": format!("{host}.{ZONE}#A#") }, "o": { "S": owner }, "l": { "M": {} } });
+    for item in [row("left", OWNER), row("theirs", "someone-else")] {
+        shop.table.put(TABLE, item.as_object().expect("an item").clone());
+    }
+    let drain = shop.line().without("--source").without("--manifests").ordered("drain");
+    let asked = drain.run();
+    assert_eq!((asked.status.code(), shop.rows().len()), (Some(2), 4), "{}", asked.log);
+    for line in
+        ["- api.shop.test", "- web.shop.test A  a claim without a record", "- left.shop.test A  a claim without"]
+    {
+        assert!(asked.log.contains(line), "{line:?} is not in\n{}", asked.log);
+    }
+    let ended = drain.arg("--yes").run();
+    assert!(ended.status.success() && ended.log.contains("3 done, 0 failed"), "{}", ended.log);
+    assert_eq!((shop.site.ours(), shop.rows()), (vec![], vec!["theirs#A# someone-else -".to_owned()]));
+}

@@ -11,6 +11,7 @@ mod site;
 
 mod api;
 mod claims;
+mod configmap;
 mod crowd;
 mod custody;
 #[cfg(feature = "registry-dynamodb")]

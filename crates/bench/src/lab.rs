@@ -143,8 +143,11 @@ impl Desk {
             "--source=service".to_owned(),
             "--policy=sync".to_owned(),
             format!("--txt-owner-id={OWNER}"),
-            format!("--metrics-address=127.0.0.1:{}", free_port()),
         ];
+        // A flag is given once: where it matters the benchmark has chosen the port.
+        if !more.iter().any(|flag| flag.starts_with("--metrics-address=")) {
+            arguments.push(format!("--metrics-address=127.0.0.1:{}", free_port()));
+        }
         arguments.push(match from {
             From::Cluster(kube) => format!("--kubeconfig={}", kube.kubeconfig(User::Zonewright).display()),
             From::Folder(folder) => format!("--manifests={}", folder.display()),

@@ -9,7 +9,7 @@ use crate::task::Task;
 /// Which benchmarks, and how large.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// In the order given; all but `pods` and `build` where none is.
+    /// In the order given; all but `pods`, `registry` and `build` where none is.
     pub(crate) tasks: Vec<Task>,
     /// Names that are there, or are created.
     pub(crate) names: u32,

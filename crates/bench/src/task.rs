@@ -5,6 +5,7 @@ mod latency;
 mod memory;
 mod messages;
 mod pods;
+mod registry;
 mod start;
 mod steps;
 mod tree;
@@ -29,6 +30,8 @@ pub(crate) enum Task {
     Memory,
     /// Memory beside many Pods; the cluster takes minutes to fill, so only on demand.
     Pods,
+    /// The list of all records in `ConfigMaps`; minutes, so only on demand.
+    Registry,
     /// What the features pull in.
     Tree,
     /// Cold builds; minutes of full load, so only on demand.
@@ -36,8 +39,17 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    const ALL: [Self; 8] =
-        [Self::Latency, Self::Start, Self::Idle, Self::Messages, Self::Memory, Self::Pods, Self::Tree, Self::Build];
+    const ALL: [Self; 9] = [
+        Self::Latency,
+        Self::Start,
+        Self::Idle,
+        Self::Messages,
+        Self::Memory,
+        Self::Pods,
+        Self::Registry,
+        Self::Tree,
+        Self::Build,
+    ];
 
     /// What runs when nothing is named.
     pub(crate) const USUAL: [Self; 6] =
@@ -51,6 +63,7 @@ impl Task {
             Self::Messages => "messages",
             Self::Memory => "memory",
             Self::Pods => "pods",
+            Self::Registry => "registry",
             Self::Tree => "tree",
             Self::Build => "build",
         }
@@ -70,6 +83,7 @@ impl Task {
             Self::Messages => messages::run(options, cluster),
             Self::Memory => memory::run(options, cluster),
             Self::Pods => pods::run(options),
+            Self::Registry => registry::run(options, cluster),
             Self::Tree => tree::run(),
             Self::Build => steps::run(),
         }

@@ -12,6 +12,15 @@ use std::pin::Pin;
 
 use zonewright_core::registry::Registry;
 
+/// Which resource a claim names after an update that took effect and whose answer was lost, until the name is planned again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LostUpdate {
+    /// The new one: the claim changes with its record, or in step with it.
+    New,
+    /// The former one: the claim is written after the answer. The next plan sees the difference and writes it.
+    Former,
+}
+
 /// A fresh registry, and a second one over the same storage for another owner.
 pub trait Harness: Send + Sync {
     /// The registry under test.
@@ -19,6 +28,9 @@ pub trait Harness: Send + Sync {
 
     /// The same with another owner; `None` where no claims are kept.
     fn theirs(&self) -> Option<&dyn Registry>;
+
+    /// What its claims say after an update whose answer was lost.
+    fn lost_update(&self) -> LostUpdate;
 
     /// The registry under test once more over the same storage, as after a restart of the process.
     fn again(&self) -> Box<dyn Registry>;
@@ -59,6 +71,10 @@ macro_rules! __registry_cases {
             a_restart_reads_the_same
             a_write_that_was_cut_off_gives_no_right
             a_write_whose_answer_was_lost_is_found_again
+            an_update_that_was_cut_off_leaves_the_claim_as_it_was
+            an_update_whose_answer_was_lost_names_what_was_declared
+            a_reading_ends_no_claim_of_others
+            what_an_owner_leaves_behind_is_found
             a_reading_keeps_the_claims
         }
     };

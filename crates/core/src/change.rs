@@ -9,7 +9,7 @@ use crate::claim::{Claim, OwnerId};
 use crate::endpoint::ObjectRef;
 use crate::error::Error;
 use crate::name::DnsName;
-use crate::record::{RecordKey, RecordSet};
+use crate::record::{RecordData, RecordKey, RecordSet};
 use crate::rtype::RecordType;
 
 /// A change of one record set. Old and new travel together: the old one is also the precondition.
@@ -114,6 +114,18 @@ impl Step {
     /// A change of a claim.
     pub fn claim(change: Change) -> Self {
         Self { change, role: Role::Claim, resource: None, labels: Vec::new(), held: None, owner: None }
+    }
+
+    /// The end of a claim that is kept outside the zones and whose record does not stand.
+    pub fn lost(key: &RecordKey) -> Self {
+        let nothing = RecordSet { key: key.clone(), ..RecordSet::simple(key.name.clone(), key.rtype, None, []) };
+        Self::claim(Change::Update { from: nothing.clone(), to: nothing })
+    }
+
+    /// Whether this is a [`Step::lost`].
+    pub fn is_lost(&self) -> bool {
+        let empty = |set: &RecordSet| matches!(&set.data, RecordData::Records(records) if records.is_empty());
+        self.role == Role::Claim && self.owner.is_none() && self.change.from().is_some_and(empty)
     }
 }
 

@@ -286,9 +286,19 @@ impl Estate {
             let group = registry.sweep(zone, set, Litter::Claims, self)?;
             Some(self.deed(zone, format!("{}  a claim without a record", group.headline()), group))
         };
+        let outside = |zone: &Zone| {
+            let key =
+                |group: &Group| group.changes().next().map_or_else(String::new, |change| change.key().to_string());
+            let deed = |group| {
+                let text = format!("- {}  a claim without a record", key(&group));
+                self.deed(zone, text, group)
+            };
+            registry.leftovers(zone, self).into_iter().map(deed).collect::<Vec<_>>()
+        };
         let of = |(zone, view)| -> Vec<Deed> {
             let (zone, view): (&Zone, &ZoneView) = (zone, view);
-            view.sets_of(|_| true).filter(|set| registry.is_claim(set)).filter_map(|set| sweep(zone, &set)).collect()
+            let claims = view.sets_of(|_| true).filter(|set| registry.is_claim(set));
+            claims.filter_map(|set| sweep(zone, &set)).chain(outside(zone)).collect()
         };
         self.zones.iter().map(|(zone, view)| (zone, view)).flat_map(of).collect()
     }

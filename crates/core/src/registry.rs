@@ -123,6 +123,12 @@ pub trait Registry: Send + Sync {
     /// Pure over what was read.
     fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group>;
 
+    /// Our claims outside the zones on records of `zone` that stand in none: a group of [`crate::change::Step::lost`] for each.
+    /// They are prepared and committed, and nothing of them is sent. `published` must know all zones of the instance
+    /// completely. Registries that keep claims in the zones have none: theirs are found by [`Registry::sweep`]. Pure over what
+    /// was read.
+    fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group>;
+
     /// A group that hands the claim on a standing record over, and changes no record; `None` if it is so already. It
     /// requires the record as it was read. Pure over what was read.
     ///
@@ -138,6 +144,11 @@ pub trait Registry: Send + Sync {
         custody: &Custody,
         published: &dyn Published,
     ) -> Result<Option<Group>, Dropped>;
+
+    /// How many groups it likes to be told of at once, where writing down a few costs as much as writing down many.
+    fn piece(&self) -> usize {
+        0
+    }
 
     /// Writes down what must stand before the groups are sent (intents, locks).
     ///

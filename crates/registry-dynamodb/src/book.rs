@@ -13,11 +13,12 @@ use tracing::{error, info, warn};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::error::Error;
-use zonewright_core::registry::Dropped;
+use zonewright_core::registry::{Contents, Dropped};
 use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{DnsName, RecordKey, Result};
 
 use super::deed::deeds;
+use super::litter::{self, Missing};
 use super::row::Row;
 use super::rows::{Rows, Stored};
 use super::table::{Done, Table, Write};
@@ -52,6 +53,8 @@ struct Desk {
     before: HashMap<(ZoneKey, RecordKey), Option<Row>>,
     /// Keys that are no keys, and were told.
     told: BTreeSet<String>,
+    /// Rows of ours whose records were not seen.
+    missing: Missing,
 }
 
 /// Names whose rows were not what memory said: each with the reading that showed it, and for each zone the reading that it
@@ -92,6 +95,60 @@ impl Book {
         let seen = changes.seen.insert(zone.key.clone(), reading).unwrap_or(0);
         let fresh = changes.names.iter().filter(|(name, at)| **at > seen && name.is_within(&zone.name));
         fresh.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Ends rows of ours that name the zone and speak for nothing there, once enough readings have shown that. What the table
+    /// does not take is tried again after the next reading.
+    pub(crate) async fn tidy(&self, zone: &Zone, contents: &dyn Contents) {
+        let mut desk = self.desk.lock().await;
+        let id = zone.key.zone.as_str();
+        let named = litter::named(&self.rows(), &self.me, zone);
+        let missing = named.iter().filter_map(|key| Some((key.clone(), self.silent(key, id, contents)?))).collect();
+        let verdict = desk.missing.count(&zone.key, &missing, named.len());
+        if let Some(records) = verdict.doubted {
+            warn!(
+                table = self.table.name,
+                zone = id,
+                "{records} records of {} were missing three times; so many rows are kept, and end with `zonewright drain`",
+                self.me
+            );
+        }
+        let writes: Vec<Write> = verdict.end.iter().filter_map(|key| self.ending(key, id)).collect();
+        for (write, done) in writes.iter().zip(self.table.write(&writes).await) {
+            match &done {
+                Done::Written => info!(row = write.key(), zone = id, "the record is gone, and its row with it"),
+                Done::Lost(_) => {}
+                Done::Failed(problem) => {
+                    warn!(row = write.key(), error = problem.chain(), "a row without a record stays for now");
+                }
+            }
+            self.note(&mut desk, write, &done);
+        }
+    }
+
+    /// If our row of a record does not speak for what stands in the zone: whether a write that was begun may be why.
+    fn silent(&self, record: &RecordKey, zone: &str, contents: &dyn Contents) -> Option<bool> {
+        let standing = contents.find(record);
+        let row = self.row_of(record).filter(|row| row.owner == self.me)?;
+        let met = standing.is_some() && row.speaks(zone, standing.as_ref());
+        (!met).then(|| !row.is_confirmed(zone))
+    }
+
+    fn row_of(&self, record: &RecordKey) -> Option<Row> {
+        let canonical = key::text(record).ok()?;
+        self.rows().only(&canonical).ok().flatten().map(|found| found.row.clone())
+    }
+
+    /// What ends the right on a record in a zone.
+    fn ending(&self, record: &RecordKey, zone: &str) -> Option<Write> {
+        let canonical = key::text(record).ok()?;
+        let rows = self.rows();
+        let found = rows.only(&canonical).ok().flatten().filter(|found| found.row.owner == self.me)?;
+        let (key, owner) = (found.key.to_owned(), self.me.clone());
+        Some(match found.row.released(zone) {
+            Some(row) => Write::Update { key, owner, row },
+            None => Write::Delete { key, owner },
+        })
     }
 
     fn rows_mut(&self) -> RwLockWriteGuard<'_, Rows> {

@@ -40,6 +40,8 @@ pub(crate) enum Deed<'a> {
     Return { record: &'a RecordSet, from: &'a OwnerId },
     /// The record stays and becomes this owner's, or nobody's.
     Give { record: &'a RecordSet, owner: Option<&'a OwnerId> },
+    /// The record is gone, and the right with it.
+    End { key: &'a RecordKey },
 }
 
 /// A claim step that leaves its record as it is: the claim alone changes.
@@ -62,6 +64,7 @@ pub(crate) fn deeds<'a>(group: &'a Group, me: &OwnerId) -> Vec<Deed<'a>> {
         (Change::Create { to }, Role::Record) => stand(step, None, to, true),
         (Change::Update { from, to }, Role::Record) => stand(step, Some(from), to, by_txt(step)),
         (Change::Delete { from }, Role::Record) => Some(Deed::Go { from, by_txt: by_txt(step) }),
+        (change, Role::Claim) if step.is_lost() => Some(Deed::End { key: change.key() }),
         (Change::Update { from, to }, Role::Claim) if is_custody(step) => match &step.owner {
             Some(owner) if owner == me => match step.held.as_ref().map(|held| &held.owner).filter(|held| *held != me) {
                 Some(holder) => Some(Deed::Return { record: from, from: holder }),
@@ -87,6 +90,7 @@ impl Deed<'_> {
             Self::Stand { to, .. } => &to.key,
             Self::Go { from, .. } => &from.key,
             Self::Give { record, .. } | Self::Return { record, .. } => &record.key,
+            Self::End { key } => key,
         }
     }
 
@@ -94,7 +98,7 @@ impl Deed<'_> {
         match self {
             Self::Stand { from, to, .. } => from.iter().chain([to]).map(|set| digest(set)).collect(),
             Self::Go { from, .. } => BTreeSet::from([digest(from)]),
-            Self::Give { .. } | Self::Return { .. } => BTreeSet::new(),
+            Self::Give { .. } | Self::Return { .. } | Self::End { .. } => BTreeSet::new(),
         }
     }
 
@@ -120,7 +124,7 @@ impl Deed<'_> {
         }
         let stays = match self {
             Self::Stand { from, .. } => from.is_some() && row.is_confirmed(zone),
-            Self::Give { .. } | Self::Return { .. } => true,
+            Self::Give { .. } | Self::Return { .. } | Self::End { .. } => true,
             Self::Go { .. } => false,
         };
         let row = if stays { row.clone() } else { row.opened(zone, self.digests()) };
@@ -150,7 +154,7 @@ impl Deed<'_> {
                 let row = Row::begun(me.clone(), *resource, labels, zone, self.digests());
                 Ok(Some(Write::Insert { key, row }))
             }
-            Self::Go { by_txt: true, .. } => Ok(None),
+            Self::Go { by_txt: true, .. } | Self::End { .. } => Ok(None),
             Self::Stand { .. } | Self::Go { .. } | Self::Give { .. } | Self::Return { .. } => {
                 Err(format!("{} has no row {key:?} any more, so it is not ours to change", self.key()))
             }
@@ -172,11 +176,11 @@ impl Deed<'_> {
             return None;
         }
         let next = match (self, applied) {
-            (Self::Give { .. }, false) | (Self::Return { .. }, true) => return None,
+            (Self::Give { .. } | Self::End { .. }, false) | (Self::Return { .. }, true) => return None,
             (Self::Return { .. }, false) => Some(before?.clone()),
             (_, false) => row.undone(zone, before),
             (Self::Stand { resource, labels, .. }, true) => Some(row.settled(zone, *resource, labels)),
-            (Self::Go { .. } | Self::Give { owner: None, .. }, true) => row.released(zone),
+            (Self::Go { .. } | Self::Give { owner: None, .. } | Self::End { .. }, true) => row.released(zone),
             (Self::Give { owner: Some(owner), .. }, true) => Some(row.given(owner)),
         };
         let (key, owner) = (key.to_owned(), me.clone());

@@ -11,7 +11,7 @@
 //!   an error: nothing is planned on old rows.
 //! - Claims that stand as TXT records are read, and move into the table: first the row, then the TXT record goes (`decorate`).
 //!
-//! Rows that cannot be read are told and left alone; so are rows whose record is gone, since another zone may hold it.
+//! Rows that cannot be read are told and left alone. Rows of ours whose records are gone end (`litter`).
 
 mod book;
 mod config;
@@ -19,6 +19,7 @@ mod decorate;
 mod deed;
 mod error;
 mod key;
+mod litter;
 mod row;
 mod rows;
 mod table;
@@ -77,8 +78,10 @@ impl Registry for DynamoRegistry {
         self.book.load().await
     }
 
-    /// The names in the zone whose rows others have changed since they were last asked for.
-    async fn resync(&self, zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
+    /// The names in the zone whose rows others have changed since they were last asked for. Rows of ours end whose records
+    /// are gone.
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
+        self.book.tidy(zone, contents).await;
         Ok(self.book.changed_in(zone))
     }
 
@@ -114,9 +117,13 @@ impl Registry for DynamoRegistry {
         self.view(&self.book.rows(), zone, published).upgrade(record)
     }
 
-    /// Of TXT records. A row without a record is left: another zone may hold the record.
+    /// Of TXT records; rows are no record sets (`litter`).
     fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group> {
         self.txt.sweep(zone, set, litter, published)
+    }
+
+    fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {
+        litter::leftovers(&self.book.rows(), &self.owner, zone, published)
     }
 
     fn assign(

@@ -137,6 +137,16 @@ impl Row {
         !self.open.contains_key(zone) && self.zones.as_ref().is_none_or(|zones| zones.contains(zone))
     }
 
+    /// Whether it counts in every zone, as external-dns has it.
+    pub(crate) fn is_everywhere(&self) -> bool {
+        self.zones.is_none()
+    }
+
+    /// Whether it names `zone` as one in which it has a say.
+    pub(crate) fn names(&self, zone: &str) -> bool {
+        self.zones.as_ref().is_some_and(|zones| zones.contains(zone) || self.open.contains_key(zone))
+    }
+
     /// Whether the row speaks in `zone`, which holds `standing`.
     pub(crate) fn speaks(&self, zone: &str, standing: Option<&RecordSet>) -> bool {
         match self.open.get(zone) {

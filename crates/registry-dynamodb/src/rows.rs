@@ -5,6 +5,10 @@
 
 use std::collections::HashMap;
 
+use zonewright_core::RecordKey;
+use zonewright_core::claim::OwnerId;
+
+use super::key;
 use super::row::Row;
 
 /// A row at its key.
@@ -49,6 +53,14 @@ impl Rows {
                 Err(format!("several rows speak for it: {}; remove all but one", keys.join(", ")))
             }
         }
+    }
+
+    /// Each record set with a single row that can be read and is that of `owner`.
+    pub(crate) fn of<'a>(&'a self, owner: &'a OwnerId) -> impl Iterator<Item = (RecordKey, &'a Row)> {
+        self.0.iter().filter_map(move |(canonical, at)| match at.as_slice() {
+            [Stored { row: Ok(row), .. }] if row.owner == *owner => Some((key::parse(canonical).ok()?, row)),
+            _ => None,
+        })
     }
 
     /// Sets what stands at the key of `stored`.

@@ -62,6 +62,10 @@ impl Registry for NoopRegistry {
         None
     }
 
+    fn leftovers(&self, _zone: &Zone, _published: &dyn Published) -> Vec<Group> {
+        Vec::new()
+    }
+
     fn assign(
         &self,
         _zone: &Zone,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zonewright_conformance::registry::Harness;
+use zonewright_conformance::registry::{Harness, LostUpdate};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::registry::Registry;
 use zonewright_core::shelf::MemoryShelf;
@@ -24,6 +24,10 @@ impl Harness for Txt {
         Some(&self.theirs)
     }
 
+    fn lost_update(&self) -> LostUpdate {
+        LostUpdate::New
+    }
+
     fn again(&self) -> Box<dyn Registry> {
         Box::new(self.ours.clone())
     }
@@ -38,6 +42,10 @@ impl Harness for Noop {
 
     fn theirs(&self) -> Option<&dyn Registry> {
         None
+    }
+
+    fn lost_update(&self) -> LostUpdate {
+        LostUpdate::New
     }
 
     fn again(&self) -> Box<dyn Registry> {
@@ -73,6 +81,10 @@ impl Harness for ConfigMaps {
 
     fn theirs(&self) -> Option<&dyn Registry> {
         Some(&self.theirs)
+    }
+
+    fn lost_update(&self) -> LostUpdate {
+        LostUpdate::New
     }
 
     fn again(&self) -> Box<dyn Registry> {

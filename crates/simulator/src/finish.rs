@@ -27,6 +27,7 @@ impl World {
         for cluster in &self.clusters {
             (0..KINDS.len()).for_each(|kind| cluster.mend(kind));
         }
+        self.revive().await;
         self.start_all().await;
         sleep(Duration::from_mins(3).max(self.setup.grace) + self.setup.interval).await;
         if refused {

@@ -353,7 +353,14 @@ impl Desk<'_> {
             RecordSet { ttl: Some(ttl), ..set.clone() }
         };
         match change {
-            Change::Create { to } if members => Ok(Some(with(stands, &clamp(to)))),
+            // It adds to what stands, but never the same record twice.
+            Change::Create { to } if members => {
+                let here = |data| stands.is_some_and(|set| set.data.as_records().contains(data));
+                match to.data.as_records().iter().find(|data| here(data)) {
+                    Some(data) => Err(format!("{} {data} stands there already", to.key)),
+                    None => Ok(Some(with(stands, &clamp(to)))),
+                }
+            }
             Change::Create { to } if stands.is_some() && !stated => Err(format!("{} stands there already", to.key)),
             Change::Create { to } => Ok(Some(clamp(to))),
             Change::Update { from, .. } | Change::Delete { from } => {

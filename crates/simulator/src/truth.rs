@@ -99,8 +99,8 @@ pub(crate) struct Truth {
     pub(crate) written: BTreeMap<(usize, DnsName), VecDeque<Instant>>,
     /// What each daemon added to a record set within the last two minutes.
     added: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
-    /// When somebody who is no daemon changed something.
-    strangers: VecDeque<Instant>,
+    /// Who changed something, and when.
+    changes: VecDeque<(Author, Instant)>,
     pub(crate) writes: u64,
     pub(crate) calls: u64,
     /// Sentences of the story, if it is told.
@@ -134,7 +134,7 @@ impl Truth {
             calm: true,
             written: BTreeMap::new(),
             added: HashMap::new(),
-            strangers: VecDeque::new(),
+            changes: VecDeque::new(),
             writes: 0,
             calls: 0,
             story: tell.then(Vec::new),
@@ -286,6 +286,7 @@ impl Truth {
     }
 
     fn touch(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
+        self.changes.push_back((author, Instant::now()));
         let profile_lags = !self.profile.lag.is_zero();
         let lag = self.profile.lag;
         let content = &mut self.zones[zone];
@@ -316,14 +317,12 @@ impl Truth {
 
     /// A change by somebody who is not judged.
     pub(crate) fn foreign(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
-        self.strangers.push_back(Instant::now());
         self.touch(author, zone, changes);
         self.cast_shadows();
     }
 
     /// A change of what is foreign and stays so: the shadows need not be cast anew.
     pub(crate) fn edit(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
-        self.strangers.push_back(Instant::now());
         self.touch(author, zone, changes);
         for (key, to) in changes {
             match to {

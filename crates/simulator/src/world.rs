@@ -203,7 +203,7 @@ impl World {
     }
 
     /// What died is started again.
-    async fn revive(&mut self) {
+    pub(crate) async fn revive(&mut self) {
         for daemon in 0..self.seats.len() {
             let is_dead = |process: &Process| process.dead.load(Ordering::SeqCst);
             if self.seats[daemon].process.as_ref().is_some_and(is_dead) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind};
-use zonewright_core::registry::{Contents, Published, Registry};
+use zonewright_core::registry::{Contents, Litter, Published, Registry};
 use zonewright_core::zone::{InstanceId, ZoneKey};
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, Ttl, Zone};
 
@@ -99,18 +99,40 @@ impl Desk {
     /// The second half of [`Desk::carry`], for groups that were decorated earlier.
     pub(crate) async fn send(&mut self, registry: &dyn Registry, group: Group) -> Result<Group, Stopped> {
         let zone = self.zone_of(&group.name);
-        let prepared = one(registry.prepare(&zone, vec![group]).await);
+        self.send_in(registry, &zone, group).await
+    }
+
+    /// What ends claims that speak for no record, with the zone to send it to.
+    pub(crate) fn litter(&self, registry: &dyn Registry) -> Vec<(Zone, Group)> {
+        let of = |(zone, sets): &(Zone, Sets)| {
+            let claims = sets.values().filter(|set| registry.is_claim(set));
+            let swept = claims.filter_map(|set| registry.sweep(zone, set, Litter::Claims, self));
+            let groups: Vec<Group> = swept.chain(registry.leftovers(zone, self)).collect();
+            groups.into_iter().map(|group| (zone.clone(), group)).collect::<Vec<_>>()
+        };
+        self.zones.iter().flat_map(of).collect()
+    }
+
+    /// As [`Desk::send`], in a zone of this instance.
+    pub(crate) async fn send_in(
+        &mut self,
+        registry: &dyn Registry,
+        zone: &Zone,
+        group: Group,
+    ) -> Result<Group, Stopped> {
+        let prepared = one(registry.prepare(zone, vec![group]).await);
         let group = prepared.map_err(|(_, dropped)| told(dropped.reason))?;
         let broken = group.preconditions().into_iter().find(|condition| !self.holds(&zone.key, condition));
+        let broken = broken.filter(|_| !group.steps.iter().all(Step::is_lost));
         let broken = broken.map(|condition| format!("{condition:?}"));
         let outcome = match &broken {
             None => Outcome::Applied,
             Some(condition) => Outcome::refused(Error::new(ErrorKind::Conflict, "apply", condition)),
         };
-        if broken.is_none() {
+        if broken.is_none() && !group.changes_nothing() {
             group.changes().for_each(|change| self.apply(&zone.key, change));
         }
-        let committed = registry.commit(&zone, std::slice::from_ref(&group), &[outcome]).await;
+        let committed = registry.commit(zone, std::slice::from_ref(&group), &[outcome]).await;
         committed.unwrap_or_else(|e| panic!("commit: {e:?}"));
         registry.load().await.unwrap_or_else(|e| panic!("load: {e:?}"));
         broken.map_or(Ok(group), |condition| Err(Stopped::Refused(condition)))

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
-use zonewright_conformance::registry::{CASES, Harness};
+use zonewright_conformance::registry::{CASES, Harness, LostUpdate};
 use zonewright_core::registry::Registry;
 
 use toy::{Fault, Toy};
@@ -27,13 +27,18 @@ impl Harness for Pair {
         self.theirs.owner().map(|_| &self.theirs as &dyn Registry)
     }
 
+    fn lost_update(&self) -> LostUpdate {
+        LostUpdate::New
+    }
+
     fn again(&self) -> Box<dyn Registry> {
         Box::new(self.ours.again())
     }
 }
 
 fn pair(fault: Fault) -> Pair {
-    Pair { ours: Toy::new("me", fault), theirs: Toy::new("other", fault) }
+    let ours = Toy::new("me", fault);
+    Pair { theirs: ours.neighbour("other"), ours }
 }
 
 mod sound {
@@ -70,7 +75,11 @@ const FAULTS: &[(Fault, &str)] = &[
     (Fault::HandsNothingOver, "a_released_record_is_nobodys"),
     (Fault::ForgetsItself, "a_restart_reads_the_same"),
     (Fault::ForgetsItself, "a_write_whose_answer_was_lost_is_found_again"),
+    (Fault::ForgetsItself, "an_update_that_was_cut_off_leaves_the_claim_as_it_was"),
+    (Fault::KeepsTheFirstResource, "an_update_whose_answer_was_lost_names_what_was_declared"),
     (Fault::ForgetsAtReading, "a_reading_keeps_the_claims"),
+    (Fault::EndsAllAtReading, "a_reading_ends_no_claim_of_others"),
+    (Fault::HandsNothingOver, "what_an_owner_leaves_behind_is_found"),
 ];
 
 #[test]

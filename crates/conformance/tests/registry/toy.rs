@@ -37,19 +37,26 @@ pub(crate) enum Fault {
     TakesWhatever,
     ForgetsItself,
     ForgetsAtReading,
+    EndsAllAtReading,
 }
 
 pub(crate) struct Toy {
     owner: OwnerId,
     fault: Fault,
     remembered: Arc<Mutex<BTreeSet<RecordKey>>>,
-    blind: AtomicBool,
+    blind: Arc<AtomicBool>,
 }
 
 impl Toy {
     pub(crate) fn new(owner: &str, fault: Fault) -> Self {
         let owner = OwnerId::new(owner).unwrap();
-        Self { owner, fault, remembered: Arc::default(), blind: AtomicBool::new(false) }
+        Self { owner, fault, remembered: Arc::default(), blind: Arc::default() }
+    }
+
+    /// The same for another owner.
+    pub(crate) fn neighbour(&self, owner: &str) -> Self {
+        let other = Self::new(owner, self.fault);
+        if self.is(Fault::EndsAllAtReading) { Self { blind: self.blind.clone(), ..other } } else { other }
     }
 
     /// The same after a restart.
@@ -156,7 +163,8 @@ impl Registry for Toy {
     }
 
     async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
-        self.blind.store(self.is(Fault::ForgetsAtReading), Ordering::SeqCst);
+        let forgets = self.is(Fault::ForgetsAtReading) || self.is(Fault::EndsAllAtReading);
+        self.blind.store(forgets, Ordering::SeqCst);
         Ok(BTreeSet::new())
     }
 
@@ -202,8 +210,18 @@ impl Registry for Toy {
         None
     }
 
-    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _litter: Litter, _published: &dyn Published) -> Option<Group> {
-        None
+    fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group> {
+        let (label, _) = set.key.name.split_first()?;
+        let rtype: RecordType = label.strip_suffix("-mark")?.parse().ok()?;
+        let key = RecordKey { name: set.key.name.parent()?, rtype, set_id: set.key.set_id.clone() };
+        let claim = self.read(zone, &key, published).filter(|claim| claim.owner == self.owner)?;
+        let wanted = litter == Litter::Claims && published.find(&zone.key, &key).is_none();
+        let (_, from) = claim.site.filter(|_| wanted && !self.is(Fault::HandsNothingOver))?;
+        Some(Group::of(Step::claim(Change::Delete { from }), vec![]))
+    }
+
+    fn leftovers(&self, _zone: &Zone, _published: &dyn Published) -> Vec<Group> {
+        Vec::new()
     }
 
     fn assign(

@@ -51,8 +51,8 @@ pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
     }
     let before = hold::Before::of(worker);
     let mut round = Round {
+        piece: piece_size(capability.batch).max(worker.office.instance.registry.piece()),
         worker,
-        piece: piece_size(capability.batch),
         capability,
         names: &names,
         first,

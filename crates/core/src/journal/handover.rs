@@ -72,7 +72,7 @@ impl Handover {
         let had = step.held.as_deref().map(Terms::from).unwrap_or_default();
         let has = if step.owner.is_some() { Terms::said(step) } else { Terms::default() };
         let bare = step.role == Role::Claim && from == to;
-        bare.then(|| Self { key: from.key.clone(), record: Some(from.clone()), had, has })
+        bare.then(|| Self { key: from.key.clone(), record: (!step.is_lost()).then(|| from.clone()), had, has })
     }
 
     fn counts(&self) -> bool {

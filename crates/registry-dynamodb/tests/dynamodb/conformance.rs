@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use zonewright_conformance::registry::Harness;
+use zonewright_conformance::registry::{Harness, LostUpdate};
 use zonewright_core::registry::Registry;
 use zonewright_fakes::dynamodb::DynamoDb;
 use zonewright_registry_dynamodb::DynamoRegistry;
@@ -24,6 +24,10 @@ impl Harness for Pair {
 
     fn theirs(&self) -> Option<&dyn Registry> {
         Some(&self.theirs)
+    }
+
+    fn lost_update(&self) -> LostUpdate {
+        LostUpdate::Former
     }
 
     fn again(&self) -> Box<dyn Registry> {

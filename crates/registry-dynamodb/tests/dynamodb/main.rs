@@ -4,6 +4,7 @@
 
 mod conformance;
 mod faults;
+mod litter;
 mod loading;
 mod migration;
 // The simulated world of the engine's own tests, of which only a part is needed.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind};
-use zonewright_core::registry::{Published, Registry};
+use zonewright_core::registry::{Contents, Published, Registry};
 use zonewright_core::zone::{InstanceId, ZoneKey};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Ttl, Zone};
 use zonewright_fakes::dynamodb::{DynamoDb, Item, Schema};
@@ -139,6 +139,16 @@ impl Zones {
         }
     }
 
+    /// What one of them holds.
+    pub(crate) fn contents(&self, id: &str) -> Held<'_> {
+        Held(&self.0.iter().find(|(zone, _)| zone.key.zone.as_str() == id).unwrap().1)
+    }
+
+    /// Shows a zone to a registry, as the engine does after each reading.
+    pub(crate) async fn read(&self, registry: &DynamoRegistry, id: &str) {
+        registry.resync(&self.zone(id), &self.contents(id), true).await.unwrap();
+    }
+
     /// Whose a record is.
     pub(crate) fn whose(&self, registry: &DynamoRegistry, id: &str, line: &str) -> Ownership {
         judge(&registry.claims(&self.zone(id), &set(line).key, self), registry.owner())
@@ -181,6 +191,19 @@ impl Published for Zones {
         let (first, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(zone, _)| zone.key == *near);
         let mut in_order = first.into_iter().chain(others);
         in_order.find_map(|(zone, sets)| sets.get(key).map(|set| (zone.key.clone(), set.clone())))
+    }
+}
+
+/// What one zone holds.
+pub(crate) struct Held<'a>(&'a BTreeMap<RecordKey, RecordSet>);
+
+impl Contents for Held<'_> {
+    fn find(&self, key: &RecordKey) -> Option<RecordSet> {
+        self.0.get(key).cloned()
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(RecordSet)) {
+        self.0.values().cloned().for_each(visit);
     }
 }
 

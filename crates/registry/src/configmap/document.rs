@@ -107,7 +107,7 @@ pub(super) fn print(place: &Place, entry: &Entry) -> u64 {
 pub(super) fn print_of(place: &Place, entry: &Entry, seal: Seal) -> u64 {
     let mut hasher = DefaultHasher::new();
     place.hash(&mut hasher);
-    (&entry.owner, &entry.resource, &entry.labels, &entry.intent, entry.given).hash(&mut hasher);
+    (&entry.owner, &entry.resource, &entry.labels, &entry.intent, entry.given, entry.lost).hash(&mut hasher);
     if let Some(next) = &entry.next {
         (&next.intent, &next.resource, &next.labels).hash(&mut hasher);
     }
@@ -182,6 +182,7 @@ mod tests {
             ("\"zone\":\"z\"", "\"zone\":\"z\",\"resource\":\"r\""),
             ("\"zone\":\"z\"", "\"zone\":\"z\",\"labels\":{\"a\":\"b\"}"),
             ("\"zone\":\"z\"", "\"zone\":\"z\",\"intent\":\"0123456789abcdef\""),
+            ("\"zone\":\"z\"", "\"zone\":\"z\",\"lost\":true"),
             ("\"zone\":\"z\"", "\"zone\":\"z\",\"setIdentifier\":\"s\""),
             ("\"zone\":\"z\"", "\"zone\":\"z\",\"next\":{\"intent\":\"0123456789abcdef\"}"),
         ] {

@@ -15,6 +15,7 @@
 //! | `labels` | further labels |
 //! | `intent` | digest: the entry speaks for the record only while it stands exactly so |
 //! | `given` | true: handed to `owner` by the owner of this object; always with `intent` |
+//! | `lost` | true: the record stood, and was missing when the zone was last read |
 //! | `next` | what the entry says once the record stands as the digest in `next.intent`: resource and labels |
 
 use std::collections::BTreeMap;
@@ -57,6 +58,8 @@ pub(super) struct Entry {
     pub(super) intent: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) given: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) lost: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) next: Option<NextEntry>,
 }
@@ -151,6 +154,7 @@ impl Entry {
         self.labels = texts(&right.labels);
         self.intent = right.only.map(|seal| seal.to_string());
         self.given = right.kind == Kind::Given;
+        self.lost = right.lost;
         self.next = right.next.as_ref().map(|next| NextEntry {
             intent: next.seal.to_string(),
             resource: next.resource.as_deref().map(str::to_owned),
@@ -195,7 +199,17 @@ impl Entry {
         };
         let resource = self.resource.as_deref().map(Arc::from);
         let labels = pairs(&self.labels);
-        Ok(Some(Right { owner, kind, resource, labels, only, next, seen: self.seal(&place.key), absent: 0 }))
+        Ok(Some(Right {
+            owner,
+            kind,
+            resource,
+            labels,
+            only,
+            next,
+            seen: self.seal(&place.key),
+            absent: 0,
+            lost: self.lost,
+        }))
     }
 
     /// The digest of the record as the entry shows it.
@@ -278,6 +292,7 @@ mod tests {
             resource: Some(Arc::from("service/ns/web")),
             labels: vec![label("a", "b")],
             only: Some(Seal::of(&set(&place, &["192.0.2.9"]))),
+            lost: true,
             next: Some(Box::new(next)),
             ..Right::own(&me, &two)
         };

@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::{Mutex, MutexGuard};
+use tracing::warn;
 use zonewright_core::change::{Group, Outcome, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind, Retry};
@@ -42,6 +43,9 @@ use table::Table;
 
 /// Longest text of one object in octets; a ConfigMap holds 1 MiB at most, names and notes included.
 pub const LONGEST: usize = 900_000;
+
+/// Groups that are announced at once: each announcement writes every object that lists one of their names.
+const PIECE: usize = 4_000;
 
 /// Settings of the ConfigMap registry.
 #[derive(Clone)]
@@ -156,7 +160,9 @@ impl ConfigMapRegistry {
         table.unsettle(&place.zone);
         let (right, stands) = match outcome {
             Outcome::Unknown(_) => return,
+            Outcome::Applied if step.is_lost() => (None, None),
             Outcome::Applied => (step::done(self.me(), step), step.change.to()),
+            _ if step.is_lost() => return,
             Outcome::Refused { .. } | Outcome::NotSent(_) => (former, step.change.from()),
         };
         let subject = stands.unwrap_or_else(|| step::subject(&step.change));
@@ -173,7 +179,15 @@ impl ConfigMapRegistry {
     async fn follow(&self, writer: &mut Writer, zone: &Zone, contents: &dyn Contents) -> Result<()> {
         let text: Arc<str> = Arc::from(zone.key.to_string());
         self.keeper.order(writer).await?;
-        self.keeper.table_mut().settle(&text, contents);
+        let doubted = self.keeper.table_mut().settle(&text, contents);
+        if let Some(records) = doubted {
+            warn!(
+                zone = %zone.key,
+                "{records} records of {} were missing three times; so many claims are kept, for the records as they were, \
+                 and end with `zonewright drain`",
+                self.me()
+            );
+        }
         loop {
             let stale = { self.keeper.table().stale(&zone.key, contents) };
             let mut again = false;
@@ -290,6 +304,12 @@ impl Registry for ConfigMapRegistry {
         None
     }
 
+    fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {
+        let stands = |key: &RecordKey| published.find(&zone.key, key).is_some_and(|(holder, _)| holder == zone.key);
+        let keys = self.keeper.table().owned(&zone.key);
+        keys.iter().filter(|key| !stands(key)).map(|key| Group::of(Step::lost(key), Vec::new())).collect()
+    }
+
     fn assign(
         &self,
         zone: &Zone,
@@ -298,6 +318,10 @@ impl Registry for ConfigMapRegistry {
         _published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
         assign::assign(self.me(), record, custody, &self.of_record(zone, record))
+    }
+
+    fn piece(&self) -> usize {
+        PIECE
     }
 
     async fn prepare(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {

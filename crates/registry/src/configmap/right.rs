@@ -72,6 +72,8 @@ pub(super) struct Right {
     pub(super) seen: Seal,
     /// How many readings in a row did not show the record.
     pub(super) absent: u8,
+    /// Whether the record stood for certain before a reading missed it: no write of ours explains that it is gone.
+    pub(super) lost: bool,
 }
 
 /// What a right says while it counts.
@@ -89,6 +91,7 @@ impl Right {
             next: None,
             seen: Seal::of(set),
             absent: 0,
+            lost: false,
         }
     }
 
@@ -120,17 +123,18 @@ impl Right {
         }
         let Some(seal) = standing else { return self.missed() };
         if self.kind == Kind::Given {
-            self.absent = 0;
+            (self.absent, self.lost) = (0, false);
             return (self.only == Some(seal)).then_some(self);
         }
         let (resource, labels) = self.speaks(standing)?;
         let (resource, labels) = (resource.clone(), labels.clone());
-        Some(Self { resource, labels, only: None, next: None, seen: seal, absent: 0, ..self })
+        Some(Self { resource, labels, only: None, next: None, seen: seal, absent: 0, lost: false, ..self })
     }
 
     /// The record does not stand: it may come to light as it was, and for nothing else.
     fn missed(mut self) -> Option<Self> {
-        self.absent += 1;
+        self.absent = self.absent.saturating_add(1);
+        self.lost |= !self.is_open();
         self.only = Some(self.only.unwrap_or(self.seen));
         (self.absent < READINGS).then_some(self)
     }
@@ -191,6 +195,9 @@ mod tests {
         let lost = own().settled(None, false, false).unwrap();
         assert_eq!(word(&lost, Some(seal("192.0.2.1"))), Some("old"));
         assert_eq!(word(&lost, Some(seal("192.0.2.2"))), None);
+        assert!(lost.lost && !lost.clone().settled(Some(seal("192.0.2.1")), false, false).unwrap().lost);
+        let going = Right { only: Some(seal("192.0.2.1")), ..own() };
+        assert!(!going.settled(None, false, false).unwrap().lost, "our own write took it away");
         let back = lost.clone().settled(Some(seal("192.0.2.1")), false, false).unwrap();
         assert_eq!((back.only, back.absent), (None, 0));
         let twice = lost.settled(None, false, false).unwrap();

@@ -51,7 +51,9 @@ pub(super) fn check(me: &OwnerId, step: &Step, rights: &[Right]) -> Result<(), S
     let ownership = judge(&claims(rights, standing), Some(me));
     let takes = step.role == Role::Claim && step.owner.as_ref() == Some(me);
     let free = takes || matches!(step.change, Change::Create { .. });
+    let ends = step.is_lost() && rights.iter().any(|right| right.kind == Kind::Own && right.owner == *me);
     match ownership {
+        _ if ends => Ok(()),
         Ownership::Ours(_) => Ok(()),
         Ownership::Unclaimed if free => Ok(()),
         Ownership::Foreign(owner) if takes && gave(me, step, &owner, rights) => Ok(()),
@@ -160,6 +162,6 @@ impl Right {
         let (resource, labels) = self
             .speaks(Some(standing))
             .map_or_else(Default::default, |(resource, labels)| (resource.clone(), labels.clone()));
-        Self { resource, labels, only: Some(standing), next: None, seen: standing, ..self.clone() }
+        Self { resource, labels, only: Some(standing), next: None, seen: standing, lost: false, ..self.clone() }
     }
 }

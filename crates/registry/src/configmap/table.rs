@@ -12,11 +12,14 @@ use sha2::{Digest as _, Sha256};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::registry::Contents;
 use zonewright_core::shelf::Version;
-use zonewright_core::{DnsName, RecordSet, ZoneKey};
+use zonewright_core::{DnsName, RecordKey, RecordSet, ZoneKey};
 
 use super::document::{self, Entries};
 use super::entry::{Entry, Place};
 use super::right::{Kind, Right, Seal};
+
+/// The claims on so many records, or on a tenth of ours in the zone if that is more, may end after one reading.
+const MOST: usize = 20;
 
 /// One of our objects.
 #[derive(Debug, Default)]
@@ -51,6 +54,8 @@ pub(super) struct Table {
     news: HashMap<Arc<str>, BTreeSet<DnsName>>,
     /// Zones that need no further look until something changes.
     settled: HashSet<Arc<str>>,
+    /// Zones whose last reading missed too many of our records.
+    doubted: HashSet<Arc<str>>,
     /// Whether the objects were read once.
     pub(super) loaded: bool,
 }
@@ -71,6 +76,7 @@ impl Table {
             foreign: BTreeMap::new(),
             news: HashMap::new(),
             settled: HashSet::new(),
+            doubted: HashSet::new(),
             loaded: false,
         }
     }
@@ -194,24 +200,37 @@ impl Table {
         self.foreign.values().any(|foreign| foreign.owner == *owner && foreign.spoken.contains(place))
     }
 
-    /// Confirms and withdraws what a reading of the zone decides.
-    pub(super) fn settle(&mut self, zone: &Arc<str>, contents: &dyn Contents) {
+    /// Confirms and withdraws what a reading of the zone decides. Where it would end the claims on very many records that no
+    /// write of ours took away, the reading is doubted: they stay, for the records as they were. Returns how many those
+    /// are, once.
+    pub(super) fn settle(&mut self, zone: &Arc<str>, contents: &dyn Contents) -> Option<usize> {
         let in_zone = |place: &&Place| place.zone == *zone;
         let places: Vec<Place> = self
             .shards
             .values()
             .flat_map(|shard| shard.rights.keys().filter(in_zone).cloned().collect::<Vec<_>>())
             .collect();
+        let (mut owned, mut lost) = (0, Vec::new());
         for place in places {
             let Some(right) = self.own(&place).cloned() else { continue };
+            owned += usize::from(right.kind == Kind::Own);
             let standing = contents.find(&place.key).map(|set| Seal::of(&set));
             let heard = right.owner != self.owner && self.hears(&right.owner);
             let taken = self.is_taken(&place, &right.owner);
-            let settled = right.clone().settled(standing, heard, taken);
-            if settled.as_ref() != Some(&right) {
-                self.set(&place, settled);
+            match right.clone().settled(standing, heard, taken) {
+                None if right.lost && standing.is_none() => lost.push(place),
+                settled if settled.as_ref() != Some(&right) => self.set(&place, settled),
+                _ => {}
             }
         }
+        if lost.len() > MOST.max(owned / 10) {
+            return self.doubted.insert(zone.clone()).then_some(lost.len());
+        }
+        self.doubted.remove(zone);
+        for place in &lost {
+            self.set(place, None);
+        }
+        None
     }
 
     /// The entry of a record that stands.
@@ -243,6 +262,12 @@ impl Table {
             }
         }
         wanted
+    }
+
+    /// The records of a zone that our own objects claim for us, in the order of their keys.
+    pub(super) fn owned(&self, zone: &ZoneKey) -> BTreeSet<RecordKey> {
+        let own = |(_, right): &(&Place, &Right)| right.kind == Kind::Own;
+        self.claimed(&Arc::from(zone.to_string())).filter(own).map(|(place, _)| place.key.clone()).collect()
     }
 
     fn claimed(&self, zone: &Arc<str>) -> impl Iterator<Item = (&Place, &Right)> {

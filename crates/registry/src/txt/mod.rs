@@ -337,6 +337,10 @@ impl Registry for TxtRegistry {
         intents::sweep(&self.view(zone, published), set, litter)
     }
 
+    fn leftovers(&self, _zone: &Zone, _published: &dyn Published) -> Vec<Group> {
+        Vec::new()
+    }
+
     fn assign(
         &self,
         zone: &Zone,

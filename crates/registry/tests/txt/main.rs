@@ -1,6 +1,7 @@
 //! The txt and noop registries over zones that are a few lines of text.
 
 mod encrypted;
+mod facts;
 mod intents;
 mod migration;
 mod moving;

@@ -9,7 +9,7 @@ use zonewright_core::clock::Timestamp;
 use zonewright_core::{RecordKey, RecordSet, RecordType};
 
 use super::judge::{Judged, replaced};
-use super::{Right, Truth, is_text_of};
+use super::{Author, Right, Truth, is_text_of};
 use crate::cluster::Cluster;
 use crate::names::MANAGED;
 
@@ -82,10 +82,11 @@ impl Truth {
         let done = ledger.deletes.len();
         let peak = ledger.peaks.iter().map(|(_, owned)| *owned).max().unwrap_or(0);
         // A view may be behind by what others took away.
-        self.strangers.retain(|at| at.elapsed() < brake.window * 2);
+        self.changes.retain(|(_, at)| at.elapsed() < brake.window * 2);
+        let others = self.changes.iter().filter(|(author, _)| *author != Author::Daemon(daemon)).count();
         let ours = &self.parties[daemon].owner;
         let sharing = self.parties.iter().filter(|party| party.owner == *ours).count();
-        let owned = peak + self.strangers.len();
+        let owned = peak + others;
         let limit = brake.min_deletes.max(owned * brake.percent / 100);
         let keys: Vec<String> = counted.iter().map(ToString::to_string).collect();
         if brake.enabled && done > limit && !all_approved && sharing < 2 {

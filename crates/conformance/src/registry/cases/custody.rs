@@ -6,8 +6,8 @@ use zonewright_core::registry::{Custody, Registry};
 use zonewright_core::{RecordKey, RecordSet};
 
 use super::{CLAIMED, both};
-use crate::registry::Harness;
-use crate::registry::desk::{Desk, RESOURCE, Stopped, create, group, other, set};
+use crate::registry::desk::{Desk, RESOURCE, Stopped, create, group, labels, other, set};
+use crate::registry::{Harness, LostUpdate};
 
 fn assign(desk: &Desk, registry: &dyn Registry, record: &RecordSet, custody: &Custody) -> Option<Group> {
     let zone = desk.zone_of(&record.key.name);
@@ -168,19 +168,130 @@ pub async fn a_write_whose_answer_was_lost_is_found_again(harness: &dyn Harness)
         let owned = desk.ownership(&*restarted, &wanted.key);
         assert_eq!(owned.claim().and_then(|claim| claim.resource.as_deref()), Some(RESOURCE), "{wanted} is {owned:?}");
         desk.read(&*restarted).await;
-        let update = group([Change::Update { from: wanted.clone(), to: other(&wanted) }], "ingress/default/other");
-        desk.crash(&*restarted, update, true).await;
-        let restarted = again(harness).await;
-        let owned = desk.ownership(&*restarted, &wanted.key);
-        let resource = owned.claim().and_then(|claim| claim.resource.as_deref());
-        let either = [Some(RESOURCE), Some("ingress/default/other")];
-        assert!(owned.is_ours() && either.contains(&resource), "{wanted} is {owned:?} after its update");
-        let delete = group([Change::Delete { from: other(&wanted) }], RESOURCE);
+        let delete = group([Change::Delete { from: wanted.clone() }], RESOURCE);
         desk.crash(&*restarted, delete, true).await;
-        desk.put(wanted.clone());
+        desk.put(other(&wanted));
         let restarted = again(harness).await;
         assert!(!desk.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} came after we deleted ours");
     }
+}
+
+/// The resource that an update writes into the claim.
+const NEW: &str = "ingress/default/other";
+
+/// A record of ours in an update that the process does not survive. Returns whose it is afterwards, before and after the
+/// zones were read again, and once the same update was made by the next process.
+async fn updated(harness: &dyn Harness, wanted: &RecordSet, told_zone: bool) -> [Ownership; 3] {
+    let ours = harness.ours();
+    let mut desk = Desk::new();
+    desk.carry(ours, create(wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
+    let update = || group([Change::Update { from: wanted.clone(), to: other(wanted) }], NEW);
+    desk.crash(ours, update(), told_zone).await;
+    let restarted = again(harness).await;
+    let before = desk.ownership(&*restarted, &wanted.key);
+    desk.read(&*restarted).await;
+    let after = desk.ownership(&*restarted, &wanted.key);
+    let from = standing(&desk, &wanted.key);
+    let repeated = group([Change::Update { from, to: other(wanted) }], NEW);
+    desk.carry(&*restarted, repeated).await.unwrap_or_else(|e| panic!("{wanted} once more: {e}"));
+    let last = desk.ownership(&*restarted, &wanted.key);
+    let delete = group([Change::Delete { from: other(wanted) }], NEW);
+    desk.carry(&*restarted, delete).await.unwrap_or_else(|e| panic!("delete of {wanted}: {e}"));
+    load(ours).await;
+    [before, after, last]
+}
+
+fn names(owned: &Ownership, resource: &str, about: &str) {
+    let claim = owned.claim().unwrap_or_else(|| panic!("{about}: {owned:?}; expected ours"));
+    assert_eq!(claim.resource.as_deref(), Some(resource), "{about}");
+    assert_eq!(claim.labels, labels(), "{about}");
+}
+
+/// An update that never reached the zone leaves the record ours, for the resource that it had.
+pub async fn an_update_that_was_cut_off_leaves_the_claim_as_it_was(harness: &dyn Harness) {
+    let Some(_) = both(harness) else { return };
+    for (name, rtype) in CLAIMED {
+        let wanted = set(name, *rtype);
+        let [before, after, last] = updated(harness, &wanted, false).await;
+        names(&before, RESOURCE, &format!("{wanted} after a restart"));
+        names(&after, RESOURCE, &format!("{wanted} after a reading"));
+        names(&last, NEW, &format!("{wanted} after the update was repeated"));
+    }
+}
+
+/// An update whose answer was lost leaves the record ours, for the resource that the harness declares; the next update makes
+/// it the new one in any case.
+pub async fn an_update_whose_answer_was_lost_names_what_was_declared(harness: &dyn Harness) {
+    let Some(_) = both(harness) else { return };
+    let expected = match harness.lost_update() {
+        LostUpdate::New => NEW,
+        LostUpdate::Former => RESOURCE,
+    };
+    for (name, rtype) in CLAIMED {
+        let wanted = set(name, *rtype);
+        let [before, after, last] = updated(harness, &wanted, true).await;
+        names(&before, expected, &format!("{wanted} after a restart"));
+        names(&after, expected, &format!("{wanted} after a reading"));
+        names(&last, NEW, &format!("{wanted} after the update was repeated"));
+    }
+}
+
+/// More readings than any registry waits for.
+const READINGS: usize = 6;
+
+/// What they claim is theirs however often we read the zone without the record; theirs may come back.
+pub async fn a_reading_ends_no_claim_of_others(harness: &dyn Harness) {
+    let Some((ours, theirs)) = both(harness) else { return };
+    let mut desk = Desk::new();
+    for (name, rtype) in CLAIMED {
+        desk.carry(theirs, create(&set(name, *rtype))).await.unwrap_or_else(|e| panic!("{name} {rtype}: {e}"));
+    }
+    for (name, rtype) in CLAIMED {
+        desk.take(&set(name, *rtype).key);
+    }
+    for _ in 0..READINGS {
+        load(ours).await;
+        desk.read(ours).await;
+    }
+    load(theirs).await;
+    for (name, rtype) in CLAIMED {
+        let wanted = set(name, *rtype);
+        assert!(desk.ownership(theirs, &wanted.key).is_ours(), "{wanted} is theirs no more");
+        desk.carry(theirs, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted} comes back: {e}"));
+        assert!(desk.ownership(theirs, &wanted.key).is_ours(), "{wanted} came back");
+    }
+}
+
+/// Where an owner leaves for good, its claims without a record are found and end: what others put there later is not ours.
+/// Claims whose records stand, and those of others, are left.
+pub async fn what_an_owner_leaves_behind_is_found(harness: &dyn Harness) {
+    let Some((ours, theirs)) = both(harness) else { return };
+    let mut desk = Desk::new();
+    for (number, (name, rtype)) in CLAIMED.iter().enumerate() {
+        let registry = if number % 3 == 2 { theirs } else { ours };
+        desk.carry(registry, create(&set(name, *rtype))).await.unwrap_or_else(|e| panic!("{name} {rtype}: {e}"));
+    }
+    for (name, rtype) in CLAIMED.iter().step_by(3) {
+        desk.take(&set(name, *rtype).key);
+    }
+    load(ours).await;
+    for (zone, group) in desk.litter(ours) {
+        assert_eq!(group.records().count(), 0, "{} changes a record", group.headline());
+        desk.send_in(ours, &zone, group).await.unwrap_or_else(|e| panic!("the end of a claim: {e}"));
+    }
+    load(theirs).await;
+    for (number, (name, rtype)) in CLAIMED.iter().enumerate() {
+        let wanted = set(name, *rtype);
+        match number % 3 {
+            0 => {
+                desk.put(other(&wanted));
+                assert_eq!(desk.ownership(ours, &wanted.key), Ownership::Unclaimed, "{wanted} was ours once");
+            }
+            1 => assert!(desk.ownership(ours, &wanted.key).is_ours(), "{wanted} stands and is ours"),
+            _ => assert!(desk.ownership(theirs, &wanted.key).is_ours(), "{wanted} stands and is theirs"),
+        }
+    }
+    assert!(desk.litter(ours).is_empty(), "once is enough");
 }
 
 /// Reading the zones changes no claim.
