@@ -9,6 +9,7 @@ use zonewright_core::journal::{FolderJournal, JournalStore, Journaling, Limits, 
 use zonewright_core::store::{FileStore, Store};
 use zonewright_core::{Error, ErrorKind, Result};
 
+#[cfg(feature = "cluster")]
 use crate::connection::{self, Connection};
 use crate::control;
 
