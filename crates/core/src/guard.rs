@@ -68,15 +68,29 @@ impl Window {
         }
     }
 
-    /// Notes counted deletes that are about to be sent, or whose answer was lost.
-    pub fn may_have_deleted<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>, now: Timestamp) {
-        self.lost.extend(keys.into_iter().map(|key| (key.clone(), now)));
+    /// Notes counted deletes that are about to be sent, or whose answer was lost. Returns what was noted of each before.
+    pub fn may_have_deleted<'a>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'a RecordKey>,
+        now: Timestamp,
+    ) -> BTreeMap<RecordKey, Option<Timestamp>> {
+        keys.into_iter().map(|key| (key.clone(), self.lost.insert(key.clone(), now))).collect()
     }
 
-    /// Notes deletes that were not done.
-    pub fn not_deleted<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>) {
+    /// A delete was not done after all: `former` is what was noted before. An earlier one may have been.
+    pub fn not_deleted(&mut self, key: &RecordKey, former: Option<Timestamp>) {
+        match former {
+            Some(at) => drop(self.lost.insert(key.clone(), at)),
+            None => drop(self.lost.remove(key)),
+        }
+    }
+
+    /// Another process goes on with this window. Whether deletes without an answer were done, and their records made again, it
+    /// cannot know: each counts as done.
+    pub fn taken_over(&mut self) {
+        let keys: Vec<RecordKey> = self.lost.keys().cloned().collect();
         for key in keys {
-            self.lost.remove(key);
+            self.created(&key);
         }
     }
 
@@ -285,6 +299,15 @@ mod tests {
         }
         assert!(!held(&window, &lost, now), "the same once more");
         assert!(!held(&window, &keys(20..25), now) && held(&window, &keys(20..26), now), "others come on top");
+        let later = Timestamp(MINUTE);
+        for (key, former) in window.may_have_deleted(&lost, later) {
+            window.not_deleted(&key, former);
+        }
+        assert!(held(&window, &keys(20..26), later), "refused now, but maybe done before");
+        for (key, former) in window.may_have_deleted(&keys(30..35), later) {
+            window.not_deleted(&key, former);
+        }
+        assert!(!held(&window, &keys(20..25), later), "refused, and never tried before");
         window.deleted(&lost, now);
         assert!(!held(&window, &keys(20..25), now) && held(&window, &keys(20..26), now), "done at last");
         assert!(held(&window, &lost, now), "and once more is another");
@@ -299,8 +322,10 @@ mod tests {
         assert!(!held(&window, &lost, Timestamp(61 * MINUTE)));
         let mut window = Window::default();
         window.may_have_deleted(&lost, now);
-        let kept: Window = serde_json::from_str(&serde_json::to_string(&window).unwrap()).unwrap();
+        let mut kept: Window = serde_json::from_str(&serde_json::to_string(&window).unwrap()).unwrap();
         assert_eq!(kept, window);
+        kept.taken_over();
+        assert!(held(&kept, &lost, now) && !held(&kept, &keys(0..5), now), "another process counts them all");
         window.trim(Duration::from_hours(1), Timestamp(61 * MINUTE));
         assert_eq!(window, Window::default());
     }

@@ -97,8 +97,9 @@ pub(crate) struct Truth {
     pub(crate) calm: bool,
     /// When each daemon last wrote, by name.
     pub(crate) written: BTreeMap<(usize, DnsName), VecDeque<Instant>>,
-    /// What each daemon added to a record set within the last two minutes.
+    /// What each daemon added to a record set within the last two minutes, and what it took away.
     added: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
+    removed: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
     /// Who changed something, and when.
     changes: VecDeque<(Author, Instant)>,
     pub(crate) writes: u64,
@@ -134,6 +135,7 @@ impl Truth {
             calm: true,
             written: BTreeMap::new(),
             added: HashMap::new(),
+            removed: HashMap::new(),
             changes: VecDeque::new(),
             writes: 0,
             calls: 0,

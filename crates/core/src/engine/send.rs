@@ -173,22 +173,24 @@ fn counted<'a>(worker: &Worker, group: &'a Group) -> Vec<&'a RecordKey> {
 
 /// Writes down, before they are sent, which deletes the brake has to count: a process that dies again and again must not begin
 /// with an empty window each time. That the state cannot be saved is told by its keeper, which goes on trying.
-pub(super) async fn foretell(worker: &Worker, groups: &[Group]) {
+pub(super) async fn foretell(worker: &mut Worker, groups: &[Group]) {
+    worker.foretold.clear();
     let keys: Vec<&RecordKey> = groups.iter().flat_map(|group| counted(worker, group)).collect();
     if keys.is_empty() || worker.board.config.dry_run {
         return;
     }
     let now = worker.board.clock.now();
-    worker.board.state.zone(&worker.desk.label(), |state| state.window.may_have_deleted(keys, now));
+    worker.foretold = worker.board.state.zone(&worker.desk.label(), |state| state.window.may_have_deleted(keys, now));
     let _ = worker.board.state.save().await;
 }
 
 /// What was written down by [`foretell`] was not done after all, or does not count.
-fn not_deleted(worker: &Worker, group: &Group) {
-    let deletes = group.records().filter(|step| matches!(step.change, Change::Delete { .. }));
-    let keys: Vec<&RecordKey> = deletes.map(|step| step.change.key()).collect();
-    if !keys.is_empty() {
-        worker.board.state.note(&worker.desk.label(), |state| state.window.not_deleted(keys));
+fn not_deleted(worker: &mut Worker, group: &Group) {
+    for step in group.records().filter(|step| matches!(step.change, Change::Delete { .. })) {
+        let key = step.change.key();
+        if let Some(former) = worker.foretold.remove(key) {
+            worker.board.state.note(&worker.desk.label(), |state| state.window.not_deleted(key, former));
+        }
     }
 }
 

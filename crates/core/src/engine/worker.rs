@@ -17,6 +17,7 @@ use super::inbox::Mail;
 use super::moves::{self, Moves};
 use super::{fights, hold, holds, round, undo};
 use crate::capability::Audit;
+use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flap::Flaps;
 use crate::journal::Cause;
@@ -61,6 +62,8 @@ pub(super) struct Worker {
     pub(super) inherited: HashSet<RecordKey>,
     /// Records that are left alone because of their owner.
     pub(super) mismatched: HashMap<RecordKey, Mismatch>,
+    /// Counted deletes in flight, with what the brake's window said of each before.
+    pub(super) foretold: BTreeMap<RecordKey, Option<Timestamp>>,
     /// How long the last listing took.
     listing_took: Option<Duration>,
     /// Number of our records in the zone.
@@ -88,6 +91,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         moves: Moves::default(),
         inherited: HashSet::new(),
         mismatched: HashMap::new(),
+        foretold: BTreeMap::new(),
         listing_took: None,
         owned: 0,
         origin: Origin::new(String::new(), Cause::Round),

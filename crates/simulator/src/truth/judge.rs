@@ -41,6 +41,12 @@ fn show(set: Option<&RecordSet>) -> String {
     set.map_or("nothing".to_owned(), ToString::to_string)
 }
 
+/// Remembers members for two minutes.
+fn note<'a>(own: &mut Vec<(RData, Instant)>, members: impl Iterator<Item = &'a RData>) {
+    own.retain(|(_, at)| at.elapsed() < Duration::from_mins(2));
+    own.extend(members.map(|data| (data.clone(), Instant::now())));
+}
+
 impl Truth {
     /// A write of a daemon: carried out, and judged. `created` is what it took for new, `now` the time by its clock.
     pub(crate) fn commit(
@@ -84,7 +90,7 @@ impl Truth {
                 self.note_write(daemon, key);
             }
             let back = self.takes_back(&step) || self.profile.staged && !self.is_alone(daemon);
-            self.note_added(&step);
+            self.note_members(&step);
             if back {
                 continue;
             }
@@ -171,6 +177,9 @@ impl Truth {
         if stood.is_none() || stood == stands || was_ours {
             return;
         }
+        if self.puts_back(step) {
+            return;
+        }
         if self.takes_back(step) {
             // What was added in the same course goes, whatever came over it since; what else stands there stays.
             self.lift_shadow(step);
@@ -232,6 +241,18 @@ impl Truth {
         self.profile.staged && gone.peek().is_some() && gone.all(|data| is_own(&data))
     }
 
+    /// Whether a write only puts back what the same daemon took away lately, beside whatever stands there now.
+    fn puts_back(&self, step: &Judged<'_>) -> bool {
+        let (stood, stands) = (members(step.stood), members(step.stands));
+        let own = self.removed.get(&(step.daemon, step.key.clone()));
+        let is_own = |data: &RData| own.is_some_and(|own| own.iter().any(|(was, _)| was == data));
+        let mut came = stands.iter().filter(|data| !stood.contains(data)).peekable();
+        self.profile.staged
+            && stood.iter().all(|data| stands.contains(data))
+            && came.peek().is_some()
+            && came.all(is_own)
+    }
+
     /// The shadow of a record set is from now on without what a daemon takes back.
     fn lift_shadow(&mut self, step: &Judged<'_>) {
         let shadow = &mut self.zones[step.zone].shadow;
@@ -244,14 +265,12 @@ impl Truth {
         }
     }
 
-    /// Notes what a daemon added.
-    fn note_added(&mut self, step: &Judged<'_>) {
-        let stood = members(step.stood);
-        let own = self.added.entry((step.daemon, step.key.clone())).or_default();
-        own.retain(|(_, at)| at.elapsed() < Duration::from_mins(2));
-        own.extend(
-            members(step.stands).iter().filter(|data| !stood.contains(data)).map(|d| (d.clone(), Instant::now())),
-        );
+    /// Notes what a daemon added and took away.
+    fn note_members(&mut self, step: &Judged<'_>) {
+        let (stood, stands) = (members(step.stood), members(step.stands));
+        let own = (step.daemon, step.key.clone());
+        note(self.added.entry(own.clone()).or_default(), stands.iter().filter(|data| !stood.contains(data)));
+        note(self.removed.entry(own).or_default(), stood.iter().filter(|data| !stands.contains(data)));
     }
 
     /// Whether no other process writes under the same owner.
