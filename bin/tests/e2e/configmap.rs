@@ -11,7 +11,7 @@ use zonewright_testkit::kube::User;
 use zonewright_testkit::{Fault, KubeApi, proxy};
 
 use crate::cluster::{Space, TTL, shared};
-use crate::daemon::{CommandLine, Daemon, Ended};
+use crate::daemon::{CommandLine, Daemon, ends};
 use crate::site::{OWNER, Site, ZONE};
 use crate::{LATER, SOON, needs, until};
 
@@ -101,16 +101,6 @@ fn rests(daemon: &Daemon) {
     daemon.ready();
     let idle = "external_dns_controller_no_op_runs_total";
     until("a round without changes", SOON, || daemon.metric(idle).is_some_and(|rounds| rounds >= 1.0));
-}
-
-#[track_caller]
-fn ends(line: &CommandLine, status: i32, says: &[&str]) -> Ended {
-    let ended = line.run();
-    assert_eq!(ended.status.code(), Some(status), "{}", ended.log);
-    for text in says {
-        assert!(ended.log.contains(text), "{text:?} is not in\n{}", ended.log);
-    }
-    ended
 }
 
 #[test]

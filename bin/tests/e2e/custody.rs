@@ -4,7 +4,7 @@ use tempfile::TempDir;
 use zonewright_testkit::DnsSoftware;
 use zonewright_testkit::require;
 
-use crate::daemon::{CommandLine, Ended, text};
+use crate::daemon::{CommandLine, ends, text};
 use crate::manifests::{folder, service, write};
 use crate::site::Site;
 
@@ -41,16 +41,6 @@ impl Shop {
         let ended = self.line().arg("--once").run();
         assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
     }
-}
-
-#[track_caller]
-fn ends(line: &CommandLine, status: i32, says: &[&str]) -> Ended {
-    let ended = line.run();
-    assert_eq!(ended.status.code(), Some(status), "{}", ended.log);
-    for text in says {
-        assert!(ended.log.contains(text), "{text:?} is not in\n{}", ended.log);
-    }
-    ended
 }
 
 const TWO: &[(&str, &str)] = &[("web", "192.0.2.1"), ("api", "192.0.2.2")];

@@ -238,3 +238,14 @@ pub(crate) fn state_folder() -> (TempDir, String) {
 pub(crate) fn text(path: &Path) -> String {
     path.to_str().expect("a plain path").to_owned()
 }
+
+/// Runs a program to its end, which is with this status and these words.
+#[track_caller]
+pub(crate) fn ends(line: &CommandLine, status: i32, says: &[&str]) -> Ended {
+    let ended = line.run();
+    assert_eq!(ended.status.code(), Some(status), "{}", ended.log);
+    for text in says {
+        assert!(ended.log.contains(text), "{text:?} is not in\n{}", ended.log);
+    }
+    ended
+}

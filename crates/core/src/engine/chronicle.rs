@@ -16,7 +16,7 @@ use super::worker::Worker;
 use crate::change::{Change, Group, Outcome};
 use crate::clock::Clock;
 use crate::endpoint::Note;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::guard;
 use crate::journal::{
     Cause, Closing, Deeds, Entry, Handover, Heading, IDS_OF_A_MILLISECOND, Journaling, Line, Mode, Told, Verdict,
@@ -154,17 +154,10 @@ impl Chronicle {
         let entries: Vec<Option<Entry>> = groups.iter().map(|group| self.entry(office, desk, origin, group)).collect();
         let ids = entries.iter().map(|entry| entry.as_ref().map(|entry| entry.id)).collect();
         let lines: Vec<String> = entries.into_iter().flatten().map(|entry| Line::Change(entry).text()).collect();
-        match self.write(lines).await {
-            Ok(()) => Ok(ids),
-            Err(error) if self.journaling.mode == Mode::Required => {
-                let text = format!(
-                    "nothing is sent while the journal cannot be written (--journal=required): {}",
-                    error.chain()
-                );
-                Err(Error::new(ErrorKind::Unavailable, "write the journal", text).retry(error.retry))
-            }
-            Err(_) => Ok(groups.iter().map(|_| None).collect()),
-        }
+        let Err(error) = self.write(lines).await else { return Ok(ids) };
+        // It was told when it was tried.
+        self.journaling.go_on_without(error)?;
+        Ok(groups.iter().map(|_| None).collect())
     }
 
     fn entry(&self, office: &Office, desk: &Desk, origin: &Origin, group: &Group) -> Option<Entry> {

@@ -140,13 +140,7 @@ async fn a_writer_that_stands_still_is_an_error_and_not_the_end() {
 #[tokio::test]
 async fn a_folder_that_is_read_only_is_an_error_and_can_still_be_read() {
     let folder = Folder::new("readonly");
-    fs::create_dir_all(&folder.0).unwrap();
-    let mount = |arguments: &[&str]| std::process::Command::new("mount").args(arguments).arg(&folder.0).status();
-    if !mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no right to mount a file system");
-        return;
-    }
-    let mounted = Mounted(folder.0.clone());
+    let Some(mounted) = Mounted::on(&folder) else { return };
     let journal = folder.journal(100, 3);
     put(&journal, &["one"]).await.unwrap();
     let again = std::process::Command::new("mount").args(["-o", "remount,ro"]).arg(&folder.0).status();
@@ -202,24 +196,32 @@ async fn a_full_disk_is_an_error_and_what_was_written_stays_whole() {
 struct Mounted(PathBuf);
 
 #[cfg(target_os = "linux")]
+impl Mounted {
+    /// One of 64 KiB; only the administrator may make it.
+    fn on(folder: &Folder) -> Option<Self> {
+        fs::create_dir_all(&folder.0).unwrap();
+        let arguments = ["-t", "tmpfs", "-o", "size=64k", "tmpfs"];
+        let status = std::process::Command::new("mount").args(arguments).arg(&folder.0).status();
+        if status.is_ok_and(|status| status.success()) {
+            return Some(Self(folder.0.clone()));
+        }
+        eprintln!("skipped: no right to mount a file system");
+        None
+    }
+}
+
+#[cfg(target_os = "linux")]
 impl Drop for Mounted {
     fn drop(&mut self) {
         let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 
-/// A file system of 64 KiB; only the administrator may make one.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_disk_that_fills_up_loses_nothing_that_was_confirmed() {
     let folder = Folder::new("tmpfs");
-    fs::create_dir_all(&folder.0).unwrap();
-    let mount = |arguments: &[&str]| std::process::Command::new("mount").args(arguments).arg(&folder.0).status();
-    if !mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no right to mount a file system");
-        return;
-    }
-    let mounted = Mounted(folder.0.clone());
+    let Some(mounted) = Mounted::on(&folder) else { return };
     let journal = folder.journal(1 << 20, 3);
     let line = "x".repeat(999);
     // Another process writes to the same file; what fails here must not cut off what was confirmed there.

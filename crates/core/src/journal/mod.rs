@@ -38,7 +38,7 @@ pub(crate) use settle::Deeds;
 use crate::change::{Change, Group, Outcome, Role, Step};
 use crate::clock::Timestamp;
 use crate::endpoint::ObjectRef;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::name::DnsName;
 use crate::record::{RecordKey, RecordSet};
 use crate::zone::Zone;
@@ -80,6 +80,22 @@ pub struct Journaling {
     pub store: Arc<dyn JournalStore>,
     /// What is done where it cannot be written.
     pub mode: Mode,
+}
+
+impl Journaling {
+    /// What follows from an entry that could not be written: where the journal may do without, the error comes back to be
+    /// told.
+    ///
+    /// # Errors
+    /// Nothing may be sent that is not written down.
+    pub(crate) fn go_on_without(&self, error: Error) -> Result<Error> {
+        if self.mode != Mode::Required {
+            return Ok(error);
+        }
+        let text =
+            format!("nothing is sent while the journal cannot be written (--journal=required): {}", error.chain());
+        Err(Error::new(ErrorKind::Unavailable, "write the journal", text).retry(error.retry))
+    }
 }
 
 impl Default for Journaling {

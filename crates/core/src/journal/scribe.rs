@@ -12,7 +12,7 @@ use super::{Cause, Closing, Deeds, Entry, Handover, Heading, Journaling, Line, M
 use crate::change::{Group, Outcome};
 use crate::claim::OwnerId;
 use crate::clock::Clock;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::guard;
 use crate::record::{RecordKey, RecordSet};
 use crate::zone::Zone;
@@ -95,23 +95,10 @@ impl Scribe {
         let entries: Vec<Option<Entry>> = groups.iter().map(entry).collect();
         let ids = entries.iter().map(|entry| entry.as_ref().map(|entry| entry.id)).collect();
         let lines: Vec<String> = entries.into_iter().flatten().map(|entry| Line::Change(entry).text()).collect();
-        match self.append(&lines).await {
-            Ok(()) => Ok(ids),
-            Err(error) if self.journaling.mode == Mode::Required => {
-                let text = format!(
-                    "nothing is sent while the journal cannot be written (--journal=required): {}",
-                    error.chain()
-                );
-                Err(Error::new(ErrorKind::Unavailable, "write the journal", text).retry(error.retry))
-            }
-            Err(error) => {
-                self.complain(
-                    &error,
-                    "it goes on, and what it does is neither in the history nor undone by `zonewright undo`",
-                );
-                Ok(nothing())
-            }
-        }
+        let Err(error) = self.append(&lines).await else { return Ok(ids) };
+        let error = self.journaling.go_on_without(error)?;
+        self.complain(&error, "it goes on, and what it does is neither in the history nor undone by `zonewright undo`");
+        Ok(nothing())
     }
 
     /// Writes down what became of it.
