@@ -82,6 +82,10 @@ pub trait Facts {
     /// is any object.
     fn pending(&self, resource: Option<&Arc<str>>) -> Option<String>;
 
+    /// Whether the record stands where something is asked for that cannot be written: under its own key, or by the resource
+    /// that holds it with a type that would take its place.
+    fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool;
+
     /// Whether a DELETE event proves that the resource is gone.
     fn is_proven_gone(&self, resource: Option<&Arc<str>>) -> bool;
 }
@@ -194,7 +198,20 @@ impl Row<'_> {
             }
         }
         for (set, ownership) in &self.published {
-            if ownership.is_ours() && !self.is_placed(&set.key) {
+            if !ownership.is_ours() || self.is_placed(&set.key) {
+                continue;
+            }
+            let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
+            if self.facts.unmet(&set.key, resource) {
+                self.left(&set.key, ownership, out);
+                out.skips.push(Skip { key: set.key.clone(), why: Why::Unmet, objects: Vec::new() });
+                creates.retain(|placed| {
+                    !placed.set.key.rtype.excludes(set.key.rtype) || {
+                        out.skips.push(skip(placed, Why::Unmet));
+                        false
+                    }
+                });
+            } else {
                 deletes.push((*set, ownership));
             }
         }

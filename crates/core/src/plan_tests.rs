@@ -11,6 +11,8 @@ struct World {
     claims: HashMap<RecordKey, Ownership>,
     doubtful: bool,
     pending: Vec<String>,
+    /// Who asks for what and cannot have it.
+    unmet: Vec<(&'static str, RecordKey)>,
     proven: bool,
 }
 
@@ -29,6 +31,12 @@ impl Facts for World {
 
     fn pending(&self, resource: Option<&Arc<str>>) -> Option<String> {
         resource.filter(|r| self.pending.iter().any(|p| p == &***r)).map(|_| "status is blank".to_owned())
+    }
+
+    fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool {
+        let replaces =
+            |who: &str, other: &RecordKey| other.rtype.excludes(key.rtype) && resource.is_some_and(|r| **r == *who);
+        self.unmet.iter().any(|(who, other)| other == key || replaces(who, other))
     }
 
     fn is_proven_gone(&self, _: Option<&Arc<str>>) -> bool {
@@ -139,6 +147,7 @@ impl Case {
 }
 
 const MINE: &str = "me/service/ns/a";
+const MINE_AS_RESOURCE: &str = "service/ns/a";
 
 fn own(record: &str) -> String {
     format!("{record} = {MINE}")
@@ -270,6 +279,32 @@ fn a_holder_without_targets_keeps_its_record() {
     case(&[&own("x.example A 192.0.2.1")], &["a: x.example A 192.0.2.7"])
         .world(waiting)
         .gives(&["~ x.example A 192.0.2.7 (was 192.0.2.1)"], &[]);
+}
+
+#[test]
+fn a_wish_that_cannot_be_written_keeps_what_stands_in_its_place() {
+    let unmet = |who, record: &str| {
+        let key = set(record).key;
+        move |w: &mut World| w.unmet.push((who, key))
+    };
+    let published = own("x.example A 192.0.2.1");
+    // Under the very key, whoever asks.
+    case(&[&published], &[]).world(unmet("service/ns/b", "x.example A 192.0.2.2")).gives(&[], &["WishNotMet"]);
+    // Where it would take the place of what its own resource holds.
+    let cname = "x.example CNAME y.example";
+    case(&[&published], &[]).world(unmet(MINE_AS_RESOURCE, cname)).gives(&[], &["WishNotMet"]);
+    case(&[&published], &[]).world(unmet("service/ns/b", cname)).gives(&["- x.example A 192.0.2.1 !"], &[]);
+    case(&[&published], &[])
+        .world(unmet(MINE_AS_RESOURCE, "x.example AAAA 2001:db8::1"))
+        .gives(&["- x.example A 192.0.2.1 !"], &[]);
+    // What can be written goes on beside it, but for what the kept record excludes.
+    case(&[&published], &["a: x.example AAAA 2001:db8::1"])
+        .world(unmet(MINE_AS_RESOURCE, "x.example A 192.0.2.2"))
+        .gives(&["+ x.example AAAA 2001:db8::1"], &["WishNotMet"]);
+    case(&[&published], &["b: x.example CNAME z.example"])
+        .world(unmet(MINE_AS_RESOURCE, "x.example A 192.0.2.2"))
+        .gives(&[], &["WishNotMet", "WishNotMet"]);
+    case(&["x.example A 192.0.2.1 = other"], &[]).world(unmet(MINE_AS_RESOURCE, cname)).gives(&[], &[]);
 }
 
 #[test]

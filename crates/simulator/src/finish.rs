@@ -182,6 +182,10 @@ impl World {
             }
             return;
         }
+        if of_type.iter().all(|ask| self.is_barred(daemon, zone, ask)) {
+            // What cannot be written keeps what stands.
+            return;
+        }
         let published = set.data.as_records();
         let all: Vec<&RData> = of_type.iter().flat_map(|ask| &ask.data).collect();
         let first = self.setup.profile.capability.targets == TargetCount::First || set.key.rtype == RecordType::Cname;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::board::{Desk, Office};
 use crate::claim::{Ownership, judge};
 use crate::clock::Timestamp;
+use crate::contend::Wanted;
 use crate::contend::{Scene, Standing};
 use crate::desired::{Asked, Desired};
 use crate::endpoint::{KindId, Unknown};
@@ -65,6 +66,8 @@ pub(super) struct NameFacts<'a> {
     pub(super) desk: &'a Desk,
     pub(super) name: &'a DnsName,
     pub(super) asked: &'a Asked<'a>,
+    /// What is asked for and cannot be written.
+    pub(super) unmet: &'a [Arc<Wanted>],
     pub(super) desired: &'a Desired,
     pub(super) evidence: &'a Evidence,
     pub(super) grace: Duration,
@@ -110,6 +113,16 @@ impl Facts for NameFacts<'_> {
             .iter()
             .find(|(pending, since)| waiting(*since) && (resource.is_none() || pending.resource.as_ref() == resource))
             .map(|(pending, _)| pending.reason.clone())
+    }
+
+    fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool {
+        let replaces = |wanted: &Wanted| {
+            wanted.key.set_id == key.set_id
+                && wanted.key.rtype.excludes(key.rtype)
+                && resource.is_some()
+                && wanted.resource.as_ref() == resource
+        };
+        self.unmet.iter().any(|wanted| wanted.key == *key || replaces(wanted))
     }
 
     fn is_proven_gone(&self, resource: Option<&Arc<str>>) -> bool {

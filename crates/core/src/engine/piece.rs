@@ -3,7 +3,7 @@
 //! Contend, lower, adjust, plan, decorate, prepare. Pure over the board, but for `adjust` and `prepare`. The board is locked
 //! for one piece at a time, so that sources are never kept waiting for a whole zone.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,13 +66,13 @@ pub(super) async fn prepare(
     pass: Pass<'_>,
     busy: Option<&BTreeSet<DnsName>>,
 ) -> Result<Prepared> {
-    let (drafts, notes) = draft(worker, capability, names, first);
+    let (drafts, notes, unmet) = draft(worker, capability, names, first);
     let again = matches!(pass, Pass::Deletes(_));
     if !again {
         worker.board.tell(notes);
     }
     let placed = adjust(worker, drafts).await?;
-    let mut plans = decide(worker, capability, &placed);
+    let mut plans = decide(worker, capability, &placed, &unmet);
     drop(placed);
     fights::restrain(worker, &mut plans);
     holds::restrain(worker, names, &mut plans);
@@ -132,13 +132,22 @@ fn passing(groups: impl IntoIterator<Item = PlannedGroup>, keys: &BTreeSet<Recor
     groups.into_iter().filter(passes).map(|planned| planned.group)
 }
 
+/// What is asked for and cannot be written, by name.
+type Unmet = BTreeMap<DnsName, Vec<Arc<Wanted>>>;
+
 /// Contends and lowers: pure, over the board.
-fn draft(worker: &mut Worker, capability: &Capability, names: &[DnsName], first: bool) -> (Vec<Draft>, Vec<Note>) {
+fn draft(
+    worker: &mut Worker,
+    capability: &Capability,
+    names: &[DnsName],
+    first: bool,
+) -> (Vec<Draft>, Vec<Note>, Unmet) {
     let board = worker.board.clone();
     let config = &board.config;
     let instance = &worker.office.instance;
     let mut notes = Vec::new();
     let mut drafts = Vec::new();
+    let mut unmet = Unmet::new();
     let mut inherited = Vec::new();
     let asks = board.asks();
     let counts = |name: &&DnsName| config.filter.matches(name) && worker.desk.zone.filter.matches(name);
@@ -166,7 +175,10 @@ fn draft(worker: &mut Worker, capability: &Capability, names: &[DnsName], first:
             let standing = published.iter().find(|set| set.key == wanted.key);
             let lowered = lower(&wanted, &worker.desk.zone, capability, &instance.options, standing);
             notes.extend(lowered.notes);
-            sets.extend(lowered.set.map(|set| (set, Arc::new(wanted))));
+            match lowered.set {
+                Some(set) => sets.push((set, Arc::new(wanted))),
+                None => unmet.entry(name.clone()).or_default().push(Arc::new(wanted)),
+            }
         }
         drafts.push(Draft { name: name.clone(), sets });
     }
@@ -176,7 +188,7 @@ fn draft(worker: &mut Worker, capability: &Capability, names: &[DnsName], first:
         worker.inherited.retain(|key| !planned.contains(&key.name));
     }
     worker.inherited.extend(inherited);
-    (drafts, notes)
+    (drafts, notes, unmet)
 }
 
 /// Asks the provider for the form in which it would read the sets back.
@@ -226,7 +238,12 @@ fn label(set: &mut RecordSet, wanted: &Wanted) {
 }
 
 /// Plans each name: pure, over the board.
-fn decide(worker: &mut Worker, capability: &Capability, placed: &[(DnsName, Vec<Placed>)]) -> Vec<NamePlan> {
+fn decide(
+    worker: &mut Worker,
+    capability: &Capability,
+    placed: &[(DnsName, Vec<Placed>)],
+    unmet: &Unmet,
+) -> Vec<NamePlan> {
     let board = worker.board.clone();
     let config = &board.config;
     let asks = board.asks();
@@ -250,6 +267,7 @@ fn decide(worker: &mut Worker, capability: &Capability, placed: &[(DnsName, Vec<
             desk: &worker.desk,
             name,
             asked: &asked,
+            unmet: unmet.get(name).map_or(&[], Vec::as_slice),
             desired: &asks.desired,
             evidence: &asks.evidence,
             grace: config.status_grace,

@@ -29,6 +29,8 @@ pub enum Why {
     Doubt(Vec<KindId>),
     /// The object that holds the name still asks for it, without known targets.
     Pending(String),
+    /// What is asked for in its place cannot be written here; the objects are told by what found that out.
+    Unmet,
     /// Somebody else keeps changing the name back.
     Fought(Arc<str>),
     /// An undo set the name back.
@@ -57,6 +59,7 @@ impl Why {
             Self::Policy(_) => "Policy",
             Self::Doubt(_) => "WaitingForEvidence",
             Self::Pending(_) => "PendingTargets",
+            Self::Unmet => "WishNotMet",
             Self::Fought(_) => "NameFought",
             Self::OnHold(_) => "OnHold",
         }
@@ -87,6 +90,7 @@ impl fmt::Display for Why {
                 write!(f, "nothing is removed while the view of {} is not complete and fresh", list(kinds))
             }
             Self::Fought(text) | Self::OnHold(text) => f.write_str(text),
+            Self::Unmet => f.write_str("what is asked for in its place cannot be written here, so what stands is kept"),
             Self::Pending(reason) => {
                 write!(f, "the published record is kept while its object has no targets: {reason}")
             }

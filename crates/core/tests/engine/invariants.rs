@@ -320,6 +320,29 @@ async fn lost_deletes_that_are_tried_again_do_not_use_up_the_brake() {
     assert_eq!((world.sim.records().len(), outcome.held), (85, 0));
 }
 
+/// 2: a wish that cannot be written keeps what is published for it; once it can be, or is gone, that goes on.
+#[tokio::test(start_paused = true)]
+async fn a_wish_that_cannot_be_written_keeps_what_stands() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["example A 192.0.2.1", "x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    // A CNAME cannot stand at the apex, and none may point to itself.
+    world.cluster.put("a", &["example CNAME y.test", "x.example CNAME x.example"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["example A 192.0.2.1", "x.example A 192.0.2.1"]);
+    assert!(world.told.has("a", "SeveralProblems"));
+    world.cluster.put("a", &["example A 192.0.2.2", "x.example CNAME y.test"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["example A 192.0.2.2", "x.example CNAME y.test."]);
+    world.cluster.put("a", &["example CNAME y.test"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["example A 192.0.2.2"]);
+    world.cluster.delete("a");
+    rest(&engine).await;
+    assert!(world.sim.records().is_empty());
+}
+
 /// 2: a zone that a list leaves out keeps its names, unless the provider denies it.
 #[tokio::test(start_paused = true)]
 async fn a_list_that_leaves_out_a_zone_sends_no_name_to_its_parent() {
