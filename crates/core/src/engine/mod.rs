@@ -16,6 +16,7 @@ mod holds;
 mod inbox;
 mod intake;
 mod journal;
+mod litter;
 mod moves;
 mod oddities;
 mod piece;

@@ -14,7 +14,7 @@ use super::hold::{Before, Tally, brake};
 use super::send::{self, not_claimed, touched};
 use super::worker::Worker;
 use super::{fights, holds};
-use crate::capability::Capability;
+use crate::capability::{Atomicity, Capability};
 use crate::change::{Group, Precondition};
 use crate::contend::{Wanted, contend};
 use crate::endpoint::{Endpoint, Note};
@@ -25,7 +25,7 @@ use crate::options::{LABEL_PREFIX, OptionValue};
 use crate::plan::{Adoptable, NamePlan, Placed, PlannedGroup, Policy, Rules, plan};
 use crate::provider::{Adjusted, Read};
 use crate::record::{RecordKey, RecordSet};
-use crate::registry::{Custody, Dropped, Litter};
+use crate::registry::{Custody, Dropped, Litter as Sweep};
 
 /// What names are planned for.
 pub(super) enum Pass<'a> {
@@ -77,7 +77,7 @@ pub(super) async fn prepare(
     fights::restrain(worker, &mut plans);
     holds::restrain(worker, names, &mut plans);
     let adoptions = if again { Vec::new() } else { adoptions(worker, names, &plans) };
-    let sweeps = if again { Vec::new() } else { sweeps(worker, names) };
+    let sweeps = if again { Vec::new() } else { sweeps(worker, capability, names) };
     let sweeps: Vec<Group> = sweeps.into_iter().chain(adoptions).collect();
     if !again {
         worker.moves.found(names, &plans);
@@ -279,14 +279,21 @@ fn decide(
 }
 
 /// What unfinished writes left behind; taking it away changes no record.
-fn sweeps(worker: &Worker, names: &[DnsName]) -> Vec<Group> {
+fn sweeps(worker: &mut Worker, capability: &Capability, names: &[DnsName]) -> Vec<Group> {
     if worker.board.config.policy == Policy::CreateOnly {
         return Vec::new();
     }
     let (registry, zone) = (&worker.office.instance.registry, &worker.desk.zone);
     let claims: Vec<RecordSet> = names.iter().flat_map(|name| worker.desk.view().at(name)).collect();
-    let claims = claims.iter().filter(|set| registry.is_claim(set));
-    claims.filter_map(|set| registry.sweep(zone, set, Litter::Intents, &*worker.office)).collect()
+    let claims = claims.into_iter().filter(|set| registry.is_claim(set));
+    let sweep = |set: RecordSet| Some((registry.sweep(zone, &set, Sweep::Intents, &*worker.office)?, set));
+    let (groups, void): (Vec<Group>, Vec<RecordSet>) = claims.filter_map(sweep).unzip();
+    if capability.batch.atomic != Atomicity::None {
+        return groups;
+    }
+    // Another process may be between its intent and its record.
+    let old = worker.litter.found(names, void);
+    groups.into_iter().filter(|group| group.changes().all(|change| old.contains(change.key()))).collect()
 }
 
 /// Remembers what stands unclaimed, and claims what holds exactly what is wanted, if that is asked for.

@@ -14,6 +14,7 @@ use tracing::{debug, error, info};
 use super::board::{Board, Desk, Office};
 use super::chronicle::{self, Origin};
 use super::inbox::Mail;
+use super::litter::Litter;
 use super::moves::{self, Moves};
 use super::{fights, hold, holds, round, undo};
 use crate::capability::Audit;
@@ -56,6 +57,8 @@ pub(super) struct Worker {
     pub(super) flaps: Flaps,
     /// Names whose deletes are held or wait for evidence: they are planned with every turn.
     pub(super) waiting: BTreeSet<DnsName>,
+    /// Intents that speak for nothing.
+    pub(super) litter: Litter,
     /// Claims that are to be moved.
     pub(super) moves: Moves,
     /// Keys whose published targets are an inherited union.
@@ -88,6 +91,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         doubtful: BTreeSet::new(),
         flaps: Flaps::default(),
         waiting: BTreeSet::new(),
+        litter: Litter::default(),
         moves: Moves::default(),
         inherited: HashSet::new(),
         mismatched: HashMap::new(),
@@ -127,8 +131,9 @@ impl Worker {
         }
         let turn = Instant::now() + TURN;
         let parked = self.parked.values().map(|p| p.until).min();
-        let due = self.resume.unwrap_or_else(|| parked.map_or(self.audit_due, |at| at.min(self.audit_due)));
-        due.min(turn)
+        let pauses = [parked, self.litter.due(), Some(self.audit_due)];
+        let due = self.resume.or_else(|| pauses.into_iter().flatten().min());
+        due.map_or(turn, |at| at.min(turn))
     }
 
     fn rest(&mut self) {
@@ -223,6 +228,9 @@ impl Worker {
         for name in due {
             let attempts = self.parked.remove(&name).map_or(0, |parked| parked.attempts);
             self.attempts.insert(name.clone(), attempts);
+            names.entry(name).or_insert(now);
+        }
+        for name in self.litter.names_due(now) {
             names.entry(name).or_insert(now);
         }
         if recheck || !names.is_empty() {

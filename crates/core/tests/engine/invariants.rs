@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use zonewright_core::engine::Announcement;
+use zonewright_core::intent::Intent;
 use zonewright_core::plan::Policy;
 
 use crate::sim::{Fault, World, after, is_claim, rest, set};
@@ -341,6 +342,43 @@ async fn a_wish_that_cannot_be_written_keeps_what_stands() {
     world.cluster.delete("a");
     rest(&engine).await;
     assert!(world.sim.records().is_empty());
+}
+
+/// 3: where nothing holds several writes together, another process of ours may be between its intent and its record: the
+/// intent stays for two minutes, and what came to nothing goes then.
+#[tokio::test(start_paused = true)]
+async fn the_intent_of_another_process_is_left_to_it_for_two_minutes() {
+    let world = World::new(&["example"]);
+    world.sim.split();
+    let engine = world.start().await;
+    rest(&engine).await;
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    let begin = |record: &str| {
+        let intent = Intent::new([&set(record)], claim).to_string().replace(' ', "_");
+        world.sim.insert(&[&format!("a-{} TXT \"{intent}\"", set(record).key.name)]);
+    };
+    let intents = || world.sim.all().iter().filter(|line| line.contains("zonewright-intent")).count();
+    begin("x.example A 192.0.2.1");
+    begin("y.example A 192.0.2.2");
+    after(&engine, Duration::from_secs(61)).await;
+    assert_eq!(intents(), 2);
+    // The record of the one comes, and our own view of the cluster follows.
+    world.sim.insert(&["x.example A 192.0.2.1"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    rest(&engine).await;
+    after(&engine, Duration::from_secs(61)).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    assert!(
+        world.sim.all().iter().any(|line| line.contains(claim) && !line.contains("intent")),
+        "{:?}",
+        world.sim.all()
+    );
+    assert_eq!(intents(), 1);
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!(intents(), 0);
+    let writes = world.sim.calls().1;
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.calls().1, writes);
 }
 
 /// 2: a zone that a list leaves out keeps its names, unless the provider denies it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
-use zonewright_core::capability::{Capability, Preconditions, TtlRange};
+use zonewright_core::capability::{Atomicity, Capability, Preconditions, TtlRange};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::clock::{Clock, Timestamp};
 use zonewright_core::endpoint::{
@@ -79,6 +79,8 @@ pub(crate) struct Sim {
     targeted: AtomicUsize,
     /// Whether preconditions are looked at.
     blind: AtomicBool,
+    /// Whether a call holds several changes together.
+    split: AtomicBool,
     /// Whether reads are answered while writes are not.
     reads_go_on: AtomicBool,
     pub(crate) writes: AtomicUsize,
@@ -104,6 +106,7 @@ impl Sim {
             reads: AtomicUsize::new(0),
             targeted: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
+            split: AtomicBool::new(false),
             reads_go_on: AtomicBool::new(false),
             writes: AtomicUsize::new(0),
             log: Mutex::default(),
@@ -195,6 +198,11 @@ impl Sim {
         self.blind.store(true, Ordering::SeqCst);
     }
 
+    /// From now on nothing holds several changes together.
+    pub(crate) fn split(&self) {
+        self.split.store(true, Ordering::SeqCst);
+    }
+
     /// From now on [`Fault::Stall`] concerns writes alone.
     pub(crate) fn unstall_reads(&self) {
         self.reads_go_on.store(true, Ordering::SeqCst);
@@ -246,7 +254,11 @@ fn carry_out(content: &mut Content, groups: &[Group]) {
 impl Provider for Sim {
     fn capability(&self, _: Option<&Zone>) -> Capability {
         let preconditions = if self.is_blind() { Preconditions::None } else { Preconditions::Any };
-        Capability { preconditions, ..Capability::authoritative(8, TtlRange::any(Ttl::ZERO)) }
+        let mut capability = Capability { preconditions, ..Capability::authoritative(8, TtlRange::any(Ttl::ZERO)) };
+        if self.split.load(Ordering::SeqCst) {
+            capability.batch.atomic = Atomicity::None;
+        }
+        capability
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {

@@ -89,7 +89,7 @@ impl Truth {
             if stood != &stands {
                 self.note_write(daemon, key);
             }
-            let back = self.takes_back(&step) || self.profile.staged && !self.is_alone(daemon);
+            let back = self.takes_back(&step);
             self.note_members(&step);
             if back {
                 continue;
@@ -203,11 +203,9 @@ impl Truth {
         if self.takes_back(step) {
             return;
         }
-        // Where a write needs several steps, another process under the same owner may come in between.
-        let crossed = self.profile.staged && !self.is_alone(daemon);
         let seized = stood.is_some() && stood == stands && !was_ours && is_ours;
         let bare = stands.is_some() && !is_ours && (stood.is_none() || was_ours);
-        if (seized || bare) && (crossed || self.excused(daemon, zone, key)) {
+        if (seized || bare) && self.excused(daemon, zone, key) {
             // What somebody changed unseen is, with our claim on it, not told from what we wrote.
             self.zones[zone].shadow.remove(key);
         } else if seized {
@@ -271,12 +269,6 @@ impl Truth {
         let own = (step.daemon, step.key.clone());
         note(self.added.entry(own.clone()).or_default(), stands.iter().filter(|data| !stood.contains(data)));
         note(self.removed.entry(own).or_default(), stood.iter().filter(|data| !stands.contains(data)));
-    }
-
-    /// Whether no other process writes under the same owner.
-    fn is_alone(&self, daemon: usize) -> bool {
-        let ours = &self.parties[daemon].owner;
-        self.parties.iter().filter(|party| party.owner == *ours && !party.dry_run).count() < 2
     }
 
     fn note_write(&mut self, daemon: usize, key: &RecordKey) {
