@@ -17,6 +17,7 @@ pub mod http;
 mod journal;
 pub mod logging;
 mod reporter;
+mod rights;
 mod run;
 #[cfg(feature = "webhook-server")]
 mod serve;

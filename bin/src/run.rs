@@ -9,7 +9,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
-use crate::{control, custody, daemon, history, logging, undo};
+use crate::{control, custody, daemon, history, logging, rights, undo};
 
 /// Reads the command line, does what it says and returns the status of the process.
 pub fn run(catalog: &Catalog) -> ExitCode {
@@ -28,6 +28,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
     let settings = &invocation.settings;
     let result = match &invocation.command {
         Command::FlagReference => Ok(answer(&flags::reference(catalog))),
+        Command::Rights => rights::show(settings).map(|text| answer(&text)),
         Command::Plans => block_on(async { control::plans(settings).await.map(|text| answer(&text)) }),
         Command::Approve { hash } => {
             block_on(async { control::approve(settings, hash).await.map(|text| answer(&text)) })

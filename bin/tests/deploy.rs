@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use zonewright_source_k8s::options::{SourceKind, SourceOptions};
 
 /// Rights: API group and resource to verbs.
 type Rights = BTreeMap<(String, String), BTreeSet<String>>;
@@ -50,29 +49,54 @@ fn right(group: &str, resource: &str, verbs: &[&str]) -> ((String, String), BTre
     ((group.to_owned(), resource.to_owned()), verbs.iter().map(|verb| (*verb).to_owned()).collect())
 }
 
-#[test]
-fn the_cluster_role_is_what_the_sources_and_the_events_need() {
-    let sources = vec![SourceKind::Service, SourceKind::Ingress];
-    let options = SourceOptions { sources, ..SourceOptions::default() };
-    let reads = options.reads().into_keys().map(|kind| {
-        let kind = kind.spec();
-        // As external-dns ships it: nodes are never got one by one.
-        let verbs: &[&str] = if kind.namespaced { &["get", "list", "watch"] } else { &["list", "watch"] };
-        right(kind.group, kind.plural, verbs)
-    });
-    let writes = [
-        right("", "events", &["create", "patch"]),
-        right("events.k8s.io", "events", &["create", "patch"]),
-        right("authorization.k8s.io", "selfsubjectaccessreviews", &["create"]),
-    ];
-    let expected: Rights = reads.chain(writes).collect();
-    assert_eq!(rights(&object("base/rbac.yaml", "ClusterRole")), expected);
+/// The roles that the program prints for these arguments, by kind and name.
+fn printed(arguments: &[&str]) -> BTreeMap<String, Value> {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_zonewright")).arg("rbac").args(arguments).output();
+    let output = output.expect("the program runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let roles: Vec<Value> = serde_saphyr::from_multiple(&String::from_utf8(output.stdout).unwrap()).unwrap();
+    let place = |role: &Value| role["metadata"]["namespace"].as_str().unwrap_or("").to_owned();
+    let label =
+        |role: &Value| format!("{} {} {}", role["kind"], role["metadata"]["name"], place(role)).replace('"', "");
+    roles.into_iter().map(|role| (label(&role).trim().to_owned(), role)).collect()
 }
 
 #[test]
-fn the_role_is_what_the_store_needs() {
-    let expected = Rights::from([right("", "configmaps", &["get", "create", "update"])]);
-    assert_eq!(rights(&object("base/rbac.yaml", "Role")), expected);
+fn the_roles_are_what_the_sources_the_events_and_the_state_need() {
+    let roles = printed(&["--source=service", "--source=ingress"]);
+    let (cluster, own) = (&roles["ClusterRole zonewright"], &roles["Role zonewright"]);
+    assert_eq!(rights(&object("base/rbac.yaml", "ClusterRole")), rights(cluster));
+    assert_eq!(rights(&object("base/rbac.yaml", "Role")), rights(own));
+    let read = ["get", "list", "watch"];
+    let expected = Rights::from([
+        right("", "services", &read),
+        right("", "pods", &read),
+        // As external-dns ships it: nodes are never got one by one.
+        right("", "nodes", &read[1..]),
+        right("discovery.k8s.io", "endpointslices", &read),
+        right("networking.k8s.io", "ingresses", &read),
+        right("", "events", &["create", "patch"]),
+        right("events.k8s.io", "events", &["create", "patch"]),
+    ]);
+    assert_eq!(rights(cluster), expected);
+    assert_eq!(rights(own), Rights::from([right("", "configmaps", &["get", "create", "update"])]));
+}
+
+#[test]
+fn rights_are_as_narrow_as_the_arguments() {
+    let roles = printed(&["--source=ingress", "--source=crd", "--namespace=shop", "--registry=configmap"]);
+    assert_eq!(roles.keys().collect::<Vec<_>>(), ["Role zonewright", "Role zonewright-sources shop"]);
+    let read = ["get", "list", "watch"];
+    let expected = Rights::from([
+        right("networking.k8s.io", "ingresses", &read),
+        right("externaldns.k8s.io", "dnsendpoints", &read),
+        right("externaldns.k8s.io", "dnsendpoints/status", &["update"]),
+        right("", "events", &["create", "patch"]),
+        right("events.k8s.io", "events", &["create", "patch"]),
+    ]);
+    assert_eq!(rights(&roles["Role zonewright-sources shop"]), expected);
+    let own = Rights::from([right("", "configmaps", &["get", "list", "create", "patch", "update"])]);
+    assert_eq!(rights(&roles["Role zonewright"]), own);
 }
 
 #[test]

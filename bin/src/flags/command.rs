@@ -221,6 +221,35 @@ pub(super) fn custody(
     Ok(Invocation { command: Command::Custody { order: deed.order, words }, ..invocation })
 }
 
+/// The word that asks for the rights.
+pub(super) const RIGHTS: &str = "rbac";
+
+/// Reads a command line that begins with [`RIGHTS`].
+///
+/// # Errors
+/// The help text, or what is wrong.
+pub(super) fn rights(
+    catalog: &Catalog,
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: Environment<'_>,
+) -> Result<Invocation, Stop> {
+    let set = FlagSet::daemon(catalog);
+    let values = match argv::read(arguments, &set, 0).map_err(parsing)? {
+        Given::Help { .. } => {
+            let usage = "zonewright rbac --source=SOURCE... [FLAGS OF THE DAEMON]";
+            let about = "Prints the roles that a daemon with these flags needs in its cluster, for `kubectl apply`; binds nobody";
+            return Err(Stop::Answer(help::small(&FlagSet::small(&[]), usage, about)));
+        }
+        Given::Version => return Err(Stop::Answer(help::version())),
+        Given::Values(values, _) => values,
+    };
+    let settings = settings::fill(&set, values, environment).map_err(parsing)?;
+    if settings.list("source").is_empty() {
+        return Err(parsing("required flag(s) '--source' not provided"));
+    }
+    Ok(Invocation { command: Command::Rights, settings, notices: Vec::new() })
+}
+
 /// Not in the help text: for whoever changes the flags.
 const DOCS: Word = Word {
     name: "docs",
@@ -240,7 +269,8 @@ pub(super) fn parse(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let Some(spec) = WORDS.iter().chain([&DOCS]).find(|spec| spec.name == word) else {
-        let known: Vec<&str> = WORDS.iter().map(|spec| spec.name).chain(DEEDS.iter().map(|deed| deed.name)).collect();
+        let known: Vec<&str> =
+            WORDS.iter().map(|spec| spec.name).chain(DEEDS.iter().map(|deed| deed.name)).chain([RIGHTS]).collect();
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
     };
     let set = FlagSet::small(spec.flags);

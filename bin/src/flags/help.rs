@@ -59,10 +59,14 @@ pub(super) fn daemon(set: &FlagSet, catalog: &Catalog, long: bool) -> String {
         }
     }
     let commands = "Commands:\n  plans         Show the deletes that are held\n  approve HASH  Let held deletes go\n  \
+                    history       Show what was changed\n  \
+                    undo          Set back what was changed, and hold it\n  \
+                    holds         Show the names that an undo holds\n  \
                     adopt         Claim what the cluster wants and nobody claims, where it matches\n  \
                     transfer      Give the records of one owner to another\n  \
                     release       Drop the claims of one owner, leave its records\n  \
                     drain         Delete every record of one owner\n  \
+                    rbac          Print the roles that these flags need in the cluster\n  \
                     demo          Show the whole flow with a folder of manifests and a DNS server inside";
     command = command.after_help(format!("{commands}\n\n{AFTER}"));
     let long = built_in("help-long", "Print every flag, also of what this build cannot do");

@@ -65,6 +65,8 @@ pub enum Command {
     Holds,
     /// Show the whole flow without a cluster and without a DNS server outside.
     Demo,
+    /// Print the roles that a daemon with these flags needs.
+    Rights,
     /// Print the reference of all flags.
     FlagReference,
 }
@@ -123,6 +125,7 @@ pub fn parse(
     let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
     match arguments.next_if(word) {
         Some(word) if command::order(&word).is_some() => command::custody(catalog, &word, arguments, environment),
+        Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
         Some(word) => command::parse(&word.to_string_lossy(), arguments, environment),
         None => daemon(catalog, arguments, environment),
     }

@@ -1,9 +1,9 @@
 //! Definitions of the custom kinds that sources read, as small as an API server takes them: any object fits.
 //!
-//! In comes an API server, out goes one that serves all of them. The daemon's user may list and watch them, and write the
-//! status of DNSEndpoints. What must hold: the status is a subresource, as with the real ones, so that it is written apart
-//! from the rest.
+//! In comes an API server, out goes one that serves all of them. The daemon's user has the rights that the program itself asks
+//! for. What must hold: the status is a subresource, as with the real ones, so that it is written apart from the rest.
 
+use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -144,6 +144,18 @@ pub(crate) fn shared() -> Arc<KubeApi> {
     kube
 }
 
+/// The rules of the cluster role that the program prints for these arguments.
+#[track_caller]
+fn rights(arguments: &[String]) -> Vec<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_zonewright")).arg("rbac").args(arguments).output();
+    let output = output.expect("the program runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("roles are text");
+    let roles: Vec<Value> = serde_saphyr::from_multiple(&text).expect("roles are YAML");
+    let mut role = roles.into_iter().filter(|role| role["kind"] == "ClusterRole");
+    role.next().and_then(|role| role["rules"].as_array().cloned()).expect("a cluster role with rules")
+}
+
 /// Makes an API server serve every kind but [`LATE`], and gives the user `zonewright` the right to read them all.
 #[track_caller]
 pub(crate) fn install(kube: &KubeApi) {
@@ -152,18 +164,39 @@ pub(crate) fn install(kube: &KubeApi) {
         kube.apply(&crd.definition_path(), &crd.definition().to_string()).expect_success();
     }
     // Rights do not depend on what there is.
-    let mut groups: Vec<&str> = CRDS.iter().map(|crd| crd.plural_and_group().1).chain([NEVER]).collect();
-    groups.dedup();
-    let verbs = ["list", "watch"];
-    kube.grant(
-        "kinds",
-        &json!([
-            { "apiGroups": groups, "resources": ["*"], "verbs": verbs },
-            { "apiGroups": ["externaldns.k8s.io"], "resources": ["dnsendpoints"], "verbs": ["get"] },
-            { "apiGroups": ["externaldns.k8s.io"], "resources": ["dnsendpoints/status"], "verbs": ["update"] },
-            { "apiGroups": [""], "resources": ["namespaces", "configmaps"], "verbs": verbs },
-        ]),
-    );
+    let sources = [
+        "service",
+        "ingress",
+        "node",
+        "pod",
+        "gateway-httproute",
+        "gateway-grpcroute",
+        "gateway-tlsroute",
+        "gateway-tcproute",
+        "gateway-udproute",
+        "crd",
+        "istio-gateway",
+        "istio-virtualservice",
+        "contour-httpproxy",
+        "kong-tcpingress",
+        "traefik-proxy",
+        "gloo-proxy",
+        "skipper-routegroup",
+        "openshift-route",
+        "ambassador-host",
+        "f5-virtualserver",
+        "f5-transportserver",
+        "unstructured",
+    ];
+    let sources: Vec<String> = sources.iter().map(|source| format!("--source={source}")).collect();
+    let never = format!("things.v1.{NEVER}");
+    let things = ["widgets.v1.things.test", "regions.v1.things.test", "configmaps.v1", &never];
+    let things = things.map(|thing| format!("--unstructured-resource={thing}"));
+    let options = ["--gateway-listener-sets", "--traefik-enable-legacy"].map(str::to_owned);
+    let all: Vec<String> = sources.into_iter().chain(things).chain(options).collect();
+    let late = format!("--skipper-routegroup-groupversion={}/{}", LATE.plural_and_group().1, LATE.version);
+    let late = rights(&["--source=skipper-routegroup".to_owned(), late]);
+    kube.grant("kinds", &[rights(&all), late].concat().into());
     let served = |crd: &Crd| kube.get_as(User::Zonewright, &crd.path()).status == 200;
     until("every custom kind to be served", LATER, || at_first().all(served));
 }

@@ -94,7 +94,6 @@ pub(crate) fn cluster() -> KubeApi {
         rule(&["discovery.k8s.io"], &["endpointslices"], &read),
         rule(&["networking.k8s.io"], &["ingresses"], &read),
         rule(&["", "events.k8s.io"], &["events"], &["create", "patch"]),
-        rule(&["authorization.k8s.io"], &["selfsubjectaccessreviews"], &["create"]),
     ];
     kube.grant("zonewright", &json!(rules));
     wait_for("the grant", Duration::from_mins(1), || {

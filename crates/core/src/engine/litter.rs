@@ -13,7 +13,7 @@ use crate::name::DnsName;
 use crate::record::{RecordKey, RecordSet};
 
 /// Twice as long as a call may take, with room for the calls of one group.
-const REST: Duration = Duration::from_secs(120);
+const REST: Duration = Duration::from_mins(2);
 
 /// A set that holds void intents.
 #[derive(Debug)]

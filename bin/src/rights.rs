@@ -1,0 +1,106 @@
+//! The rights that a daemon with given flags needs in its cluster, as roles to apply.
+//!
+//! In: the settings. Out: a `ClusterRole` for what is read everywhere, a `Role` for what is read in one namespace alone, and a
+//! `Role` for the daemon's own namespace. What must hold: nothing is in them that the daemon does not use.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display, Write};
+
+use zonewright_core::catalog::Settings;
+use zonewright_core::{Error, ErrorKind, Result};
+use zonewright_source_k8s::lookup::Reach;
+use zonewright_source_k8s::options::SourceOptions;
+
+/// API group (empty for the core group) and resource, with the verbs.
+type Rules = BTreeMap<(String, String), BTreeSet<&'static str>>;
+
+/// The roles for these settings, as YAML documents.
+///
+/// # Errors
+/// The settings of the sources are wrong, or nothing of a cluster is read.
+pub(crate) fn show(settings: &Settings) -> Result<String> {
+    if !settings.text("manifests").is_empty() {
+        let text = "with --manifests nothing of a cluster is read, and no right is needed";
+        return Err(Error::new(ErrorKind::Configuration, "list the rights", text));
+    }
+    let options = SourceOptions::from_settings(settings)?;
+    let mut everywhere = Rules::new();
+    let mut within: BTreeMap<String, Rules> = BTreeMap::new();
+    for (kind, reach) in options.reads() {
+        let spec = kind.spec();
+        let rules = match &reach {
+            Reach::Namespace(namespace) if spec.namespaced => within.entry(namespace.to_string()).or_default(),
+            _ => &mut everywhere,
+        };
+        // Nodes and other kinds outside namespaces are never asked for one by one.
+        add(rules, spec.group, spec.plural, if spec.namespaced { READ } else { LIST });
+        if spec.plural == "dnsendpoints" {
+            add(rules, spec.group, "dnsendpoints/status", &["update"]);
+        }
+    }
+    // An object is told why its name is not there.
+    let told = everywhere.is_empty().then(|| within.values_mut().next()).flatten().unwrap_or(&mut everywhere);
+    for group in ["", "events.k8s.io"] {
+        add(told, group, "events", &["create", "patch"]);
+    }
+    let mut own = Rules::new();
+    add(&mut own, "", "configmaps", &["get", "create", "update"]);
+    if settings.text("registry") == "configmap" {
+        add(&mut own, "", "configmaps", &["list", "patch"]);
+    }
+    let mut roles = Vec::new();
+    let named =
+        |kind, name: &str, namespace: Option<String>, rules| Role { kind, name: name.to_owned(), namespace, rules };
+    roles.extend((!everywhere.is_empty()).then(|| named("ClusterRole", "zonewright", None, everywhere)));
+    roles.extend(
+        within.into_iter().map(|(namespace, rules)| named("Role", "zonewright-sources", Some(namespace), rules)),
+    );
+    let head = "# For the daemon's own namespace: state, journal, approvals.\n";
+    let own = format!("{head}{}", named("Role", "zonewright", None, own));
+    let documents: Vec<String> = roles.iter().map(ToString::to_string).chain([own]).collect();
+    Ok(documents.join("---\n"))
+}
+
+const READ: &[&str] = &["get", "list", "watch"];
+const LIST: &[&str] = &["list", "watch"];
+
+fn add(rules: &mut Rules, group: &str, resource: &str, verbs: &[&'static str]) {
+    rules.entry((group.to_owned(), resource.to_owned())).or_default().extend(verbs);
+}
+
+/// One role.
+struct Role {
+    kind: &'static str,
+    name: String,
+    namespace: Option<String>,
+    rules: Rules,
+}
+
+impl Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, name, namespace, rules } = self;
+        write!(f, "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}\n")?;
+        if let Some(namespace) = namespace {
+            writeln!(f, "  namespace: {namespace}")?;
+        }
+        f.write_str("rules:\n")?;
+        for (group, verbs, resources) in gathered(rules) {
+            let group = if group.is_empty() { "\"\"" } else { group };
+            writeln!(f, "  - apiGroups: [{group}]\n    resources: [{resources}]\n    verbs: [{verbs}]")?;
+        }
+        Ok(())
+    }
+}
+
+/// Resources of one group with the same verbs, in one rule.
+fn gathered(rules: &Rules) -> Vec<(&str, String, String)> {
+    let mut found: BTreeMap<(&str, String), String> = BTreeMap::new();
+    for ((group, resource), verbs) in rules {
+        let verbs: Vec<&str> = verbs.iter().copied().collect();
+        let list = found.entry((group, verbs.join(", "))).or_default();
+        let comma = if list.is_empty() { "" } else { ", " };
+        // Writing to a string does not fail.
+        let _ = write!(list, "{comma}{resource}");
+    }
+    found.into_iter().map(|((group, verbs), resources)| (group, verbs, resources)).collect()
+}
