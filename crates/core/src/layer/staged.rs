@@ -13,7 +13,7 @@ use async_trait::async_trait;
 
 use super::course::{self, Write};
 use crate::capability::{Atomicity, Capability, CreateMode};
-use crate::change::{Group, Outcome};
+use crate::change::{Change, Group, Outcome};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::DnsName;
 use crate::provider::{Adjusted, Listing, Provider, Read};
@@ -65,11 +65,23 @@ impl<'a> Course<'a> {
         Group { steps: write.steps.clone(), ..self.group.clone() }
     }
 
-    /// The writes that are in force, undone from the last to the first.
-    fn way_back(&self) -> Vec<Group> {
+    /// The writes that are in force, undone from the last to the first. Where `somebody` else may have put a record there, an
+    /// intent does not become the claim again that it was: that would speak for the stranger's record.
+    fn way_back(&self, somebody: bool) -> WayBack {
+        let in_force = || self.writes.iter().take(self.done).rev();
         let back = |write: &Write| Group { requires: Vec::new(), ..self.as_group(&write.inverse()) };
-        self.writes.iter().take(self.done).rev().map(back).collect()
+        let created: Vec<&RecordSet> = self.group.records().filter_map(|step| created(&step.change)).collect();
+        let stays = |write: &Write| somebody && write.lowers_claim(&created);
+        let groups = in_force().filter(|write| !stays(write)).map(back).collect();
+        WayBack { groups, whole: !in_force().any(stays) }
     }
+}
+
+/// How a group is taken back.
+struct WayBack {
+    groups: Vec<Group>,
+    /// Whether everything then stands as before.
+    whole: bool,
 }
 
 impl Staged {
@@ -106,21 +118,22 @@ impl Staged {
     async fn give_up(&self, zone: &Zone, course: &Course<'_>, outcome: Outcome) -> Outcome {
         match outcome {
             Outcome::Unknown(error) => Outcome::Unknown(error),
-            other if self.go_back(zone, course).await => other,
-            Outcome::Refused { error, .. } | Outcome::NotSent(error) => Outcome::Unknown(error),
             Outcome::Applied => Outcome::Applied,
+            other if self.go_back(zone, course, is_conflict(&other)).await => other,
+            Outcome::Refused { error, .. } | Outcome::NotSent(error) => Outcome::Unknown(error),
         }
     }
 
-    /// Undoes what is in force of a group. Returns whether all of it was.
-    async fn go_back(&self, zone: &Zone, course: &Course<'_>) -> bool {
-        for group in course.way_back() {
+    /// Undoes what is in force of a group. Returns whether everything stands as before.
+    async fn go_back(&self, zone: &Zone, course: &Course<'_>, somebody: bool) -> bool {
+        let WayBack { groups, whole } = course.way_back(somebody);
+        for group in groups {
             let undone = self.inner.apply(zone, std::slice::from_ref(&group)).await;
             if !matches!(undone.as_slice(), [Outcome::Applied]) {
                 return false;
             }
         }
-        true
+        whole
     }
 
     /// Reads the names where something was added just now, and withdraws what stands beside something foreign.
@@ -146,7 +159,7 @@ impl Staged {
                 Err(error) => Some((false, error.clone())),
             };
             if let Some((known, error)) = problem {
-                let withdrawn = known && self.go_back(zone, course).await;
+                let withdrawn = known && self.go_back(zone, course, true).await;
                 course.outcome = Some(if withdrawn { Outcome::refused(error) } else { Outcome::Unknown(error) });
             }
         }
@@ -168,6 +181,18 @@ fn conflict(set: &RecordSet, found: &[RecordSet]) -> Option<String> {
     };
     let other = here.iter().find(excludes)?;
     Some(format!("{}: {} was put beside it by somebody else meanwhile", set.key, other.key))
+}
+
+fn created(change: &Change) -> Option<&RecordSet> {
+    match change {
+        Change::Create { to } => Some(to),
+        Change::Update { .. } | Change::Delete { .. } => None,
+    }
+}
+
+/// Whether something else stands there than was to be expected.
+fn is_conflict(outcome: &Outcome) -> bool {
+    outcome.error().is_some_and(|error| error.kind == ErrorKind::Conflict)
 }
 
 fn refusal(text: String) -> Error {

@@ -347,3 +347,26 @@ async fn what_was_added_beside_something_foreign_is_withdrawn() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_a_strangers_record() {
+    for create in [CreateMode::Guarded, CreateMode::Additive] {
+        let stranger = set("x.example A 203.0.113.1");
+        let (before, after) =
+            (claim("a-x.example"), set("a-x.example TXT heritage=external-dns,external-dns/owner=new"));
+        let group = group(vec![
+            record(Change::Create { to: set("x.example A 192.0.2.1") }),
+            Step::claim(Change::Update { from: before.clone(), to: after }),
+        ]);
+        let mut provider = Plain::new(std::slice::from_ref(&before));
+        (provider.create, provider.stranger) = (create, Mutex::new(Some(stranger.clone())));
+        let provider = Arc::new(provider);
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+        // Not all is as before: the names are read before anything else is done.
+        assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{create:?}: {outcomes:?}");
+        let sets = provider.sets();
+        assert_eq!(sets.get(&stranger.key), Some(&stranger), "{create:?}");
+        let left: Vec<String> = sets[&before.key].data.as_records().iter().map(ToString::to_string).collect();
+        assert!(left.iter().all(|text| text.contains(crate::intent::HERITAGE)), "{create:?}: {left:?}");
+    }
+}

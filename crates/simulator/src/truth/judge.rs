@@ -205,6 +205,8 @@ impl Truth {
         }
         let seized = stood.is_some() && stood == stands && !was_ours && is_ours;
         let bare = stands.is_some() && !is_ours && (stood.is_none() || was_ours);
+        // Whoever of our owner's processes wrote it: it is ours.
+        let seized = seized && !self.is_of_our_owner(step);
         if (seized || bare) && self.excused(daemon, zone, key) {
             // What somebody changed unseen is, with our claim on it, not told from what we wrote.
             self.zones[zone].shadow.remove(key);
@@ -237,6 +239,19 @@ impl Truth {
         let is_own = |data: &&RData| own.is_some_and(|own| own.iter().any(|(was, _)| was == *data));
         let mut gone = stood.iter().filter(|data| !stands.contains(data)).peekable();
         self.profile.staged && gone.peek().is_some() && gone.all(|data| is_own(&data))
+    }
+
+    /// Whether processes under the daemon's owner wrote lately all that stood there: where a write needs several steps, one of
+    /// them may put a record back while another one has its claim in hand.
+    fn is_of_our_owner(&self, step: &Judged<'_>) -> bool {
+        let owner = &self.parties[step.daemon].owner;
+        let of_owner = |data: &RData| {
+            let mut added =
+                self.added.iter().filter(|((who, key), _)| key == step.key && self.parties[*who].owner == *owner);
+            added.any(|(_, own)| own.iter().any(|(was, _)| was == data))
+        };
+        let stood = members(step.stood);
+        self.profile.staged && !stood.is_empty() && stood.iter().all(of_owner)
     }
 
     /// Whether a write only puts back what the same daemon took away lately, beside whatever stands there now.
