@@ -72,6 +72,16 @@ impl<'k> Shop<'k> {
     }
 }
 
+/// Begins a test with a shop of its own: binds the shop and its two parts to these names.
+macro_rules! shop {
+    ($shop:ident, $site:ident, $space:ident) => {
+        needs!(Bind);
+        let kube = shared();
+        let $shop = Shop::new(&kube);
+        let Shop { site: $site, space: $space } = &$shop;
+    };
+}
+
 /// Gives the daemon's user the rights of the component in a namespace: the file's own Role and binding, with the user in the
 /// place of the service account.
 #[track_caller]
@@ -105,10 +115,7 @@ fn rests(daemon: &Daemon) {
 
 #[test]
 fn records_come_change_and_go_and_the_list_says_so() {
-    needs!(Bind);
-    let kube = shared();
-    let shop = Shop::new(&kube);
-    let Shop { site, space } = &shop;
+    shop!(shop, site, space);
     space.balancer("web", &format!("web.{ZONE}"), &["192.0.2.1"]);
     space.balancer("cloud", &format!("cloud.{ZONE}"), &["lb.cloud.test"]);
     space.balancer("taken", &format!("taken.{ZONE}"), &["192.0.2.9"]);
@@ -181,10 +188,7 @@ fn records_come_change_and_go_and_the_list_says_so() {
 /// Killed again and again while it creates, changes and deletes: every record is recognised afterwards.
 #[test]
 fn killed_in_the_middle_it_knows_its_records_again() {
-    needs!(Bind);
-    let kube = shared();
-    let shop = Shop::new(&kube);
-    let Shop { site, space } = &shop;
+    shop!(shop, site, space);
     let (tcp, udp) = proxy::both(site.dns.addr());
     let delay = Fault::Delay(Duration::from_millis(30));
     space.services(120, ZONE);
@@ -227,10 +231,7 @@ fn killed_in_the_middle_it_knows_its_records_again() {
 /// Claims are taken, given up and ended by command.
 #[test]
 fn records_are_adopted_and_an_owner_leaves_for_good() {
-    needs!(Bind);
-    let kube = shared();
-    let shop = Shop::new(&kube);
-    let Shop { site, space } = &shop;
+    shop!(shop, site, space);
     site.dns.nsupdate(&format!("update add web.{ZONE} 0 A 192.0.2.1\nupdate add api.{ZONE} 0 A 192.0.2.7"));
     space.balancer("web", &format!("web.{ZONE}"), &["192.0.2.1"]);
     space.balancer("api", &format!("api.{ZONE}"), &["192.0.2.2"]);

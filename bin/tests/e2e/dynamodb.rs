@@ -30,6 +30,15 @@ impl Shop {
         shop
     }
 
+    /// One whose folder asks for two records.
+    fn of_two() -> Self {
+        let shop = Self::new();
+        for (host, address) in [("api", "192.0.2.1"), ("web", "192.0.2.2")] {
+            shop.put(host, address);
+        }
+        shop
+    }
+
     fn put(&self, host: &str, address: &str) {
         write(self.folder.path(), &format!("{host}.yaml"), &service(host, host, address));
     }
@@ -74,6 +83,13 @@ impl Shop {
         let shown = zonewright_testkit::poll(SOON, || (self.rows() == expected).then_some(()));
         assert!(shown.is_some(), "the table holds {:#?}, expected {expected:#?}", self.rows());
     }
+}
+
+/// One round, which must succeed.
+#[track_caller]
+fn once(line: &CommandLine) {
+    let ended = line.clone().arg("--once").run();
+    assert!(ended.status.success(), "{}", ended.log);
 }
 
 #[test]
@@ -179,29 +195,22 @@ fn a_table_that_is_away_or_throttled_costs_no_record() {
 #[test]
 fn txt_claims_move_into_the_table_while_the_records_stay() {
     require!(Bind.tools());
-    let shop = Shop::new();
-    for (host, address) in [("api", "192.0.2.1"), ("web", "192.0.2.2")] {
-        shop.put(host, address);
-    }
-    let ended = shop.with_txt().arg("--once").run();
-    assert!(ended.status.success(), "{}", ended.log);
+    let shop = Shop::of_two();
+    once(&shop.with_txt());
     let (records, claims) = shop.site.ours_and_claims();
     assert_eq!((records.len(), claims.len()), (2, 2));
 
-    let dry = shop.line().args(&["--once", "--dry-run"]).run();
-    assert!(dry.status.success(), "{}", dry.log);
+    once(&shop.line().arg("--dry-run"));
     assert_eq!(
         (shop.site.ours_and_claims(), shop.rows()),
         ((records.clone(), claims), vec![]),
         "a dry run writes nothing"
     );
 
-    let ended = shop.line().arg("--once").run();
-    assert!(ended.status.success(), "{}", ended.log);
+    once(&shop.line());
     assert_eq!(shop.site.ours_and_claims(), (records.clone(), vec![]));
     shop.claims(&["api", "web"]);
-    let again = shop.line().arg("--once").run();
-    assert!(again.status.success(), "{}", again.log);
+    once(&shop.line());
     assert_eq!(shop.site.ours(), records);
     shop.claims(&["api", "web"]);
 }
@@ -209,12 +218,8 @@ fn txt_claims_move_into_the_table_while_the_records_stay() {
 #[test]
 fn an_owner_that_leaves_takes_its_rows_along() {
     require!(Bind.tools());
-    let shop = Shop::new();
-    for (host, address) in [("api", "192.0.2.1"), ("web", "192.0.2.2")] {
-        shop.put(host, address);
-    }
-    let ended = shop.line().arg("--once").run();
-    assert!(ended.status.success(), "{}", ended.log);
+    let shop = Shop::of_two();
+    once(&shop.line());
     shop.claims(&["api", "web"]);
     // One record is gone already, and of one external-dns has left a row.
     shop.site.dns.nsupdate(&format!("update delete web.{ZONE} A"));

@@ -6,16 +6,21 @@
 //! record is created under the prerequisite that no CNAME stands there, and a CNAME under the one that its name is not in
 //! use, or, where the group clears the name itself, that no other type stands there.
 
+mod answer;
+mod probe;
+
 use std::collections::BTreeSet;
 
-use domain::base::iana::{Class, Rcode, Rtype};
+use domain::base::iana::{Class, Rtype};
 use domain::base::rdata::UnknownRecordData;
-use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
-use zonewright_core::rdata::Txt;
+use zonewright_core::change::{Change, Group, Precondition};
 use zonewright_core::record::Routing;
-use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Retry, Ttl};
+use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Ttl};
 
+use self::probe::has_text;
 use crate::wire::{self, Item, wire_name};
+
+pub(crate) use self::answer::{is_conflict, is_worth_another, refused, too_long};
 
 /// Name of the operation in errors.
 pub(crate) const OPERATION: &str = "update records";
@@ -143,36 +148,6 @@ impl Part {
     }
 }
 
-impl Part {
-    /// An UPDATE message that changes nothing and demands one of the old texts in other letters; `None` if there is no
-    /// text with letters.
-    pub(crate) fn probe(&self, zone: &DnsName) -> Option<Vec<u8>> {
-        let swapped = self.texts.iter().find_map(swap_case)?;
-        let rtype = swapped.key.rtype;
-        let lines = octets(&swapped).ok()?.into_iter().map(|o| Line::Exact(swapped.key.name.clone(), rtype, o).item());
-        wire::update(zone, lines, [], wire::MAX_MESSAGE).ok()
-    }
-}
-
-/// Whether data of this type holds text in which upper and lower case differ.
-fn has_text(rtype: RecordType) -> bool {
-    use RecordType::{Caa, Https, Naptr, Svcb, Txt};
-    matches!(rtype, Txt | Caa | Naptr | Https | Svcb)
-}
-
-/// A TXT set with every letter in the other case; `None` if that makes no difference.
-fn swap_case(set: &RecordSet) -> Option<RecordSet> {
-    let other =
-        |octet: &u8| if octet.is_ascii_lowercase() { octet.to_ascii_uppercase() } else { octet.to_ascii_lowercase() };
-    let swap = |data: &RData| match data {
-        RData::Txt(txt) => Some(RData::Txt(Txt::from_strings(txt.strings().map(|s| s.iter().map(other).collect())))),
-        _ => None,
-    };
-    let swapped: Vec<RData> = set.data.as_records().iter().map(swap).collect::<Option<_>>()?;
-    let swapped = RecordSet { data: RecordData::records(swapped), ..set.clone() };
-    (swapped.data != set.data).then_some(swapped)
-}
-
 /// The UPDATE message of several groups; `None` if it is longer than `limit` octets. Deletions come first, so that a name
 /// is free when its new type arrives.
 pub(crate) fn message(zone: &DnsName, parts: &[&Part], limit: usize) -> Option<Vec<u8>> {
@@ -214,42 +189,13 @@ fn invalid(context: String) -> Error {
     Error::new(ErrorKind::Invalid, OPERATION, context)
 }
 
-/// What a group comes to that does not even fit a message of its own.
-pub(crate) fn too_long(group: &Group) -> Outcome {
-    Outcome::refused(invalid(format!("{} does not fit one DNS message of 64 KiB", group.headline())))
-}
-
-/// What became of one of `count` groups that a server refused together. `signed` says that the refusal is signed.
-///
-/// Whether one group was to blame is not said by DNS; but a server that knows no such key, zone or request refuses each of
-/// them for itself, and nothing is gained by trying them one by one.
-pub(crate) fn refused(rcode: Rcode, signed: bool, error: Error, count: usize) -> Outcome {
-    let each = match rcode {
-        Rcode::NOTAUTH | Rcode::NOTIMP => true,
-        Rcode::REFUSED => !signed,
-        _ => count == 1,
-    };
-    let error = if rcode == Rcode::NOTIMP { error.retry(Retry::Backoff) } else { error };
-    Outcome::Refused { error, blame: if each || count == 1 { Blame::Group } else { Blame::Batch } }
-}
-
-/// Whether another server may well do what this one refused.
-pub(crate) fn is_worth_another(rcode: Rcode) -> bool {
-    matches!(rcode, Rcode::REFUSED | Rcode::NOTAUTH | Rcode::NOTIMP | Rcode::SERVFAIL)
-}
-
-/// Whether a response code says that a prerequisite did not hold.
-pub(crate) fn is_conflict(rcode: Rcode) -> bool {
-    matches!(rcode, Rcode::YXDOMAIN | Rcode::YXRRSET | Rcode::NXDOMAIN | Rcode::NXRRSET)
-}
-
 #[cfg(test)]
 mod tests {
     use zonewright_core::change::Step;
 
     use super::*;
 
-    fn set(text: &str) -> RecordSet {
+    pub(super) fn set(text: &str) -> RecordSet {
         let words: Vec<&str> = text.splitn(4, ' ').collect();
         let rtype: RecordType = words[2].parse().unwrap();
         let ttl = words[1].parse().ok().and_then(Ttl::from_secs);
@@ -370,39 +316,5 @@ mod tests {
         assert_eq!(message(&zone, &[&part], whole.len()), Some(whole.clone()));
         assert_eq!(message(&zone, &[&part], whole.len() - 1), None);
         assert_eq!(message(&zone, &[&part, &part], wire::MAX_MESSAGE), Some(whole), "the same line is sent once");
-    }
-
-    #[test]
-    fn who_is_to_blame() {
-        use Blame::{Batch, Group};
-        for (rcode, signed, kind, one, several) in [
-            (Rcode::YXRRSET, true, ErrorKind::Conflict, Group, Batch),
-            (Rcode::NXRRSET, true, ErrorKind::Conflict, Group, Batch),
-            (Rcode::YXDOMAIN, true, ErrorKind::Conflict, Group, Batch),
-            (Rcode::FORMERR, true, ErrorKind::Invalid, Group, Batch),
-            (Rcode::NOTZONE, true, ErrorKind::Invalid, Group, Batch),
-            (Rcode::SERVFAIL, true, ErrorKind::Unavailable, Group, Batch),
-            (Rcode::REFUSED, true, ErrorKind::Unauthorized, Group, Batch),
-            (Rcode::REFUSED, false, ErrorKind::Unauthorized, Group, Group),
-            (Rcode::NOTAUTH, true, ErrorKind::Unauthorized, Group, Group),
-            (Rcode::NOTIMP, true, ErrorKind::Unsupported, Group, Group),
-        ] {
-            let fault = || crate::error::Fault::Rcode { rcode, trusted: signed };
-            for (count, expected) in [(1, one), (3, several)] {
-                let error = fault().into_error(OPERATION, "192.0.2.1:53", &DnsName::parse("z").unwrap());
-                assert!(error.context.contains(&rcode.to_string()), "{error}");
-                let outcome = refused(rcode, signed, error, count);
-                let Outcome::Refused { error, blame } = outcome else { panic!("{rcode}: {outcome:?}") };
-                assert_eq!((error.kind, blame), (kind, expected), "{rcode} for {count}");
-            }
-        }
-    }
-
-    #[test]
-    fn letters_are_swapped_for_the_probe() {
-        let swapped = |text: &str| swap_case(&set(text)).map(|set| set.data.to_string());
-        assert_eq!(swapped("a.z 60 TXT \"Owner=a1\"").as_deref(), Some("\"oWNER=A1\""));
-        assert_eq!(swapped("a.z 60 TXT \"123\""), None);
-        assert_eq!(swapped("a.z 60 CAA 0 issue \"x\""), None);
     }
 }

@@ -132,6 +132,20 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
+/// Reads a struct from [`Fields`]: each field of it from the key that is named.
+macro_rules! from_fields {
+    ($of:ty, $($field:ident = $key:literal),+) => {
+        impl<'de> Deserialize<'de> for $of {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let mut all = $crate::wire::Fields::deserialize(deserializer)?;
+                Ok(Self { $($field: all.take($key)?,)+ })
+            }
+        }
+    };
+}
+#[cfg(feature = "server")]
+pub(crate) use from_fields;
+
 /// A text that is `null` is an empty one.
 fn empty(text: Option<String>) -> String {
     text.unwrap_or_default()
@@ -155,12 +169,7 @@ impl<'de> Deserialize<'de> for Endpoint {
     }
 }
 
-impl<'de> Deserialize<'de> for Property {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut fields = Fields::deserialize(deserializer)?;
-        Ok(Self { name: fields.take("name")?, value: fields.take("value")? })
-    }
-}
+from_fields!(Property, name = "name", value = "value");
 
 impl<'de> Deserialize<'de> for Filter {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -3,70 +3,23 @@
 //! In: what happens to objects and to watches. Out: a source for each daemon process. The view may lag (a lost watch), or
 //! show less than there is (an empty answer), and says so, or lies.
 
+mod feed;
+mod spec;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use zonewright_core::endpoint::{
-    Endpoint, Mapped, ObjectPolicy, ObjectRef, Origin, Pending, Sharing, Targets, Unknown,
-};
-use zonewright_core::record::Routing;
-use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Update};
+use zonewright_core::endpoint::Mapped;
+use zonewright_core::source::{Evidence, ObjectState};
 use zonewright_core::{DnsName, RData, RecordKey, RecordType, Ttl};
 
-/// The kinds of objects: what labels call them, and what the API calls them.
-pub(crate) const KINDS: [(&str, &str); 2] = [("service", "services"), ("ingress", "ingresses")];
+use self::feed::{Feed, evidence, update};
+use self::spec::{label, mapped, names_of};
 
-/// An object by kind and number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Id {
-    /// Place in the list of kinds.
-    pub(crate) kind: usize,
-    /// Its number.
-    pub(crate) number: usize,
-}
-
-impl std::fmt::Display for Id {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", KINDS[self.kind].0, self.number)
-    }
-}
-
-/// What an object asks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Spec {
-    /// Names with their targets.
-    pub(crate) wants: Vec<(RecordKey, Vec<RData>)>,
-    /// TTL of all of them.
-    pub(crate) ttl: Option<Ttl>,
-    /// Names without targets.
-    pub(crate) pending: Vec<DnsName>,
-    /// Whether it asks for more than can be told.
-    pub(crate) unknown: bool,
-    /// Its own policy.
-    pub(crate) policy: Option<ObjectPolicy>,
-    /// Whether it shares its names.
-    pub(crate) union: bool,
-}
-
-impl std::fmt::Display for Spec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut parts: Vec<String> = Vec::new();
-        for (key, data) in &self.wants {
-            let data: Vec<String> = data.iter().map(ToString::to_string).collect();
-            parts.push(format!("{key} {}", data.join(" ")));
-        }
-        parts.extend(self.pending.iter().map(|name| format!("{name} (no address yet)")));
-        parts.extend(self.ttl.map(|ttl| format!("TTL {ttl}")));
-        parts.extend(self.unknown.then(|| "something that cannot be told".to_owned()));
-        parts.extend(self.policy.map(|policy| format!("policy {}", policy.as_str())));
-        parts.extend(self.union.then(|| "shared".to_owned()));
-        if parts.is_empty() { f.write_str("nothing") } else { f.write_str(&parts.join(", ")) }
-    }
-}
+pub(crate) use self::spec::{Id, KINDS, Spec};
 
 /// One wish at a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,64 +61,6 @@ struct Inner {
 /// A cluster.
 #[derive(Debug)]
 pub(crate) struct Cluster(Mutex<Inner>);
-
-fn label(id: Id) -> String {
-    format!("{}/ns/o{}", KINDS[id.kind].0, id.number)
-}
-
-fn object(id: Id) -> ObjectRef {
-    ObjectRef {
-        api_version: Arc::from("v1"),
-        kind: Arc::from(if id.kind == 0 { "Service" } else { "Ingress" }),
-        namespace: Arc::from("ns"),
-        name: Arc::from(format!("o{}", id.number)),
-        uid: Arc::from(""),
-    }
-}
-
-fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
-    let resource: Option<Arc<str>> = Some(Arc::from(label(id)));
-    let created = i64::try_from(id.number * 7 % 5).ok();
-    let origin = Arc::new(Origin { source: Arc::from(KINDS[id.kind].0), rank: id.kind, object: object(id), created });
-    let endpoint = |(key, data): &(RecordKey, Vec<RData>)| Endpoint {
-        name: key.name.clone(),
-        rtype: key.rtype,
-        targets: Targets::Records(data.clone()),
-        ttl: spec.ttl,
-        set_id: None,
-        routing: Routing::Simple,
-        properties: BTreeMap::new(),
-        origin: origin.clone(),
-        resource: resource.clone(),
-        labels: Box::default(),
-        sharing: if spec.union { Sharing::Union } else { Sharing::Holder },
-        policy: spec.policy,
-    };
-    let pending =
-        |name: &DnsName| Pending { name: name.clone(), resource: resource.clone(), reason: "no address".to_owned() };
-    let unknown = Unknown { resource: resource.clone(), reason: "a template failed".to_owned() };
-    Arc::new(Mapped {
-        endpoints: spec.wants.iter().map(endpoint).collect(),
-        pending: spec.pending.iter().map(pending).collect(),
-        unknown: spec.unknown.then_some(unknown).into_iter().collect(),
-        notes: Vec::new(),
-        kinds: BTreeSet::from([Arc::from(KINDS[id.kind].1)]),
-    })
-}
-
-fn evidence() -> Evidence {
-    let kinds = KINDS.iter().map(|(_, kind)| (Arc::from(*kind), KindState::default()));
-    let resources = KINDS.iter().map(|(source, kind)| (Arc::from(*source), BTreeSet::from([Arc::from(*kind)])));
-    Evidence { kinds: kinds.collect(), resources: resources.collect(), open: BTreeSet::new() }
-}
-
-fn update(id: Id, state: ObjectState) -> ObjectUpdate {
-    ObjectUpdate { source: Arc::from(KINDS[id.kind].0), object: object(id), state }
-}
-
-fn names_of(spec: &Spec) -> impl Iterator<Item = &DnsName> {
-    spec.wants.iter().map(|(key, _)| &key.name).chain(&spec.pending)
-}
 
 impl Inner {
     /// Shows what became of one object, and tells it.
@@ -397,62 +292,5 @@ impl Cluster {
     /// Whether a DELETE event proves that the object behind a label is gone from a name.
     pub(crate) fn is_buried(&self, name: &DnsName, resource: Option<&str>) -> bool {
         resource.is_some_and(|text| self.lock().buried.contains(&(text.to_owned(), name.clone())))
-    }
-}
-
-/// The source of one process.
-#[derive(Debug)]
-pub(crate) struct Feed {
-    cluster: Arc<Cluster>,
-    queue: Mutex<Vec<ObjectUpdate>>,
-    changed: Notify,
-}
-
-impl Feed {
-    fn push(&self, update: ObjectUpdate) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(update);
-        self.changed.notify_one();
-    }
-}
-
-#[async_trait]
-impl Source for Feed {
-    async fn changed(&self) {
-        self.changed.notified().await;
-    }
-
-    fn take(&self, everything: bool) -> Update {
-        let inner = self.cluster.lock();
-        let updates = std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner));
-        if !everything {
-            return Update { complete: false, objects: updates };
-        }
-        let known: BTreeSet<ObjectRef> = inner.shown.keys().map(|id| object(*id)).collect();
-        let gone = updates
-            .into_iter()
-            .filter(|update| matches!(update.state, ObjectState::Gone { .. }) && !known.contains(&update.object));
-        let present = inner.maps.iter().map(|(id, map)| update(*id, ObjectState::Present(map.clone())));
-        Update { complete: true, objects: gone.chain(present).collect() }
-    }
-
-    fn evidence(&self) -> Evidence {
-        let inner = self.cluster.lock();
-        let mut evidence = inner.evidence.clone();
-        for (at, (_, kind)) in KINDS.iter().enumerate() {
-            let Trust { complete, fresh } = inner.trust[at];
-            let objects = inner.shown.keys().filter(|id| id.kind == at).count();
-            if let Some(state) = evidence.kinds.get_mut(*kind) {
-                *state = KindState { complete, fresh, settled: true, objects };
-            }
-        }
-        evidence
-    }
-
-    fn accept(&self) {
-        let mut inner = self.cluster.lock();
-        for kind in 0..KINDS.len() {
-            let fresh = inner.trust[kind].fresh;
-            inner.trust(kind, Trust { complete: true, fresh });
-        }
     }
 }

@@ -1,47 +1,29 @@
 //! A history as it runs: the actors on one virtual clock.
 
+mod human;
+mod process;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use zonewright_core::clock::{Clock, Timestamp};
-use zonewright_core::endpoint::{Note, Reporter, Severity};
-use zonewright_core::engine::{Config, Engine, Instance, Outcome, Parts};
+use zonewright_core::engine::Outcome;
 use zonewright_core::filter::DomainFilter;
-use zonewright_core::journal::{Journaling, Mode};
-use zonewright_core::metrics::Metrics;
-use zonewright_core::name_policy::PermitAll;
-use zonewright_core::options::OptionTable;
 use zonewright_core::plan::Policy;
-use zonewright_core::registry::Registry;
 use zonewright_core::zone::{InstanceId, Zone};
-use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
-use zonewright_registry::noop::NoopRegistry;
-use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+use zonewright_core::{DnsName, RecordKey, RecordSet};
 
 use crate::cluster::Cluster;
-use crate::line::{Drawer, Line, Shelf, Weather, lock};
-use crate::names::{MANAGED, name, set, text};
+use crate::line::{Weather, lock};
+use crate::names::{MANAGED, name};
 use crate::peer::Peer;
 use crate::setup::Setup;
-use crate::step::{Action, Deed, Step};
-use crate::truth::{Author, Party, Right, Truth, with};
+use crate::step::{Action, Step};
+use crate::truth::{Party, Right, Truth};
 
-/// One process.
-struct Process {
-    engine: Engine,
-    dead: Arc<AtomicBool>,
-}
-
-/// A daemon with what survives its restarts.
-struct Seat {
-    process: Option<Process>,
-    drawer: Arc<Mutex<Drawer>>,
-    /// How far its clock is off, in seconds.
-    skew: i64,
-}
+use self::process::Seat;
 
 /// Everything together.
 pub(crate) struct World {
@@ -56,24 +38,6 @@ pub(crate) struct World {
     rested: bool,
     seed: u64,
 }
-
-/// Writes into the story what objects are told.
-struct Scribe {
-    daemon: usize,
-    truth: Arc<Mutex<Truth>>,
-}
-
-impl Reporter for Scribe {
-    fn tell(&self, note: &Note) {
-        if note.severity == Severity::Warning {
-            let sentence = || format!("daemon {} tells {}: {}", self.daemon, note.object, note.message);
-            lock(&self.truth).tell(sentence);
-        }
-    }
-}
-
-/// The time when a history begins, in seconds since 1970.
-const DAWN: i64 = 1_000_000;
 
 fn instance() -> InstanceId {
     InstanceId::from("sim")
@@ -121,96 +85,6 @@ impl World {
 
     pub(crate) fn set_weather(&self, nonce: u64, rough: bool) {
         lock(&self.weather).turn(nonce, rough);
-    }
-
-    fn now(&self, daemon: usize) -> Timestamp {
-        let elapsed = i64::try_from(self.begun.elapsed().as_millis()).unwrap_or(i64::MAX);
-        Timestamp((DAWN + self.seats[daemon].skew) * 1_000 + elapsed)
-    }
-
-    fn registry(&self, daemon: usize) -> Arc<dyn Registry> {
-        let Some(owner) = self.setup.daemons[daemon].owner else { return Arc::new(NoopRegistry) };
-        let config = TxtConfig::new(owner).expect("the simulator's owners are owners");
-        let affix = self.setup.affix;
-        let config = TxtConfig { prefix: affix.prefix.to_owned(), suffix: affix.suffix.to_owned(), ..config };
-        Arc::new(TxtRegistry::new(config).expect("the simulator's affixes are affixes"))
-    }
-
-    fn config(&self, daemon: usize) -> Config {
-        Config {
-            policy: self.setup.policy,
-            same_name: self.setup.same_name,
-            status_grace: self.setup.grace,
-            interval: self.setup.interval,
-            brake: self.setup.brake,
-            settle: self.setup.profile.lag,
-            dry_run: self.setup.daemons[daemon].dry_run,
-            seed: Some(self.seed ^ daemon as u64),
-            ..Config::default()
-        }
-    }
-
-    /// Starts a daemon that does not run.
-    pub(crate) async fn start(&mut self, daemon: usize) {
-        let dead = Arc::new(AtomicBool::new(false));
-        let clock = Clock::starting_at(self.now(daemon));
-        let cluster = self.clusters[self.setup.daemons[daemon].cluster].clone();
-        let line = Line {
-            daemon,
-            truth: self.truth.clone(),
-            cluster: cluster.clone(),
-            weather: self.weather.clone(),
-            dead: dead.clone(),
-            clock,
-        };
-        let instance = Instance {
-            id: instance(),
-            provider: Arc::new(line),
-            registry: self.registry(daemon),
-            options: OptionTable::NONE,
-        };
-        let parts = Parts {
-            sources: vec![cluster.feed()],
-            instances: vec![instance],
-            name_policy: Arc::new(PermitAll),
-            store: Arc::new(Shelf { drawer: self.seats[daemon].drawer.clone(), dead: dead.clone() }),
-            reporter: Arc::new(Scribe { daemon, truth: self.truth.clone() }),
-            metrics: Arc::new(Metrics::default()),
-            clock,
-            journal: Journaling { mode: Mode::Off, ..Journaling::default() },
-            own_object: None,
-        };
-        let engine = Engine::start(self.config(daemon), parts).await;
-        self.seats[daemon].process = Some(Process { engine, dead });
-    }
-
-    pub(crate) async fn start_all(&mut self) {
-        for daemon in 0..self.seats.len() {
-            if self.seats[daemon].process.is_none() {
-                self.start(daemon).await;
-            }
-        }
-    }
-
-    /// Ends a process in good order, or what is left of a dead one.
-    pub(crate) async fn stop(&mut self, daemon: usize) {
-        let Some(process) = self.seats[daemon].process.take() else { return };
-        process.engine.stop().await;
-        if process.dead.load(Ordering::SeqCst) {
-            let saved = lock(&self.seats[daemon].drawer).saved.unwrap_or(self.begun);
-            self.truth().forget(daemon, saved);
-        }
-    }
-
-    /// What died is started again.
-    pub(crate) async fn revive(&mut self) {
-        for daemon in 0..self.seats.len() {
-            let is_dead = |process: &Process| process.dead.load(Ordering::SeqCst);
-            if self.seats[daemon].process.as_ref().is_some_and(is_dead) {
-                self.stop(daemon).await;
-                self.start(daemon).await;
-            }
-        }
     }
 
     /// One round.
@@ -319,57 +193,6 @@ impl World {
         weather.refused
     }
 
-    fn human(&self, key: &RecordKey, deed: &Deed) {
-        let mut truth = self.truth();
-        let zone = truth.zone_of(&key.name);
-        let stands = truth.zones[zone].sets.get(key).cloned();
-        let place = truth.places(zone, key).into_iter().map(|(place, _)| place);
-        let place = place.into_iter().find(|place| place.name.is_within(&truth.zones[zone].zone.name));
-        let claim = place.as_ref().and_then(|place| truth.zones[zone].sets.get(place).cloned());
-        let change = match deed {
-            Deed::Write(data) => write(&truth, zone, key, data),
-            Deed::Add(_) if stands.is_none() || key.rtype == RecordType::Cname => None,
-            Deed::Add(data) => stands.map(|stands| {
-                (
-                    key.clone(),
-                    Some(with(
-                        Some(&stands),
-                        &RecordSet { data: RecordData::records([data.clone()]), ..stands.clone() },
-                    )),
-                )
-            }),
-            Deed::Remove => stands.map(|_| (key.clone(), None)),
-            Deed::Disown => claim.map(|claim| (claim.key, None)),
-            Deed::Assign(owner) => place.map(|place| {
-                let says =
-                    format!("\"heritage=external-dns,external-dns/owner={owner},external-dns/resource=service/ns/o9\"");
-                (place.clone(), Some(text(&place, &says)))
-            }),
-            Deed::Remark | Deed::Dispute => claim.map(|claim| {
-                let stranger = "heritage=external-dns,external-dns/owner=stranger";
-                let says = if *deed == Deed::Dispute { stranger } else { "a remark" };
-                let more = text(&claim.key, says);
-                (claim.key.clone(), Some(RecordSet { ttl: claim.ttl, ..with(Some(&claim), &more) }))
-            }),
-            Deed::Scribble => {
-                claim.map(|claim| (claim.key.clone(), Some(text(&claim.key, "heritage=external-dns,scribble"))))
-            }
-        };
-        // A zone file's own rules hold for humans too.
-        let legal = |(key, to): &(RecordKey, Option<RecordSet>)| {
-            let others = |cname| {
-                truth.zones[zone]
-                    .sets
-                    .keys()
-                    .any(|other| other.name == key.name && other != key && (cname || other.rtype == RecordType::Cname))
-            };
-            to.is_none() || !others(key.rtype == RecordType::Cname)
-        };
-        if let Some(change) = change.filter(legal) {
-            truth.foreign(Author::Human, zone, &[change]);
-        }
-    }
-
     pub(crate) fn is_ours(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         self.truth().is_of(daemon, zone, key)
     }
@@ -407,13 +230,4 @@ impl World {
         };
         truth.written.iter().map(|(key, times)| (key.clone(), recent(times))).collect()
     }
-}
-
-fn write(truth: &Truth, zone: usize, key: &RecordKey, data: &RData) -> Option<(RecordKey, Option<RecordSet>)> {
-    let to = set(key, [data.clone()]);
-    let same = truth.zones[zone].sets.get(key) == Some(&to);
-    // A text where a claim stands would take it away; there is a deed for that.
-    let claim = truth.zones[zone].sets.get(key).is_some_and(crate::names::speaks);
-    let at_apex = key.rtype == RecordType::Cname && key.name == truth.zones[zone].zone.name;
-    (!(same || claim || at_apex)).then(|| (key.clone(), Some(to)))
 }

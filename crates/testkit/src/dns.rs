@@ -5,16 +5,15 @@
 //! keys it takes unsigned ones.
 
 mod bind;
+mod key;
 mod knot;
 mod powerdns;
+mod query;
 
-use std::fmt::Write as _;
 use std::fs;
-use std::hash::{BuildHasher as _, RandomState};
-use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -22,7 +21,9 @@ use tempfile::TempDir;
 use crate::certificate::Certificate;
 use crate::net::{free_port, loopback};
 use crate::process::Process;
-use crate::tools;
+
+pub use self::key::{Algorithm, Key};
+use self::query::{dig, text};
 
 /// How long a server may take until it answers for all its zones; generous, for machines under load.
 const READY: Duration = Duration::from_mins(1);
@@ -45,34 +46,6 @@ pub struct ZoneSpec {
     pub name: String,
     /// Further lines in zone-file syntax; relative names belong to the zone, the default TTL is 300 s.
     pub records: String,
-}
-
-/// A TSIG key.
-#[derive(Debug, Clone)]
-pub struct Key {
-    /// Name of the key, without trailing dot.
-    pub name: String,
-    /// How messages are signed.
-    pub algorithm: Algorithm,
-    /// The shared secret, base64.
-    pub secret: String,
-}
-
-/// The HMAC of a TSIG key (RFC 8945, section 6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Algorithm {
-    /// `hmac-md5.sig-alg.reg.int`.
-    HmacMd5,
-    /// `hmac-sha1`.
-    HmacSha1,
-    /// `hmac-sha224`.
-    HmacSha224,
-    /// `hmac-sha256`.
-    HmacSha256,
-    /// `hmac-sha384`.
-    HmacSha384,
-    /// `hmac-sha512`.
-    HmacSha512,
 }
 
 /// A DNS server in a folder of its own. Ends on drop.
@@ -200,91 +173,6 @@ impl DnsServer {
         self.process.log()
     }
 
-    /// The whole zone by AXFR: one sorted line per record, single spaces, the SOA once. Signed with the first key.
-    ///
-    /// # Panics
-    /// When the transfer fails.
-    #[track_caller]
-    pub fn axfr(&self, zone: &str) -> Vec<String> {
-        let output = self.dig(&["+tcp", "+nocmd", "+nocomments", "+nostats", "+noquestion", "+onesoa", zone, "AXFR"]);
-        let failed = output.lines().find(|line| line.starts_with("; Transfer failed"));
-        assert!(failed.is_none(), "AXFR of {zone}: {output}");
-        let records = output.lines().filter(|line| !line.starts_with(';') && !line.contains("\tANY\tTSIG\t"));
-        let mut records: Vec<String> = records.map(single_spaced).filter(|line| !line.is_empty()).collect();
-        assert!(!records.is_empty(), "AXFR of {zone} is empty: {output}");
-        records.sort_unstable();
-        records
-    }
-
-    /// The answer's data, one sorted line per record; empty for a name or type that does not exist. Signed with the
-    /// first key.
-    ///
-    /// # Panics
-    /// When the server does not answer.
-    #[track_caller]
-    pub fn query(&self, name: &str, record_type: &str) -> Vec<String> {
-        let output = self.dig(&["+short", name, record_type]);
-        let mut lines: Vec<String> = output.lines().filter(|line| !line.starts_with(';')).map(str::to_owned).collect();
-        lines.sort_unstable();
-        lines
-    }
-
-    /// The zone's serial number as the server publishes it.
-    ///
-    /// # Panics
-    /// When the server does not answer for the zone.
-    #[track_caller]
-    pub fn serial(&self, zone: &str) -> u32 {
-        let answer = self.query(zone, "SOA");
-        let serial = answer.first().and_then(|soa| soa.split(' ').nth(2)).and_then(|serial| serial.parse().ok());
-        serial.unwrap_or_else(|| panic!("no SOA for {zone}: {answer:?}"))
-    }
-
-    /// Sends `nsupdate` commands (`update add ...`, `prereq ...`; several messages are parted by `send`), signed with
-    /// the first key.
-    ///
-    /// # Panics
-    /// When the server refuses one.
-    #[track_caller]
-    pub fn nsupdate(&self, script: &str) {
-        if let Err(error) = self.try_nsupdate(script) {
-            panic!("nsupdate: {error}\n{script}");
-        }
-    }
-
-    /// As [`Self::nsupdate`], for updates that may be refused.
-    ///
-    /// # Errors
-    /// What `nsupdate` wrote, such as `update failed: REFUSED`.
-    ///
-    /// # Panics
-    /// When `nsupdate` itself cannot be run.
-    #[track_caller]
-    pub fn try_nsupdate(&self, script: &str) -> Result<(), String> {
-        let mut command = Command::new(tools::need("nsupdate"));
-        self.sign(&mut command);
-        let script = format!("server {} {}\n{script}\nsend\n", self.addr().ip(), self.addr().port());
-        let output = feed(&mut command, &script);
-        if output.status.success() { Ok(()) } else { Err(text(&output)) }
-    }
-
-    /// Runs `dig` against this server and returns what it printed.
-    #[track_caller]
-    fn dig(&self, arguments: &[&str]) -> String {
-        let mut command = dig(self.site.port);
-        self.sign(&mut command);
-        let output = command.args(["+norecurse", "+timeout=10", "+tries=3"]).args(arguments).output().expect("run dig");
-        assert!(output.status.success(), "dig {}: {}", arguments.join(" "), text(&output));
-        text(&output)
-    }
-
-    /// Makes `dig` or `nsupdate` sign with the first key.
-    fn sign(&self, command: &mut Command) {
-        if !self.site.keys.is_empty() {
-            command.arg("-k").arg(self.site.key_file());
-        }
-    }
-
     #[track_caller]
     fn wait_until_ready(&mut self) {
         let site = &self.site;
@@ -350,47 +238,9 @@ ns1 A 127.0.0.1
     }
 }
 
-impl Key {
-    /// An HMAC-SHA256 key with a random secret.
-    pub fn new(name: &str) -> Self {
-        Self::with_algorithm(name, Algorithm::HmacSha256)
-    }
-
-    /// A key with a random secret of 256 bits.
-    pub fn with_algorithm(name: &str, algorithm: Algorithm) -> Self {
-        Self { name: name.trim_end_matches('.').to_owned(), algorithm, secret: random_base64() }
-    }
-
-    /// As BIND's configuration and its client programs write a key.
-    fn as_bind_clause(&self) -> String {
-        format!("key \"{}\" {{ algorithm {}; secret \"{}\"; }};\n", self.name, self.algorithm.name(), self.secret)
-    }
-}
-
-impl Algorithm {
-    /// As configuration files write it, such as `hmac-sha256`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::HmacMd5 => "hmac-md5",
-            Self::HmacSha1 => "hmac-sha1",
-            Self::HmacSha224 => "hmac-sha224",
-            Self::HmacSha256 => "hmac-sha256",
-            Self::HmacSha384 => "hmac-sha384",
-            Self::HmacSha512 => "hmac-sha512",
-        }
-    }
-}
-
 #[track_caller]
 fn spawn(software: DnsSoftware, site: &Site) -> Process {
     Process::spawn(&format!("{software:?}"), &software.command(site), &site.path("server.log"))
-}
-
-fn dig(port: u16) -> Command {
-    let mut command = Command::new(tools::need("dig"));
-    // Without -r the user's own settings would change the output.
-    command.args(["-r", "@127.0.0.1", "-p", &port.to_string()]);
-    command
 }
 
 /// Runs a program that must succeed, for preparing a server.
@@ -401,74 +251,7 @@ fn prepare_with(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", text(&output));
 }
 
-/// Runs a program that reads `input`.
-#[track_caller]
-fn feed(command: &mut Command, input: &str) -> Output {
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start the program");
-    let mut stdin = child.stdin.take().expect("a pipe to the program");
-    // A program that ends early closes its end of the pipe; its status and its own words say why.
-    let _ = stdin.write_all(input.as_bytes());
-    drop(stdin);
-    child.wait_with_output().expect("wait for the program")
-}
-
-fn text(output: &Output) -> String {
-    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.push_str(&String::from_utf8_lossy(&output.stderr));
-    text
-}
-
-/// Runs of blanks outside quotes become one space.
-fn single_spaced(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    let mut quoted = false;
-    let mut escaped = false;
-    for c in line.trim().chars() {
-        if c == '"' && !escaped {
-            quoted = !quoted;
-        }
-        escaped = c == '\\' && !escaped;
-        if quoted || !c.is_ascii_whitespace() {
-            out.push(c);
-        } else if !out.ends_with(' ') {
-            out.push(' ');
-        }
-    }
-    out
-}
-
-/// 32 octets in base64 (44 characters). Random enough for a key that lives for one test: each hasher of the standard
-/// library is seeded by the system.
-fn random_base64() -> String {
-    let octets: Vec<u8> = (0..4u8).flat_map(|word| RandomState::new().hash_one(word).to_be_bytes()).collect();
-    // Hexadecimal digits are base64 characters, and 44 of them decode to 33 octets.
-    octets.iter().chain(&octets[..]).take(22).fold(String::new(), |mut text, octet| {
-        let _ = write!(text, "{octet:02x}");
-        text
-    })
-}
-
 /// The path as text for a configuration file; temporary folders have plain names.
 fn plain(path: &Path) -> String {
     path.display().to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blanks_inside_quotes_stay() {
-        let check = |line: &str, expected: &str| assert_eq!(single_spaced(line), expected);
-        check("a.\t\t300\tIN  A 192.0.2.1 ", "a. 300 IN A 192.0.2.1");
-        check("a.\t300\tIN\tTXT\t\"two  blanks\" \"x\\\"  y\"", "a. 300 IN TXT \"two  blanks\" \"x\\\"  y\"");
-    }
-
-    #[test]
-    fn secrets_are_base64_and_differ() {
-        let secrets = [random_base64(), random_base64()];
-        assert_ne!(secrets[0], secrets[1]);
-        assert!(secrets.iter().all(|secret| secret.len() == 44));
-    }
 }

@@ -6,24 +6,20 @@
 
 mod client;
 mod config;
+mod requests;
+mod site;
 
 use std::fs;
-use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::certificate::{Certificate, write_key_pair};
-use crate::net::{free_port, loopback};
 use crate::process::Process;
-use crate::tools;
-use crate::wait::wait_for;
 
 pub use client::Answer;
 use client::Client;
+use site::Site;
 
 /// How long etcd or the API server may take to get ready; 3 s on an idle machine.
 const READY: Duration = Duration::from_mins(2);
@@ -50,16 +46,6 @@ pub struct KubeApi {
     etcd: Process,
     client: Client,
     site: Site,
-}
-
-/// What the two servers are started from; it stays the same over restarts.
-#[derive(Debug)]
-struct Site {
-    folder: TempDir,
-    certificate: Certificate,
-    api_port: u16,
-    etcd_port: u16,
-    peer_port: u16,
 }
 
 impl User {
@@ -236,168 +222,9 @@ impl KubeApi {
         self.api.log()
     }
 
-    /// GET as admin.
-    #[track_caller]
-    pub fn get(&self, path: &str) -> Answer {
-        self.client.get(path)
-    }
-
-    /// GET as another user, for what it may and may not see.
-    #[track_caller]
-    pub fn get_as(&self, user: User, path: &str) -> Answer {
-        self.site.client(user).get(path)
-    }
-
-    /// Creates an object in the collection `path`. `apiVersion` and `kind` may be left out, but not of custom resources.
-    #[track_caller]
-    pub fn post(&self, path: &str, object: &Value) -> Answer {
-        self.client.send("POST", path, "application/json", object)
-    }
-
-    /// Replaces the object at `path`.
-    #[track_caller]
-    pub fn put(&self, path: &str, object: &Value) -> Answer {
-        self.client.send("PUT", path, "application/json", object)
-    }
-
-    /// Merges `change` into the object at `path` (RFC 7396): `null` removes a field, a list is replaced as a whole.
-    #[track_caller]
-    pub fn patch(&self, path: &str, change: &Value) -> Answer {
-        self.client.send("PATCH", path, "application/merge-patch+json", change)
-    }
-
-    /// Merges `status` into the status of the object at `path`, through its status subresource.
-    #[track_caller]
-    pub fn patch_status(&self, path: &str, status: &Value) -> Answer {
-        self.patch(&format!("{path}/status"), &json!({ "status": status }))
-    }
-
-    /// Creates or changes the object at `path` to what `object` says (server-side apply, conflicts overridden).
-    /// `object` must hold `apiVersion` and `kind`; JSON or YAML text.
-    #[track_caller]
-    pub fn apply(&self, path: &str, object: &str) -> Answer {
-        let path = format!("{path}?fieldManager=testkit&force=true");
-        self.client.send_text("PATCH", &path, "application/apply-patch+yaml", object)
-    }
-
-    /// Applies a CustomResourceDefinition, JSON or YAML text, and waits until the API server serves it. `name` is its
-    /// `metadata.name`.
-    ///
-    /// # Panics
-    /// When the API server refuses it or does not serve it within a minute.
-    #[track_caller]
-    pub fn apply_crd(&self, name: &str, definition: &str) {
-        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
-        self.apply(&path, definition).expect_success();
-        let (plural, group) = name.split_once('.').expect("a name of the form <plural>.<group>");
-        wait_for(&format!("{name} to be served"), Duration::from_mins(1), || {
-            let definition = self.get(&path).body;
-            let versions =
-                definition["spec"]["versions"].as_array()?.iter().filter(|version| version["served"] == true);
-            let mut paths =
-                versions.map(|version| format!("/apis/{group}/{}/{plural}", version["name"].as_str().unwrap_or("")));
-            paths.all(|path| self.get(&path).status == 200).then_some(())
-        });
-    }
-
-    /// Deletes the object, or all objects of the collection, at `path`.
-    #[track_caller]
-    pub fn delete(&self, path: &str) -> Answer {
-        self.client.delete(path)
-    }
-
     #[track_caller]
     fn wait_until_ready(&mut self) {
         let client = &self.client;
         self.api.wait_until_ready(READY, || MADE_AT_START.iter().all(|path| client.finds(path)));
-    }
-}
-
-impl Site {
-    fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("zonewright-kube-").tempdir().expect("a temporary folder");
-        let certificate = Certificate::write(folder.path());
-        let site = Self { folder, certificate, api_port: free_port(), etcd_port: free_port(), peer_port: free_port() };
-        write_key_pair(&site.path("sa.key"), &site.path("sa.pub"));
-        fs::write(site.path("tokens.csv"), config::tokens()).expect("write the tokens");
-        fs::write(site.path("audit.json"), config::audit_policy().to_string()).expect("write the audit policy");
-        for user in User::ALL {
-            let text = config::kubeconfig(&site.url(), &site.certificate.ca_pem, user).to_string();
-            fs::write(site.path(&format!("kubeconfig-{}", user.name())), text).expect("write a kubeconfig");
-        }
-        site
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn url(&self) -> String {
-        format!("https://{}", loopback(self.api_port))
-    }
-
-    fn audit_file(&self) -> PathBuf {
-        self.path("audit.log")
-    }
-
-    fn etcd_data(&self) -> PathBuf {
-        self.path("etcd")
-    }
-
-    fn client(&self, user: User) -> Client {
-        Client::new(&self.url(), user.token(), &self.certificate.ca_pem)
-    }
-
-    #[track_caller]
-    fn start_etcd(&self) -> Process {
-        let mut etcd = Process::spawn("etcd", &self.etcd_command(), &self.path("etcd.log"));
-        etcd.wait_until_ready(READY, || TcpStream::connect(loopback(self.etcd_port)).is_ok());
-        etcd
-    }
-
-    #[track_caller]
-    fn spawn_api(&self) -> Process {
-        Process::spawn("kube-apiserver", &self.api_command(), &self.path("apiserver.log"))
-    }
-
-    fn etcd_command(&self) -> Command {
-        let client = format!("http://{}", loopback(self.etcd_port));
-        let peer = format!("http://{}", loopback(self.peer_port));
-        let mut command = Command::new(tools::need("etcd"));
-        command
-            .arg("--data-dir")
-            .arg(self.etcd_data())
-            .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
-            .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-            .args(["--initial-cluster", &format!("default={peer}"), "--unsafe-no-fsync=true", "--log-level=warn"]);
-        command
-    }
-
-    fn api_command(&self) -> Command {
-        let mut command = Command::new(tools::need("kube-apiserver"));
-        for (flag, file) in [
-            ("cert-dir", self.path("certs")),
-            ("tls-cert-file", self.certificate.chain.clone()),
-            ("tls-private-key-file", self.certificate.key.clone()),
-            ("service-account-key-file", self.path("sa.pub")),
-            ("service-account-signing-key-file", self.path("sa.key")),
-            ("token-auth-file", self.path("tokens.csv")),
-            ("audit-policy-file", self.path("audit.json")),
-            ("audit-log-path", self.audit_file()),
-        ] {
-            command.arg(format!("--{flag}={}", file.display()));
-        }
-        command
-            .arg(format!("--etcd-servers=http://{}", loopback(self.etcd_port)))
-            .arg(format!("--secure-port={}", self.api_port))
-            .args(config::API_FLAGS);
-        command
-    }
-
-    /// A call of etcd's JSON gateway.
-    #[track_caller]
-    fn etcd_call(&self, path: &str, body: &Value) -> Value {
-        let url = format!("http://{}{path}", loopback(self.etcd_port));
-        client::post_json(&url, body).expect_success()
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 use zonewright_core::DnsName;
 
-use crate::wire::{Endpoint, Fields};
+use crate::wire::{Endpoint, from_fields};
 
 /// The four lists, each element where it stands; `null` elements count for the pairing.
 #[derive(Debug, Default)]
@@ -20,17 +20,7 @@ pub(super) struct Posted {
     delete: Vec<Option<Endpoint>>,
 }
 
-impl<'de> Deserialize<'de> for Posted {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut fields = Fields::deserialize(deserializer)?;
-        Ok(Self {
-            create: fields.take("create")?,
-            update_old: fields.take("updateOld")?,
-            update_new: fields.take("updateNew")?,
-            delete: fields.take("delete")?,
-        })
-    }
-}
+from_fields!(Posted, create = "create", update_old = "updateOld", update_new = "updateNew", delete = "delete");
 
 /// One change as it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,19 +4,21 @@
 //! object is only replaced as it was read; what somebody else changed in it is taken over first, and their word on an owner
 //! is not overwritten; an entry stands in the shard of its name before it is taken out of another one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod load;
+mod spread;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use tracing::{error, warn};
 use zonewright_core::claim::OwnerId;
-use zonewright_core::shelf::{Document, Listed, Shelf, Version};
-use zonewright_core::{Error, ErrorKind, Result, Retry};
+use zonewright_core::shelf::{Document, Shelf, Version};
+use zonewright_core::{Error, ErrorKind, Result};
 
 use super::document::{self, Entries};
 use super::entry::{Entry, Place};
 use super::name;
 use super::right::Right;
-use super::table::{Table, home};
+use super::table::Table;
 
 /// The note that names the owner of an object.
 const OWNER: &str = "owner";
@@ -91,121 +93,6 @@ impl Keeper {
 
     fn place(&self, index: usize) -> String {
         self.shelf.place(&self.name(index))
-    }
-
-    /// Takes over what changed in the objects since the last look.
-    pub(super) async fn load(&self, writer: &mut Writer) -> Result<()> {
-        let listed = self.shelf.list().await?;
-        let ours = |item: &Listed| name::shard_of(&self.base, &item.name);
-        let (own, foreign): (Vec<&Listed>, Vec<&Listed>) = listed.iter().partition(|item| ours(item).is_some());
-        let own: BTreeMap<usize, &Listed> = own.into_iter().filter_map(|item| Some((ours(item)?, item))).collect();
-        self.measure(&own)?;
-        for (index, item) in &own {
-            let known = self.table().shards.get(index).and_then(|shard| shard.version.clone());
-            if known.as_ref() != Some(&item.version) {
-                writer.cache.remove(index);
-                self.fetch(*index).await?;
-            }
-        }
-        let gone: Vec<usize> = self.table().shards.keys().filter(|index| !own.contains_key(index)).copied().collect();
-        for index in gone {
-            writer.cache.remove(&index);
-            self.lose(index);
-        }
-        self.load_foreign(&foreign).await?;
-        let first = !std::mem::replace(&mut self.table_mut().loaded, true);
-        if first && own.is_empty() {
-            warn!(
-                "{} does not stand: nothing is known to be ours, and records that stand already are left alone",
-                self.place(0)
-            );
-        }
-        Ok(())
-    }
-
-    /// Finds out how many shards there are.
-    fn measure(&self, own: &BTreeMap<usize, &Listed>) -> Result<()> {
-        let mut width = 1;
-        for (index, item) in own {
-            let of = self.notes_say(*index, &item.notes)?;
-            width = width.max(of).max((index + 1).next_power_of_two());
-        }
-        self.table_mut().width = width;
-        Ok(())
-    }
-
-    /// The number of shards that the notes of one of our objects tell.
-    fn notes_say(&self, index: usize, notes: &BTreeMap<String, String>) -> Result<usize> {
-        let note = |key: &str| notes.get(key).map(String::as_str).unwrap_or_default();
-        if note(OWNER) != self.owner.as_str() {
-            let problem = format!("owner: found {:?}, expected {:?}", note(OWNER), self.owner.as_str());
-            return Err(self.unreadable(index, &problem));
-        }
-        let of = note(SHARDS).parse().ok().filter(|of: &usize| of.is_power_of_two() && *of <= MOST_SHARDS);
-        of.ok_or_else(|| {
-            let problem = format!("shards: found {:?}, expected a power of two up to {MOST_SHARDS}", note(SHARDS));
-            self.unreadable(index, &problem)
-        })
-    }
-
-    fn unreadable(&self, index: usize, problem: &str) -> Error {
-        let context = format!(
-            "{}: {problem}. Nothing is changed until it is put right; deleting the object gives up its claims",
-            self.place(index)
-        );
-        Error::new(ErrorKind::Invalid, "read the registry", context).retry(Retry::Backoff)
-    }
-
-    /// Reads one of our objects anew.
-    async fn fetch(&self, index: usize) -> Result<(Option<Version>, Entries)> {
-        let Some((version, document)) = self.shelf.read(&self.name(index)).await? else {
-            self.lose(index);
-            return Ok((None, Entries::new()));
-        };
-        let of = self.notes_say(index, &document.notes)?;
-        let parsed =
-            document::parse(&document.text, &self.owner).map_err(|problem| self.unreadable(index, &problem))?;
-        for problem in &parsed.passed_over {
-            warn!("{}: {problem}; this entry of somebody else is passed over", self.place(index));
-        }
-        let mut table = self.table_mut();
-        let known = table.shards.get(&index).and_then(|shard| shard.version.clone());
-        table.width = table.width.max(of);
-        if known.as_ref() != Some(&version) {
-            table.ingest(index, Some(version.clone()), of, &parsed.entries, false);
-        }
-        Ok((Some(version), parsed.entries))
-    }
-
-    fn lose(&self, index: usize) {
-        let stood = self.table().shards.get(&index).is_some_and(|shard| shard.version.is_some());
-        let claims = self.table_mut().lose(index);
-        if stood {
-            error!(
-                claims,
-                "{} is gone, and the claims in it: their records are left alone from now on",
-                self.place(index)
-            );
-        }
-    }
-
-    async fn load_foreign(&self, listed: &[&Listed]) -> Result<()> {
-        self.table_mut().keep_foreign(&listed.iter().map(|item| item.name.as_str()).collect());
-        for item in listed {
-            let Some(owner) = item.notes.get(OWNER).and_then(|text| OwnerId::new(text)) else { continue };
-            let known = self.table().foreign.get(&item.name).map(|foreign| foreign.version.clone());
-            if owner == self.owner || known.as_ref() == Some(&item.version) {
-                continue;
-            }
-            let Some((version, document)) = self.shelf.read(&item.name).await? else { continue };
-            let parsed = document::parse(&document.text, &owner).unwrap_or_else(|problem| {
-                let place = self.shelf.place(&item.name);
-                warn!("{place} of owner {owner} cannot be read, so its claims are not known here: {problem}");
-                document::Parsed::default()
-            });
-            self.table_mut().ingest_foreign(&item.name, version, &owner, &parsed.entries);
-        }
-        Ok(())
     }
 
     /// Writes edits, and those that are left from earlier. Returns the records whose entries do not stand as they should, and
@@ -340,58 +227,6 @@ impl Keeper {
             Some(version) => self.shelf.replace(&self.name(index), version, &document).await,
             None => self.shelf.create(&self.name(index), &document).await,
         }
-    }
-
-    /// Twice as many shards: half of what each holds moves to a new one.
-    async fn grow(&self, writer: &mut Writer) -> Result<()> {
-        self.table_mut().width *= 2;
-        self.order(writer).await
-    }
-
-    /// Puts entries where they belong, if an earlier move was cut off or somebody moved them. First they are written where they
-    /// belong, then taken from where they stood.
-    pub(super) async fn order(&self, writer: &mut Writer) -> Result<()> {
-        loop {
-            let next = {
-                let table = self.table();
-                let strays = table.shards.iter().filter(|(_, shard)| shard.of != table.width);
-                strays.map(|(index, _)| *index).next()
-            };
-            let Some(index) = next else { return Ok(()) };
-            if !self.spread(writer, index).await? {
-                self.table_mut().width *= 2;
-            }
-        }
-    }
-
-    /// Spreads the entries of one object. Returns whether there was room.
-    async fn spread(&self, writer: &mut Writer, index: usize) -> Result<bool> {
-        let (_, standing) = self.current(writer, index).await?;
-        let width = self.table().width;
-        let mut moved: BTreeMap<usize, Entries> = BTreeMap::new();
-        for (place, entry) in standing {
-            let home = home(&place.key.name, width);
-            if home != index {
-                moved.entry(home).or_default().insert(place, entry);
-            }
-        }
-        for (home, moved) in &moved {
-            let mut add = |_: &Table, entries: &mut Entries| {
-                for (place, entry) in moved {
-                    entries.entry(place.clone()).or_insert_with(|| entry.clone());
-                }
-            };
-            match self.write(writer, *home, &mut add).await? {
-                Put::Done => {}
-                Put::TooBig => return Ok(false),
-                Put::Moved => return Ok(true),
-            }
-        }
-        // What somebody else wrote here meanwhile was not moved, and stays for the next time.
-        let moved: Entries = moved.into_values().flatten().collect();
-        let mut shrink =
-            |_: &Table, entries: &mut Entries| entries.retain(|place, entry| moved.get(place) != Some(&*entry));
-        Ok(self.write(writer, index, &mut shrink).await? != Put::TooBig)
     }
 }
 

@@ -1,0 +1,122 @@
+//! Objects that others touch: an owner edited by hand, another writer, a damaged list, a deleted one.
+
+use zonewright_core::ErrorKind;
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::claim::Ownership;
+use zonewright_core::registry::Registry;
+use zonewright_core::shelf::Fault;
+use zonewright_registry::configmap::LONGEST;
+
+use crate::start;
+use crate::support::{
+    self, Zones, audit, carry, create, delete, edit, is_ours, ownership, prepare, record, records, update,
+};
+
+#[tokio::test]
+async fn an_owner_edited_by_hand_is_respected_at_once() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.2")]).await;
+    audit(&registry, &zones).await;
+    edit(&shelf, "me-registry", |text| text.replacen("\"owner\":\"me\"", "\"owner\":\"other\"", 1));
+    for group in [update("a.org A 192.0.2.1", "a.org A 192.0.2.9"), delete("a.org A 192.0.2.1")] {
+        let answer = prepare(&registry, &zones, vec![group]).await.remove(0);
+        let (_, dropped) = answer.unwrap_err();
+        assert!(dropped.reason.contains("a.org A belongs to owner other"), "{}", dropped.reason);
+    }
+    let news = audit(&registry, &zones).await;
+    assert_eq!(news.iter().map(zonewright_core::DnsName::as_str).collect::<Vec<_>>(), ["a.org"], "planned again");
+    assert_eq!(record(&shelf, "a.org").unwrap()["owner"], "other", "what was noted by hand stays");
+    assert!(is_ours(&registry, &zones, "b.org A"));
+}
+
+#[tokio::test]
+async fn an_edit_between_intent_and_commit_is_not_written_over() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    let groups = vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")];
+    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    edit(&shelf, "me-registry", |text| text.replace("\"owner\":\"me\"", "\"owner\":\"other\""));
+    zones.put("a.org A 192.0.2.2");
+    registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();
+    assert_eq!(record(&shelf, "a.org").unwrap()["owner"], "other");
+    assert!(!is_ours(&registry, &zones, "a.org A"));
+}
+
+#[tokio::test]
+async fn another_writer_is_met_and_nothing_is_lost() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    shelf.fail([Fault::Conflict, Fault::Conflict]);
+    audit(&registry, &zones).await;
+    shelf.fail([Fault::Conflict, Fault::None, Fault::Conflict]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    assert!(record(&shelf, "a.org").unwrap().get("intent").is_none());
+    let twin = support::registry(&shelf, LONGEST);
+    twin.load().await.unwrap();
+    carry(&twin, &mut zones, vec![create("b.org A 192.0.2.2")]).await;
+    carry(&registry, &mut zones, vec![create("c.org A 192.0.2.3")]).await;
+    assert_eq!(records(&shelf, "me-registry").len(), 3);
+    shelf.fail([Fault::Conflict; 20]);
+    let answer = prepare(&registry, &zones, vec![create("d.org A 192.0.2.4")]).await.remove(0);
+    let (_, dropped) = answer.unwrap_err();
+    assert!(dropped.reason.contains("somebody else changed it each of 8 times"), "{}", dropped.reason);
+}
+
+#[tokio::test]
+async fn a_damaged_object_stops_everything_and_is_named() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    let whole = shelf.document("me-registry").unwrap();
+    let check = async |change: &dyn Fn(String) -> String, expected: &str| {
+        edit(&shelf, "me-registry", change);
+        for registry in [&registry as &dyn Registry, &support::registry(&shelf, LONGEST)] {
+            let error = registry.load().await.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Invalid);
+            assert!(error.context.starts_with("memory document me-registry: "), "{error}");
+            assert!(error.context.contains(expected), "{error}");
+            let answer = prepare(registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0);
+            assert!(answer.is_err(), "something is planned on a damaged object");
+        }
+        shelf.edit("me-registry", Some(whole.clone()));
+    };
+    check(&|_| "{".to_owned(), "data.records: expected a JSON list").await;
+    check(&|_| String::new(), "data.records: expected a JSON list").await;
+    check(&|text| text.replace("a.org", "a..org"), "data.records[0]: dnsname: found \"a..org\"").await;
+    check(&|text| text.replace("\"owner\":\"me\",", ""), "data.records[0]: missing field `owner`").await;
+    let mut foreign = whole.clone();
+    foreign.notes.insert("owner".to_owned(), "other".to_owned());
+    shelf.edit("me-registry", Some(foreign));
+    let error = registry.load().await.unwrap_err();
+    assert!(error.context.contains("owner: found \"other\", expected \"me\""), "{error}");
+    shelf.edit("me-registry", Some(whole.clone()));
+    audit(&registry, &zones).await;
+    assert!(is_ours(&registry, &zones, "a.org A"), "put right, all is well again");
+}
+
+#[tokio::test]
+async fn a_bad_entry_of_somebody_else_does_not_stop_us() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&["b.org A 192.0.2.2"]);
+    audit(&registry, &zones).await;
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    edit(&shelf, "me-registry", |text| text.replace("\"b.org\"", "\"b..org\""));
+    audit(&registry, &zones).await;
+    assert!(is_ours(&registry, &zones, "a.org A"));
+    assert_eq!(record(&shelf, "b.org").unwrap()["owner"], "", "and it is put right");
+}
+
+#[tokio::test]
+async fn with_the_object_go_its_claims_and_nothing_else() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    shelf.edit("me-registry", None);
+    let answer = prepare(&registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0);
+    assert!(answer.is_err(), "nobody claims it any more");
+    assert_eq!(audit(&registry, &zones).await.len(), 1, "the name is planned again");
+    assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed);
+    assert_eq!(record(&shelf, "a.org").unwrap()["owner"], "", "the list is made anew");
+}

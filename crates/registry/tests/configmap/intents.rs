@@ -1,0 +1,104 @@
+//! What is noted before a write, and what becomes of the note.
+
+use serde_json::json;
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::claim::Ownership;
+use zonewright_core::registry::Registry;
+use zonewright_core::shelf::Fault;
+use zonewright_core::{Error, ErrorKind};
+
+use crate::start;
+use crate::support::{self, Zones, audit, carry, create, delete, is_ours, ownership, prepare, record, refusal};
+
+#[tokio::test]
+async fn an_intent_stands_before_the_call_and_is_confirmed_after_it() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    audit(&registry, &zones).await;
+    let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
+    let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+    let digest = zonewright_core::intent::digest(&support::set("a.org A 192.0.2.1"));
+    assert_eq!(record(&shelf, "a.org").unwrap()["intent"], json!(digest));
+    assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed, "nothing stands yet");
+    zones.put("a.org A 192.0.2.7");
+    assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed, "something else stands");
+    zones.put("a.org A 192.0.2.1");
+    assert!(is_ours(&registry, &zones, "a.org A"), "what was announced stands");
+    registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();
+    assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None);
+}
+
+#[tokio::test]
+async fn a_refused_write_leaves_no_intent() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    audit(&registry, &zones).await;
+    carry(&registry, &mut zones, vec![create("c.org A 192.0.2.3")]).await;
+    let groups = vec![create("a.org A 192.0.2.1"), delete("c.org A 192.0.2.3")];
+    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    assert!(record(&shelf, "c.org").unwrap()["intent"].is_string());
+    registry.commit(&zones.zone, &ready, &[refusal(), refusal()]).await.unwrap();
+    assert_eq!(record(&shelf, "a.org"), None);
+    assert_eq!(record(&shelf, "c.org").unwrap().get("intent"), None);
+    zones.put("c.org A 192.0.2.99");
+    assert!(is_ours(&registry, &zones, "c.org A"), "the claim on it is as it was before the delete");
+}
+
+#[tokio::test]
+async fn a_lost_answer_leaves_the_intent_until_the_next_reading() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    audit(&registry, &zones).await;
+    let groups = ["a", "b", "c"].map(|n| create(&format!("{n}.org A 192.0.2.1"))).to_vec();
+    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    let lost = || Outcome::Unknown(Error::new(ErrorKind::Timeout, "apply", "no answer"));
+    registry.commit(&zones.zone, &ready, &[lost(), lost(), lost()]).await.unwrap();
+    assert!(record(&shelf, "a.org").unwrap()["intent"].is_string());
+    zones.put("a.org A 192.0.2.1");
+    zones.put("b.org A 192.0.2.66");
+    audit(&registry, &zones).await;
+    assert!(is_ours(&registry, &zones, "a.org A"));
+    assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None, "confirmed");
+    assert_eq!(record(&shelf, "b.org").unwrap()["owner"], "", "somebody else's");
+    // A reading may lag behind the write: the third one that does not show the record decides.
+    assert!(record(&shelf, "c.org").unwrap()["intent"].is_string());
+    for _ in 0..2 {
+        audit(&registry, &zones).await;
+    }
+    assert_eq!(record(&shelf, "c.org"), None);
+}
+
+#[tokio::test]
+async fn what_cannot_be_announced_is_not_sent() {
+    for fault in [Fault::Before, Fault::After] {
+        let (shelf, registry) = start();
+        let mut zones = Zones::new(&[]);
+        audit(&registry, &zones).await;
+        shelf.fail([fault]);
+        let answer = prepare(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await.remove(0);
+        assert!(answer.is_err(), "{fault:?}");
+        zones.put("a.org A 192.0.2.66");
+        registry.load().await.unwrap();
+        assert!(!is_ours(&registry, &zones, "a.org A"), "{fault:?}");
+        zones.sets.clear();
+        carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+        assert!(is_ours(&registry, &zones, "a.org A"), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_note_that_failed_is_made_up_for() {
+    for fault in [Fault::Before, Fault::After] {
+        let (shelf, registry) = start();
+        let mut zones = Zones::new(&[]);
+        audit(&registry, &zones).await;
+        let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
+        let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+        zones.put("a.org A 192.0.2.1");
+        shelf.fail([fault]);
+        assert!(registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.is_err());
+        assert!(is_ours(&registry, &zones, "a.org A"));
+        audit(&registry, &zones).await;
+        assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None, "{fault:?}");
+    }
+}

@@ -1,0 +1,80 @@
+//! The view of a cluster as a source of the engine: in, what became of objects; out, the updates since they were last taken,
+//! or everything, and how far the view can be trusted.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use zonewright_core::endpoint::ObjectRef;
+use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Update};
+
+use super::spec::{Id, KINDS, object};
+use super::{Cluster, Trust};
+
+/// The source of one process.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    pub(super) cluster: Arc<Cluster>,
+    pub(super) queue: Mutex<Vec<ObjectUpdate>>,
+    pub(super) changed: Notify,
+}
+
+impl Feed {
+    pub(super) fn push(&self, update: ObjectUpdate) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(update);
+        self.changed.notify_one();
+    }
+}
+
+#[async_trait]
+impl Source for Feed {
+    async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn take(&self, everything: bool) -> Update {
+        let inner = self.cluster.lock();
+        let updates = std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner));
+        if !everything {
+            return Update { complete: false, objects: updates };
+        }
+        let known: BTreeSet<ObjectRef> = inner.shown.keys().map(|id| object(*id)).collect();
+        let gone = updates
+            .into_iter()
+            .filter(|update| matches!(update.state, ObjectState::Gone { .. }) && !known.contains(&update.object));
+        let present = inner.maps.iter().map(|(id, map)| update(*id, ObjectState::Present(map.clone())));
+        Update { complete: true, objects: gone.chain(present).collect() }
+    }
+
+    fn evidence(&self) -> Evidence {
+        let inner = self.cluster.lock();
+        let mut evidence = inner.evidence.clone();
+        for (at, (_, kind)) in KINDS.iter().enumerate() {
+            let Trust { complete, fresh } = inner.trust[at];
+            let objects = inner.shown.keys().filter(|id| id.kind == at).count();
+            if let Some(state) = evidence.kinds.get_mut(*kind) {
+                *state = KindState { complete, fresh, settled: true, objects };
+            }
+        }
+        evidence
+    }
+
+    fn accept(&self) {
+        let mut inner = self.cluster.lock();
+        for kind in 0..KINDS.len() {
+            let fresh = inner.trust[kind].fresh;
+            inner.trust(kind, Trust { complete: true, fresh });
+        }
+    }
+}
+
+pub(super) fn evidence() -> Evidence {
+    let kinds = KINDS.iter().map(|(_, kind)| (Arc::from(*kind), KindState::default()));
+    let resources = KINDS.iter().map(|(source, kind)| (Arc::from(*source), BTreeSet::from([Arc::from(*kind)])));
+    Evidence { kinds: kinds.collect(), resources: resources.collect(), open: BTreeSet::new() }
+}
+
+pub(super) fn update(id: Id, state: ObjectState) -> ObjectUpdate {
+    ObjectUpdate { source: Arc::from(KINDS[id.kind].0), object: object(id), state }
+}

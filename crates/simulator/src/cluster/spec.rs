@@ -1,0 +1,109 @@
+//! Objects: in, what one asks for; out, what the mapping of a real one like it would be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use zonewright_core::endpoint::{
+    Endpoint, Mapped, ObjectPolicy, ObjectRef, Origin, Pending, Sharing, Targets, Unknown,
+};
+use zonewright_core::record::Routing;
+use zonewright_core::{DnsName, RData, RecordKey, Ttl};
+
+/// The kinds of objects: what labels call them, and what the API calls them.
+pub(crate) const KINDS: [(&str, &str); 2] = [("service", "services"), ("ingress", "ingresses")];
+
+/// An object by kind and number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Id {
+    /// Place in the list of kinds.
+    pub(crate) kind: usize,
+    /// Its number.
+    pub(crate) number: usize,
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", KINDS[self.kind].0, self.number)
+    }
+}
+
+/// What an object asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Spec {
+    /// Names with their targets.
+    pub(crate) wants: Vec<(RecordKey, Vec<RData>)>,
+    /// TTL of all of them.
+    pub(crate) ttl: Option<Ttl>,
+    /// Names without targets.
+    pub(crate) pending: Vec<DnsName>,
+    /// Whether it asks for more than can be told.
+    pub(crate) unknown: bool,
+    /// Its own policy.
+    pub(crate) policy: Option<ObjectPolicy>,
+    /// Whether it shares its names.
+    pub(crate) union: bool,
+}
+
+impl std::fmt::Display for Spec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut parts: Vec<String> = Vec::new();
+        for (key, data) in &self.wants {
+            let data: Vec<String> = data.iter().map(ToString::to_string).collect();
+            parts.push(format!("{key} {}", data.join(" ")));
+        }
+        parts.extend(self.pending.iter().map(|name| format!("{name} (no address yet)")));
+        parts.extend(self.ttl.map(|ttl| format!("TTL {ttl}")));
+        parts.extend(self.unknown.then(|| "something that cannot be told".to_owned()));
+        parts.extend(self.policy.map(|policy| format!("policy {}", policy.as_str())));
+        parts.extend(self.union.then(|| "shared".to_owned()));
+        if parts.is_empty() { f.write_str("nothing") } else { f.write_str(&parts.join(", ")) }
+    }
+}
+
+pub(super) fn label(id: Id) -> String {
+    format!("{}/ns/o{}", KINDS[id.kind].0, id.number)
+}
+
+pub(super) fn object(id: Id) -> ObjectRef {
+    ObjectRef {
+        api_version: Arc::from("v1"),
+        kind: Arc::from(if id.kind == 0 { "Service" } else { "Ingress" }),
+        namespace: Arc::from("ns"),
+        name: Arc::from(format!("o{}", id.number)),
+        uid: Arc::from(""),
+    }
+}
+
+pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
+    let resource: Option<Arc<str>> = Some(Arc::from(label(id)));
+    let created = i64::try_from(id.number * 7 % 5).ok();
+    let origin = Arc::new(Origin { source: Arc::from(KINDS[id.kind].0), rank: id.kind, object: object(id), created });
+    let endpoint = |(key, data): &(RecordKey, Vec<RData>)| Endpoint {
+        name: key.name.clone(),
+        rtype: key.rtype,
+        targets: Targets::Records(data.clone()),
+        ttl: spec.ttl,
+        set_id: None,
+        routing: Routing::Simple,
+        properties: BTreeMap::new(),
+        origin: origin.clone(),
+        resource: resource.clone(),
+        labels: Box::default(),
+        sharing: if spec.union { Sharing::Union } else { Sharing::Holder },
+        policy: spec.policy,
+    };
+    let pending =
+        |name: &DnsName| Pending { name: name.clone(), resource: resource.clone(), reason: "no address".to_owned() };
+    let unknown = Unknown { resource: resource.clone(), reason: "a template failed".to_owned() };
+    Arc::new(Mapped {
+        endpoints: spec.wants.iter().map(endpoint).collect(),
+        pending: spec.pending.iter().map(pending).collect(),
+        unknown: spec.unknown.then_some(unknown).into_iter().collect(),
+        notes: Vec::new(),
+        kinds: BTreeSet::from([Arc::from(KINDS[id.kind].1)]),
+    })
+}
+
+pub(super) fn names_of(spec: &Spec) -> impl Iterator<Item = &DnsName> {
+    spec.wants.iter().map(|(key, _)| &key.name).chain(&spec.pending)
+}

@@ -1,0 +1,188 @@
+//! Where a call that changes something is carried out.
+//!
+//! In: groups of changes. Out: what becomes of each, and the zone as it is then. What must hold: a provider keeps to what its
+//! capability says, down to which preconditions it asks for, and a daemon that sends more than a call may hold breaks a rule.
+
+use std::collections::BTreeSet;
+
+use zonewright_core::capability::{Capability, CreateMode, Granularity, Preconditions};
+use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
+use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Result};
+
+use super::{Line, error};
+use crate::names::Sets;
+use crate::truth::{Truth, with, without};
+
+/// One call that changes something.
+pub(super) struct Desk<'a> {
+    pub(super) capability: &'a Capability,
+    pub(super) bad: &'a BTreeSet<DnsName>,
+    pub(super) line: &'a Line,
+    pub(super) zone: usize,
+}
+
+impl Desk<'_> {
+    /// Carries out all groups or none.
+    pub(super) fn together(&self, truth: &mut Truth, groups: &[Group], dice: u64) -> Vec<Outcome> {
+        let changes: usize = groups.iter().map(|group| group.steps.len()).sum();
+        let size: usize = groups.iter().map(Group::size).sum();
+        let batch = self.capability.batch;
+        if groups.len() > 1 && (changes > batch.changes || batch.size.is_some_and(|limit| size > limit)) {
+            truth.broken(
+                "a call keeps to the limits",
+                format!("daemon {}: {changes} changes, {size} octets", self.line.daemon),
+            );
+        }
+        let mut sets = truth.zones[self.zone].sets.clone();
+        let mut all: Vec<(RecordKey, Option<RecordSet>)> = Vec::new();
+        for (place, group) in groups.iter().enumerate() {
+            match self.try_group(&mut sets, group) {
+                Ok(changes) => all.extend(changes),
+                Err(problem) => {
+                    truth.tell(|| {
+                        format!("daemon {}: refused: {} ({})", self.line.daemon, group.headline(), problem.context)
+                    });
+                    return refused(groups.len(), place, &problem, dice.is_multiple_of(2));
+                }
+            }
+        }
+        // Of several changes of one key the last one counts.
+        let mut last: std::collections::BTreeMap<RecordKey, Option<RecordSet>> = std::collections::BTreeMap::new();
+        last.extend(all);
+        let all: Vec<_> = last.into_iter().collect();
+        self.commit(truth, groups, &all);
+        groups.iter().map(|_| Outcome::Applied).collect()
+    }
+
+    /// Carries out each change for itself, in order, up to the group at `stop`.
+    pub(super) fn one_by_one(&self, truth: &mut Truth, groups: &[Group], stop: Option<usize>) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        for (place, group) in groups.iter().enumerate() {
+            if stop.is_some_and(|stop| place >= stop) {
+                outcomes.push(Outcome::NotSent(error(ErrorKind::Unavailable, "apply changes", "the connection broke")));
+                continue;
+            }
+            if group.steps.len() > 1 {
+                truth.broken(
+                    "a call keeps to the limits",
+                    format!("daemon {}: {} changes that nothing holds together", self.line.daemon, group.steps.len()),
+                );
+            }
+            let mut sets = truth.zones[self.zone].sets.clone();
+            match self.try_group(&mut sets, group) {
+                Ok(changes) => {
+                    self.commit(truth, std::slice::from_ref(group), &changes);
+                    outcomes.push(Outcome::Applied);
+                }
+                Err(problem) => {
+                    truth.tell(|| {
+                        format!("daemon {}: refused: {} ({})", self.line.daemon, group.headline(), problem.context)
+                    });
+                    outcomes.push(Outcome::refused(problem));
+                }
+            }
+        }
+        outcomes
+    }
+
+    fn commit(&self, truth: &mut Truth, groups: &[Group], changes: &[(RecordKey, Option<RecordSet>)]) {
+        let daemon = self.line.daemon;
+        for change in groups.iter().flat_map(Group::changes) {
+            truth.tell(|| format!("daemon {daemon} writes: {change}"));
+        }
+        let fresh = |change: &Change| matches!(change, Change::Create { .. }).then(|| change.key().clone());
+        let created = groups.iter().flat_map(Group::changes).filter_map(fresh).collect();
+        truth.commit(daemon, self.zone, changes, &created, &self.line.cluster, self.line.clock.now());
+    }
+
+    /// Changes `sets` as the group says, if what it asks for holds.
+    fn try_group(&self, sets: &mut Sets, group: &Group) -> Result<Vec<(RecordKey, Option<RecordSet>)>> {
+        let conflict = |text: String| Error::new(ErrorKind::Conflict, "apply changes", text);
+        if self.bad.contains(&group.name) {
+            return Err(error(ErrorKind::Invalid, "apply changes", "this name is not allowed"));
+        }
+        if self.capability.preconditions == Preconditions::Any
+            && let Some(broken) = group.preconditions().iter().find(|precondition| !holds(sets, precondition))
+        {
+            return Err(conflict(format!("{broken:?} does not hold")));
+        }
+        let mut changes = Vec::new();
+        for change in group.changes() {
+            let key = change.key().clone();
+            let result = self.one(sets.get(&key), change).map_err(conflict)?;
+            match &result {
+                Some(set) => sets.insert(key.clone(), set.clone()),
+                None => sets.remove(&key),
+            };
+            changes.push((key, result));
+        }
+        let names: BTreeSet<&DnsName> = changes.iter().map(|(key, _)| &key.name).collect();
+        let crowded = |name: &&&DnsName| {
+            let here: Vec<&RecordKey> = sets.keys().filter(|key| key.name == ***name).collect();
+            here.len() > 1 && here.iter().any(|key| key.rtype == RecordType::Cname)
+        };
+        let strict = self.capability.strict_cname && self.capability.create == CreateMode::Guarded;
+        if let Some(name) = names.iter().find(|name| strict && crowded(name)) {
+            return Err(conflict(format!("{name}: a CNAME stands alone")));
+        }
+        Ok(changes)
+    }
+
+    /// What becomes of one record set.
+    fn one(&self, stands: Option<&RecordSet>, change: &Change) -> Result<Option<RecordSet>, String> {
+        let members = self.capability.granularity == Granularity::Record;
+        let stated = self.capability.preconditions == Preconditions::Stated;
+        let exact = self.capability.preconditions == Preconditions::Changed;
+        let clamp = |set: &RecordSet| {
+            let ttl = self.capability.ttl.clamp(set.ttl.unwrap_or(self.capability.ttl.default));
+            RecordSet { ttl: Some(ttl), ..set.clone() }
+        };
+        match change {
+            // It adds to what stands, but never the same record twice.
+            Change::Create { to } if members => {
+                let here = |data| stands.is_some_and(|set| set.data.as_records().contains(data));
+                match to.data.as_records().iter().find(|data| here(data)) {
+                    Some(data) => Err(format!("{} {data} stands there already", to.key)),
+                    None => Ok(Some(with(stands, &clamp(to)))),
+                }
+            }
+            Change::Create { to } if stands.is_some() && !stated => Err(format!("{} stands there already", to.key)),
+            Change::Create { to } => Ok(Some(clamp(to))),
+            Change::Update { from, .. } | Change::Delete { from } => {
+                let Some(stands) = stands else {
+                    return if stated { Ok(change.to().map(clamp)) } else { Err(format!("{} is not there", from.key)) };
+                };
+                if exact && stands.data != from.data {
+                    return Err(format!("{} is another one", from.key));
+                }
+                if !members {
+                    return Ok(change.to().map(clamp));
+                }
+                if !stands.data.contains(&from.data) {
+                    return Err(format!("{} is another one", from.key));
+                }
+                let rest = without(stands, from);
+                Ok(match change.to() {
+                    Some(to) => Some(with(rest.as_ref(), &clamp(to))),
+                    None => rest,
+                })
+            }
+        }
+    }
+}
+
+fn refused(count: usize, place: usize, problem: &Error, named: bool) -> Vec<Outcome> {
+    let one = |at| {
+        let blame = if count == 1 || named && at == place { Blame::Group } else { Blame::Batch };
+        Outcome::Refused { error: problem.clone(), blame }
+    };
+    (0..count).map(one).collect()
+}
+
+fn holds(sets: &Sets, precondition: &Precondition) -> bool {
+    match precondition {
+        Precondition::Exact(set) => sets.get(&set.key).is_some_and(|stands| stands.data == set.data),
+        Precondition::Absent(key) => !sets.contains_key(key),
+        Precondition::NameNotInUse(name) => !sets.keys().any(|key| key.name == *name),
+    }
+}

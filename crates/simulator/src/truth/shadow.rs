@@ -1,0 +1,113 @@
+//! What each has seen, and what must stay.
+//!
+//! In: what daemons read, and changes by those who are not judged. Out: whether a daemon could know of a change, and whether
+//! what is no daemon's still stands as its authors left it (its shadow).
+
+use std::collections::BTreeSet;
+
+use tokio::time::Instant;
+use zonewright_core::capability::{Atomicity, CreateMode, Preconditions};
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet};
+
+use super::{Author, Truth, is_text_of};
+use crate::names::{Sets, speaks};
+
+impl Truth {
+    /// Notes what a daemon has read.
+    pub(crate) fn read(&mut self, daemon: usize, zone: usize, names: Option<&BTreeSet<DnsName>>, serial: u64) {
+        match names {
+            None => {
+                self.read_zones.insert((daemon, zone), serial);
+            }
+            Some(names) => {
+                for name in names {
+                    self.read_names.insert((daemon, zone, name.clone()), serial);
+                }
+            }
+        }
+    }
+
+    /// Whether somebody else changed the name since the daemon last read it.
+    fn changed_unseen(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
+        let seen = self.read_zones.get(&(daemon, zone)).copied().unwrap_or(0);
+        let seen = seen.max(self.read_names.get(&(daemon, zone, name.clone())).copied().unwrap_or(0));
+        let touched = self.touched.get(&(zone, name.clone()));
+        touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
+    }
+
+    /// Whether a write may rest on what is no longer so: the zone cannot be told what to expect, and somebody changed the
+    /// record or its claim after it was read.
+    pub(super) fn excused(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        let capability = &self.profile.capability;
+        if capability.preconditions == Preconditions::Any && capability.batch.atomic == Atomicity::Batch {
+            return false;
+        }
+        let places = self.places(zone, key);
+        self.changed_unseen(daemon, zone, &key.name)
+            || places.iter().any(|(place, _)| self.changed_unseen(daemon, zone, &place.name))
+    }
+
+    /// A change by somebody who is not judged.
+    pub(crate) fn foreign(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
+        self.touch(author, zone, changes);
+        self.cast_shadows();
+    }
+
+    /// A change of what is foreign and stays so: the shadows need not be cast anew.
+    pub(crate) fn edit(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
+        self.touch(author, zone, changes);
+        for (key, to) in changes {
+            match to {
+                Some(set) => self.zones[zone].shadow.insert(key.clone(), set.clone()),
+                None => self.zones[zone].shadow.remove(key),
+            };
+        }
+    }
+
+    /// Takes what stands and is no daemon's as what must stay.
+    pub(crate) fn cast_shadows(&mut self) {
+        for zone in 0..self.zones.len() {
+            let sets: Vec<RecordSet> = self.zones[zone].sets.values().cloned().collect();
+            let shadow = sets.into_iter().filter(|set| self.is_foreign(zone, set));
+            let shadow: Sets = shadow.map(|set| (set.key.clone(), set)).collect();
+            self.zones[zone].shadow = shadow;
+        }
+    }
+
+    fn is_foreign(&mut self, zone: usize, set: &RecordSet) -> bool {
+        if speaks(set) && self.parties.iter().any(|party| party.owner.is_some()) {
+            return !set.data.as_records().iter().any(|data| self.is_text_of_any(data));
+        }
+        !self.is_managed(zone, &set.key)
+    }
+
+    fn is_text_of_any(&self, data: &RData) -> bool {
+        self.parties.iter().any(|party| is_text_of(party.owner.as_ref(), data))
+    }
+
+    /// What is foreign must stand as its authors left it. `calm`: nobody is in the middle of anything.
+    pub(crate) fn check_shadows(&mut self, calm: bool) {
+        let additive = self.profile.capability.create == CreateMode::Additive;
+        for zone in 0..self.zones.len() {
+            let content = &self.zones[zone];
+            let lost = content.shadow.values().find(|was| match content.sets.get(&was.key) {
+                Some(is) if additive && !calm => !is.data.contains(&was.data),
+                Some(is) => is != *was,
+                None => true,
+            });
+            if let Some(lost) = lost.cloned() {
+                let now = content.sets.get(&lost.key).map_or("nothing".to_owned(), ToString::to_string);
+                self.broken("a foreign record changed", format!("{lost} stood there, now there is {now}"));
+            }
+        }
+    }
+
+    /// A daemon lost its memory of what it did after `since`.
+    pub(crate) fn forget(&mut self, daemon: usize, since: Instant) {
+        for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
+            ledger.forget(since);
+        }
+        self.read_names.retain(|(who, ..), _| *who != daemon);
+        self.read_zones.retain(|(who, _), _| *who != daemon);
+    }
+}

@@ -1,0 +1,70 @@
+//! Somebody at a keyboard: in, a deed; out, the change that it comes to, if a zone file allows it.
+
+use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
+
+use super::World;
+use crate::names::{set, speaks, text};
+use crate::step::Deed;
+use crate::truth::{Author, Truth, with};
+
+impl World {
+    pub(super) fn human(&self, key: &RecordKey, deed: &Deed) {
+        let mut truth = self.truth();
+        let zone = truth.zone_of(&key.name);
+        let stands = truth.zones[zone].sets.get(key).cloned();
+        let place = truth.places(zone, key).into_iter().map(|(place, _)| place);
+        let place = place.into_iter().find(|place| place.name.is_within(&truth.zones[zone].zone.name));
+        let claim = place.as_ref().and_then(|place| truth.zones[zone].sets.get(place).cloned());
+        let change = match deed {
+            Deed::Write(data) => write(&truth, zone, key, data),
+            Deed::Add(_) if stands.is_none() || key.rtype == RecordType::Cname => None,
+            Deed::Add(data) => stands.map(|stands| {
+                (
+                    key.clone(),
+                    Some(with(
+                        Some(&stands),
+                        &RecordSet { data: RecordData::records([data.clone()]), ..stands.clone() },
+                    )),
+                )
+            }),
+            Deed::Remove => stands.map(|_| (key.clone(), None)),
+            Deed::Disown => claim.map(|claim| (claim.key, None)),
+            Deed::Assign(owner) => place.map(|place| {
+                let says =
+                    format!("\"heritage=external-dns,external-dns/owner={owner},external-dns/resource=service/ns/o9\"");
+                (place.clone(), Some(text(&place, &says)))
+            }),
+            Deed::Remark | Deed::Dispute => claim.map(|claim| {
+                let stranger = "heritage=external-dns,external-dns/owner=stranger";
+                let says = if *deed == Deed::Dispute { stranger } else { "a remark" };
+                let more = text(&claim.key, says);
+                (claim.key.clone(), Some(RecordSet { ttl: claim.ttl, ..with(Some(&claim), &more) }))
+            }),
+            Deed::Scribble => {
+                claim.map(|claim| (claim.key.clone(), Some(text(&claim.key, "heritage=external-dns,scribble"))))
+            }
+        };
+        // A zone file's own rules hold for humans too.
+        let legal = |(key, to): &(RecordKey, Option<RecordSet>)| {
+            let others = |cname| {
+                truth.zones[zone]
+                    .sets
+                    .keys()
+                    .any(|other| other.name == key.name && other != key && (cname || other.rtype == RecordType::Cname))
+            };
+            to.is_none() || !others(key.rtype == RecordType::Cname)
+        };
+        if let Some(change) = change.filter(legal) {
+            truth.foreign(Author::Human, zone, &[change]);
+        }
+    }
+}
+
+fn write(truth: &Truth, zone: usize, key: &RecordKey, data: &RData) -> Option<(RecordKey, Option<RecordSet>)> {
+    let to = set(key, [data.clone()]);
+    let same = truth.zones[zone].sets.get(key) == Some(&to);
+    // A text where a claim stands would take it away; there is a deed for that.
+    let claim = truth.zones[zone].sets.get(key).is_some_and(speaks);
+    let at_apex = key.rtype == RecordType::Cname && key.name == truth.zones[zone].zone.name;
+    (!(same || claim || at_apex)).then(|| (key.clone(), Some(to)))
+}
