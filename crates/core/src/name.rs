@@ -1,10 +1,14 @@
 //! Domain names, parsed once.
 
+mod escape;
+
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use escape::{is_plain, label_end, push_octet, split_labels, unescape};
 
 /// An absolute domain name: lower case, A-labels, lengths checked (RFC 1035 2.3.4).
 ///
@@ -320,80 +324,6 @@ impl DnsName {
     }
 }
 
-fn push_octet(text: &mut String, octet: u8) {
-    match octet {
-        b'.' | b'\\' | b'"' | b';' | b'(' | b')' | b'@' | b'$' => {
-            text.push('\\');
-            text.push(char::from(octet));
-        }
-        0x21..=0x7e => text.push(char::from(octet)),
-        _ => {
-            // Writing into a string cannot fail.
-            let _ = write!(text, "\\{octet:03}");
-        }
-    }
-}
-
-/// Whether a text is the text form of a name as it stands: labels of lower-case letters, digits and signs that are never
-/// escaped, within the lengths. Nearly every name is; the others are taken apart.
-fn is_plain(text: &str) -> bool {
-    let sign = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'*' | b'/');
-    let label = |label: &[u8]| (1..=MAX_LABEL).contains(&label.len()) && label.iter().all(|b| sign(*b));
-    text.len() + 2 <= MAX_WIRE && text.as_bytes().split(|b| *b == b'.').all(label)
-}
-
-/// Index of the first unescaped dot, or the length.
-fn label_end(text: &str) -> usize {
-    let mut escaped = false;
-    for (i, b) in text.bytes().enumerate() {
-        match b {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'.' => return i,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-fn unescape(label: &str) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(label.len());
-    let mut bytes = label.bytes();
-    while let Some(b) = bytes.next() {
-        if b != b'\\' {
-            out.push(b);
-            continue;
-        }
-        let first = bytes.next()?;
-        if !first.is_ascii_digit() {
-            out.push(first);
-            continue;
-        }
-        let mut value = u32::from(first - b'0');
-        for _ in 0..2 {
-            let digit = bytes.next().filter(u8::is_ascii_digit)?;
-            value = value * 10 + u32::from(digit - b'0');
-        }
-        out.push(u8::try_from(value).ok()?);
-    }
-    Some(out)
-}
-
-fn split_labels(text: &str) -> Result<Vec<Vec<u8>>, NameError> {
-    let mut labels = Vec::new();
-    let mut rest = text;
-    loop {
-        let end = label_end(rest);
-        let label = unescape(&rest[..end]).ok_or_else(|| NameError::Escape(text.to_owned()))?;
-        labels.push(label);
-        match rest.get(end + 1..) {
-            // One final dot closes the name.
-            Some("") | None => return Ok(labels),
-            Some(tail) => rest = tail,
-        }
-    }
-}
-
 impl fmt::Display for DnsName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
@@ -428,126 +358,4 @@ impl<'de> Deserialize<'de> for DnsName {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn text(input: &str) -> Result<String, NameError> {
-        DnsName::parse(input).map(|n| n.to_string())
-    }
-
-    #[test]
-    fn a_plain_name_is_taken_as_it_stands() {
-        let (label, long) = ("a".repeat(63), "a".repeat(64));
-        let most = format!("{label}.{label}.{label}.{}", "b".repeat(61));
-        for plain in ["a", "a.b", "*.a-b.example", "_x._tcp.example", "0/25.2.0.192.in-addr.arpa", &label, &most] {
-            let slow = DnsName::from_raw_labels(plain.split('.').map(str::as_bytes));
-            assert!(is_plain(plain) && DnsName::parse(plain) == slow && slow.is_ok(), "{plain}");
-        }
-        for other in ["", ".", "a.", ".a", "a..b", "A", "a\\.b", "a b", "a@b", "é", &long, &format!("{most}b")] {
-            assert!(!is_plain(other), "{other}");
-        }
-    }
-
-    #[test]
-    fn parsing_normalises_once() {
-        for (input, expected) in [
-            ("Foo.Example.COM", "foo.example.com"),
-            ("foo.example.com.", "foo.example.com"),
-            (".", "."),
-            ("*.Example.com", "*.example.com"),
-            ("a-*.example.com", "a-*.example.com"),
-            ("_sip._tcp.foo", "_sip._tcp.foo"),
-            ("ab--cd.com", "ab--cd.com"),
-            ("bücher.de", "xn--bcher-kva.de"),
-            ("XN--BCHER-KVA.de", "xn--bcher-kva.de"),
-            ("ΒΌΛΟΣ.com", "xn--nxasmq6b.com"),
-            ("faß.de", "xn--fa-hia.de"),
-            ("\\042.x", "*.x"),
-            ("a\\.b.c", "a\\.b.c"),
-            ("a\\032b.c", "a\\032b.c"),
-            ("\\065.c", "a.c"),
-        ] {
-            assert_eq!(text(input).as_deref(), Ok(expected), "{input:?}");
-        }
-    }
-
-    #[test]
-    fn refusals_name_the_rule() {
-        let long = "a".repeat(64);
-        let deep = vec!["a".repeat(60); 5].join(".");
-        for (input, part) in [
-            ("", "empty name"),
-            ("a..b", "empty label"),
-            (".a", "empty label"),
-            ("a..", "empty label"),
-            (long.as_str(), "longer than 63"),
-            (deep.as_str(), "longer than 253"),
-            ("a\\25.b", "bad escape"),
-            ("a\\256.b", "bad escape"),
-            ("foo bar", "white space"),
-            ("a\u{ff3c}046b.c", "international"),
-        ] {
-            let message = DnsName::parse(input).expect_err(input).to_string();
-            assert!(message.contains(part), "{input:?}: {message}");
-        }
-    }
-
-    #[test]
-    fn labels_are_put_before_names() {
-        let base = DnsName::parse("x.y").unwrap();
-        assert_eq!(base.prepend("a-b").unwrap().as_str(), "a-b.x.y");
-        assert_eq!(base.prepend("b\\\\").unwrap().label_count(), 3);
-        assert!(base.prepend("b\\").is_err());
-    }
-
-    #[test]
-    fn containment_is_by_whole_labels() {
-        let name = |s| DnsName::parse(s).unwrap();
-        assert!(name("a.example.com").is_within(&name("example.com")));
-        assert!(name("example.com").is_within(&name("example.com")));
-        assert!(name("example.com").is_within(&DnsName::root()));
-        assert!(!name("badexample.com").is_within(&name("example.com")));
-        assert!(!name("a\\.example.com").is_within(&name("example.com")));
-        assert!(name("a\\\\.example.com").is_within(&name("example.com")));
-        assert!(!name("com").is_within(&name("example.com")));
-    }
-
-    #[test]
-    fn wanted_names_follow_host_rules() {
-        let check = |s| DnsName::parse(s).unwrap().check_owner().map_err(|e| e.to_string());
-        for good in ["a.b", "*.a.b", "_sip._tcp.a", "0/25.2.0.192.in-addr.arpa", "localhost"] {
-            assert_eq!(check(good), Ok(()), "{good}");
-        }
-        for bad in ["a.*.b", "a*.b", "x\\032y.b", "foo\\@bar.com", "."] {
-            assert!(check(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn reverse_names() {
-        assert_eq!(DnsName::reverse("192.168.49.2".parse().unwrap()).as_str(), "2.49.168.192.in-addr.arpa");
-        assert_eq!(
-            DnsName::reverse("2001:db8::1".parse().unwrap()).as_str(),
-            "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn text_and_wire_round_trip(labels in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..12), 1..6)) {
-            let name = DnsName::from_raw_labels(labels.iter().map(Vec::as_slice)).unwrap();
-            prop_assert_eq!(DnsName::parse(name.as_str()).unwrap(), name.clone());
-            prop_assert_eq!(DnsName::parse(&name.fqdn()).unwrap(), name.clone());
-            let wire = name.to_wire();
-            let (back, rest) = DnsName::from_wire(&wire).unwrap();
-            prop_assert!(rest.is_empty());
-            prop_assert_eq!(back, name);
-        }
-
-        #[test]
-        fn arbitrary_text_never_panics(text in "\\PC{0,80}") {
-            let _ = DnsName::parse(&text);
-        }
-    }
-}
+mod tests;

@@ -77,11 +77,11 @@ mod tests {
         let names = [name("a-x.example"), name("a-y.example")];
         let both = vec![x.clone(), y.clone()];
         assert!(litter.found(&names, both.clone()).is_empty());
-        tokio::time::advance(Duration::from_secs(60)).await;
+        tokio::time::advance(Duration::from_mins(1)).await;
         let other = set("a-y.example TXT other");
         // What is not planned is not forgotten; what changed begins anew.
         assert!(litter.found(&names[1..], vec![other.clone()]).is_empty());
-        tokio::time::advance(Duration::from_secs(60)).await;
+        tokio::time::advance(Duration::from_mins(1)).await;
         assert_eq!(litter.due(), Some(Instant::now()));
         assert_eq!(litter.names_due(Instant::now()), BTreeSet::from([names[0].clone()]));
         assert!(litter.names_due(Instant::now()).is_empty());
@@ -89,7 +89,7 @@ mod tests {
         // It may go until it is gone.
         assert_eq!(litter.found(&names[..1], vec![x.clone()]), BTreeSet::from([x.key]));
         assert!(litter.found(&names[..1], vec![]).is_empty());
-        assert_eq!(litter.due(), Some(Instant::now() + Duration::from_secs(60)));
+        assert_eq!(litter.due(), Some(Instant::now() + Duration::from_mins(1)));
         assert!(litter.found(&names, vec![]).is_empty());
         assert_eq!(litter.due(), None);
     }

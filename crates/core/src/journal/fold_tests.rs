@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::RecordData;
+use crate::clock::Timestamp;
+use crate::record::{RecordData, RecordKey, RecordSet};
 use crate::testing::{name, object, set};
 
 /// `FROM -> TO` at a name, each `-` or `TYPE data`; beside it a claim that says the same.

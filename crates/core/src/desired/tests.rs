@@ -1,0 +1,123 @@
+use super::*;
+use crate::testing::{mapped, name, object};
+
+fn update(objects: Vec<(&str, Option<Mapped>)>, complete: bool) -> Update {
+    let objects = objects
+        .into_iter()
+        .map(|(who, state)| crate::source::ObjectUpdate {
+            source: Arc::from("service"),
+            object: object("Service", who),
+            state: match state {
+                Some(mapped) => ObjectState::Present(Arc::new(mapped)),
+                None => ObjectState::Gone { tombstone: true },
+            },
+        })
+        .collect();
+    Update { complete, objects }
+}
+
+fn dirty(taken: &Taken) -> Vec<&str> {
+    taken.dirty.iter().map(DnsName::as_str).collect()
+}
+
+#[test]
+fn only_touched_names_are_dirty() {
+    let mut desired = Desired::default();
+    let a = || mapped("Service", "a", &["a.example A 192.0.2.1", "b.example A 192.0.2.1"]);
+    assert_eq!(dirty(&desired.take(update(vec![("a", Some(a()))], false), Timestamp(0))), ["a.example", "b.example"]);
+    assert!(dirty(&desired.take(update(vec![("a", Some(a()))], false), Timestamp(0))).is_empty(), "same again");
+    let moved = mapped("Service", "a", &["b.example A 192.0.2.1", "c.example A 192.0.2.1"]);
+    let taken = desired.take(update(vec![("a", Some(moved))], false), Timestamp(0));
+    assert_eq!(dirty(&taken), ["a.example", "b.example", "c.example"]);
+    assert!(desired.at(&name("a.example")).endpoints.is_empty());
+}
+
+#[test]
+fn a_delete_leaves_a_tombstone_and_a_missing_object_none() {
+    let mut desired = Desired::default();
+    let of = |who: &str| mapped("Service", who, &[&format!("{who}.example A 192.0.2.1")]);
+    desired.take(update(vec![("a", Some(of("a"))), ("b", Some(of("b")))], true), Timestamp(0));
+    desired.take(update(vec![("a", None)], false), Timestamp(0));
+    let label: Arc<str> = Arc::from("service/ns/a");
+    assert!(desired.is_proven_gone(&name("a.example"), Some(&label)));
+    assert!(!desired.is_proven_gone(&name("a.example"), None));
+    let taken = desired.take(update(vec![], true), Timestamp(0));
+    assert_eq!(dirty(&taken), ["b.example"]);
+    assert!(!desired.is_proven_gone(&name("b.example"), Some(&Arc::from("service/ns/b"))));
+    desired.take(update(vec![("a", Some(of("a")))], false), Timestamp(0));
+    assert!(!desired.is_proven_gone(&name("a.example"), Some(&label)), "it asks again");
+}
+
+#[test]
+fn objects_of_one_name_in_two_groups_are_two() {
+    let mut desired = Desired::default();
+    let mut both = update(vec![("a", Some(mapped("Service", "a", &["a.example A 192.0.2.1"])))], false);
+    let mut other = both.objects[0].clone();
+    other.object.api_version = Arc::from("other.example/v1");
+    other.state = ObjectState::Present(Arc::new(mapped("Service", "a", &["b.example A 192.0.2.1"])));
+    both.objects.push(other);
+    desired.take(both, Timestamp(1));
+    assert_eq!(desired.names().map(ToString::to_string).collect::<Vec<_>>(), ["a.example", "b.example"]);
+}
+
+#[test]
+fn what_is_not_known_is_noted_until_it_is() {
+    let mut desired = Desired::default();
+    let label = |text: &str| Some(Arc::<str>::from(text));
+    let failed = |reason: &str| Mapped {
+        unknown: vec![Unknown { resource: label("service/ns/a"), reason: reason.to_owned() }],
+        ..Mapped::default()
+    };
+    assert!(!desired.take(update(vec![("a", Some(failed("x")))], false), Timestamp(1)).cleared);
+    let unknown = |desired: &Desired, resource: Option<&str>| {
+        let label = resource.and_then(label);
+        desired.unknown(label.as_ref(), Duration::from_millis(10), Timestamp(5)).map(|u| u.reason.clone())
+    };
+    assert_eq!(unknown(&desired, Some("service/ns/a")).as_deref(), Some("x"));
+    assert_eq!((unknown(&desired, Some("service/ns/b")), unknown(&desired, None)), (None, None));
+    assert!(desired.take(update(vec![("a", Some(Mapped::default()))], false), Timestamp(2)).cleared);
+    assert_eq!(unknown(&desired, Some("service/ns/a")), None);
+    desired.take(update(vec![("a", Some(failed("x")))], false), Timestamp(3));
+    assert!(desired.take(update(vec![("a", None)], false), Timestamp(4)).cleared);
+    assert_eq!(unknown(&desired, Some("service/ns/a")), None);
+}
+
+/// Without a label: known names wait, and what an earlier process may have written is kept for the grace.
+#[test]
+fn what_has_no_label_waits_by_name() {
+    let failed = || Mapped { unknown: vec![Unknown { resource: None, reason: "x".to_owned() }], ..Mapped::default() };
+    let mut good = mapped("Service", "a", &["a.example A 192.0.2.1", "b.example A 192.0.2.1"]);
+    good.endpoints[0].resource = None;
+    let grace = Duration::from_millis(10);
+    let mut desired = Desired::default();
+    desired.take(update(vec![("a", Some(good))], true), Timestamp(1));
+    desired.take(update(vec![("a", Some(failed()))], false), Timestamp(2));
+    let pending = |desired: &Desired, text: &str| desired.at(&name(text)).pending.len();
+    assert_eq!((pending(&desired, "a.example"), pending(&desired, "b.example")), (1, 0));
+    assert!(desired.unknown(None, grace, Timestamp(2)).is_none(), "its names are known");
+    desired.take(update(vec![("a", Some(failed()))], false), Timestamp(3));
+    assert_eq!(pending(&desired, "a.example"), 1, "and stay so");
+
+    let mut desired = Desired::default();
+    desired.take(update(vec![("new", Some(failed()))], false), Timestamp(1));
+    assert!(desired.unknown(None, grace, Timestamp(1)).is_none(), "a new object has published nothing");
+    desired.take(update(vec![("new", Some(failed())), ("old", Some(failed()))], true), Timestamp(2));
+    assert!(desired.unknown(None, grace, Timestamp(11)).is_some());
+    assert_eq!(desired.next_grace_end(grace, Timestamp(3)), Some(Timestamp(12)));
+    assert!(desired.unknown(None, grace, Timestamp(12)).is_none());
+}
+
+#[test]
+fn pending_keeps_its_first_moment() {
+    let mut desired = Desired::default();
+    let waiting = |reason: &str| Mapped {
+        pending: vec![Pending { name: name("a.example"), resource: None, reason: reason.to_owned() }],
+        ..Mapped::default()
+    };
+    desired.take(update(vec![("a", Some(waiting("blank")))], false), Timestamp(5));
+    desired.take(update(vec![("a", Some(waiting("still blank")))], false), Timestamp(9));
+    assert_eq!(desired.at(&name("a.example")).pending[0].1, Timestamp(5));
+    let grace = Duration::from_millis(10);
+    assert_eq!(desired.next_grace_end(grace, Timestamp(9)), Some(Timestamp(15)));
+    assert_eq!(desired.past_grace(grace, Timestamp(15)).len(), 1);
+}

@@ -1,0 +1,128 @@
+use super::*;
+use crate::change::{Change, Step};
+use crate::testing::{name, set};
+
+fn full(lines: &[&str]) -> Listing {
+    Listing::Full { sets: lines.iter().map(|l| set(l)).collect(), token: Some(Token("1".to_owned())) }
+}
+
+fn shown(view: &ZoneView) -> Vec<String> {
+    view.sets().map(|set| set.to_string()).collect()
+}
+
+fn names(changed: &Changed) -> Vec<&str> {
+    changed.keys().map(DnsName::as_str).collect()
+}
+
+fn record(line: &str) -> Record {
+    let set = set(line);
+    Record { name: set.key.name, ttl: set.ttl.unwrap(), data: set.data.as_records()[0].clone() }
+}
+
+const NONE: Duration = Duration::ZERO;
+
+#[tokio::test(start_paused = true)]
+async fn a_listing_that_began_before_a_write_does_not_undo_it() {
+    let mut view = ZoneView::default();
+    view.take(full(&["a.example A ttl=1 192.0.2.1", "b.example A ttl=1 192.0.2.2"]), None, Instant::now(), NONE);
+    let began = Instant::now();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let change = Change::Delete { from: set("a.example A ttl=1 192.0.2.1") };
+    view.write(&Group::of(Step::record(change, None), vec![]), Instant::now(), Clone::clone);
+    let stale = || full(&["a.example A ttl=1 192.0.2.1", "b.example A ttl=1 192.0.2.7"]);
+    let changed = view.take(stale(), None, began, NONE);
+    assert_eq!(names(&changed), ["b.example"]);
+    assert_eq!(changed[&name("b.example")], [set("b.example A ttl=1 192.0.2.2")], "what stood there");
+    assert_eq!(shown(&view), ["b.example 1 A 192.0.2.7"]);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    view.take(stale(), None, Instant::now(), Duration::from_secs(5));
+    assert_eq!(shown(&view).len(), 1, "within the time in which reads may lag behind writes");
+    tokio::time::advance(Duration::from_secs(9)).await;
+    view.take(stale(), None, Instant::now(), Duration::from_secs(5));
+    assert_eq!(shown(&view).len(), 2, "later the listing is right");
+}
+
+#[tokio::test(start_paused = true)]
+async fn deltas_apply_in_order_and_own_writes_are_no_news() {
+    let mut view = ZoneView::default();
+    view.take(full(&["a.example A ttl=1 192.0.2.1 192.0.2.2"]), None, Instant::now(), NONE);
+    let delta = Listing::Delta {
+        steps: vec![
+            Delta {
+                removed: vec![record("a.example A ttl=1 192.0.2.1")],
+                added: vec![record("c.example A ttl=1 192.0.2.3")],
+            },
+            Delta { removed: vec![record("c.example A ttl=1 192.0.2.3")], added: vec![] },
+        ],
+        token: Token("3".to_owned()),
+    };
+    let changed = view.take(delta.clone(), None, Instant::now(), NONE);
+    assert_eq!(names(&changed), ["a.example"], "what came and went again is no change");
+    assert_eq!(shown(&view), ["a.example 1 A 192.0.2.2"]);
+    assert_eq!(view.token(), Some(&Token("3".to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_written_claim_counts_as_read_only_after_a_later_reading() {
+    let claim = set("a-w.example TXT ttl=1 heritage=external-dns");
+    let step = Step::claim(Change::Create { to: claim.clone() });
+    let group = Group { name: name("w.example"), steps: vec![step], requires: vec![], objects: vec![] };
+    let written = || {
+        let mut view = ZoneView::default();
+        view.take(full(&[]), None, Instant::now(), NONE);
+        view.write(&group, Instant::now(), Clone::clone);
+        assert!(!view.is_read(&claim.key.name) && view.is_read(&name("w.example")));
+        view
+    };
+    let lines = &["a-w.example TXT ttl=1 heritage=external-dns"];
+    let delta = |added| Listing::Delta { steps: vec![Delta { removed: vec![], added }], token: Token("2".to_owned()) };
+    let asked = BTreeSet::from([claim.key.name.clone()]);
+    let early = Instant::now();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    // The answer; what was asked for; whether the question was put after the write; whether the claim counts as read.
+    for (listing, asked, late, read) in [
+        (full(lines), None, true, true),
+        (full(lines), None, false, false),
+        (delta(vec![record(lines[0])]), None, true, true),
+        (delta(vec![record(lines[0])]), None, false, false),
+        (delta(vec![record("b.example A ttl=1 192.0.2.1")]), None, true, false),
+        (Listing::Unchanged, None, true, false),
+        (Listing::Names(vec![claim.clone()]), Some(&asked), true, true),
+    ] {
+        let mut view = written();
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let began = if late { Instant::now() } else { early };
+        let what = format!("{listing:?} {late}");
+        view.take(listing, asked, began, NONE);
+        assert_eq!(view.is_read(&claim.key.name), read, "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_kept_small_comes_back_whole() {
+    let mut rare = set("b.example A ttl=1 192.0.2.1 192.0.2.2");
+    rare.key.set_id = SetId::new("blue");
+    rare.routing = Routing::Weighted { weight: 7 };
+    rare.options.set("k", crate::options::OptionValue::Int(3));
+    let alias = AliasTarget { target: "lb.example".into(), zone: None, evaluate_health: true };
+    let alias = RecordSet { data: RecordData::Alias(alias), ttl: None, ..set("c.example A 192.0.2.1") };
+    let sets = vec![set("a.example A ttl=1 192.0.2.1"), rare, alias];
+    let mut view = ZoneView::default();
+    view.take(Listing::Full { sets: sets.clone(), token: None }, None, Instant::now(), NONE);
+    assert_eq!(view.sets().collect::<Vec<_>>(), sets);
+    for set in &sets {
+        assert_eq!(view.find(&set.key).as_ref(), Some(set));
+        assert!(view.holds(&set.key) && !view.holds(&RecordKey { rtype: RecordType::Mx, ..set.key.clone() }));
+    }
+    assert!(std::mem::size_of::<Slim>() <= 80, "{} octets", std::mem::size_of::<Slim>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_targeted_read_empties_names_that_hold_nothing() {
+    let mut view = ZoneView::default();
+    view.take(full(&["a.example A ttl=1 192.0.2.1"]), None, Instant::now(), NONE);
+    let asked = BTreeSet::from([name("a.example")]);
+    let changed = view.take(Listing::Names(vec![]), Some(&asked), Instant::now(), NONE);
+    assert_eq!(names(&changed), ["a.example"]);
+    assert!(view.is_empty());
+}
