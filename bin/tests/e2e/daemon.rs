@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use zonewright_testkit::{poll, wait_for};
+use zonewright_testkit::kube::User;
+use zonewright_testkit::{KubeApi, poll, wait_for};
 
 use crate::{SOON, until};
 
@@ -24,7 +25,13 @@ const END: Duration = Duration::from_secs(40);
 pub(crate) struct CommandLine {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    /// What a pod's service account has: files of its folder, and the address of the API server.
+    pod: Option<PathBuf>,
 }
+
+/// What the kernel puts at the place of a service account, for one process alone.
+const POD: &str = "mount -t tmpfs none /run && mkdir -p /run/secrets/kubernetes.io && \
+                   cp -r \"$0\" /run/secrets/kubernetes.io/serviceaccount && exec \"$@\"";
 
 /// A running daemon. It is killed on drop, and a failing test prints what it said.
 #[derive(Debug)]
@@ -56,6 +63,19 @@ impl CommandLine {
         self
     }
 
+    /// As in a pod of the namespace `default`, with the token of the user `zonewright`: the folder holds what the service
+    /// account's has. Needs a kernel that lets everybody make mount namespaces.
+    pub(crate) fn in_pod(mut self, kube: &KubeApi, folder: &Path) -> Self {
+        let files = [("token", User::Zonewright.token()), ("ca.crt", kube.ca_pem()), ("namespace", "default")];
+        for (name, content) in files {
+            std::fs::write(folder.join(name), content).expect("a file of the service account");
+        }
+        let url = kube.url();
+        let (host, port) = url.trim_start_matches("https://").split_once(':').expect("an address with a port");
+        self.pod = Some(folder.to_owned());
+        self.env("KUBERNETES_SERVICE_HOST", host).env("KUBERNETES_SERVICE_PORT", port)
+    }
+
     /// The same flags after the word of a command.
     pub(crate) fn ordered(&self, word: &str) -> Self {
         let mut line = self.clone();
@@ -64,9 +84,19 @@ impl CommandLine {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(PROGRAM);
+        let mut command = match &self.pod {
+            None => Command::new(PROGRAM),
+            Some(folder) => {
+                let mut command = Command::new("unshare");
+                command.args(["--user", "--map-root-user", "--mount", "sh", "-c", POD]).arg(folder).arg(PROGRAM);
+                command
+            }
+        };
         // Nothing of the machine's own configuration may count.
         command.args(&self.arguments).stdin(Stdio::null()).env_clear();
+        if self.pod.is_some() {
+            command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -24,6 +24,7 @@ mod kinds;
 mod manifests;
 mod moves;
 mod objects;
+mod pod;
 mod restarts;
 mod secrets;
 mod startup;

@@ -77,12 +77,18 @@ pub fn skip(here: &str, tools: &[&str]) -> bool {
     let Some(reason) = reason(tools) else { return false };
     let test = here.trim_end_matches("::here");
     assert!(!required(), "{test} cannot run: {reason}");
+    tell(test, &reason);
+    true
+}
+
+/// Tells that a test does not run for a reason that no installation mends, such as what the kernel forbids: on standard error
+/// and in the summary of the test command.
+pub fn tell(test: &str, reason: &str) {
     let line = format!("SKIPPED {test}: {reason}\n");
     eprint!("{line}");
     if let Some(file) = std::env::var_os(SKIPS) {
         record(Path::new(&file), &line);
     }
-    true
 }
 
 fn reason(tools: &[&str]) -> Option<String> {

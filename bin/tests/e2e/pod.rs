@@ -1,0 +1,75 @@
+//! The daemon as a pod's process: the service account is all that it is given of the cluster. State and journal are in
+//! ConfigMaps of its own namespace, and survive its death.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use zonewright_testkit::DnsSoftware::Bind;
+use zonewright_testkit::{KubeApi, tools};
+
+use crate::cluster::{self, Space};
+use crate::site::{Site, ZONE};
+use crate::{LATER, SOON, needs, until};
+
+const CONFIGMAPS: &str = "/api/v1/namespaces/default/configmaps";
+const HELD: &str = "zonewright_held_deletes{zone=\"rfc2136/shop.test\"}";
+
+/// Whether one process can have files of its own at the place of the service account.
+fn mounts() -> bool {
+    let mut probe = Command::new("unshare");
+    probe.args(["--user", "--map-root-user", "--mount", "sh", "-c", "mount -t tmpfs none /run"]).stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.success())
+}
+
+fn names(kube: &KubeApi) -> Vec<String> {
+    let list = kube.get(CONFIGMAPS).expect_success();
+    let name = |object: &Value| object["metadata"]["name"].as_str().map(str::to_owned);
+    list["items"].as_array().into_iter().flatten().filter_map(name).collect()
+}
+
+#[test]
+fn state_and_journal_are_in_configmaps_of_the_pods_namespace() {
+    needs!(Bind);
+    if !mounts() {
+        tools::tell("pod::state_and_journal", "the kernel lets nobody make mount namespaces");
+        return;
+    }
+    let (kube, site) = (cluster::own(), Site::start(Bind));
+    let (space, account) = (Space::new(&kube), tempfile::tempdir().expect("a folder"));
+    let line = site.line(&space).without("--kubeconfig").without("--state-dir").in_pod(&kube, account.path());
+    let mut daemon = line.start();
+    daemon.says(&["state of brake and approvals", "zonewright-e2e"]);
+    space.services(30, ZONE);
+    until("thirty names", LATER, || site.ours().len() == 30);
+    until("the state and the journal", SOON, || {
+        let names = names(&kube);
+        let journal = names.iter().any(|name| name.starts_with("zonewright-e2e-journal-"));
+        journal && names.contains(&"zonewright-e2e".to_owned())
+    });
+
+    // What it holds is known to the next process, and is approved by whoever may write the object.
+    daemon.kill();
+    for n in 0..25 {
+        space.delete("services", &format!("s{n}"));
+    }
+    let daemon = line.start();
+    daemon.measures(HELD, 25.0);
+    let said = daemon.says(&["zonewright approve"]);
+    let hash = said.split("zonewright approve ").nth(1).map(|rest| rest.chars().take_while(char::is_ascii_hexdigit));
+    let hash: String = hash.expect("a hash").collect();
+    assert!(daemon.terminate().status.success());
+    let daemon = line.start();
+    daemon.measures(HELD, 25.0);
+    let path = format!("{CONFIGMAPS}/zonewright-e2e");
+    let mut state = kube.get(&path).expect_success();
+    state["metadata"]["annotations"] = serde_json::json!({ "zonewright.dev/approve": hash });
+    kube.put(&path, &state).expect_success();
+    until("the approved deletes", LATER, || site.ours().len() == 5);
+
+    // The history is told without the daemon, and beside it.
+    let history = line.ordered("history");
+    let history = history.without("--source").without("--provider").without("--rfc2136").without("--policy");
+    let history = history.without("--metrics").without("--namespace").arg("--output=json").run();
+    assert!(history.status.success(), "{}", history.log);
+    assert!(history.log.contains("s0.shop.test") && history.log.contains(&hash), "{}", history.log);
+}
