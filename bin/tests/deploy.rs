@@ -54,7 +54,8 @@ fn printed(arguments: &[&str]) -> BTreeMap<String, Value> {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_zonewright")).arg("rbac").args(arguments).output();
     let output = output.expect("the program runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let roles: Vec<Value> = serde_saphyr::from_multiple(&String::from_utf8(output.stdout).unwrap()).unwrap();
+    let text = String::from_utf8(output.stdout).expect("roles are text");
+    let roles: Vec<Value> = serde_saphyr::from_multiple(&text).expect("roles are YAML");
     let place = |role: &Value| role["metadata"]["namespace"].as_str().unwrap_or("").to_owned();
     let label =
         |role: &Value| format!("{} {} {}", role["kind"], role["metadata"]["name"], place(role)).replace('"', "");
