@@ -106,6 +106,8 @@ pub struct Metrics {
     pub source_records: Family<ByType, Gauge>,
     /// Failures of sources.
     pub source_errors: Counter,
+    /// Texts of sources that cannot be read now.
+    pub source_faults: Gauge,
     /// From the first sight of a change to its confirmation by the provider.
     pub time_to_publish: Family<ByZone, Histogram, fn() -> Histogram>,
     /// Changes by zone, kind and outcome.
@@ -176,6 +178,7 @@ impl Default for Metrics {
             source_endpoints: Gauge::default(),
             source_records: Family::default(),
             source_errors: Counter::default(),
+            source_faults: Gauge::default(),
             time_to_publish,
             changes: Family::default(),
             held: Family::default(),
@@ -257,6 +260,11 @@ impl Metrics {
         ours.register("held_names", "Names that an undo set back and holds", self.on_hold.clone());
         ours.register("journal_errors", "Failed writes of the journal", self.journal_errors.clone());
         ours.register("notes", "Notes told to objects, by reason", self.notes.clone());
+        ours.register(
+            "source_faults",
+            "Texts of sources (manifests) that cannot be read now",
+            self.source_faults.clone(),
+        );
         ours.register("watched_objects", "Objects held in memory, by kind", self.objects.clone());
         ours.register("kind_evidence", "Whether a delete may rest on the view of a kind", self.evidence.clone());
         ours.register("provider_calls", "Calls to providers", self.calls.clone());

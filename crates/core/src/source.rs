@@ -97,6 +97,15 @@ impl Evidence {
     }
 }
 
+/// What is wrong with what a source reads, besides what it tells objects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Troubles {
+    /// Failed lists and watches, missing rights and texts that could not be read, since the start.
+    pub failures: u64,
+    /// What cannot be read now, each with its place, for people.
+    pub standing: Vec<String>,
+}
+
 /// Something that endpoints come from.
 ///
 /// Losing a wake-up costs time, never correctness: the engine takes a complete snapshot with every audit too.
@@ -110,6 +119,11 @@ pub trait Source: Send + Sync {
 
     /// How far the view can be trusted now.
     fn evidence(&self) -> Evidence;
+
+    /// What went wrong with reading so far, and what is wrong now.
+    fn troubles(&self) -> Troubles {
+        Troubles::default()
+    }
 
     /// The operator approved of a plan that rests on this view: what looked doubtful only because it is empty counts as
     /// complete from now on.

@@ -15,7 +15,7 @@ use tokio::sync::futures::Notified;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use zonewright_core::endpoint::KindId;
-use zonewright_core::source::{Evidence, KindState, Source, Update};
+use zonewright_core::source::{Evidence, KindState, Source, Troubles, Update};
 use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::feed::Event;
@@ -49,7 +49,8 @@ struct State {
     /// The engine was given nothing because it has to ask for the evidence first.
     held: bool,
     faults: Vec<Fault>,
-    faults_told: u64,
+    /// Everything that went wrong with reading since the start.
+    failures: u64,
 }
 
 /// The states of all kinds without the numbers of objects, which change without any meaning for the trust.
@@ -57,7 +58,7 @@ type Trust = BTreeMap<KindId, KindState>;
 
 impl State {
     fn new(index: Index) -> Self {
-        Self { index, taken: Trust::new(), told: None, held: false, faults: Vec::new(), faults_told: 0 }
+        Self { index, taken: Trust::new(), told: None, held: false, faults: Vec::new(), failures: 0 }
     }
 
     fn trust(&self, now: Instant) -> Trust {
@@ -146,6 +147,9 @@ impl K8sSource {
         let now = Instant::now();
         let mut state = self.state();
         for event in events {
+            let failed =
+                matches!(event, Event::Lost(..) | Event::Unreadable(_) | Event::Forbidden(_) | Event::Blind(_));
+            state.failures += u64::from(failed);
             state.index.apply(event, now);
         }
         let news = state.has_news(now);
@@ -162,18 +166,13 @@ impl K8sSource {
             tracing::error!(file = %fault.file.display(), line = fault.line, "{}", fault.message);
         }
         let new = faults.iter().filter(|fault| !state.faults.contains(fault)).count();
-        state.faults_told += new as u64;
+        state.failures += new as u64;
         state.faults = faults;
     }
 
     /// What is wrong with the manifests now.
     pub fn faults(&self) -> Vec<Fault> {
         self.state().faults.clone()
-    }
-
-    /// Number of faults that were told since the start; a counter for metrics.
-    pub fn faults_told(&self) -> u64 {
-        self.state().faults_told
     }
 
     /// The kinds that have to be fed, and how far.
@@ -257,6 +256,12 @@ impl Source for K8sSource {
 
     fn evidence(&self) -> Evidence {
         self.state().evidence(Instant::now())
+    }
+
+    fn troubles(&self) -> Troubles {
+        let state = self.state();
+        let text = |fault: &Fault| format!("{}:{}: {}", fault.file.display(), fault.line, fault.message);
+        Troubles { failures: state.failures, standing: state.faults.iter().map(text).collect() }
     }
 
     fn accept(&self) {

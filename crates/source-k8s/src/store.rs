@@ -154,7 +154,7 @@ impl std::fmt::Display for ObjectKey {
 macro_rules! define_reading {
     ($($(#[$doc:meta])* $variant:ident($($row:tt)*) => $shape:ident;)*) => {
         /// Reads the body of an object of `kind`.
-        fn read(kind: Kind, value: Value, keep: &Keep) -> Result<Body, serde_json::Error> {
+        fn read(kind: Kind, value: Value, keep: &Keep) -> Result<Body, Misshapen> {
             match kind {
                 $(Kind::$variant => read_as::<$shape>(kind, value, keep),)*
                 Kind::Custom(_) => read_as::<Plain>(kind, value, keep),
@@ -164,12 +164,24 @@ macro_rules! define_reading {
 }
 every_kind!(define_reading);
 
-fn read_as<T: Shape>(kind: Kind, value: Value, keep: &Keep) -> Result<Body, serde_json::Error> {
-    let all = keep.keeps_whole(kind).then(|| value.clone());
-    let mut object: T = serde_json::from_value(value)?;
+fn read_as<T: Shape>(kind: Kind, value: Value, keep: &Keep) -> Result<Body, Misshapen> {
+    let mut object = T::deserialize(&value).map_err(|error| misshapen::<T>(&value, &error))?;
     object.prune(&keep.annotations);
-    object.metadata_mut().whole = all.map(|value| Arc::new(whole(kind, value)));
+    object.metadata_mut().whole = keep.keeps_whole(kind).then(|| Arc::new(whole(kind, value)));
     Ok(object.wrap())
+}
+
+/// A field that has not the shape that the Kubernetes API gives it: which one, what was found and what was expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Misshapen(String);
+
+/// Reads once more, and keeps track of the place.
+fn misshapen<T: Shape>(value: &Value, error: &serde_json::Error) -> Misshapen {
+    match serde_path_to_error::deserialize::<_, T>(value) {
+        Err(placed) if placed.path().iter().next().is_some() => Misshapen(format!("{}: {error}", placed.path())),
+        _ => Misshapen(error.to_string()),
+    }
 }
 
 impl Object {
@@ -177,7 +189,7 @@ impl Object {
     ///
     /// # Errors
     /// A field does not have the shape that the Kubernetes API gives it.
-    pub fn from_value(kind: Kind, value: Value, keep: &Keep) -> Result<Self, serde_json::Error> {
+    pub fn from_value(kind: Kind, value: Value, keep: &Keep) -> Result<Self, Misshapen> {
         Ok(Self { kind, body: read(kind, value, keep)? })
     }
 

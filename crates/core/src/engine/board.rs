@@ -205,6 +205,8 @@ impl Published for Office {
 pub(crate) struct Asks {
     pub(crate) desired: Desired,
     pub(crate) evidence: Evidence,
+    /// What of the sources cannot be read now.
+    pub(crate) troubles: Vec<String>,
 }
 
 /// Everything that is shared.

@@ -11,6 +11,8 @@ use tracing::{error, info, warn};
 
 use super::board::{Board, Desk, Office};
 use super::worker;
+use crate::error::ErrorKind;
+use crate::metrics::ZoneError;
 use crate::name::DnsName;
 use crate::zone::{Zone, ZoneId, ZoneKey};
 
@@ -51,9 +53,13 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                     former.iter().find(|d| d.zone == zone).cloned().unwrap_or_else(|| Arc::new(Desk::new(zone)))
                 };
                 let desks: Vec<Arc<Desk>> = zones.into_iter().map(desk).collect();
+                let mut vanished = false;
                 let keys: BTreeSet<ZoneKey> = desks.iter().map(|d| d.zone.key.clone()).collect();
                 for gone in cancels.keys().filter(|key| !keys.contains(*key)).cloned().collect::<Vec<_>>() {
                     warn!(zone = %gone, "the zone is gone; its names are stale, nothing is deleted");
+                    vanished = true;
+                    let label = ZoneError { zone: gone.to_string(), error: ErrorKind::NotFound.label().to_owned() };
+                    board.metrics.zone_errors.get_or_create(&label).inc();
                     cancels.remove(&gone).iter().for_each(Running::end);
                 }
                 let mut ended = BTreeMap::new();
@@ -72,7 +78,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                 }
                 office.set_desks(desks.clone());
                 let fresh: Vec<&Arc<Desk>> = desks.iter().filter(|d| !cancels.contains_key(&d.zone.key)).collect();
-                let grew = first || !fresh.is_empty();
+                let moved = first || vanished || !fresh.is_empty();
                 for desk in fresh {
                     info!(zone = %desk.zone.name, instance = %office.instance.id, "zone found");
                     let running = Running::new(&cancel);
@@ -87,7 +93,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                         running.ended.cancel();
                     });
                 }
-                if grew {
+                if moved {
                     let names: BTreeSet<DnsName> = board.asks().desired.names().cloned().collect();
                     board.dispatch(&names);
                     board.rested.notify_waiters();

@@ -8,9 +8,13 @@ use super::facts::ownership;
 use crate::claim::Ownership;
 use crate::name::DnsName;
 use crate::record::RecordSet;
+use crate::source::KindState;
 
 /// A loop that has not turned for this long is stuck.
 const STUCK: Duration = Duration::from_mins(3);
+
+/// So many of the texts that cannot be read are shown.
+const SHOWN: usize = 5;
 
 /// A zone or list that has failed for this long is not fresh any more.
 const STALE: Duration = Duration::from_secs(30);
@@ -31,11 +35,22 @@ impl Health {
         if intake.elapsed() > STUCK {
             health.stuck.push("sources: the loop does not turn".to_owned());
         }
-        for (kind, state) in &board.asks().evidence.kinds {
-            if !state.complete {
-                health.unready.push(format!("{kind}: not read completely"));
-            } else if !state.fresh {
-                health.unready.push(format!("{kind}: the watch is lost"));
+        {
+            let asks = board.asks();
+            let all = asks.evidence.kinds.values().all(|state| state.is_evidence());
+            for (kind, state) in &asks.evidence.kinds {
+                match state {
+                    KindState { complete: false, .. } => health.unready.push(format!("{kind}: not read completely")),
+                    // Where texts are read, what is wrong with them says more.
+                    KindState { fresh: false, .. } if asks.troubles.is_empty() => {
+                        health.unready.push(format!("{kind}: the watch is lost"));
+                    }
+                    KindState { fresh: false, .. } => health.unready.push(format!("{kind}: not read freshly")),
+                    _ => {}
+                }
+            }
+            if !all {
+                health.unready.extend(asks.troubles.iter().take(SHOWN).map(|text| format!("cannot be read: {text}")));
             }
         }
         for office in &board.offices {

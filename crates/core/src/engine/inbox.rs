@@ -66,6 +66,11 @@ impl Inbox {
         }
     }
 
+    /// The names that wait here.
+    pub(crate) fn names(&self) -> BTreeSet<DnsName> {
+        lock(&self.names).keys().cloned().collect()
+    }
+
     pub(crate) fn len(&self) -> usize {
         lock(&self.names).len()
     }

@@ -16,14 +16,15 @@ use crate::clock::Timestamp;
 use crate::metrics::{ByKind, ByType};
 use crate::record::RecordKey;
 use crate::rtype::RecordType;
-use crate::source::Evidence;
+use crate::source::{Evidence, Troubles};
 
 /// The loop turns at least this often, so that health can see it.
 const TURN: Duration = Duration::from_secs(5);
 
 /// Runs until cancelled.
 pub(super) async fn run(board: Arc<Board>, cancel: CancellationToken) {
-    let mut intake = Intake { full_due: Instant::now(), graced: board.clock.now(), begun: Instant::now(), board };
+    let mut intake =
+        Intake { full_due: Instant::now(), graced: board.clock.now(), begun: Instant::now(), failures: 0, board };
     loop {
         intake.turn();
         let board = intake.board.clone();
@@ -49,6 +50,8 @@ struct Intake {
     full_due: Instant,
     graced: Timestamp,
     begun: Instant,
+    /// Failures of the sources that are counted.
+    failures: u64,
 }
 
 impl Intake {
@@ -72,6 +75,7 @@ impl Intake {
             self.full_due = Instant::now() + board.config.interval.max(Duration::from_secs(1));
         }
         self.evidence();
+        self.troubles();
         for source in &board.sources {
             let update = source.take(everything);
             if update.objects.is_empty() && !update.complete {
@@ -92,6 +96,17 @@ impl Intake {
         if everything {
             self.measure();
         }
+    }
+
+    /// Takes over what is wrong with reading.
+    fn troubles(&mut self) {
+        let all: Vec<Troubles> = self.board.sources.iter().map(|source| source.troubles()).collect();
+        let failures = all.iter().map(|troubles| troubles.failures).sum();
+        let standing: Vec<String> = all.into_iter().flat_map(|troubles| troubles.standing).collect();
+        let metrics = &self.board.metrics;
+        metrics.source_errors.inc_by(failures - std::mem::replace(&mut self.failures, failures).min(failures));
+        metrics.source_faults.set(i64::try_from(standing.len()).unwrap_or(i64::MAX));
+        self.board.asks().troubles = standing;
     }
 
     /// Takes over how far the sources' views can be trusted; what waited for it is looked at again.

@@ -216,7 +216,8 @@ fn refused(worker: &mut Worker, group: &Group, error: &Error) {
     worker.board.tell(group.objects.iter().map(|object| Note::warning(object, reason, text.clone())));
 }
 
-fn refused_zone(worker: &Worker, group: &Group, error: &Error) {
+fn refused_zone(worker: &mut Worker, group: &Group, error: &Error) {
+    worker.told.insert(group.name.clone());
     let text =
         format!("{} waits, zone {} cannot be written: {}", group.headline(), worker.desk.zone.name, error.chain());
     worker.board.tell(group.objects.iter().map(|object| Note::warning(object, "ZoneNotWritable", text.clone())));

@@ -18,6 +18,7 @@ use super::litter::Litter;
 use super::moves::{self, Moves};
 use super::{fights, holds, round, undo};
 use crate::clock::Timestamp;
+use crate::endpoint::Note;
 use crate::error::{Error, ErrorKind, Result};
 use crate::flap::Flaps;
 use crate::journal::Cause;
@@ -67,6 +68,8 @@ pub(super) struct Worker {
     pub(super) listing_took: Option<Duration>,
     /// Number of our records in the zone.
     pub(super) owned: usize,
+    /// Names whose objects were told that the zone does not work, since it last did.
+    pub(super) told: BTreeSet<DnsName>,
     /// What the groups belong to that are sent now, for the journal.
     pub(super) origin: Origin,
     pub(super) audit_due: Instant,
@@ -94,6 +97,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         foretold: BTreeMap::new(),
         listing_took: None,
         owned: 0,
+        told: BTreeSet::new(),
         origin: Origin::new(String::new(), Cause::Round),
         audit_due: Instant::now(),
         resume: None,
@@ -250,6 +254,7 @@ impl Worker {
         }
         self.board.metrics.consecutive_errors.dec_by(i64::from(self.failures));
         self.failures = 0;
+        self.told.clear();
         self.desk.status().failing = None;
         self.board.metrics.last_sync.set(self.board.clock.now().as_seconds());
         if nothing_to_do {
@@ -267,6 +272,9 @@ impl Worker {
         self.board.metrics.zone_errors.get_or_create(&label).inc();
         self.board.metrics.registry_errors.inc();
         self.board.metrics.consecutive_errors.inc();
+        if self.failures > 1 {
+            self.tell_waiting(&problem);
+        }
         let mut status = self.desk.status();
         let since = status.failing.as_ref().map_or_else(Instant::now, |(_, since)| *since);
         if problem.kind == ErrorKind::NotFound {
@@ -278,6 +286,31 @@ impl Worker {
         self.resume = Some(now + pause);
         self.audit_due = now;
         self.publish_health();
+    }
+
+    /// Tells the objects whose names wait because the zone does not work; each name once. A failure that is over with the next
+    /// attempt is nobody's business.
+    fn tell_waiting(&mut self, problem: &Error) {
+        let mut names = self.desk.inbox.names();
+        if !self.desk.status().planned {
+            names.extend(self.all_names());
+        }
+        let filter = &self.board.config.filter;
+        let ours = |name: &DnsName| filter.matches(name) && self.desk.zone.filter.matches(name);
+        names.retain(|name| !self.told.contains(name) && ours(name) && self.office.serves(&self.desk, name));
+        let zone = &self.desk.zone.name;
+        let notes: Vec<Note> = {
+            let asks = self.board.asks();
+            let about = |name: &DnsName| {
+                let text = format!("{name} waits, zone {zone} does not work: {}", problem.chain());
+                let objects =
+                    asks.desired.at(name).endpoints.into_iter().map(|endpoint| endpoint.origin.object.clone());
+                objects.map(|object| Note::warning(&object, "ZoneNotServed", text.clone())).collect::<Vec<_>>()
+            };
+            names.iter().flat_map(about).collect()
+        };
+        self.told.extend(names);
+        self.board.tell(notes);
     }
 
     fn publish_health(&self) {

@@ -13,4 +13,5 @@ mod pieces;
 mod random;
 mod scenarios;
 mod sim;
+mod told;
 mod undo;

@@ -22,7 +22,7 @@ use zonewright_core::options::OptionTable;
 use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
 use zonewright_core::record::Routing;
 use zonewright_core::registry::Registry;
-use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Update};
+use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Troubles, Update};
 use zonewright_core::store::{MemoryStore, Store};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{
@@ -349,6 +349,7 @@ pub(crate) struct Cluster {
     updates: Mutex<Vec<ObjectUpdate>>,
     state: Mutex<KindState>,
     changed: Notify,
+    pub(crate) troubles: Mutex<Troubles>,
 }
 
 pub(crate) const SERVICES: &str = "services";
@@ -370,6 +371,7 @@ impl Cluster {
             updates: Mutex::default(),
             state: Mutex::new(KindState { complete: true, fresh: true, settled: true, objects: 0 }),
             changed: Notify::new(),
+            troubles: Mutex::default(),
         })
     }
 
@@ -478,6 +480,10 @@ impl Source for Cluster {
         }
     }
 
+    fn troubles(&self) -> Troubles {
+        self.troubles.lock().unwrap().clone()
+    }
+
     fn evidence(&self) -> Evidence {
         let kind: Arc<str> = Arc::from(SERVICES);
         let state = *self.state.lock().unwrap();
@@ -514,6 +520,8 @@ impl Told {
 #[derive(Default)]
 pub(crate) struct Shelf {
     document: MemoryStore,
+    /// From now on nothing can be saved.
+    pub(crate) full: AtomicBool,
     pub(crate) approvals: Mutex<BTreeSet<String>>,
 }
 
@@ -524,6 +532,9 @@ impl Store for Shelf {
     }
 
     async fn save(&self, document: &[u8]) -> Result<()> {
+        if self.full.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Unauthorized, "save the state", "no right to write"));
+        }
         self.document.save(document).await
     }
 
