@@ -15,8 +15,11 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use zonewright_core::catalog::Settings;
-use zonewright_core::engine::Engine;
+use zonewright_core::clock::Clock;
+use zonewright_core::engine::{Engine, approve_saved, saved_plans};
 use zonewright_core::flap::Fight;
+use zonewright_core::guard::{Brake, HeldPlan};
+use zonewright_core::store::{FileStore, Store};
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
 use crate::{history, undo};
@@ -164,14 +167,7 @@ async fn answer(mut stream: UnixStream, engine: Arc<Engine>, token: Arc<str>) {
 async fn reply(engine: &Engine, request: &Value) -> Value {
     match (request["command"].as_str(), request["hash"].as_str()) {
         (Some("plans"), _) => {
-            let plans: Vec<Value> = engine
-                .plans()
-                .into_iter()
-                .map(|(zone, plan)| {
-                    let deletes: Vec<String> = plan.deletes.iter().map(|(key, data)| format!("{key} {data}")).collect();
-                    json!({ "zone": zone, "hash": plan.hash, "reason": plan.reason, "since": plan.since, "deletes": deletes })
-                })
-                .collect();
+            let plans = listed(engine.plans());
             let fight = |(zone, name, fight): (DnsName, DnsName, Fight)| json!({ "zone": zone.to_string(), "name": name.to_string(), "text": fight.to_string() });
             let fights: Vec<Value> = engine.fights().into_iter().map(fight).collect();
             json!({ "plans": plans, "fights": fights, "holds": undo::holds_of(engine) })
@@ -186,6 +182,15 @@ async fn reply(engine: &Engine, request: &Value) -> Value {
         (Some("release"), _) => undo::release(engine, request["name"].as_str().unwrap_or_default()),
         _ => json!({ "error": "expected one of the commands plans, approve, history, undo, holds, release" }),
     }
+}
+
+/// Held plans as commands get them.
+fn listed(plans: Vec<(String, HeldPlan)>) -> Vec<Value> {
+    let one = |(zone, plan): (String, HeldPlan)| {
+        let deletes: Vec<String> = plan.deletes.iter().map(|(key, data)| format!("{key} {data}")).collect();
+        json!({ "zone": zone, "hash": plan.hash, "reason": plan.reason, "since": plan.since, "deletes": deletes })
+    };
+    plans.into_iter().map(one).collect()
 }
 
 /// Asks the daemon of a folder.
@@ -218,9 +223,15 @@ pub(crate) async fn ask(folder: &Path, request: &Value) -> Result<Value> {
 /// The text of `zonewright plans`.
 ///
 /// # Errors
-/// If no daemon answers.
+/// If no daemon answers, and none left a state in `--state-dir`.
 pub(crate) async fn plans(settings: &Settings) -> Result<String> {
-    let reply = ask(&meant(settings), &json!({ "command": "plans" })).await?;
+    let reply = match ask(&meant(settings), &json!({ "command": "plans" })).await {
+        Err(error) if error.kind == ErrorKind::Unavailable => match saved(settings) {
+            Some(store) => json!({ "plans": listed(saved_plans(store).await), "fights": [], "holds": [] }),
+            None => return Err(error),
+        },
+        answered => answered?,
+    };
     if settings.bool("json") {
         return Ok(format!("{reply}\n"));
     }
@@ -257,13 +268,42 @@ fn shown(reply: &Value) -> String {
 /// The text of `zonewright approve`.
 ///
 /// # Errors
-/// If no daemon answers, or it holds no plan of this hash.
+/// If no daemon answers and none left a state in `--state-dir`, or no plan of this hash is held.
 pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
-    let reply = ask(&meant(settings), &json!({ "command": "approve", "hash": hash })).await?;
+    let reply = match ask(&meant(settings), &json!({ "command": "approve", "hash": hash })).await {
+        Err(error) if error.kind == ErrorKind::Unavailable => match saved(settings) {
+            Some(store) => approve_for_the_next(store, hash).await?,
+            None => return Err(error),
+        },
+        answered => answered?,
+    };
     if settings.bool("json") {
         return Ok(format!("{reply}\n"));
     }
     Ok(format!("{} deletes in zone {} are let go.\n", reply["deletes"], reply["zone"].as_str().unwrap_or_default()))
+}
+
+/// The state that a process left in `--state-dir`, where none answers: that of `--once`, say.
+fn saved(settings: &Settings) -> Option<Arc<dyn Store>> {
+    let file = state_file(settings)?;
+    file.is_file().then(|| -> Arc<dyn Store> { Arc::new(FileStore::new(file)) })
+}
+
+/// Where the state is kept; `None` without `--state-dir`.
+pub(crate) fn state_file(settings: &Settings) -> Option<PathBuf> {
+    let folder = Some(settings.text("state-dir")).filter(|folder| !folder.is_empty())?;
+    Some(Path::new(folder).join(format!("{}.json", file_name(settings.text("txt-owner-id")))))
+}
+
+async fn approve_for_the_next(store: Arc<dyn Store>, hash: &str) -> Result<Value> {
+    let until = Clock::system().now().plus(Brake::default().approval_ttl);
+    match approve_saved(store, hash, until).await? {
+        Some((zone, deletes)) => Ok(json!({ "approved": hash, "zone": zone, "deletes": deletes })),
+        None => {
+            let text = format!("no plan {hash} is held; `zonewright plans` shows those that are");
+            Err(Error::new(ErrorKind::Invalid, "approve a plan", text))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -112,6 +112,9 @@ impl Job {
         if order == Order::Transfer && (to.is_none() || settings.text("from").is_empty()) {
             return Err(wrong("transfer needs --from and --to, each the owner id of a daemon"));
         }
+        if order == Order::Transfer && settings.text("from") == settings.text("to") {
+            return Err(wrong("transfer: --from and --to are the same owner id"));
+        }
         let select = words.iter().map(|word| Selector::parse(word)).collect::<Result<_, _>>().map_err(wrong)?;
         let engine = config::engine(&settings)?;
         let scope = Scope { filter: engine.filter.clone(), managed: engine.managed.clone(), select };

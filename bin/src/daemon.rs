@@ -188,15 +188,12 @@ fn memory(why: &str) -> Arc<dyn Store> {
 
 /// The store in `--state-dir`, if there is one.
 fn file_store(settings: &Settings) -> Result<Option<Arc<dyn Store>>> {
+    let Some(file) = control::state_file(settings) else { return Ok(None) };
     let folder = settings.text("state-dir");
-    if folder.is_empty() {
-        return Ok(None);
-    }
     std::fs::create_dir_all(folder).map_err(|e| {
         Error::new(ErrorKind::Configuration, "open the state folder", format!("--state-dir {folder}")).caused_by(e)
     })?;
-    let file = format!("{}.json", control::file_name(settings.text("txt-owner-id")));
-    Ok(Some(Arc::new(FileStore::new(Path::new(folder).join(file)))))
+    Ok(Some(Arc::new(FileStore::new(file))))
 }
 
 /// The pod that this process runs in, where the downward API tells it.

@@ -192,11 +192,12 @@ mod tests {
     #[derive(Default)]
     struct Patient {
         ill: AtomicBool,
+        dead: AtomicBool,
     }
 
     impl Health for Patient {
         fn live(&self) -> Result<(), String> {
-            Ok(())
+            if self.dead.load(Ordering::Relaxed) { Err("zone a: the loop does not turn".to_owned()) } else { Ok(()) }
         }
 
         fn ready(&self) -> Result<(), String> {
@@ -252,6 +253,9 @@ mod tests {
         let ill = ask(server.address, "GET", "/readyz").await;
         assert!(ill.starts_with("HTTP/1.1 503") && ill.ends_with("zone a: stale\nzone b: no answer"), "{ill}");
         assert!(ask(server.address, "GET", "/healthz").await.starts_with("HTTP/1.1 200"));
+        patient.dead.store(true, Ordering::Relaxed);
+        let dead = ask(server.address, "GET", "/healthz").await;
+        assert!(dead.starts_with("HTTP/1.1 503") && dead.ends_with("zone a: the loop does not turn"), "{dead}");
         for path in ["/", "/metrics/", "/debug/pprof"] {
             assert!(ask(server.address, "GET", path).await.starts_with("HTTP/1.1 404"), "{path}");
         }

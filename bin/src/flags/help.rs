@@ -44,7 +44,7 @@ pub(super) fn version() -> String {
 /// Help of the daemon; `long` also lists the flags and words of everything that is not here.
 pub(super) fn daemon(set: &FlagSet, catalog: &Catalog, long: bool) -> String {
     let usage = "zonewright --source=SOURCE... --provider=PROVIDER --policy=POLICY [FLAGS]\n       \
-                 zonewright plans | approve HASH | adopt | transfer | release | drain | demo [FLAGS]";
+                 zonewright COMMAND [FLAGS]";
     let mut command = command(set).about("Keeps DNS zones in step with a Kubernetes cluster").override_usage(usage);
     if !long {
         for row in set.rows() {

@@ -49,9 +49,43 @@ fn one_pass_with_a_held_plan_ends_with_status_3() {
     assert_eq!(held.status.code(), Some(3), "{}", held.log);
     assert!(held.log.contains("12 deletes in zone shop.test are held"), "{}", held.log);
     assert_eq!(site.ours().len(), 13, "the create went on");
-    let free = line.arg("--no-brake").run();
+    // The next pass says the same, with the hash; no daemon is needed to look at the plan and to approve it.
+    let held = line.run();
+    assert!(held.log.contains("12 deletes in zone shop.test are held"), "{}", held.log);
+    let place = [format!("--state-dir={}", space.state_dir()), "--txt-owner-id=e2e".to_owned()];
+    let ask = |words: &[&str]| {
+        let words: Vec<&str> = words.iter().copied().chain(place.iter().map(String::as_str)).collect();
+        let output = crate::daemon::command(&words);
+        (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let (_, plans) = ask(&["plans"]);
+    let hash = plans.split_whitespace().next().unwrap_or_default();
+    assert!(plans.contains("zone rfc2136/shop.test: 12 deletes are held") && held.log.contains(hash), "{plans}");
+    assert_eq!(ask(&["approve", "000000000000"]).0, false);
+    assert_eq!(ask(&["approve", hash]), (true, "12 deletes in zone rfc2136/shop.test are let go.\n".to_owned()));
+    let free = line.run();
     assert_eq!(free.status.code(), Some(0), "{}", free.log);
     site.shows(&["new 0 A 192.0.2.1"]);
+}
+
+/// A status that is blank when a process starts: the record stays, and the log says so.
+#[test]
+fn one_pass_keeps_a_record_whose_object_has_no_address_and_says_so() {
+    needs!(Bind);
+    let (kube, site) = (shared(), Site::start(Bind));
+    let space = Space::new(&kube);
+    space.balancer("web", &at("web"), &["192.0.2.1"]);
+    let line = site.line(&space).arg("--once");
+    assert_eq!(line.run().status.code(), Some(0));
+    space.reached_at("services", "web", &[]);
+    let kept = line.run();
+    assert_eq!(kept.status.code(), Some(0), "{}", kept.log);
+    assert!(
+        kept.log.contains("web.shop.test A: the published record is kept while its object has no targets"),
+        "{}",
+        kept.log
+    );
+    site.shows(&["web 0 A 192.0.2.1"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -136,6 +137,13 @@ fn two_writers_with_one_owner_id_end_in_no_endless_fight() {
     assert!(one.runs() && two.runs());
     let named = [&one, &two].map(crate::daemon::Daemon::log);
     assert!(named.iter().any(|log| log.contains("keeps changing")), "{named:?}");
+    // From then on a name is put back at most once in five minutes: the zone comes to rest.
+    let rest = || {
+        let serial = site.serial();
+        std::thread::sleep(Duration::from_secs(3));
+        site.serial() == serial
+    };
+    until("the zone to rest", LATER, rest);
 }
 
 /// The claim was written and its record was not, and from then on a foreign record counted as ours.

@@ -261,6 +261,10 @@ impl Estate {
         let mut proposal = Proposal::default();
         let mut by_zone: BTreeMap<&ZoneKey, (&Zone, Vec<Group>)> = BTreeMap::new();
         for (zone, set, claim) in self.ours() {
+            if set.key.name == zone.name && matches!(set.key.rtype, RecordType::Ns | RecordType::Soa) {
+                proposal.left.push(format!("{}: NS and SOA records at the apex of a zone are never touched", set.key));
+                continue;
+            }
             let mut step = Step::record(Change::Delete { from: set }, claim.as_ref().and_then(|c| c.resource.clone()));
             step.held = claim.map(Box::new);
             by_zone.entry(&zone.key).or_insert((zone, Vec::new())).1.push(Group::of(step, Vec::new()));

@@ -158,6 +158,25 @@ pub struct HeldPlan {
     pub reason: String,
     /// Since when there are deletes held in this zone.
     pub since: Timestamp,
+    /// Whether they would leave the owner nothing ([`leaves_nothing`]).
+    #[serde(default)]
+    pub floor: bool,
+}
+
+impl HeldPlan {
+    /// Why it is still held, though it would no longer leave the owner nothing: what was made since must not let go what was
+    /// held. Not so where one of its deletes is no longer wanted; `counted` are those that are, `withheld` those that wait for
+    /// evidence.
+    pub fn stays(
+        &self,
+        brake: &Brake,
+        counted: &BTreeSet<RecordKey>,
+        withheld: &BTreeSet<RecordKey>,
+    ) -> Option<String> {
+        let in_force = brake.enabled && brake.owner_floor > 0 && self.floor && !counted.is_empty();
+        let wanted = || self.deletes.keys().all(|key| counted.contains(key) || withheld.contains(key));
+        (in_force && wanted()).then(|| self.reason.clone())
+    }
 }
 
 /// A map with keys that are no texts, as a list of pairs: JSON has no other way.
@@ -223,14 +242,17 @@ pub fn judge(brake: &Brake, window: &Window, load: Load<'_>, now: Timestamp) -> 
             load.owned,
         ));
     }
+    leaves_nothing(brake, load)
+}
+
+/// Whether the counted deletes would leave nothing of what an owner has had lately.
+pub fn leaves_nothing(brake: &Brake, load: Load<'_>) -> Option<String> {
+    let counted = load.counted.len();
     let left = load.owned.saturating_sub(counted + load.free);
     let peak = load.peak.max(load.owned);
-    if left == 0 && brake.owner_floor > 0 && peak >= brake.owner_floor {
-        return Some(format!(
-            "{counted} deletes would leave nothing of the {peak} records that were owned here lately"
-        ));
-    }
-    None
+    let in_force = brake.enabled && brake.owner_floor > 0 && peak >= brake.owner_floor;
+    (in_force && counted > 0 && left == 0)
+        .then(|| format!("{counted} deletes would leave nothing of the {peak} records that were owned here lately"))
 }
 
 /// Whether an approval covers these deletes.

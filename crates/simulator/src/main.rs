@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use zonewright_simulator::{History, Kept, Scope, Tally, parse_kept, simulate};
+use zonewright_simulator::{History, Kept, Scope, Tally, parse_kept, profiles, simulate};
 
 const USAGE: &str = "\
 cargo xtask simulate [options]
@@ -38,6 +38,7 @@ fn parse(words: &[String]) -> Result<Options, String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
+            "--help" | "-h" => return Err(USAGE.to_owned()),
             "--survey" => options.survey = true,
             "--shrink" => options.shrink = true,
             _ => {}
@@ -52,14 +53,23 @@ fn parse(words: &[String]) -> Result<Options, String> {
             "--seed" => options.seed = number()?,
             "--rounds" => options.rounds = number()?,
             "--threads" => options.threads = usize::try_from(number()?).unwrap_or(1),
-            "--profile" => options.scope.profile = Some(value.clone()),
-            "--staged" => options.scope.staged = Some(value == "only"),
+            "--profile" => options.scope.profile = Some(profile(value)?),
+            "--staged" if value == "only" || value == "none" => options.scope.staged = Some(value == "only"),
+            "--staged" => return Err(format!("--staged {value:?}: expected only or none")),
             "--story" => options.story = Some(number()?),
             "--keep" => options.keep = Some(parse_kept(value)?),
             _ => return Err(format!("no such option: {word}\n\n{USAGE}")),
         }
     }
     Ok(options)
+}
+
+fn profile(name: &str) -> Result<String, String> {
+    let known: Vec<String> = profiles().iter().map(|profile| profile.name.to_owned()).collect();
+    if known.iter().any(|known| known == name) {
+        return Ok(name.to_owned());
+    }
+    Err(format!("--profile {name:?}: expected one of {}", known.join(", ")))
 }
 
 fn main() -> ExitCode {

@@ -32,20 +32,25 @@ pub(super) async fn watch(board: Arc<Board>, cancel: CancellationToken) {
             () = cancel.cancelled() => return,
             () = sleep(PERIOD) => {}
         }
-        if board.state.held().is_empty() {
-            continue;
+        look(&board, &mut said).await;
+    }
+}
+
+/// Looks once. Before the first plan of a process this counts for what an earlier one held. `said`: a failure was told.
+pub(super) async fn look(board: &Board, said: &mut bool) {
+    if board.state.held().is_empty() {
+        return;
+    }
+    match board.state.approvals().await {
+        Ok(hashes) => {
+            *said = false;
+            board.state.take(&hashes).iter().for_each(|hash| take(board, hash));
         }
-        match board.state.approvals().await {
-            Ok(hashes) => {
-                said = false;
-                board.state.take(&hashes).iter().for_each(|hash| take(&board, hash));
-            }
-            Err(error) if !said => {
-                said = true;
-                warn!(error = error.chain(), "approvals cannot be read; `zonewright approve` works all the same");
-            }
-            Err(_) => {}
+        Err(error) if !*said => {
+            *said = true;
+            warn!(error = error.chain(), "approvals cannot be read; `zonewright approve` works all the same");
         }
+        Err(_) => {}
     }
 }
 

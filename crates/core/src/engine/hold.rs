@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::chronicle::approved_plan;
 use super::facts::ownership;
@@ -80,6 +80,11 @@ impl Tally {
             groups.extend(plan.groups);
         }
         tell(worker, &planned, &skips);
+        if !worker.desk.status().planned {
+            // Whatever this process saw before it began to plan was told by nobody yet.
+            let kept = skips.iter().filter(|skip| matches!(skip.why, Why::Pending(_)) && skip.objects.is_empty());
+            kept.for_each(|skip| info!(zone = %worker.desk.zone.name, "{}: {}", skip.key, skip.why));
+        }
         for skip in &skips {
             let waits = matches!(skip.why, Why::Doubt(_) | Why::Fought(_));
             if matches!(skip.why, Why::Doubt(_)) || waits && skip.objects.is_empty() {
@@ -113,6 +118,7 @@ pub(super) fn brake(worker: &mut Worker, tally: &Tally, before: Before) -> BTree
     let zone = worker.desk.label();
     let config = worker.board.config.brake;
     let mut approval = None;
+    let mut floor = false;
     let reason = if tally.counted.is_empty() {
         None
     } else {
@@ -125,7 +131,9 @@ pub(super) fn brake(worker: &mut Worker, tally: &Tally, before: Before) -> BTree
             state.approvals.retain(|approval| approval.until > now);
             let approved = guard::is_approved(&state.approvals, &tally.counted, now);
             approval = approved_plan(&zone, &state.approvals, &tally.counted).filter(|_| approved);
-            guard::judge(&config, &state.window, load, now).filter(|_| !approved)
+            let former = state.held.as_ref().and_then(|held| held.stays(&config, &tally.counted, &tally.withheld));
+            floor = former.is_some() || guard::leaves_nothing(&config, load).is_some();
+            guard::judge(&config, &state.window, load, now).or(former).filter(|_| !approved)
         })
     };
     if let (Some(plan), None) = (approval, &reason) {
@@ -134,7 +142,8 @@ pub(super) fn brake(worker: &mut Worker, tally: &Tally, before: Before) -> BTree
     let held = if reason.is_some() { tally.counted.clone() } else { BTreeSet::new() };
     worker.waiting.extend(held.iter().map(|key| key.name.clone()));
     let go = if reason.is_some() { BTreeSet::new() } else { tally.counted.clone() };
-    hold(worker, held.into_iter().chain(tally.withheld.iter().cloned()), [reason, tally.doubt.clone()]);
+    floor &= reason.is_some();
+    hold(worker, held.into_iter().chain(tally.withheld.iter().cloned()), [reason, tally.doubt.clone()], floor);
     go
 }
 
@@ -169,7 +178,7 @@ fn tell(worker: &mut Worker, planned: &BTreeSet<DnsName>, skips: &[Skip]) {
 }
 
 /// Publishes the held plan: saved state, metric, log, event.
-fn hold(worker: &Worker, held: impl Iterator<Item = RecordKey>, reasons: [Option<String>; 2]) {
+fn hold(worker: &mut Worker, held: impl Iterator<Item = RecordKey>, reasons: [Option<String>; 2], floor: bool) {
     let zone = worker.desk.label();
     let deletes: BTreeMap<RecordKey, String> = {
         let view = worker.desk.view();
@@ -184,20 +193,23 @@ fn hold(worker: &Worker, held: impl Iterator<Item = RecordKey>, reasons: [Option
     worker.board.metrics.held.get_or_create(&ByZone { zone: zone.clone() }).set(count);
     let former = worker.board.state.held_hash(&zone);
     if deletes.is_empty() {
+        worker.announced = None;
         if former.is_some() {
             worker.board.state.zone(&zone, |state| state.held = None);
         }
         return;
     }
     let hash = guard::hash(&zone, deletes.keys());
-    if former.as_ref() == Some(&hash) {
+    // What an earlier process held is told again: nobody reads the log of that one.
+    if former.as_ref() == Some(&hash) && worker.announced.as_ref() == Some(&hash) {
         return;
     }
+    worker.announced = Some(hash.clone());
     let text = format!("{} deletes in zone {} are held: {reason}", deletes.len(), worker.desk.zone.name);
     let now = worker.board.clock.now();
     worker.board.state.zone(&zone, |state| {
         let since = state.held.as_ref().map_or(now, |former| former.since);
-        state.held = Some(HeldPlan { hash: hash.clone(), deletes, reason, since });
+        state.held = Some(HeldPlan { hash: hash.clone(), deletes, reason, since, floor });
     });
     let or = worker.board.state.approve_with(&hash).map(|command| format!(" or `{command}`")).unwrap_or_default();
     warn!(hash, "{text}. Look at them with `zonewright plans`, let them go with `zonewright approve {hash}`{or}");

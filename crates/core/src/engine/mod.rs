@@ -97,6 +97,7 @@ impl Engine {
             own_object: parts.own_object,
             ..Board::new(config, instances, state)
         });
+        approvals::look(&board, &mut false).await;
         let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
         tasks.spawn(intake::run(board.clone(), cancel.clone()));
         for office in &board.offices {
@@ -238,6 +239,23 @@ impl Engine {
             }
         }
     }
+}
+
+/// The plans that a saved state holds, by zone, for whoever looks at it without a daemon.
+pub async fn saved_plans(store: Arc<dyn Store>) -> Vec<(String, HeldPlan)> {
+    state::State::load(store).await.held()
+}
+
+/// Approves a plan that a saved state holds, for the next process: until then the deletes that were shown may go. Returns the
+/// zone and their number; `None` if no plan of that hash is held.
+///
+/// # Errors
+/// The state cannot be saved.
+pub async fn approve_saved(store: Arc<dyn Store>, hash: &str, until: Timestamp) -> Result<Option<(String, usize)>> {
+    let state = state::State::load(store).await;
+    let Some(approved) = state.approve(hash, until) else { return Ok(None) };
+    state.save().await?;
+    Ok(Some(approved))
 }
 
 /// The holds of a saved state, by zone, for whoever looks at it without a daemon. Those whose time is over are left out.

@@ -246,6 +246,7 @@ mod tests {
                 deletes: BTreeMap::from([(key.clone(), "192.0.2.1".to_owned())]),
                 reason: "many".to_owned(),
                 since: Timestamp(5),
+                floor: false,
             });
         });
         state.saw(["services".to_owned()]);

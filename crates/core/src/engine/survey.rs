@@ -23,8 +23,11 @@ pub(super) fn announce(worker: &Worker) {
     }
     let scope: BTreeSet<RecordKey> = scope(worker).into_iter().collect();
     let (foreign_kinds, unasked) = orphans(worker, &scope);
-    let fate =
-        if worker.board.config.policy == Policy::Sync { "they are deleted, within the brake" } else { "they stay" };
+    let fate = if worker.board.config.policy == Policy::Sync {
+        "they are deleted, as far as the brake lets them"
+    } else {
+        "they stay"
+    };
     let zone = &worker.desk.zone.name;
     for (kind, count) in foreign_kinds {
         warn!(zone = %zone, "{count} records of ours belong to resources of kind {kind:?}, which no --source reads: {fate}");

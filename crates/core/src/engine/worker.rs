@@ -68,6 +68,8 @@ pub(super) struct Worker {
     pub(super) listing_took: Option<Duration>,
     /// Number of our records in the zone.
     pub(super) owned: usize,
+    /// The hash of the held plan that this process told.
+    pub(super) announced: Option<String>,
     /// Names whose objects were told that the zone does not work, since it last did.
     pub(super) told: BTreeSet<DnsName>,
     /// What the groups belong to that are sent now, for the journal.
@@ -97,6 +99,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         foretold: BTreeMap::new(),
         listing_took: None,
         owned: 0,
+        announced: None,
         told: BTreeSet::new(),
         origin: Origin::new(String::new(), Cause::Round),
         audit_due: Instant::now(),

@@ -33,7 +33,17 @@ pub struct Scribe {
     last: AtomicU64,
     /// Which id of a millisecond is ours.
     own: u64,
-    complained: AtomicBool,
+    /// Whether it was told that the journal cannot be written, and that it cannot be read.
+    complained: [AtomicBool; 2],
+    /// Whether any change was written down.
+    written: AtomicBool,
+}
+
+/// What was to be done with the journal.
+#[derive(Clone, Copy)]
+enum Doing {
+    Writing,
+    Reading,
 }
 
 impl std::fmt::Debug for Scribe {
@@ -59,8 +69,8 @@ impl Scribe {
         let own = (u64::from(writer) * 2 + 1) % IDS_OF_A_MILLISECOND;
         let millisecond = u64::try_from(clock.now().0).unwrap_or(0);
         let plan = guard::hash(cause.as_str(), [millisecond * IDS_OF_A_MILLISECOND + own]);
-        let (last, complained) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self { journaling, clock, cause, plan, last, own, complained }
+        let (last, complained, written) = (AtomicU64::new(0), Default::default(), AtomicBool::new(false));
+        Self { journaling, clock, cause, plan, last, own, complained, written }
     }
 
     /// The hash that entries carry, for `zonewright undo --plan`.
@@ -68,9 +78,9 @@ impl Scribe {
         &self.plan
     }
 
-    /// Where the journal is, for people; `None` where nothing is written down.
+    /// Where changes of this command were written down, for people; `None` where none were.
     pub fn place(&self) -> Option<String> {
-        (self.journaling.mode != Mode::Off).then(|| self.journaling.store.place())
+        self.written.load(Ordering::SeqCst).then(|| self.journaling.store.place())
     }
 
     fn id(&self) -> u64 {
@@ -95,9 +105,16 @@ impl Scribe {
         let entries: Vec<Option<Entry>> = groups.iter().map(entry).collect();
         let ids = entries.iter().map(|entry| entry.as_ref().map(|entry| entry.id)).collect();
         let lines: Vec<String> = entries.into_iter().flatten().map(|entry| Line::Change(entry).text()).collect();
-        let Err(error) = self.append(&lines).await else { return Ok(ids) };
+        let Err(error) = self.append(&lines).await else {
+            self.written.fetch_or(!lines.is_empty(), Ordering::SeqCst);
+            return Ok(ids);
+        };
         let error = self.journaling.go_on_without(error)?;
-        self.complain(&error, "it goes on, and what it does is neither in the history nor undone by `zonewright undo`");
+        self.complain(
+            Doing::Writing,
+            &error,
+            "it goes on, and what it does is neither in the history nor undone by `zonewright undo`",
+        );
         Ok(nothing())
     }
 
@@ -113,7 +130,11 @@ impl Scribe {
     async fn close(&self, closings: impl Iterator<Item = Closing>) {
         let lines: Vec<String> = closings.map(|closing| Line::Outcome(closing).text()).collect();
         if let Err(error) = self.append(&lines).await {
-            self.complain(&error, "what became of the changes is not in it, until a reading finds it out");
+            self.complain(
+                Doing::Writing,
+                &error,
+                "what became of the changes is not in it, until a reading finds it out",
+            );
         }
     }
 
@@ -121,13 +142,15 @@ impl Scribe {
         if lines.is_empty() { Ok(()) } else { self.journaling.store.append(lines).await }
     }
 
-    fn complain(&self, error: &Error, consequence: &str) {
-        if !self.complained.swap(true, Ordering::SeqCst) {
-            warn!(
-                place = self.journaling.store.place(),
-                error = error.chain(),
-                "the journal cannot be written: {consequence}"
-            );
+    fn complain(&self, doing: Doing, error: &Error, consequence: &str) {
+        let [writing, reading] = &self.complained;
+        let (told, what) = match doing {
+            Doing::Writing => (writing, "written"),
+            Doing::Reading => (reading, "read"),
+        };
+        if !told.swap(true, Ordering::SeqCst) {
+            let place = self.journaling.store.place();
+            warn!(place, error = error.chain(), "the journal cannot be {what}: {consequence}");
         }
     }
 
@@ -139,7 +162,7 @@ impl Scribe {
         let open = match scan(&*self.journaling.store).await {
             Ok((_, open)) => open,
             Err(error) => {
-                self.complain(&error, "it cannot be read either, and what is unsettled in it stays so");
+                self.complain(Doing::Reading, &error, "what is unsettled in it stays so");
                 return;
             }
         };

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use zonewright_core::RecordType;
 use zonewright_core::change::Outcome;
 use zonewright_core::custody::{Estate, Proposal, Scope};
 use zonewright_core::engine::{Engine, Instance, UndoPlan, UndoReport, UndoRequest};
@@ -60,12 +61,16 @@ impl Shop {
 
     /// The zones as a command of an owner reads them.
     async fn estate(&self, owner: &str) -> Estate {
+        self.estate_with(owner, zonewright_core::engine::Config::default().managed).await
+    }
+
+    async fn estate_with(&self, owner: &str, managed: BTreeSet<RecordType>) -> Estate {
         let bare = self.world.sim.clone();
         let provider = Layers::new(InstanceId::from("sim")).around(bare, &Arc::new(Metrics::default()));
         let (id, registry) = (InstanceId::from("sim"), self.registry(owner));
         let instance = Instance { id, provider, registry, options: OptionTable::NONE };
         let config = zonewright_core::engine::Config::default();
-        let scope = Scope { filter: config.filter, managed: config.managed, select: Vec::new() };
+        let scope = Scope { filter: config.filter, managed, select: Vec::new() };
         Estate::read(instance, scope).await.unwrap()
     }
 
@@ -374,6 +379,19 @@ async fn a_drain_is_undone_where_nothing_stands_now() {
         assert_eq!(shop.whole(), expected, "{kept:?}");
         engine.stop().await;
     }
+}
+
+/// What delegates a zone is never touched, whatever claim stands for it.
+#[tokio::test(start_paused = true)]
+async fn a_drain_leaves_the_apex_delegation() {
+    let shop = Shop::new(Kept::Zone);
+    let claim = "\"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a\"";
+    let texts = [format!("ns-_apex.example TXT {claim}"), format!("a-x.example TXT {claim}")];
+    shop.world.sim.insert(&["example NS ns1.test", "x.example A 192.0.2.1", &texts[0], &texts[1]]);
+    let proposal = shop.estate_with("me", BTreeSet::from([RecordType::A, RecordType::Ns])).await.drain();
+    let deeds: Vec<&str> = proposal.deeds.iter().map(|deed| deed.text.as_str()).collect();
+    assert!(deeds.len() == 1 && deeds[0].contains("x.example"), "{deeds:?}");
+    assert_eq!(proposal.left, ["example NS: NS and SOA records at the apex of a zone are never touched"]);
 }
 
 /// A claim without a record goes with a drain. It does not come back onto a record that somebody has made since.

@@ -168,10 +168,33 @@ async fn a_mass_delete_is_held_until_it_is_approved() {
     rest(&engine).await;
     let plans = engine.plans();
     assert_eq!(plans[0].1.deletes.len(), 60, "it is held after a restart too");
+    let told = world.told.0.lock().unwrap().iter().filter(|note| note.reason == "PlanHeld").count();
+    assert_eq!(told, 2, "each process says so once");
     assert!(engine.approve("000000000000").is_none());
     engine.approve(&plans[0].1.hash).unwrap();
     rest(&engine).await;
     assert!(world.sim.all().is_empty() && engine.plans().is_empty());
+}
+
+/// 2: what would leave an owner nothing is held until it is approved, though a record came meanwhile and something would be
+/// left.
+#[tokio::test(start_paused = true)]
+async fn what_came_meanwhile_does_not_let_go_what_is_held() {
+    let world = many(12);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    assert_eq!(rest(&engine).await.held, 12);
+    world.cluster.put("new", &["new.example A 192.0.2.1"]);
+    assert_eq!(rest(&engine).await.held, 12);
+    engine.stop().await;
+    let engine = world.start().await;
+    assert_eq!(after(&engine, Duration::from_hours(2)).await.held, 12);
+    assert_eq!(world.sim.records().len(), 13);
+    // One of them is asked for again: this is another plan, within the brake.
+    world.cluster.put("s0", &["n0.example A 192.0.2.0"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 2);
 }
 
 /// 2: a trickle is a mass delete too, also over a restart.
