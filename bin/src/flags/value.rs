@@ -8,6 +8,10 @@ use secrecy::SecretString;
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 use zonewright_core::duration::{self, Units};
 
+/// The flags that external-dns reads as `int64`: its integers in the syntax of Go, where its other numbers are read as
+/// floating point.
+pub(super) const INT64: [&str; 2] = ["godaddy-api-ttl", "webhook-provider-max-body-size"];
+
 /// The value of a flag that was given once, or several times if it repeats.
 ///
 /// # Errors
@@ -20,7 +24,10 @@ pub(super) fn parse(spec: &FlagSpec, texts: Vec<String>) -> Result<FlagValue, St
             Ok(FlagValue::List(texts))
         }
         FlagKind::Map => texts.iter().map(|text| pair(text)).collect::<Result<_, _>>().map(FlagValue::Map),
-        kind => single(kind, texts.into_iter().next_back().unwrap_or_default()),
+        kind => {
+            let text = texts.into_iter().next_back().unwrap_or_default();
+            if INT64.contains(&spec.name) { integer(&text).map(FlagValue::Int) } else { single(kind, text) }
+        }
     }
 }
 
@@ -77,6 +84,36 @@ fn whole(text: &str) -> Result<i64, String> {
     number.trunc().to_string().parse().map_err(|_| wrong("value out of range"))
 }
 
+/// An integer as Go's `ParseInt` takes it without a base.
+fn integer(text: &str) -> Result<i64, String> {
+    use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+    let wrong = |what| format!("strconv.ParseInt: parsing {text:?}: {what}");
+    let (sign, body) = match text.strip_prefix('-') {
+        Some(body) => ("-", body),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (base, digits) = based(body);
+    let whole = |group: &str| !group.is_empty() && group.chars().all(|digit| digit.is_digit(base));
+    if !digits.split('_').all(whole) {
+        return Err(wrong("invalid syntax"));
+    }
+    i64::from_str_radix(&format!("{sign}{}", digits.replace('_', "")), base).map_err(|error| match error.kind() {
+        PosOverflow | NegOverflow => wrong("value out of range"),
+        _ => wrong("invalid syntax"),
+    })
+}
+
+/// The base that a number's first characters say (a bare 0 before other digits says 8), and its digits, which underscores
+/// may part from one another and from the prefix.
+fn based(body: &str) -> (u32, &str) {
+    const PREFIXES: [(&str, u32); 7] = [("0x", 16), ("0X", 16), ("0o", 8), ("0O", 8), ("0b", 2), ("0B", 2), ("0", 8)];
+    let prefixed = PREFIXES.iter().find_map(|(prefix, base)| Some((*base, body.strip_prefix(prefix)?)));
+    match prefixed.filter(|(_, digits)| !digits.is_empty()) {
+        Some((base, digits)) => (base, digits.strip_prefix('_').unwrap_or(digits)),
+        None => (10, body),
+    }
+}
+
 fn regular(text: String) -> Result<String, String> {
     match regex::Regex::new(&text) {
         Ok(_) => Ok(text),
@@ -124,6 +161,61 @@ mod tests {
             ("five", None),
         ] {
             assert_eq!(whole(text).ok(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn integers() {
+        for (text, expected) in [
+            ("5", Some(5)),
+            ("-5", Some(-5)),
+            ("+5", Some(5)),
+            ("0", Some(0)),
+            ("5.9", None),
+            ("5.0", None),
+            ("1e3", None),
+            ("0x10", Some(16)),
+            ("-0X1F", Some(-31)),
+            ("0b101", Some(5)),
+            ("0o17", Some(15)),
+            ("010", Some(8)),
+            ("08", None),
+            ("1_000", Some(1000)),
+            ("0x_ff", Some(255)),
+            ("0_7", Some(7)),
+            ("_1", None),
+            ("1_", None),
+            ("1__0", None),
+            ("0x", None),
+            ("0_", None),
+            ("--5", None),
+            ("+-5", None),
+            ("", None),
+            (" 5", None),
+            ("five", None),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("-9223372036854775808", Some(i64::MIN)),
+            ("9223372036854775808", None),
+        ] {
+            assert_eq!(integer(text).ok(), expected, "{text:?}");
+        }
+        let problem = |text| integer(text).unwrap_err();
+        assert_eq!(problem("5.9"), "strconv.ParseInt: parsing \"5.9\": invalid syntax");
+        assert_eq!(
+            problem("-9223372036854775809"),
+            "strconv.ParseInt: parsing \"-9223372036854775809\": value out of range"
+        );
+    }
+
+    /// The kind of number is told by the flag.
+    #[test]
+    fn fractions_by_flag() {
+        for (name, takes) in
+            [("godaddy-api-ttl", false), ("webhook-provider-max-body-size", false), ("kube-api-qps", true)]
+        {
+            let spec = FlagSpec::new(name, FlagKind::Int, "");
+            assert_eq!(parse(&spec, vec!["5.9".to_owned()]).is_ok(), takes, "--{name}");
+            assert!(matches!(parse(&spec, vec!["5".to_owned()]), Ok(FlagValue::Int(5))), "--{name}");
         }
     }
 

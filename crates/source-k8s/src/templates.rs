@@ -2,7 +2,8 @@
 //!
 //! In come an object as the API server gave it and what has been asked for already; out come further names and endpoints.
 //! What must hold: a template that fails costs only what it would have given, is told on the object, and lets nothing go
-//! that is published for the object.
+//! that is published for the object. A name without target is told and waits for one. A template that gives no names at
+//! all is silent: that is how templates choose objects.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use zonewright_core::catalog::Settings as Flags;
 use zonewright_core::endpoint::{Severity, Sharing};
 use zonewright_core::{DnsName, Error, ErrorKind, RData};
-use zonewright_template::{Input, Kind as TypedKind, Shape, Template, TemplateFailure};
+use zonewright_template::{Input, Kind as TypedKind, Shape, Skipped, Template, TemplateFailure};
 
 use crate::kind::Kind;
 use crate::map::{Mapping, Settings};
@@ -18,6 +19,9 @@ use crate::options::SourceKind;
 
 const TEMPLATE_FAILED: &str = "TemplateFailed";
 const TEMPLATE_ITEM: &str = "TemplateItemSkipped";
+const TEMPLATE_INCOMPLETE: &str = "TemplateIncomplete";
+/// Why a name waits.
+const NO_TARGET: &str = "its template gives no target";
 
 /// The templates of the flags.
 #[derive(Debug, Clone, Default)]
@@ -67,7 +71,7 @@ impl Templates {
             source: Some(SourceKind::Fake.as_str()),
             sources: SourceKind::WORDS,
         });
-        names.map_err(|failure| tracing::error!("rendering fqdn template: {failure}")).unwrap_or_default()
+        names.map_err(|failure| tracing::error!("rendering fqdn template: --{failure}")).unwrap_or_default()
     }
 }
 
@@ -138,27 +142,69 @@ impl Mapping<'_> {
     fn want_pairs(&mut self, template: &Template) {
         let label = self.settings().resource.clone();
         let Some(pairs) = self.run(template, label, |input| template.pairs(input)) else { return };
-        for skipped in pairs.skipped {
-            let message = format!("--{}, {:?}: {}", template.flag(), skipped.item, skipped.reason);
-            self.tell(Severity::Normal, TEMPLATE_ITEM, message);
-        }
         let field = format!("--{}", template.flag());
+        for skipped in pairs.skipped {
+            self.skip_item(&field, &skipped);
+        }
         for pair in pairs.pairs {
             let targets = self.targets(&field, [pair.target.as_str()]);
             if let Some(name) = self.owner(&field, &pair.host) {
-                self.want(&name, &targets, self.sharing());
+                self.want_or_wait(&name, &targets, self.sharing(), NO_TARGET);
             }
+        }
+    }
+
+    /// Tells of an item that is no pair. One that has a host asks for it all the same.
+    fn skip_item(&mut self, field: &str, Skipped { item, reason }: &Skipped) {
+        let host = item.split_once(':').map(|(host, _)| host.trim()).filter(|host| !host.is_empty());
+        let severity = if host.is_some() { Severity::Warning } else { Severity::Normal };
+        self.tell(severity, TEMPLATE_ITEM, format!("{field}, {item:?}: {reason}"));
+        if let Some(name) = host.and_then(|host| self.owner(field, host)) {
+            self.wait(&name, NO_TARGET);
         }
     }
 
     fn want_names_at_targets(&mut self) {
         let names = self.template_names();
-        let Some(template) = self.scope.options.templates.target.clone().filter(|_| !names.is_empty()) else { return };
+        let Some(template) = self.scope.options.templates.target.clone() else {
+            return self.tell_no_target_flag(&names);
+        };
+        if names.is_empty() {
+            return self.tell_no_name_flag();
+        }
         let label = self.settings().resource.clone();
         let Some(texts) = self.run(&template, label, |input| template.names(input)) else { return };
+        if texts.is_empty() {
+            let names = shown(&names);
+            self.warn(
+                TEMPLATE_INCOMPLETE,
+                format!("--target-template gives no target for {names}; expected an IP address or a host name"),
+            );
+        }
         let targets: Vec<RData> = self.targets("--target-template", texts.iter().map(String::as_str));
         for name in &names {
-            self.want(name, &targets, self.sharing());
+            self.want_or_wait(name, &targets, self.sharing(), NO_TARGET);
+        }
+    }
+
+    /// Tells of names that can have no target.
+    fn tell_no_target_flag(&mut self, names: &[DnsName]) {
+        if !names.is_empty() {
+            let names = shown(names);
+            let message = format!(
+                "--fqdn-template gives {names}, and --target-template is not set; expected both, since this kind of object \
+                 states no targets that templates could use"
+            );
+            self.warn(TEMPLATE_INCOMPLETE, message);
+        }
+    }
+
+    /// Tells of targets that can have no name: not where a template of names leaves the object out.
+    fn tell_no_name_flag(&mut self) {
+        if !self.scope.options.templates.gives_names() && self.is_their_turn() {
+            let message = "--target-template is set, and --fqdn-template, which names what is to have the targets, is not; \
+                           expected both";
+            self.tell(Severity::Normal, TEMPLATE_INCOMPLETE, message.to_owned());
         }
     }
 
@@ -176,11 +222,21 @@ impl Mapping<'_> {
         match run(input) {
             Ok(made) => Some(made),
             Err(failure) => {
-                self.warn(TEMPLATE_FAILED, format!("{failure}; what is published for this object stays"));
+                self.warn(TEMPLATE_FAILED, format!("--{failure}; what is published for this object stays"));
                 self.cannot_tell([label], &format!("--{} failed", template.flag()));
                 None
             }
         }
+    }
+}
+
+/// Names in a message: the first few.
+fn shown(names: &[DnsName]) -> String {
+    const MOST: usize = 5;
+    let first = names.iter().take(MOST).map(DnsName::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MOST) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

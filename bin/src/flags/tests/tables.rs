@@ -10,7 +10,7 @@ fn kind(name: &str, spec: &FlagSpec) -> String {
     match spec.kind {
         FlagKind::Bool => "bool".to_owned(),
         FlagKind::Text | FlagKind::Secret => "string".to_owned(),
-        FlagKind::Int if matches!(name, "godaddy-api-ttl" | "webhook-provider-max-body-size") => "int64".to_owned(),
+        FlagKind::Int if value::INT64.contains(&name) => "int64".to_owned(),
         FlagKind::Int => "int".to_owned(),
         FlagKind::Duration => "duration".to_owned(),
         FlagKind::Regex => "regex".to_owned(),

@@ -1,4 +1,7 @@
 //! The way from the values of the sources' flags to [`SourceOptions`].
+//!
+//! In come the values of all flags, out come options. What must hold: a flag that no chosen source reads is as if it were
+//! not given, whatever its value.
 
 use std::fmt::Display;
 
@@ -8,6 +11,7 @@ use zonewright_core::{Error, ErrorKind};
 use super::{Compatibility, SourceKind, SourceOptions, service_types};
 use crate::annotations::Prefixes;
 use crate::kind::Kind;
+use crate::objects::ServiceType;
 use crate::selector::Selector;
 use crate::templates::Templates;
 
@@ -18,16 +22,18 @@ impl SourceOptions {
     /// A configuration error that names the flag and what was expected.
     pub fn from_settings(settings: &Settings) -> Result<Self, Error> {
         let text = |flag: &str| settings.text(flag).to_owned();
+        let sources =
+            settings.list("source").iter().map(|word| source(word)).collect::<Result<Vec<SourceKind>, Error>>()?;
+        let own = OwnFlags::of(&sources, settings)?;
         let options = Self {
-            sources: settings.list("source").iter().map(|word| source(word)).collect::<Result<_, _>>()?,
+            sources,
             namespace: text("namespace"),
             annotation_filter: read(settings, "annotation-filter", Selector::annotations)?,
             label_filter: read(settings, "label-filter", Selector::labels)?,
             annotation_prefixes: Prefixes::parse(settings.list("annotation-prefix"))
                 .map_err(|e| bad("annotation-prefix", &e))?,
-            ingress_class: settings.nonempty("ingress-class"),
-            service_type_filter: service_types(settings.list("service-type-filter"))
-                .map_err(|e| bad("service-type-filter", &e))?,
+            ingress_class: own.ingress_class,
+            service_type_filter: own.service_type_filter,
             publish_internal_services: settings.bool("publish-internal-services"),
             resolve_load_balancer_hostname: settings.bool("resolve-service-load-balancer-hostname"),
             publish_host_ip: settings.bool("publish-host-ip"),
@@ -39,24 +45,61 @@ impl SourceOptions {
             ignore_ingress_rules_spec: settings.bool("ignore-ingress-rules-spec"),
             combine_fqdn_annotation: settings.bool("combine-fqdn-annotation"),
             templates: Templates::from_settings(settings)?,
-            compatibility: read(settings, "compatibility", compatibility)?,
+            compatibility: own.compatibility,
             pod_source_domain: text("pod-source-domain"),
             ignore_non_host_network_pods: settings.bool("ignore-non-host-network-pods"),
             gateway_name: text("gateway-name"),
             gateway_namespace: text("gateway-namespace"),
-            gateway_label_filter: read(settings, "gateway-label-filter", Selector::annotations)?,
+            gateway_label_filter: own.gateway_label_filter,
             gateway_listener_sets: settings.bool("gateway-listener-sets"),
             gloo_namespaces: settings.nonempty("gloo-namespace"),
             openshift_router_name: text("openshift-router-name"),
-            routegroup: read(settings, "skipper-routegroup-groupversion", routegroup)?,
+            routegroup: own.routegroup,
             traefik_legacy: settings.bool("traefik-enable-legacy"),
             traefik_new: !settings.bool("traefik-disable-new"),
             connector_server: text("connector-source-server"),
             poll_interval: settings.duration("interval"),
-            unstructured: resources(&settings.nonempty("unstructured-resource"))?,
+            unstructured: own.unstructured,
         };
         options.check().map_err(|problem| Error::new(ErrorKind::Configuration, "read the source flags", problem))?;
         Ok(options)
+    }
+}
+
+/// The sources that read `--gateway-label-filter`.
+const GATEWAY: &[SourceKind] = &[
+    SourceKind::GatewayHttpRoute,
+    SourceKind::GatewayGrpcRoute,
+    SourceKind::GatewayTlsRoute,
+    SourceKind::GatewayTcpRoute,
+    SourceKind::GatewayUdpRoute,
+];
+
+/// What the flags of single sources say that can be wrong, and what they say where no such source is chosen: nothing.
+struct OwnFlags {
+    ingress_class: Vec<String>,
+    service_type_filter: Vec<ServiceType>,
+    compatibility: Compatibility,
+    gateway_label_filter: Selector,
+    routegroup: Kind,
+    unstructured: Vec<Kind>,
+}
+
+impl OwnFlags {
+    fn of(chosen: &[SourceKind], settings: &Settings) -> Result<Self, Error> {
+        use SourceKind::{Ingress, Pod, Service, SkipperRouteGroup, Unstructured};
+        // The settings as far as one of these sources is chosen.
+        let none = Settings::default();
+        let of = |readers: &[SourceKind]| if readers.iter().any(|one| chosen.contains(one)) { settings } else { &none };
+        Ok(Self {
+            ingress_class: of(&[Ingress]).nonempty("ingress-class"),
+            service_type_filter: service_types(of(&[Service]).list("service-type-filter"))
+                .map_err(|e| bad("service-type-filter", &e))?,
+            compatibility: read(of(&[Service, Pod]), "compatibility", compatibility)?,
+            gateway_label_filter: read(of(GATEWAY), "gateway-label-filter", Selector::annotations)?,
+            routegroup: read(of(&[SkipperRouteGroup]), "skipper-routegroup-groupversion", routegroup)?,
+            unstructured: resources(&of(&[Unstructured]).nonempty("unstructured-resource"))?,
+        })
     }
 }
 
@@ -167,18 +210,27 @@ mod tests {
 
     #[test]
     fn kinds_by_flag() {
-        let text = |text: &str| FlagValue::Text(text.to_owned());
         let options = SourceOptions::from_settings(&settings(&[
+            ("source", list(&["unstructured"])),
             ("annotation-prefix", list(&["a/"])),
             ("unstructured-resource", list(&["configmaps.v1", "things.v1.x.example.org", "configmaps.v1"])),
-            ("skipper-routegroup-groupversion", text("x.io/v2")),
         ]))
         .unwrap();
         let ids: Vec<_> = options.unstructured.iter().map(|kind| kind.id().to_string()).collect();
         assert_eq!(ids, ["configmaps.v1", "things.v1.x.example.org"]);
-        assert!(options.routegroup.is("x.io/v2", "RouteGroup"));
-        let usual = [("annotation-prefix", list(&["a/"])), ("skipper-routegroup-groupversion", text("zalando.org/v1"))];
-        assert_eq!(SourceOptions::from_settings(&settings(&usual)).unwrap().routegroup, Kind::RouteGroup);
+        for (version, expected) in [
+            ("", Ok("zalando.org/v1")),
+            ("zalando.org/v1", Ok("zalando.org/v1")),
+            ("x.io/v2", Ok("x.io/v2")),
+            ("v1", Err("\"v1\" is no API version; expected group/version")),
+            ("/v1", Err("\"/v1\" is no API version; expected group/version")),
+        ] {
+            match (routegroup(version), expected) {
+                (Ok(kind), Ok(expected)) => assert!(kind.is(expected, "RouteGroup"), "{version}"),
+                (Err(problem), Err(expected)) => assert!(problem.starts_with(expected), "{problem}"),
+                (found, _) => panic!("{version}: {found:?}"),
+            }
+        }
     }
 
     /// Every source is known or told to be compiled out, and has mappers if it is built (all but three have any).
@@ -205,26 +257,86 @@ mod tests {
         }
     }
 
+    /// With the source that reads the flag, a bad value is an error; with another one it is not even looked at.
     #[test]
     fn bad_values_name_their_flag() {
-        for (flag, value, expected) in [
-            ("source", list(&["servcie"]), "--source: \"servcie\" is unknown; known are service, ingress, node"),
-            ("annotation-filter", FlagValue::Text("a!=b".to_owned()), "--annotation-filter: \"!=\" is not a valid"),
-            ("label-filter", FlagValue::Text("=b".to_owned()), "--label-filter: selector \"=b\": found \"=\""),
-            ("annotation-prefix", list(&["a"]), "--annotation-prefix: annotation prefix \"a\" must not be empty"),
-            ("service-type-filter", list(&["X"]), "--service-type-filter: unsupported service type filter: \"X\""),
-            ("ingress-class", list(&["-"]), "--ingress-class \"-\" is no class name"),
-            ("compatibility", FlagValue::Text("x".to_owned()), "--compatibility: \"x\" is unknown; known are mate"),
-            ("unstructured-resource", list(&["pods"]), "--unstructured-resource: invalid resource identifier \"pods\""),
-            ("unstructured-resource", list(&["pods.v1."]), "--unstructured-resource: invalid resource identifier"),
+        let text = |text: &str| FlagValue::Text(text.to_owned());
+        let filter = ("annotation-filter", text("kubernetes.io/ingress.class=a"));
+        for (sources, given, expected) in [
             (
+                &["service"][..],
+                vec![("source", list(&["servcie"]))],
+                "--source: \"servcie\" is unknown; known are service, ingress, node",
+            ),
+            (&["service"], vec![("annotation-filter", text("a!=b"))], "--annotation-filter: \"!=\" is not a valid"),
+            (&["service"], vec![("label-filter", text("=b"))], "--label-filter: selector \"=b\": found \"=\""),
+            (
+                &["service"],
+                vec![("annotation-prefix", list(&["a"]))],
+                "--annotation-prefix: annotation prefix \"a\" must not be empty",
+            ),
+            (
+                &["service"],
+                vec![("service-type-filter", list(&["X"]))],
+                "--service-type-filter: unsupported service type filter: \"X\"",
+            ),
+            (&["ingress"], vec![("service-type-filter", list(&["X"]))], ""),
+            (&["ingress"], vec![("ingress-class", list(&["-"]))], "--ingress-class \"-\" is no class name"),
+            (&["service"], vec![("ingress-class", list(&["-"]))], ""),
+            (
+                &["service", "ingress"],
+                vec![("ingress-class", list(&["a"])), filter.clone()],
+                "--ingress-class is mutually exclusive",
+            ),
+            (&["service"], vec![("ingress-class", list(&["a"])), filter], ""),
+            (&["service"], vec![("compatibility", text("x"))], "--compatibility: \"x\" is unknown; known are mate"),
+            (&["pod"], vec![("compatibility", text("x"))], "--compatibility: \"x\" is unknown; known are mate"),
+            (&["ingress"], vec![("compatibility", text("x"))], ""),
+            (
+                &["unstructured"],
+                vec![("unstructured-resource", list(&["pods"]))],
+                "--unstructured-resource: invalid resource identifier \"pods\"",
+            ),
+            (
+                &["unstructured"],
+                vec![("unstructured-resource", list(&["pods.v1."]))],
+                "--unstructured-resource: invalid resource identifier",
+            ),
+            (&["service"], vec![("unstructured-resource", list(&["foo"]))], ""),
+            (&["service"], vec![("skipper-routegroup-groupversion", text("foo"))], ""),
+            (&["service"], vec![("gateway-label-filter", text(",,="))], ""),
+        ] {
+            let mut values = vec![("source", list(sources)), ("annotation-prefix", list(&["a/"]))];
+            values.extend(given.clone());
+            let shown = format!("{sources:?} {given:?}");
+            match SourceOptions::from_settings(&settings(&values)) {
+                Ok(_) => assert!(expected.is_empty(), "{shown}"),
+                Err(error) => {
+                    assert_eq!(error.kind, ErrorKind::Configuration);
+                    assert!(!expected.is_empty() && error.context.starts_with(expected), "{shown}: {error}");
+                }
+            }
+        }
+    }
+
+    /// Sources that not every build has.
+    #[test]
+    fn bad_values_of_further_sources() {
+        let text = |text: &str| FlagValue::Text(text.to_owned());
+        for (source, flag, value, expected) in [
+            ("gateway-udproute", "gateway-label-filter", ",,=", "--gateway-label-filter: "),
+            ("gateway-httproute", "gateway-label-filter", "a!=b", "--gateway-label-filter: \"!=\" is not a valid"),
+            (
+                "skipper-routegroup",
                 "skipper-routegroup-groupversion",
-                FlagValue::Text("v1".to_owned()),
-                "--skipper-routegroup-groupversion: \"v1\" is no API version; expected group/version",
+                "v1",
+                "--skipper-routegroup-groupversion: \"v1\"",
             ),
         ] {
-            let error = SourceOptions::from_settings(&settings(&[(flag, value)])).unwrap_err();
-            assert_eq!(error.kind, ErrorKind::Configuration);
+            let built = SourceKind::parse(source).is_some_and(SourceKind::is_built);
+            let values = [("source", list(&[source])), ("annotation-prefix", list(&["a/"])), (flag, text(value))];
+            let error = SourceOptions::from_settings(&settings(&values)).unwrap_err();
+            let expected = if built { expected } else { "--source: " };
             assert!(error.context.starts_with(expected), "{error}");
         }
     }

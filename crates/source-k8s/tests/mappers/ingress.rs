@@ -1,4 +1,4 @@
-//! Section I. Joining over objects (I54) is the core's; templates (I29-I31, I42, I43, I59) are not here yet.
+//! Section I. Joining over objects (I54) is the core's; templates (I28-I31, I42, I43, I59) stand with those of other sources.
 
 use serde_json::{Value, json};
 use zonewright_core::endpoint::Sharing;

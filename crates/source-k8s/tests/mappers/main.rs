@@ -32,6 +32,7 @@ mod service_load_balancer;
 mod service_node_port;
 #[cfg(feature = "skipper")]
 mod skipper;
+mod templates;
 #[path = "../things/mod.rs"]
 mod things;
 #[cfg(feature = "traefik")]
