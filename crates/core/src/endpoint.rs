@@ -1,5 +1,6 @@
 //! What objects ask for: endpoints, where they come from, and what could not be read.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -268,11 +269,31 @@ pub fn gather(notes: Vec<Note>) -> Vec<Note> {
     gathered.into_iter().filter_map(joined).collect()
 }
 
+/// What an event of Kubernetes holds, in octets: where several problems do not fit, each is shortened, so that none is lost.
+const ROOM: usize = 1_024;
+
+/// What number and separator of a problem take.
+const PLACE: usize = 8;
+
+/// A text of at most so many octets; what is left out in its middle leaves `...`, so that its end, the reason, stays.
+pub fn shortened(text: &str, octets: usize) -> Cow<'_, str> {
+    if text.len() <= octets {
+        return Cow::Borrowed(text);
+    }
+    let half = octets.saturating_sub(5) / 2;
+    let head = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
+    let tail = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
+    Cow::Owned(format!("{head} ... {tail}"))
+}
+
 fn joined(mut notes: Vec<Note>) -> Option<Note> {
     if notes.len() < 2 {
         return notes.pop();
     }
-    let message = notes.iter().enumerate().map(|(at, note)| format!("({}) {}", at + 1, note.message));
+    let whole: usize = notes.iter().map(|note| note.message.len() + PLACE).sum();
+    let share = if whole <= ROOM { usize::MAX } else { (ROOM / notes.len()).saturating_sub(PLACE) };
+    let message =
+        notes.iter().enumerate().map(|(at, note)| format!("({}) {}", at + 1, shortened(&note.message, share)));
     let message = message.collect::<Vec<_>>().join("; ");
     let same = notes.iter().all(|note| notes.first().is_some_and(|first| first.reason == note.reason));
     let first = notes.into_iter().next()?;
@@ -318,5 +339,20 @@ mod tests {
         ];
         assert_eq!(told, expected.map(|(who, reason, text)| (who.to_owned(), reason, text.to_owned())));
         assert_eq!(gather(Vec::new()), []);
+    }
+
+    #[test]
+    fn what_is_too_long_keeps_its_end_and_loses_no_problem() {
+        assert_eq!(shortened("short", 5), "short");
+        assert_eq!(shortened("0123456789abcdef", 15), "01234 ... bcdef");
+        assert_eq!(shortened(&"ä".repeat(20), 15), "ää ... ää");
+        let problem =
+            |n: usize| note("a", Severity::Warning, "X", &format!("problem {n}: {} is wrong", "x".repeat(300)));
+        let told = gather((1..=9).map(problem).collect()).remove(0).message;
+        assert!(told.len() <= ROOM, "{}", told.len());
+        for n in 1..=9 {
+            assert!(told.contains(&format!("({n}) problem {n}: x")), "{told}");
+        }
+        assert_eq!(told.matches("x is wrong").count(), 9);
     }
 }

@@ -10,7 +10,7 @@ use super::announce::Announcement;
 use super::journal::Entry;
 use super::worker::{Parked, Worker};
 use crate::change::{Change, Group, Outcome, Role};
-use crate::endpoint::Note;
+use crate::endpoint::{Note, shortened};
 use crate::error::{Error, ErrorKind, Retry};
 use crate::metrics::{ByZone, Changed};
 use crate::name::DnsName;
@@ -200,6 +200,9 @@ fn unsure(worker: &mut Worker, group: &Group) {
     worker.unsure.extend(names);
 }
 
+/// Octets of a group's headline in what objects are told.
+const HEADLINE: usize = 300;
+
 /// The group backs off alone.
 fn refused(worker: &mut Worker, group: &Group, error: &Error) {
     let seed = worker.board.seed;
@@ -209,8 +212,11 @@ fn refused(worker: &mut Worker, group: &Group, error: &Error) {
         (_, Retry::Never) => Duration::from_hours(1),
         (_, retry) => super::backoff(seed, attempts + 2, retry),
     });
-    warn!(zone = %worker.desk.zone.name, error = error.chain(), attempts, "refused: {}", group.headline());
-    let text = format!("{} was refused: {}", group.headline(), error.chain());
+    // A set of thousands of values is not told whole.
+    let headline = group.headline();
+    let headline = shortened(&headline, HEADLINE);
+    warn!(zone = %worker.desk.zone.name, error = error.chain(), attempts, "refused: {headline}");
+    let text = format!("{headline} was refused: {}", error.chain());
     let named = worker.board.config.announce.contains(&Announcement::RecordError);
     let reason = if named { Announcement::RecordError.as_str() } else { "RecordRefused" };
     worker.board.tell(group.objects.iter().map(|object| Note::warning(object, reason, text.clone())));
