@@ -297,13 +297,12 @@ pub(crate) fn state_file(settings: &Settings) -> Option<PathBuf> {
 
 async fn approve_for_the_next(store: Arc<dyn Store>, hash: &str) -> Result<Value> {
     let until = Clock::system().now().plus(Brake::default().approval_ttl);
-    match approve_saved(store, hash, until).await? {
-        Some((zone, deletes)) => Ok(json!({ "approved": hash, "zone": zone, "deletes": deletes })),
-        None => {
-            let text = format!("no plan {hash} is held; `zonewright plans` shows those that are");
-            Err(Error::new(ErrorKind::Invalid, "approve a plan", text))
-        }
-    }
+    let none = || {
+        let text = format!("no plan {hash} is held; `zonewright plans` shows those that are");
+        Error::new(ErrorKind::Invalid, "approve a plan", text)
+    };
+    let (zone, deletes) = approve_saved(store, hash, until).await?.ok_or_else(none)?;
+    Ok(json!({ "approved": hash, "zone": zone, "deletes": deletes }))
 }
 
 #[cfg(test)]
