@@ -9,8 +9,8 @@ use crate::sim::{Fault, World, after, rest};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// The value of a series in the text of the metrics; 0 where there is none.
-fn measured(engine: &zonewright_core::engine::Engine, series: &str) -> f64 {
+/// The value of a series of whole numbers in the text of the metrics; 0 where there is none.
+fn measured(engine: &zonewright_core::engine::Engine, series: &str) -> i64 {
     let text = engine.metrics().text();
     let value = text.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
     value.unwrap_or_default()
@@ -45,7 +45,7 @@ async fn objects_are_told_once_while_their_zone_does_not_work() {
     world.cluster.put("b", &["b.example A 192.0.2.1"]);
     tokio::time::sleep(10 * MINUTE).await;
     assert_eq!((times(&world, "a", "ZoneNotServed"), times(&world, "b", "ZoneNotServed")), (1, 1));
-    assert!(measured(&engine, "zonewright_zone_errors_total{zone=\"sim/example\",error=\"unauthorized\"}") > 5.0);
+    assert!(measured(&engine, "zonewright_zone_errors_total{zone=\"sim/example\",error=\"unauthorized\"}") > 5);
     world.sim.fault("example", None);
     after(&engine, 2 * MINUTE).await;
     assert_eq!(world.sim.records().len(), 2);
@@ -65,7 +65,7 @@ async fn a_zone_that_vanishes_is_told_and_loses_nothing() {
     world.sim.leave_out("example", false);
     after(&engine, 3 * MINUTE).await;
     assert!(world.told.has("a", "NoMatchingZone"));
-    assert!(measured(&engine, "zonewright_zone_errors_total{zone=\"sim/example\",error=\"not_found\"}") > 0.0);
+    assert!(measured(&engine, "zonewright_zone_errors_total{zone=\"sim/example\",error=\"not_found\"}") > 0);
     assert_eq!(world.sim.records(), ["a.example A 192.0.2.1", "a.other.test A 192.0.2.1"]);
     world.cluster.put("a", &["a.example A 192.0.2.2", "a.other.test A 192.0.2.2"]);
     after(&engine, MINUTE).await;
@@ -83,8 +83,8 @@ async fn troubles_of_sources_are_counted_and_named() {
     *world.cluster.troubles.lock().unwrap() =
         Troubles { failures: 3, standing: vec!["web.yaml:2: no YAML".to_owned()] };
     after(&engine, MINUTE).await;
-    assert_eq!(measured(&engine, "external_dns_source_errors_total"), 3.0);
-    assert_eq!(measured(&engine, "zonewright_source_faults"), 1.0);
+    assert_eq!(measured(&engine, "external_dns_source_errors_total"), 3);
+    assert_eq!(measured(&engine, "zonewright_source_faults"), 1);
     assert!(engine.health().is_ready(), "its last good content stays in force");
     world.cluster.trust(true, false);
     after(&engine, MINUTE).await;
@@ -96,8 +96,8 @@ async fn troubles_of_sources_are_counted_and_named() {
     world.cluster.trust(true, true);
     *world.cluster.troubles.lock().unwrap() = Troubles { failures: 4, standing: Vec::new() };
     after(&engine, MINUTE).await;
-    assert_eq!(measured(&engine, "external_dns_source_errors_total"), 4.0);
-    assert!(engine.health().is_ready() && measured(&engine, "zonewright_source_faults") == 0.0);
+    assert_eq!(measured(&engine, "external_dns_source_errors_total"), 4);
+    assert!(engine.health().is_ready() && measured(&engine, "zonewright_source_faults") == 0);
 }
 
 /// Without the right to save, work goes on with what is known in memory.
