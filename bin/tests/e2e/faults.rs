@@ -1,15 +1,17 @@
 //! The DNS server dies, stands still, answers rubbish: the daemon stays up, says so, deletes nothing and recovers alone.
 
-use zonewright_testkit::DnsSoftware::Bind;
+use zonewright_testkit::DnsSoftware::{self, Bind};
 use zonewright_testkit::{DnsServer, Fault, proxy};
 
 use crate::cluster::{HOSTNAME, Space, shared};
 use crate::site::{Site, ZONE};
-use crate::{LATER, SOON, needs, until};
+use crate::{LATER, SOON, each_server, needs, until};
+
+each_server!(a_killed_server, a_server_that_stands_still);
 
 /// `harm` and `heal` the server; in between the daemon has work.
-fn outlives(harm: fn(&mut DnsServer), heal: fn(&mut DnsServer)) {
-    let (kube, mut site) = (shared(), Site::start(Bind));
+fn outlives(software: DnsSoftware, harm: fn(&mut DnsServer), heal: fn(&mut DnsServer)) {
+    let (kube, mut site) = (shared(), Site::start(software));
     let space = Space::new(&kube);
     space.services(3, ZONE);
     let mut daemon = site.line(&space).arg("--interval=1s").start();
@@ -22,22 +24,22 @@ fn outlives(harm: fn(&mut DnsServer), heal: fn(&mut DnsServer)) {
     assert_eq!(daemon.page("/healthz").0, 200);
     assert!(daemon.runs());
     daemon.says(&["level=error", "the zone cannot be served", "shop.test", "next_attempt="]);
+    // The object that waits is told, and the metric counts.
+    daemon.says_within(&["ZoneNot", "Service", "moved.shop.test"], LATER);
+    let errors = "zonewright_zone_errors_total{zone=\"rfc2136/shop.test\"";
+    assert!(daemon.page("/metrics").1.lines().any(|line| line.starts_with(errors)));
     heal(&mut site.dns);
     daemon.ready_within(LATER);
     site.shows(&["moved 0 A 192.0.0.1", "s2 0 A 192.0.0.3"]);
     daemon.says(&["the zone works again"]);
 }
 
-#[test]
-fn a_killed_server() {
-    needs!(Bind);
-    outlives(DnsServer::kill, DnsServer::restart);
+fn a_killed_server(software: DnsSoftware) {
+    outlives(software, DnsServer::kill, DnsServer::restart);
 }
 
-#[test]
-fn a_server_that_stands_still() {
-    needs!(Bind);
-    outlives(|dns| dns.stop(), |dns| dns.cont());
+fn a_server_that_stands_still(software: DnsSoftware) {
+    outlives(software, |dns| dns.stop(), |dns| dns.cont());
 }
 
 /// Answers that are cut short or rubbish are errors, at the first reading of the zone and later.

@@ -10,7 +10,7 @@ use crate::daemon::Daemon;
 use crate::site::{Site, ZONE};
 use crate::{LATER, SOON, each_server, needs, until};
 
-each_server!(a_restart_with_nothing_to_do_writes_nothing);
+each_server!(a_restart_with_nothing_to_do_writes_nothing, stopped_in_the_middle_it_ends_in_order_and_goes_on_later);
 
 /// Waits until a first round over everything found nothing to do.
 #[track_caller]
@@ -49,10 +49,8 @@ fn whole(site: &Site) -> usize {
     records.len()
 }
 
-#[test]
-fn stopped_in_the_middle_it_ends_in_order_and_goes_on_later() {
-    needs!(Bind);
-    let (kube, site) = (shared(), Site::start(Bind));
+fn stopped_in_the_middle_it_ends_in_order_and_goes_on_later(software: DnsSoftware) {
+    let (kube, site) = (shared(), Site::start(software));
     let (tcp, udp) = proxy::both(site.dns.addr());
     let delay = Fault::Delay(Duration::from_millis(30));
     let space = Space::new(&kube);
