@@ -15,7 +15,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
-use zonewright_core::endpoint::{Note, Severity, shortened};
+use zonewright_core::endpoint::{Note, Severity, gather, shortened};
 
 use super::recent::Fingerprint;
 use super::{BURST, Counters, EventOptions, INTERVAL};
@@ -33,6 +33,8 @@ const MAX_STEM: usize = 236;
 /// Events about objects outside namespaces live here.
 const CLUSTER_SCOPED: &str = "default";
 const ATTEMPTS: u32 = 3;
+/// How long the first note waits for others about its object.
+const TOGETHER: Duration = Duration::from_millis(500);
 
 /// Posts what an [`EventReporter`](super::EventReporter) takes.
 #[derive(Debug)]
@@ -58,11 +60,19 @@ impl EventPoster {
 
     /// Posts until the reporter is dropped and its queue is empty.
     pub async fn run(mut self) {
-        while let Some(note) = self.notes.recv().await {
-            self.bucket.take().await;
-            match self.post_patiently(&note).await {
-                Ok(()) => Counters::count(&self.tally.posted),
-                Err(failure) => self.failed(&note, &failure),
+        while let Some(first) = self.notes.recv().await {
+            // What is found out about an object in several steps comes within moments, and belongs into one event.
+            sleep(TOGETHER).await;
+            let mut notes = vec![first];
+            while let Ok(note) = self.notes.try_recv() {
+                notes.push(note);
+            }
+            for note in gather(notes) {
+                self.bucket.take().await;
+                match self.post_patiently(&note).await {
+                    Ok(()) => Counters::count(&self.tally.posted),
+                    Err(failure) => self.failed(&note, &failure),
+                }
             }
         }
     }
@@ -283,10 +293,30 @@ pub(super) mod tests {
     #[tokio::test(start_paused = true)]
     async fn posts_come_in_a_burst_and_then_one_a_second() {
         let fake = Fake::new((0..30).map(|_| posted()).collect());
-        let notes: Vec<_> = (0..30).map(|number| note("web", "One", &number.to_string())).collect();
+        let notes: Vec<_> = (0..30).map(|number| note(&format!("web-{number}"), "One", "text")).collect();
         let start = Instant::now();
         assert_eq!(tell(&fake, false, &notes).await.posted, 30);
         assert_eq!(start.elapsed().as_secs(), 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_wrong_with_one_object_is_one_event() {
+        let fake = Fake::new(vec![posted(), posted(), posted()]);
+        let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
+        let reporting = async {
+            reporter.tell(&note("web", "One", "the TTL"));
+            reporter.tell(&note("api", "One", "the host"));
+            sleep(TOGETHER / 2).await;
+            reporter.tell(&note("web", "Two", "the zone"));
+            // Later is another event.
+            sleep(TOGETHER * 4).await;
+            reporter.tell(&note("web", "Three", "the target"));
+            drop(reporter);
+        };
+        tokio::join!(poster.run(), reporting);
+        let told = |at: usize| (fake.sent(at)["reason"].clone(), fake.sent(at)["note"].clone());
+        assert_eq!(told(0), (json!("SeveralProblems"), json!("(1) the TTL; (2) the zone")));
+        assert_eq!((told(1).1, told(2).1), (json!("the host"), json!("the target")));
     }
 
     #[tokio::test(start_paused = true)]
@@ -309,7 +339,7 @@ pub(super) mod tests {
             (Step::refused(POST, 422, "Invalid", "no"), 1),
         ] {
             let fake = Fake::new(vec![refusal, posted()]);
-            let tally = tell(&fake, false, &[note("web", "One", "text"), note("web", "Two", "text")]).await;
+            let tally = tell(&fake, false, &[note("web", "One", "text"), note("api", "Two", "text")]).await;
             assert_eq!((tally.failed, tally.posted), (1, 1));
             assert_eq!(fake.requests().len(), attempts + 1);
         }

@@ -1,6 +1,6 @@
 //! What the loops of the engine share: the desired table, the evidence, and the zones with their views.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -15,7 +15,7 @@ use super::undo::{Order, UndoPlan};
 use super::{Config, Instance};
 use crate::clock::Clock;
 use crate::desired::Desired;
-use crate::endpoint::{Note, ObjectRef, Reporter, gather};
+use crate::endpoint::{Note, ObjectRef, Reporter};
 use crate::error::Error;
 use crate::flap::Fight;
 use crate::journal::{Journaling, Told};
@@ -326,14 +326,14 @@ impl Board {
         }
     }
 
-    /// Takes notes to the reporter and counts them.
+    /// Takes notes to the reporter, each once, and counts them.
     pub(crate) fn tell(&self, notes: impl IntoIterator<Item = Note>) {
-        let notes: Vec<Note> = notes.into_iter().collect();
-        for note in &notes {
+        let mut told: HashSet<Note> = HashSet::new();
+        for note in notes {
             self.metrics.notes.get_or_create(&ByReason { reason: note.reason.to_owned() }).inc();
-        }
-        for note in gather(notes) {
-            self.reporter.tell(&note);
+            if told.insert(note.clone()) {
+                self.reporter.tell(&note);
+            }
         }
     }
 }
