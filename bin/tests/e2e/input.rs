@@ -121,6 +121,11 @@ fn every_mistake_is_told_and_costs_nobody_else() {
         assert!(counted.is_some_and(|count| count >= 1.0), "{object}: {reason} is {counted:?}");
         daemon.says(&["level=warning", object, reason]);
     }
+    // Who has several is told all of them in one event, though they are found one after the other.
+    let hosts = format!("a..b.{ZONE},www.elsewhere.test");
+    space.service("several", &[(HOSTNAME, &hosts), (TTL, "soon")], json!({ "type": "LoadBalancer" }));
+    space.reached_at("services", "several", &["192.0.2.50"]);
+    space.is_told("several", "SeveralProblems", &["a..b.shop.test", "soon", "www.elsewhere.test", "(3)"]);
     daemon.ready();
     // Put right, it works.
     space.annotate("services", "empty-label", &[(HOSTNAME, &format!("right.{ZONE}"))]);
