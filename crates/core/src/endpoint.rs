@@ -269,8 +269,11 @@ pub fn gather(notes: Vec<Note>) -> Vec<Note> {
     gathered.into_iter().filter_map(joined).collect()
 }
 
-/// What an event of Kubernetes holds, in octets: where several problems do not fit, each is shortened, so that none is lost.
+/// What an event of Kubernetes holds, in octets: where several problems do not fit, each is shortened.
 const ROOM: usize = 1_024;
+
+/// No problem is shortened to less.
+const LEAST: usize = 80;
 
 /// What number and separator of a problem take.
 const PLACE: usize = 8;
@@ -291,10 +294,17 @@ fn joined(mut notes: Vec<Note>) -> Option<Note> {
         return notes.pop();
     }
     let whole: usize = notes.iter().map(|note| note.message.len() + PLACE).sum();
-    let share = if whole <= ROOM { usize::MAX } else { (ROOM / notes.len()).saturating_sub(PLACE) };
-    let message =
-        notes.iter().enumerate().map(|(at, note)| format!("({}) {}", at + 1, shortened(&note.message, share)));
-    let message = message.collect::<Vec<_>>().join("; ");
+    let (share, shown) = match notes.len() {
+        count if whole <= ROOM => (usize::MAX, count),
+        count if count * (LEAST + PLACE) <= ROOM => (ROOM / count - PLACE, count),
+        // The end says how many are left out.
+        _ => (LEAST, (ROOM - 40) / (LEAST + PLACE)),
+    };
+    let text = |(at, note): (usize, &Note)| format!("({}) {}", at + 1, shortened(&note.message, share));
+    let mut message = notes.iter().take(shown).enumerate().map(text).collect::<Vec<_>>().join("; ");
+    if shown < notes.len() {
+        message += &format!("; and {} more, which the log tells", notes.len() - shown);
+    }
     let same = notes.iter().all(|note| notes.first().is_some_and(|first| first.reason == note.reason));
     let first = notes.into_iter().next()?;
     Some(Note { reason: if same { first.reason } else { SEVERAL_PROBLEMS }, message, ..first })
@@ -354,5 +364,8 @@ mod tests {
             assert!(told.contains(&format!("({n}) problem {n}: x")), "{told}");
         }
         assert_eq!(told.matches("x is wrong").count(), 9);
+        let told = gather((1..=60).map(problem).collect()).remove(0).message;
+        assert!(told.len() <= ROOM && told.contains("(11) problem 11: x"), "{told}");
+        assert!(told.ends_with("; and 49 more, which the log tells"), "{told}");
     }
 }
