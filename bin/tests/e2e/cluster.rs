@@ -226,12 +226,13 @@ impl<'k> Space<'k> {
         about.map(|event| (text(&event["reason"]), text(&event["note"]))).collect()
     }
 
-    /// Waits for an Event with this reason whose note holds all of these texts.
+    /// Waits for an Event with this reason, or one of several problems, whose note holds all of these texts.
     #[track_caller]
     pub(crate) fn is_told(&self, object: &str, reason: &str, texts: &[&str]) {
         let told = zonewright_testkit::poll(SOON, || {
             let events = self.events(object);
-            let fits = |(r, note): &(String, String)| r == reason && texts.iter().all(|text| note.contains(text));
+            let meant = |known: &str| known == reason || known == "SeveralProblems";
+            let fits = |(r, note): &(String, String)| meant(r) && texts.iter().all(|text| note.contains(text));
             events.iter().any(fits).then_some(())
         });
         assert!(told.is_some(), "no event {reason} with {texts:?} on {object}: {:#?}", self.events(object));
