@@ -301,10 +301,11 @@ fn joined(mut notes: Vec<Note>) -> Option<Note> {
         _ => (LEAST, (ROOM - 40) / (LEAST + PLACE)),
     };
     let text = |(at, note): (usize, &Note)| format!("({}) {}", at + 1, shortened(&note.message, share));
-    let mut message = notes.iter().take(shown).enumerate().map(text).collect::<Vec<_>>().join("; ");
+    let mut parts: Vec<String> = notes.iter().take(shown).enumerate().map(text).collect();
     if shown < notes.len() {
-        message += &format!("; and {} more, which the log tells", notes.len() - shown);
+        parts.push(format!("and {} more, which the log tells", notes.len() - shown));
     }
+    let message = parts.join("; ");
     let same = notes.iter().all(|note| notes.first().is_some_and(|first| first.reason == note.reason));
     let first = notes.into_iter().next()?;
     Some(Note { reason: if same { first.reason } else { SEVERAL_PROBLEMS }, message, ..first })
