@@ -120,10 +120,10 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Our claims on `key` in this zone. Those in other zones cannot be part of the batch.
+    /// What may be our claims on `key` in this zone. Those in other zones cannot be part of the batch.
     pub(super) fn own_sites(&self, key: &RecordKey) -> impl Iterator<Item = Site> + use<> {
         let (zone, owner) = (self.view.zone.key.clone(), self.view.registry.owner.clone());
-        self.view.sites(key).into_iter().filter(move |site| site.zone == zone && site.is_of(&owner))
+        self.view.all_sites(key).into_iter().filter(move |site| site.zone == zone && site.is_of(&owner))
     }
 
     /// A CNAME stands alone, so an old-format claim of ours at its very name has to go first.
@@ -137,7 +137,10 @@ impl<'a> Draft<'a> {
 
     /// Withdraws our member of a set of claims, unless another record needs it.
     pub(super) fn release(&mut self, key: &RecordKey, site: Site) -> Result<(), String> {
-        if !self.view.reliant(key, site.format, &site.set.key.name, &self.gone).is_empty() {
+        let others = self.view.reliant(key, site.format, &site.set.key.name, &self.gone);
+        // A claim that may be only this record's would make the other ours once this one is gone.
+        let relies = |other: &RecordKey| rival(self.view, other, site.format, &site.set.key.name).is_none();
+        if others.iter().any(relies) {
             self.requires.push(site.set);
             return Ok(());
         }

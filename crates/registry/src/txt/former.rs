@@ -33,10 +33,16 @@ pub(super) fn leftovers(view: &View<'_>, key: &RecordKey) -> Vec<Site> {
     view.sites(key).into_iter().filter(goes).collect()
 }
 
-/// Takes out what may be another record's claim. Where no claim at today's place settles it, the owner is unknown.
+/// Takes out what may be another record's claim. Where no claim at today's place settles it, the owner is unknown, unless
+/// the doubt is only whether one more claim of ours is on this record.
 pub(super) fn undoubted(view: &View<'_>, key: &RecordKey, sites: Vec<Site>) -> Vec<Site> {
-    let (doubtful, mut sure): (Vec<Site>, Vec<Site>) =
+    let (mut doubtful, mut sure): (Vec<Site>, Vec<Site>) =
         sites.into_iter().partition(|site| rival(view, key, site.format, &site.set.key.name).is_some());
+    let owner = &view.registry.owner;
+    let is_ours = |site: &Site| site.claims.iter().all(|claim| claim.owner == *owner);
+    if sure.iter().any(|site| site.format != Format::Old && is_ours(site)) {
+        doubtful.retain(|site| !is_ours(site));
+    }
     if !sure.iter().any(|site| site.format == Format::Current) {
         // A name without a type says little: where another record has it with a type, it says nothing.
         sure.extend(doubtful.into_iter().filter(|site| site.format != Format::Old).map(without_owner));
@@ -62,14 +68,12 @@ pub(super) fn rival(view: &View<'_>, key: &RecordKey, format: Format, name: &Dns
     if view.registry.earlier.is_empty() || apex_type(view.zone, name).is_some() {
         return None;
     }
-    let all = || view.registry.all_affixes();
-    let own: Vec<&Affixes> = all().filter(|affixes| leads(affixes, key, format, name)).collect();
-    let sources = all().filter(|affixes| !own.contains(affixes)).flat_map(|affixes| affixes.sources(name));
-    let mut others = sources.map(|(name, rtype)| RecordKey { name, rtype, set_id: key.set_id.clone() });
-    others.find(|other| {
-        let shares = || own.iter().any(|affixes| affixes.typed(&other.name, other.rtype).as_ref() == Ok(name));
-        let stands = || view.here(other).is_some_and(|set| view.registry.heritages(&set).is_empty());
-        other != key && !shares() && stands()
+    let mut foreign = view.registry.all_affixes().filter(|affixes| !leads(affixes, key, format, name));
+    let stands = |other: &RecordKey| view.here(other).is_some_and(|set| view.registry.heritages(&set).is_empty());
+    foreign.find_map(|affixes| {
+        let sources = affixes.sources(name).into_iter();
+        let mut others = sources.map(|(name, rtype)| RecordKey { name, rtype, set_id: key.set_id.clone() });
+        others.find(|other| other != key && stands(other))
     })
 }
 

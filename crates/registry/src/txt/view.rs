@@ -133,15 +133,20 @@ impl View<'_> {
         self.here(&text_key(name, set_id))
     }
 
-    /// Everything that claims `key`, by rank. A place inside this zone counts only if this zone holds it.
+    /// Everything that claims `key`, by rank, with doubt where it may be another record's claim.
     pub(super) fn sites(&self, key: &RecordKey) -> Vec<Site> {
+        let sites = self.all_sites(key);
+        if self.registry.earlier.is_empty() { sites } else { former::undoubted(self, key, sites) }
+    }
+
+    /// Everything that may claim `key`, by rank. A place inside this zone counts only if this zone holds it.
+    pub(super) fn all_sites(&self, key: &RecordKey) -> Vec<Site> {
         let alias = || self.here(key).is_some_and(|set| is_alias(&set));
         let places = places(self.registry, self.zone, key).into_iter();
-        let sites = places
+        places
             .filter(|place| place.format != Format::Alias || alias())
             .filter_map(|place| self.site(&place, key))
-            .collect();
-        if self.registry.earlier.is_empty() { sites } else { former::undoubted(self, key, sites) }
+            .collect()
     }
 
     /// The claims on `key`. As in external-dns the name of a CNAME is asked only where no other typed claim stands.

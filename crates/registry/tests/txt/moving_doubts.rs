@@ -67,12 +67,32 @@ fn a_name_that_two_settings_read_differently_makes_nobody_the_owner() {
             "www.ex.com A 192.0.2.1\nwww.ex.com MX 10 mx.test\na-www.ex.com TXT !me:r",
             vec![("www.ex.com A", "ours:r"), ("www.ex.com MX", "unclaimed")],
         ),
-        // What shared a claim by the former settings shares it until it has moved.
+        // The claim was made for `any` alone, before the settings that read it as that of the wildcard, too.
+        (
+            ("", "", "any"),
+            NONE,
+            "*.ex.com A 192.0.2.1\nany.ex.com A 192.0.2.2\na-any.ex.com TXT !me:r",
+            vec![("*.ex.com A", doubtful), ("any.ex.com A", "ours:r")],
+        ),
+        // Or for both by former settings, or for `any` alone by today's: it cannot be told.
         (
             NONE,
             ("", "", "any"),
             "*.ex.com A 192.0.2.1\nany.ex.com A 192.0.2.2\na-any.ex.com TXT !me:r",
+            vec![("*.ex.com A", doubtful), ("any.ex.com A", "ours:r")],
+        ),
+        // Another claim of ours settles it.
+        (
+            ("", "", "any"),
+            NONE,
+            "*.ex.com A 192.0.2.1\nany.ex.com A 192.0.2.2\na-any.ex.com TXT !me:r\na-*.ex.com TXT !me:r",
             vec![("*.ex.com A", "ours:r"), ("any.ex.com A", "ours:r")],
+        ),
+        (
+            ("", "", "any"),
+            NONE,
+            "*.ex.com A 192.0.2.1\nany.ex.com A 192.0.2.2\na-any.ex.com TXT !other:r\na-*.ex.com TXT !me:r",
+            vec![("*.ex.com A", "disputed by 2"), ("any.ex.com A", "of other")],
         ),
     ] {
         let world = World::new(&format!("zone ex.com\n{zone}"));
@@ -80,11 +100,39 @@ fn a_name_that_two_settings_read_differently_makes_nobody_the_owner() {
             assert_eq!(owner_of(&moving(today, &[former]), &world, record), owner, "{record} in {zone}");
         }
     }
-    // The claim that another record needs stays where it is.
+    // It stays where it is, as long as both records stand.
     let shared = moving(NONE, &[("", "", "any")]);
-    let mut world = World::new("zone ex.com\n*.ex.com A 192.0.2.1\nany.ex.com A 192.0.2.2\na-any.ex.com TXT !me:r");
-    assert_eq!(move_all(&shared, &mut world, "*.ex.com A").len(), 1);
+    let world = World::new("zone ex.com\n*.ex.com A 192.0.2.1\nany.ex.com A 192.0.2.2\na-any.ex.com TXT !me:r");
+    assert_eq!(step(&shared, &world, "*.ex.com A"), None);
     assert_eq!(owner_of(&shared, &world, "any.ex.com A"), "ours:r");
+}
+
+/// What is left of a claim would make another's record ours once the record that it was made for is gone.
+#[test]
+fn a_doubtful_claim_goes_with_its_record() {
+    for (today, former, zone, deleted, other) in [
+        (
+            ("", "", "any"),
+            NONE,
+            "*.ex.com A 192.0.2.1\nany.ex.com A 192.0.2.2\na-any.ex.com TXT !me:r",
+            "any.ex.com A",
+            "*.ex.com A",
+        ),
+        (
+            ("x-", "", ""),
+            ("x-txt-", "", ""),
+            "www.ex.com A 192.0.2.1\na-www.ex.com TXT hello\nx-txt-a-www.ex.com TXT !me:r\nx-a-www.ex.com TXT !me:r",
+            "www.ex.com A",
+            "a-www.ex.com TXT",
+        ),
+    ] {
+        let registry = moving(today, &[former]);
+        let mut world = World::new(&format!("zone ex.com\n{zone}"));
+        let group = decorate(&registry, &world, &[&format!("- {deleted}")]).remove(0).unwrap();
+        world.apply(&group);
+        assert_eq!(owner_of(&registry, &world, other), "unclaimed", "after {deleted} went: {:?}", world.records());
+        assert_eq!(world.records().len(), 1, "{:?}", world.records());
+    }
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn others(registry: &TxtRegistry, world: &World) -> Vec<RecordSet> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
     fn a_move_loses_nothing_takes_nothing_and_ends(
