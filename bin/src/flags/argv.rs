@@ -33,8 +33,11 @@ pub(super) enum Given {
     /// The version.
     Version,
     /// Texts by flag name, `true` and `false` for switches, and the words that are no flags.
-    Values(BTreeMap<&'static str, Vec<String>>, Vec<String>),
+    Values(Texts, Vec<String>),
 }
+
+/// Texts by flag name.
+pub(super) type Texts = BTreeMap<&'static str, Vec<String>>;
 
 /// Reads the arguments; `words` is how many words that are no flags are taken.
 ///

@@ -4,17 +4,16 @@ use std::ffi::OsString;
 
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 
-use super::argv::{self, Given};
 use super::environment::Environment;
 use super::set::FlagSet;
 use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
-use super::{Command, Invocation, Order, Stop, help, parsing, settings};
+use super::{Command, Invocation, Order, Stop, given, help, parsing, settings};
 use crate::catalog::Catalog;
 
 const JSON: FlagSpec = FlagSpec::new("json", FlagKind::Bool, "Print JSON");
 
 /// What the commands that work on held plans are given.
-const PLANS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, JSON];
+const PLANS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, JSON];
 
 const OUTPUT: FlagSpec =
     FlagSpec::new("output", FlagKind::Choice(&["table", "json"]), "For people, or JSON").or("table");
@@ -201,13 +200,8 @@ pub(super) fn custody(
         return Err(parsing(format!("unexpected {}", word.to_string_lossy())));
     };
     let set = FlagSet::daemon(catalog).with(deed.flags);
-    let (values, words) = match argv::read(arguments, &set, usize::MAX).map_err(parsing)? {
-        Given::Help { .. } => {
-            return Err(Stop::Answer(help::small(&FlagSet::small(deed.flags), deed.usage, deed.about)));
-        }
-        Given::Version => return Err(Stop::Answer(help::version())),
-        Given::Values(values, words) => (values, words),
-    };
+    let about = |_| help::small(&FlagSet::small(deed.flags), deed.usage, deed.about);
+    let (values, words) = given(arguments, &set, usize::MAX, about)?;
     let mut settings = settings::fill(&set, values, environment).map_err(parsing)?;
     if settings.text("policy").is_empty() {
         // What a person orders is no matter of policy.
@@ -234,15 +228,10 @@ pub(super) fn rights(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let set = FlagSet::daemon(catalog);
-    let values = match argv::read(arguments, &set, 0).map_err(parsing)? {
-        Given::Help { .. } => {
-            let usage = "zonewright rbac --source=SOURCE... [FLAGS OF THE DAEMON]";
-            let about = "Prints the roles that a daemon with these flags needs in its cluster, for `kubectl apply`; binds nobody";
-            return Err(Stop::Answer(help::small(&FlagSet::small(&[]), usage, about)));
-        }
-        Given::Version => return Err(Stop::Answer(help::version())),
-        Given::Values(values, _) => values,
-    };
+    let usage = "zonewright rbac --source=SOURCE... [FLAGS OF THE DAEMON]";
+    let about =
+        "Prints the roles that a daemon with these flags needs in its cluster, for `kubectl apply`; binds nobody";
+    let (values, _) = given(arguments, &set, 0, |_| help::small(&FlagSet::small(&[]), usage, about))?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
     if settings.list("source").is_empty() {
         return Err(parsing("required flag(s) '--source' not provided"));
@@ -274,18 +263,14 @@ pub(super) fn parse(
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
     };
     let set = FlagSet::small(spec.flags);
-    match argv::read(arguments, &set, usize::from(spec.takes.is_some())).map_err(parsing)? {
-        Given::Help { .. } => Err(Stop::Answer(help::small(&set, spec.usage, spec.about))),
-        Given::Version => Err(Stop::Answer(help::version())),
-        Given::Values(values, words) => {
-            let settings = settings::fill(&set, values, environment).map_err(parsing)?;
-            let word = words.into_iter().next().unwrap_or_default();
-            if let (Some(what), true) = (spec.takes, word.is_empty() && !OPTIONAL.contains(&spec.name)) {
-                return Err(parsing(format!("expected {what}: {}", spec.usage)));
-            }
-            Ok(Invocation { command: command(spec.name, word)?, settings, notices: Vec::new() })
-        }
+    let about = |_| help::small(&set, spec.usage, spec.about);
+    let (values, words) = given(arguments, &set, usize::from(spec.takes.is_some()), about)?;
+    let settings = settings::fill(&set, values, environment).map_err(parsing)?;
+    let word = words.into_iter().next().unwrap_or_default();
+    if let (Some(what), true) = (spec.takes, word.is_empty() && !OPTIONAL.contains(&spec.name)) {
+        return Err(parsing(format!("expected {what}: {}", spec.usage)));
     }
+    Ok(Invocation { command: command(spec.name, word)?, settings, notices: Vec::new() })
 }
 
 fn command(name: &str, word: String) -> Result<Command, Stop> {

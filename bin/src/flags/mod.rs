@@ -137,13 +137,26 @@ fn daemon(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let set = FlagSet::daemon(catalog);
-    let values = match argv::read(arguments, &set, 0).map_err(parsing)? {
-        Given::Help { long } => return Err(Stop::Answer(help::daemon(&set, catalog, long))),
-        Given::Version => return Err(Stop::Answer(help::version())),
-        Given::Values(values, _) => values,
-    };
+    let (values, _) = given(arguments, &set, 0, |long| help::daemon(&set, catalog, long))?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
     checked(catalog, settings, &set, true)
+}
+
+/// What a command line gives, with at most so many loose words; `help` is its help text, long or short.
+///
+/// # Errors
+/// The help text or the version, if that is asked for; what is wrong.
+fn given(
+    arguments: impl IntoIterator<Item = OsString>,
+    set: &FlagSet,
+    words: usize,
+    help: impl FnOnce(bool) -> String,
+) -> Result<(argv::Texts, Vec<String>), Stop> {
+    match argv::read(arguments, set, words).map_err(parsing)? {
+        Given::Help { long } => Err(Stop::Answer(help(long))),
+        Given::Version => Err(Stop::Answer(help::version())),
+        Given::Values(values, words) => Ok((values, words)),
+    }
 }
 
 /// Checks settings as a whole; `sources` are not needed by every command.

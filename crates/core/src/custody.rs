@@ -261,7 +261,7 @@ impl Estate {
         let mut proposal = Proposal::default();
         let mut by_zone: BTreeMap<&ZoneKey, (&Zone, Vec<Group>)> = BTreeMap::new();
         for (zone, set, claim) in self.ours() {
-            if set.key.name == zone.name && matches!(set.key.rtype, RecordType::Ns | RecordType::Soa) {
+            if set.key.makes_zone(&zone.name) {
                 proposal.left.push(format!("{}: NS and SOA records at the apex of a zone are never touched", set.key));
                 continue;
             }

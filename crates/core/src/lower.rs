@@ -82,7 +82,7 @@ fn refusal(wanted: &Wanted, zone: &Zone, capability: &Capability) -> Option<(&'s
             format!("{key}: a CNAME cannot stand at the apex of zone {}; point it to addresses instead", zone.name);
         return Some(("CnameAtApex", text));
     }
-    if apex && matches!(rtype, RecordType::Ns | RecordType::Soa) && !zone.name.is_root() {
+    if key.makes_zone(&zone.name) {
         return Some(("ApexDelegation", format!("{key}: NS and SOA records at the apex of a zone are never touched")));
     }
     if matches!(wanted.targets, Targets::Alias(_)) && !capability.alias {

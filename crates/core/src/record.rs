@@ -76,6 +76,11 @@ impl RecordKey {
     pub fn simple(name: DnsName, rtype: RecordType) -> Self {
         Self { name, rtype, set_id: None }
     }
+
+    /// Whether these are the records that make a zone one, which are nobody's but its operator's: NS or SOA at its apex.
+    pub fn makes_zone(&self, apex: &DnsName) -> bool {
+        self.name == *apex && matches!(self.rtype, RecordType::Ns | RecordType::Soa)
+    }
 }
 
 impl fmt::Display for RecordKey {

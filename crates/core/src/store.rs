@@ -26,10 +26,14 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// If that cannot be read.
-    async fn approvals(&self) -> Result<BTreeSet<String>>;
+    async fn approvals(&self) -> Result<BTreeSet<String>> {
+        Ok(BTreeSet::new())
+    }
 
     /// How a plan is approved at the place itself, for people; `None` where it cannot be.
-    fn approve_with(&self, hash: &str) -> Option<String>;
+    fn approve_with(&self, _hash: &str) -> Option<String> {
+        None
+    }
 
     /// Where it is, for people.
     fn place(&self) -> String;
@@ -48,14 +52,6 @@ impl Store for MemoryStore {
     async fn save(&self, document: &[u8]) -> Result<()> {
         *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(document.to_vec());
         Ok(())
-    }
-
-    async fn approvals(&self) -> Result<BTreeSet<String>> {
-        Ok(BTreeSet::new())
-    }
-
-    fn approve_with(&self, _hash: &str) -> Option<String> {
-        None
     }
 
     fn place(&self) -> String {
@@ -95,14 +91,6 @@ impl Store for FileStore {
         std::fs::write(&fresh, document)
             .and_then(|()| std::fs::rename(&fresh, &self.path))
             .map_err(|e| self.error("write state", e))
-    }
-
-    async fn approvals(&self) -> Result<BTreeSet<String>> {
-        Ok(BTreeSet::new())
-    }
-
-    fn approve_with(&self, _hash: &str) -> Option<String> {
-        None
     }
 
     fn place(&self) -> String {

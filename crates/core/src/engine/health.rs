@@ -45,7 +45,7 @@ impl Health {
                     KindState { fresh: false, .. } if asks.troubles.is_empty() => {
                         health.unready.push(format!("{kind}: the watch is lost"));
                     }
-                    KindState { fresh: false, .. } => health.unready.push(format!("{kind}: not read freshly")),
+                    KindState { fresh: false, .. } => health.unready.push(format!("{kind}: not fresh")),
                     _ => {}
                 }
             }

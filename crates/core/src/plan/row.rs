@@ -183,7 +183,7 @@ impl Row<'_> {
         let claim = ownership.claim();
         let resource = claim.and_then(|c| c.resource.as_ref());
         let undone = |why| Skip { key: set.key.clone(), why, objects: Vec::new() };
-        if set.key.name == *self.rules.apex && matches!(set.key.rtype, RecordType::Ns | RecordType::Soa) {
+        if set.key.makes_zone(self.rules.apex) {
             return;
         }
         let policy = claim.and_then(|c| c.label(POLICY_LABEL)).and_then(ObjectPolicy::parse);

@@ -542,10 +542,6 @@ impl Store for Shelf {
         Ok(self.approvals.lock().unwrap().clone())
     }
 
-    fn approve_with(&self, _: &str) -> Option<String> {
-        None
-    }
-
     fn place(&self) -> String {
         self.document.place()
     }

@@ -119,10 +119,7 @@ impl<'a> Places<'a> {
     }
 
     fn step(&self, wish: &Wish, zone: &Zone) -> Result<Option<Step>, Objection> {
-        let delegation = |key: &RecordKey| {
-            key.name == zone.name && !zone.name.is_root() && matches!(key.rtype, RecordType::Ns | RecordType::Soa)
-        };
-        if let Some(key) = wish.key().filter(|key| delegation(key)) {
+        if let Some(key) = wish.key().filter(|key| key.makes_zone(&zone.name)) {
             let text = format!("{key}: NS and SOA records at the apex of a zone are never touched");
             return Err(Objection { kind: ErrorKind::Unsupported, text });
         }

@@ -1,6 +1,5 @@
 //! What a daemon has written down: in, a document; out, the same one after every restart. A dead process writes nothing.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -37,14 +36,6 @@ impl Store for Shelf {
             *lock(&self.drawer) = Drawer { document: Some(document.to_vec()), saved: Some(Instant::now()) };
         }
         Ok(())
-    }
-
-    async fn approvals(&self) -> Result<BTreeSet<String>> {
-        Ok(BTreeSet::new())
-    }
-
-    fn approve_with(&self, _hash: &str) -> Option<String> {
-        None
     }
 
     fn place(&self) -> String {

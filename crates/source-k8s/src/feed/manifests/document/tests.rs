@@ -119,7 +119,7 @@ fn incomplete_documents() {
         ),
         (
             "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {externalIPs: text}\n",
-            "1! Service default/web: invalid type: string \"text\", expected a sequence\n",
+            "1! Service default/web: spec.externalIPs: invalid type: string \"text\", expected a sequence\n",
         ),
         (
             "apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {x/ttl: 60}}\n",
