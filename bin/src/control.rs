@@ -19,9 +19,10 @@ use zonewright_core::clock::Clock;
 use zonewright_core::engine::{Engine, approve_saved, saved_plans};
 use zonewright_core::flap::Fight;
 use zonewright_core::guard::{Brake, HeldPlan};
-use zonewright_core::store::{FileStore, Store};
+use zonewright_core::store::Store;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
+use crate::journal::{nowhere, state_left_behind};
 use crate::{history, undo};
 
 /// The longest request.
@@ -167,7 +168,7 @@ async fn answer(mut stream: UnixStream, engine: Arc<Engine>, token: Arc<str>) {
 async fn reply(engine: &Engine, request: &Value) -> Value {
     match (request["command"].as_str(), request["hash"].as_str()) {
         (Some("plans"), _) => {
-            let plans = listed(engine.plans());
+            let plans = listed(engine.plans(), |_| None);
             let fight = |(zone, name, fight): (DnsName, DnsName, Fight)| json!({ "zone": zone.to_string(), "name": name.to_string(), "text": fight.to_string() });
             let fights: Vec<Value> = engine.fights().into_iter().map(fight).collect();
             json!({ "plans": plans, "fights": fights, "holds": undo::holds_of(engine) })
@@ -184,11 +185,13 @@ async fn reply(engine: &Engine, request: &Value) -> Value {
     }
 }
 
-/// Held plans as commands get them.
-fn listed(plans: Vec<(String, HeldPlan)>) -> Vec<Value> {
+/// Held plans as commands get them; `approved_by` is what approves one by its hash, where that is not our own command.
+fn listed(plans: Vec<(String, HeldPlan)>, approved_by: impl Fn(&str) -> Option<String>) -> Vec<Value> {
     let one = |(zone, plan): (String, HeldPlan)| {
         let deletes: Vec<String> = plan.deletes.iter().map(|(key, data)| format!("{key} {data}")).collect();
-        json!({ "zone": zone, "hash": plan.hash, "reason": plan.reason, "since": plan.since, "deletes": deletes })
+        let approve = approved_by(&plan.hash).unwrap_or_else(|| format!("zonewright approve {}", plan.hash));
+        let (hash, reason, since) = (plan.hash, plan.reason, plan.since);
+        json!({ "zone": zone, "hash": hash, "reason": reason, "since": since, "deletes": deletes, "approve": approve })
     };
     plans.into_iter().map(one).collect()
 }
@@ -223,13 +226,14 @@ pub(crate) async fn ask(folder: &Path, request: &Value) -> Result<Value> {
 /// The text of `zonewright plans`.
 ///
 /// # Errors
-/// If no daemon answers, and none left a state in `--state-dir`.
+/// If no daemon answers, and none left a state.
 pub(crate) async fn plans(settings: &Settings) -> Result<String> {
     let reply = match ask(&meant(settings), &json!({ "command": "plans" })).await {
-        Err(error) if error.kind == ErrorKind::Unavailable => match saved(settings) {
-            Some(store) => json!({ "plans": listed(saved_plans(store).await), "fights": [], "holds": [] }),
-            None => return Err(error),
-        },
+        Err(error) if error.kind == ErrorKind::Unavailable => {
+            let store = saved(settings).await?;
+            let plans = listed(saved_plans(store.clone()).await, |hash| store.approve_with(hash));
+            json!({ "plans": plans, "fights": [], "holds": [] })
+        }
         answered => answered?,
     };
     if settings.bool("json") {
@@ -256,7 +260,7 @@ fn shown(reply: &Value) -> String {
         for delete in &deletes {
             let _ = writeln!(out, "  - {}", delete.as_str().unwrap_or_default());
         }
-        let _ = writeln!(out, "  let them go with: zonewright approve {}", text("hash"));
+        let _ = writeln!(out, "  let them go with: {}", text("approve"));
     }
     for fight in &fights {
         let text = |key: &str| fight[key].as_str().unwrap_or_default();
@@ -268,13 +272,12 @@ fn shown(reply: &Value) -> String {
 /// The text of `zonewright approve`.
 ///
 /// # Errors
-/// If no daemon answers and none left a state in `--state-dir`, or no plan of this hash is held.
+/// If no daemon answers and none left a state, or no plan of this hash is held, or it is approved where the state is kept.
 pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
     let reply = match ask(&meant(settings), &json!({ "command": "approve", "hash": hash })).await {
-        Err(error) if error.kind == ErrorKind::Unavailable => match saved(settings) {
-            Some(store) => approve_for_the_next(store, hash).await?,
-            None => return Err(error),
-        },
+        Err(error) if error.kind == ErrorKind::Unavailable => {
+            approve_for_the_next(saved(settings).await?, hash).await?
+        }
         answered => answered?,
     };
     if settings.bool("json") {
@@ -283,10 +286,10 @@ pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
     Ok(format!("{} deletes in zone {} are let go.\n", reply["deletes"], reply["zone"].as_str().unwrap_or_default()))
 }
 
-/// The state that a process left in `--state-dir`, where none answers: that of `--once`, say.
-fn saved(settings: &Settings) -> Option<Arc<dyn Store>> {
-    let file = state_file(settings)?;
-    file.is_file().then(|| -> Arc<dyn Store> { Arc::new(FileStore::new(file)) })
+/// The state that a process left, or keeps where its socket is out of reach: that of `--once`, say, or of a pod.
+async fn saved(settings: &Settings) -> Result<Arc<dyn Store>> {
+    let folder = meant(settings);
+    state_left_behind(settings, &folder).await?.ok_or_else(|| nowhere(settings, "saved state", &folder))
 }
 
 /// Where the state is kept; `None` without `--state-dir`.
@@ -296,6 +299,10 @@ pub(crate) fn state_file(settings: &Settings) -> Option<PathBuf> {
 }
 
 async fn approve_for_the_next(store: Arc<dyn Store>, hash: &str) -> Result<Value> {
+    if let Some(how) = store.approve_with(hash) {
+        let text = format!("{} may be a running daemon's; approve the plan there: {how}", store.place());
+        return Err(Error::new(ErrorKind::Invalid, "approve a plan", text));
+    }
     let until = Clock::system().now().plus(Brake::default().approval_ttl);
     let none = || {
         let text = format!("no plan {hash} is held; `zonewright plans` shows those that are");
@@ -313,7 +320,7 @@ mod tests {
     fn plans_and_fights_as_people_read_them() {
         assert_eq!(shown(&json!({"plans": [], "fights": []})), "No plan is held.\n");
         let reply = json!({
-            "plans": [{"hash": "abc", "zone": "i/example.", "reason": "many", "deletes": ["a.example A 192.0.2.1"]}],
+            "plans": [{"hash": "abc", "zone": "i/example.", "reason": "many", "deletes": ["a.example A 192.0.2.1"], "approve": "zonewright approve abc"}],
             "fights": [{"zone": "example.", "name": "b.example.", "text": "somebody keeps changing it"}],
         });
         assert_eq!(

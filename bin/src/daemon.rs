@@ -33,6 +33,10 @@ use crate::{config, control, journal, summary};
 /// Status of `--once` with a held plan.
 const HELD: u8 = 3;
 
+/// How long the end waits for what objects are to be told: at a signal, and after one pass, which is in no hurry.
+const FAREWELL: Duration = Duration::from_secs(5);
+const LAST_WORDS: Duration = Duration::from_mins(1);
+
 /// Runs until SIGTERM or SIGINT, or one pass with `--once`.
 ///
 /// # Errors
@@ -77,9 +81,10 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         info!("Received SIGTERM. Terminating...");
         ExitCode::SUCCESS
     };
+    let patience = if stop.is_cancelled() { FAREWELL } else { LAST_WORDS };
     stop.cancel();
     engine.stop().await;
-    drop(world.tasks);
+    world.tasks.end(patience).await;
     if let Some(server) = server {
         let _ = server.task.await;
     }
@@ -123,7 +128,31 @@ struct World {
     store: Arc<dyn Store>,
     journal: Journaling,
     reporter: Arc<dyn Reporter>,
-    tasks: JoinSet<()>,
+    tasks: Tasks,
+}
+
+/// What goes on beside the engine.
+struct Tasks {
+    /// What feeds the source; ends when it is dropped.
+    readers: JoinSet<()>,
+    /// What writes to objects of the cluster, until `ending`.
+    writers: JoinSet<()>,
+    ending: CancellationToken,
+}
+
+impl Tasks {
+    fn of(readers: JoinSet<()>) -> Self {
+        Self { readers, writers: JoinSet::new(), ending: CancellationToken::new() }
+    }
+
+    /// Ends them; what objects are still to be told is written, as far as that takes no longer than this.
+    async fn end(self, patience: Duration) {
+        drop(self.readers);
+        self.ending.cancel();
+        if tokio::time::timeout(patience, self.writers.join_all()).await.is_err() {
+            warn!("some events and statuses were not written: the API server takes too long");
+        }
+    }
 }
 
 impl World {
@@ -137,7 +166,7 @@ impl World {
                 let seen = engine::seen_kinds(&*store).await;
                 let (source, tasks) = K8sSource::manifests(Path::new(folder), options, &seen)?;
                 let journal = journal::in_folder(settings, config.dry_run)?;
-                Ok(Self { source, store, journal, reporter: Arc::new(Told::new(None)), tasks })
+                Ok(Self { source, store, journal, reporter: Arc::new(Told::new(None)), tasks: Tasks::of(tasks) })
             }
         }
     }
@@ -165,12 +194,17 @@ impl World {
         };
         let journal = journal::in_cluster(settings, &cluster, config.dry_run)?;
         let seen = engine::seen_kinds(&*store).await;
-        let (source, mut tasks) = K8sSource::watch(&cluster, options, &seen, !config.dry_run);
+        let (source, tasks) = K8sSource::watch(&cluster, options, &seen);
+        let mut tasks = Tasks::of(tasks);
+        if !config.dry_run {
+            let ending = tasks.ending.clone().cancelled_owned();
+            tasks.writers.spawn(source.clone().tell_statuses(cluster.clone(), ending));
+        }
         let instance = std::env::var("POD_NAME")
             .or_else(|_| std::env::var("HOSTNAME"))
             .unwrap_or_else(|_| "zonewright".to_owned());
         let (events, poster) = EventReporter::new(&cluster, EventOptions { dry_run: config.dry_run, instance });
-        tasks.spawn(poster.run());
+        tasks.writers.spawn(poster.run(tasks.ending.clone().cancelled_owned()));
         Ok(Self { source, store, journal, reporter: Arc::new(Told::new(Some(Arc::new(events)))), tasks })
     }
 

@@ -58,6 +58,19 @@ fn state_and_journal_are_in_configmaps_of_the_pods_namespace() {
     let hash = said.split("zonewright approve ").nth(1).map(|rest| rest.chars().take_while(char::is_ascii_hexdigit));
     let hash: String = hash.expect("a hash").collect();
     assert!(daemon.terminate().status.success());
+
+    // Where no daemon answers, the plan is read there, and is told to be approved there.
+    let about = ["--source", "--provider", "--rfc2136", "--policy", "--metrics", "--namespace"];
+    let ask = |words: &[&str]| {
+        let line = about.iter().fold(line.ordered(words[0]), |line, start| line.without(start));
+        line.args(&words[1..]).run()
+    };
+    let plans = ask(&["plans"]);
+    let how = format!("kubectl annotate --overwrite configmap -n default zonewright-e2e zonewright.dev/approve={hash}");
+    assert!(plans.log.contains("25 deletes are held") && plans.log.contains(&how), "{}", plans.log);
+    let approved = ask(&["approve", &hash]);
+    assert!(!approved.status.success() && approved.log.contains(&how), "{}", approved.log);
+
     let daemon = line.start();
     daemon.measures(HELD, 25.0);
     let path = format!("{CONFIGMAPS}/zonewright-e2e");
@@ -67,9 +80,7 @@ fn state_and_journal_are_in_configmaps_of_the_pods_namespace() {
     until("the approved deletes", LATER, || site.ours().len() == 5);
 
     // The history is told without the daemon, and beside it.
-    let history = line.ordered("history");
-    let history = history.without("--source").without("--provider").without("--rfc2136").without("--policy");
-    let history = history.without("--metrics").without("--namespace").arg("--output=json").run();
+    let history = ask(&["history", "--output=json"]);
     assert!(history.status.success(), "{}", history.log);
     assert!(history.log.contains("s0.shop.test") && history.log.contains(&hash), "{}", history.log);
 }

@@ -17,7 +17,6 @@ mod events;
 mod gate;
 mod journal;
 mod pulse;
-mod rights;
 mod shelf;
 mod status;
 mod store;

@@ -4,10 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::timeout;
 use zonewright_cluster::{Cluster, ConfigMapShelf, ConnectOptions, connect};
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::judge;
@@ -200,24 +198,15 @@ async fn the_rights_of_the_component_are_enough_and_needed() {
     assert!(error.context.contains("the right to list ConfigMaps in namespace default is missing"), "{error}");
 
     kube.grant("reads", &json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"] }]));
-    granted(&cluster, "list").await;
+    kube.wait_until_may(User::Zonewright, "list", "", "configmaps");
     registry.load().await.unwrap();
     let mut zones = Zones::new([]);
     let error = registry.resync(&zones.0, &zones, true).await.unwrap_err();
     assert!(error.context.contains("the right to create ConfigMaps"), "{error}");
 
     kube.grant("writes", &json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch"] }]));
-    granted(&cluster, "patch").await;
+    kube.wait_until_may(User::Zonewright, "patch", "", "configmaps");
     registry.resync(&zones.0, &zones, true).await.unwrap();
     zones.create(&registry, [set("foo.org", RecordType::A, "192.0.2.1")]).await;
     assert_eq!(records(&kube, OBJECT).len(), 1);
-}
-
-async fn granted(cluster: &Cluster, verb: &str) {
-    let wait = async {
-        while !cluster.has_right(verb, "", "configmaps", None).await.unwrap() {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(Duration::from_mins(2), wait).await.expect("the grant");
 }

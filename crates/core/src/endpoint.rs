@@ -1,7 +1,7 @@
 //! What objects ask for: endpoints, where they come from, and what could not be read.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -247,37 +247,6 @@ impl Note {
     }
 }
 
-/// The reason of a note that several problems were gathered in.
-pub const SEVERAL_PROBLEMS: &str = "SeveralProblems";
-
-/// One warning for each object, in the order of the first: who has more than one problem is told all of them at once.
-pub fn gather(notes: Vec<Note>) -> Vec<Note> {
-    let mut gathered: Vec<Vec<Note>> = Vec::with_capacity(notes.len());
-    let mut places: HashMap<ObjectRef, usize> = HashMap::new();
-    for note in notes {
-        let end = gathered.len();
-        let place = match note.severity {
-            Severity::Warning => *places.entry(note.object.clone()).or_insert(end),
-            Severity::Normal => end,
-        };
-        match gathered.get_mut(place) {
-            Some(together) if together.contains(&note) => {}
-            Some(together) => together.push(note),
-            None => gathered.push(vec![note]),
-        }
-    }
-    gathered.into_iter().filter_map(joined).collect()
-}
-
-/// What an event of Kubernetes holds, in octets: where several problems do not fit, each is shortened.
-const ROOM: usize = 1_024;
-
-/// No problem is shortened to less.
-const LEAST: usize = 80;
-
-/// What number and separator of a problem take.
-const PLACE: usize = 8;
-
 /// A text of at most so many octets; what is left out in its middle leaves `...`, so that its end, the reason, stays.
 pub fn shortened(text: &str, octets: usize) -> Cow<'_, str> {
     if text.len() <= octets {
@@ -287,28 +256,6 @@ pub fn shortened(text: &str, octets: usize) -> Cow<'_, str> {
     let head = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
     let tail = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
     Cow::Owned(format!("{head} ... {tail}"))
-}
-
-fn joined(mut notes: Vec<Note>) -> Option<Note> {
-    if notes.len() < 2 {
-        return notes.pop();
-    }
-    let whole: usize = notes.iter().map(|note| note.message.len() + PLACE).sum();
-    let (share, shown) = match notes.len() {
-        count if whole <= ROOM => (usize::MAX, count),
-        count if count * (LEAST + PLACE) <= ROOM => (ROOM / count - PLACE, count),
-        // The end says how many are left out.
-        _ => (LEAST, (ROOM - 40) / (LEAST + PLACE)),
-    };
-    let text = |(at, note): (usize, &Note)| format!("({}) {}", at + 1, shortened(&note.message, share));
-    let mut parts: Vec<String> = notes.iter().take(shown).enumerate().map(text).collect();
-    if shown < notes.len() {
-        parts.push(format!("and {} more, which the log tells", notes.len() - shown));
-    }
-    let message = parts.join("; ");
-    let same = notes.iter().all(|note| notes.first().is_some_and(|first| first.reason == note.reason));
-    let first = notes.into_iter().next()?;
-    Some(Note { reason: if same { first.reason } else { SEVERAL_PROBLEMS }, message, ..first })
 }
 
 /// Takes notes to where they are read: events, log, metrics.
@@ -321,52 +268,10 @@ pub trait Reporter: Send + Sync {
 mod tests {
     use super::*;
 
-    fn note(who: &str, severity: Severity, reason: &'static str, message: &str) -> Note {
-        let object = crate::testing::object("Service", who);
-        Note { severity, reason, message: message.to_owned(), object }
-    }
-
     #[test]
-    fn one_note_for_each_object() {
-        use Severity::{Normal, Warning};
-        let notes = vec![
-            note("a", Warning, "X", "one"),
-            note("b", Warning, "X", "alone"),
-            note("a", Warning, "Y", "two"),
-            note("a", Normal, "Z", "by the way"),
-            note("a", Normal, "Y", "and"),
-            note("a", Warning, "X", "one"),
-            note("c", Warning, "X", "p"),
-            note("c", Warning, "X", "q"),
-        ];
-        let told: Vec<_> =
-            gather(notes).into_iter().map(|n| (n.object.name.to_string(), n.reason, n.message)).collect();
-        let expected = [
-            ("a", SEVERAL_PROBLEMS, "(1) one; (2) two"),
-            ("b", "X", "alone"),
-            ("a", "Z", "by the way"),
-            ("a", "Y", "and"),
-            ("c", "X", "(1) p; (2) q"),
-        ];
-        assert_eq!(told, expected.map(|(who, reason, text)| (who.to_owned(), reason, text.to_owned())));
-        assert_eq!(gather(Vec::new()), []);
-    }
-
-    #[test]
-    fn what_is_too_long_keeps_its_end_and_loses_no_problem() {
+    fn what_is_too_long_keeps_its_end() {
         assert_eq!(shortened("short", 5), "short");
         assert_eq!(shortened("0123456789abcdef", 15), "01234 ... bcdef");
         assert_eq!(shortened(&"ä".repeat(20), 15), "ää ... ää");
-        let problem =
-            |n: usize| note("a", Severity::Warning, "X", &format!("problem {n}: {} is wrong", "x".repeat(300)));
-        let told = gather((1..=9).map(problem).collect()).remove(0).message;
-        assert!(told.len() <= ROOM, "{}", told.len());
-        for n in 1..=9 {
-            assert!(told.contains(&format!("({n}) problem {n}: x")), "{told}");
-        }
-        assert_eq!(told.matches("x is wrong").count(), 9);
-        let told = gather((1..=60).map(problem).collect()).remove(0).message;
-        assert!(told.len() <= ROOM && told.contains("(11) problem 11: x"), "{told}");
-        assert!(told.ends_with("; and 49 more, which the log tells"), "{told}");
     }
 }

@@ -118,23 +118,29 @@ impl K8sSource {
 
     /// A source that watches a cluster, and one task for each kind in use; dropping the set ends them.
     ///
-    /// Has to be called within a tokio runtime. `seen` are the kinds that an earlier process saw ([`K8sSource::seen`]). With
-    /// `writes_status`, DNSEndpoints are told what was read of them; not so in a dry run.
+    /// Has to be called within a tokio runtime. `seen` are the kinds that an earlier process saw ([`K8sSource::seen`]).
     #[cfg(feature = "cluster")]
     pub fn watch(
         cluster: &zonewright_cluster::Cluster,
         options: SourceOptions,
         seen: &BTreeSet<KindId>,
-        writes_status: bool,
     ) -> (Arc<Self>, JoinSet<()>) {
         let options = Arc::new(options);
         let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen)));
         let mut tasks = crate::feed::watch::spawn(cluster, &options, &source);
         polled::spawn(&mut tasks, &options, &source);
-        if writes_status && options.reads().contains_key(&Kind::DnsEndpoint) {
-            tasks.spawn(crate::feed::status::run(cluster.clone(), Arc::clone(&source)));
-        }
         (source, tasks)
+    }
+
+    /// Tells DNSEndpoints in their status what was read of them, until `ending` is over; then what is due is still written.
+    /// Not for a dry run.
+    #[cfg(feature = "cluster")]
+    pub async fn tell_statuses(
+        self: Arc<Self>,
+        cluster: zonewright_cluster::Cluster,
+        ending: impl Future<Output = ()> + Send,
+    ) {
+        crate::feed::status::run(cluster, self, ending).await;
     }
 
     /// A source over `index`; a feed has to be given to it ([`K8sSource::feed`]).
@@ -185,12 +191,17 @@ impl K8sSource {
     pub(crate) async fn due_statuses(&self) -> BTreeMap<ObjectKey, Status> {
         loop {
             let mapped = self.mapped.notified();
-            let due = self.state().index.take_statuses();
+            let due = self.take_statuses();
             if !due.is_empty() {
                 return due;
             }
             mapped.await;
         }
+    }
+
+    /// The statuses that are due now; they count as written from then on.
+    pub(crate) fn take_statuses(&self) -> BTreeMap<ObjectKey, Status> {
+        self.state().index.take_statuses()
     }
 
     /// Waits until objects have been mapped, from this call on.

@@ -44,7 +44,8 @@ impl Lab {
             ..ConnectOptions::default()
         };
         let cluster = connect(&connection).await.unwrap();
-        let (source, tasks) = K8sSource::watch(&cluster, options, &BTreeSet::new(), true);
+        let (source, mut tasks) = K8sSource::watch(&cluster, options, &BTreeSet::new());
+        tasks.spawn(source.clone().tell_statuses(cluster, std::future::pending()));
         Self { source, engine: Engine::default(), gone: Vec::new(), _tasks: tasks }
     }
 

@@ -49,6 +49,30 @@ fn dns_endpoints() {
     daemon.ready();
 }
 
+/// One pass ends only when objects are told what was found out about them.
+#[test]
+fn one_pass_tells_before_it_ends() {
+    needs!(Bind);
+    let (kube, site) = (crds::shared(), Site::start(Bind));
+    let space = Space::new(&kube);
+    let kind = "dnsendpoints.externaldns.k8s.io";
+    for n in 0..20 {
+        let element = |name: String| json!({ "dnsName": name, "recordType": "A", "targets": ["192.0.2.80"] });
+        let endpoints = [element(at(&format!("e{n}"))), element(format!("e{n}.elsewhere.test"))];
+        space.create(kind, &format!("e{n}"), &[], json!({ "spec": { "endpoints": endpoints } }));
+    }
+    let once = line(&site, &space, &["crd"]).arg("--once").run();
+    assert!(once.status.success(), "{}", once.log);
+    assert_eq!(site.ours().len(), 20);
+    for n in 0..20 {
+        let name = format!("e{n}");
+        let told = space.events(&name);
+        assert!(told.iter().any(|(_, note)| note.contains("elsewhere.test")), "{name}: {told:?}");
+        let object = kube.get(&format!("{}/{name}", space.path(kind))).expect_success();
+        assert_eq!(object["status"]["observedGeneration"], 1, "{name}");
+    }
+}
+
 const WIDGET: &str = "widgets.things.test";
 const REGION: &str = "regions.things.test";
 

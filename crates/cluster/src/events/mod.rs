@@ -4,6 +4,7 @@
 //! What must hold: telling never blocks; what is told again within ten minutes is not posted again; the API server never
 //! sees more than a burst of [`BURST`] and then one a second; no failure to post ever reaches the caller.
 
+mod gather;
 mod post;
 mod recent;
 
@@ -26,6 +27,8 @@ const QUEUE: usize = 1_000;
 /// Events posted at once; then one a second.
 const BURST: u32 = 25;
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Longest note that the API takes, in octets.
+const MAX_NOTE: usize = 1_024;
 
 /// How events are posted.
 #[derive(Debug, Clone)]
@@ -65,8 +68,7 @@ struct Counters {
 }
 
 impl EventReporter {
-    /// A reporter, and the task that posts: run it for as long as notes are to be posted. It ends when the reporter is
-    /// dropped and its queue is empty.
+    /// A reporter, and the task that posts: run it for as long as notes are to be posted.
     pub fn new(cluster: &Cluster, options: EventOptions) -> (Self, EventPoster) {
         let (queue, notes) = mpsc::channel(QUEUE);
         let tally = Arc::new(Counters::default());

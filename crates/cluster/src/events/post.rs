@@ -3,6 +3,7 @@
 //! The name of an Event is the object's name and a digest of what is said, so what was posted before, by this process or
 //! another, is found by its name and becomes a series instead of a second Event.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,11 +15,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::mpsc;
-use tokio::time::sleep;
-use zonewright_core::endpoint::{Note, Severity, gather, shortened};
+use tokio::time::{sleep, timeout};
+use zonewright_core::endpoint::{Note, Severity, shortened};
 
+use super::gather::gather;
 use super::recent::Fingerprint;
-use super::{BURST, Counters, EventOptions, INTERVAL};
+use super::{BURST, Counters, EventOptions, INTERVAL, MAX_NOTE};
 use crate::api::Failure;
 use crate::bucket::Bucket;
 use crate::cluster::Cluster;
@@ -26,8 +28,6 @@ use crate::cluster::Cluster;
 const CONTROLLER: &str = "zonewright";
 /// What was attempted when the note arose; the API wants a word here.
 const ACTION: &str = "Publish";
-/// Longest note that the API takes, in octets.
-const MAX_NOTE: usize = 1_024;
 /// Longest part of an object's name in an Event's name: 253 less the dot and the digest.
 const MAX_STEM: usize = 236;
 /// Events about objects outside namespaces live here.
@@ -58,21 +58,40 @@ impl EventPoster {
         Self { cluster, options, notes, tally, bucket, complained: AtomicBool::new(false) }
     }
 
-    /// Posts until the reporter is dropped and its queue is empty.
-    pub async fn run(mut self) {
-        while let Some(first) = self.notes.recv().await {
+    /// Posts until the reporter is dropped, or `ending` is over; then what was told so far is posted, and the task ends.
+    pub async fn run(mut self, ending: impl Future<Output = ()>) {
+        let mut ending = pin!(ending);
+        let mut ended = false;
+        loop {
+            let first = tokio::select! {
+                biased;
+                first = self.notes.recv() => first,
+                () = &mut ending, if !ended => {
+                    ended = true;
+                    self.notes.close();
+                    continue;
+                }
+            };
+            let Some(first) = first else { return };
             // What is found out about an object in several steps comes within moments, and belongs into one event.
-            sleep(TOGETHER).await;
+            if !ended && timeout(TOGETHER, &mut ending).await.is_ok() {
+                ended = true;
+                self.notes.close();
+            }
             let mut notes = vec![first];
             while let Ok(note) = self.notes.try_recv() {
                 notes.push(note);
             }
-            for note in gather(notes) {
-                self.bucket.take().await;
-                match self.post_patiently(&note).await {
-                    Ok(()) => Counters::count(&self.tally.posted),
-                    Err(failure) => self.failed(&note, &failure),
-                }
+            self.post_all(notes).await;
+        }
+    }
+
+    async fn post_all(&mut self, notes: Vec<Note>) {
+        for note in gather(notes) {
+            self.bucket.take().await;
+            match self.post_patiently(&note).await {
+                Ok(()) => Counters::count(&self.tally.posted),
+                Err(failure) => self.failed(&note, &failure),
             }
         }
     }
@@ -196,6 +215,8 @@ fn cut(text: &str, octets: usize) -> &str {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::future::{pending, ready};
+
     use serde_json::Value;
     use tokio::time::Instant;
     use zonewright_core::endpoint::{ObjectRef, Reporter};
@@ -229,7 +250,7 @@ pub(super) mod tests {
         }
         let tally = reporter.tally.clone();
         drop(reporter);
-        poster.run().await;
+        poster.run(pending()).await;
         tally.read()
     }
 
@@ -313,10 +334,28 @@ pub(super) mod tests {
             reporter.tell(&note("web", "Three", "the target"));
             drop(reporter);
         };
-        tokio::join!(poster.run(), reporting);
+        tokio::join!(poster.run(pending()), reporting);
         let told = |at: usize| (fake.sent(at)["reason"].clone(), fake.sent(at)["note"].clone());
         assert_eq!(told(0), (json!("SeveralProblems"), json!("(1) the TTL; (2) the zone")));
         assert_eq!((told(1).1, told(2).1), (json!("the host"), json!("the target")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_told_before_the_end_is_posted() {
+        let fake = Fake::new(vec![posted(), posted()]);
+        let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
+        reporter.tell(&note("web", "One", "the TTL"));
+        let told = Instant::now();
+        poster.run(sleep(TOGETHER / 5)).await;
+        assert_eq!((reporter.tally().posted, told.elapsed() < TOGETHER), (1, true));
+        // What comes after is lost, and counted.
+        reporter.tell(&note("web", "Two", "the host"));
+        assert_eq!(reporter.tally().dropped, 1);
+        // The end may have come before the task began.
+        let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
+        reporter.tell(&note("web", "One", "the TTL"));
+        poster.run(ready(())).await;
+        assert_eq!(reporter.tally().posted, 1);
     }
 
     #[tokio::test(start_paused = true)]

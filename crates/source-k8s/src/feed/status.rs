@@ -3,6 +3,7 @@
 //! In come the statuses that became due while objects were mapped; out go writes, one after the other. What must hold: a
 //! status that cannot be written holds up nothing, and is tried again a few times.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,12 +19,21 @@ use crate::store::ObjectKey;
 /// Attempts for one status.
 const ATTEMPTS: u32 = 4;
 
-/// Goes on until its task ends.
-pub(crate) async fn run(cluster: Cluster, source: Arc<K8sSource>) {
+/// Goes on until `ending` is over, and writes what is due by then.
+pub(crate) async fn run(cluster: Cluster, source: Arc<K8sSource>, ending: impl Future<Output = ()>) {
     let row = Kind::DnsEndpoint.spec();
     let kind = WatchSpec::new(row.group, row.version, row.plural, row.name, row.namespaced);
-    loop {
-        for (key, status) in source.due_statuses().await {
+    let mut ending = pin!(ending);
+    let mut ended = false;
+    while !ended {
+        let due = tokio::select! {
+            due = source.due_statuses() => due,
+            () = &mut ending => {
+                ended = true;
+                source.take_statuses()
+            }
+        };
+        for (key, status) in due {
             write(&cluster, &kind, &key, &status).await;
         }
     }

@@ -20,6 +20,27 @@ impl KubeApi {
         self.site.client(user).get(path)
     }
 
+    /// Whether a user may use `verb` (`watch`) on `resource` (`services`) of `group` (empty for the core group) in all
+    /// namespaces: SelfSubjectAccessReview (authorization.k8s.io/v1).
+    #[track_caller]
+    pub fn may(&self, user: User, verb: &str, group: &str, resource: &str) -> bool {
+        let asked = json!({ "verb": verb, "group": group, "resource": resource });
+        let review = json!({ "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+            "spec": { "resourceAttributes": asked } });
+        let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+        let answer = self.site.client(user).send("POST", path, "application/json", &review).expect_success();
+        answer["status"]["allowed"] == true
+    }
+
+    /// Waits until the API server has taken notice of what a user was granted ([`KubeApi::grant`]).
+    ///
+    /// # Panics
+    /// When it has not within two minutes.
+    #[track_caller]
+    pub fn wait_until_may(&self, user: User, verb: &str, group: &str, resource: &str) {
+        wait_for("the grant", Duration::from_mins(2), || self.may(user, verb, group, resource).then_some(()));
+    }
+
     /// Creates an object in the collection `path`. `apiVersion` and `kind` may be left out, but not of custom resources.
     #[track_caller]
     pub fn post(&self, path: &str, object: &Value) -> Answer {
