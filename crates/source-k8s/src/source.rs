@@ -200,6 +200,7 @@ impl K8sSource {
     }
 
     /// The statuses that are due now; they count as written from then on.
+    #[cfg(feature = "cluster")]
     pub(crate) fn take_statuses(&self) -> BTreeMap<ObjectKey, Status> {
         self.state().index.take_statuses()
     }
