@@ -42,6 +42,13 @@ fn a_server_that_stands_still(software: DnsSoftware) {
     outlives(software, |dns| dns.stop(), |dns| dns.cont());
 }
 
+/// Somebody takes the zone out of the server's configuration, and puts it back.
+#[test]
+fn a_zone_that_vanishes_is_told_and_comes_back() {
+    needs!(Bind);
+    outlives(Bind, DnsServer::lose_zones, DnsServer::find_zones);
+}
+
 /// Answers that are cut short or rubbish are errors, at the first reading of the zone and later.
 #[test]
 fn rubbish_is_never_taken_for_an_empty_zone() {

@@ -64,6 +64,8 @@ struct Site {
     zones: Vec<ZoneSpec>,
     keys: Vec<Key>,
     tls: Option<(u16, Certificate)>,
+    /// Whether the server was left without its zones.
+    bare: bool,
 }
 
 impl DnsSoftware {
@@ -168,6 +170,32 @@ impl DnsServer {
         self.wait_until_ready();
     }
 
+    /// Restarts a BIND with a configuration that has lost its zones; their files stay. [`Self::find_zones`] brings them back.
+    ///
+    /// # Panics
+    /// With another server than BIND; as [`DnsSoftware::start`].
+    #[track_caller]
+    pub fn lose_zones(&mut self) {
+        self.reconfigure(true);
+    }
+
+    /// Restarts a BIND with its zones again, after [`Self::lose_zones`].
+    ///
+    /// # Panics
+    /// As [`Self::lose_zones`].
+    #[track_caller]
+    pub fn find_zones(&mut self) {
+        self.reconfigure(false);
+    }
+
+    #[track_caller]
+    fn reconfigure(&mut self, bare: bool) {
+        assert_eq!(self.software, DnsSoftware::Bind, "the only one whose zones are all in its configuration");
+        self.site.bare = bare;
+        bind::prepare(&self.site);
+        self.restart();
+    }
+
     /// Everything that the server has logged, over all its starts.
     pub fn log(&self) -> String {
         self.process.log()
@@ -176,14 +204,14 @@ impl DnsServer {
     #[track_caller]
     fn wait_until_ready(&mut self) {
         let site = &self.site;
-        self.process.wait_until_ready(READY, || site.listens() && site.zones.iter().all(|zone| site.serves(zone)));
+        self.process.wait_until_ready(READY, || site.listens() && site.served().iter().all(|zone| site.serves(zone)));
     }
 }
 
 impl Site {
     fn new(zones: &[ZoneSpec], keys: &[Key]) -> Self {
         let folder = tempfile::Builder::new().prefix("zonewright-dns-").tempdir().expect("a temporary folder");
-        let site = Self { folder, port: free_port(), zones: zones.to_vec(), keys: keys.to_vec(), tls: None };
+        let site = Self { folder, port: free_port(), zones: zones.to_vec(), keys: keys.to_vec(), tls: None, bare: false };
         for zone in zones {
             fs::write(site.zone_file(zone), zone.text()).expect("write a zone file");
         }
@@ -204,6 +232,10 @@ impl Site {
     /// The first key in the syntax that `dig -k` and `nsupdate -k` read.
     fn key_file(&self) -> PathBuf {
         self.path("client.key")
+    }
+
+    fn served(&self) -> &[ZoneSpec] {
+        if self.bare { &[] } else { &self.zones }
     }
 
     fn listens(&self) -> bool {

@@ -49,7 +49,7 @@ controls {{ }};
 "#
     );
     let permissions = permissions(site);
-    for zone in &site.zones {
+    for zone in site.served() {
         let (name, file) = (&zone.name, plain(&site.zone_file(zone)));
         let _ = writeln!(text, r#"zone "{name}" {{ type primary; file "{file}"; {permissions} }};"#);
     }
