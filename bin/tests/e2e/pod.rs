@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use zonewright_testkit::DnsSoftware::Bind;
+use zonewright_testkit::kube::User;
 use zonewright_testkit::{KubeApi, tools};
 
 use crate::cluster::{self, Space};
@@ -25,6 +26,53 @@ fn names(kube: &KubeApi) -> Vec<String> {
     let list = kube.get(CONFIGMAPS).expect_success();
     let name = |object: &Value| object["metadata"]["name"].as_str().map(str::to_owned);
     list["items"].as_array().into_iter().flatten().filter_map(name).collect()
+}
+
+/// The daemon's rights on ConfigMaps of its namespace become these.
+#[track_caller]
+fn may(kube: &KubeApi, verbs: &[&str]) {
+    let path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/zonewright";
+    let rule = serde_json::json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": verbs });
+    let rules: Vec<Value> = Some(rule).filter(|_| !verbs.is_empty()).into_iter().collect();
+    kube.patch(path, &serde_json::json!({ "rules": rules })).expect_success();
+    until("the rights", SOON, || {
+        let given = |verb: &str| kube.may_in(User::Zonewright, verb, "", "configmaps", "default");
+        ["get", "create", "update"].into_iter().all(|verb| given(verb) == verbs.contains(&verb))
+    });
+}
+
+/// Without the right to write it works on from memory, and says so once; without the right to read likewise.
+#[test]
+fn without_the_right_to_keep_its_state_it_works_and_says_so_once() {
+    needs!(Bind);
+    if !mounts() {
+        tools::tell("pod::without_the_right", "the kernel lets nobody make mount namespaces");
+        return;
+    }
+    let (kube, site) = (cluster::own(), Site::start(Bind));
+    let (space, account) = (Space::new(&kube), tempfile::tempdir().expect("a folder"));
+    let line = site.line(&space).without("--kubeconfig").without("--state-dir").in_pod(&kube, account.path());
+    let mut expected = Vec::new();
+    for (verbs, said) in [
+        (&["get"][..], "brake and approvals may be forgotten at a restart"),
+        (&[], "the ConfigMap may not be read: the brake's window and approvals are kept in memory only"),
+    ] {
+        may(&kube, verbs);
+        let daemon = line.start();
+        daemon.ready();
+        for n in 0..3 {
+            let name = format!("{}{n}", if verbs.is_empty() { "blind" } else { "read" });
+            space.balancer(&name, &format!("{name}.{ZONE}"), &["192.0.2.1"]);
+            expected.push(format!("{name} 0 A 192.0.2.1"));
+            site.shows(&expected.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        space.delete("services", &format!("{}0", if verbs.is_empty() { "blind" } else { "read" }));
+        expected.remove(expected.len() - 3);
+        site.shows(&expected.iter().map(String::as_str).collect::<Vec<_>>());
+        daemon.says_within(&[said], LATER);
+        let log = { daemon }.terminate().log;
+        assert_eq!(log.matches(said).count(), 1, "{verbs:?}: {log}");
+    }
 }
 
 #[test]

@@ -211,7 +211,8 @@ impl DnsServer {
 impl Site {
     fn new(zones: &[ZoneSpec], keys: &[Key]) -> Self {
         let folder = tempfile::Builder::new().prefix("zonewright-dns-").tempdir().expect("a temporary folder");
-        let site = Self { folder, port: free_port(), zones: zones.to_vec(), keys: keys.to_vec(), tls: None, bare: false };
+        let site =
+            Self { folder, port: free_port(), zones: zones.to_vec(), keys: keys.to_vec(), tls: None, bare: false };
         for zone in zones {
             fs::write(site.zone_file(zone), zone.text()).expect("write a zone file");
         }

@@ -24,7 +24,13 @@ impl KubeApi {
     /// namespaces: SelfSubjectAccessReview (authorization.k8s.io/v1).
     #[track_caller]
     pub fn may(&self, user: User, verb: &str, group: &str, resource: &str) -> bool {
-        let asked = json!({ "verb": verb, "group": group, "resource": resource });
+        self.may_in(user, verb, group, resource, "")
+    }
+
+    /// As [`KubeApi::may`], in one namespace.
+    #[track_caller]
+    pub fn may_in(&self, user: User, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
+        let asked = json!({ "verb": verb, "group": group, "resource": resource, "namespace": namespace });
         let review = json!({ "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
             "spec": { "resourceAttributes": asked } });
         let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
