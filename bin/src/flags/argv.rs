@@ -15,6 +15,7 @@ use zonewright_core::catalog::FlagKind;
 use super::help;
 use super::removed;
 use super::set::FlagSet;
+use super::shell::Page;
 
 /// Largest argument file, in octets.
 const FILE_LIMIT: u64 = 1 << 20;
@@ -32,6 +33,8 @@ pub(super) enum Given {
     },
     /// The version.
     Version,
+    /// A text for shells or manual pages.
+    Page(Page),
     /// Texts by flag name, `true` and `false` for switches, and the words that are no flags.
     Values(Texts, Vec<String>),
 }
@@ -114,7 +117,10 @@ fn normalise(queue: &mut Queue, set: &FlagSet) -> Result<Normal, String> {
             "--help" => return Ok(Normal::Answer(Given::Help { long: false })),
             "--help-long" => return Ok(Normal::Answer(Given::Help { long: true })),
             "--version" => return Ok(Normal::Answer(Given::Version)),
-            _ => out.push(attach(argument, queue, set)?),
+            switch => match Page::of(switch, queue.left.iter().cloned()) {
+                Some(page) => return Ok(Normal::Answer(Given::Page(page))),
+                None => out.push(attach(argument, queue, set)?),
+            },
         }
     }
     Ok(Normal::Arguments(out))

@@ -201,7 +201,7 @@ pub(super) fn custody(
     };
     let set = FlagSet::daemon(catalog).with(deed.flags);
     let about = |_| help::small(&FlagSet::small(deed.flags), deed.usage, deed.about);
-    let (values, words) = given(arguments, &set, usize::MAX, about)?;
+    let (values, words) = given(catalog, arguments, &set, usize::MAX, about)?;
     let mut settings = settings::fill(&set, values, environment).map_err(parsing)?;
     if settings.text("policy").is_empty() {
         // What a person orders is no matter of policy.
@@ -218,6 +218,17 @@ pub(super) fn custody(
 /// The word that asks for the rights.
 pub(super) const RIGHTS: &str = "rbac";
 
+const RIGHTS_ABOUT: &str =
+    "Prints the roles that a daemon with these flags needs in its cluster, for `kubectl apply`; binds nobody";
+
+/// The commands as clap sees them. Those on claims, and the rights, take the flags of the daemon, too.
+pub(super) fn commands() -> Vec<clap::Command> {
+    let words = WORDS.iter().map(|word| (word.name, word.about, word.flags));
+    let deeds = DEEDS.iter().map(|deed| (deed.name, deed.about, deed.flags));
+    let all = words.chain(deeds).chain([(RIGHTS, RIGHTS_ABOUT, &[][..])]);
+    all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about)).collect()
+}
+
 /// Reads a command line that begins with [`RIGHTS`].
 ///
 /// # Errors
@@ -231,7 +242,7 @@ pub(super) fn rights(
     let usage = "zonewright rbac --source=SOURCE... [FLAGS OF THE DAEMON]";
     let about =
         "Prints the roles that a daemon with these flags needs in its cluster, for `kubectl apply`; binds nobody";
-    let (values, _) = given(arguments, &set, 0, |_| help::small(&FlagSet::small(&[]), usage, about))?;
+    let (values, _) = given(catalog, arguments, &set, 0, |_| help::small(&FlagSet::small(&[]), usage, about))?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
     if settings.list("source").is_empty() {
         return Err(parsing("required flag(s) '--source' not provided"));
@@ -253,6 +264,7 @@ const DOCS: Word = Word {
 /// # Errors
 /// The help text, or what is wrong.
 pub(super) fn parse(
+    catalog: &Catalog,
     word: &str,
     arguments: impl IntoIterator<Item = OsString>,
     environment: Environment<'_>,
@@ -264,7 +276,7 @@ pub(super) fn parse(
     };
     let set = FlagSet::small(spec.flags);
     let about = |_| help::small(&set, spec.usage, spec.about);
-    let (values, words) = given(arguments, &set, usize::from(spec.takes.is_some()), about)?;
+    let (values, words) = given(catalog, arguments, &set, usize::from(spec.takes.is_some()), about)?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
     let word = words.into_iter().next().unwrap_or_default();
     if let (Some(what), true) = (spec.takes, word.is_empty() && !OPTIONAL.contains(&spec.name)) {

@@ -43,6 +43,13 @@ pub(super) fn version() -> String {
 
 /// Help of the daemon; `long` also lists the flags and words of everything that is not here.
 pub(super) fn daemon(set: &FlagSet, catalog: &Catalog, long: bool) -> String {
+    let long =
+        program(set, catalog, long).arg(built_in("help-long", "Print every flag, also of what this build cannot do"));
+    render(long)
+}
+
+/// The daemon as clap sees it, as far as it is shown.
+pub(super) fn program(set: &FlagSet, catalog: &Catalog, long: bool) -> Command {
     let usage = "zonewright --source=SOURCE... --provider=PROVIDER --policy=POLICY [FLAGS]\n       \
                  zonewright COMMAND [FLAGS]";
     let mut command = command(set).about("Keeps DNS zones in step with a Kubernetes cluster").override_usage(usage);
@@ -68,9 +75,7 @@ pub(super) fn daemon(set: &FlagSet, catalog: &Catalog, long: bool) -> String {
                     drain         Delete every record of one owner\n  \
                     rbac          Print the roles that these flags need in the cluster\n  \
                     demo          Show the whole flow with a folder of manifests and a DNS server inside";
-    command = command.after_help(format!("{commands}\n\n{AFTER}"));
-    let long = built_in("help-long", "Print every flag, also of what this build cannot do");
-    render(command.arg(long))
+    command.after_help(format!("{commands}\n\n{AFTER}"))
 }
 
 /// Help of a command with a few flags.

@@ -16,6 +16,7 @@ mod removed;
 mod selection;
 mod set;
 mod settings;
+mod shell;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -126,7 +127,7 @@ pub fn parse(
     match arguments.next_if(word) {
         Some(word) if command::order(&word).is_some() => command::custody(catalog, &word, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
-        Some(word) => command::parse(&word.to_string_lossy(), arguments, environment),
+        Some(word) => command::parse(catalog, &word.to_string_lossy(), arguments, environment),
         None => daemon(catalog, arguments, environment),
     }
 }
@@ -137,7 +138,7 @@ fn daemon(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let set = FlagSet::daemon(catalog);
-    let (values, _) = given(arguments, &set, 0, |long| help::daemon(&set, catalog, long))?;
+    let (values, _) = given(catalog, arguments, &set, 0, |long| help::daemon(&set, catalog, long))?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
     checked(catalog, settings, &set, true)
 }
@@ -145,8 +146,9 @@ fn daemon(
 /// What a command line gives, with at most so many loose words; `help` is its help text, long or short.
 ///
 /// # Errors
-/// The help text or the version, if that is asked for; what is wrong.
+/// A text that is asked for, such as the help text; what is wrong.
 fn given(
+    catalog: &Catalog,
     arguments: impl IntoIterator<Item = OsString>,
     set: &FlagSet,
     words: usize,
@@ -155,6 +157,7 @@ fn given(
     match argv::read(arguments, set, words).map_err(parsing)? {
         Given::Help { long } => Err(Stop::Answer(help(long))),
         Given::Version => Err(Stop::Answer(help::version())),
+        Given::Page(page) => Err(Stop::Answer(page.text(catalog))),
         Given::Values(values, words) => Ok((values, words)),
     }
 }

@@ -23,6 +23,8 @@ A command line of external-dns is taken as it stands: the same names, defaults a
 - Durations are numbers with units (`ns us ms s m h d w`), such as `1m30s`; a bare number is refused, but for `0`.
 - The environment variable counts only where its flag is not given and it is not empty. A repeatable flag takes one
   value from each line.
+- `--help`, `--help-long`, `--version`; `--help-man` prints a manual page (`zonewright --help-man | man -l -`),
+  `--completion-script-bash` and `--completion-script-zsh` a script to be sourced.
 
 Flags of a provider, source or registry that is not chosen are checked and then ignored, and one line of the log names
 them. A flag marked *not built yet* is refused if something that is chosen would have to obey it.

@@ -39,14 +39,8 @@ const REMOVED: &[(&str, &[&str], &str)] = &[
     ("v0.21", &["pihole-api-version"], "only version 6 of the Pi-hole API is left; drop the flag"),
 ];
 
-/// Flags that the Go program's parser adds by itself.
-const BUILT_IN: &[&str] = &["help-man", "completion-bash", "completion-script-bash", "completion-script-zsh"];
-
 /// Why a flag is not known any more and what to do; `None` if it never was.
 pub(super) fn reason(name: &str) -> Option<String> {
-    if BUILT_IN.contains(&name) {
-        return Some("there are no manual pages or completion scripts; see --help-long".to_owned());
-    }
     let (last, _, advice) = REMOVED.iter().find(|(_, names, _)| names.contains(&name))?;
     Some(format!("external-dns had it last in {last}; {advice}"))
 }

@@ -121,7 +121,6 @@ mod deprecated {
                 format!("flag parsing error: unknown long flag '--{name}': external-dns had it last in {release};");
             assert!(text.starts_with(&expected), "{text}");
         }
-        assert!(refusal(with("--completion-bash")).contains("--help-long"));
     }
 }
 

@@ -47,6 +47,35 @@ fn errors() {
     }
 }
 
+/// The switches that the Go program's parser has built in.
+#[test]
+fn shells_and_manual_pages() {
+    let text = |line: &[&str]| match read(line, &[]) {
+        Err(Stop::Answer(text)) => text,
+        other => panic!("{line:?}: {other:?}"),
+    };
+    let manual = text(&["--help-man"]);
+    assert!(manual.contains(".TH zonewright 1") && manual.contains("txt\\-owner\\-id"), "{manual}");
+    assert!(manual.contains("approve") && !manual.contains("no\\-txt"), "{manual}");
+    for (switch, shell) in
+        [("--completion-script-bash", "complete -F"), ("--completion-script-zsh", "#compdef zonewright")]
+    {
+        let script = text(&["--source=service", switch]);
+        assert!(script.contains(shell) && script.contains("--txt-owner-id") && script.contains("approve"), "{script}");
+    }
+    for (words, expected) in [
+        (&["--txt-p"][..], "--txt-prefix\n"),
+        (&["--policy", "u"], "upsert-only\n"),
+        (&["app"], "approve\n"),
+        (&["--once", "--dry"], "--dry-run\n"),
+        (&["--txt-prefix", ""], ""),
+        (&["--nothing-like-it"], ""),
+    ] {
+        assert_eq!(text(&[&["--completion-bash"], words].concat()), expected, "{words:?}");
+    }
+    assert!(text(&["--completion-bash"]).contains("plans\n"));
+}
+
 #[test]
 fn each_command_has_help() {
     for name in ["plans", "approve", "history", "undo", "holds", "demo"] {
