@@ -176,6 +176,32 @@ async fn a_mass_delete_is_held_until_it_is_approved() {
     assert!(world.sim.all().is_empty() && engine.plans().is_empty());
 }
 
+/// 2: an approval is of exactly what was shown: once the plan has changed it does nothing, wherever it is given.
+#[tokio::test(start_paused = true)]
+async fn an_outdated_plan_cannot_be_approved() {
+    let world = many(60);
+    let engine = world.start().await;
+    rest(&engine).await;
+    (0..40).for_each(|i| world.cluster.vanish(&format!("s{i}")));
+    assert_eq!(rest(&engine).await.held, 40);
+    let shown = engine.plans()[0].1.hash.clone();
+    world.cluster.vanish("s40");
+    assert_eq!(rest(&engine).await.held, 41);
+    assert!(engine.approve(&shown).is_none());
+    world.store.approvals.lock().unwrap().insert(shown.clone());
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!((world.sim.records().len(), engine.plans()[0].1.deletes.len()), (60, 41));
+    // One of them comes back: what was shown is a plan again, but another one than that of today.
+    world.cluster.put("s39", &["n39.example A 192.0.2.39"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 60);
+    let now = engine.plans()[0].1.hash.clone();
+    assert_ne!(now, shown);
+    engine.approve(&now).unwrap();
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 20);
+}
+
 /// 2: what would leave an owner nothing is held until it is approved, though a record came meanwhile and something would be
 /// left.
 #[tokio::test(start_paused = true)]
