@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep};
-use zonewright_core::capability::{Atomicity, Capability};
+use zonewright_core::capability::{Atomicity, Capability, Preconditions};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::clock::Clock;
 use zonewright_core::provider::{Adjusted, Delta, Listing, Provider, Read, Record, Token};
@@ -100,7 +100,8 @@ impl Line {
         Ok(draw)
     }
 
-    fn answer(&self, zone: &Zone, read: Read<'_>, dice: u64) -> Listing {
+    fn answer(&self, zone: &Zone, read: Read<'_>, draw: Draw) -> Listing {
+        let dice = draw.dice;
         let at = self.place(zone);
         let mut truth = lock(&self.truth);
         let delta = truth.profile.delta;
@@ -108,6 +109,7 @@ impl Line {
         let content = &truth.zones[at];
         let serial = content.serial;
         let token = cheap.then(|| Token(serial.to_string()));
+        let mut told = None;
         let (listing, seen) = match read {
             Read::Names(names) => {
                 let sets = content.sets.values().filter(|set| names.contains(&set.key.name)).cloned().collect();
@@ -130,10 +132,21 @@ impl Line {
                 let (serial, sets) = old.get(pick).map_or((serial, &content.sets), |(_, serial, sets)| (*serial, sets));
                 // A listing that lags has the mark of the state that it shows.
                 let token = cheap.then(|| Token(serial.to_string()));
-                (Listing::Full { sets: sets.values().cloned().collect(), token }, serial)
+                // A webhook peer is asked for everything or nothing: what its list hides nobody can see.
+                let short = draw.short && truth.profile.capability.preconditions != Preconditions::Stated;
+                let end = if short { dice % (sets.len() as u64 + 1) } else { u64::MAX };
+                let end = usize::try_from(end).unwrap_or(usize::MAX);
+                if end < sets.len() {
+                    let all = sets.len();
+                    told = Some(format!("daemon {}: a listing ends after {end} of {all} record sets", self.daemon));
+                }
+                (Listing::Full { sets: sets.values().take(end).cloned().collect(), token }, serial)
             }
         };
         truth.read(self.daemon, at, None, seen);
+        if let Some(told) = told {
+            truth.tell(|| told);
+        }
         listing
     }
 
@@ -185,7 +198,7 @@ impl Provider for Line {
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
         let draw = self.begin("read records").await?;
-        let listing = self.answer(zone, read, draw.dice);
+        let listing = self.answer(zone, read, draw);
         if !draw.after.is_zero() {
             sleep(draw.after).await;
         }

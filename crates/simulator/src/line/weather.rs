@@ -27,7 +27,7 @@ pub(super) enum Fault {
     Partial,
     /// No answer at all.
     Stall,
-    /// The answer is cut short.
+    /// The answer is cut short, and says so.
     Cut,
     /// The process dies before the call, or after it was carried out.
     CrashBefore,
@@ -64,6 +64,8 @@ pub(super) struct Draw {
     pub(super) after: Duration,
     /// For whatever else is left to chance.
     pub(super) dice: u64,
+    /// Whether a listing lacks its end, and nobody says so.
+    pub(super) short: bool,
 }
 
 impl Line {
@@ -77,12 +79,13 @@ impl Line {
         let (before, after) = (pause(), pause());
         let dice = chance.next();
         let fault = (weather.rough && chance.percent(35)).then(|| chance.weigh(faults));
+        let short = weather.rough && chance.percent(20);
         drop(weather);
         let mut truth = lock(&self.truth);
         truth.calls += 1;
         if fault.is_some() {
             truth.last_fault = Some(Instant::now());
         }
-        Draw { fault, before, after, dice }
+        Draw { fault, before, after, dice, short }
     }
 }
