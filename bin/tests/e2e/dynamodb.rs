@@ -239,3 +239,34 @@ fn an_owner_that_leaves_takes_its_rows_along() {
     assert!(ended.status.success() && ended.log.contains("3 done, 0 failed"), "{}", ended.log);
     assert_eq!((shop.site.ours(), shop.rows()), (vec![], vec!["theirs#A# someone-else -".to_owned()]));
 }
+
+/// What an order took out of the table comes back with the records, and stays while it is held.
+#[test]
+fn a_drain_is_undone_with_its_rows() {
+    require!(Bind.tools());
+    let (shop, state) = (Shop::of_two(), tempfile::tempdir().expect("a folder"));
+    let state = format!("--state-dir={}", text(state.path()));
+    let line = shop.line().arg(&state);
+    once(&line);
+    let (records, rows) = (shop.site.ours(), shop.rows());
+    assert_eq!((records.len(), rows.len()), (2, 2));
+    let drained = line.without("--source").without("--manifests").ordered("drain").arg("--yes").run();
+    assert!(drained.status.success() && drained.log.contains("2 done, 0 failed"), "{}", drained.log);
+    assert_eq!((shop.site.ours(), shop.rows()), (vec![], vec![]));
+    let hash = drained.log.split("zonewright undo --plan ").nth(1).expect("how it is undone");
+    let plan = format!("--plan={}", hash.split_whitespace().next().expect("a hash"));
+
+    // Nobody asks for them any more; an undo is stronger than that, for as long as it holds.
+    shop.remove("api");
+    shop.remove("web");
+    let daemon = shop.line().arg(&state).start();
+    daemon.ready();
+    let output = crate::daemon::command(&["undo", &plan, "--yes", &state, &format!("--txt-owner-id={OWNER}")]);
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(said.contains("2 names went back and are on hold"), "{said}");
+    assert_eq!((shop.site.ours(), shop.rows()), (records.clone(), rows.clone()));
+    let rounds = daemon.metric("external_dns_controller_no_op_runs_total").unwrap_or(0.0);
+    let idle = || daemon.metric("external_dns_controller_no_op_runs_total").is_some_and(|now| now >= rounds + 3.0);
+    until("three rounds more", SOON, idle);
+    assert_eq!((shop.site.ours(), shop.rows()), (records, rows));
+}
