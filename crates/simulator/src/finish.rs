@@ -28,6 +28,9 @@ impl World {
             (0..KINDS.len()).for_each(|kind| cluster.mend(kind));
         }
         self.revive().await;
+        // A call that was on its way may still be a process' last.
+        sleep(Duration::from_secs(1)).await;
+        self.revive().await;
         self.start_all().await;
         sleep(Duration::from_mins(3).max(self.setup.grace) + self.setup.interval).await;
         if refused {

@@ -132,8 +132,10 @@ impl Line {
                 let (serial, sets) = old.get(pick).map_or((serial, &content.sets), |(_, serial, sets)| (*serial, sets));
                 // A listing that lags has the mark of the state that it shows.
                 let token = cheap.then(|| Token(serial.to_string()));
-                // A webhook peer is asked for everything or nothing: what its list hides nobody can see.
-                let short = draw.short && truth.profile.capability.preconditions != Preconditions::Stated;
+                // A webhook peer is asked for everything or nothing: what its list hides nobody can see. And a listing with a
+                // serial is a transfer, which shows where it ends.
+                let stated = truth.profile.capability.preconditions == Preconditions::Stated;
+                let short = draw.short && !stated && !cheap;
                 let end = if short { dice % (sets.len() as u64 + 1) } else { u64::MAX };
                 let end = usize::try_from(end).unwrap_or(usize::MAX);
                 if end < sets.len() {
