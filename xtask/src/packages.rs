@@ -22,6 +22,15 @@ const PACKAGES: &[Package] = &[
     Package { name: "pdns-backend-sqlite3", program: None },
     Package { name: "sqlite3", program: Some("sqlite3") },
     Package { name: "openssl", program: Some("openssl") },
+    // Updates signed by Kerberos: a KDC and its tools, another client, and a clock that goes wrong.
+    Package { name: "krb5-kdc", program: Some("krb5kdc") },
+    Package { name: "krb5-admin-server", program: Some("kadmin.local") },
+    Package { name: "krb5-user", program: Some("kinit") },
+    Package { name: "faketime", program: Some("faketime") },
+    // What the Cargo feature rfc2136-gss-tsig is built with.
+    Package { name: "libkrb5-dev", program: None },
+    Package { name: "libclang-dev", program: None },
+    Package { name: "pkg-config", program: Some("pkg-config") },
 ];
 
 /// Installs what is missing.

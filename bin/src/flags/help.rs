@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, Command};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
-use super::selection::{NOT_YET, REGISTRIES_HERE, sources_here};
+use super::selection::{REGISTRIES_HERE, SPECIAL, sources_here};
 use super::set::{FlagSet, Row};
 use crate::catalog::Catalog;
 
@@ -55,7 +55,7 @@ pub(super) fn program(set: &FlagSet, catalog: &Catalog, long: bool) -> Command {
     let mut command = command(set).about("Keeps DNS zones in step with a Kubernetes cluster").override_usage(usage);
     if !long {
         for row in set.rows() {
-            let hidden = !row.shown || NOT_YET.iter().any(|(name, _)| *name == row.spec.name);
+            let hidden = !row.shown || SPECIAL.iter().any(|s| s.flag == row.spec.name && !s.is_built);
             command = command.mut_arg(row.spec.name, |arg| arg.hide(hidden));
         }
         for (name, words) in

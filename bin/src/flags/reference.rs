@@ -5,7 +5,7 @@ use std::fmt::Write;
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::help::value_name;
-use super::selection::{NOT_YET, REGISTRIES_HERE, sources_here};
+use super::selection::{REGISTRIES_HERE, SPECIAL, sources_here};
 use super::set::{FlagSet, Row};
 use crate::catalog::Catalog;
 
@@ -27,7 +27,8 @@ A command line of external-dns is taken as it stands: the same names, defaults a
   `--completion-script-bash` and `--completion-script-zsh` a script to be sourced.
 
 Flags of a provider, source or registry that is not chosen are checked and then ignored, and one line of the log names
-them. A flag marked *not built yet* is refused if something that is chosen would have to obey it.
+them. A flag marked with a *Cargo feature* is in builds with that feature alone; elsewhere it is refused if something that is
+chosen would have to obey it.
 ";
 
 /// The page, in Markdown.
@@ -62,7 +63,8 @@ fn line(spec: &FlagSpec) -> String {
     let name = if spec.kind == FlagKind::Bool { format!("[no-]{}", spec.name) } else { spec.name.to_owned() };
     let default = if spec.default.is_empty() { String::new() } else { format!("`{}`", spec.default) };
     let meaning = spec.help.replace('|', "\\|");
-    let note = if NOT_YET.iter().any(|(name, _)| *name == spec.name) { "; *not built yet*" } else { "" };
+    let special = SPECIAL.iter().find(|special| special.flag == spec.name);
+    let note = special.map_or_else(String::new, |special| format!("; *Cargo feature* `{}`", special.feature));
     format!("| `--{name}` | {} | {default} | `{}` | {meaning}{note} |\n", value(spec.kind), spec.env())
 }
 

@@ -35,8 +35,25 @@ const FEATURES: &[(&str, &str)] = &[
     ("webhook", "provider-webhook"),
 ];
 
-/// Flags of things that exist whose own part does not exist yet, and what that part is.
-pub(super) const NOT_YET: &[(&str, &str)] = &[("rfc2136-gss-tsig", "signing with Kerberos")];
+/// A flag that needs more than its provider, and that the usual image leaves out.
+pub(super) struct Special {
+    /// Name of the flag.
+    pub(super) flag: &'static str,
+    /// The Cargo feature that compiles it in.
+    pub(super) feature: &'static str,
+    /// Whether this build has it.
+    pub(super) is_built: bool,
+    /// The stage of the Dockerfile that has it, and what else does for its users.
+    remedy: &'static str,
+}
+
+/// All of them.
+pub(super) const SPECIAL: &[Special] = &[Special {
+    flag: "rfc2136-gss-tsig",
+    feature: "rfc2136-gss-tsig",
+    is_built: cfg!(feature = "rfc2136-gss-tsig"),
+    remedy: "use the image that deploy/Dockerfile makes with --target kerberos, or sign with a TSIG key",
+}];
 
 /// What the flags choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,12 +99,13 @@ pub(super) fn available(
         problems.extend(registry_problem(&selection.registry));
         problems.extend(cluster_problem(settings));
     }
-    problems.extend(NOT_YET.iter().filter_map(|(name, what)| {
-        let row = set.row(name)?;
-        let wanted =
-            row.is_selected(selection) && settings.given(name) && settings.value(name).is_some_and(says_something);
-        wanted
-            .then(|| format!("--{name} is not built yet ({what}): take it off, or stay with external-dns until it is"))
+    problems.extend(SPECIAL.iter().filter_map(|special| {
+        let Special { flag, feature, is_built, remedy } = special;
+        let wanted = set.row(flag)?.is_selected(selection)
+            && settings.given(flag)
+            && settings.value(flag).is_some_and(says_something);
+        (wanted && !is_built)
+            .then(|| format!("--{flag} is not compiled into this build (Cargo feature {feature}): {remedy}"))
     }));
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }

@@ -20,6 +20,8 @@ mod faults;
 mod flags;
 mod incidents;
 mod input;
+#[cfg(feature = "rfc2136-gss-tsig")]
+mod kerberos;
 mod kinds;
 mod manifests;
 mod moves;

@@ -5,6 +5,8 @@
 
 use std::process::{Command, Stdio};
 
+#[cfg(feature = "rfc2136-gss-tsig")]
+use zonewright_testkit::kerberos::Keytab;
 use zonewright_testkit::{Algorithm, DnsServer, DnsSoftware, Key, ZoneSpec};
 
 use crate::SOON;
@@ -58,6 +60,20 @@ impl Site {
     pub(crate) fn with(software: DnsSoftware, records: &str) -> Self {
         let key = Key::with_algorithm("ddns", Algorithm::HmacSha256);
         let dns = software.start(&[ZoneSpec::new(ZONE, &format!("{FOREIGN}{records}"))], std::slice::from_ref(&key));
+        Self::of(dns, key)
+    }
+
+    /// A BIND that takes updates from `user` of the keytab's realm, signed by Kerberos.
+    #[cfg(feature = "rfc2136-gss-tsig")]
+    #[track_caller]
+    pub(crate) fn with_kerberos(keytab: Keytab, user: &str) -> Self {
+        let key = Key::with_algorithm("ddns", Algorithm::HmacSha256);
+        let zones = [ZoneSpec::new(ZONE, FOREIGN)];
+        let dns = DnsServer::bind_with_kerberos(&zones, std::slice::from_ref(&key), keytab, &[user]);
+        Self::of(dns, key)
+    }
+
+    fn of(dns: DnsServer, key: Key) -> Self {
         let mut site = Self { dns, key, foreign: Vec::new() };
         site.foreign = site.zone();
         site

@@ -12,6 +12,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderConfig, Settings};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{DnsName, Error, ErrorKind, Ttl};
 
+use crate::identity::Identity;
 use crate::servers::Strategy;
 use crate::stream::Tls;
 use crate::tls::{self, TlsFiles};
@@ -40,10 +41,10 @@ pub const FLAGS: &[FlagSpec] = &[
         "Smallest TTL; smaller wanted ones are raised, unset ones become it",
     )
     .or("0s"),
-    FlagSpec::new("rfc2136-gss-tsig", FlagKind::Bool, "Sign with Kerberos; not available yet").or("false"),
-    FlagSpec::new("rfc2136-kerberos-username", FlagKind::Text, "Kerberos user"),
+    FlagSpec::new("rfc2136-gss-tsig", FlagKind::Bool, "Sign updates by Kerberos (GSS-TSIG)").or("false"),
+    FlagSpec::new("rfc2136-kerberos-username", FlagKind::Text, "Kerberos user, without the realm"),
     FlagSpec::new("rfc2136-kerberos-password", FlagKind::Secret, "Kerberos password"),
-    FlagSpec::new("rfc2136-kerberos-realm", FlagKind::Text, "Kerberos realm"),
+    FlagSpec::new("rfc2136-kerberos-realm", FlagKind::Text, "Kerberos realm; taken in capitals"),
     FlagSpec::new(
         "rfc2136-batch-change-size",
         FlagKind::Int,
@@ -87,7 +88,7 @@ pub(crate) struct Config {
     pub(crate) instance: InstanceId,
     pub(crate) hosts: Vec<Host>,
     pub(crate) zones: Vec<DnsName>,
-    pub(crate) key: Option<Arc<Key>>,
+    pub(crate) identity: Identity,
     pub(crate) min_ttl: Ttl,
     pub(crate) batch: usize,
     pub(crate) strategy: Strategy,
@@ -108,12 +109,11 @@ impl Config {
     /// [`ErrorKind::Configuration`] with the flag's name.
     pub(crate) fn parse(from: &ProviderConfig) -> Result<Self, Error> {
         let settings = &from.settings;
-        kerberos(settings)?;
         Ok(Self {
             instance: from.instance.clone(),
             hosts: hosts(from)?,
             zones: zones(from)?,
-            key: key(from)?,
+            identity: identity(from)?,
             min_ttl: min_ttl(settings)?,
             batch: batch(settings)?,
             strategy: strategy(settings)?,
@@ -125,14 +125,37 @@ fn wrong(context: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, "configure rfc2136", context)
 }
 
-fn kerberos(settings: &Settings) -> Result<(), Error> {
-    match (settings.bool("rfc2136-gss-tsig"), settings.bool("rfc2136-insecure")) {
+/// Who this host is to the servers.
+fn identity(from: &ProviderConfig) -> Result<Identity, Error> {
+    match (from.settings.bool("rfc2136-gss-tsig"), from.settings.bool("rfc2136-insecure")) {
         (true, true) => Err(wrong("--rfc2136-insecure and --rfc2136-gss-tsig are mutually exclusive arguments")),
-        (true, false) => {
-            Err(wrong("--rfc2136-gss-tsig is not available yet; use a TSIG key (--rfc2136-tsig-keyname and others)"))
-        }
-        (false, _) => Ok(()),
+        (true, false) => kerberos(&from.settings),
+        (false, true) => Ok(Identity::Nobody),
+        (false, false) => key(from).map(Identity::Key),
     }
+}
+
+#[cfg(feature = "gss-tsig")]
+fn kerberos(settings: &Settings) -> Result<Identity, Error> {
+    use crate::gss::{Kerberos, Login};
+    let [realm, user] = ["rfc2136-kerberos-realm", "rfc2136-kerberos-username"].map(|flag| settings.text(flag).trim());
+    let password = settings.secret("rfc2136-kerberos-password");
+    let (false, false, Some(password)) = (realm.is_empty(), user.is_empty(), password) else {
+        return Err(wrong(
+            "--rfc2136-gss-tsig needs --rfc2136-kerberos-realm, --rfc2136-kerberos-username and \
+             --rfc2136-kerberos-password",
+        ));
+    };
+    let login = Login::new(realm, user, password.clone());
+    Ok(Identity::Kerberos(Kerberos::new(Arc::new(login))))
+}
+
+#[cfg(not(feature = "gss-tsig"))]
+fn kerberos(_: &Settings) -> Result<Identity, Error> {
+    Err(wrong(
+        "--rfc2136-gss-tsig is not compiled into this build: build it with the Cargo feature rfc2136-gss-tsig, or use the \
+         image's target `kerberos`; or use a TSIG key (--rfc2136-tsig-keyname and others)",
+    ))
 }
 
 /// The secret of the first of `keys` that holds one.
@@ -217,10 +240,7 @@ fn zones(from: &ProviderConfig) -> Result<Vec<DnsName>, Error> {
     Ok(zones)
 }
 
-fn key(from: &ProviderConfig) -> Result<Option<Arc<Key>>, Error> {
-    if from.settings.bool("rfc2136-insecure") {
-        return Ok(None);
-    }
+fn key(from: &ProviderConfig) -> Result<Arc<Key>, Error> {
     let name = text(from, &["TSIGKeyName", "tsigKeyName"], "rfc2136-tsig-keyname");
     let secret = secret(from, &["TSIGSecret", "tsigSecret"]).or_else(|| from.settings.secret("rfc2136-tsig-secret"));
     let (false, Some(secret)) = (name.is_empty(), secret) else {
@@ -240,7 +260,7 @@ fn key(from: &ProviderConfig) -> Result<Option<Arc<Key>>, Error> {
     // The cause is left out: it quotes octets of the secret.
     let octets =
         STANDARD.decode(secret.expose_secret().trim()).map_err(|_| wrong("--rfc2136-tsig-secret is not base64"))?;
-    Ok(Some(Arc::new(Key { name, algorithm, secret: SecretSlice::from(octets) })))
+    Ok(Arc::new(Key { name, algorithm, secret: SecretSlice::from(octets) }))
 }
 
 fn min_ttl(settings: &Settings) -> Result<Ttl, Error> {

@@ -35,6 +35,9 @@ pub(crate) enum Fault {
     Mismatch,
     #[error("{0}")]
     Signature(#[from] Invalid),
+    #[cfg(feature = "gss-tsig")]
+    #[error("{0}")]
+    Kerberos(#[from] crate::gss::Trouble),
     #[error("{}", refusal(*.rcode))]
     Rcode { rcode: Rcode, trusted: bool },
     #[error("the server does not answer for this zone with authority; check --rfc2136-zone and --rfc2136-host")]
@@ -72,8 +75,17 @@ fn refusal(rcode: Rcode) -> String {
 impl Fault {
     /// Whether the request may have reached the server.
     pub(crate) fn was_sent(&self) -> bool {
-        use Fault::{Connect, ConnectTimeout, NoAddress, Resolve, ResolveTimeout, Tls};
-        !matches!(self, Resolve(_) | ResolveTimeout(_) | NoAddress | Connect(_) | ConnectTimeout(_) | Tls(_))
+        use Fault::{Connect, ConnectTimeout, NoAddress, Resolve, ResolveTimeout, Signature, Tls};
+        !matches!(
+            self,
+            Resolve(_)
+                | ResolveTimeout(_)
+                | NoAddress
+                | Connect(_)
+                | ConnectTimeout(_)
+                | Tls(_)
+                | Signature(Invalid::Unable { .. })
+        )
     }
 
     /// Whether the server said no, so that nothing came of the request.
@@ -81,7 +93,7 @@ impl Fault {
         matches!(self, Self::Rcode { .. } | Self::Signature(Invalid::Objection { .. }))
     }
 
-    fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             Self::Resolve(_)
             | Self::ResolveTimeout(_)
@@ -92,6 +104,8 @@ impl Fault {
             | Self::Cut(_) => ErrorKind::Unavailable,
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Signature(Invalid::Objection { .. }) => ErrorKind::Unauthorized,
+            #[cfg(feature = "gss-tsig")]
+            Self::Kerberos(trouble) => trouble.kind(),
             Self::Malformed | Self::Mismatch | Self::Signature(_) | Self::Transfer(_) => ErrorKind::Protocol,
             Self::NoAuthority => ErrorKind::NotFound,
             Self::Rcode { rcode, .. } => kind_of(*rcode),

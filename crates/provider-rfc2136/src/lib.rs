@@ -13,6 +13,7 @@
 //! | ... that changes texts on a server that does not (PowerDNS) | 1 more for each text, to compare it here |
 //! | listing a zone | 1 request, the answer in as many messages as the zone needs |
 //! | asking whether anything changed | 1, and 1 for the difference |
+//! | an update by GSS-TSIG while no context is at hand | 1 more; 2 where the server is given by its address |
 //! | reading a name | 1 if it is not there or a CNAME, else 12; 1 for each parent, and for each name beside a wildcard |
 //!
 //! # Differences to external-dns
@@ -24,11 +25,17 @@
 //! * Small requests go by UDP, and connections are used again.
 //! * Unless `--rfc2136-batch-change-size` is given, a message holds up to 1,000 changes, as far as they fit; the 50 of
 //!   external-dns make a start with many new names several times slower.
-//! * `hmac-md5` keys work. GSS-TSIG is not available yet.
+//! * `hmac-md5` keys work.
+//! * GSS-TSIG (Cargo feature `gss-tsig`) negotiates one security context for each server and keeps it, instead of one for each
+//!   message. Where the server is given by its address, the service is named after the zone's primary server (SOA). The
+//!   service's name is not changed by asking the DNS, whatever `krb5.conf` says.
 
 mod apply;
 mod config;
 mod error;
+#[cfg(feature = "gss-tsig")]
+mod gss;
+mod identity;
 mod read;
 mod server;
 mod servers;
@@ -92,10 +99,11 @@ impl Rfc2136 {
     /// # Errors
     /// [`zonewright_core::ErrorKind::Configuration`] naming the flag.
     pub fn new(config: &ProviderConfig) -> Result<Self> {
-        let Config { instance, hosts, zones, key, min_ttl, batch, strategy } = Config::parse(config)?;
+        let Config { instance, hosts, zones, identity, min_ttl, batch, strategy } = Config::parse(config)?;
         let messages = Arc::new(AtomicU64::new(0));
-        let server =
-            |host: config::Host| Server::new(host.name, host.port, host.tls, key.clone(), Arc::clone(&messages));
+        let server = |host: config::Host| {
+            Server::new(host.name, host.port, host.tls, identity.towards_another(), Arc::clone(&messages))
+        };
         let servers = Servers::new(hosts.into_iter().map(server).collect(), strategy);
         Ok(Self { instance, zones, min_ttl, batch, servers, messages })
     }

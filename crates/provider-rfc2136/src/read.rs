@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 
 use domain::base::iana::Rcode;
+#[cfg(feature = "gss-tsig")]
+use futures::future::BoxFuture;
 use zonewright_core::provider::Record;
 use zonewright_core::{DnsName, RData, RecordSet, RecordType};
 
@@ -27,9 +29,20 @@ pub(crate) struct Contents {
 
 /// Asks for the serial number of the zone. One message.
 pub(crate) async fn serial(server: &Server, zone: &DnsName) -> Result<u32, Fault> {
+    soa(server, zone, wire::soa_serial).await
+}
+
+/// Asks for the name of the zone's primary server. One message. Boxed, since the answer to an update may wait for it.
+#[cfg(feature = "gss-tsig")]
+pub(crate) fn primary<'a>(server: &'a Server, zone: &'a DnsName) -> BoxFuture<'a, Result<DnsName, Fault>> {
+    Box::pin(soa(server, zone, wire::soa_primary))
+}
+
+/// Asks for the SOA record of the zone, and takes a part of it.
+async fn soa<T>(server: &Server, zone: &DnsName, part: fn(&RData) -> Option<T>) -> Result<T, Fault> {
     let answer = server.exchange(&wire::query(zone, RecordType::Soa)).await.map_err(|failure| failure.fault)?;
     let records = checked(&answer)?;
-    let soa = records.iter().find(|record| record.name == *zone).and_then(|record| wire::soa_serial(&record.data));
+    let soa = records.iter().find(|record| record.name == *zone).and_then(|record| part(&record.data));
     soa.filter(|_| answer.is_authoritative()).ok_or(Fault::NoAuthority)
 }
 

@@ -17,9 +17,10 @@ use tokio::time::timeout;
 use zonewright_core::DnsName;
 
 use crate::error::Fault;
+use crate::identity::Identity;
 use crate::stream::{ANSWER, CONNECT, Stream, Tls};
 use crate::transfer::{Assembly, Transferred};
-use crate::tsig::{Invalid, Key, Signing};
+use crate::tsig::{Invalid, MaybeSigner, Signer, Signing};
 use crate::wire::{self, Answer};
 
 /// The largest datagram that passes everywhere (DNS flag day 2020).
@@ -38,7 +39,7 @@ pub(crate) struct Server {
     host: String,
     port: u16,
     tls: Option<Tls>,
-    key: Option<Arc<Key>>,
+    identity: Identity,
     streams: Mutex<Vec<Stream>>,
     udp_lost: AtomicBool,
     case: AtomicU8,
@@ -78,15 +79,9 @@ impl From<Fault> for Failure {
 
 impl Server {
     /// A server by its host, without a connection. `messages` counts the requests that are sent.
-    pub(crate) fn new(
-        host: String,
-        port: u16,
-        tls: Option<Tls>,
-        key: Option<Arc<Key>>,
-        messages: Arc<AtomicU64>,
-    ) -> Self {
+    pub(crate) fn new(host: String, port: u16, tls: Option<Tls>, identity: Identity, messages: Arc<AtomicU64>) -> Self {
         let (streams, udp_lost, case) = (Mutex::default(), AtomicBool::new(false), AtomicU8::new(Case::Unknown as u8));
-        Self { host, port, tls, key, streams, udp_lost, case, messages }
+        Self { host, port, tls, identity, streams, udp_lost, case, messages }
     }
 
     /// What is known of how it compares letters.
@@ -109,11 +104,41 @@ impl Server {
         }
     }
 
+    /// The host as it was given: a name or an address.
+    #[cfg(feature = "gss-tsig")]
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
     /// Sends a request and returns the answer to it, whatever its response code.
     pub(crate) async fn exchange(&self, request: &[u8]) -> Result<Answer, Failure> {
+        if is_query(request) {
+            return self.exchange_signed(request, self.identity.for_query().as_ref()).await;
+        }
+        let signer = self.signer(request).await?;
+        let done = self.exchange_signed(request, signer.as_ref()).await;
+        if !self.identity.is_worth_another(signer.as_ref(), &done) {
+            return done;
+        }
+        let signer = self.signer(request).await?;
+        let mut done = self.exchange_signed(request, signer.as_ref()).await;
+        self.identity.is_worth_another(signer.as_ref(), &done);
+        if let Ok(answer) = &mut done {
+            // A copy that was lost on the way to the first refusal may have been carried out.
+            answer.repeated = true;
+        }
+        done
+    }
+
+    /// What the update `request` is signed with. Whatever goes wrong, the update itself was not sent.
+    async fn signer(&self, request: &[u8]) -> Result<Option<Arc<dyn Signer>>, Failure> {
+        self.identity.for_update(self, request).await.map_err(|fault| Failure { fault, sent: false })
+    }
+
+    async fn exchange_signed(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Failure> {
         let (mut sent, mut lost) = (false, false);
-        if self.takes_udp(request) {
-            match self.by_udp(request).await {
+        if self.takes_udp(request, with) {
+            match self.by_udp(request, with).await {
                 Ok(answer) if !answer.is_truncated() => return Ok(answer),
                 Ok(_) => sent = true,
                 Err(Fault::Timeout(_)) => (sent, lost) = (true, true),
@@ -122,40 +147,41 @@ impl Server {
             }
         }
         let mut answer =
-            self.by_stream(request).await.map_err(|failure| Failure { sent: failure.sent || sent, ..failure })?;
+            self.by_stream(request, with).await.map_err(|failure| Failure { sent: failure.sent || sent, ..failure })?;
         // The next request need not wait again for what does not get through.
         self.udp_lost.fetch_or(lost, Ordering::Relaxed);
         answer.repeated |= sent;
         Ok(answer)
     }
 
-    fn takes_udp(&self, request: &[u8]) -> bool {
+    fn takes_udp(&self, request: &[u8], with: MaybeSigner<'_>) -> bool {
         let fits = request.len() + self.overhead() <= UDP_MAX;
-        fits && self.tls.is_none() && !self.udp_lost.load(Ordering::Relaxed)
+        let allowed = with.is_none_or(|signer| signer.allows_datagrams());
+        fits && allowed && self.tls.is_none() && !self.udp_lost.load(Ordering::Relaxed)
     }
 
     /// Octets that the signature adds to a request.
     pub(crate) fn overhead(&self) -> usize {
-        self.key.as_ref().map_or(0, |key| key.overhead())
+        self.identity.overhead()
     }
 
-    async fn by_udp(&self, request: &[u8]) -> Result<Answer, Fault> {
+    async fn by_udp(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Fault> {
         let address = *self.addresses().await?.first().ok_or(Fault::NoAddress)?;
         let local: SocketAddr =
             if address.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
         let socket = UdpSocket::bind(local).await.map_err(Fault::Connect)?;
         socket.connect(address).await.map_err(Fault::Connect)?;
-        let mut signed = self.sign(request, rand::random());
+        let mut signed = Signed::new(request, rand::random(), with)?;
         socket.send(&signed.octets).await.map_err(Fault::Connect)?;
         self.count();
-        let patience = if signed.is_query() { UDP_ANSWER } else { ANSWER };
+        let patience = if is_query(request) { UDP_ANSWER } else { ANSWER };
         timeout(patience, receive(&socket, &mut signed)).await.unwrap_or(Err(Fault::Timeout(patience)))
     }
 
-    async fn by_stream(&self, request: &[u8]) -> Result<Answer, Failure> {
+    async fn by_stream(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Failure> {
         let mut repeated = false;
         if let Some(stream) = self.kept() {
-            match self.on_stream(stream, request).await {
+            match self.on_stream(stream, request, with).await {
                 // The server closed it just now: that is no answer, and one more try is worth it.
                 Err(Fault::Cut(_)) => repeated = true,
                 done => return done.map_err(Failure::from),
@@ -163,13 +189,13 @@ impl Server {
         }
         let late = |fault: Fault| Failure { sent: repeated || fault.was_sent(), fault };
         let stream = self.connect().await.map_err(late)?;
-        let mut answer = self.on_stream(stream, request).await.map_err(late)?;
+        let mut answer = self.on_stream(stream, request, with).await.map_err(late)?;
         answer.repeated = repeated;
         Ok(answer)
     }
 
-    async fn on_stream(&self, mut stream: Stream, request: &[u8]) -> Result<Answer, Fault> {
-        let mut signed = self.sign(request, rand::random());
+    async fn on_stream(&self, mut stream: Stream, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Fault> {
+        let mut signed = Signed::new(request, rand::random(), with)?;
         stream.send(&signed.octets).await?;
         self.count();
         let answer = signed.check(stream.receive().await?)?;
@@ -209,9 +235,11 @@ impl Server {
         let (mut receiver, mut sender) = stream.split();
         let first: u16 = rand::random();
         let ids = (0..=u16::MAX).map(|i| first.wrapping_add(i));
-        let asked = ids.zip(chunk).filter_map(|(id, index)| Some((id, *index, self.sign(queries.get(*index)?, id))));
+        let asked = ids.zip(chunk).filter_map(|(id, index)| Some((id, *index, queries.get(*index)?)));
+        let with = self.identity.for_query();
         let (mut waiting, mut requests) = (HashMap::new(), Vec::new());
-        for (id, index, signed) in asked {
+        for (id, index, query) in asked {
+            let signed = Signed::new(query, id, with.as_ref())?;
             requests.push(signed.octets.clone());
             waiting.insert(id, (index, signed));
         }
@@ -244,7 +272,7 @@ impl Server {
     pub(crate) async fn transfer(&self, zone: &DnsName, since: Option<u32>) -> Result<Transferred, Fault> {
         let request = since.map_or_else(|| wire::axfr(zone), |serial| wire::ixfr(zone, serial));
         let mut stream = self.connect().await?;
-        let mut signed = self.sign(&request, rand::random());
+        let mut signed = Signed::new(&request, rand::random(), self.identity.for_query().as_ref())?;
         stream.send(&signed.octets).await?;
         self.count();
         let mut assembly = Assembly::new(zone, since);
@@ -261,6 +289,26 @@ impl Server {
         }
     }
 
+    /// Where it can be reached by a plain stream; `None` with TLS.
+    #[cfg(feature = "gss-tsig")]
+    pub(crate) async fn open_address(&self) -> Option<SocketAddr> {
+        if self.tls.is_some() {
+            return None;
+        }
+        self.addresses().await.ok()?.first().copied()
+    }
+
+    /// Sends a message as it is over a stream, and returns the next one that arrives there, unchecked.
+    #[cfg(feature = "gss-tsig")]
+    pub(crate) async fn converse(&self, message: &[u8]) -> Result<Vec<u8>, Fault> {
+        let mut stream = self.connect().await?;
+        stream.send(message).await?;
+        self.count();
+        let answer = stream.receive().await?;
+        self.keep(stream);
+        Ok(answer)
+    }
+
     async fn addresses(&self) -> Result<Vec<SocketAddr>, Fault> {
         let looking = timeout(CONNECT, lookup_host((self.host.as_str(), self.port)));
         let found = looking.await.map_err(|_| Fault::ResolveTimeout(CONNECT))?.map_err(Fault::Resolve)?;
@@ -270,13 +318,6 @@ impl Server {
 
     async fn connect(&self) -> Result<Stream, Fault> {
         Stream::connect(&self.addresses().await?, self.tls.as_ref()).await
-    }
-
-    fn sign(&self, request: &[u8], id: u16) -> Signed {
-        let mut octets = request.to_vec();
-        octets.splice(..2.min(octets.len()), id.to_be_bytes());
-        let signing = self.key.as_ref().map(|key| Signing::sign(key, &mut octets, now()));
-        Signed { octets, signing }
     }
 
     fn kept(&self) -> Option<Stream> {
@@ -316,10 +357,18 @@ async fn receive(socket: &UdpSocket, signed: &mut Signed) -> Result<Answer, Faul
     }
 }
 
+/// Whether a second copy of the request does no harm: it is a query.
+fn is_query(request: &[u8]) -> bool {
+    Message::from_slice(request).is_ok_and(|message| message.header().opcode() == Opcode::QUERY)
+}
+
 impl Signed {
-    /// Whether a second copy of the request does no harm: it is a query.
-    fn is_query(&self) -> bool {
-        Message::from_slice(&self.octets).is_ok_and(|message| message.header().opcode() == Opcode::QUERY)
+    /// A copy of `request` with this id and a signature of its own.
+    fn new(request: &[u8], id: u16, with: MaybeSigner<'_>) -> Result<Self, Invalid> {
+        let mut octets = request.to_vec();
+        octets.splice(..2.min(octets.len()), id.to_be_bytes());
+        let signing = with.map(|signer| Signing::sign(Arc::clone(signer), &mut octets, now())).transpose()?;
+        Ok(Self { octets, signing })
     }
 
     /// Checks that `octets` answer this request, and their signature. An unsigned refusal passes as such: servers cannot
@@ -343,6 +392,7 @@ fn is_denial(rcode: Rcode) -> bool {
     matches!(rcode, Rcode::REFUSED | Rcode::NOTAUTH | Rcode::FORMERR | Rcode::SERVFAIL | Rcode::NOTIMP)
 }
 
-fn now() -> u64 {
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

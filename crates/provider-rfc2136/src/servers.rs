@@ -108,9 +108,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::identity::Identity;
 
     fn servers(strategy: Strategy) -> Servers {
-        let one = |port| Server::new("192.0.2.1".to_owned(), port, None, None, Arc::default());
+        let one = |port| Server::new("192.0.2.1".to_owned(), port, None, Identity::Nobody, Arc::default());
         Servers::new((1..=3).map(one).collect(), strategy)
     }
 

@@ -9,9 +9,11 @@
 mod key;
 mod record;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use domain::base::Rtype;
+use zonewright_core::DnsName;
 
 use self::record::locate;
 
@@ -24,6 +26,43 @@ const UNSIGNED: u8 = 99;
 /// Octets of a message header, and where the count of additional records stands in it.
 const HEADER: usize = 12;
 const ARCOUNT: usize = 10;
+
+/// What makes and checks the codes of TSIG records: a shared key, or what a server and this host negotiated.
+pub(crate) trait Signer: Debug + Send + Sync {
+    /// The name by which the server knows it.
+    fn name(&self) -> &DnsName;
+
+    /// The algorithm's name on the wire.
+    fn algorithm(&self) -> DnsName;
+
+    /// The code over these octets, one part after the other.
+    ///
+    /// # Errors
+    /// [`Invalid::Unable`] where there can be no code any more.
+    fn code(&self, parts: &[&[u8]]) -> Result<Vec<u8>, Invalid>;
+
+    /// Whether `code` is one that the server made over these octets.
+    fn matches(&self, parts: &[&[u8]], code: &[u8]) -> bool;
+
+    /// Whether what it signs may go by UDP.
+    fn allows_datagrams(&self) -> bool;
+}
+
+/// What a request is signed with, if with anything.
+pub(crate) type MaybeSigner<'a> = Option<&'a Arc<dyn Signer>>;
+
+/// The fields of the TSIG record that are signed with the message (RFC 8945 4.3.3).
+fn variables(signer: &dyn Signer, timers: &[u8], error: u16, other: &[u8]) -> Vec<u8> {
+    let mut out = signer.name().to_wire();
+    // Class ANY and TTL 0.
+    out.extend([0, 255, 0, 0, 0, 0]);
+    out.extend(signer.algorithm().to_wire());
+    out.extend(timers);
+    out.extend(error.to_be_bytes());
+    out.extend(length(other));
+    out.extend(other);
+    out
+}
 
 /// Why an answer cannot be trusted, or what the server had against the signature of the request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +79,9 @@ pub(crate) enum Invalid {
     Gap,
     #[error("the TSIG record of the answer is malformed or not the last record")]
     Malformed,
+    #[cfg_attr(not(feature = "gss-tsig"), allow(dead_code, reason = "a key can always sign"))]
+    #[error("the request cannot be signed: {said}")]
+    Unable { said: String },
     #[error("{}", objection(*error, *server_time))]
     Objection { error: u16, server_time: Option<u64> },
 }
@@ -61,7 +103,7 @@ fn objection(error: u16, server_time: Option<u64>) -> String {
 /// The signature state of one exchange.
 #[derive(Debug)]
 pub(crate) struct Signing {
-    key: Arc<Key>,
+    signer: Arc<dyn Signer>,
     /// What comes before the next answer in its digest: the last code with its length, then the unsigned messages since.
     before: Vec<u8>,
     first: bool,
@@ -70,22 +112,31 @@ pub(crate) struct Signing {
 
 impl Signing {
     /// Signs `message`, which must not be signed yet, at `now` in seconds since 1970.
-    pub(crate) fn sign(key: &Arc<Key>, message: &mut Vec<u8>, now: u64) -> Self {
+    ///
+    /// # Errors
+    /// [`Invalid::Unable`]; the message is as it was.
+    pub(crate) fn sign(signer: Arc<dyn Signer>, message: &mut Vec<u8>, now: u64) -> Result<Self, Invalid> {
         let timers = timers(now);
-        let code = key.mac(&[message, &key.variables(&timers, 0, &[])]);
-        let mut rdata = key.algorithm.wire();
+        let code = signer.code(&[message, &variables(&*signer, &timers, 0, &[])])?;
+        let mut rdata = signer.algorithm().to_wire();
         rdata.extend(timers);
         rdata.extend(length(&code));
         rdata.extend(&code);
         rdata.extend(message.iter().take(2));
         rdata.extend([0, 0, 0, 0]);
-        message.extend(key.name.to_wire());
+        message.extend(signer.name().to_wire());
         message.extend(Rtype::TSIG.to_int().to_be_bytes());
         message.extend([0, 255, 0, 0, 0, 0]);
         message.extend(length(&rdata));
         message.extend(rdata);
         add_to_arcount(message, 1);
-        Self { key: Arc::clone(key), before: prefixed(&code), first: true, unsigned: 0 }
+        Ok(Self { before: prefixed(&code), ..Self::unasked(signer) })
+    }
+
+    /// For an answer to a request that was not signed, by a signer that came of the exchange: there is no code of a request
+    /// before it, not even an empty one ([MS-GSSA] 3.1.5.1).
+    pub(crate) fn unasked(signer: Arc<dyn Signer>) -> Self {
+        Self { signer, before: Vec::new(), first: true, unsigned: 0 }
     }
 
     /// Takes the next answer in. `Ok(false)` is an unsigned message in the middle of a sequence; [`Signing::finish`] then
@@ -95,16 +146,19 @@ impl Signing {
         if tsig.error != 0 {
             return Err(Invalid::Objection { error: tsig.error, server_time: tsig.other_time() });
         }
-        if tsig.owner != self.key.name || tsig.algorithm.as_str() != self.key.algorithm.name() {
+        if tsig.owner != *self.signer.name() || tsig.algorithm != self.signer.algorithm() {
             return Err(Invalid::OtherKey);
         }
         let mut head = answer.get(..HEADER).ok_or(Invalid::Malformed)?.to_vec();
         head.splice(..2, tsig.original_id.to_be_bytes());
         add_to_arcount(&mut head, u16::MAX);
         let body = answer.get(HEADER..start).ok_or(Invalid::Malformed)?;
-        let tail =
-            if self.first { self.key.variables(&tsig.timers, tsig.error, &tsig.other) } else { tsig.timers.clone() };
-        if !self.key.matches(&[&self.before, &head, body, &tail], &tsig.code) {
+        let tail = if self.first {
+            variables(&*self.signer, &tsig.timers, tsig.error, &tsig.other)
+        } else {
+            tsig.timers.clone()
+        };
+        if !self.signer.matches(&[&self.before, &head, body, &tail], &tsig.code) {
             return Err(Invalid::Signature);
         }
         if tsig.signed.abs_diff(now) > u64::from(tsig.fudge) {
@@ -162,7 +216,6 @@ fn add_to_arcount(message: &mut [u8], n: u16) {
 mod tests {
     use proptest::prelude::*;
     use secrecy::SecretSlice;
-    use zonewright_core::DnsName;
 
     use super::*;
     use crate::wire;
@@ -185,11 +238,11 @@ mod tests {
     /// What a server does: signs an answer after the code `before`, in full or with the timers only.
     fn signed(key: &Arc<Key>, answer: &[u8], before: &[u8], first: bool, time: u64) -> Vec<u8> {
         let timers = timers(time);
-        let tail = if first { key.variables(&timers, 0, &[]) } else { timers.clone() };
-        let code = key.mac(&[before, answer, &tail]);
+        let tail = if first { variables(&**key, &timers, 0, &[]) } else { timers.clone() };
+        let code = key.code(&[before, answer, &tail]).unwrap();
         // A record that is signed for itself, with the code replaced.
         let mut message = answer.to_vec();
-        Signing::sign(key, &mut message, time);
+        Signing::sign(key.clone(), &mut message, time).unwrap();
         let at = message.len() - 6 - code.len();
         message.splice(at..at + code.len(), code);
         message
@@ -197,14 +250,14 @@ mod tests {
 
     /// The length-prefixed code in the last record of a message.
     fn code_of(key: &Key, message: &[u8]) -> Vec<u8> {
-        let length = key.mac(&[]).len();
+        let length = key.code(&[]).unwrap().len();
         prefixed(&message[message.len() - 6 - length..message.len() - 6])
     }
 
     fn exchange(algorithm: Algorithm) -> (Arc<Key>, Signing, Vec<u8>, Vec<u8>) {
         let key = key(algorithm);
         let mut message = request();
-        let signing = Signing::sign(&key, &mut message, NOW);
+        let signing = Signing::sign(key.clone(), &mut message, NOW).unwrap();
         let before = code_of(&key, &message);
         let mut answer = request();
         answer[2] |= 0x80;
@@ -215,7 +268,7 @@ mod tests {
     #[test]
     fn a_known_request() {
         let mut message = request();
-        Signing::sign(&key(Algorithm::Sha256), &mut message, NOW);
+        Signing::sign(key(Algorithm::Sha256), &mut message, NOW).unwrap();
         let code = &message[message.len() - 6 - 32..message.len() - 6];
         let hex = code.iter().map(|octet| format!("{octet:02x}")).collect::<Vec<_>>().concat();
         assert_eq!(hex, "cfe565edb8564b17e76a6a0079ae832d906ac275a92e16b0086fd05785ff0b33");
@@ -239,7 +292,7 @@ mod tests {
         let other = Arc::new(Key { name: DnsName::parse("other").unwrap(), ..bare() });
         let foreign = signed(&other, &answer, &before, true, NOW);
         let mut twice = good.clone();
-        Signing::sign(&key, &mut twice, NOW);
+        Signing::sign(key.clone(), &mut twice, NOW).unwrap();
         for (message, now, expected) in [
             (answer.clone(), NOW, Invalid::Unsigned),
             (good.clone(), NOW + 301, Invalid::Time { signed: NOW }),
@@ -251,7 +304,7 @@ mod tests {
             (good[..good.len() - 1].to_vec(), NOW, Invalid::Malformed),
             (vec![], NOW, Invalid::Malformed),
         ] {
-            let mut signing = Signing { key: Arc::clone(&key), before: signing.before.clone(), ..signing };
+            let mut signing = Signing { signer: key.clone(), before: signing.before.clone(), ..signing };
             assert_eq!(signing.check(&message, now), Err(expected));
         }
     }
@@ -267,6 +320,17 @@ mod tests {
             message[at] = error;
             let text = signing.check(&message, NOW).unwrap_err().to_string();
             assert!(text.contains(expected), "{text}");
+        }
+    }
+
+    /// The digest then begins with the answer itself: not with the length of a code that there is not.
+    #[test]
+    fn an_answer_to_an_unsigned_request() {
+        let key = key(Algorithm::Sha256);
+        let answer = request();
+        for (before, expected) in [(&[][..], Ok(true)), (&[0, 0][..], Err(Invalid::Signature))] {
+            let message = signed(&key, &answer, before, true, NOW);
+            assert_eq!(Signing::unasked(key.clone()).check(&message, NOW), expected);
         }
     }
 

@@ -133,6 +133,19 @@ impl Answer {
             && (self.message.header_counts().qdcount() == 0 || self.message.question() == request.question())
     }
 
+    /// Owner and data of the first record of this type in the answer section, of any class, as it stands on the wire.
+    #[cfg(feature = "gss-tsig")]
+    pub(crate) fn raw(&self, rtype: Rtype) -> Result<Option<(DnsName, Vec<u8>)>, Malformed> {
+        for record in self.message.answer().map_err(|_| Malformed)? {
+            let record = record.map_err(|_| Malformed)?;
+            if record.rtype() == rtype {
+                let name = dns_name(&record.owner()).ok_or(Malformed)?;
+                return Ok(Some((name, raw(&record)?)));
+            }
+        }
+        Ok(None)
+    }
+
     /// The records of the answer section.
     pub(crate) fn records(&self) -> Result<Vec<Record>, Malformed> {
         records(self.message.answer().map_err(|_| Malformed)?)
@@ -183,6 +196,20 @@ pub(crate) fn soa_serial(data: &RData) -> Option<u32> {
     let (_mname, rest) = DnsName::from_wire(octets).ok()?;
     let (_rname, rest) = DnsName::from_wire(rest).ok()?;
     rest.first_chunk().map(|serial| u32::from_be_bytes(*serial))
+}
+
+/// The name in the first section of a message: the zone that an UPDATE message is about.
+#[cfg(feature = "gss-tsig")]
+pub(crate) fn zone_of(request: &[u8]) -> Option<DnsName> {
+    dns_name(Message::from_slice(request).ok()?.sole_question().ok()?.qname())
+}
+
+/// The primary server in an SOA record; `None` for any other record.
+#[cfg(feature = "gss-tsig")]
+pub(crate) fn soa_primary(data: &RData) -> Option<DnsName> {
+    let RData::Other(opaque) = data else { return None };
+    let (RecordType::Soa, Content::Octets(octets)) = (opaque.rtype, &opaque.content) else { return None };
+    DnsName::from_wire(octets).ok().map(|(name, _)| name)
 }
 
 /// Single records as record sets, each key once, in the order of the keys; the SOA is left out. Where the records of a set

@@ -30,6 +30,11 @@ fn with(without: &str, more: &[(&'static str, &str)]) -> Vec<(&'static str, Stri
 
 #[test]
 fn what_is_wrong_is_named() {
+    let kerberos = if cfg!(feature = "gss-tsig") {
+        "--rfc2136-gss-tsig needs --rfc2136-kerberos-realm, --rfc2136-kerberos-username and --rfc2136-kerberos-password"
+    } else {
+        "--rfc2136-gss-tsig is not compiled into this build: build it with the Cargo feature rfc2136-gss-tsig"
+    };
     for (without, more, expected) in [
         ("rfc2136-host", vec![], "--rfc2136-host is not given"),
         ("", vec![("rfc2136-host", "")], "--rfc2136-host is not given"),
@@ -44,7 +49,7 @@ fn what_is_wrong_is_named() {
         ("rfc2136-tsig-secret", vec![], "--rfc2136-tsig-secret"),
         ("", vec![("rfc2136-tsig-secret", "not base64!")], "--rfc2136-tsig-secret is not base64"),
         ("", vec![("rfc2136-tsig-secret-alg", "hmac-sha3")], "\"hmac-sha3\" is not supported TSIG algorithm"),
-        ("", vec![("rfc2136-gss-tsig", "true")], "--rfc2136-gss-tsig is not available yet"),
+        ("", vec![("rfc2136-gss-tsig", "true")], kerberos),
         ("", vec![("rfc2136-gss-tsig", "true"), ("rfc2136-insecure", "true")], "mutually exclusive"),
         ("", vec![("rfc2136-min-ttl", "-5s")], "TTL specified for rfc2136 is negative"),
         ("", vec![("rfc2136-batch-change-size", "0")], "batch size specified for rfc2136 cannot be less than 1"),
@@ -70,7 +75,7 @@ fn what_is_right_is_taken() {
         ("", vec![("rfc2136-use-tls", "true"), ("rfc2136-skip-tls-verify", "true")], "port: 853"),
         ("rfc2136-tsig-secret-alg", vec![], "algorithm: Sha256"),
         ("", vec![("rfc2136-tsig-keyname", "Key.Example.")], "DnsName(key.example)"),
-        ("rfc2136-tsig-secret", vec![("rfc2136-insecure", "true")], "key: None"),
+        ("rfc2136-tsig-secret", vec![("rfc2136-insecure", "true")], "identity: Nobody"),
         ("", vec![("rfc2136-load-balancing-strategy", "random")], "strategy: Random"),
     ] {
         let text = format!("{:?}", provider(&with(without, &more)));
@@ -130,4 +135,29 @@ fn messages_are_long_unless_a_size_is_given() {
     let size = |more: &[(&'static str, &str)]| provider(&with("", more)).capability(None).batch.changes;
     assert_eq!(size(&[]), 1_000);
     assert_eq!(size(&[("rfc2136-batch-change-size", "50")]), 50);
+}
+
+#[cfg(feature = "gss-tsig")]
+#[test]
+fn kerberos_needs_all_three() {
+    let user = [
+        ("rfc2136-gss-tsig", "true"),
+        ("rfc2136-kerberos-realm", "corp.example"),
+        ("rfc2136-kerberos-username", "updater"),
+        ("rfc2136-kerberos-password", "battery staple"),
+    ];
+    // No TSIG key is asked for.
+    let text = format!("{:?}", provider(&with("rfc2136-tsig-secret", &user)));
+    assert!(text.contains("realm: \"CORP.EXAMPLE\", user: \"updater\""), "{text}");
+    assert!(!text.contains("battery") && !text.contains("staple"), "{text}");
+    for missing in ["rfc2136-kerberos-realm", "rfc2136-kerberos-username", "rfc2136-kerberos-password"] {
+        for instead in [None, Some("")] {
+            let mut given: Vec<_> = user.iter().filter(|(name, _)| *name != missing).copied().collect();
+            given.extend(instead.map(|value| (missing, value)));
+            let error = try_provider(&with("", &given)).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Configuration);
+            assert!(error.context.contains("--rfc2136-gss-tsig needs --rfc2136-kerberos-realm"), "{error}");
+            assert!(!error.chain().contains("battery"), "{error}");
+        }
+    }
 }

@@ -101,3 +101,57 @@ mod powerdns {
     }
     zonewright_conformance::provider_suite!(harness);
 }
+
+/// Updates that are signed by Kerberos. The library reads its configuration from the environment, so the cases run in one
+/// process of their own, which [`with_a_realm`] starts; here, they do nothing.
+#[cfg(feature = "gss-tsig")]
+mod kerberos {
+    use std::sync::OnceLock;
+
+    use zonewright_testkit::kerberos::{Keytab, is_own_process};
+    use zonewright_testkit::{Key, Realm, ZoneSpec};
+
+    use super::*;
+
+    const USER: &str = "dns-updater";
+    const PASSWORD: &str = "correct horse";
+
+    static SHARED: OnceLock<(Realm, Keytab)> = OnceLock::new();
+
+    fn keytab() -> Keytab {
+        let start = || {
+            let realm = Realm::start("EXAMPLE.TEST");
+            realm.add_user(USER, PASSWORD);
+            let keytab = realm.keytab(&["DNS/localhost"]);
+            (realm, keytab)
+        };
+        SHARED.get_or_init(start).1.clone()
+    }
+
+    async fn harness() -> Option<Tried> {
+        if !is_own_process() {
+            return None;
+        }
+        let zones = [ZoneSpec::new(ZONE, "existing 300 A 192.0.2.77")];
+        let server = DnsServer::bind_with_kerberos(&zones, &[Key::new("ddns")], keytab(), &[USER]);
+        let flags = [
+            ("rfc2136-host", format!("localhost:{}", server.addr().port())),
+            ("rfc2136-zone", ZONE.to_owned()),
+            ("rfc2136-gss-tsig", "true".to_owned()),
+            ("rfc2136-kerberos-realm", "EXAMPLE.TEST".to_owned()),
+            ("rfc2136-kerberos-username", USER.to_owned()),
+            ("rfc2136-kerberos-password", PASSWORD.to_owned()),
+        ];
+        let provider = provider(&flags);
+        let zone = zone(&provider).await;
+        Some(Tried { server, provider, zone })
+    }
+    zonewright_conformance::provider_suite!(harness);
+}
+
+#[cfg(feature = "gss-tsig")]
+#[test]
+fn with_a_realm() {
+    zonewright_testkit::require!(DnsSoftware::Bind.tools(), zonewright_testkit::Realm::TOOLS);
+    zonewright_testkit::kerberos::run_in_own_process(&["kerberos::"]);
+}

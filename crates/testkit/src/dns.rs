@@ -19,6 +19,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::certificate::Certificate;
+use crate::kerberos::Keytab;
 use crate::net::{free_port, loopback};
 use crate::process::Process;
 
@@ -66,6 +67,8 @@ struct Site {
     tls: Option<(u16, Certificate)>,
     /// Whether the server was left without its zones.
     bare: bool,
+    /// The keys for clients that sign by Kerberos, and the users that may update.
+    kerberos: Option<(Keytab, Vec<String>)>,
 }
 
 impl DnsSoftware {
@@ -118,6 +121,31 @@ impl DnsServer {
         let mut site = Site::new(zones, keys);
         site.tls = Some((free_port(), Certificate::write(site.folder.path())));
         Self::start(DnsSoftware::Bind, site)
+    }
+
+    /// Starts a BIND that takes updates from these users of the keytab's realm, signed by Kerberos (RFC 3645), besides those
+    /// that are signed with a key. Queries and transfers need no signature.
+    ///
+    /// # Panics
+    /// As [`DnsSoftware::start`].
+    #[track_caller]
+    pub fn bind_with_kerberos(zones: &[ZoneSpec], keys: &[Key], keytab: Keytab, users: &[&str]) -> Self {
+        let mut site = Site::new(zones, keys);
+        site.kerberos = Some((keytab, users.iter().map(|user| (*user).to_owned()).collect()));
+        Self::start(DnsSoftware::Bind, site)
+    }
+
+    /// As [`Self::restart`], with another keytab; only after [`Self::bind_with_kerberos`].
+    ///
+    /// # Panics
+    /// As [`DnsSoftware::start`].
+    #[track_caller]
+    pub fn restart_with_keytab(&mut self, keytab: Keytab) {
+        if let Some((old, _)) = self.site.kerberos.as_mut() {
+            *old = keytab;
+        }
+        self.software.prepare(&self.site);
+        self.restart();
     }
 
     #[track_caller]
@@ -211,8 +239,8 @@ impl DnsServer {
 impl Site {
     fn new(zones: &[ZoneSpec], keys: &[Key]) -> Self {
         let folder = tempfile::Builder::new().prefix("zonewright-dns-").tempdir().expect("a temporary folder");
-        let site =
-            Self { folder, port: free_port(), zones: zones.to_vec(), keys: keys.to_vec(), tls: None, bare: false };
+        let (tls, kerberos, bare) = (None, None, false);
+        let site = Self { folder, port: free_port(), zones: zones.to_vec(), keys: keys.to_vec(), tls, kerberos, bare };
         for zone in zones {
             fs::write(site.zone_file(zone), zone.text()).expect("write a zone file");
         }

@@ -19,6 +19,7 @@
 
 mod certificate;
 pub mod dns;
+pub mod kerberos;
 pub mod kube;
 mod net;
 mod process;
@@ -27,6 +28,7 @@ pub mod tools;
 mod wait;
 
 pub use dns::{Algorithm, DnsServer, DnsSoftware, Key, ZoneSpec};
+pub use kerberos::Realm;
 pub use kube::KubeApi;
 pub use net::free_port;
 pub use proxy::{Fault, TcpFault, UdpFault};

@@ -61,6 +61,8 @@ pub fn how_to_install(name: &str) -> String {
         "knotd" => "knot",
         "kdig" | "knsupdate" => "knot-dnsutils",
         "pdns_server" | "pdnsutil" => "pdns-server pdns-backend-sqlite3",
+        "krb5kdc" | "kdb5_util" => "krb5-kdc",
+        "kadmin.local" => "krb5-admin-server",
         "kube-apiserver" | "etcd" | "boto3" => return "cargo xtask servers".to_owned(),
         other => other,
     };

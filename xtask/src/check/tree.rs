@@ -54,6 +54,14 @@ const PROOFS: &[Proof] = &[
         reach: Reach::All,
         forbidden: &["reqwest", "aws-*", "google-cloud*", "azure_*", "hickory-server"],
     },
+    // The image is one static binary: it links no library of the system.
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::Only("full"),
+        reach: Reach::All,
+        forbidden: &["libgssapi", "libgssapi-sys", "openssl-sys"],
+    },
     // The AWS SDK comes with what is kept at AWS alone.
     Proof {
         package: "zonewright",

@@ -4,7 +4,7 @@ use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretSlice};
 use zonewright_core::DnsName;
 
-use super::length;
+use super::{Invalid, Signer};
 
 /// The HMAC of a key (RFC 8945 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +46,6 @@ impl Algorithm {
     pub(crate) fn name(self) -> &'static str {
         Self::ALL.iter().find(|(a, _)| *a == self).map_or("", |(_, name)| name)
     }
-
-    pub(super) fn wire(self) -> Vec<u8> {
-        DnsName::parse(self.name()).expect("the names of algorithms are names").to_wire()
-    }
 }
 
 /// A shared key. Its `Debug` form leaves the secret out.
@@ -87,29 +83,30 @@ macro_rules! fed {
 impl Key {
     /// The most octets that signing adds to a message: the record's fixed fields and the longest code.
     pub(crate) fn overhead(&self) -> usize {
-        self.name.to_wire().len() + self.algorithm.wire().len() + 26 + 64
+        self.name.to_wire().len() + self.algorithm().to_wire().len() + 26 + 64
+    }
+}
+
+impl Signer for Key {
+    fn name(&self) -> &DnsName {
+        &self.name
     }
 
-    pub(super) fn mac(&self, parts: &[&[u8]]) -> Vec<u8> {
-        fed!(self, parts, mac => mac.finalize().into_bytes().to_vec())
+    fn algorithm(&self) -> DnsName {
+        DnsName::parse(self.algorithm.name()).expect("the names of algorithms are names")
+    }
+
+    fn code(&self, parts: &[&[u8]]) -> Result<Vec<u8>, Invalid> {
+        fed!(self, parts, mac => Ok(mac.finalize().into_bytes().to_vec()))
     }
 
     /// Compares in constant time, and in full length: a shortened code is not accepted.
-    pub(super) fn matches(&self, parts: &[&[u8]], code: &[u8]) -> bool {
+    fn matches(&self, parts: &[&[u8]], code: &[u8]) -> bool {
         fed!(self, parts, mac => mac.verify_slice(code).is_ok())
     }
 
-    /// The fields of the TSIG record that are signed with the message (RFC 8945 4.3.3).
-    pub(super) fn variables(&self, timers: &[u8], error: u16, other: &[u8]) -> Vec<u8> {
-        let mut out = self.name.to_wire();
-        // Class ANY and TTL 0.
-        out.extend([0, 255, 0, 0, 0, 0]);
-        out.extend(self.algorithm.wire());
-        out.extend(timers);
-        out.extend(error.to_be_bytes());
-        out.extend(length(other));
-        out.extend(other);
-        out
+    fn allows_datagrams(&self) -> bool {
+        true
     }
 }
 

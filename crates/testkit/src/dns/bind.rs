@@ -14,6 +14,9 @@ pub(super) fn prepare(site: &Site) {
 /// `-g`: in the foreground, log to standard error. As root it keeps its user: the folder is this test's alone.
 pub(super) fn command(site: &Site) -> Command {
     let mut command = Command::new(tools::need("named"));
+    if let Some((keytab, _)) = &site.kerberos {
+        command.envs(keytab.environment.iter().map(|(name, value)| (*name, value))).env("KRB5RCACHENAME", "none:");
+    }
     command.args(["-4", "-g", "-n", "1", "-c"]).arg(site.path("named.conf"));
     command
 }
@@ -30,12 +33,17 @@ fn configuration(site: &Site) -> String {
         let _ = write!(listen, " listen-on port {port} tls local {{ 127.0.0.1; }};");
     }
     let folder = plain(site.folder.path());
+    let keytab = site
+        .kerberos
+        .as_ref()
+        .map_or_else(String::new, |(keytab, _)| format!("tkey-gssapi-keytab \"{}\";", plain(&keytab.file)));
     let _ = write!(
         text,
         r#"
 options {{
     directory "{folder}";
     {listen}
+    {keytab}
     listen-on-v6 {{ none; }};
     pid-file none;
     session-keyfile none;
@@ -57,7 +65,7 @@ controls {{ }};
 }
 
 fn permissions(site: &Site) -> String {
-    if site.keys.is_empty() {
+    if site.keys.is_empty() && site.kerberos.is_none() {
         return "allow-update { any; }; allow-transfer { any; };".to_owned();
     }
     let mut grants = String::new();
@@ -65,6 +73,12 @@ fn permissions(site: &Site) -> String {
     for key in &site.keys {
         let _ = write!(grants, "grant \"{}\" zonesub ANY; ", key.name);
         let _ = write!(keys, "key \"{}\"; ", key.name);
+    }
+    if let Some((keytab, users)) = &site.kerberos {
+        for user in users {
+            let _ = write!(grants, "grant \"{user}@{}\" zonesub ANY; ", keytab.realm);
+        }
+        keys.push_str("any; ");
     }
     format!("update-policy {{ {grants}}}; allow-transfer {{ {keys}}};")
 }

@@ -1,0 +1,224 @@
+//! Signing by Kerberos (RFC 3645): the security context of one server, negotiated when it is needed and kept.
+//!
+//! In: an UPDATE message that is to be sent. Out: a [`Signer`] that this server has agreed to. What must hold: a context is
+//! used only when both sides have proven who they are; at most one is negotiated at a time, however many updates wait for it;
+//! one that the server has lost is never used again.
+
+mod context;
+mod krb5;
+mod login;
+mod tkey;
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex as Turn;
+use zonewright_core::{DnsName, ErrorKind};
+
+use self::context::Context;
+use self::krb5::Said;
+use crate::error::Fault;
+use crate::read;
+use crate::server::{Server, now};
+use crate::tsig::{Invalid, Signer, Signing};
+use crate::wire;
+
+pub(crate) use self::login::Login;
+
+/// How long the Kerberos library may take for one step: a KDC that does not answer is asked again after one and two seconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Tokens that a negotiation may take (Kerberos takes one each way).
+const ROUNDS: usize = 10;
+
+/// What went wrong before there was a context.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Trouble {
+    #[error(
+        "Kerberos: logging in at the KDC of realm {realm} as user {user}: {said}; check --rfc2136-kerberos-realm, \
+         --rfc2136-kerberos-username, --rfc2136-kerberos-password and krb5.conf"
+    )]
+    Login { realm: String, user: String, said: Said },
+    #[error(
+        "Kerberos: getting a ticket for {service} from the KDC of realm {realm}: {said}; expected a server that is a \
+         service of the realm by this name"
+    )]
+    Ticket { realm: String, service: String, said: Said },
+    #[error("Kerberos: {step} took longer than {} s", PATIENCE.as_secs())]
+    Patience { step: String },
+    #[error("Kerberos: the server answers to its address only, and its zone {zone} names no primary server: {why}")]
+    NoName { zone: DnsName, why: String },
+    #[error("Kerberos: negotiating with {service}: {why}")]
+    Negotiation { service: String, why: String, kind: ErrorKind },
+    #[error("Kerberos: negotiating with {service}: {why}")]
+    Transport { service: String, why: String, kind: ErrorKind },
+}
+
+impl Trouble {
+    /// What kind of trouble it is to the rest of the program.
+    pub(crate) fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Login { said, .. } | Self::Ticket { said, .. } if said.is_no() => ErrorKind::Unauthorized,
+            Self::Login { .. } | Self::Ticket { .. } | Self::NoName { .. } => ErrorKind::Unavailable,
+            Self::Patience { .. } => ErrorKind::Timeout,
+            Self::Negotiation { kind, .. } | Self::Transport { kind, .. } => *kind,
+        }
+    }
+}
+
+/// A Kerberos user towards one server.
+#[derive(Debug)]
+pub(crate) struct Kerberos {
+    login: Arc<Login>,
+    current: Mutex<Option<Arc<Context>>>,
+    /// Held by the one that negotiates; what it came to when it last failed.
+    turn: Turn<Option<Failed>>,
+}
+
+/// A negotiation that came to nothing.
+#[derive(Debug)]
+struct Failed {
+    at: Instant,
+    trouble: Trouble,
+}
+
+impl Kerberos {
+    /// Octets that a signature adds to a request, at most: a key name of 64, the algorithm's, the record's fixed fields and a
+    /// code of RFC 4121 or RFC 4757.
+    pub(crate) const OVERHEAD: usize = 64 + 10 + 26 + 128;
+
+    /// A user who has agreed on nothing with the server yet.
+    pub(crate) fn new(login: Arc<Login>) -> Self {
+        Self { login, current: Mutex::default(), turn: Turn::default() }
+    }
+
+    /// The same user towards another server: one login does for both.
+    pub(crate) fn towards_another(&self) -> Self {
+        Self::new(Arc::clone(&self.login))
+    }
+
+    /// What `request` is to be signed with: the context that is there, or a new one.
+    pub(crate) async fn signer(&self, server: &Server, request: &[u8]) -> Result<Arc<dyn Signer>, Fault> {
+        if let Some(context) = self.current() {
+            return Ok(context);
+        }
+        let asked = Instant::now();
+        let mut turn = self.turn.lock().await;
+        if let Some(context) = self.current() {
+            return Ok(context);
+        }
+        // Whoever waited while another one failed would fail as well, and hold up the next.
+        if let Some(Failed { trouble, .. }) = turn.as_ref().filter(|failed| asked < failed.at) {
+            return Err(trouble.clone().into());
+        }
+        let service = service(server, request).await?;
+        let context = negotiate(&self.login, server, &service).await.inspect_err(|fault| {
+            *turn = Failed::of(fault);
+        })?;
+        *self.lock() = Some(Arc::clone(&context));
+        Ok(context)
+    }
+
+    /// Drops the context of this name, if it is still the one in use.
+    pub(crate) fn forget(&self, name: &DnsName) {
+        let mut current = self.lock();
+        if current.as_ref().is_some_and(|context| context.name() == name) {
+            *current = None;
+        }
+    }
+
+    fn current(&self) -> Option<Arc<Context>> {
+        self.lock().clone().filter(|context| context.is_fresh(Instant::now()))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<Context>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Failed {
+    /// What counts for every service; the next one may be named after another zone.
+    fn of(fault: &Fault) -> Option<Self> {
+        match fault {
+            Fault::Kerberos(
+                trouble @ (Trouble::Login { .. } | Trouble::Patience { .. } | Trouble::Transport { .. }),
+            ) => Some(Self { at: Instant::now(), trouble: trouble.clone() }),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Kerberos {
+    /// The server need not keep what nobody will use again.
+    fn drop(&mut self) {
+        if let Some(context) = self.current() {
+            context.give_up();
+        }
+    }
+}
+
+/// The service that the server is: `DNS/` and its host name. Where only an address is known, which is nobody's name in most
+/// realms, the name of the zone's primary server, as `nsupdate -g` does.
+async fn service(server: &Server, request: &[u8]) -> Result<String, Fault> {
+    let host = server.host();
+    if host.parse::<IpAddr>().is_err() {
+        return Ok(format!("DNS/{}", host.to_ascii_lowercase()));
+    }
+    let zone = wire::zone_of(request).ok_or(Fault::Malformed)?;
+    let primary = read::primary(server, &zone).await;
+    let no_name = |fault: Fault| Trouble::NoName { zone: zone.clone(), why: fault.to_string() };
+    Ok(format!("DNS/{}", primary.map_err(no_name)?))
+}
+
+/// Agrees with `server` on a context. One DNS exchange over a stream, mostly; the KDC is asked for what is not known yet.
+async fn negotiate(login: &Arc<Login>, server: &Server, service: &str) -> Result<Arc<Context>, Fault> {
+    let talked = talk(login, server, service).await;
+    if let Err(Fault::Kerberos(Trouble::Negotiation { .. })) = &talked {
+        // Perhaps the service has new keys, and the ticket at hand is for the old ones.
+        login.renew();
+    }
+    talked
+}
+
+async fn talk(login: &Arc<Login>, server: &Server, service: &str) -> Result<Arc<Context>, Fault> {
+    let name = key_name();
+    let wrong = |why: String, kind| Trouble::Negotiation { service: service.to_owned(), why, kind };
+    let (mut pending, mut token) = login.begin(service).await?;
+    for _ in 0..ROUNDS {
+        let request = tkey::negotiation(&name, now(), &token);
+        let octets = server.converse(&request).await.map_err(|fault| cut_off(service, &fault))?;
+        let reply = tkey::Reply::read(&octets, &request, &name)
+            .map_err(|refusal| wrong(refusal.to_string(), refusal.kind()))?;
+        let (next, answer) = pending.go_on(reply.token, service).await?;
+        if let Some(answer) = answer {
+            (pending, token) = (next, answer);
+            continue;
+        }
+        let address = server.open_address().await;
+        let context = Context::new(name, next, reply.lifetime, address)
+            .map(Arc::new)
+            .map_err(|why| wrong(why, ErrorKind::Protocol))?;
+        prove(&context, &octets).map_err(|invalid| wrong(invalid.to_string(), ErrorKind::Protocol))?;
+        return Ok(context);
+    }
+    Err(wrong(format!("no agreement after {ROUNDS} messages"), ErrorKind::Protocol).into())
+}
+
+/// The negotiation did not get through.
+fn cut_off(service: &str, fault: &Fault) -> Trouble {
+    let causes = std::iter::successors(Some(fault as &dyn std::error::Error), |error| error.source());
+    let why = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+    Trouble::Transport { service: service.to_owned(), why, kind: fault.kind() }
+}
+
+/// The last answer has to be signed with what it brought about (RFC 3645 3.1.3.2).
+fn prove(context: &Arc<Context>, answer: &[u8]) -> Result<(), Invalid> {
+    let mut signing = Signing::unasked(Arc::clone(context) as Arc<dyn Signer>);
+    signing.check(answer, now())?;
+    signing.finish()
+}
+
+/// A name that no other context has, on this server or another.
+fn key_name() -> DnsName {
+    DnsName::parse(&format!("{:032x}.zonewright", rand::random::<u128>())).expect("hexadecimal digits make a label")
+}

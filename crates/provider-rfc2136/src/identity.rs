@@ -1,0 +1,163 @@
+//! Who this host is to a server, and so what its requests are signed with.
+//!
+//! In: a request that is about to be sent, and what became of it. Out: the [`Signer`] for it, or none. What must hold: nothing
+//! outside of this module asks what kind of identity it is.
+
+use std::sync::Arc;
+
+use domain::base::iana::Rcode;
+use zonewright_core::DnsName;
+
+use crate::error::Fault;
+#[cfg(feature = "gss-tsig")]
+use crate::gss::Kerberos;
+use crate::server::{Failure, Server};
+use crate::tsig::{Invalid, Key, MaybeSigner, Signer};
+use crate::wire::Answer;
+
+/// An identity towards one server.
+#[derive(Debug)]
+pub(crate) enum Identity {
+    /// Nothing is signed (`--rfc2136-insecure`).
+    Nobody,
+    /// Everything is signed with a key.
+    Key(Arc<Key>),
+    /// Updates are signed with what was negotiated with the server; it answers the rest to anybody (`--rfc2136-gss-tsig`).
+    #[cfg(feature = "gss-tsig")]
+    Kerberos(Kerberos),
+}
+
+/// What an exchange says of the signer that was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Nothing against it.
+    Good,
+    /// It cannot be relied on from now on.
+    Doubtful,
+    /// The server does not know it, or it knows no more codes: nothing came of the request.
+    Lost,
+}
+
+impl Identity {
+    /// The same identity towards another server.
+    pub(crate) fn towards_another(&self) -> Self {
+        match self {
+            Self::Nobody => Self::Nobody,
+            Self::Key(key) => Self::Key(Arc::clone(key)),
+            #[cfg(feature = "gss-tsig")]
+            Self::Kerberos(kerberos) => Self::Kerberos(kerberos.towards_another()),
+        }
+    }
+
+    /// Octets that a signature adds to a request, at most.
+    pub(crate) fn overhead(&self) -> usize {
+        match self {
+            Self::Nobody => 0,
+            Self::Key(key) => key.overhead(),
+            #[cfg(feature = "gss-tsig")]
+            Self::Kerberos(_) => Kerberos::OVERHEAD,
+        }
+    }
+
+    /// What queries and transfers are signed with.
+    pub(crate) fn for_query(&self) -> Option<Arc<dyn Signer>> {
+        match self {
+            Self::Nobody => None,
+            Self::Key(key) => Some(Arc::clone(key) as Arc<dyn Signer>),
+            #[cfg(feature = "gss-tsig")]
+            Self::Kerberos(_) => None,
+        }
+    }
+
+    /// What the UPDATE message `request` to `server` is signed with.
+    ///
+    /// # Errors
+    /// What went wrong where it has to be negotiated first; nothing was sent then that counts.
+    #[cfg_attr(not(feature = "gss-tsig"), expect(clippy::unused_async, reason = "a key needs no negotiation"))]
+    pub(crate) async fn for_update(&self, server: &Server, request: &[u8]) -> Result<Option<Arc<dyn Signer>>, Fault> {
+        match self {
+            #[cfg(feature = "gss-tsig")]
+            Self::Kerberos(kerberos) => kerberos.signer(server, request).await.map(Some),
+            _ => {
+                let _ = (server, request);
+                Ok(self.for_query())
+            }
+        }
+    }
+
+    /// Takes in how an update went that `used` signed. `true`: nothing came of it, and another try with a new signer is worth
+    /// it.
+    pub(crate) fn is_worth_another(&self, used: MaybeSigner<'_>, done: &Result<Answer, Failure>) -> bool {
+        let standing = standing(done);
+        let dropped = standing != Standing::Good && used.is_some_and(|used| self.forget(used.name()));
+        dropped && standing == Standing::Lost
+    }
+
+    /// Makes sure that the signer of this name is not used again; `false` if there is never another one.
+    fn forget(&self, name: &DnsName) -> bool {
+        match self {
+            #[cfg(feature = "gss-tsig")]
+            Self::Kerberos(kerberos) => {
+                kerberos.forget(name);
+                true
+            }
+            _ => {
+                let _ = name;
+                false
+            }
+        }
+    }
+}
+
+/// RFC 8945 3: a server that does not know the key, or knows another one by this name, answers NOTAUTH with BADKEY or BADSIG,
+/// and cannot sign that.
+fn standing(done: &Result<Answer, Failure>) -> Standing {
+    let invalid = match done {
+        Ok(answer) if answer.rcode() == Rcode::NOTAUTH && !answer.trusted => return Standing::Lost,
+        Err(Failure { fault: Fault::Signature(invalid), .. }) => invalid,
+        _ => return Standing::Good,
+    };
+    match invalid {
+        Invalid::Objection { error: 16 | 17, .. } | Invalid::Unable { .. } => Standing::Lost,
+        Invalid::Objection { .. } => Standing::Good,
+        _ => Standing::Doubtful,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(rcode: u8, trusted: bool) -> Result<Answer, Failure> {
+        Answer::new(vec![0, 0, 0xa8, rcode, 0, 0, 0, 0, 0, 0, 0, 0], trusted).map_err(|_| Fault::Malformed.into())
+    }
+
+    fn invalid(invalid: Invalid) -> Result<Answer, Failure> {
+        Err(Fault::Signature(invalid).into())
+    }
+
+    fn objection(error: u16) -> Result<Answer, Failure> {
+        invalid(Invalid::Objection { error, server_time: None })
+    }
+
+    #[test]
+    fn what_an_answer_says_of_the_signer() {
+        use Standing::{Doubtful, Good, Lost};
+        for (done, expected) in [
+            (answer(0, true), Good),
+            (answer(5, true), Good),
+            (answer(5, false), Good),
+            (answer(9, true), Good),
+            (answer(9, false), Lost),
+            (objection(16), Lost),
+            (objection(17), Lost),
+            (objection(18), Good),
+            (invalid(Invalid::Unable { said: String::new() }), Lost),
+            (invalid(Invalid::Signature), Doubtful),
+            (invalid(Invalid::Unsigned), Doubtful),
+            (Err(Fault::Timeout(std::time::Duration::ZERO).into()), Good),
+        ] {
+            assert_eq!(standing(&done), expected, "{done:?}");
+        }
+    }
+}
