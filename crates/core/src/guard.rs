@@ -85,12 +85,12 @@ impl Window {
         }
     }
 
-    /// Another process goes on with this window. Whether deletes without an answer were done, and their records made again, it
-    /// cannot know: each counts as done.
-    pub fn taken_over(&mut self) {
-        let keys: Vec<RecordKey> = self.lost.keys().cloned().collect();
-        for key in keys {
-            self.created(&key);
+    /// Another process goes on with this window at `now`. Whether deletes without an answer were done, when, and whether their
+    /// records were made again, it cannot know: each counts as done now.
+    pub fn taken_over(&mut self, now: Timestamp) {
+        let count = std::mem::take(&mut self.lost).len();
+        if count > 0 {
+            self.deletes.push_back((now, count));
         }
     }
 
@@ -346,8 +346,12 @@ mod tests {
         window.may_have_deleted(&lost, now);
         let mut kept: Window = serde_json::from_str(&serde_json::to_string(&window).unwrap()).unwrap();
         assert_eq!(kept, window);
-        kept.taken_over();
+        kept.taken_over(now);
         assert!(held(&kept, &lost, now) && !held(&kept, &keys(0..5), now), "another process counts them all");
+        // When they were done, within the time that a call may take, is not known either: they count from then on.
+        let mut late: Window = serde_json::from_str(&serde_json::to_string(&window).unwrap()).unwrap();
+        late.taken_over(Timestamp(2 * MINUTE));
+        assert!(held(&late, &lost, Timestamp(61 * MINUTE)) && !held(&late, &lost, Timestamp(63 * MINUTE)));
         window.trim(Duration::from_hours(1), Timestamp(61 * MINUTE));
         assert_eq!(window, Window::default());
     }

@@ -159,6 +159,12 @@ impl World {
         }
         let ours: Vec<&RecordSet> = here.iter().filter(|set| self.is_ours(daemon, zone, &set.key)).collect();
         let foreign = ours.len() < here.len();
+        // A change of type is one group: what bars one of the types that are to come holds all of them.
+        let excluded = |set: &RecordSet| asks.iter().any(|ask| ask.key.rtype.excludes(set.key.rtype));
+        let stuck = ours.iter().any(|set| excluded(set)) && asks.iter().any(|ask| self.is_barred(daemon, zone, ask));
+        if stuck {
+            return;
+        }
         for set in &ours {
             self.wanted(daemon, zone, set, &asks, foreign);
         }

@@ -94,6 +94,8 @@ pub(crate) struct Truth {
     pub(crate) violation: Option<Violation>,
     /// When a call last failed: plans made before it may still be carried out for a while.
     pub(crate) last_fault: Option<Instant>,
+    /// Whether a process ever died.
+    pub(crate) died: bool,
     /// Whether every daemon was at rest before the last thing that happened: no older plan is on its way.
     pub(crate) calm: bool,
     /// When each daemon last wrote, by name.
@@ -133,6 +135,7 @@ impl Truth {
             speaks_for: HashMap::new(),
             violation: None,
             last_fault: None,
+            died: false,
             calm: true,
             written: BTreeMap::new(),
             added: HashMap::new(),

@@ -77,6 +77,7 @@ impl Engine {
     /// Loads the saved state and starts all loops on the current runtime.
     pub async fn start(config: Config, parts: Parts) -> Self {
         let state = state::State::load(parts.store).await;
+        state.take_over(parts.clock.now());
         let metrics = parts.metrics.clone();
         let layered = |instance: Instance| {
             let layers = Layers { dry_run: config.dry_run, seed: config.seed, ..Layers::new(instance.id.clone()) };

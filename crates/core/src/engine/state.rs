@@ -80,7 +80,7 @@ pub(crate) struct State {
 impl State {
     /// Loads the document. One that cannot be read is as good as none, but that is said.
     pub(crate) async fn load(store: Arc<dyn Store>) -> Self {
-        let mut document: Document = match store.load().await {
+        let document: Document = match store.load().await {
             Ok(Some(text)) => serde_json::from_slice(&text).unwrap_or_else(|error| {
                 warn!(place = store.place(), %error, "the saved state does not parse; the brake starts with an empty window");
                 Document::default()
@@ -91,11 +91,15 @@ impl State {
                 Document::default()
             }
         };
-        for zone in document.zones.values_mut() {
-            zone.window.taken_over();
-        }
         info!(place = store.place(), "state of brake and approvals");
         Self { store, document: Mutex::new(document), changed: Notify::new(), dirty: false.into() }
+    }
+
+    /// Another process goes on with what was loaded.
+    pub(crate) fn take_over(&self, now: Timestamp) {
+        for zone in self.lock().zones.values_mut() {
+            zone.window.taken_over(now);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Document> {

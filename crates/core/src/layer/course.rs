@@ -55,6 +55,30 @@ pub(super) fn whole(group: &Group) -> Vec<Write> {
     vec![Write { steps: group.steps.clone() }]
 }
 
+/// The group as one write, and where it makes a record, another one that makes its new claims of intents: in between the name
+/// can be read back, and a process that dies there leaves no claim over what a stranger put beside the record.
+pub(super) fn announced(group: &Group) -> Vec<Write> {
+    if !group.records().any(|step| matches!(step.change, Change::Create { .. })) {
+        return whole(group);
+    }
+    let (mut first, mut last) = (Vec::new(), Vec::new());
+    for step in &group.steps {
+        let middle = match &step.change {
+            Change::Create { to } if step.role == Role::Claim => {
+                interim(group, None, Some(to)).map(|middle| (middle, to))
+            }
+            _ => None,
+        };
+        let Some((middle, to)) = middle else {
+            first.push(step.clone());
+            continue;
+        };
+        first.push(Step { change: Change::Create { to: middle.clone() }, ..step.clone() });
+        last.push(Step { change: Change::Update { from: middle, to: to.clone() }, ..step.clone() });
+    }
+    [first, last].into_iter().filter(|steps| !steps.is_empty()).map(|steps| Write { steps }).collect()
+}
+
 /// A write for each record set, with intents.
 pub(super) fn staged(group: &Group) -> Vec<Write> {
     let (mut first, mut last) = (Vec::new(), Vec::new());

@@ -2,8 +2,9 @@
 //!
 //! In: groups. What changes nothing only tells a registry whose a record is, and is not sent. Out: the same outcomes as if
 //! each group had been carried out in one step. Where nothing is atomic ([`Atomicity::None`]) a group becomes a row of single
-//! writes with intents (`course`); the n-th writes of all groups go together. Where a create merely adds ([`CreateMode::Additive`]) the name is read back, and what was added
-//! beside something foreign is withdrawn. A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
+//! writes with intents (`course`); the n-th writes of all groups go together. Where a create merely adds
+//! ([`CreateMode::Additive`]) the name is read back before the intent becomes a claim, and what was added beside something
+//! foreign is withdrawn. A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
 //! sure it is [`Outcome::Unknown`], and its names are read before anything else is done.
 
 use std::collections::BTreeSet;
@@ -49,11 +50,15 @@ struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn new(group: &'a Group, atomic: Atomicity) -> Self {
+    fn new(group: &'a Group, atomic: Atomicity, create: CreateMode) -> Self {
         if group.changes_nothing() {
             return Self { group, writes: Vec::new(), done: 0, outcome: None };
         }
-        let writes = if atomic == Atomicity::None { course::staged(group) } else { course::whole(group) };
+        let writes = match (atomic, create) {
+            (Atomicity::None, _) => course::staged(group),
+            (_, CreateMode::Additive) => course::announced(group),
+            _ => course::whole(group),
+        };
         Self { group, writes, done: 0, outcome: None }
     }
 
@@ -128,12 +133,31 @@ impl Staged {
     async fn go_back(&self, zone: &Zone, course: &Course<'_>, somebody: bool) -> bool {
         let WayBack { groups, whole } = course.way_back(somebody);
         for group in groups {
+            // What was deleted is not put back beside what somebody put there since: nobody could tell whose that is.
+            if somebody && self.is_taken(zone, &group).await {
+                return false;
+            }
             let undone = self.inner.apply(zone, std::slice::from_ref(&group)).await;
             if !matches!(undone.as_slice(), [Outcome::Applied]) {
                 return false;
             }
         }
         whole
+    }
+
+    /// Whether something stands where the group would put a record; also if that cannot be told.
+    async fn is_taken(&self, zone: &Zone, group: &Group) -> bool {
+        let keys: Vec<_> = group.records().filter_map(|step| created(&step.change)).map(|set| &set.key).collect();
+        if keys.is_empty() {
+            return false;
+        }
+        let names: BTreeSet<DnsName> = keys.iter().map(|key| key.name.clone()).collect();
+        match self.inner.records(zone, Read::Names(&names)).await {
+            Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => {
+                found.iter().any(|set| keys.contains(&&set.key))
+            }
+            Ok(_) | Err(_) => true,
+        }
     }
 
     /// Reads the names where something was added just now, and withdraws what stands beside something foreign.
@@ -233,7 +257,7 @@ impl Provider for Staged {
             return self.inner.apply(zone, groups).await;
         }
         let mut courses: Vec<Course<'_>> =
-            groups.iter().map(|group| Course::new(group, capability.batch.atomic)).collect();
+            groups.iter().map(|group| Course::new(group, capability.batch.atomic, capability.create)).collect();
         loop {
             let went = self.step(zone, &mut courses).await;
             if went.is_empty() && courses.iter().all(|course| course.next().is_none()) {

@@ -348,6 +348,51 @@ async fn what_was_added_beside_something_foreign_is_withdrawn() {
     }
 }
 
+/// A process that dies right after the write leaves an intent, which speaks for nothing but the record alone.
+#[test]
+fn where_a_create_merely_adds_the_claim_comes_after_the_reading_back() {
+    let (to, ours) = (set("x.example A 192.0.2.1"), claim("a-x.example"));
+    let both = |claim: RecordSet| {
+        group(vec![record(Change::Create { to: to.clone() }), Step::claim(Change::Create { to: claim })])
+    };
+    let writes = course::announced(&both(ours.clone()));
+    let last: Vec<Vec<RecordSet>> =
+        writes.iter().map(|write| write.steps.iter().filter_map(|step| step.change.to().cloned()).collect()).collect();
+    let [first, second] = last.as_slice() else { panic!("{writes:?}") };
+    assert_eq!((&first[0], second.as_slice()), (&to, std::slice::from_ref(&ours)));
+    let text = first[1].data.to_string();
+    assert!(text.contains(crate::intent::HERITAGE) && first[1].key == ours.key, "{text}");
+    // What makes no record, or no new claim, is one write.
+    let update = Change::Update { from: to.clone(), to: set("x.example A 192.0.2.2") };
+    assert_eq!(course::announced(&group(vec![record(update)])).len(), 1);
+    let claimed = Step::claim(Change::Update { from: claim("a-x.example"), to: claim("a-x.example") });
+    assert_eq!(course::announced(&group(vec![record(Change::Create { to }), claimed])).len(), 1);
+}
+
+/// A change of type fails since somebody put the old type there again: ours is not put back beside it.
+#[tokio::test]
+async fn what_was_deleted_is_not_put_back_beside_a_strangers_record() {
+    let (old, stranger) = (set("x.example CNAME y.test"), set("x.example CNAME their.test"));
+    let group = group(vec![
+        record(Change::Delete { from: old.clone() }),
+        record(Change::Create { to: set("x.example A 192.0.2.1") }),
+        Step::claim(Change::Delete { from: claim("cname-x.example") }),
+        Step::claim(Change::Create { to: claim("a-x.example") }),
+    ]);
+    let provider = Arc::new(Plain {
+        create: CreateMode::Additive,
+        stranger: Mutex::new(Some(stranger.clone())),
+        ..Plain::new(&[old, claim("cname-x.example")])
+    });
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+    assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{outcomes:?}");
+    let sets = provider.sets();
+    assert_eq!(sets.get(&stranger.key), Some(&stranger), "{sets:?}");
+    let claims = sets.values().filter(|set| set.key.rtype == RecordType::Txt);
+    let texts: Vec<String> = claims.map(|set| set.data.to_string()).collect();
+    assert!(texts.iter().all(|text| text.contains(crate::intent::HERITAGE)), "nothing speaks for it: {texts:?}");
+}
+
 #[tokio::test]
 async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_a_strangers_record() {
     for create in [CreateMode::Guarded, CreateMode::Additive] {

@@ -28,6 +28,11 @@ impl Begun<'_> {
         self.claim.as_ref()?.owner()
     }
 
+    /// Whether it speaks for `key`: what stands there was announced so. Where nothing stands, the rest of its group speaks.
+    pub(super) fn speaks_for(&self, key: &RecordKey, view: &View<'_>, set: &RecordSet) -> bool {
+        view.here(key).map_or_else(|| self.holds(view, set), |standing| self.intent.covers(&standing))
+    }
+
     /// Whether a record that it announced stands as announced.
     pub(super) fn holds(&self, view: &View<'_>, set: &RecordSet) -> bool {
         let key = |record: &Announced| RecordKey {

@@ -176,12 +176,12 @@ impl View<'_> {
         if zone != self.zone.key && place.name.is_within(&self.zone.name) {
             return None;
         }
-        let claims = self.read(place.format, &zone, &set);
+        let claims = self.read(place.format, key, &zone, &set);
         let Place { format, earlier, .. } = *place;
         (!claims.is_empty()).then_some(Site { format, earlier, zone, set, claims })
     }
 
-    fn read(&self, format: Format, zone: &ZoneKey, set: &RecordSet) -> Vec<Claim> {
+    fn read(&self, format: Format, key: &RecordKey, zone: &ZoneKey, set: &RecordSet) -> Vec<Claim> {
         let done = |set| !self.registry.awaits_rewrite(set).0 && self.registry.is_in_form(set);
         let is_current = format == Format::Current && *zone == self.zone.key && done(set);
         let claim = |owner, heritage: &Heritage| Claim {
@@ -201,7 +201,7 @@ impl View<'_> {
             matches!(format, Format::Current | Format::Elsewhere | Format::Former) && holds_closed(self.registry, set);
         let closed = OwnerId::new(CLOSED).filter(|_| counts).map(|owner| claim(owner, &Heritage::default()));
         // A write that was begun speaks for the record that it announced, as if it had been finished.
-        let begun = begun(self.registry, set).into_iter().filter(|begun| begun.holds(self, set));
+        let begun = begun(self.registry, set).into_iter().filter(|begun| begun.speaks_for(key, self, set));
         let begun = begun.filter_map(|begun| {
             let heritage = begun.claim.as_ref();
             let owner = heritage.map_or_else(|| OwnerId::new(CLOSED), owner)?;

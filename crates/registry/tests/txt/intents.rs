@@ -45,6 +45,29 @@ fn an_intent_speaks_only_for_the_record_that_it_announced() {
     check("www.ex.com A 192.0.2.2", "other", "unclaimed");
 }
 
+/// The intent of a group names all that comes or goes; each of them is judged by what stands at its own key.
+#[test]
+fn an_intent_of_several_records_speaks_for_each_alone() {
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=r";
+    let announced = [&record("www.ex.com A 192.0.2.1"), &record("www.ex.com AAAA 2001:db8::1")];
+    let text = Intent::new(announced, claim).to_string();
+    let data = zonewright_core::RecordData::records([RData::Txt(Txt::from_text(&text))]);
+    let check = |zone: &str, expected: [&str; 2]| {
+        let mut world = World::new(&format!("zone ex.com\n{zone}"));
+        for at in ["a-www.ex.com TXT x", "aaaa-www.ex.com TXT x"] {
+            world.put(RecordSet { data: data.clone(), ..record(at) });
+        }
+        assert_eq!(["www.ex.com A", "www.ex.com AAAA"].map(|at| whose(&world, at)), expected, "{zone}");
+    };
+    check("www.ex.com A 192.0.2.1\nwww.ex.com AAAA 2001:db8::1", ["ours", "ours"]);
+    // Somebody else's A came in between; our AAAA is ours still.
+    check("www.ex.com A 192.0.2.9\nwww.ex.com AAAA 2001:db8::1", ["unclaimed", "ours"]);
+    check("www.ex.com A 192.0.2.9\nwww.ex.com AAAA 2001:db8::9", ["unclaimed", "unclaimed"]);
+    // What is not there yet may still come, as long as its group holds.
+    check("www.ex.com AAAA 2001:db8::1", ["ours", "ours"]);
+    check("", ["unclaimed", "unclaimed"]);
+}
+
 #[test]
 fn a_write_that_was_done_is_confirmed() {
     let mut world = world("www.ex.com A 192.0.2.1", "a-www.ex.com", "www.ex.com A 192.0.2.1", "me");

@@ -33,7 +33,7 @@ impl Ledger {
 impl Truth {
     /// Whether the brake has to count a delete.
     pub(super) fn counts(
-        &self,
+        &mut self,
         step: &Judged<'_>,
         right: &Right,
         changes: &[(RecordKey, Option<RecordSet>)],
@@ -47,7 +47,9 @@ impl Truth {
         let replaced = replaced(step.key, changes);
         let other = cluster.asks(name).iter().any(|ask| ask.key.rtype != step.key.rtype);
         let otherwise = cluster.asked_otherwise(step.key, self.patience());
-        !(replaced || other || otherwise || cluster.is_buried(name, label))
+        // Somebody gave the claim to another object, unseen: what was read of it counts.
+        let unseen = self.excused(step.daemon, step.zone, step.key);
+        !(replaced || other || otherwise || unseen || cluster.is_buried(name, label))
     }
 
     pub(super) fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {

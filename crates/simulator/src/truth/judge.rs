@@ -18,7 +18,7 @@ use crate::names::MANAGED;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Judged<'a> {
     pub(super) daemon: usize,
-    zone: usize,
+    pub(super) zone: usize,
     pub(super) key: &'a RecordKey,
     stood: Option<&'a RecordSet>,
     stands: Option<&'a RecordSet>,
@@ -303,7 +303,8 @@ impl Truth {
         let (short, long) = (Duration::from_mins(2), Duration::from_mins(10));
         match self.last_fault.map(|at| at.elapsed()) {
             Some(since) if since < short || since < long && !self.calm => long,
-            _ if self.calm => Duration::ZERO,
+            // A listing and a write that were on their way already.
+            _ if self.calm => Duration::from_millis(20),
             _ => Duration::from_secs(3),
         }
     }

@@ -87,11 +87,13 @@ impl Truth {
 
     /// What is foreign must stand as its authors left it. `calm`: nobody is in the middle of anything.
     pub(crate) fn check_shadows(&mut self, calm: bool) {
-        let additive = self.profile.capability.create == CreateMode::Additive;
+        // What was added beside it and could not be withdrawn stays there: the call failed, or the process died before.
+        let additive =
+            self.profile.capability.create == CreateMode::Additive && (!calm || self.last_fault.is_some() || self.died);
         for zone in 0..self.zones.len() {
             let content = &self.zones[zone];
             let lost = content.shadow.values().find(|was| match content.sets.get(&was.key) {
-                Some(is) if additive && !calm => !is.data.contains(&was.data),
+                Some(is) if additive => !is.data.contains(&was.data),
                 Some(is) => is != *was,
                 None => true,
             });
@@ -104,6 +106,7 @@ impl Truth {
 
     /// A daemon lost its memory of what it did after `since`.
     pub(crate) fn forget(&mut self, daemon: usize, since: Instant) {
+        self.died = true;
         for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
             ledger.forget(since);
         }
