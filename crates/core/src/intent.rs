@@ -12,6 +12,7 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 use crate::name::DnsName;
+use crate::rdata::RData;
 use crate::record::{RecordKey, RecordSet};
 use crate::rtype::RecordType;
 
@@ -66,6 +67,15 @@ impl Intent {
         let (records, claim) = rest.split_once(CLAIM)?;
         let records: Option<Vec<Announced>> = records.split(' ').map(Announced::parse).collect();
         Some(Self { records: records?, claim: claim.to_owned() })
+    }
+
+    /// The intents that the texts of a set hold.
+    pub fn all_in(set: &RecordSet) -> Vec<Self> {
+        let texts = set.data.as_records().iter().filter_map(|data| match data {
+            RData::Txt(txt) => txt.text(),
+            _ => None,
+        });
+        texts.filter_map(|text| Self::parse(&text)).collect()
     }
 
     /// Whether a text begins like an intent, also one that cannot be read further.

@@ -14,7 +14,7 @@ use super::hold::{Before, Tally, brake};
 use super::send::{self, not_claimed, touched};
 use super::worker::Worker;
 use super::{fights, holds};
-use crate::capability::{Atomicity, Capability};
+use crate::capability::{Atomicity, Capability, CreateMode};
 use crate::change::{Group, Precondition};
 use crate::contend::{Wanted, contend};
 use crate::endpoint::{Endpoint, Note};
@@ -288,7 +288,7 @@ fn sweeps(worker: &mut Worker, capability: &Capability, names: &[DnsName]) -> Ve
     let claims = claims.into_iter().filter(|set| registry.is_claim(set));
     let sweep = |set: RecordSet| Some((registry.sweep(zone, &set, Sweep::Intents, &*worker.office)?, set));
     let (groups, void): (Vec<Group>, Vec<RecordSet>) = claims.filter_map(sweep).unzip();
-    if capability.batch.atomic != Atomicity::None {
+    if capability.batch.atomic != Atomicity::None && capability.create != CreateMode::Additive {
         return groups;
     }
     // Another process may be between its intent and its record.

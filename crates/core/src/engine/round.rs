@@ -20,8 +20,9 @@ use super::send;
 use super::survey;
 use super::worker::Worker;
 use crate::capability::{Batch, Capability};
-use crate::change::{Group, Outcome};
+use crate::change::{Change, Group, Outcome};
 use crate::error::{Error, ErrorKind, Result};
+use crate::intent::Intent;
 use crate::journal::Cause;
 use crate::name::DnsName;
 use crate::record::RecordKey;
@@ -195,15 +196,22 @@ impl Round<'_> {
 
     /// Where the zone cannot be told what to expect, it is read right before it is changed.
     async fn read_before(&mut self, groups: Vec<Group>) -> Vec<Group> {
-        if !self.capability.preconditions.read_first() || groups.is_empty() {
-            return groups;
+        let first = self.capability.preconditions.read_first();
+        let (doubtful, mut sure): (Vec<Group>, Vec<Group>) =
+            groups.into_iter().partition(|group| first || is_of_intents(group));
+        if doubtful.is_empty() {
+            return sure;
         }
-        let names: Vec<DnsName> = groups.iter().map(|group| group.name.clone()).collect();
-        match read_before(self.worker, groups).await {
-            Ok(groups) => groups,
+        let names: Vec<DnsName> = doubtful.iter().map(|group| group.name.clone()).collect();
+        match read_before(self.worker, doubtful).await {
+            Ok(groups) => {
+                sure.extend(groups);
+                sure
+            }
             Err(problem) => {
                 self.unfinished.extend(names);
                 self.problem = Some(problem);
+                self.leave(sure).await;
                 Vec::new()
             }
         }
@@ -249,4 +257,10 @@ impl Round<'_> {
 
 fn stopped() -> Error {
     Error::new(ErrorKind::Unavailable, "apply changes", "the process stops")
+}
+
+/// Whether a group changes intents alone: no condition of the provider speaks of the records that they stand for.
+fn is_of_intents(group: &Group) -> bool {
+    group.records().next().is_none()
+        && group.changes().filter_map(Change::from).any(|set| !Intent::all_in(set).is_empty())
 }

@@ -12,6 +12,7 @@ use super::worker::{Parked, Worker};
 use crate::change::{Change, Group, Outcome, Role};
 use crate::endpoint::{Note, shortened};
 use crate::error::{Error, ErrorKind, Retry};
+use crate::intent::Intent;
 use crate::metrics::{ByZone, Changed};
 use crate::name::DnsName;
 use crate::record::{RecordKey, RecordSet, Ttl};
@@ -236,6 +237,9 @@ pub(super) fn touched(worker: &Worker, group: &Group) -> BTreeSet<DnsName> {
     for step in group.records() {
         names.extend(registry.claim_names(&worker.desk.zone, step.change.key()));
     }
+    // What an intent stands for decides whether it may go.
+    let intents = group.changes().filter_map(Change::from).flat_map(Intent::all_in);
+    names.extend(intents.flat_map(|intent| intent.records).map(|record| record.name));
     names.retain(|name| name.is_within(&worker.desk.zone.name));
     names
 }

@@ -27,15 +27,9 @@ impl Write {
 
     /// Whether it puts an intent to create one of `records` in the place of a claim.
     pub(super) fn lowers_claim(&self, records: &[&RecordSet]) -> bool {
-        let announces = |data: &RData| match data {
-            RData::Txt(text) => text.text().and_then(|text| Intent::parse(&text)),
-            _ => None,
-        };
         let to_create = |intent: Intent| records.iter().any(|record| intent.covers(record));
         self.steps.iter().filter(|step| step.role == Role::Claim).any(|step| match &step.change {
-            Change::Update { from, to } => {
-                !holds_intent(from) && to.data.as_records().iter().filter_map(announces).any(to_create)
-            }
+            Change::Update { from, to } => !holds_intent(from) && Intent::all_in(to).into_iter().any(to_create),
             _ => false,
         })
     }

@@ -63,6 +63,8 @@ impl Truth {
         let owned = self.zones[zone].sets.values().filter(counts).count();
         let window = self.parties[daemon].brake.window;
         let ledger = self.ledgers.entry((daemon, zone)).or_default();
+        // What a clock that jumped ahead has made old is forgotten, also where it jumps back.
+        ledger.deletes.retain(|(at, _)| at.plus(window) > now);
         ledger.peaks.push_back((now, owned));
         if ledger.peaks.len() > 64 {
             ledger.peaks.retain(|(at, _)| at.plus(window) >= now);
