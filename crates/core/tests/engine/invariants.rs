@@ -430,6 +430,22 @@ async fn the_intent_of_another_process_is_left_to_it_for_two_minutes() {
     assert_eq!(world.sim.calls().1, writes);
 }
 
+/// 1: an intent goes only after what it stands for was read by its name: a listing may lack it.
+#[tokio::test(start_paused = true)]
+async fn an_intent_whose_record_a_listing_leaves_out_stays() {
+    let world = World::new(&["example"]);
+    world.sim.split();
+    let engine = world.start().await;
+    rest(&engine).await;
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    let intent = Intent::new([&set("x.example A 192.0.2.1")], claim).to_string().replace(' ', "_");
+    world.sim.hide("x.example");
+    world.sim.insert(&[&format!("a-x.example TXT \"{intent}\""), "x.example A 192.0.2.1"]);
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    assert!(world.sim.all().iter().any(|line| line.contains(claim)), "{:?}", world.sim.all());
+}
+
 /// 2: a zone that a list leaves out keeps its names, unless the provider denies it.
 #[tokio::test(start_paused = true)]
 async fn a_list_that_leaves_out_a_zone_sends_no_name_to_its_parent() {

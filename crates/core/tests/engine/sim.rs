@@ -92,6 +92,8 @@ pub(crate) struct Sim {
     left_out: Mutex<Option<(DnsName, bool)>>,
     /// The zone of each write.
     written: Mutex<Vec<DnsName>>,
+    /// A name that listings of everything leave out.
+    hidden: Mutex<Option<DnsName>>,
 }
 
 impl Sim {
@@ -113,6 +115,7 @@ impl Sim {
             swallowed: Mutex::default(),
             left_out: Mutex::default(),
             written: Mutex::default(),
+            hidden: Mutex::default(),
         })
     }
 
@@ -181,6 +184,11 @@ impl Sim {
     /// All records, as lines.
     pub(crate) fn all(&self) -> Vec<String> {
         self.content().sets.values().map(ToString::to_string).collect()
+    }
+
+    /// From now on listings of everything leave a name out.
+    pub(crate) fn hide(&self, hidden: &str) {
+        *self.hidden.lock().unwrap() = Some(name(hidden));
     }
 
     /// From now on what is created at a name is confirmed and dropped.
@@ -293,7 +301,9 @@ impl Provider for Sim {
                 Listing::Names(content.sets.values().filter(|s| names.contains(&s.key.name)).cloned().collect())
             }
             Read::All | Read::Since(_) => {
-                Listing::Full { sets: content.sets.values().filter(own).cloned().collect(), token }
+                let hidden = self.hidden.lock().unwrap().clone();
+                let shown = |s: &&RecordSet| own(s) && hidden.as_ref() != Some(&s.key.name);
+                Listing::Full { sets: content.sets.values().filter(shown).cloned().collect(), token }
             }
         })
     }
