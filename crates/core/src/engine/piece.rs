@@ -341,10 +341,12 @@ pub(super) async fn read_before(worker: &mut Worker, groups: Vec<Group>) -> Resu
     let changed = worker.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
     let (stale, fresh): (Vec<Group>, Vec<Group>) =
         groups.into_iter().partition(|group| touched(worker, group).iter().any(|name| changed.contains_key(name)));
+    // What was found out is news to its own name, too, which need not be that of a group.
+    let news: Vec<DnsName> = changed.keys().cloned().collect();
     fights::note(worker, changed);
     send::give_up(worker, &stale, &Error::new(ErrorKind::Conflict, "read before a change", "the zone has changed"))
         .await;
-    worker.desk.inbox.again(stale.into_iter().map(|group| group.name));
+    worker.desk.inbox.again(stale.into_iter().map(|group| group.name).chain(news));
     Ok(fresh)
 }
 

@@ -439,11 +439,31 @@ async fn an_intent_whose_record_a_listing_leaves_out_stays() {
     rest(&engine).await;
     let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
     let intent = Intent::new([&set("x.example A 192.0.2.1")], claim).to_string().replace(' ', "_");
+    // Who asked for it cannot be told now.
+    world.cluster.trust(false, false);
     world.sim.hide("x.example");
     world.sim.insert(&[&format!("a-x.example TXT \"{intent}\""), "x.example A 192.0.2.1"]);
     after(&engine, Duration::from_mins(10)).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
     assert!(world.sim.all().iter().any(|line| line.contains(claim)), "{:?}", world.sim.all());
+}
+
+/// What is found out where an intent is read before it goes is news to the name that it stood for.
+#[tokio::test(start_paused = true)]
+async fn a_name_whose_intent_goes_is_planned_by_what_was_read_then() {
+    let world = World::new(&["example"]);
+    world.sim.split();
+    world.sim.blind();
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    let intent = Intent::new([&set("x.example A 192.0.2.1")], claim).to_string().replace(' ', "_");
+    world.sim.insert(&[&format!("a-x.example TXT \"{intent}\""), "x.example A 203.0.113.1"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 203.0.113.1"], "a stranger's");
+    world.sim.content().sets.remove(&set("x.example A 203.0.113.1").key);
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
 }
 
 /// 2: a zone that a list leaves out keeps its names, unless the provider denies it.
