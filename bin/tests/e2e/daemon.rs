@@ -73,7 +73,9 @@ impl CommandLine {
         let url = kube.url();
         let (host, port) = url.trim_start_matches("https://").split_once(':').expect("an address with a port");
         self.pod = Some(folder.to_owned());
-        self.env("KUBERNETES_SERVICE_HOST", host).env("KUBERNETES_SERVICE_PORT", port)
+        // Each pod has a file system of its own for its socket.
+        let line = self.env("XDG_RUNTIME_DIR", &text(folder));
+        line.env("KUBERNETES_SERVICE_HOST", host).env("KUBERNETES_SERVICE_PORT", port)
     }
 
     /// The same flags after the word of a command.
