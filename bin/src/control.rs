@@ -228,9 +228,10 @@ pub(crate) async fn ask(folder: &Path, request: &Value) -> Result<Value> {
 /// # Errors
 /// If no daemon answers, and none left a state.
 pub(crate) async fn plans(settings: &Settings) -> Result<String> {
-    let reply = match ask(&meant(settings), &json!({ "command": "plans" })).await {
+    let folder = meant(settings);
+    let reply = match ask(&folder, &json!({ "command": "plans" })).await {
         Err(error) if error.kind == ErrorKind::Unavailable => {
-            let store = saved(settings).await?;
+            let store = saved(settings, &folder).await?;
             let plans = listed(saved_plans(store.clone()).await, |hash| store.approve_with(hash));
             json!({ "plans": plans, "fights": [], "holds": [] })
         }
@@ -274,9 +275,10 @@ fn shown(reply: &Value) -> String {
 /// # Errors
 /// If no daemon answers and none left a state, or no plan of this hash is held, or it is approved where the state is kept.
 pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
-    let reply = match ask(&meant(settings), &json!({ "command": "approve", "hash": hash })).await {
+    let folder = meant(settings);
+    let reply = match ask(&folder, &json!({ "command": "approve", "hash": hash })).await {
         Err(error) if error.kind == ErrorKind::Unavailable => {
-            approve_for_the_next(saved(settings).await?, hash).await?
+            approve_for_the_next(saved(settings, &folder).await?, hash).await?
         }
         answered => answered?,
     };
@@ -287,9 +289,8 @@ pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
 }
 
 /// The state that a process left, or keeps where its socket is out of reach: that of `--once`, say, or of a pod.
-async fn saved(settings: &Settings) -> Result<Arc<dyn Store>> {
-    let folder = meant(settings);
-    state_left_behind(settings, &folder).await?.ok_or_else(|| nowhere(settings, "saved state", &folder))
+async fn saved(settings: &Settings, folder: &Path) -> Result<Arc<dyn Store>> {
+    state_left_behind(settings, folder).await?.ok_or_else(|| nowhere(settings, "saved state", folder))
 }
 
 /// Where the state is kept; `None` without `--state-dir`.

@@ -140,7 +140,10 @@ impl K8sSource {
         cluster: zonewright_cluster::Cluster,
         ending: impl Future<Output = ()> + Send,
     ) {
-        crate::feed::status::run(cluster, self, ending).await;
+        // Without that source nothing is ever due, and no mapping needs to be looked at.
+        if self.state().index.reads().contains_key(&Kind::DnsEndpoint) {
+            crate::feed::status::run(cluster, self, ending).await;
+        }
     }
 
     /// A source over `index`; a feed has to be given to it ([`K8sSource::feed`]).
