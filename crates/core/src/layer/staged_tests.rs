@@ -1,5 +1,7 @@
 //! Groups on providers without batches, with a fault at every call.
 
+mod plain;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -18,145 +20,9 @@ use crate::rtype::RecordType;
 use crate::testing::{capability, name, set};
 use crate::zone::{InstanceId, Zone, ZoneId};
 
+use self::plain::{Fault, Plain};
+
 type Sets = BTreeMap<RecordKey, RecordSet>;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    Refused,
-    Down,
-    LostWrite,
-    LostAnswer,
-}
-
-/// Takes one record set a call, or a batch.
-struct Plain {
-    sets: Mutex<Sets>,
-    atomic: Atomicity,
-    create: CreateMode,
-    /// The call that goes wrong.
-    fault: Option<(usize, Fault)>,
-    /// From which call on nothing answers any more.
-    gone: Option<usize>,
-    calls: Mutex<usize>,
-    /// What a stranger puts there right before the first record that is no text is created.
-    stranger: Mutex<Option<RecordSet>>,
-}
-
-impl Plain {
-    fn new(sets: &[RecordSet]) -> Self {
-        Self {
-            sets: Mutex::new(sets.iter().map(|set| (set.key.clone(), set.clone())).collect()),
-            atomic: Atomicity::None,
-            create: CreateMode::Guarded,
-            fault: None,
-            gone: None,
-            calls: Mutex::new(0),
-            stranger: Mutex::new(None),
-        }
-    }
-
-    fn sets(&self) -> Sets {
-        self.sets.lock().unwrap().clone()
-    }
-
-    /// One write. Where a create merely adds and a delete takes members away, it works on members.
-    fn write(&self, sets: &mut Sets, change: &Change) -> bool {
-        let members = |set: Option<&RecordSet>| set.map(|s| s.data.as_records().to_vec()).unwrap_or_default();
-        let additive = self.create == CreateMode::Additive;
-        let standing = sets.get(change.key()).cloned();
-        let fits = match change {
-            Change::Create { .. } => additive || standing.is_none(),
-            Change::Update { from, .. } | Change::Delete { from } => {
-                let (has, wants) = (members(standing.as_ref()), members(Some(from)));
-                wants.iter().all(|member| has.contains(member)) && (additive || has.len() == wants.len())
-            }
-        };
-        if !fits {
-            return false;
-        }
-        let mut all = members(standing.as_ref());
-        all.retain(|member| !members(change.from()).contains(member));
-        all.extend(members(change.to()));
-        let shape = change.to().or(standing.as_ref()).or(change.from()).cloned();
-        match shape.filter(|_| !all.is_empty()) {
-            Some(shape) => sets.insert(change.key().clone(), RecordSet { data: RecordData::records(all), ..shape }),
-            None => sets.remove(change.key()),
-        };
-        true
-    }
-
-    fn carry_out(&self, group: &Group) -> Outcome {
-        let is_record = |change: &Change| matches!(change, Change::Create { to } if to.key.rtype != RecordType::Txt);
-        if group.changes().any(is_record)
-            && let Some(stranger) = self.stranger.lock().unwrap().take()
-        {
-            self.sets.lock().unwrap().insert(stranger.key.clone(), stranger);
-        }
-        let mut sets = self.sets();
-        let required = group.requires.iter().all(|condition| match condition {
-            Precondition::Exact(set) => sets.get(&set.key) == Some(set),
-            _ => true,
-        });
-        if !required || !group.changes().all(|change| self.write(&mut sets, change)) {
-            return Outcome::refused(Error::new(ErrorKind::Conflict, "apply changes", "it is not as expected"));
-        }
-        *self.sets.lock().unwrap() = sets;
-        Outcome::Applied
-    }
-}
-
-#[async_trait]
-impl Provider for Plain {
-    fn capability(&self, _: Option<&Zone>) -> Capability {
-        let base = capability();
-        let batch = Batch { atomic: self.atomic, ..base.batch };
-        Capability { batch, create: self.create, preconditions: Preconditions::None, ..base }
-    }
-
-    async fn zones(&self) -> Result<Vec<Zone>> {
-        Ok(vec![])
-    }
-
-    async fn zone(&self, _: &ZoneId) -> Result<Option<Zone>> {
-        Ok(None)
-    }
-
-    async fn records(&self, _: &Zone, read: Read<'_>) -> Result<Listing> {
-        let Read::Names(names) = read else { unreachable!("only names are read back") };
-        let sets = self.sets().into_values().filter(|set| names.contains(&set.key.name));
-        Ok(Listing::Names(sets.collect()))
-    }
-
-    async fn adjust(&self, _: &Zone, _: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        Ok(vec![])
-    }
-
-    async fn apply(&self, _: &Zone, groups: &[Group]) -> Vec<Outcome> {
-        let mut outcomes = Vec::new();
-        for group in groups {
-            assert!(self.atomic == Atomicity::Batch || group.steps.len() == 1, "one write at a time: {group:?}");
-            let call = {
-                let mut calls = self.calls.lock().unwrap();
-                *calls += 1;
-                *calls - 1
-            };
-            let fault = self.fault.filter(|(at, _)| *at == call).map(|(_, fault)| fault);
-            let fault = fault.or(self.gone.filter(|at| call >= *at).map(|_| Fault::Down));
-            let lost = || Outcome::Unknown(Error::new(ErrorKind::Timeout, "apply changes", "no answer"));
-            outcomes.push(match fault {
-                None => self.carry_out(group),
-                Some(Fault::Refused) => Outcome::refused(Error::new(ErrorKind::Invalid, "apply changes", "no")),
-                Some(Fault::Down) => Outcome::NotSent(Error::new(ErrorKind::Unavailable, "apply changes", "down")),
-                Some(Fault::LostWrite) => lost(),
-                Some(Fault::LostAnswer) => {
-                    let _ = self.carry_out(group);
-                    lost()
-                }
-            });
-        }
-        outcomes
-    }
-}
 
 fn zone() -> Zone {
     Zone::new(&InstanceId::from("i"), "example", name("example"))
