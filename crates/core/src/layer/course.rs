@@ -25,11 +25,11 @@ impl Write {
         })
     }
 
-    /// Whether it puts an intent to create one of `records` in the place of a claim.
+    /// Whether it puts an intent that speaks for one of `records` in the place of a claim.
     pub(super) fn lowers_claim(&self, records: &[&RecordSet]) -> bool {
-        let to_create = |intent: Intent| records.iter().any(|record| intent.covers(record));
+        let speaks = |intent: Intent| records.iter().any(|record| intent.covers(record));
         self.steps.iter().filter(|step| step.role == Role::Claim).any(|step| match &step.change {
-            Change::Update { from, to } => !holds_intent(from) && Intent::all_in(to).into_iter().any(to_create),
+            Change::Update { from, to } => !holds_intent(from) && Intent::all_in(to).into_iter().any(speaks),
             _ => false,
         })
     }

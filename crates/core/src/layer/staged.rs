@@ -70,13 +70,16 @@ impl<'a> Course<'a> {
         Group { steps: write.steps.clone(), ..self.group.clone() }
     }
 
-    /// The writes that are in force, undone from the last to the first. Where `somebody` else may have put a record there, an
-    /// intent does not become the claim again that it was: that would speak for the stranger's record.
+    /// The writes that are in force, undone from the last to the first. Where `somebody` else may have put a record there, or
+    /// changed the one that the next write was for, an intent does not become the claim again that it was: that would speak
+    /// for the stranger's record.
     fn way_back(&self, somebody: bool) -> WayBack {
         let in_force = || self.writes.iter().take(self.done).rev();
         let back = |write: &Write| Group { requires: Vec::new(), ..self.as_group(&write.inverse()) };
-        let created: Vec<&RecordSet> = self.group.records().filter_map(|step| created(&step.change)).collect();
-        let stays = |write: &Write| somebody && write.lowers_claim(&created);
+        let created = self.group.records().filter_map(|step| created(&step.change));
+        let next = self.writes.get(self.done).into_iter().flat_map(|write| &write.steps);
+        let doubted: Vec<&RecordSet> = created.chain(next.filter_map(|step| step.change.from())).collect();
+        let stays = |write: &Write| somebody && write.lowers_claim(&doubted);
         let groups = in_force().filter(|write| !stays(write)).map(back).collect();
         WayBack { groups, whole: !in_force().any(stays) }
     }

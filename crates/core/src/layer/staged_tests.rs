@@ -281,3 +281,29 @@ async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_a_strangers_re
         assert!(left.iter().all(|text| text.contains(crate::intent::HERITAGE)), "{create:?}: {left:?}");
     }
 }
+
+/// A change of type finds one of the old records edited: the other one is put back, and nothing speaks for the edit.
+#[tokio::test]
+async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_an_edited_record() {
+    let (a, aaaa) = (set("x.example A 192.0.2.1"), set("x.example AAAA 2001:db8::1"));
+    let (of_a, of_aaaa) = (claim("a-x.example"), claim("aaaa-x.example"));
+    let group = group(vec![
+        record(Change::Delete { from: a.clone() }),
+        record(Change::Delete { from: aaaa.clone() }),
+        record(Change::Create { to: set("x.example CNAME y.test") }),
+        Step::claim(Change::Delete { from: of_a.clone() }),
+        Step::claim(Change::Delete { from: of_aaaa.clone() }),
+        Step::claim(Change::Create { to: claim("cname-x.example") }),
+    ]);
+    let edited = set("x.example AAAA 2001:db8::bad");
+    let mut provider = Plain::new(&[a.clone(), aaaa, of_a, of_aaaa]);
+    provider.edit = Mutex::new(Some(edited.clone()));
+    let provider = Arc::new(provider);
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+    assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{outcomes:?}");
+    let sets = provider.sets();
+    assert_eq!(sets.get(&edited.key), Some(&edited), "{sets:?}");
+    assert_eq!(sets.get(&a.key), Some(&a), "{sets:?}");
+    assert!(speaks_for(&sets, &a), "{sets:?}");
+    assert!(!speaks_for(&sets, &edited), "{sets:?}");
+}

@@ -22,6 +22,8 @@ pub(super) struct Plain {
     pub(super) calls: Mutex<usize>,
     /// What a stranger puts there right before the first record that is no text is created.
     pub(super) stranger: Mutex<Option<RecordSet>>,
+    /// What a stranger makes of a record right before it is deleted.
+    pub(super) edit: Mutex<Option<RecordSet>>,
 }
 
 impl Plain {
@@ -34,6 +36,7 @@ impl Plain {
             gone: None,
             calls: Mutex::new(0),
             stranger: Mutex::new(None),
+            edit: Mutex::new(None),
         }
     }
 
@@ -73,6 +76,11 @@ impl Plain {
             && let Some(stranger) = self.stranger.lock().unwrap().take()
         {
             self.sets.lock().unwrap().insert(stranger.key.clone(), stranger);
+        }
+        let deleted =
+            |set: &mut RecordSet| group.changes().any(|c| matches!(c, Change::Delete { from } if from.key == set.key));
+        if let Some(edit) = self.edit.lock().unwrap().take_if(deleted) {
+            self.sets.lock().unwrap().insert(edit.key.clone(), edit);
         }
         let mut sets = self.sets();
         let required = group.requires.iter().all(|condition| match condition {
