@@ -16,6 +16,8 @@ pub struct Capability {
     pub types: TypeSupport,
     /// Routing policies.
     pub routing: RoutingSupport,
+    /// Whether sets of one name and type can stand side by side, each with an identifier.
+    pub set_ids: bool,
     /// What one write replaces.
     pub granularity: Granularity,
     /// What a create does where something stands already.
@@ -49,6 +51,7 @@ impl Capability {
             targets: TargetCount::Full,
             types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
             routing: RoutingSupport::None,
+            set_ids: false,
             granularity: Granularity::RecordSet,
             create: CreateMode::Guarded,
             batch: Batch { changes, size: None, interval: Duration::ZERO, atomic: Atomicity::Batch },

@@ -3,9 +3,11 @@
 //! Once, before the plan: done inside a provider, a lossy step cannot converge, since the desired set would never equal
 //! what is read back. Every loss is a note.
 
+use std::borrow::Cow;
+
 use crate::capability::{Capability, RoutingSupport, TargetCount};
 use crate::contend::Wanted;
-use crate::endpoint::{Note, Targets};
+use crate::endpoint::{Endpoint, Note, Targets};
 use crate::options::OptionTable;
 use crate::rdata::RData;
 use crate::record::{RecordData, RecordSet, Routing};
@@ -19,6 +21,21 @@ pub struct Lowered {
     pub set: Option<RecordSet>,
     /// What the holder should know.
     pub notes: Vec<Note>,
+}
+
+/// What an endpoint asks for where sets have no identifiers: the plain set of its name and type, as external-dns writes it
+/// there. Objects that ask for one name under several identifiers then contend for it.
+pub fn identified<'e>(endpoint: &'e Endpoint, capability: &Capability) -> (Cow<'e, Endpoint>, Option<Note>) {
+    let Some(id) = endpoint.set_id.as_ref().filter(|_| !capability.set_ids) else {
+        return (Cow::Borrowed(endpoint), None);
+    };
+    let Endpoint { name, rtype, .. } = endpoint;
+    let text = format!(
+        "{name} {rtype}: this provider has no set identifiers; it is published without \"{}\", as one set",
+        id.as_str()
+    );
+    let note = Note::warning(&endpoint.origin.object, "SetIdentifierIgnored", text);
+    (Cow::Owned(Endpoint { set_id: None, ..endpoint.clone() }), Some(note))
 }
 
 /// Lowers one wanted set to what `zone` can hold; `published` is what stands there under its key.
@@ -172,6 +189,19 @@ mod tests {
         check(line, first, Some("a.example A 192.0.2.7"), "a.example A 192.0.2.9", &["FirstTargetOnly"]);
         check("a.example CNAME y.z x.z", |_| {}, None, "a.example CNAME y.z.", &["FirstTargetOnly"]);
         check(line, |_| {}, None, "a.example A 192.0.2.1 ; 192.0.2.9", &[]);
+    }
+
+    #[test]
+    fn where_sets_have_no_identifiers_the_plain_set_is_asked_for() {
+        let asking =
+            Endpoint { set_id: crate::record::SetId::new("blue"), ..endpoint("Ingress", "a", "a.example A 192.0.2.1") };
+        let (plain, note) = identified(&asking, &capability());
+        assert_eq!(*plain, endpoint("Ingress", "a", "a.example A 192.0.2.1"));
+        let note = note.expect("the object is told");
+        assert!(note.reason == "SetIdentifierIgnored" && note.message.contains("\"blue\""), "{note:?}");
+        let (kept, note) = identified(&asking, &Capability { set_ids: true, ..capability() });
+        assert_eq!((&*kept, note), (&asking, None));
+        assert_eq!(identified(&plain, &capability()).1, None);
     }
 
     #[test]

@@ -163,6 +163,7 @@ impl Provider for Webhook {
             targets: TargetCount::Full,
             types: TypeSupport::Any,
             routing: RoutingSupport::None,
+            set_ids: true,
             granularity: Granularity::RecordSet,
             create: CreateMode::Guarded,
             batch: Batch { changes: usize::MAX, size: None, interval: Duration::ZERO, atomic: Atomicity::Batch },

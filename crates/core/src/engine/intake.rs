@@ -185,7 +185,9 @@ impl Intake {
         for endpoint in self.board.asks().desired.endpoints() {
             asked.count(endpoint.rtype);
             let key = RecordKey { name: endpoint.name.clone(), rtype: endpoint.rtype, set_id: endpoint.set_id.clone() };
-            if desks.iter().any(|desk| desk.view().holds(&key)) {
+            // Where sets have no identifiers, the plain one is what is meant.
+            let plain = RecordKey { set_id: None, ..key.clone() };
+            if desks.iter().any(|desk| desk.view().holds(&key) || desk.view().holds(&plain)) {
                 verified.count(endpoint.rtype);
             }
         }

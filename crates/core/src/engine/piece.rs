@@ -3,12 +3,14 @@
 //! Contend, lower, adjust, plan, decorate, prepare. Pure over the board, but for `adjust` and `prepare`. The board is locked
 //! for one piece at a time, so that sources are never kept waiting for a whole zone.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::board::Board;
 use super::facts::{NameFacts, NameScene};
 use super::hold::{Before, Tally, brake};
 use super::send::{self, not_claimed, touched};
@@ -19,7 +21,7 @@ use crate::change::{Group, Precondition};
 use crate::contend::{Wanted, contend};
 use crate::endpoint::{Endpoint, Note};
 use crate::error::{Error, ErrorKind, Result};
-use crate::lower::lower;
+use crate::lower::{identified, lower};
 use crate::name::DnsName;
 use crate::options::{LABEL_PREFIX, OptionValue};
 use crate::plan::{Adoptable, NamePlan, Placed, PlannedGroup, Policy, Rules, plan};
@@ -154,16 +156,9 @@ fn draft(
     for name in names.iter().filter(counts) {
         let here = worker.office.serves(&worker.desk, name);
         let asked = asks.desired.at(name);
-        let mut endpoints: Vec<&Endpoint> =
-            asked.endpoints.into_iter().filter(|e| here && config.managed.contains(&e.rtype)).collect();
-        endpoints.retain(|endpoint| match board.name_policy.permit(endpoint) {
-            Ok(()) => true,
-            Err(denied) => {
-                let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
-                notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
-                false
-            }
-        });
+        let endpoints = asked.endpoints.into_iter().filter(|e| here && config.managed.contains(&e.rtype));
+        let endpoints = admitted(endpoints, &board, capability, &mut notes);
+        let endpoints: Vec<&Endpoint> = endpoints.iter().map(Cow::as_ref).collect();
         let published = worker.desk.view().at(name);
         let scene = NameScene::new(&worker.office, &worker.desk, &published, &worker.inherited, first);
         let contended = contend(name, &endpoints, config.same_name, &scene);
@@ -189,6 +184,30 @@ fn draft(
     }
     worker.inherited.extend(inherited);
     (drafts, notes, unmet)
+}
+
+/// The endpoints that the name policy lets pass, as far as the provider knows their identifiers.
+fn admitted<'e>(
+    endpoints: impl Iterator<Item = &'e Endpoint>,
+    board: &Board,
+    capability: &Capability,
+    notes: &mut Vec<Note>,
+) -> Vec<Cow<'e, Endpoint>> {
+    let mut admitted = Vec::new();
+    for endpoint in endpoints {
+        match board.name_policy.permit(endpoint) {
+            Ok(()) => {
+                let (endpoint, note) = identified(endpoint, capability);
+                admitted.push(endpoint);
+                notes.extend(note);
+            }
+            Err(denied) => {
+                let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
+                notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
+            }
+        }
+    }
+    admitted
 }
 
 /// Asks the provider for the form in which it would read the sets back.

@@ -36,6 +36,21 @@ async fn a_record_comes_with_its_claim_follows_and_goes() {
     assert!(world.told.has("a", "RecordReady"));
 }
 
+/// external-dns leaves the identifier out where the provider has none. What it published that way stays, with its claim.
+#[tokio::test(start_paused = true)]
+async fn where_sets_have_no_identifiers_an_object_with_one_asks_for_the_plain_set() {
+    let world = World::new(&["example"]);
+    world.sim.insert(&["x.example A 192.0.2.1", &format!("a-x.example TXT {}", claim("a"))]);
+    let published = world.sim.all();
+    world.cluster.put("a", &["set:blue", "x.example A 192.0.2.1"]);
+    world.cluster.put("b", &["set:green", "x.example A 192.0.2.2"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.all(), published);
+    assert!(world.told.has("a", "SetIdentifierIgnored") && world.told.has("b", "SetIdentifierIgnored"));
+    assert!(world.told.has("b", "NameConflict") && !world.told.has("a", "NameConflict"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_two_objects_ask_and_always_the_same_one_gets_it() {
     for _ in 0..5 {

@@ -20,7 +20,7 @@ use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::{NamePolicy, PermitAll};
 use zonewright_core::options::OptionTable;
 use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
-use zonewright_core::record::Routing;
+use zonewright_core::record::{Routing, SetId};
 use zonewright_core::registry::Registry;
 use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Troubles, Update};
 use zonewright_core::store::{MemoryStore, Store};
@@ -398,6 +398,7 @@ impl Cluster {
         let origin = Origin { source: Arc::from("service"), rank: 0, object: object(who), created: Some(created) };
         let origin = Arc::new(origin);
         let policy = lines.iter().find_map(|l| l.strip_prefix("policy:")).and_then(ObjectPolicy::parse);
+        let set_id = lines.iter().find_map(|l| l.strip_prefix("set:")).and_then(SetId::new);
         let mut mapped = Mapped { kinds: BTreeSet::from([Arc::from(SERVICES)]), ..Mapped::default() };
         for line in lines {
             if let Some(text) = line.strip_prefix("pending:") {
@@ -411,7 +412,7 @@ impl Cluster {
             if *line == "unknown" {
                 mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
             }
-            if *line == "unknown" || line.starts_with("policy:") {
+            if *line == "unknown" || line.starts_with("policy:") || line.starts_with("set:") {
                 continue;
             }
             let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };
@@ -420,7 +421,7 @@ impl Cluster {
                 rtype: key.rtype,
                 targets: Targets::Records(records),
                 ttl: None,
-                set_id: None,
+                set_id: set_id.clone(),
                 routing: Routing::Simple,
                 properties: BTreeMap::new(),
                 origin: origin.clone(),

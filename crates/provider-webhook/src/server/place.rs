@@ -93,9 +93,11 @@ impl<'a> Places<'a> {
     /// # Errors
     /// It cannot be understood, or has no place here.
     pub(super) fn adjustable(&self, endpoint: &Endpoint) -> Result<(usize, RecordSet), Objection> {
-        let wanted = wanted(endpoint)?;
+        let mut wanted = wanted(endpoint)?;
         let nowhere = || invalid(format!("{} is in no zone", wanted.key.name));
         let (place, zone) = self.zones_of(&wanted.key.name)?.into_iter().next().ok_or_else(nowhere)?;
+        // A caller that reads its records back without an identifier would make and remove them in turns.
+        wanted.key.set_id = wanted.key.set_id.filter(|_| (self.capability)(zone).set_ids);
         Ok((place, self.lowered(&wanted, zone)?))
     }
 

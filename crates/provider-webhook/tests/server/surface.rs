@@ -105,7 +105,8 @@ async fn endpoints_come_back_as_they_would_be_read() {
     let asked = r#"[
         {"DNSName":"Bücher.Example.test.","recordType":"CNAME","targets":["Y.Example.Test.","x.test"],"recordTTL":60,
          "labels":{"resource":"service/a/b"},"providerSpecific":[{"name":"aws/weight","value":"1"}]},
-        {"dnsName":"b.example.test","recordType":"AAAA","targets":["2001:DB8:0::1","2001:db8::1"],"recordTTL":5},
+        {"dnsName":"b.example.test","recordType":"AAAA","targets":["2001:DB8:0::1","2001:db8::1"],"recordTTL":5,
+         "setIdentifier":"blue"},
         {"dnsName":"a.elsewhere.test","recordType":"A","targets":["192.0.2.1"],"providerSpecific":[{"name":"p","value":"v"}]},
         {"dnsName":"c.example.test","recordType":"A","targets":["nonsense"]}
     ]"#;

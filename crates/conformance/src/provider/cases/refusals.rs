@@ -55,12 +55,17 @@ pub async fn types_that_are_not_declared_are_refused(harness: &dyn Harness) {
     walk.refused(create(&soa), NOT_HERE).await;
 }
 
-/// Routing policies, aliases and further targets are refused where they are not declared.
+/// Routing policies, set identifiers, aliases and further targets are refused where they are not declared.
 pub async fn what_is_not_declared_is_refused(harness: &dyn Harness) {
     let walk = Walk::start(harness).await;
     let plain = walk.set("x", A, 60, &["192.0.2.1"]);
     if walk.capability.routing == RoutingSupport::None {
         let mut set = RecordSet { routing: Routing::Weighted { weight: 1 }, ..plain.clone() };
+        set.key.set_id = SetId::new("one");
+        walk.refused(create(&set), NOT_HERE).await;
+    }
+    if !walk.capability.set_ids {
+        let mut set = plain.clone();
         set.key.set_id = SetId::new("one");
         walk.refused(create(&set), NOT_HERE).await;
     }
