@@ -235,6 +235,11 @@ const SOURCE: &[FlagSpec] = &[
     flag("annotation-filter", Text, "The same syntax on annotations; `!=`, `<` and `>` do not exist there"),
     flag("annotation-prefix", List, "Prefix of the annotations; repeated, later ones stand in for earlier ones")
         .or("external-dns.kubernetes.io/"),
+    flag(
+        "enable-legacy-annotation-prefix",
+        Bool,
+        "Also annotations that begin with external-dns.alpha.kubernetes.io/, where no other prefix says anything",
+    ),
     flag("ignore-hostname-annotation", Bool, "Take names from --fqdn-template only"),
     flag("fqdn-template", List, "Go template for host names; repeatable"),
     flag("target-template", List, "Go template for targets; repeatable"),

@@ -9,7 +9,7 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind};
 
 use super::{Compatibility, SourceKind, SourceOptions, service_types};
-use crate::annotations::Prefixes;
+use crate::annotations::{ALPHA_PREFIX, Prefixes};
 use crate::kind::Kind;
 use crate::objects::ServiceType;
 use crate::selector::Selector;
@@ -30,8 +30,7 @@ impl SourceOptions {
             namespace: text("namespace"),
             annotation_filter: read(settings, "annotation-filter", Selector::annotations)?,
             label_filter: read(settings, "label-filter", Selector::labels)?,
-            annotation_prefixes: Prefixes::parse(settings.list("annotation-prefix"))
-                .map_err(|e| bad("annotation-prefix", &e))?,
+            annotation_prefixes: annotation_prefixes(settings)?,
             ingress_class: own.ingress_class,
             service_type_filter: own.service_type_filter,
             publish_internal_services: settings.bool("publish-internal-services"),
@@ -101,6 +100,13 @@ impl OwnFlags {
             unstructured: resources(&of(&[Unstructured]).nonempty("unstructured-resource"))?,
         })
     }
+}
+
+fn annotation_prefixes(settings: &Settings) -> Result<Prefixes, Error> {
+    let given = Prefixes::parse(settings.list("annotation-prefix")).map_err(|e| bad("annotation-prefix", &e))?;
+    let legacy = settings.bool("enable-legacy-annotation-prefix").then_some(ALPHA_PREFIX);
+    let all: Vec<&str> = given.iter().chain(legacy).collect();
+    Prefixes::parse(&all).map_err(|e| bad("annotation-prefix", &e))
 }
 
 fn bad(flag: &str, problem: &dyn Display) -> Error {
@@ -206,6 +212,17 @@ mod tests {
         assert_eq!(options.namespace, "web");
         assert_eq!(options.annotation_prefixes.first(), "a/");
         assert!(options.publish_host_ip && !options.exclude_unschedulable && !options.label_filter.is_empty());
+    }
+
+    #[test]
+    fn the_legacy_prefix_stands_in_for_the_others() {
+        for (given, expected) in
+            [(list(&["a/"]), &["a/", ALPHA_PREFIX][..]), (list(&[ALPHA_PREFIX, "a/"]), &[ALPHA_PREFIX, "a/"])]
+        {
+            let legacy = ("enable-legacy-annotation-prefix", FlagValue::Bool(true));
+            let options = SourceOptions::from_settings(&settings(&[("annotation-prefix", given), legacy])).unwrap();
+            assert_eq!(options.annotation_prefixes.iter().collect::<Vec<_>>(), expected);
+        }
     }
 
     #[test]
