@@ -90,7 +90,10 @@ impl Row<'_> {
             if let Some(reason) = self.facts.pending(resource) {
                 self.left(&set.key, ownership, out);
                 kept.push(set.key.clone());
-                let in_the_way = |p: &&Placed| p.set.key == set.key || p.set.key.rtype.excludes(set.key.rtype);
+                // What stands already beside it, where the provider lets it, is not in its way.
+                let stands = |key: &RecordKey| self.published.iter().any(|(set, o)| set.key == *key && o.is_ours());
+                let excludes = |p: &Placed| p.set.key.rtype.excludes(set.key.rtype) && !stands(&p.set.key);
+                let in_the_way = |p: &&Placed| p.set.key == set.key || excludes(p);
                 let (waiting, rest): (Vec<&Placed>, Vec<&Placed>) =
                     std::mem::take(&mut self.placed).into_iter().partition(in_the_way);
                 self.placed = rest;

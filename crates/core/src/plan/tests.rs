@@ -281,6 +281,14 @@ fn a_holder_without_targets_keeps_its_record() {
         .gives(&["~ x.example A 192.0.2.7 (was 192.0.2.1)"], &[]);
 }
 
+/// Where a provider lets both stand, the one that waits costs the other nothing.
+#[test]
+fn what_stands_beside_a_record_that_waits_is_not_in_its_way() {
+    case(&[&own("x.example A 192.0.2.1"), &own("x.example CNAME y.example")], &["a: x.example A 192.0.2.1"])
+        .world(|w| w.pending = vec!["service/ns/a".to_owned()])
+        .gives(&[], &["PendingTargets"]);
+}
+
 #[test]
 fn a_wish_that_cannot_be_written_keeps_what_stands_in_its_place() {
     let unmet = |who, record: &str| {
