@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::record::Ttl;
+use crate::record::{SetId, Ttl};
 use crate::rtype::RecordType;
 use crate::zone::ZoneRule;
 
@@ -44,6 +44,11 @@ pub struct Capability {
 }
 
 impl Capability {
+    /// The identifier under which a set is written: the one asked for, where there are any.
+    pub fn identifier<'a>(&self, asked: Option<&'a SetId>) -> Option<&'a SetId> {
+        asked.filter(|_| self.set_ids)
+    }
+
     /// What an authoritative DNS server can do that takes changes with preconditions, in batches of so many: whole record
     /// sets of every writable type, guarded and atomic.
     pub fn authoritative(changes: usize, ttl: TtlRange) -> Self {

@@ -26,7 +26,8 @@ pub struct Lowered {
 /// What an endpoint asks for where sets have no identifiers: the plain set of its name and type, as external-dns writes it
 /// there. Objects that ask for one name under several identifiers then contend for it.
 pub fn identified<'e>(endpoint: &'e Endpoint, capability: &Capability) -> (Cow<'e, Endpoint>, Option<Note>) {
-    let Some(id) = endpoint.set_id.as_ref().filter(|_| !capability.set_ids) else {
+    let asked = endpoint.set_id.as_ref();
+    let Some(id) = asked.filter(|_| capability.identifier(asked).is_none()) else {
         return (Cow::Borrowed(endpoint), None);
     };
     let Endpoint { name, rtype, .. } = endpoint;

@@ -11,7 +11,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::board::Board;
+use super::board::{Board, Desk};
+use crate::capability::Capability;
 use crate::clock::Timestamp;
 use crate::metrics::{ByKind, ByType};
 use crate::record::RecordKey;
@@ -176,18 +177,27 @@ impl Intake {
     /// Counts what is asked for and what is published, by type.
     fn measure(&self) {
         let metrics = &self.board.metrics;
-        let desks = self.board.desks();
+        let places: Vec<(Capability, Arc<Desk>)> = self
+            .board
+            .offices
+            .iter()
+            .flat_map(|office| {
+                let provider = &office.instance.provider;
+                office.desks().into_iter().map(|desk| (provider.capability(Some(&desk.zone)), desk)).collect::<Vec<_>>()
+            })
+            .collect();
         let mut published = Counts::default();
-        for desk in &desks {
+        for (_, desk) in &places {
             desk.view().types().for_each(|rtype| published.count(rtype));
         }
         let (mut asked, mut verified) = (Counts::default(), Counts::default());
         for endpoint in self.board.asks().desired.endpoints() {
             asked.count(endpoint.rtype);
-            let key = RecordKey { name: endpoint.name.clone(), rtype: endpoint.rtype, set_id: endpoint.set_id.clone() };
-            // Where sets have no identifiers, the plain one is what is meant.
-            let plain = RecordKey { set_id: None, ..key.clone() };
-            if desks.iter().any(|desk| desk.view().holds(&key) || desk.view().holds(&plain)) {
+            let stands = |(capability, desk): &(Capability, Arc<Desk>)| {
+                let set_id = capability.identifier(endpoint.set_id.as_ref()).cloned();
+                desk.view().holds(&RecordKey { name: endpoint.name.clone(), rtype: endpoint.rtype, set_id })
+            };
+            if places.iter().any(stands) {
                 verified.count(endpoint.rtype);
             }
         }

@@ -97,7 +97,7 @@ impl<'a> Places<'a> {
         let nowhere = || invalid(format!("{} is in no zone", wanted.key.name));
         let (place, zone) = self.zones_of(&wanted.key.name)?.into_iter().next().ok_or_else(nowhere)?;
         // A caller that reads its records back without an identifier would make and remove them in turns.
-        wanted.key.set_id = wanted.key.set_id.filter(|_| (self.capability)(zone).set_ids);
+        wanted.key.set_id = (self.capability)(zone).identifier(wanted.key.set_id.as_ref()).cloned();
         Ok((place, self.lowered(&wanted, zone)?))
     }
 
