@@ -34,6 +34,11 @@ impl Write {
         })
     }
 
+    /// Whether it changes a record that stands.
+    pub(super) fn updates_record(&self) -> bool {
+        self.steps.iter().any(|step| step.role == Role::Record && matches!(step.change, Change::Update { .. }))
+    }
+
     /// What takes it back.
     pub(super) fn inverse(&self) -> Self {
         let back = |step: &Step| {

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 
 use super::course::{self, Write};
 use crate::capability::{Atomicity, Capability, CreateMode};
-use crate::change::{Change, Group, Outcome};
+use crate::change::{Change, Group, Outcome, Role};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::DnsName;
 use crate::provider::{Adjusted, Listing, Provider, Read};
@@ -72,14 +72,17 @@ impl<'a> Course<'a> {
 
     /// The writes that are in force, undone from the last to the first. Where `somebody` else may have put a record there, or
     /// changed the one that the next write was for, an intent does not become the claim again that it was: that would speak
-    /// for the stranger's record.
+    /// for the stranger's record. Where that next write was for a claim, an updated record stays as it is: whose it is now
+    /// is to be read first.
     fn way_back(&self, somebody: bool) -> WayBack {
         let in_force = || self.writes.iter().take(self.done).rev();
         let back = |write: &Write| Group { requires: Vec::new(), ..self.as_group(&write.inverse()) };
         let created = self.group.records().filter_map(|step| created(&step.change));
-        let next = self.writes.get(self.done).into_iter().flat_map(|write| &write.steps);
-        let doubted: Vec<&RecordSet> = created.chain(next.filter_map(|step| step.change.from())).collect();
-        let stays = |write: &Write| somebody && write.lowers_claim(&doubted);
+        let next = || self.writes.get(self.done).into_iter().flat_map(|write| &write.steps);
+        let doubted: Vec<&RecordSet> = created.chain(next().filter_map(|step| step.change.from())).collect();
+        let claim_doubted = next().any(|step| step.role == Role::Claim && step.change.from().is_some());
+        let stays =
+            |write: &Write| somebody && (write.lowers_claim(&doubted) || claim_doubted && write.updates_record());
         let groups = in_force().filter(|write| !stays(write)).map(back).collect();
         WayBack { groups, whole: !in_force().any(stays) }
     }

@@ -307,3 +307,23 @@ async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_an_edited_reco
     assert!(speaks_for(&sets, &a), "{sets:?}");
     assert!(!speaks_for(&sets, &edited), "{sets:?}");
 }
+
+/// An update finds a stranger's claim beside ours: whose the record is must be read before it is touched again.
+#[tokio::test]
+async fn an_updated_record_is_not_put_back_where_its_claim_has_changed() {
+    let (from, to) = (set("x.example A 192.0.2.1"), set("x.example A 192.0.2.2"));
+    let label = set(&format!("a-x.example TXT {CLAIM},external-dns/resource=r"));
+    let group = group(vec![
+        record(Change::Update { from: from.clone(), to: to.clone() }),
+        Step::claim(Change::Update { from: claim("a-x.example"), to: label }),
+    ]);
+    let theirs = set("a-x.example TXT heritage=external-dns,external-dns/owner=other").data;
+    let members = claim("a-x.example").data.as_records().iter().chain(theirs.as_records()).cloned().collect::<Vec<_>>();
+    let both = RecordSet { data: RecordData::records(members), ..claim("a-x.example") };
+    let mut provider = Plain::new(&[from, claim("a-x.example")]);
+    provider.edit = Mutex::new(Some(both.clone()));
+    let provider = Arc::new(provider);
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+    assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{outcomes:?}");
+    assert_eq!(provider.sets().into_values().collect::<Vec<_>>(), [both, to]);
+}

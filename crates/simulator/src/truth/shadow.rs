@@ -36,15 +36,17 @@ impl Truth {
     }
 
     /// Whether a write may rest on what is no longer so: the zone cannot be told what to expect, and somebody changed the
-    /// record or its claim after it was read.
+    /// record or its claim after it was read. A write to one zone cannot demand anything of another one that holds the claim.
     pub(super) fn excused(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         let capability = &self.profile.capability;
-        if capability.preconditions == Preconditions::Any && capability.batch.atomic == Atomicity::Batch {
-            return false;
-        }
-        let places = self.places(zone, key);
-        self.changed_unseen(daemon, zone, &key.name)
-            || places.iter().any(|(place, _)| self.changed_unseen(daemon, zone, &place.name))
+        let demands = capability.preconditions == Preconditions::Any && capability.batch.atomic == Atomicity::Batch;
+        let places = self.places(zone, key).into_iter().map(|(place, _)| place.name);
+        let (here, elsewhere): (Vec<DnsName>, Vec<DnsName>) =
+            places.partition(|name| name.is_within(&self.zones[zone].zone.name));
+        let others = (0..self.zones.len()).filter(|other| *other != zone);
+        let elsewhere = others.flat_map(|other| elsewhere.iter().map(move |name| (other, name)));
+        elsewhere.into_iter().any(|(other, name)| self.changed_unseen(daemon, other, name))
+            || !demands && here.iter().chain([&key.name]).any(|name| self.changed_unseen(daemon, zone, name))
     }
 
     /// A change by somebody who is not judged.

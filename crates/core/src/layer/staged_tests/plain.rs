@@ -22,7 +22,7 @@ pub(super) struct Plain {
     pub(super) calls: Mutex<usize>,
     /// What a stranger puts there right before the first record that is no text is created.
     pub(super) stranger: Mutex<Option<RecordSet>>,
-    /// What a stranger makes of a record right before it is deleted.
+    /// What a stranger makes of a record set right before it is changed or deleted.
     pub(super) edit: Mutex<Option<RecordSet>>,
 }
 
@@ -77,9 +77,8 @@ impl Plain {
         {
             self.sets.lock().unwrap().insert(stranger.key.clone(), stranger);
         }
-        let deleted =
-            |set: &mut RecordSet| group.changes().any(|c| matches!(c, Change::Delete { from } if from.key == set.key));
-        if let Some(edit) = self.edit.lock().unwrap().take_if(deleted) {
+        let touched = |set: &mut RecordSet| group.changes().any(|c| c.from().is_some_and(|from| from.key == set.key));
+        if let Some(edit) = self.edit.lock().unwrap().take_if(touched) {
             self.sets.lock().unwrap().insert(edit.key.clone(), edit);
         }
         let mut sets = self.sets();
