@@ -17,6 +17,8 @@ use crate::name::DnsName;
 const CHANGES: usize = 3;
 /// ... within this time begin a fight.
 const WITHIN: Duration = Duration::from_mins(10);
+/// What is seen within this time is one change.
+const TOGETHER: Duration = Duration::from_secs(1);
 /// Least time between two repairs of a name that is fought over.
 const REPAIR: Duration = Duration::from_mins(5);
 /// So long without a foreign change ends a fight.
@@ -90,7 +92,10 @@ impl Flaps {
     pub fn changed(&mut self, name: &DnsName, suspect: Suspect, now: Timestamp) -> bool {
         let track = self.tracks.entry(name.clone()).or_default();
         track.changes.retain(|at| at.plus(WITHIN) > now);
-        track.changes.push(now);
+        // A record and its claim that change together are one change.
+        if !track.changes.last().is_some_and(|last| last.plus(TOGETHER) > now) {
+            track.changes.push(now);
+        }
         if let Some(fight) = &mut track.fight {
             fight.last = now;
             if suspect != Suspect::Unknown {
@@ -181,7 +186,9 @@ mod tests {
         check(&[(0, Foreign), (1, Foreign)], 1, None);
         check(&[(0, Foreign), (1, Foreign), (9, Foreign)], 9, Some(9));
         check(&[(0, Foreign), (1, Foreign), (10, Foreign)], 10, None);
-        check(&[(0, Foreign), (1, Foreign), (10, Foreign), (10, Foreign)], 10, Some(10));
+        check(&[(0, Foreign), (2, Foreign), (10, Foreign), (11, Foreign)], 11, Some(11));
+        // A record and its claim.
+        check(&[(0, Foreign), (1, Foreign), (1, Foreign)], 1, None);
         check(&[(0, Foreign), (6, Foreign), (12, Foreign), (18, Foreign)], 18, None);
         check(&[(0, Foreign), (1, Foreign), (2, Other)], 2, None);
         check(&[(0, Foreign), (1, Repair), (1, Foreign), (2, Repair)], 2, None);

@@ -57,6 +57,16 @@ pub enum Litter {
     Claims,
 }
 
+/// What others have done to claims that are kept outside the zones.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct News {
+    /// Names whose claims have changed: they are planned again.
+    pub names: BTreeSet<DnsName>,
+    /// Those of them where a claim of ours is gone or says something else, and we did not write that: foreign changes
+    /// ([`crate::flap`]).
+    pub contested: BTreeSet<DnsName>,
+}
+
 /// What an operator should know of a record set that holds a claim, or seems to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Oddity {
@@ -80,14 +90,14 @@ pub trait Registry: Send + Sync {
     async fn load(&self) -> Result<()>;
 
     /// Brings what is kept outside the zones in step with a zone that was just read: intents of unanswered writes are confirmed
-    /// or withdrawn, claims on records that are gone end. `changed` is false where the reading showed nothing new. Returns the
-    /// names whose claims somebody else has changed since the last call: they are planned again. It is called between a
-    /// reading and the next plan, never while groups of the zone are under way, and not in a dry run. Registries that keep
-    /// claims in the zones do nothing.
+    /// or withdrawn, claims on records that are gone end. `changed` is false where the reading showed nothing new. Returns
+    /// what somebody else has done to claims in the zone since the last call. It is called between a reading and the next
+    /// plan, never while groups of the zone are under way, and not in a dry run. Registries that keep claims in the zones do
+    /// nothing.
     ///
     /// # Errors
     /// Whatever kept it from being written: then nothing is planned in this zone.
-    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<BTreeSet<DnsName>>;
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<News>;
 
     /// Whether a record set holds claims, and so is no ordinary record.
     fn is_claim(&self, set: &RecordSet) -> bool;

@@ -93,6 +93,8 @@ struct State {
     documents: BTreeMap<String, (u64, Document)>,
     versions: u64,
     faults: VecDeque<Fault>,
+    /// What others put there right before the next write.
+    overtaking: Vec<(String, Document)>,
     dead: bool,
     reads: usize,
     writes: usize,
@@ -145,6 +147,11 @@ impl MemoryShelf {
         }
     }
 
+    /// Puts a document in place by another hand in the moment before the next write, whatever that is.
+    pub fn overtake(&self, name: &str, document: Document) {
+        self.state().overtaking.push((name.to_owned(), document));
+    }
+
     fn read_as<T>(&self, read: impl FnOnce(&State) -> T) -> Result<T> {
         let mut state = self.state();
         state.reads += 1;
@@ -156,6 +163,9 @@ impl MemoryShelf {
         state.writes += 1;
         if state.dead {
             return Err(dead("write the shelf"));
+        }
+        for (name, document) in std::mem::take(&mut state.overtaking) {
+            state.put(&name, &document);
         }
         let fault = state.faults.pop_front().unwrap_or(Fault::None);
         if fault == Fault::Conflict {

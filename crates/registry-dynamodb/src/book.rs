@@ -13,7 +13,7 @@ use tracing::{error, info, warn};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::error::Error;
-use zonewright_core::registry::{Contents, Dropped};
+use zonewright_core::registry::{Contents, Dropped, News};
 use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{DnsName, RecordKey, Result};
 
@@ -63,15 +63,23 @@ struct Desk {
 struct Changes {
     reading: u64,
     names: BTreeMap<DnsName, u64>,
+    /// Those whose rows were ours and say something else.
+    contested: BTreeMap<DnsName, u64>,
     seen: HashMap<ZoneKey, u64>,
 }
 
 impl Changes {
-    fn note(&mut self, names: impl Iterator<Item = DnsName>) {
+    /// Names, each with whether a row of ours says something else now.
+    fn note(&mut self, names: impl Iterator<Item = (DnsName, bool)>) {
         self.reading += 1;
         let reading = self.reading;
         // At the first reading nothing was known that could differ: every name is planned then.
-        self.names.extend(names.filter(|_| reading > 1).map(|name| (name, reading)));
+        for (name, contested) in names.filter(|_| reading > 1) {
+            if contested {
+                self.contested.insert(name.clone(), reading);
+            }
+            self.names.insert(name, reading);
+        }
     }
 }
 
@@ -88,13 +96,16 @@ impl Book {
         self.rows.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The names in the zone whose rows others have changed since this was last asked.
-    pub(crate) fn changed_in(&self, zone: &Zone) -> BTreeSet<DnsName> {
+    /// What others have changed in the rows of the zone's names since this was last asked.
+    pub(crate) fn news(&self, zone: &Zone) -> News {
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let reading = changes.reading;
         let seen = changes.seen.insert(zone.key.clone(), reading).unwrap_or(0);
-        let fresh = changes.names.iter().filter(|(name, at)| **at > seen && name.is_within(&zone.name));
-        fresh.map(|(name, _)| name.clone()).collect()
+        let fresh = |names: &BTreeMap<DnsName, u64>| {
+            let fresh = names.iter().filter(|(name, at)| **at > seen && name.is_within(&zone.name));
+            fresh.map(|(name, _)| name.clone()).collect()
+        };
+        News { names: fresh(&changes.names), contested: fresh(&changes.contested) }
     }
 
     /// Ends rows of ours that name the zone and speak for nothing there, once enough readings have shown that. What the table
@@ -184,7 +195,12 @@ impl Book {
         let stored = self.read(desk).await?;
         let fresh = self.sort_out(desk, stored);
         let mut rows = self.rows_mut();
-        let names = rows.differing(&fresh).into_iter().filter_map(|canonical| Some(key::parse(canonical).ok()?.name));
+        let names = rows.differing(&fresh).into_iter().filter_map(|canonical| {
+            let ours = |rows: &Rows| rows.only(canonical).ok().flatten().map(|found| found.row.clone());
+            let former = ours(&rows).filter(|row| row.owner == self.me);
+            let same = |former: &Row| ours(&fresh).is_some_and(|row| row.says_as(former));
+            Some((key::parse(canonical).ok()?.name, former.is_some_and(|former| !same(&former))))
+        });
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).note(names);
         *rows = fresh;
         Ok(())

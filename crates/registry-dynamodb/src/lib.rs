@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
 use zonewright_registry::txt::TxtRegistry;
@@ -78,11 +78,11 @@ impl Registry for DynamoRegistry {
         self.book.load().await
     }
 
-    /// The names in the zone whose rows others have changed since they were last asked for. Rows of ours end whose records
+    /// What others have changed in the rows since this was last asked for. Rows of ours end whose records
     /// are gone.
-    async fn resync(&self, zone: &Zone, contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, _changed: bool) -> Result<News> {
         self.book.tidy(zone, contents).await;
-        Ok(self.book.changed_in(zone))
+        Ok(self.book.news(zone))
     }
 
     /// Claims as TXT records, as long as there are such.

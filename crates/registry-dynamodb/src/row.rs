@@ -59,6 +59,11 @@ impl Row {
         Ok(Self { owner, resource, labels, zones, open })
     }
 
+    /// Whether it gives the record to the same owner, for the same resource.
+    pub(crate) fn says_as(&self, other: &Self) -> bool {
+        self.owner == other.owner && self.resource == other.resource
+    }
+
     /// The labels as they stand in the table.
     pub(crate) fn written(&self) -> BTreeMap<String, String> {
         let further = self.labels.iter().filter(|(key, _)| ![OWNER, RESOURCE, ZONES, OPEN].contains(&&**key));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
 
@@ -25,8 +25,8 @@ impl Registry for NoopRegistry {
         Ok(())
     }
 
-    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
-        Ok(BTreeSet::new())
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<News> {
+        Ok(News::default())
     }
 
     fn is_claim(&self, _set: &RecordSet) -> bool {

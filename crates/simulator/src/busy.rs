@@ -38,7 +38,7 @@ pub fn busy_zone(seed: u64, foreign: usize, seconds: u64) -> Busy {
 }
 
 fn setup(chance: &mut Chance) -> Setup {
-    let scope = Scope { profile: Some("update".to_owned()), staged: None };
+    let scope = Scope { profile: Some("update".to_owned()), ..Scope::default() };
     loop {
         let setup = Setup::draw(chance, &scope);
         if setup.company == Company::Solo && setup.zones.len() == 1 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::chance::Chance;
-use crate::setup::{Scope, Setup};
+use crate::setup::{Claims, Scope, Setup};
 use crate::step::{Dice, Step};
 use crate::truth::Violation;
 use crate::world::World;
@@ -172,7 +172,8 @@ impl History {
             Some(false) => " --staged none",
             None => "",
         };
-        lines.push(format!("Again: cargo xtask simulate {}{profile}{staged}", self.words()));
+        let claims = if scope.claims == Claims::Objects { " --claims objects" } else { "" };
+        lines.push(format!("Again: cargo xtask simulate {}{profile}{staged}{claims}", self.words()));
         lines.join("\n")
     }
 }

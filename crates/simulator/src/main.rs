@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use zonewright_simulator::{History, Kept, Scope, Tally, parse_kept, profiles, simulate};
+use zonewright_simulator::{Claims, History, Kept, Scope, Tally, parse_kept, profiles, simulate};
 
 const USAGE: &str = "\
 cargo xtask simulate [options]
@@ -14,6 +14,7 @@ cargo xtask simulate [options]
   --threads N      on so many threads, 1 by default
   --profile NAME   only with this kind of provider
   --staged WORD    only: providers that need staged writes or whose reads lag; none: only the others
+  --claims WHERE   zones: in TXT records (the default); objects: in ConfigMaps
   --survey         go on after a rule was broken, and count how often each is
   --story SEED     tell this one history
   --shrink         as short as it gets
@@ -56,6 +57,9 @@ fn parse(words: &[String]) -> Result<Options, String> {
             "--profile" => options.scope.profile = Some(profile(value)?),
             "--staged" if value == "only" || value == "none" => options.scope.staged = Some(value == "only"),
             "--staged" => return Err(format!("--staged {value:?}: expected only or none")),
+            "--claims" if value == "zones" => options.scope.claims = Claims::Zones,
+            "--claims" if value == "objects" => options.scope.claims = Claims::Objects,
+            "--claims" => return Err(format!("--claims {value:?}: expected zones or objects")),
             "--story" => options.story = Some(number()?),
             "--keep" => options.keep = Some(parse_kept(value)?),
             _ => return Err(format!("no such option: {word}\n\n{USAGE}")),

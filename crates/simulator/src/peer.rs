@@ -59,11 +59,11 @@ impl Peer {
     }
 
     /// Record sets that go, and those that come: a record with its claim.
-    fn plan(&self, truth: &mut Truth, zone: usize, seen: &Sets) -> Vec<(Vec<RecordSet>, Vec<RecordSet>)> {
+    fn plan(&self, truth: &Truth, zone: usize, seen: &Sets) -> Vec<(Vec<RecordSet>, Vec<RecordSet>)> {
         let apex = truth.zones[zone].zone.name.clone();
         let mut plan = Vec::new();
         for (key, data) in self.wishes.iter().filter(|(key, _)| key.name != apex) {
-            let Some((place, _)) = truth.places(zone, key).into_iter().next() else { continue };
+            let Some((place, _)) = truth.affix.places(key, &apex).into_iter().next() else { continue };
             if truth.zone_of(&key.name) != zone {
                 continue;
             }
@@ -81,7 +81,7 @@ impl Peer {
         for stands in
             seen.values().filter(|set| MANAGED.contains(&set.key.rtype) && !self.wishes.contains_key(&set.key))
         {
-            let Some((place, _)) = truth.places(zone, &stands.key).into_iter().next() else { continue };
+            let Some((place, _)) = truth.affix.places(&stands.key, &apex).into_iter().next() else { continue };
             if self.owns(seen, &place) {
                 plan.push((vec![stands.clone(), self.claim(&place)], Vec::new()));
             }

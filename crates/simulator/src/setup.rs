@@ -27,6 +27,16 @@ pub(crate) enum Company {
     Shadowed,
 }
 
+/// Where claims are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Claims {
+    /// In TXT records beside what they are for.
+    #[default]
+    Zones,
+    /// In objects beside the daemon.
+    Objects,
+}
+
 /// One daemon.
 #[derive(Debug, Clone)]
 pub(crate) struct Daemon {
@@ -40,6 +50,7 @@ pub(crate) struct Daemon {
 pub(crate) struct Setup {
     pub(crate) profile: Profile,
     pub(crate) zones: Vec<&'static str>,
+    pub(crate) claims: Claims,
     pub(crate) affix: Affix,
     pub(crate) company: Company,
     pub(crate) daemons: Vec<Daemon>,
@@ -61,6 +72,8 @@ pub struct Scope {
     pub profile: Option<String>,
     /// Only providers whose groups need several writes or whose reads lag, or only the others.
     pub staged: Option<bool>,
+    /// Where claims are kept.
+    pub claims: Claims,
 }
 
 impl Setup {
@@ -109,6 +122,7 @@ impl Setup {
             brake,
             grace: Duration::from_mins(if chance.percent(50) { 1 } else { 5 }),
             interval: Duration::from_mins(if chance.percent(50) { 1 } else { 3 }),
+            claims: scope.claims,
             profile,
             company,
             daemons,
@@ -125,6 +139,9 @@ impl std::fmt::Display for Setup {
             writeln!(f, "Daemon {at}: owner {owner}, cluster {}{dry}.", daemon.cluster)?;
         }
         let Affix { prefix, suffix } = self.affix;
+        if self.claims == Claims::Objects {
+            writeln!(f, "Claims are in objects beside the zones.")?;
+        }
         writeln!(
             f,
             "Claims with prefix {prefix:?} and suffix {suffix:?}; policy {:?}; names shared by {:?}.",

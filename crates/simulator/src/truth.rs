@@ -16,10 +16,12 @@ use crate::profile::Profile;
 
 mod brake;
 mod judge;
+mod objects;
 mod shadow;
 mod story;
 
 use self::brake::Ledger;
+pub(crate) use self::objects::Objects;
 
 /// Who changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,7 +83,9 @@ pub(crate) struct Party {
 pub(crate) struct Truth {
     pub(crate) profile: Profile,
     pub(crate) zones: Vec<Content>,
-    affix: Affix,
+    pub(crate) affix: Affix,
+    /// Where claims are, if not in the zones.
+    pub(crate) objects: Option<Objects>,
     pub(crate) parties: Vec<Party>,
     ledgers: BTreeMap<(usize, usize), Ledger>,
     /// The newest serial that a daemon has seen of a name, and of a whole zone.
@@ -126,6 +130,7 @@ impl Truth {
             profile,
             zones: zones.collect(),
             affix,
+            objects: None,
             parties,
             ledgers: BTreeMap::new(),
             read_names: HashMap::new(),
@@ -161,8 +166,11 @@ impl Truth {
         fitting.max_by_key(|(_, content)| content.zone.name.label_count()).map_or(0, |(at, _)| at)
     }
 
-    /// The places of the claims on a key, remembered.
+    /// The places of the claims on a key, remembered; none where claims are in objects.
     pub(crate) fn places(&mut self, zone: usize, key: &RecordKey) -> Vec<(RecordKey, bool)> {
+        if self.objects.is_some() {
+            return Vec::new();
+        }
         if let Some(places) = self.places.get(&(zone, key.clone())) {
             return places.clone();
         }
@@ -189,6 +197,9 @@ impl Truth {
 
     /// Who may change `key`, by what stands now.
     pub(crate) fn right(&mut self, zone: usize, key: &RecordKey) -> Right {
+        if let Some(right) = self.right_by_objects(zone, key) {
+            return right;
+        }
         let places = self.places(zone, key);
         let announced = |set: &RecordSet| format!("{}/{}/{}", intent::digest(set), key.rtype, key.name);
         let standing = self.zones[zone].sets.get(key).map(announced);

@@ -19,9 +19,9 @@ use crate::cluster::Cluster;
 use crate::line::{Weather, lock};
 use crate::names::{MANAGED, name};
 use crate::peer::Peer;
-use crate::setup::Setup;
+use crate::setup::{Claims, Setup};
 use crate::step::{Action, Step};
-use crate::truth::{Party, Right, Truth};
+use crate::truth::{Objects, Party, Right, Truth};
 
 use self::process::Seat;
 
@@ -61,7 +61,8 @@ impl World {
             grace: setup.grace,
         };
         let parties = setup.daemons.iter().map(party).collect();
-        let truth = Truth::new(setup.profile.clone(), zones, setup.affix, parties, tell);
+        let mut truth = Truth::new(setup.profile.clone(), zones, setup.affix, parties, tell);
+        truth.objects = (setup.claims == Claims::Objects).then(Objects::default);
         Self {
             truth: Arc::new(Mutex::new(truth)),
             clusters: (0..setup.clusters).map(|_| Cluster::new()).collect(),

@@ -9,7 +9,7 @@ use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::claim::{Claim, OwnerId, Standing};
 use zonewright_core::error::Result;
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Zone};
 
 /// What is wrong with the registry.
@@ -162,10 +162,10 @@ impl Registry for Toy {
         Ok(())
     }
 
-    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<News> {
         let forgets = self.is(Fault::ForgetsAtReading) || self.is(Fault::EndsAllAtReading);
         self.blind.store(forgets, Ordering::SeqCst);
-        Ok(BTreeSet::new())
+        Ok(News::default())
     }
 
     fn is_claim(&self, set: &RecordSet) -> bool {

@@ -57,6 +57,23 @@ pub(super) fn note(worker: &mut Worker, mut changed: Changed) {
     publish(worker);
 }
 
+/// Counts names where claims of ours, kept outside the zone, were changed by others. What an unanswered write of ours may have
+/// done does not count.
+pub(super) fn contested(worker: &mut Worker, names: &BTreeSet<DnsName>) {
+    let Some(owner) = worker.office.instance.registry.owner().cloned() else { return };
+    let now = worker.board.clock.now();
+    let mut counted = false;
+    for name in names.iter().filter(|name| !worker.doubtful.contains(*name)).cloned().collect::<Vec<_>>() {
+        counted = true;
+        if worker.flaps.changed(&name, Suspect::SameOwner(owner.clone()), now) {
+            begin(worker, &name);
+        }
+    }
+    if counted {
+        publish(worker);
+    }
+}
+
 /// The names of records that were ours and stand otherwise now, they or their claims, and who did it.
 fn foreign(worker: &Worker, changed: &Changed) -> BTreeMap<DnsName, Suspect> {
     let (office, desk) = (&worker.office, &worker.desk);

@@ -12,6 +12,7 @@ use crate::capability::Audit;
 use crate::name::DnsName;
 use crate::provider::{Listing, Read};
 use crate::record::RecordKey;
+use crate::registry::News;
 use crate::rtype::RecordType;
 use crate::view::Changed;
 
@@ -47,7 +48,8 @@ impl Worker {
             return true;
         }
         match self.office.instance.registry.resync(&self.desk.zone, &*self.desk, changed).await {
-            Ok(names) => {
+            Ok(News { names, contested }) => {
+                fights::contested(self, &contested);
                 if !names.is_empty() {
                     info!(zone = %self.desk.zone.name, names = names.len(), "claims were changed by others");
                     self.owned = hold::count_owned(self);

@@ -198,3 +198,47 @@ async fn a_dry_run_writes_no_object() {
     assert_eq!((shelf.calls().1, shelf.names().len()), (0, 0));
     engine.stop().await;
 }
+
+async fn start_as(world: &World, owner: &str, shelf: &Arc<MemoryShelf>) -> Engine {
+    world.start_with(Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, shelf.clone()).unwrap()))).await
+}
+
+/// A name that another owner lets go is taken, though nothing changes in the zone any more.
+#[tokio::test(start_paused = true)]
+async fn a_name_that_another_owner_lets_go_is_taken() {
+    let (one, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    let two = one.beside();
+    one.cluster.put("a", &["www.example A 192.0.2.1"]);
+    let engines = (start_as(&one, "me", &shelf).await, start_as(&two, "other", &shelf).await);
+    calm(&engines.0).await;
+    two.cluster.put("b", &["www.example A 192.0.2.2"]);
+    calm(&engines.0).await;
+    assert_eq!(one.sim.records(), [FOREIGN, "www.example A 192.0.2.1"]);
+    one.cluster.delete("a");
+    calm(&engines.0).await;
+    assert_eq!(one.sim.records(), [FOREIGN, "www.example A 192.0.2.2"]);
+    engines.0.stop().await;
+    engines.1.stop().await;
+}
+
+/// Two clusters under one owner id that change the type of one name back and forth, each with the claims of both in hand.
+#[tokio::test(start_paused = true)]
+async fn two_clusters_with_one_owner_id_come_to_rest() {
+    let (one, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    let two = one.beside();
+    one.cluster.put("a", &["www.example A 192.0.2.1"]);
+    two.cluster.put("b", &["www.example CNAME lb.example."]);
+    let engines = (start_as(&one, "me", &shelf).await, start_as(&two, "me", &shelf).await);
+    after(&engines.0, Duration::from_mins(20)).await;
+    let fought = |engine: &Engine| {
+        engine.fights().into_iter().map(|(_, name, fight)| format!("{name} by {}", fight.suspect)).collect::<Vec<_>>()
+    };
+    let expected = "www.example by another writer under the owner id me";
+    assert_eq!((fought(&engines.0), fought(&engines.1)), (vec![expected.to_owned()], vec![expected.to_owned()]));
+    let before = one.sim.calls().1;
+    after(&engines.0, Duration::from_mins(60)).await;
+    let writes = one.sim.calls().1 - before;
+    assert!(writes <= 26, "{writes} writes in an hour");
+    engines.0.stop().await;
+    engines.1.stop().await;
+}

@@ -29,8 +29,38 @@ const ATTEMPTS: usize = 8;
 /// More shards than any zone needs: some ten million records.
 const MOST_SHARDS: usize = 4096;
 
-/// What becomes of entries: the new one, or none.
-pub(super) type Edits = HashMap<Place, Option<Entry>>;
+/// What becomes of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    /// The new one, or none.
+    pub(super) to: Option<Entry>,
+    /// What must stand.
+    pub(super) over: Over,
+}
+
+/// What an entry must be, to be replaced. An object is only replaced as it was read, but what was read for that may be newer
+/// than what the edit rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Over {
+    /// Anything.
+    Any,
+    /// This entry: what another process of the owner made of it since is not taken back.
+    Entry(Entry),
+    /// An entry that says this of our right, or does not stand: what is announced rests on it. Else the edit is refused.
+    Right(Option<Right>),
+}
+
+/// What becomes of entries.
+pub(super) type Edits = HashMap<Place, Edit>;
+
+/// A record of a group that is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Flight {
+    /// What our entry said before.
+    pub(super) former: Option<Right>,
+    /// The entry that was written ahead.
+    pub(super) ahead: Option<Entry>,
+}
 
 /// A change of the entries of one object.
 type Work<'a> = &'a mut (dyn FnMut(&Table, &mut Entries) + Send);
@@ -42,8 +72,8 @@ pub(super) struct Writer {
     cache: HashMap<usize, Entries>,
     /// Edits that are not written yet.
     pub(super) dirty: Edits,
-    /// Records of groups that are under way, with what our entry said before.
-    pub(super) flight: HashMap<Place, Option<Right>>,
+    /// Records of groups that are under way.
+    pub(super) flight: HashMap<Place, Flight>,
 }
 
 impl Writer {
@@ -150,7 +180,7 @@ impl Keeper {
     fn edits_of(&self, writer: &Writer, index: usize) -> Edits {
         let table = self.table();
         let here = writer.dirty.iter().filter(|(place, _)| table.home(place) == index);
-        here.map(|(place, entry)| (place.clone(), entry.clone())).collect()
+        here.map(|(place, edit)| (place.clone(), edit.clone())).collect()
     }
 
     /// Writes what a piece of work makes of the entries of one object.
@@ -230,7 +260,8 @@ impl Keeper {
     }
 }
 
-/// Carries edits out, but for entries that somebody else gave to another owner meanwhile. Returns the records of those.
+/// Carries edits out, but for those that are out of date, and for entries that somebody else gave to another owner meanwhile.
+/// Returns the records of the latter.
 pub(super) fn apply(table: &Table, entries: &mut Entries, edits: &Edits) -> HashSet<Place> {
     let mut late = HashSet::new();
     for (place, edit) in edits {
@@ -238,7 +269,15 @@ pub(super) fn apply(table: &Table, entries: &mut Entries, edits: &Edits) -> Hash
             late.insert(place.clone());
             continue;
         }
-        match edit {
+        match &edit.over {
+            Over::Entry(expected) if entries.get(place) != Some(expected) => continue,
+            Over::Right(expected) if !table.says(place, entries.get(place), expected.as_ref()) => {
+                late.insert(place.clone());
+                continue;
+            }
+            _ => {}
+        }
+        match &edit.to {
             Some(entry) => drop(entries.insert(place.clone(), entry.clone())),
             None => drop(entries.remove(place)),
         }

@@ -31,13 +31,13 @@ use tracing::warn;
 use zonewright_core::change::{Group, Outcome, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind, Retry};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
 use zonewright_core::shelf::Shelf;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result, Zone};
 
 use document::Entries;
 use entry::{Entry, Place};
-use keep::{Edits, Keeper, Writer};
+use keep::{Edit, Edits, Flight, Keeper, Over, Writer};
 use right::{Right, Seal};
 use table::Table;
 
@@ -100,9 +100,8 @@ pub fn object_name(owner: &OwnerId) -> String {
 /// A group with what is written ahead of it.
 struct Prepared {
     group: Group,
-    edits: Vec<(Place, Option<Entry>)>,
-    /// Each record with what our entry said before.
-    former: Vec<(Place, Option<Right>)>,
+    /// Each record, with what our entry said before, and the entry that is to be written ahead.
+    records: Vec<(Place, Flight)>,
 }
 
 impl ConfigMapRegistry {
@@ -137,42 +136,42 @@ impl ConfigMapRegistry {
         if let Err(reason) = self.check(zone, &group) {
             return Err((group, Dropped { reason }));
         }
-        let mut prepared = Prepared { group, edits: Vec::new(), former: Vec::new() };
+        let mut prepared = Prepared { group, records: Vec::new() };
         for step in &prepared.group.steps {
             let place = Place::new(&zone.key, step.change.key());
             let table = self.keeper.table();
             let base = table.own(&place).cloned();
             let claims = step::claims(&table.rights(&place), step.change.from().map(Seal::of));
             let ownership = judge(&claims, Some(self.me()));
-            if let Some(right) = step::ahead(self.me(), step, base.as_ref(), ownership.claim()) {
-                let entry = Entry::of(&place, step::subject(&step.change), Some(&right), None);
-                prepared.edits.push((place.clone(), Some(entry)));
-            }
+            let right = step::ahead(self.me(), step, base.as_ref(), ownership.claim());
+            let ahead = right.map(|right| Entry::of(&place, step::subject(&step.change), Some(&right), None));
             drop(table);
-            prepared.former.push((place, base));
+            prepared.records.push((place, Flight { former: base, ahead }));
         }
         Ok(prepared)
     }
 
     /// Takes over what became of one step, and notes the edit that its entry needs.
-    fn settle(&self, writer: &mut Writer, place: Place, step: &Step, former: Option<Right>, outcome: &Outcome) {
+    fn settle(&self, writer: &mut Writer, place: Place, step: &Step, flight: Flight, outcome: &Outcome) {
         let mut table = self.keeper.table_mut();
         table.unsettle(&place.zone);
-        let (right, stands) = match outcome {
+        let (right, stands, over) = match outcome {
             Outcome::Unknown(_) => return,
-            Outcome::Applied if step.is_lost() => (None, None),
-            Outcome::Applied => (step::done(self.me(), step), step.change.to()),
+            Outcome::Applied if step.is_lost() => (None, None, Over::Any),
+            Outcome::Applied => (step::done(self.me(), step), step.change.to(), Over::Any),
             _ if step.is_lost() => return,
-            Outcome::Refused { .. } | Outcome::NotSent(_) => (former, step.change.from()),
+            Outcome::Refused { .. } | Outcome::NotSent(_) => {
+                (flight.former, step.change.from(), flight.ahead.map_or(Over::Any, Over::Entry))
+            }
         };
         let subject = stands.unwrap_or_else(|| step::subject(&step.change));
         let right = right.map(|right| Right { seen: Seal::of(subject), ..right });
         table.set(&place, right.clone());
-        let edit = match (stands, right) {
+        let to = match (stands, right) {
             (Some(set), _) => Some(table.entry(&place, set)),
             (None, right) => right.map(|right| Entry::of(&place, subject, Some(&right), None)),
         };
-        writer.dirty.insert(place, edit);
+        writer.dirty.insert(place, Edit { to, over });
     }
 
     /// Brings the objects in step with what the zone holds.
@@ -235,18 +234,18 @@ impl Registry for ConfigMapRegistry {
         self.keeper.load(&mut writer).await
     }
 
-    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<BTreeSet<DnsName>> {
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<News> {
         let mut writer = self.writer().await;
         let text: Arc<str> = Arc::from(zone.key.to_string());
         // Nothing of the zone is under way now: what is still noted so was given up on the way.
         writer.flight.retain(|place, _| place.zone != text);
         let waits = writer.dirty.keys().any(|place| place.zone == text);
-        let news = self.keeper.table_mut().news(&text);
-        if changed || waits || !news.is_empty() || !self.keeper.table().is_settled(&text) {
+        let waits = waits || self.keeper.table().has_news(&text);
+        if changed || waits || !self.keeper.table().is_settled(&text) {
             self.follow(&mut writer, zone, contents).await?;
         }
         writer.rest();
-        Ok(news)
+        Ok(self.keeper.table_mut().news(&text))
     }
 
     fn is_claim(&self, _set: &RecordSet) -> bool {
@@ -332,18 +331,23 @@ impl Registry for ConfigMapRegistry {
         }
         let planned: Vec<Result<Prepared, (Group, Dropped)>> =
             groups.into_iter().map(|group| self.ahead(zone, group)).collect();
-        let edits: Edits = planned.iter().flatten().flat_map(|prepared| prepared.edits.iter().cloned()).collect();
-        for (place, former) in planned.iter().flatten().flat_map(|prepared| &prepared.former) {
-            writer.flight.insert(place.clone(), former.clone());
-        }
+        let records = || planned.iter().flatten().flat_map(|prepared| &prepared.records);
+        let edit = |(place, flight): &(Place, Flight)| {
+            // What is still to be written of it is newer than what stands.
+            let newer = writer.dirty.contains_key(place);
+            let over = if newer { Over::Any } else { Over::Right(flight.former.clone()) };
+            Some((place.clone(), Edit { to: Some(flight.ahead.clone()?), over }))
+        };
+        let edits: Edits = records().filter_map(edit).collect();
+        writer.flight.extend(records().cloned());
         let (refused, problem) =
             if edits.is_empty() { (HashSet::new(), None) } else { self.keeper.put(&mut writer, edits).await };
         let answers = planned.into_iter().map(|planned| {
             let prepared = planned?;
-            if !prepared.edits.iter().any(|(place, _)| refused.contains(place)) {
+            if !prepared.records.iter().any(|(place, flight)| flight.ahead.is_some() && refused.contains(place)) {
                 return Ok(prepared.group);
             }
-            for (place, _) in &prepared.former {
+            for (place, _) in &prepared.records {
                 writer.dirty.remove(place);
                 writer.flight.remove(place);
             }
@@ -359,8 +363,8 @@ impl Registry for ConfigMapRegistry {
         for (group, outcome) in groups.iter().zip(outcomes) {
             for step in &group.steps {
                 let place = Place::new(&zone.key, step.change.key());
-                let Some(former) = writer.flight.remove(&place) else { continue };
-                self.settle(&mut writer, place, step, former, outcome);
+                let Some(flight) = writer.flight.remove(&place) else { continue };
+                self.settle(&mut writer, place, step, flight, outcome);
             }
         }
         // With more groups under way the next intents are written soon, and this along with them; until then the intents say it.

@@ -108,6 +108,11 @@ impl Right {
         counts.then_some((&self.resource, &self.labels))
     }
 
+    /// Whether it gives the record to the same owner, for the same resource.
+    pub(super) fn says_as(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.owner == other.owner && self.resource == other.resource
+    }
+
     /// Whether anything about it waits for the next reading.
     pub(super) fn is_open(&self) -> bool {
         self.only.is_some() || self.next.is_some()

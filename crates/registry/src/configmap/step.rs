@@ -52,6 +52,9 @@ pub(super) fn check(me: &OwnerId, step: &Step, rights: &[Right]) -> Result<(), S
     let takes = step.role == Role::Claim && step.owner.as_ref() == Some(me);
     let free = takes || matches!(step.change, Change::Create { .. });
     let ends = step.is_lost() && rights.iter().any(|right| right.kind == Kind::Own && right.owner == *me);
+    if let Some(open) = two_open(me, step, rights) {
+        return Err(open);
+    }
     match ownership {
         _ if ends => Ok(()),
         Ownership::Ours(_) => Ok(()),
@@ -66,6 +69,15 @@ pub(super) fn check(me: &OwnerId, step: &Step, rights: &[Right]) -> Result<(), S
         }
         other => Err(not_ours(step.change.key(), me, &other)),
     }
+}
+
+/// Why a record cannot be announced: an update of it was, no reading has shown yet what became of that, and an entry holds one
+/// announcement.
+fn two_open(me: &OwnerId, step: &Step, rights: &[Right]) -> Option<String> {
+    let Change::Create { to } = &step.change else { return None };
+    let own = rights.iter().find(|right| right.kind == Kind::Own && right.owner == *me)?;
+    let other = own.only.is_some() && own.next.as_ref().is_some_and(|next| next.seal != Seal::of(to));
+    other.then(|| format!("what became of an earlier write of {} is not known yet", step.change.key()))
 }
 
 /// Whether the record is `owner`'s by our word alone, as the step says that it is: what we gave and nobody took, we may take
@@ -98,9 +110,13 @@ pub(super) fn ahead(me: &OwnerId, step: &Step, base: Option<&Right>, granted: Op
 }
 
 fn created(me: &OwnerId, step: &Step, own: Option<&Right>, to: &RecordSet) -> Right {
-    match own.filter(|own| own.only.is_none()) {
-        // The record is lost and our claim stands: it goes on standing.
-        Some(own) => Right { next: Some(Box::new(next(step, to))), seen: Seal::of(to), ..own.clone() },
+    let known = |own: &&Right| own.only != Some(Seal::of(to));
+    match own.filter(known) {
+        // No reading shows the record, and it may stand all the same: our claim on it goes on, as far as it went.
+        Some(own) => {
+            let seen = if own.only.is_none() { Seal::of(to) } else { own.seen };
+            Right { next: Some(Box::new(next(step, to))), seen, ..own.clone() }
+        }
         None => Right { only: Some(Seal::of(to)), ..said(me, step, to) },
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use zonewright_core::claim::OwnerId;
-use zonewright_core::registry::Contents;
+use zonewright_core::registry::{Contents, News};
 use zonewright_core::shelf::Version;
 use zonewright_core::{DnsName, RecordKey, RecordSet, ZoneKey};
 
@@ -52,6 +52,8 @@ pub(super) struct Table {
     pub(super) foreign: BTreeMap<String, Foreign>,
     /// Names whose rights were changed by somebody else, by zone.
     news: HashMap<Arc<str>, BTreeSet<DnsName>>,
+    /// What our objects said of records before somebody else changed that.
+    former: HashMap<Place, Right>,
     /// Zones that need no further look until something changes.
     settled: HashSet<Arc<str>>,
     /// Zones whose last reading missed too many of our records.
@@ -75,6 +77,7 @@ impl Table {
             shards: BTreeMap::new(),
             foreign: BTreeMap::new(),
             news: HashMap::new(),
+            former: HashMap::new(),
             settled: HashSet::new(),
             doubted: HashSet::new(),
             loaded: false,
@@ -98,6 +101,7 @@ impl Table {
             carry_over(&former.rights, &mut rights);
             if !ours {
                 self.note(&former.rights, &rights);
+                self.remember(&former.rights, &rights);
             }
         } else if !ours && self.loaded {
             self.note(&HashMap::new(), &rights);
@@ -112,8 +116,18 @@ impl Table {
     pub(super) fn lose(&mut self, index: usize) -> usize {
         let Some(former) = self.shards.remove(&index) else { return 0 };
         self.note(&former.rights, &HashMap::new());
+        self.remember(&former.rights, &HashMap::new());
         self.settled.clear();
         former.rights.values().filter(|right| right.kind == Kind::Own).count()
+    }
+
+    /// Keeps what our objects said where they say something else now.
+    fn remember(&mut self, former: &HashMap<Place, Right>, now: &HashMap<Place, Right>) {
+        let own = |right: &&Right| right.kind == Kind::Own;
+        let same = |place: &Place, right: &Right| now.get(place).is_some_and(|now| now.says_as(right));
+        for (place, right) in former.iter().filter(|(place, right)| own(right) && !same(place, right)) {
+            self.former.entry(place.clone()).or_insert_with(|| right.clone());
+        }
     }
 
     fn note(&mut self, former: &HashMap<Place, Right>, now: &HashMap<Place, Right>) {
@@ -135,18 +149,20 @@ impl Table {
             .map(|(place, right)| (place.clone(), right))
             .collect();
         let spoken = all.iter().map(|(place, _)| place.clone()).collect();
-        self.foreign.insert(
-            name.to_owned(),
-            Foreign { version, owner: owner.clone(), rights: all.into_iter().collect(), spoken },
-        );
+        let rights: HashMap<Place, Right> = all.into_iter().collect();
+        let former = self.foreign.remove(name).map(|former| former.rights).unwrap_or_default();
+        if self.loaded {
+            self.note(&former, &rights);
+        }
+        self.foreign.insert(name.to_owned(), Foreign { version, owner: owner.clone(), rights, spoken });
         self.settled.clear();
     }
 
     /// Forgets objects of others that are gone.
     pub(super) fn keep_foreign(&mut self, names: &BTreeSet<&str>) {
-        let before = self.foreign.len();
-        self.foreign.retain(|name, _| names.contains(name.as_str()));
-        if self.foreign.len() != before {
+        let gone = self.foreign.extract_if(.., |name, _| !names.contains(name.as_str()));
+        for (_, foreign) in gone.collect::<Vec<_>>() {
+            self.note(&foreign.rights, &HashMap::new());
             self.settled.clear();
         }
     }
@@ -189,6 +205,19 @@ impl Table {
     pub(super) fn is_marked(&self, entry: &Entry) -> bool {
         let owner = OwnerId::new(&entry.owner).filter(|owner| *owner != self.owner && !entry.given);
         owner.is_some_and(|owner| !self.hears(&owner))
+    }
+
+    /// Whether an entry of one of our objects says `expected` of our right to its record.
+    pub(super) fn says(&self, place: &Place, entry: Option<&Entry>, expected: Option<&Right>) -> bool {
+        let own = |right: &Right| right.kind == Kind::Own;
+        let found = entry.and_then(|entry| entry.right(place, &self.owner).ok().flatten()).filter(own);
+        match (found, expected.filter(|right| own(right))) {
+            (None, None) => true,
+            (Some(found), Some(right)) => {
+                found.says_as(right) && (&found.only, &found.next) == (&right.only, &right.next)
+            }
+            _ => false,
+        }
     }
 
     /// Whether objects of an owner are at hand.
@@ -321,9 +350,18 @@ impl Table {
         self.settled.remove(zone);
     }
 
-    /// The names whose rights somebody else has changed since the last call.
-    pub(super) fn news(&mut self, zone: &Arc<str>) -> BTreeSet<DnsName> {
-        self.news.remove(zone).unwrap_or_default()
+    pub(super) fn has_news(&self, zone: &Arc<str>) -> bool {
+        self.news.contains_key(zone)
+    }
+
+    /// What somebody else has changed since the last call.
+    pub(super) fn news(&mut self, zone: &Arc<str>) -> News {
+        let former: Vec<(Place, Right)> = self.former.extract_if(|place, _| place.zone == *zone).collect();
+        // What only went from one of our objects to another one says the same.
+        let same = |place: &Place, right: &Right| self.own(place).is_some_and(|now| now.says_as(right));
+        let contested = former.iter().filter(|(place, right)| !same(place, right));
+        let contested = contested.map(|(place, _)| place.key.name.clone()).collect();
+        News { names: self.news.remove(zone).unwrap_or_default(), contested }
     }
 }
 

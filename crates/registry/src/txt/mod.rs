@@ -46,7 +46,7 @@ use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::name::NameError;
 use zonewright_core::plan::{FORMER_OWNER_LABEL, POLICY_LABEL};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, Oddity, Published, Registry};
+use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
 
@@ -296,8 +296,8 @@ impl Registry for TxtRegistry {
         Ok(())
     }
 
-    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<BTreeSet<DnsName>> {
-        Ok(BTreeSet::new())
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<News> {
+        Ok(News::default())
     }
 
     fn is_claim(&self, set: &RecordSet) -> bool {

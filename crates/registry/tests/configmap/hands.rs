@@ -120,3 +120,38 @@ async fn with_the_object_go_its_claims_and_nothing_else() {
     assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed);
     assert_eq!(record(&shelf, "a.org").unwrap()["owner"], "", "the list is made anew");
 }
+
+/// A name that waits for another owner is planned again when that owner's object lets it go, and what others did to our own
+/// claims is told apart from that.
+#[tokio::test]
+async fn what_others_did_to_claims_is_told() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&["b.org A 192.0.2.2"]);
+    let config = zonewright_registry::configmap::ConfigMapConfig::new("other", shelf.clone()).unwrap();
+    let other = zonewright_registry::configmap::ConfigMapRegistry::new(config);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    carry(&other, &mut zones, vec![create("o.org A 192.0.2.3")]).await;
+    audit(&registry, &zones).await;
+    let names = |names: &std::collections::BTreeSet<zonewright_core::DnsName>| -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
+    };
+    let news = async |zones: &Zones| {
+        registry.load().await.unwrap();
+        let news = registry.resync(&zones.zone, zones, false).await.unwrap();
+        (names(&news.names), names(&news.contested))
+    };
+    assert_eq!(news(&zones).await, (vec![], vec![]));
+    carry(&other, &mut zones, vec![delete("o.org A 192.0.2.3")]).await;
+    assert_eq!(news(&zones).await, (vec!["o.org".to_owned()], vec![]));
+    carry(&other, &mut zones, vec![create("p.org A 192.0.2.3")]).await;
+    assert_eq!(news(&zones).await, (vec!["p.org".to_owned()], vec![]));
+    shelf.edit("other-registry", None);
+    assert_eq!(news(&zones).await, (vec!["p.org".to_owned()], vec![]));
+    let twin = support::registry(&shelf, LONGEST);
+    audit(&twin, &zones).await;
+    carry(&twin, &mut zones, vec![create("t.org A 192.0.2.3")]).await;
+    assert_eq!(news(&zones).await, (vec!["t.org".to_owned()], vec![]), "no claim of ours is gone");
+    carry(&twin, &mut zones, vec![delete("a.org A 192.0.2.1")]).await;
+    assert_eq!(news(&zones).await, (vec!["a.org".to_owned()], vec!["a.org".to_owned()]));
+    assert_eq!(news(&zones).await, (vec![], vec![]), "told once");
+}

@@ -6,9 +6,10 @@ use zonewright_core::claim::Ownership;
 use zonewright_core::registry::Registry;
 use zonewright_core::shelf::Fault;
 use zonewright_core::{Error, ErrorKind};
+use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
-use crate::support::{self, Zones, audit, carry, create, delete, is_ours, ownership, prepare, record, refusal};
+use crate::support::{self, Zones, audit, carry, create, delete, is_ours, ownership, prepare, record, refusal, update};
 
 #[tokio::test]
 async fn an_intent_stands_before_the_call_and_is_confirmed_after_it() {
@@ -101,4 +102,91 @@ async fn a_note_that_failed_is_made_up_for() {
         audit(&registry, &zones).await;
         assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None, "{fault:?}");
     }
+}
+
+/// A listing that lacks its end, or lags, shows nothing where our record stands. What is announced over it then must not lose
+/// the claim, whatever becomes of the write.
+#[tokio::test]
+async fn a_create_over_a_record_that_no_reading_shows_keeps_its_claim() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    audit(&registry, &Zones::new(&[])).await;
+    let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.2")]).await;
+    let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+    assert!(is_ours(&registry, &zones, "a.org A"), "it stands as it was");
+    let restarted = support::registry(&shelf, LONGEST);
+    restarted.load().await.unwrap();
+    assert!(is_ours(&restarted, &zones, "a.org A"), "also for the next process");
+    registry.commit(&zones.zone, &ready, &[refusal()]).await.unwrap();
+    assert!(is_ours(&registry, &zones, "a.org A"));
+    zones.put("a.org A 192.0.2.66");
+    assert!(!is_ours(&registry, &zones, "a.org A"), "nothing speaks for another record there");
+}
+
+/// An entry has room for one announcement beside the record as it stands.
+#[tokio::test]
+async fn a_create_waits_until_it_is_known_what_became_of_an_update() {
+    let (_, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    let other = |line: &str| {
+        let group = update("a.org A 192.0.2.1", line);
+        let step = group.steps[0].clone();
+        let step = zonewright_core::change::Step { resource: Some("service/ns/other".into()), ..step };
+        Group::of(step, vec![])
+    };
+    let ready = prepare(&registry, &zones, vec![other("a.org A 192.0.2.2")]).await;
+    let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+    let lost = Outcome::Unknown(Error::new(ErrorKind::Timeout, "apply", "no answer"));
+    registry.commit(&zones.zone, &ready, &[lost]).await.unwrap();
+    audit(&registry, &Zones::new(&[])).await;
+    let answer = prepare(&registry, &zones, vec![create("a.org A 192.0.2.3")]).await.remove(0);
+    let (_, dropped) = answer.unwrap_err();
+    assert_eq!(dropped.reason, "what became of an earlier write of a.org A is not known yet");
+    for line in ["a.org A 192.0.2.1", "a.org A 192.0.2.2"] {
+        zones.put(line);
+        assert!(is_ours(&registry, &zones, "a.org A"), "{line}");
+    }
+    audit(&registry, &zones).await;
+    zones.sets.clear();
+    assert!(
+        prepare(&registry, &zones, vec![create("a.org A 192.0.2.3")]).await.remove(0).is_ok(),
+        "a reading showed it"
+    );
+}
+
+/// Two processes of one owner announce the same record; the one that is refused leaves the other one's claim alone.
+#[tokio::test]
+async fn what_another_process_has_confirmed_is_not_taken_back() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    audit(&registry, &zones).await;
+    let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
+    let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+    let twin = support::registry(&shelf, LONGEST);
+    audit(&twin, &zones).await;
+    carry(&twin, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    registry.commit(&zones.zone, &ready, &[refusal()]).await.unwrap();
+    for registry in [&registry as &dyn Registry, &twin, &support::registry(&shelf, LONGEST)] {
+        registry.load().await.unwrap();
+        assert!(is_ours(registry, &zones, "a.org A"));
+    }
+}
+
+/// What is announced rests on what the entry said. Where somebody changes that in the moment before it is written, nothing
+/// is.
+#[tokio::test]
+async fn an_entry_that_changed_meanwhile_is_not_written_over() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    audit(&registry, &zones).await;
+    let theirs = shelf.document("me-registry").unwrap();
+    let theirs = zonewright_core::shelf::Document { text: "[]".to_owned(), ..theirs };
+    shelf.overtake("me-registry", theirs);
+    let answer = prepare(&registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0);
+    let (_, dropped) = answer.unwrap_err();
+    assert!(dropped.reason.contains("somebody else changed its entry"), "{}", dropped.reason);
+    assert_eq!(record(&shelf, "a.org"), None);
 }

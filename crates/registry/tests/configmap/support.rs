@@ -88,7 +88,7 @@ fn of(change: Change) -> Group {
 /// Reads objects and zone, as the engine does at each audit.
 pub(crate) async fn audit(registry: &dyn Registry, zones: &Zones) -> BTreeSet<DnsName> {
     registry.load().await.unwrap();
-    registry.resync(&zones.zone, zones, true).await.unwrap()
+    registry.resync(&zones.zone, zones, true).await.unwrap().names
 }
 
 pub(crate) async fn prepare(

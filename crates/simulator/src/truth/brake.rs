@@ -54,14 +54,7 @@ impl Truth {
     }
 
     pub(super) fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {
-        let ours = self.parties[daemon].owner.as_ref();
-        let counts = |set: &&RecordSet| match ours {
-            Some(_) if set.key.rtype != RecordType::Txt => false,
-            Some(_) => set.data.as_records().iter().any(|data| is_text_of(ours, data)),
-            None => MANAGED.contains(&set.key.rtype),
-        };
-        // Each record has one claim, and counting those is quick in a large zone.
-        let owned = self.zones[zone].sets.values().filter(counts).count();
+        let owned = self.count_owned(daemon, zone);
         let window = self.parties[daemon].brake.window;
         let ledger = self.ledgers.entry((daemon, zone)).or_default();
         // What a clock that jumped ahead has made old is forgotten, also where it jumps back.
@@ -70,6 +63,22 @@ impl Truth {
         if ledger.peaks.len() > 64 {
             ledger.peaks.retain(|(at, _)| at.plus(window) >= now);
         }
+    }
+
+    fn count_owned(&self, daemon: usize, zone: usize) -> usize {
+        let ours = self.parties[daemon].owner.as_ref();
+        let by_objects = |key: &RecordKey| match self.right_by_objects(zone, key) {
+            Some(Right::One { owner, .. }) => Some(&owner) == ours,
+            _ => false,
+        };
+        let counts = |set: &&RecordSet| match ours {
+            Some(_) if self.objects.is_some() => MANAGED.contains(&set.key.rtype) && by_objects(&set.key),
+            Some(_) if set.key.rtype != RecordType::Txt => false,
+            Some(_) => set.data.as_records().iter().any(|data| is_text_of(ours, data)),
+            None => MANAGED.contains(&set.key.rtype),
+        };
+        // Each record has one claim, and counting those is quick in a large zone.
+        self.zones[zone].sets.values().filter(counts).count()
     }
 
     pub(super) fn judge_brake(&mut self, daemon: usize, zone: usize, counted: &[RecordKey], now: Timestamp) {

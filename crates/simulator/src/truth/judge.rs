@@ -16,7 +16,7 @@ use crate::names::MANAGED;
 
 /// One record before and after a write.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Judged<'a> {
+pub(crate) struct Judged<'a> {
     pub(super) daemon: usize,
     pub(super) zone: usize,
     pub(super) key: &'a RecordKey,
@@ -26,6 +26,14 @@ pub(super) struct Judged<'a> {
     is_ours: bool,
     /// Whether the daemon took it for a new record.
     creates: bool,
+}
+
+impl<'a> Judged<'a> {
+    /// A record that stays as it is while the right to it changes.
+    pub(super) fn still(daemon: usize, zone: usize, set: &'a RecordSet, was_ours: bool, is_ours: bool) -> Self {
+        let (stood, stands) = (Some(set), Some(set));
+        Self { daemon, zone, key: &set.key, stood, stands, was_ours, is_ours, creates: false }
+    }
 }
 
 /// Whether another type takes a record's place.
@@ -146,7 +154,8 @@ impl Truth {
             }
             let from = self.zones[zone].sets.get(key);
             let (old, new) = (members(from), members(to.as_ref()));
-            let ours = |data: &RData| key.rtype == RecordType::Txt && is_text_of(owner.as_ref(), data);
+            let in_zones = self.objects.is_none();
+            let ours = |data: &RData| in_zones && key.rtype == RecordType::Txt && is_text_of(owner.as_ref(), data);
             let gone = old.iter().find(|data| !new.contains(data) && !ours(data));
             let came = new.iter().find(|data| !old.contains(data) && !ours(data));
             if gone.is_some() || came.is_some() {
@@ -198,7 +207,7 @@ impl Truth {
     }
 
     /// A record of ours has our claim, and no other record has.
-    fn judge_claim(&mut self, step: &Judged<'_>) {
+    pub(super) fn judge_claim(&mut self, step: &Judged<'_>) {
         let Judged { daemon, zone, key, stood, stands, was_ours, is_ours, .. } = *step;
         if self.takes_back(step) {
             return;
@@ -212,7 +221,7 @@ impl Truth {
             self.zones[zone].shadow.remove(key);
         } else if seized {
             self.broken("a claim came over a foreign record", format!("daemon {daemon} claims {}", show(stood)));
-        } else if bare {
+        } else if bare && !self.is_confirmed_by_another(step) {
             self.broken("a record of ours is left unclaimed", format!("daemon {daemon} left {}", show(stands)));
         }
     }
@@ -242,7 +251,8 @@ impl Truth {
     }
 
     /// Whether processes under the daemon's owner wrote lately all that stood there: where a write needs several steps, one of
-    /// them may put a record back while another one has its claim in hand.
+    /// them may put a record back while another one has its claim in hand. Where claims are in objects, one that was refused
+    /// takes back what another one has announced in the same words, until that one confirms it.
     fn is_of_our_owner(&self, step: &Judged<'_>) -> bool {
         let owner = &self.parties[step.daemon].owner;
         let of_owner = |data: &RData| {
@@ -251,7 +261,14 @@ impl Truth {
             added.any(|(_, own)| own.iter().any(|(was, _)| was == data))
         };
         let stood = members(step.stood);
-        self.profile.staged && !stood.is_empty() && stood.iter().all(of_owner)
+        (self.profile.staged || self.objects.is_some()) && !stood.is_empty() && stood.iter().all(of_owner)
+    }
+
+    /// Whether another process under the owner wrote the record lately, and still has to confirm its claim.
+    fn is_confirmed_by_another(&self, step: &Judged<'_>) -> bool {
+        let owner = &self.parties[step.daemon].owner;
+        let sharing = self.parties.iter().filter(|party| party.owner == *owner).count();
+        self.objects.is_some() && sharing > 1 && step.stood == step.stands && self.is_of_our_owner(step)
     }
 
     /// Whether a write only puts back what the same daemon took away lately, beside whatever stands there now.

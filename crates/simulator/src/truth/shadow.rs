@@ -28,7 +28,7 @@ impl Truth {
     }
 
     /// Whether somebody else changed the name since the daemon last read it.
-    fn changed_unseen(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
+    pub(super) fn changed_unseen(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
         let seen = self.read_zones.get(&(daemon, zone)).copied().unwrap_or(0);
         let seen = seen.max(self.read_names.get(&(daemon, zone, name.clone())).copied().unwrap_or(0));
         let touched = self.touched.get(&(zone, name.clone()));
@@ -45,7 +45,8 @@ impl Truth {
             places.partition(|name| name.is_within(&self.zones[zone].zone.name));
         let others = (0..self.zones.len()).filter(|other| *other != zone);
         let elsewhere = others.flat_map(|other| elsewhere.iter().map(move |name| (other, name)));
-        elsewhere.into_iter().any(|(other, name)| self.changed_unseen(daemon, other, name))
+        self.word_changed_unseen(daemon, zone, key)
+            || elsewhere.into_iter().any(|(other, name)| self.changed_unseen(daemon, other, name))
             || !demands && here.iter().chain([&key.name]).any(|name| self.changed_unseen(daemon, zone, name))
     }
 
@@ -77,7 +78,7 @@ impl Truth {
     }
 
     fn is_foreign(&mut self, zone: usize, set: &RecordSet) -> bool {
-        if speaks(set) && self.parties.iter().any(|party| party.owner.is_some()) {
+        if self.objects.is_none() && speaks(set) && self.parties.iter().any(|party| party.owner.is_some()) {
             return !set.data.as_records().iter().any(|data| self.is_text_of_any(data));
         }
         !self.is_managed(zone, &set.key)
@@ -111,6 +112,9 @@ impl Truth {
         self.died = true;
         for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
             ledger.forget(since);
+        }
+        if let Some(objects) = &mut self.objects {
+            objects.forget(daemon);
         }
         self.read_names.retain(|(who, ..), _| *who != daemon);
         self.read_zones.retain(|(who, _), _| *who != daemon);

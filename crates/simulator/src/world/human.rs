@@ -11,6 +11,9 @@ impl World {
     pub(super) fn human(&self, key: &RecordKey, deed: &Deed) {
         let mut truth = self.truth();
         let zone = truth.zone_of(&key.name);
+        if truth.objects.is_some() && edit_objects(&mut truth, zone, key, deed) {
+            return;
+        }
         let stands = truth.zones[zone].sets.get(key).cloned();
         let place = truth.places(zone, key).into_iter().map(|(place, _)| place);
         let place = place.into_iter().find(|place| place.name.is_within(&truth.zones[zone].zone.name));
@@ -58,6 +61,25 @@ impl World {
             truth.foreign(Author::Human, zone, &[change]);
         }
     }
+}
+
+/// What somebody does to claims in objects. Returns whether the deed is one of these.
+fn edit_objects(truth: &mut Truth, zone: usize, key: &RecordKey, deed: &Deed) -> bool {
+    match deed {
+        Deed::Write(_) | Deed::Add(_) | Deed::Remove => return false,
+        Deed::Disown => truth.edit_entries(zone, key, &|_| false),
+        Deed::Assign(owner) => truth.edit_entries(zone, key, &|entry| {
+            entry["owner"] = serde_json::Value::from(*owner);
+            true
+        }),
+        Deed::Dispute => truth.dispute(zone, key),
+        Deed::Scribble => {
+            let owner = truth.parties.first().and_then(|party| party.owner.clone());
+            truth.lose_object(&owner.unwrap_or_default());
+        }
+        Deed::Remark => {}
+    }
+    true
 }
 
 fn write(truth: &Truth, zone: usize, key: &RecordKey, data: &RData) -> Option<(RecordKey, Option<RecordSet>)> {

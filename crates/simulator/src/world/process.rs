@@ -11,11 +11,13 @@ use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::PermitAll;
 use zonewright_core::options::OptionTable;
 use zonewright_core::registry::Registry;
+use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
 use super::{World, instance};
-use crate::line::{Drawer, Line, Shelf, lock};
+use crate::line::{Cabinet, Drawer, Line, Shelf, lock};
+use crate::setup::Claims;
 use crate::truth::Truth;
 
 /// One process.
@@ -56,8 +58,15 @@ impl World {
         Timestamp((DAWN + self.seats[daemon].skew) * 1_000 + elapsed)
     }
 
-    fn registry(&self, daemon: usize) -> Arc<dyn Registry> {
+    fn registry(&self, daemon: usize, line: &Arc<Line>) -> Arc<dyn Registry> {
         let Some(owner) = self.setup.daemons[daemon].owner else { return Arc::new(NoopRegistry) };
+        if self.setup.claims == Claims::Objects {
+            let shelf = Arc::new(Cabinet(line.clone()));
+            let config = ConfigMapConfig::new(owner, shelf).expect("the simulator's owners are owners");
+            // In every other history objects are so small that they have to be split.
+            let limit = if self.seed.is_multiple_of(2) { 800 } else { config.limit };
+            return Arc::new(ConfigMapRegistry::new(ConfigMapConfig { limit, ..config }));
+        }
         let config = TxtConfig::new(owner).expect("the simulator's owners are owners");
         let affix = self.setup.affix;
         let config = TxtConfig { prefix: affix.prefix.to_owned(), suffix: affix.suffix.to_owned(), ..config };
@@ -83,18 +92,18 @@ impl World {
         let dead = Arc::new(AtomicBool::new(false));
         let clock = Clock::starting_at(self.now(daemon));
         let cluster = self.clusters[self.setup.daemons[daemon].cluster].clone();
-        let line = Line {
+        let line = Arc::new(Line {
             daemon,
             truth: self.truth.clone(),
             cluster: cluster.clone(),
             weather: self.weather.clone(),
             dead: dead.clone(),
             clock,
-        };
+        });
         let instance = Instance {
             id: instance(),
-            provider: Arc::new(line),
-            registry: self.registry(daemon),
+            registry: self.registry(daemon, &line),
+            provider: line,
             options: OptionTable::NONE,
         };
         let parts = Parts {

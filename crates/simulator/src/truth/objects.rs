@@ -1,0 +1,329 @@
+//! Claims in objects beside the zones: who speaks for what by them, read anew from their text.
+//!
+//! In: the text of an object, as somebody writes it. Out: by what right a record stands: by the word of its owner's own object.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+use zonewright_core::shelf::Document;
+use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, intent};
+
+use super::judge::Judged;
+use super::{Author, Right, Truth};
+use crate::names::MANAGED;
+
+/// A record of a zone: the zone as entries name it, and the key.
+type Place = (String, RecordKey);
+
+/// What one entry says of its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Word {
+    owner: String,
+    given: bool,
+    /// It speaks only for the record with this digest.
+    only: Option<String>,
+    resource: Option<String>,
+    policy: Option<String>,
+    /// What it says instead once the record has this digest.
+    next: Option<(String, Option<String>, Option<String>)>,
+}
+
+/// One object.
+#[derive(Debug, Clone)]
+struct Object {
+    version: u64,
+    document: Document,
+    words: BTreeMap<Place, Word>,
+}
+
+/// All objects, of all owners.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    objects: BTreeMap<String, Object>,
+    versions: u64,
+    /// The newest version by which each author changed what an object says of a record.
+    touched: HashMap<(String, Place), BTreeMap<Author, u64>>,
+    /// The newest version of an object that a daemon has seen.
+    read: HashMap<(usize, String), u64>,
+    /// Claims that processes of an owner have narrowed to the record as it stood, for the time of a write; they may widen
+    /// them again.
+    narrowed: BTreeSet<(String, Place)>,
+}
+
+fn text(value: &Value, field: &str) -> Option<String> {
+    value.get(field).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn policy(value: &Value) -> Option<String> {
+    value.get("labels").and_then(|labels| text(labels, "zonewright-policy"))
+}
+
+fn word(value: &Value) -> Option<(Place, Word)> {
+    let name = DnsName::parse(&text(value, "dnsname")?).ok()?;
+    let rtype: RecordType = text(value, "type")?.parse().ok()?;
+    let owner = text(value, "owner").filter(|owner| !owner.is_empty())?;
+    let next = value.get("next").and_then(|next| Some((text(next, "intent")?, text(next, "resource"), policy(next))));
+    let word = Word {
+        owner,
+        given: value.get("given").and_then(Value::as_bool).unwrap_or(false),
+        only: text(value, "intent"),
+        resource: text(value, "resource"),
+        policy: policy(value),
+        next,
+    };
+    Some(((text(value, "zone")?, RecordKey::simple(name, rtype)), word))
+}
+
+fn entries(document: &Document) -> Vec<Value> {
+    serde_json::from_str(&document.text).unwrap_or_default()
+}
+
+fn words(document: &Document) -> BTreeMap<Place, Word> {
+    entries(document).iter().filter_map(word).collect()
+}
+
+impl Word {
+    fn right(&self, resource: &Option<String>, policy: &Option<String>) -> Right {
+        Right::One { owner: self.owner.clone(), resource: resource.clone(), policy: policy.clone() }
+    }
+
+    /// What it says of a record with this digest.
+    fn says(&self, standing: Option<&str>) -> Option<Right> {
+        if let Some((_, resource, policy)) = self.next.as_ref().filter(|(seal, ..)| Some(&**seal) == standing) {
+            return Some(self.right(resource, policy));
+        }
+        let counts = if self.given || self.only.is_some() { self.only.as_deref() == standing } else { true };
+        counts.then(|| self.right(&self.resource, &self.policy))
+    }
+
+    fn show(&self) -> String {
+        let Self { owner, resource, policy, only, next, .. } = self;
+        let resource = resource.as_deref().map(|resource| format!(" for {resource}")).unwrap_or_default();
+        let policy = policy.as_deref().map(|policy| format!(",policy={policy}")).unwrap_or_default();
+        let only = only.as_deref().map(|seal| format!(" as {seal}")).unwrap_or_default();
+        let next = next.as_ref().map(|(seal, ..)| format!(", then as {seal}")).unwrap_or_default();
+        format!("{owner}'s{resource}{policy}{only}{next}")
+    }
+}
+
+impl Object {
+    fn holder(&self) -> Option<&String> {
+        self.document.notes.get("owner")
+    }
+}
+
+impl Objects {
+    /// Every object, with its version.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&String, u64, &Document)> {
+        self.objects.iter().map(|(name, object)| (name, object.version, &object.document))
+    }
+
+    /// One object; the daemon has seen it then.
+    pub(crate) fn see(&mut self, daemon: usize, name: &str) -> Option<(u64, Document)> {
+        let versions = self.versions;
+        let found = self.objects.get(name).map(|object| (object.version, object.document.clone()));
+        self.read.insert((daemon, name.to_owned()), found.as_ref().map_or(versions, |(version, _)| *version));
+        found
+    }
+
+    /// A daemon that is started again has seen nothing.
+    pub(super) fn forget(&mut self, daemon: usize) {
+        self.read.retain(|(who, _), _| *who != daemon);
+    }
+
+    /// The names of the records of which an object would say something else, with both words.
+    fn changes(&self, name: &str, document: Option<&Document>) -> Vec<(Place, Option<Word>, Option<Word>)> {
+        let old = self.objects.get(name).map(|object| object.words.clone()).unwrap_or_default();
+        let new = document.map(words).unwrap_or_default();
+        let places: BTreeSet<&Place> = old.keys().chain(new.keys()).collect();
+        let both = |place: &Place| (place.clone(), old.get(place).cloned(), new.get(place).cloned());
+        places.into_iter().map(both).filter(|(_, old, new)| old != new).collect()
+    }
+
+    fn put(&mut self, author: Author, name: &str, document: Option<Document>) -> u64 {
+        self.versions += 1;
+        for (place, old, new) in self.changes(name, document.as_ref()) {
+            let old = old.filter(|_| matches!(author, Author::Daemon(_)));
+            if let (Some(old), Some(new)) = (old, new) {
+                let at = (new.owner, place.clone());
+                match (old.only, new.only) {
+                    (None, Some(_)) => self.narrowed.insert(at),
+                    (_, None) => self.narrowed.remove(&at),
+                    _ => false,
+                };
+            }
+            self.touched.entry((name.to_owned(), place)).or_default().insert(author, self.versions);
+        }
+        match document {
+            Some(document) => {
+                let words = words(&document);
+                self.objects.insert(name.to_owned(), Object { version: self.versions, document, words });
+            }
+            None => drop(self.objects.remove(name)),
+        }
+        if let Author::Daemon(daemon) = author {
+            self.read.insert((daemon, name.to_owned()), self.versions);
+        }
+        self.versions
+    }
+
+    /// Whether somebody else changed what an object says of a record after the daemon saw it.
+    pub(super) fn changed_unseen(&self, daemon: usize, zone: &str, key: &RecordKey) -> bool {
+        let place = (zone.to_owned(), key.clone());
+        self.touched.iter().filter(|((_, touched), _)| *touched == place).any(|((name, _), by)| {
+            let seen = self.read.get(&(daemon, name.clone())).copied().unwrap_or(0);
+            by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen)
+        })
+    }
+
+    /// By what right a record stands that is as `standing`.
+    pub(super) fn right(&self, zone: &str, key: &RecordKey, standing: Option<&RecordSet>) -> Right {
+        let place = (zone.to_owned(), key.clone());
+        let digest = standing.map(intent::digest);
+        // What an object notes of others' records keeps its own daemon away, and gives nobody a right.
+        let counts = |object: &Object, word: &Word| object.holder() == Some(&word.owner) || word.given;
+        let found: Vec<Right> = self
+            .objects
+            .values()
+            .filter_map(|object| object.words.get(&place).filter(|word| counts(object, word)))
+            .filter_map(|word| word.says(digest.as_deref()))
+            .collect();
+        let owner = |right: &Right| match right {
+            Right::One { owner, .. } => Some(owner.clone()),
+            _ => None,
+        };
+        let owners: BTreeSet<String> = found.iter().filter_map(owner).collect();
+        match (owners.len(), found.into_iter().next()) {
+            (1, Some(first)) => first,
+            (0, _) => Right::Nobody,
+            _ => Right::Several,
+        }
+    }
+}
+
+impl Truth {
+    /// What entries call a zone.
+    fn label(&self, zone: usize) -> String {
+        self.zones[zone].zone.key.to_string()
+    }
+
+    /// By what right a record stands by the objects; `None` where claims are in the zones.
+    pub(super) fn right_by_objects(&self, zone: usize, key: &RecordKey) -> Option<Right> {
+        let objects = self.objects.as_ref()?;
+        Some(objects.right(&self.label(zone), key, self.zones[zone].sets.get(key)))
+    }
+
+    pub(super) fn word_changed_unseen(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        self.objects.as_ref().is_some_and(|objects| objects.changed_unseen(daemon, &self.label(zone), key))
+    }
+
+    /// A daemon writes an object: judged by what becomes of the rights on records that stand.
+    pub(crate) fn note_object(&mut self, daemon: usize, name: &str, document: Document) -> u64 {
+        if self.parties[daemon].dry_run {
+            self.broken("a dry run sends nothing", format!("daemon {daemon} wrote {name}"));
+        }
+        self.tell_changes(&format!("daemon {daemon}"), name, Some(&document));
+        let standing: Vec<(usize, RecordSet)> = self.managed_records();
+        let before: Vec<bool> = standing.iter().map(|(zone, set)| self.is_of(daemon, *zone, &set.key)).collect();
+        // An object cannot demand anything of a zone: what somebody wrote there unseen is not told from what was read.
+        let unseen = |truth: &mut Self, zone: usize, key: &RecordKey| {
+            truth.changed_unseen(daemon, zone, &key.name) || truth.excused(daemon, zone, key)
+        };
+        let excused: Vec<bool> = standing.iter().map(|(zone, set)| unseen(self, *zone, &set.key)).collect();
+        let widened: Vec<bool> = standing.iter().map(|(zone, set)| self.is_narrowed(daemon, *zone, &set.key)).collect();
+        let excused: Vec<bool> = excused.iter().zip(widened).map(|(excused, widened)| *excused || widened).collect();
+        let version = self.put_object(Author::Daemon(daemon), name, Some(document));
+        for (((zone, set), was_ours), excused) in standing.iter().zip(before).zip(excused) {
+            let is_ours = self.is_of(daemon, *zone, &set.key);
+            if was_ours == is_ours {
+                continue;
+            }
+            if excused {
+                self.zones[*zone].shadow.remove(&set.key);
+                continue;
+            }
+            let step = Judged::still(daemon, *zone, set, was_ours, is_ours);
+            self.judge_claim(&step);
+        }
+        version
+    }
+
+    fn is_narrowed(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        let Some(owner) = self.parties[daemon].owner.clone() else { return false };
+        let place = (self.label(zone), key.clone());
+        self.objects.as_ref().is_some_and(|objects| objects.narrowed.contains(&(owner, place)))
+    }
+
+    fn managed_records(&self) -> Vec<(usize, RecordSet)> {
+        let of = |(zone, content): (usize, &super::Content)| {
+            let sets = content.sets.values().filter(|set| MANAGED.contains(&set.key.rtype));
+            sets.map(|set| (zone, set.clone())).collect::<Vec<_>>()
+        };
+        self.zones.iter().enumerate().flat_map(of).collect()
+    }
+
+    fn put_object(&mut self, author: Author, name: &str, document: Option<Document>) -> u64 {
+        self.objects.as_mut().map_or(0, |objects| objects.put(author, name, document))
+    }
+
+    fn tell_changes(&mut self, who: &str, name: &str, document: Option<&Document>) {
+        let Some(objects) = self.objects.as_ref().filter(|_| self.story.is_some()) else { return };
+        let show = |word: Option<&Word>| word.map_or("nobody's".to_owned(), Word::show);
+        let lines = objects.changes(name, document).into_iter().map(|((zone, key), old, new)| {
+            format!("{who} notes in {name}: {key} in {zone} is {} (was {})", show(new.as_ref()), show(old.as_ref()))
+        });
+        let lines: Vec<String> = lines.collect();
+        for line in lines {
+            self.tell(|| line);
+        }
+    }
+
+    /// Somebody at a keyboard changes the entry of a record in every object that speaks of it for its own owner.
+    pub(crate) fn edit_entries(&mut self, zone: usize, key: &RecordKey, edit: &dyn Fn(&mut Value) -> bool) {
+        let place = (self.label(zone), key.clone());
+        let Some(objects) = &self.objects else { return };
+        let own = |object: &Object| object.words.get(&place).is_some_and(|word| object.holder() == Some(&word.owner));
+        let holding: Vec<(String, Document)> = objects
+            .objects
+            .iter()
+            .filter(|(_, object)| own(object))
+            .map(|(name, object)| (name.clone(), object.document.clone()))
+            .collect();
+        for (name, document) in holding {
+            let mut list = entries(&document);
+            list.retain_mut(|value| word(value).is_none_or(|(at, _)| at != place) || edit(value));
+            let text = serde_json::to_string(&list).unwrap_or_default();
+            self.put_by_hand(&name, Some(Document { text, ..document }));
+        }
+    }
+
+    /// Somebody at a keyboard puts an object there, or takes one away.
+    pub(crate) fn put_by_hand(&mut self, name: &str, document: Option<Document>) {
+        self.tell_changes("the human", name, document.as_ref());
+        self.put_object(Author::Human, name, document);
+        self.cast_shadows();
+    }
+
+    /// The object of a stranger, with one more claim.
+    pub(crate) fn dispute(&mut self, zone: usize, key: &RecordKey) {
+        const NAME: &str = "stranger-registry";
+        let label = self.label(zone);
+        let Some(objects) = &self.objects else { return };
+        let mut document = objects.objects.get(NAME).map(|object| object.document.clone()).unwrap_or_default();
+        document.notes = [("owner", "stranger"), ("shards", "1")].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        let mut list = entries(&document);
+        list.push(serde_json::json!({
+            "dnsname": key.name.to_string(), "owner": "stranger", "target": "", "type": key.rtype.to_string(), "zone": label,
+        }));
+        document.text = serde_json::to_string(&list).unwrap_or_default();
+        self.put_by_hand(NAME, Some(document));
+    }
+
+    /// Takes away the first object of an owner.
+    pub(crate) fn lose_object(&mut self, owner: &str) {
+        let name = format!("{owner}-registry");
+        if self.objects.as_ref().is_some_and(|objects| objects.objects.contains_key(&name)) {
+            self.put_by_hand(&name, None);
+        }
+    }
+}
