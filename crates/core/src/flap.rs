@@ -93,7 +93,7 @@ impl Flaps {
         let track = self.tracks.entry(name.clone()).or_default();
         track.changes.retain(|at| at.plus(WITHIN) > now);
         // A record and its claim that change together are one change.
-        if !track.changes.last().is_some_and(|last| last.plus(TOGETHER) > now) {
+        if track.changes.last().is_none_or(|last| last.plus(TOGETHER) <= now) {
             track.changes.push(now);
         }
         if let Some(fight) = &mut track.fight {

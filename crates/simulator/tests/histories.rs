@@ -1,6 +1,6 @@
 //! What must hold of every history, over a fixed number of them, and of the simulator itself.
 
-use zonewright_simulator::{History, Run, Scope, Tally, parse_kept, seed_of, simulate};
+use zonewright_simulator::{Claims, History, Run, Scope, Tally, parse_kept, seed_of, simulate};
 
 /// Rounds of the test command, which runs this with optimisation; without, a sample.
 const ROUNDS: u64 = if cfg!(debug_assertions) { 8_000 } else { 200_000 };
@@ -22,6 +22,17 @@ fn no_history_breaks_a_rule() {
         panic!("history {seed}: {violation:?}\n\n{}", told(seed, &scope));
     }
     assert!(rounds >= ROUNDS, "{rounds} rounds were played");
+}
+
+/// The same with claims in objects beside the zones.
+#[test]
+fn no_history_with_claims_in_objects_breaks_a_rule() {
+    let scope = Scope { claims: Claims::Objects, ..Scope::default() };
+    let Tally { rounds, broken, .. } = simulate(1, ROUNDS / 8, 1, &scope, &|_| {});
+    if let Some((seed, violation)) = broken {
+        panic!("history {seed}: {violation:?}\n\n{}", told(seed, &scope));
+    }
+    assert!(rounds >= ROUNDS / 8, "{rounds} rounds were played");
 }
 
 /// The same seed is the same story, byte for byte.

@@ -46,7 +46,7 @@ pub struct Config {
     pub brake: Brake,
     /// TTL of endpoints that state none.
     pub min_ttl: Option<Ttl>,
-    /// How long reads may lag behind writes.
+    /// How long reads may lag behind writes. A process waits so long before its first reading.
     pub settle: Duration,
     /// Whether records that nobody claims become ours, where they hold exactly what is wanted.
     pub adopt: bool,

@@ -16,6 +16,9 @@ use crate::registry::News;
 use crate::rtype::RecordType;
 use crate::view::Changed;
 
+/// More names are not looked up one by one.
+const MOST_LOOKED_UP: usize = 200;
+
 impl Worker {
     /// Reads the zone: completely at first, then what changed. Returns whether that went well.
     pub(super) async fn read_zone(&mut self) -> bool {
@@ -32,8 +35,42 @@ impl Worker {
         let began = Instant::now();
         match self.office.instance.provider.records(&self.desk.zone, read).await {
             Ok(listing) => {
+                // A transfer shows where it ends, and an answer without news is one about the whole zone.
+                let whole = !matches!(listing, Listing::Full { .. });
                 let news = self.took(listing, began, complete);
-                self.resync(news).await
+                (whole || self.look_up_missing().await) && self.resync(news).await
+            }
+            Err(problem) => {
+                self.failed(problem);
+                false
+            }
+        }
+    }
+
+    /// Looks up by name what is claimed outside the zone and a listing does not show: one that lacks its end says nothing of it,
+    /// and a claim on a record that stands must not end. Returns whether that went well. Where very much is missing, the
+    /// registry doubts the listing as a whole.
+    async fn look_up_missing(&mut self) -> bool {
+        let instance = self.office.instance.clone();
+        let cheap = instance.provider.capability(Some(&self.desk.zone)).audit == Audit::Cheap;
+        if cheap || self.board.config.dry_run {
+            return true;
+        }
+        let missing = instance.registry.leftovers(&self.desk.zone, &*self.office);
+        let names: BTreeSet<DnsName> = missing.into_iter().map(|group| group.name).collect();
+        if names.is_empty() || names.len() > MOST_LOOKED_UP {
+            return true;
+        }
+        let began = Instant::now();
+        match instance.provider.records(&self.desk.zone, Read::Names(&names)).await {
+            Ok(listing) => {
+                let found = self.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+                if !found.is_empty() {
+                    info!(zone = %self.desk.zone.name, names = found.len(), "the listing lacked records that stand");
+                    self.owned = hold::count_owned(self);
+                    self.desk.inbox.put_back(found.into_keys().map(|name| (name, Instant::now())));
+                }
+                true
             }
             Err(problem) => {
                 self.failed(problem);

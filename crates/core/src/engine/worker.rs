@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info};
 
@@ -109,6 +109,12 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
     worker.publish_health();
     holds::publish(&worker.board, &worker.desk.label());
     chronicle::resume(&mut worker);
+    worker.desk.status().working = true;
+    // What another process wrote right before this one began, a reading that lags does not show, and nobody here knows of it.
+    let lag = worker.board.config.settle;
+    if !lag.is_zero() && timeout(lag, worker.cancel.cancelled()).await.is_ok() {
+        return;
+    }
     loop {
         worker.desk.status().working = true;
         worker.turn().await;

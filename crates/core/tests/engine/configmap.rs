@@ -236,9 +236,50 @@ async fn two_clusters_with_one_owner_id_come_to_rest() {
     let expected = "www.example by another writer under the owner id me";
     assert_eq!((fought(&engines.0), fought(&engines.1)), (vec![expected.to_owned()], vec![expected.to_owned()]));
     let before = one.sim.calls().1;
-    after(&engines.0, Duration::from_mins(60)).await;
+    after(&engines.0, Duration::from_hours(1)).await;
     let writes = one.sim.calls().1 - before;
     assert!(writes <= 26, "{writes} writes in an hour");
     engines.0.stop().await;
     engines.1.stop().await;
+}
+
+/// Listings that lack a record of ours end no claim on it: it is looked up by its name.
+#[tokio::test(start_paused = true)]
+async fn a_record_that_listings_leave_out_stays_ours() {
+    let (world, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    world.cluster.put("web", &["www.example A 192.0.2.1"]);
+    let engine = start(&world, &shelf, LONGEST).await;
+    rest(&engine).await;
+    world.sim.hide("www.example");
+    for number in 1..=5 {
+        world.sim.insert(&[&format!("foreign.example A 198.51.100.{number}")]);
+        after(&engine, Duration::from_secs(61)).await;
+        assert!(!text(&shelf).contains("intent"), "{}", text(&shelf));
+    }
+    assert_eq!(text(&shelf).matches("\"owner\":\"me\"").count(), 1, "{}", text(&shelf));
+    // What is gone indeed is found out, too.
+    world.cluster.put("web", &["www.example A 192.0.2.2"]);
+    after(&engine, Duration::from_secs(61)).await;
+    assert_eq!(world.sim.records(), ["foreign.example A 198.51.100.5", "www.example A 192.0.2.2"]);
+    engine.stop().await;
+}
+
+/// A process that begins right after another one wrote knows nothing of that, and a listing that lags does not show it: the
+/// first one waits.
+#[tokio::test(start_paused = true)]
+async fn where_listings_lag_the_first_one_waits() {
+    let mut world = world();
+    world.config.settle = Duration::from_secs(20);
+    world.cluster.put("web", &["www.example A 192.0.2.1"]);
+    let engine = start(&world, &Arc::new(MemoryShelf::default()), LONGEST).await;
+    tokio::time::sleep(Duration::from_secs(19)).await;
+    assert_eq!(world.sim.calls(), (0, 0));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(world.sim.records(), [FOREIGN, "www.example A 192.0.2.1"]);
+    engine.stop().await;
+    // Nobody waits for the end of it.
+    let engine = start(&world, &Arc::new(MemoryShelf::default()), LONGEST).await;
+    let began = tokio::time::Instant::now();
+    engine.stop().await;
+    assert!(began.elapsed() < Duration::from_secs(1));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
-use zonewright_core::capability::{Atomicity, Capability, Preconditions, TtlRange};
+use zonewright_core::capability::{Atomicity, Audit, Capability, Preconditions, TtlRange};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::clock::{Clock, Timestamp};
 use zonewright_core::endpoint::{
@@ -186,7 +186,7 @@ impl Sim {
         self.content().sets.values().map(ToString::to_string).collect()
     }
 
-    /// From now on listings of everything leave a name out.
+    /// From now on listings of everything leave a name out, and do not show where they end.
     pub(crate) fn hide(&self, hidden: &str) {
         *self.hidden.lock().unwrap() = Some(name(hidden));
     }
@@ -265,6 +265,9 @@ impl Provider for Sim {
         let mut capability = Capability { preconditions, ..Capability::authoritative(8, TtlRange::any(Ttl::ZERO)) };
         if self.split.load(Ordering::SeqCst) {
             capability.batch.atomic = Atomicity::None;
+        }
+        if self.hidden.lock().unwrap().is_some() {
+            capability.audit = Audit::Listing;
         }
         capability
     }

@@ -14,6 +14,7 @@
 //! | `resource` | the resource that holds the name |
 //! | `labels` | further labels |
 //! | `intent` | digest: the entry speaks for the record only while it stands exactly so |
+//! | `by` | which process announced it: two of one owner must not take back each other's word |
 //! | `given` | true: handed to `owner` by the owner of this object; always with `intent` |
 //! | `lost` | true: the record stood, and was missing when the zone was last read |
 //! | `next` | what the entry says once the record stands as the digest in `next.intent`: resource and labels |
@@ -56,6 +57,8 @@ pub(super) struct Entry {
     pub(super) labels: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) intent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) by: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) given: bool,
     #[serde(default, skip_serializing_if = "is_false")]

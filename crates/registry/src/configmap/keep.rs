@@ -29,25 +29,42 @@ const ATTEMPTS: usize = 8;
 /// More shards than any zone needs: some ten million records.
 const MOST_SHARDS: usize = 4096;
 
-/// What becomes of an entry.
+/// What becomes of an entry. An object is only replaced as it was read, but what was read for that may be newer than what the
+/// edit rests on: what another process of the owner, or somebody by hand, made of the entry since is not written over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
     /// The new one, or none.
     pub(super) to: Option<Entry>,
-    /// What must stand.
-    pub(super) over: Over,
+    /// One of these must stand; where there are none, anything may.
+    pub(super) over: Vec<Over>,
+    /// Whether it is written ahead: out of date, it is refused. Others are passed over then.
+    pub(super) ahead: bool,
 }
 
-/// What an entry must be, to be replaced. An object is only replaced as it was read, but what was read for that may be newer
-/// than what the edit rests on.
+/// What an entry must be, to be replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Over {
-    /// Anything.
-    Any,
-    /// This entry: what another process of the owner made of it since is not taken back.
-    Entry(Entry),
-    /// An entry that says this of our right, or does not stand: what is announced rests on it. Else the edit is refused.
+    /// This entry.
+    Entry(Box<Entry>),
+    /// An entry that says this of our right, or none where that is nothing.
     Right(Option<Right>),
+}
+
+impl Edit {
+    /// What stands before it is written, or after: its answer may have been lost.
+    pub(super) fn around(&self) -> Vec<Over> {
+        let after = self.to.clone().map_or(Over::Right(None), |entry| Over::Entry(Box::new(entry)));
+        if self.over.is_empty() { Vec::new() } else { self.over.iter().cloned().chain([after]).collect() }
+    }
+
+    /// Whether it may be written.
+    fn fits(&self, table: &Table, place: &Place, standing: Option<&Entry>) -> bool {
+        let stands = |over: &Over| match over {
+            Over::Entry(expected) => standing == Some(expected),
+            Over::Right(expected) => table.says(place, standing, expected.as_ref()),
+        };
+        self.over.is_empty() || self.over.iter().any(stands)
+    }
 }
 
 /// What becomes of entries.
@@ -154,12 +171,13 @@ impl Keeper {
             };
             let Some(index) = next else { return Ok(()) };
             let own: Edits = self.edits_of(writer, index);
-            let mut late = HashSet::new();
-            let mut work = |table: &Table, entries: &mut Entries| late = apply(table, entries, &own);
+            let mut left = Left::default();
+            let mut work = |table: &Table, entries: &mut Entries| left = apply(table, entries, &own);
             match self.write(writer, index, &mut work).await {
                 Ok(Put::Done) => {
                     writer.dirty.retain(|place, _| !own.contains_key(place));
-                    refused.extend(late);
+                    refused.extend(left.refused);
+                    self.believe(writer, index, &left.passed_over).await?;
                 }
                 Ok(Put::TooBig) => {
                     failed.clear();
@@ -175,6 +193,20 @@ impl Keeper {
                 }
             }
         }
+    }
+
+    /// Takes over what an object says of records, in the place of what was not written.
+    async fn believe(&self, writer: &mut Writer, index: usize, places: &[Place]) -> Result<()> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let (_, standing) = self.current(writer, index).await?;
+        let mut table = self.table_mut();
+        for place in places {
+            let right = standing.get(place).and_then(|entry| entry.right(place, &self.owner).ok().flatten());
+            table.set(place, right);
+        }
+        Ok(())
     }
 
     fn edits_of(&self, writer: &Writer, index: usize) -> Edits {
@@ -260,27 +292,35 @@ impl Keeper {
     }
 }
 
+/// Records whose edits were not carried out.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    /// Nothing may be done that rests on them.
+    refused: HashSet<Place>,
+    /// They are done with.
+    passed_over: Vec<Place>,
+}
+
 /// Carries edits out, but for those that are out of date, and for entries that somebody else gave to another owner meanwhile.
-/// Returns the records of the latter.
-pub(super) fn apply(table: &Table, entries: &mut Entries, edits: &Edits) -> HashSet<Place> {
-    let mut late = HashSet::new();
+pub(super) fn apply(table: &Table, entries: &mut Entries, edits: &Edits) -> Left {
+    let mut left = Left::default();
     for (place, edit) in edits {
         if entries.get(place).is_some_and(|entry| table.is_marked(entry)) {
-            late.insert(place.clone());
+            left.refused.insert(place.clone());
             continue;
         }
-        match &edit.over {
-            Over::Entry(expected) if entries.get(place) != Some(expected) => continue,
-            Over::Right(expected) if !table.says(place, entries.get(place), expected.as_ref()) => {
-                late.insert(place.clone());
-                continue;
+        if !edit.fits(table, place, entries.get(place)) {
+            if edit.ahead {
+                left.refused.insert(place.clone());
+            } else {
+                left.passed_over.push(place.clone());
             }
-            _ => {}
+            continue;
         }
         match &edit.to {
             Some(entry) => drop(entries.insert(place.clone(), entry.clone())),
             None => drop(entries.remove(place)),
         }
     }
-    late
+    left
 }

@@ -23,6 +23,7 @@ mod table;
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -84,6 +85,8 @@ impl fmt::Debug for ConfigMapConfig {
 pub struct ConfigMapRegistry {
     keeper: Keeper,
     writer: Mutex<Writer>,
+    /// Tells what this process announced from what others did.
+    process: String,
 }
 
 impl fmt::Debug for ConfigMapRegistry {
@@ -108,7 +111,8 @@ impl ConfigMapRegistry {
     /// A registry by `config`. Nothing is read yet.
     pub fn new(config: ConfigMapConfig) -> Self {
         let ConfigMapConfig { owner, shelf, limit } = config;
-        Self { keeper: Keeper::new(owner, shelf, limit), writer: Mutex::default() }
+        let chance = RandomState::new().build_hasher().finish();
+        Self { keeper: Keeper::new(owner, shelf, limit), writer: Mutex::default(), process: format!("{chance:016x}") }
     }
 
     fn me(&self) -> &OwnerId {
@@ -144,7 +148,9 @@ impl ConfigMapRegistry {
             let claims = step::claims(&table.rights(&place), step.change.from().map(Seal::of));
             let ownership = judge(&claims, Some(self.me()));
             let right = step::ahead(self.me(), step, base.as_ref(), ownership.claim());
-            let ahead = right.map(|right| Entry::of(&place, step::subject(&step.change), Some(&right), None));
+            let by = || Some(self.process.clone());
+            let ahead = right
+                .map(|right| Entry { by: by(), ..Entry::of(&place, step::subject(&step.change), Some(&right), None) });
             drop(table);
             prepared.records.push((place, Flight { former: base, ahead }));
         }
@@ -155,14 +161,12 @@ impl ConfigMapRegistry {
     fn settle(&self, writer: &mut Writer, place: Place, step: &Step, flight: Flight, outcome: &Outcome) {
         let mut table = self.keeper.table_mut();
         table.unsettle(&place.zone);
-        let (right, stands, over) = match outcome {
+        let (right, stands) = match outcome {
             Outcome::Unknown(_) => return,
-            Outcome::Applied if step.is_lost() => (None, None, Over::Any),
-            Outcome::Applied => (step::done(self.me(), step), step.change.to(), Over::Any),
+            Outcome::Applied if step.is_lost() => (None, None),
+            Outcome::Applied => (step::done(self.me(), step), step.change.to()),
             _ if step.is_lost() => return,
-            Outcome::Refused { .. } | Outcome::NotSent(_) => {
-                (flight.former, step.change.from(), flight.ahead.map_or(Over::Any, Over::Entry))
-            }
+            Outcome::Refused { .. } | Outcome::NotSent(_) => (flight.former.clone(), step.change.from()),
         };
         let subject = stands.unwrap_or_else(|| step::subject(&step.change));
         let right = right.map(|right| Right { seen: Seal::of(subject), ..right });
@@ -171,7 +175,12 @@ impl ConfigMapRegistry {
             (Some(set), _) => Some(table.entry(&place, set)),
             (None, right) => right.map(|right| Entry::of(&place, subject, Some(&right), None)),
         };
-        writer.dirty.insert(place, Edit { to, over });
+        let over = match flight.ahead {
+            _ if step.is_lost() => Vec::new(),
+            Some(ahead) => vec![Over::Entry(Box::new(ahead))],
+            None => vec![Over::Right(flight.former)],
+        };
+        writer.dirty.insert(place, Edit { to, over, ahead: false });
     }
 
     /// Brings the objects in step with what the zone holds.
@@ -334,17 +343,24 @@ impl Registry for ConfigMapRegistry {
         let records = || planned.iter().flatten().flat_map(|prepared| &prepared.records);
         let edit = |(place, flight): &(Place, Flight)| {
             // What is still to be written of it is newer than what stands.
-            let newer = writer.dirty.contains_key(place);
-            let over = if newer { Over::Any } else { Over::Right(flight.former.clone()) };
-            Some((place.clone(), Edit { to: Some(flight.ahead.clone()?), over }))
+            let known = || vec![Over::Right(flight.former.clone())];
+            let over = writer.dirty.get(place).map_or_else(known, Edit::around);
+            Some((place.clone(), Edit { to: Some(flight.ahead.clone()?), over, ahead: true }))
         };
         let edits: Edits = records().filter_map(edit).collect();
+        // What is not written yet of a record that is changed again must stand before that.
+        let waits = records().any(|(place, _)| writer.dirty.contains_key(place));
         writer.flight.extend(records().cloned());
         let (refused, problem) =
-            if edits.is_empty() { (HashSet::new(), None) } else { self.keeper.put(&mut writer, edits).await };
+            if edits.is_empty() && !waits { (HashSet::new(), None) } else { self.keeper.put(&mut writer, edits).await };
         let answers = planned.into_iter().map(|planned| {
             let prepared = planned?;
-            if !prepared.records.iter().any(|(place, flight)| flight.ahead.is_some() && refused.contains(place)) {
+            let changed = |(place, flight): &(Place, Flight)| match flight.ahead {
+                Some(_) => refused.contains(place),
+                // Nothing had to be written of it, and what was read for the others may say something else.
+                None => writer.dirty.contains_key(place) || !self.keeper.table().is_as(place, flight.former.as_ref()),
+            };
+            if !prepared.records.iter().any(changed) {
                 return Ok(prepared.group);
             }
             for (place, _) in &prepared.records {

@@ -113,17 +113,23 @@ impl Right {
         self.kind == other.kind && self.owner == other.owner && self.resource == other.resource
     }
 
+    /// Whether it is an owner's own word, and confirmed.
+    pub(super) fn is_firm(&self) -> bool {
+        self.kind == Kind::Own && self.only.is_none()
+    }
+
     /// Whether anything about it waits for the next reading.
     pub(super) fn is_open(&self) -> bool {
         self.only.is_some() || self.next.is_some()
     }
 
     /// What is left of it after its zone was read; `None` where nothing is. `heard`: the objects of its owner are at hand, and
-    /// `taken`: they speak of this record.
+    /// `taken`: they speak of this record; of our own right: another owner's confirmed claim on it is.
     pub(super) fn settled(mut self, standing: Option<Seal>, heard: bool, taken: bool) -> Option<Self> {
         match self.kind {
             Kind::Noted => return (standing.is_some() && !heard).then_some(self),
             Kind::Given if taken => return None,
+            Kind::Own if taken && self.only.is_some() => return None,
             Kind::Given | Kind::Own => {}
         }
         let Some(seal) = standing else { return self.missed() };

@@ -12,7 +12,8 @@ use zonewright_core::{RecordKey, RecordSet};
 
 use super::right::{Kind, Next, Right, Seal};
 
-/// The claims that are made on a record by what is said of it.
+/// The claims that are made on a record by what is said of it. What an owner only announced, or has not seen for a while, does
+/// not count against the confirmed claim of another one.
 pub(super) fn claims(rights: &[Right], standing: Option<Seal>) -> Vec<Claim> {
     let claim = |right: &Right| {
         let (resource, labels) = right.speaks(standing)?;
@@ -25,7 +26,9 @@ pub(super) fn claims(rights: &[Right], standing: Option<Seal>) -> Vec<Claim> {
             site: None,
         })
     };
-    rights.iter().filter_map(claim).collect()
+    let firm = rights.iter().any(Right::is_firm);
+    let counts = |right: &&Right| !firm || right.is_firm() || right.kind != Kind::Own;
+    rights.iter().filter(counts).filter_map(claim).collect()
 }
 
 /// Why a record is not ours to change, as a sentence.
@@ -52,8 +55,8 @@ pub(super) fn check(me: &OwnerId, step: &Step, rights: &[Right]) -> Result<(), S
     let takes = step.role == Role::Claim && step.owner.as_ref() == Some(me);
     let free = takes || matches!(step.change, Change::Create { .. });
     let ends = step.is_lost() && rights.iter().any(|right| right.kind == Kind::Own && right.owner == *me);
-    if let Some(open) = two_open(me, step, rights) {
-        return Err(open);
+    if let Some(problem) = two_open(me, step, rights).or_else(|| same_announced(me, step, rights)) {
+        return Err(problem);
     }
     match ownership {
         _ if ends => Ok(()),
@@ -78,6 +81,14 @@ fn two_open(me: &OwnerId, step: &Step, rights: &[Right]) -> Option<String> {
     let own = rights.iter().find(|right| right.kind == Kind::Own && right.owner == *me)?;
     let other = own.only.is_some() && own.next.as_ref().is_some_and(|next| next.seal != Seal::of(to));
     other.then(|| format!("what became of an earlier write of {} is not known yet", step.change.key()))
+}
+
+/// Why a record cannot be announced: another owner's entry speaks for the very same one. Whose it is could not be told later.
+fn same_announced(me: &OwnerId, step: &Step, rights: &[Right]) -> Option<String> {
+    let Change::Create { to } = &step.change else { return None };
+    let other = |right: &&Right| right.kind == Kind::Own && right.owner != *me && right.only.is_some();
+    let other = rights.iter().filter(other).find(|right| right.speaks(Some(Seal::of(to))).is_some())?;
+    Some(format!("owner {} has announced {to} too, and no reading has shown yet what became of that", other.owner))
 }
 
 /// Whether the record is `owner`'s by our word alone, as the step says that it is: what we gave and nobody took, we may take

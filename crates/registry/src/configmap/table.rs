@@ -209,15 +209,13 @@ impl Table {
 
     /// Whether an entry of one of our objects says `expected` of our right to its record.
     pub(super) fn says(&self, place: &Place, entry: Option<&Entry>, expected: Option<&Right>) -> bool {
-        let own = |right: &Right| right.kind == Kind::Own;
-        let found = entry.and_then(|entry| entry.right(place, &self.owner).ok().flatten()).filter(own);
-        match (found, expected.filter(|right| own(right))) {
-            (None, None) => true,
-            (Some(found), Some(right)) => {
-                found.says_as(right) && (&found.only, &found.next) == (&right.only, &right.next)
-            }
-            _ => false,
-        }
+        let found = entry.and_then(|entry| entry.right(place, &self.owner).ok().flatten());
+        same(found.as_ref(), expected)
+    }
+
+    /// Whether our objects still say `expected` of our right to a record.
+    pub(super) fn is_as(&self, place: &Place, expected: Option<&Right>) -> bool {
+        same(self.own(place), expected)
     }
 
     /// Whether objects of an owner are at hand.
@@ -245,7 +243,8 @@ impl Table {
             owned += usize::from(right.kind == Kind::Own);
             let standing = contents.find(&place.key).map(|set| Seal::of(&set));
             let heard = right.owner != self.owner && self.hears(&right.owner);
-            let taken = self.is_taken(&place, &right.owner);
+            let firm = || self.foreign.values().any(|foreign| foreign.rights.get(&place).is_some_and(Right::is_firm));
+            let taken = if right.kind == Kind::Own { firm() } else { self.is_taken(&place, &right.owner) };
             match right.clone().settled(standing, heard, taken) {
                 None if right.lost && standing.is_none() => lost.push(place),
                 settled if settled.as_ref() != Some(&right) => self.set(&place, settled),
@@ -362,6 +361,16 @@ impl Table {
         let contested = former.iter().filter(|(place, right)| !same(place, right));
         let contested = contested.map(|(place, _)| place.key.name.clone()).collect();
         News { names: self.news.remove(zone).unwrap_or_default(), contested }
+    }
+}
+
+/// Whether two words say the same of our own right.
+fn same(found: Option<&Right>, expected: Option<&Right>) -> bool {
+    let own = |right: &&Right| right.kind == Kind::Own;
+    match (found.filter(own), expected.filter(own)) {
+        (None, None) => true,
+        (Some(found), Some(right)) => found.says_as(right) && (&found.only, &found.next) == (&right.only, &right.next),
+        _ => false,
     }
 }
 

@@ -155,3 +155,57 @@ async fn what_others_did_to_claims_is_told() {
     assert_eq!(news(&zones).await, (vec!["a.org".to_owned()], vec!["a.org".to_owned()]));
     assert_eq!(news(&zones).await, (vec![], vec![]), "told once");
 }
+
+/// Two owners want the very same record. What one of them announced, or has not seen for a while, does not count against the
+/// claim that the other one has confirmed.
+#[tokio::test]
+async fn two_owners_that_want_the_very_same_record_are_told_apart() {
+    let (shelf, registry) = start();
+    let line = "a.org A 192.0.2.1";
+    let mut zones = Zones::new(&[]);
+    let other = || {
+        let config = zonewright_registry::configmap::ConfigMapConfig::new("other", shelf.clone()).unwrap();
+        zonewright_registry::configmap::ConfigMapRegistry::new(config)
+    };
+    let theirs = other();
+    carry(&theirs, &mut zones, vec![create(line)]).await;
+    // They lose sight of it, and it is gone: their claim stands for the record as it was.
+    zones.sets.clear();
+    audit(&theirs, &zones).await;
+    audit(&registry, &zones).await;
+    let (_, dropped) = prepare(&registry, &zones, vec![create(line)]).await.remove(0).unwrap_err();
+    assert!(dropped.reason.contains("owner other has announced a.org"), "{}", dropped.reason);
+    let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.2")]).await.remove(0);
+    assert!(ready.is_ok(), "another record is free");
+    registry.commit(&zones.zone, &[ready.unwrap()], &[support::refusal()]).await.unwrap();
+    // Both announce it in the same moment, before either sees the other one's word: the claim of the one who makes it counts.
+    let document = shelf.document("other-registry").unwrap();
+    shelf.edit("other-registry", None);
+    audit(&registry, &zones).await;
+    carry(&registry, &mut zones, vec![create(line)]).await;
+    shelf.edit("other-registry", Some(document));
+    let restarted = other();
+    registry.load().await.unwrap();
+    restarted.load().await.unwrap();
+    assert!(is_ours(&registry, &zones, "a.org A"));
+    assert!(matches!(ownership(&restarted, &zones, "a.org A"), Ownership::Foreign(owner) if owner.as_str() == "me"));
+    audit(&restarted, &zones).await;
+    let rest = records(&shelf, "other-registry").into_iter().find(|record| record["dnsname"] == "a.org").unwrap();
+    assert_eq!(rest["owner"], "me", "noted in passing: {rest}");
+}
+
+/// An update of the targets alone needs no announcement; it rests on our claim all the same, which somebody takes away in the
+/// moment when something else is announced.
+#[tokio::test]
+async fn a_claim_that_goes_while_something_else_is_announced_is_missed() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    audit(&registry, &zones).await;
+    let standing = shelf.document("me-registry").unwrap();
+    shelf.overtake("me-registry", zonewright_core::shelf::Document { text: "[]".to_owned(), ..standing });
+    let groups = vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.9"), create("b.org A 192.0.2.2")];
+    let answers = prepare(&registry, &zones, groups).await;
+    let labels: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(labels, [false, true], "{answers:?}");
+}

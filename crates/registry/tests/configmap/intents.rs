@@ -190,3 +190,67 @@ async fn an_entry_that_changed_meanwhile_is_not_written_over() {
     assert!(dropped.reason.contains("somebody else changed its entry"), "{}", dropped.reason);
     assert_eq!(record(&shelf, "a.org"), None);
 }
+
+/// One process takes a record away, another one makes the very same again: each has its own word in the object.
+#[tokio::test]
+async fn what_another_process_announces_in_the_same_words_stays_announced() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    let line = "a.org A 192.0.2.1";
+    carry(&registry, &mut zones, vec![create(line)]).await;
+    let twin = support::registry(&shelf, LONGEST);
+    audit(&twin, &zones).await;
+    let going = prepare(&twin, &zones, vec![delete(line)]).await.remove(0).unwrap();
+    zones.sets.clear();
+    registry.load().await.unwrap();
+    let coming = prepare(&registry, &zones, vec![create(line)]).await.remove(0).unwrap();
+    twin.commit(&zones.zone, &[going], &[Outcome::Applied]).await.unwrap();
+    zones.put(line);
+    assert!(is_ours(&fresh(&shelf).await, &zones, "a.org A"), "a process that dies here strands nothing");
+    registry.commit(&zones.zone, &[coming], &[Outcome::Applied]).await.unwrap();
+    assert!(is_ours(&fresh(&shelf).await, &zones, "a.org A"));
+    assert_eq!(record(&shelf, "a.org").unwrap().get("by"), None);
+}
+
+async fn fresh(
+    shelf: &std::sync::Arc<zonewright_core::shelf::MemoryShelf>,
+) -> zonewright_registry::configmap::ConfigMapRegistry {
+    let registry = support::registry(shelf, LONGEST);
+    registry.load().await.unwrap();
+    registry
+}
+
+/// What was carried out and could not be noted does not come over what somebody made of the object since.
+#[tokio::test]
+async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    let groups = vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")];
+    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    zones.put("a.org A 192.0.2.2");
+    shelf.fail([Fault::Before]);
+    assert!(registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.is_err());
+    shelf.edit("me-registry", None);
+    assert!(prepare(&registry, &zones, vec![delete("a.org A 192.0.2.2")]).await.remove(0).is_err());
+    audit(&registry, &zones).await;
+    assert!(!is_ours(&registry, &zones, "a.org A"), "deleting the object gives up its claims");
+}
+
+/// A note that waits for company is written before the record is changed again: until then the object speaks for the record
+/// as it was announced.
+#[tokio::test]
+async fn a_note_is_written_before_its_record_changes_again() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
+    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    zones.put("a.org A 192.0.2.1");
+    registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
+    assert!(record(&shelf, "a.org").unwrap()["intent"].is_string(), "the other one is still under way");
+    let change = prepare(&registry, &zones, vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")]).await;
+    assert!(change[0].is_ok());
+    assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None);
+    zones.put("a.org A 192.0.2.2");
+    assert!(is_ours(&fresh(&shelf).await, &zones, "a.org A"));
+}

@@ -10,6 +10,7 @@ use zonewright_core::{Error, ErrorKind, Result, Retry};
 
 use super::weather::Fault;
 use super::{Line, error, lock};
+use crate::truth::Objects;
 
 const WRITE: &str = "write an object";
 
@@ -71,7 +72,7 @@ impl Cabinet {
 
     fn put(&self, name: &str, expected: Option<&Version>, document: &Document) -> Result<Version> {
         let mut truth = lock(&self.0.truth);
-        let standing = truth.objects.iter().flat_map(|objects| objects.all()).find(|(other, ..)| *other == name);
+        let standing = truth.objects.iter().flat_map(Objects::all).find(|(other, ..)| *other == name);
         let standing = standing.map(|(_, version, _)| Version(version.to_string()));
         if standing.as_ref() != expected {
             return Err(Error::new(ErrorKind::Conflict, WRITE, format!("{name} has changed")));
@@ -90,7 +91,7 @@ impl Shelf for Cabinet {
             version: Version(version.to_string()),
             notes: document.notes.clone(),
         };
-        Ok(truth.objects.iter().flat_map(|objects| objects.all()).map(listed).collect())
+        Ok(truth.objects.iter().flat_map(Objects::all).map(listed).collect())
     }
 
     async fn read(&self, name: &str) -> Result<Option<(Version, Document)>> {

@@ -3,7 +3,6 @@
 //! In: the deletes of a daemon. Out: whether more went than may go within the window.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
 
 use tokio::time::Instant;
 use zonewright_core::clock::Timestamp;
@@ -97,11 +96,7 @@ impl Truth {
         let peak = ledger.peaks.iter().map(|(_, owned)| *owned).max().unwrap_or(0);
         // A view may be behind by what others took away.
         self.changes.retain(|(_, at)| at.elapsed() < brake.window * 2);
-        // So may a listing that lags, by what it did itself before it was started again, until the next listing.
-        let lag = self.profile.lag;
-        let late = |at: &Instant| !lag.is_zero() && at.elapsed() < lag + Duration::from_mins(3);
-        let unseen = |author: &Author, at: &Instant| *author != Author::Daemon(daemon) || late(at);
-        let others = self.changes.iter().filter(|(author, at)| unseen(author, at)).count();
+        let others = self.changes.iter().filter(|(author, _)| *author != Author::Daemon(daemon)).count();
         let ours = &self.parties[daemon].owner;
         let sharing = self.parties.iter().filter(|party| party.owner == *ours).count();
         let owned = peak + others;

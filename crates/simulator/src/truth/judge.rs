@@ -23,7 +23,7 @@ pub(crate) struct Judged<'a> {
     stood: Option<&'a RecordSet>,
     stands: Option<&'a RecordSet>,
     was_ours: bool,
-    is_ours: bool,
+    pub(super) is_ours: bool,
     /// Whether the daemon took it for a new record.
     creates: bool,
 }
@@ -96,6 +96,7 @@ impl Truth {
             self.judge(&step, replaced);
             if stood != &stands {
                 self.note_write(daemon, key);
+                self.note_fulfilled(daemon, *z, key);
             }
             let back = self.takes_back(&step);
             self.note_members(&step);
@@ -253,7 +254,7 @@ impl Truth {
     /// Whether processes under the daemon's owner wrote lately all that stood there: where a write needs several steps, one of
     /// them may put a record back while another one has its claim in hand. Where claims are in objects, one that was refused
     /// takes back what another one has announced in the same words, until that one confirms it.
-    fn is_of_our_owner(&self, step: &Judged<'_>) -> bool {
+    pub(super) fn is_of_our_owner(&self, step: &Judged<'_>) -> bool {
         let owner = &self.parties[step.daemon].owner;
         let of_owner = |data: &RData| {
             let mut added =

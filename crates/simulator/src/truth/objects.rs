@@ -3,6 +3,7 @@
 //! In: the text of an object, as somebody writes it. Out: by what right a record stands: by the word of its owner's own object.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use serde_json::Value;
 use zonewright_core::shelf::Document;
@@ -39,15 +40,17 @@ struct Object {
 /// All objects, of all owners.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
-    objects: BTreeMap<String, Object>,
+    all: BTreeMap<String, Object>,
     versions: u64,
     /// The newest version by which each author changed what an object says of a record.
     touched: HashMap<(String, Place), BTreeMap<Author, u64>>,
     /// The newest version of an object that a daemon has seen.
     read: HashMap<(usize, String), u64>,
-    /// Claims that processes of an owner have narrowed to the record as it stood, for the time of a write; they may widen
-    /// them again.
+    /// Claims that processes of an owner have narrowed to the record as it stood, for the time of a write, or whose
+    /// announcement was fulfilled; they may widen them again.
     narrowed: BTreeSet<(String, Place)>,
+    /// Records that an announcement in the very same words made an owner's who had no claim on them; it may be taken back.
+    borrowed: BTreeSet<(String, Place)>,
 }
 
 fn text(value: &Value, field: &str) -> Option<String> {
@@ -83,17 +86,21 @@ fn words(document: &Document) -> BTreeMap<Place, Word> {
 }
 
 impl Word {
-    fn right(&self, resource: &Option<String>, policy: &Option<String>) -> Right {
-        Right::One { owner: self.owner.clone(), resource: resource.clone(), policy: policy.clone() }
+    fn right(&self, resource: Option<&String>, policy: Option<&String>) -> Right {
+        Right::One { owner: self.owner.clone(), resource: resource.cloned(), policy: policy.cloned() }
+    }
+
+    fn is_firm(&self) -> bool {
+        !self.given && self.only.is_none()
     }
 
     /// What it says of a record with this digest.
     fn says(&self, standing: Option<&str>) -> Option<Right> {
         if let Some((_, resource, policy)) = self.next.as_ref().filter(|(seal, ..)| Some(&**seal) == standing) {
-            return Some(self.right(resource, policy));
+            return Some(self.right(resource.as_ref(), policy.as_ref()));
         }
         let counts = if self.given || self.only.is_some() { self.only.as_deref() == standing } else { true };
-        counts.then(|| self.right(&self.resource, &self.policy))
+        counts.then(|| self.right(self.resource.as_ref(), self.policy.as_ref()))
     }
 
     fn show(&self) -> String {
@@ -115,13 +122,13 @@ impl Object {
 impl Objects {
     /// Every object, with its version.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&String, u64, &Document)> {
-        self.objects.iter().map(|(name, object)| (name, object.version, &object.document))
+        self.all.iter().map(|(name, object)| (name, object.version, &object.document))
     }
 
     /// One object; the daemon has seen it then.
     pub(crate) fn see(&mut self, daemon: usize, name: &str) -> Option<(u64, Document)> {
         let versions = self.versions;
-        let found = self.objects.get(name).map(|object| (object.version, object.document.clone()));
+        let found = self.all.get(name).map(|object| (object.version, object.document.clone()));
         self.read.insert((daemon, name.to_owned()), found.as_ref().map_or(versions, |(version, _)| *version));
         found
     }
@@ -133,7 +140,7 @@ impl Objects {
 
     /// The names of the records of which an object would say something else, with both words.
     fn changes(&self, name: &str, document: Option<&Document>) -> Vec<(Place, Option<Word>, Option<Word>)> {
-        let old = self.objects.get(name).map(|object| object.words.clone()).unwrap_or_default();
+        let old = self.all.get(name).map(|object| object.words.clone()).unwrap_or_default();
         let new = document.map(words).unwrap_or_default();
         let places: BTreeSet<&Place> = old.keys().chain(new.keys()).collect();
         let both = |place: &Place| (place.clone(), old.get(place).cloned(), new.get(place).cloned());
@@ -148,7 +155,7 @@ impl Objects {
                 let at = (new.owner, place.clone());
                 match (old.only, new.only) {
                     (None, Some(_)) => self.narrowed.insert(at),
-                    (_, None) => self.narrowed.remove(&at),
+                    (_, None) if new.next.is_none() => self.narrowed.remove(&at),
                     _ => false,
                 };
             }
@@ -157,9 +164,9 @@ impl Objects {
         match document {
             Some(document) => {
                 let words = words(&document);
-                self.objects.insert(name.to_owned(), Object { version: self.versions, document, words });
+                self.all.insert(name.to_owned(), Object { version: self.versions, document, words });
             }
-            None => drop(self.objects.remove(name)),
+            None => drop(self.all.remove(name)),
         }
         if let Author::Daemon(daemon) = author {
             self.read.insert((daemon, name.to_owned()), self.versions);
@@ -182,12 +189,15 @@ impl Objects {
         let digest = standing.map(intent::digest);
         // What an object notes of others' records keeps its own daemon away, and gives nobody a right.
         let counts = |object: &Object, word: &Word| object.holder() == Some(&word.owner) || word.given;
-        let found: Vec<Right> = self
-            .objects
+        let words: Vec<&Word> = self
+            .all
             .values()
             .filter_map(|object| object.words.get(&place).filter(|word| counts(object, word)))
-            .filter_map(|word| word.says(digest.as_deref()))
             .collect();
+        // What is confirmed counts before what is only announced.
+        let firm = words.iter().any(|word| word.is_firm());
+        let words = words.into_iter().filter(|word| !firm || word.is_firm() || word.given);
+        let found: Vec<Right> = words.filter_map(|word| word.says(digest.as_deref())).collect();
         let owner = |right: &Right| match right {
             Right::One { owner, .. } => Some(owner.clone()),
             _ => None,
@@ -224,28 +234,62 @@ impl Truth {
         }
         self.tell_changes(&format!("daemon {daemon}"), name, Some(&document));
         let standing: Vec<(usize, RecordSet)> = self.managed_records();
-        let before: Vec<bool> = standing.iter().map(|(zone, set)| self.is_of(daemon, *zone, &set.key)).collect();
-        // An object cannot demand anything of a zone: what somebody wrote there unseen is not told from what was read.
-        let unseen = |truth: &mut Self, zone: usize, key: &RecordKey| {
-            truth.changed_unseen(daemon, zone, &key.name) || truth.excused(daemon, zone, key)
-        };
-        let excused: Vec<bool> = standing.iter().map(|(zone, set)| unseen(self, *zone, &set.key)).collect();
-        let widened: Vec<bool> = standing.iter().map(|(zone, set)| self.is_narrowed(daemon, *zone, &set.key)).collect();
-        let excused: Vec<bool> = excused.iter().zip(widened).map(|(excused, widened)| *excused || widened).collect();
+        let before: Vec<(bool, bool)> = standing
+            .iter()
+            .map(|(zone, set)| (self.is_of(daemon, *zone, &set.key), self.may_change_hands(daemon, *zone, &set.key)))
+            .collect();
         let version = self.put_object(Author::Daemon(daemon), name, Some(document));
-        for (((zone, set), was_ours), excused) in standing.iter().zip(before).zip(excused) {
+        for ((zone, set), (was_ours, excused)) in standing.iter().zip(before) {
             let is_ours = self.is_of(daemon, *zone, &set.key);
             if was_ours == is_ours {
                 continue;
             }
-            if excused {
+            let step = Judged::still(daemon, *zone, set, was_ours, is_ours);
+            if self.is_borrowed(&step, excused) || excused {
                 self.zones[*zone].shadow.remove(&set.key);
                 continue;
             }
-            let step = Judged::still(daemon, *zone, set, was_ours, is_ours);
             self.judge_claim(&step);
         }
         version
+    }
+
+    /// Whether the right to a record may come or go with an object that a daemon writes. An object cannot demand anything of
+    /// a zone: what somebody wrote there unseen is not told from what was read.
+    fn may_change_hands(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        self.changed_unseen(daemon, zone, &key.name)
+            || self.excused(daemon, zone, key)
+            || self.is_narrowed(daemon, zone, key)
+            || self.is_settling(daemon, key)
+    }
+
+    /// Whether a listing that lags may have been passed over since the daemon wrote the name, until the next one.
+    fn is_settling(&self, daemon: usize, key: &RecordKey) -> bool {
+        let lag = self.profile.lag;
+        let times = self.written.get(&(daemon, key.name.clone()));
+        let last = times.and_then(std::collections::VecDeque::back);
+        !lag.is_zero() && last.is_some_and(|at| at.elapsed() < lag + Duration::from_mins(4))
+    }
+
+    /// Notes that a record stands as it was announced: its claim may be confirmed, whatever becomes of it in between.
+    pub(super) fn note_fulfilled(&mut self, daemon: usize, zone: usize, key: &RecordKey) {
+        let Some(owner) = self.parties[daemon].owner.clone() else { return };
+        let place = (self.label(zone), key.clone());
+        let Some(objects) = &mut self.objects else { return };
+        let open = |word: &Word| word.owner == owner && (word.only.is_some() || word.next.is_some());
+        if objects.all.values().any(|object| object.words.get(&place).is_some_and(open)) {
+            objects.narrowed.insert((owner, place));
+        }
+    }
+
+    /// Whether an announcement in the very words of a record that the owner's processes wrote lately made it theirs again,
+    /// or one that was `excused` did, or either is taken back.
+    fn is_borrowed(&mut self, step: &Judged<'_>, excused: bool) -> bool {
+        let Some(owner) = self.parties[step.daemon].owner.clone() else { return false };
+        let at = (owner, (self.label(step.zone), step.key.clone()));
+        let own = excused || self.is_of_our_owner(step);
+        let Some(objects) = &mut self.objects else { return false };
+        if step.is_ours { own && objects.borrowed.insert(at) } else { objects.borrowed.remove(&at) }
     }
 
     fn is_narrowed(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
@@ -284,7 +328,7 @@ impl Truth {
         let Some(objects) = &self.objects else { return };
         let own = |object: &Object| object.words.get(&place).is_some_and(|word| object.holder() == Some(&word.owner));
         let holding: Vec<(String, Document)> = objects
-            .objects
+            .all
             .iter()
             .filter(|(_, object)| own(object))
             .map(|(name, object)| (name.clone(), object.document.clone()))
@@ -309,7 +353,7 @@ impl Truth {
         const NAME: &str = "stranger-registry";
         let label = self.label(zone);
         let Some(objects) = &self.objects else { return };
-        let mut document = objects.objects.get(NAME).map(|object| object.document.clone()).unwrap_or_default();
+        let mut document = objects.all.get(NAME).map(|object| object.document.clone()).unwrap_or_default();
         document.notes = [("owner", "stranger"), ("shards", "1")].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         let mut list = entries(&document);
         list.push(serde_json::json!({
@@ -322,7 +366,7 @@ impl Truth {
     /// Takes away the first object of an owner.
     pub(crate) fn lose_object(&mut self, owner: &str) {
         let name = format!("{owner}-registry");
-        if self.objects.as_ref().is_some_and(|objects| objects.objects.contains_key(&name)) {
+        if self.objects.as_ref().is_some_and(|objects| objects.all.contains_key(&name)) {
             self.put_by_hand(&name, None);
         }
     }

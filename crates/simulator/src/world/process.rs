@@ -61,8 +61,8 @@ impl World {
     fn registry(&self, daemon: usize, line: &Arc<Line>) -> Arc<dyn Registry> {
         let Some(owner) = self.setup.daemons[daemon].owner else { return Arc::new(NoopRegistry) };
         if self.setup.claims == Claims::Objects {
-            let shelf = Arc::new(Cabinet(line.clone()));
-            let config = ConfigMapConfig::new(owner, shelf).expect("the simulator's owners are owners");
+            let config = ConfigMapConfig::new(owner, Arc::new(Cabinet(line.clone())))
+                .expect("the simulator's owners are owners");
             // In every other history objects are so small that they have to be split.
             let limit = if self.seed.is_multiple_of(2) { 800 } else { config.limit };
             return Arc::new(ConfigMapRegistry::new(ConfigMapConfig { limit, ..config }));
