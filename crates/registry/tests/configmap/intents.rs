@@ -9,7 +9,9 @@ use zonewright_core::{Error, ErrorKind};
 use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
-use crate::support::{self, Zones, audit, carry, create, delete, is_ours, ownership, prepare, record, refusal, update};
+use crate::support::{
+    self, Zones, audit, carry, create, delete, is_ours, ownership, prepare, record, records, refusal, update,
+};
 
 #[tokio::test]
 async fn an_intent_stands_before_the_call_and_is_confirmed_after_it() {
@@ -232,9 +234,23 @@ async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
     shelf.fail([Fault::Before]);
     assert!(registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.is_err());
     shelf.edit("me-registry", None);
-    assert!(prepare(&registry, &zones, vec![delete("a.org A 192.0.2.2")]).await.remove(0).is_err());
-    audit(&registry, &zones).await;
-    assert!(!is_ours(&registry, &zones, "a.org A"), "deleting the object gives up its claims");
+    // Whatever is written next takes along what is still to be written.
+    carry(&registry, &mut zones, vec![create("b.org A 192.0.2.2")]).await;
+    assert!(!is_ours(&registry, &zones, "a.org A") && !is_ours(&fresh(&shelf).await, &zones, "a.org A"));
+    assert!(is_ours(&registry, &zones, "b.org A"));
+
+    // The same where an entry goes before the outcome is known.
+    carry(&registry, &mut zones, vec![create("c.org A 192.0.2.2")]).await;
+    let groups = vec![update("b.org A 192.0.2.2", "b.org A 192.0.2.3")];
+    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    zones.put("b.org A 192.0.2.3");
+    let document = shelf.document("me-registry").unwrap();
+    let left: Vec<_> = records(&shelf, "me-registry").into_iter().filter(|entry| entry["dnsname"] != "b.org").collect();
+    let text = serde_json::to_string(&left).unwrap();
+    shelf.edit("me-registry", Some(zonewright_core::shelf::Document { text, ..document }));
+    registry.load().await.unwrap();
+    registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();
+    assert!(!is_ours(&registry, &zones, "b.org A") && !is_ours(&fresh(&shelf).await, &zones, "b.org A"));
 }
 
 /// A note that waits for company is written before the record is changed again: until then the object speaks for the record
