@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use zonewright_core::ErrorKind;
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::{News, Registry};
 use zonewright_fakes::dynamodb::{Fault, Schema};
 use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 
@@ -49,6 +49,35 @@ async fn what_others_change_in_the_table_is_seen_with_the_next_reading() {
     service.remove(TABLE, "www.example#A#");
     registry.load().await.unwrap();
     assert!(!zones.is_ours(&registry, "z", "www.example A 192.0.2.1"));
+}
+
+/// A claim of ours that somebody takes away or gives to another owner is told apart from what only has to be planned again.
+#[tokio::test]
+async fn what_others_did_to_claims_is_told() {
+    let service = service();
+    service.put(TABLE, row("www.example#A#", "me"));
+    service.put(TABLE, row("their.example#A#", "other"));
+    let registry = loaded(&service, "me").await;
+    let mut zones = Zones::new(&["z"]);
+    zones.put("z", set("www.example A 192.0.2.1"));
+    let zone = zones.zone("z");
+    let news = async || {
+        registry.load().await.unwrap();
+        let News { names, contested } = registry.resync(&zone, &zones.contents("z"), true).await.unwrap();
+        let text =
+            |names: std::collections::BTreeSet<_>| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        (text(names), text(contested))
+    };
+    let told = |names: &str, contested: &str| (names.to_owned(), contested.to_owned());
+    assert_eq!(news().await, told("", ""));
+    service.remove(TABLE, "their.example#A#");
+    service.put(TABLE, row("new.example#A#", "me"));
+    assert_eq!(news().await, told("new.example their.example", ""));
+    service.put(TABLE, row("www.example#A#", "other"));
+    assert_eq!(news().await, told("www.example", "www.example"));
+    service.remove(TABLE, "new.example#A#");
+    assert_eq!(news().await, told("new.example", "new.example"));
+    assert_eq!(news().await, told("", ""), "once");
 }
 
 #[tokio::test]
