@@ -139,14 +139,11 @@ impl std::fmt::Display for Setup {
             writeln!(f, "Daemon {at}: owner {owner}, cluster {}{dry}.", daemon.cluster)?;
         }
         let Affix { prefix, suffix } = self.affix;
-        if self.claims == Claims::Objects {
-            writeln!(f, "Claims are in objects beside the zones.")?;
-        }
-        writeln!(
-            f,
-            "Claims with prefix {prefix:?} and suffix {suffix:?}; policy {:?}; names shared by {:?}.",
-            self.policy, self.same_name
-        )?;
+        let claims = match self.claims {
+            Claims::Zones => format!("with prefix {prefix:?} and suffix {suffix:?}"),
+            Claims::Objects => "in objects beside the zones".to_owned(),
+        };
+        writeln!(f, "Claims {claims}; policy {:?}; names shared by {:?}.", self.policy, self.same_name)?;
         writeln!(
             f,
             "Brake: {} deletes or {} % in 10 min, floor {}; grace {} s; interval {} s.",
