@@ -15,8 +15,9 @@ use zonewright_core::claim::OwnerId;
 use zonewright_core::error::Error;
 use zonewright_core::registry::{Contents, Dropped, News};
 use zonewright_core::zone::{Zone, ZoneKey};
-use zonewright_core::{DnsName, RecordKey, Result};
+use zonewright_core::{RecordKey, Result};
 
+use super::changes::Changes;
 use super::deed::deeds;
 use super::litter::{self, Missing};
 use super::row::Row;
@@ -57,32 +58,6 @@ struct Desk {
     missing: Missing,
 }
 
-/// Names whose rows were not what memory said: each with the reading that showed it, and for each zone the reading that it
-/// was last told of.
-#[derive(Debug, Default)]
-struct Changes {
-    reading: u64,
-    names: BTreeMap<DnsName, u64>,
-    /// Those whose rows were ours and say something else.
-    contested: BTreeMap<DnsName, u64>,
-    seen: HashMap<ZoneKey, u64>,
-}
-
-impl Changes {
-    /// Names, each with whether a row of ours says something else now.
-    fn note(&mut self, names: impl Iterator<Item = (DnsName, bool)>) {
-        self.reading += 1;
-        let reading = self.reading;
-        // At the first reading nothing was known that could differ: every name is planned then.
-        for (name, contested) in names.filter(|_| reading > 1) {
-            if contested {
-                self.contested.insert(name.clone(), reading);
-            }
-            self.names.insert(name, reading);
-        }
-    }
-}
-
 impl Book {
     pub(crate) fn new(me: OwnerId, table: Table, cache: Duration) -> Self {
         Self { me, table, cache, rows: RwLock::default(), changes: std::sync::Mutex::default(), desk: Mutex::default() }
@@ -98,14 +73,7 @@ impl Book {
 
     /// What others have changed in the rows of the zone's names since this was last asked.
     pub(crate) fn news(&self, zone: &Zone) -> News {
-        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let reading = changes.reading;
-        let seen = changes.seen.insert(zone.key.clone(), reading).unwrap_or(0);
-        let fresh = |names: &BTreeMap<DnsName, u64>| {
-            let fresh = names.iter().filter(|(name, at)| **at > seen && name.is_within(&zone.name));
-            fresh.map(|(name, _)| name.clone()).collect()
-        };
-        News { names: fresh(&changes.names), contested: fresh(&changes.contested) }
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).news(zone)
     }
 
     /// Ends rows of ours that name the zone and speak for nothing there, once enough readings have shown that. What the table

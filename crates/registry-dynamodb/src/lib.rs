@@ -14,6 +14,7 @@
 //! Rows that cannot be read are told and left alone. Rows of ours whose records are gone end (`litter`).
 
 mod book;
+mod changes;
 mod config;
 mod decorate;
 mod deed;

@@ -363,8 +363,11 @@ impl Registry for ConfigMapRegistry {
             if !prepared.records.iter().any(changed) {
                 return Ok(prepared.group);
             }
-            for (place, _) in &prepared.records {
-                writer.dirty.remove(place);
+            for (place, flight) in &prepared.records {
+                // A note on an earlier write still has to be written.
+                if flight.ahead.is_some() {
+                    writer.dirty.remove(place);
+                }
                 writer.flight.remove(place);
             }
             let problem = problem.as_ref().map_or_else(|| "somebody else changed its entry".to_owned(), Error::chain);

@@ -6,7 +6,7 @@ use zonewright_core::registry::Registry;
 use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
-use crate::support::{self, Zones, audit, carry, create, delete, is_ours, prepare, record, records};
+use crate::support::{self, Zones, announce, audit, carry, create, delete, is_ours, prepare, record, records};
 
 #[tokio::test]
 async fn a_record_that_is_gone_is_claimed_only_as_it_was_and_then_not_at_all() {
@@ -73,7 +73,7 @@ async fn an_owner_that_leaves_ends_claims_without_a_record() {
     let groups = registry.leftovers(&zones.zone, &zones);
     let names: Vec<String> = groups.iter().map(|group| group.name.to_string()).collect();
     assert_eq!(names, ["b.org", "d.org"]);
-    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, groups).await;
     assert!(ready.iter().all(Group::changes_nothing), "nothing is sent");
     let outcomes: Vec<Outcome> = ready.iter().map(|_| Outcome::Applied).collect();
     registry.commit(&zones.zone, &ready, &outcomes).await.unwrap();

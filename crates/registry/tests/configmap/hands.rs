@@ -1,7 +1,7 @@
 //! Objects that others touch: an owner edited by hand, another writer, a damaged list, a deleted one.
 
 use zonewright_core::ErrorKind;
-use zonewright_core::change::{Group, Outcome};
+use zonewright_core::change::Outcome;
 use zonewright_core::claim::Ownership;
 use zonewright_core::registry::Registry;
 use zonewright_core::shelf::Fault;
@@ -9,7 +9,7 @@ use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
 use crate::support::{
-    self, Zones, audit, carry, create, delete, edit, is_ours, ownership, prepare, record, records, update,
+    self, Zones, announce, audit, carry, create, delete, edit, is_ours, ownership, prepare, record, records, update,
 };
 
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn an_edit_between_intent_and_commit_is_not_written_over() {
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     let groups = vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")];
-    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, groups).await;
     edit(&shelf, "me-registry", |text| text.replace("\"owner\":\"me\"", "\"owner\":\"other\""));
     zones.put("a.org A 192.0.2.2");
     registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();

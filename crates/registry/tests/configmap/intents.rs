@@ -10,7 +10,7 @@ use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
 use crate::support::{
-    self, Zones, audit, carry, create, delete, is_ours, ownership, prepare, record, records, refusal, update,
+    self, Zones, announce, audit, carry, create, delete, is_ours, ownership, prepare, record, records, refusal, update,
 };
 
 #[tokio::test]
@@ -18,8 +18,7 @@ async fn an_intent_stands_before_the_call_and_is_confirmed_after_it() {
     let (shelf, registry) = start();
     let mut zones = Zones::new(&[]);
     audit(&registry, &zones).await;
-    let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
-    let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
     let digest = zonewright_core::intent::digest(&support::set("a.org A 192.0.2.1"));
     assert_eq!(record(&shelf, "a.org").unwrap()["intent"], json!(digest));
     assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed, "nothing stands yet");
@@ -38,7 +37,7 @@ async fn a_refused_write_leaves_no_intent() {
     audit(&registry, &zones).await;
     carry(&registry, &mut zones, vec![create("c.org A 192.0.2.3")]).await;
     let groups = vec![create("a.org A 192.0.2.1"), delete("c.org A 192.0.2.3")];
-    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, groups).await;
     assert!(record(&shelf, "c.org").unwrap()["intent"].is_string());
     registry.commit(&zones.zone, &ready, &[refusal(), refusal()]).await.unwrap();
     assert_eq!(record(&shelf, "a.org"), None);
@@ -53,7 +52,7 @@ async fn a_lost_answer_leaves_the_intent_until_the_next_reading() {
     let mut zones = Zones::new(&[]);
     audit(&registry, &zones).await;
     let groups = ["a", "b", "c"].map(|n| create(&format!("{n}.org A 192.0.2.1"))).to_vec();
-    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, groups).await;
     let lost = || Outcome::Unknown(Error::new(ErrorKind::Timeout, "apply", "no answer"));
     registry.commit(&zones.zone, &ready, &[lost(), lost(), lost()]).await.unwrap();
     assert!(record(&shelf, "a.org").unwrap()["intent"].is_string());
@@ -95,8 +94,7 @@ async fn a_note_that_failed_is_made_up_for() {
         let (shelf, registry) = start();
         let mut zones = Zones::new(&[]);
         audit(&registry, &zones).await;
-        let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
-        let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+        let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
         zones.put("a.org A 192.0.2.1");
         shelf.fail([fault]);
         assert!(registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.is_err());
@@ -114,8 +112,7 @@ async fn a_create_over_a_record_that_no_reading_shows_keeps_its_claim() {
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     audit(&registry, &Zones::new(&[])).await;
-    let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.2")]).await;
-    let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.2")]).await;
     assert!(is_ours(&registry, &zones, "a.org A"), "it stands as it was");
     let restarted = support::registry(&shelf, LONGEST);
     restarted.load().await.unwrap();
@@ -138,8 +135,7 @@ async fn a_create_waits_until_it_is_known_what_became_of_an_update() {
         let step = zonewright_core::change::Step { resource: Some("service/ns/other".into()), ..step };
         Group::of(step, vec![])
     };
-    let ready = prepare(&registry, &zones, vec![other("a.org A 192.0.2.2")]).await;
-    let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, vec![other("a.org A 192.0.2.2")]).await;
     let lost = Outcome::Unknown(Error::new(ErrorKind::Timeout, "apply", "no answer"));
     registry.commit(&zones.zone, &ready, &[lost]).await.unwrap();
     audit(&registry, &Zones::new(&[])).await;
@@ -164,8 +160,7 @@ async fn what_another_process_has_confirmed_is_not_taken_back() {
     let (shelf, registry) = start();
     let mut zones = Zones::new(&[]);
     audit(&registry, &zones).await;
-    let ready = prepare(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
-    let ready: Vec<Group> = ready.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
     let twin = support::registry(&shelf, LONGEST);
     audit(&twin, &zones).await;
     carry(&twin, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
@@ -229,7 +224,7 @@ async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     let groups = vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")];
-    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, groups).await;
     zones.put("a.org A 192.0.2.2");
     shelf.fail([Fault::Before]);
     assert!(registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.is_err());
@@ -242,7 +237,7 @@ async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
     // The same where an entry goes before the outcome is known.
     carry(&registry, &mut zones, vec![create("c.org A 192.0.2.2")]).await;
     let groups = vec![update("b.org A 192.0.2.2", "b.org A 192.0.2.3")];
-    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, groups).await;
     zones.put("b.org A 192.0.2.3");
     let document = shelf.document("me-registry").unwrap();
     let left: Vec<_> = records(&shelf, "me-registry").into_iter().filter(|entry| entry["dnsname"] != "b.org").collect();
@@ -260,7 +255,7 @@ async fn a_note_is_written_before_its_record_changes_again() {
     let (shelf, registry) = start();
     let mut zones = Zones::new(&[]);
     let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
-    let ready: Vec<Group> = prepare(&registry, &zones, groups).await.into_iter().map(Result::unwrap).collect();
+    let ready = announce(&registry, &zones, groups).await;
     zones.put("a.org A 192.0.2.1");
     registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
     assert!(record(&shelf, "a.org").unwrap()["intent"].is_string(), "the other one is still under way");
@@ -269,4 +264,20 @@ async fn a_note_is_written_before_its_record_changes_again() {
     assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None);
     zones.put("a.org A 192.0.2.2");
     assert!(is_ours(&fresh(&shelf).await, &zones, "a.org A"));
+}
+
+/// A note that waits for company is not lost when the next change of its record cannot be announced.
+#[tokio::test]
+async fn a_note_outlives_a_change_that_is_refused() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
+    let ready = announce(&registry, &zones, groups).await;
+    zones.put("a.org A 192.0.2.1");
+    registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
+    shelf.fail([Fault::Before]);
+    let change = update("a.org A 192.0.2.1", "a.org A 192.0.2.2");
+    assert!(prepare(&registry, &zones, vec![change]).await.remove(0).is_err());
+    registry.commit(&zones.zone, &ready[1..], &[Outcome::Applied]).await.unwrap();
+    assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None);
 }

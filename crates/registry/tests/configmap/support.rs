@@ -99,9 +99,14 @@ pub(crate) async fn prepare(
     registry.prepare(&zones.zone, groups).await
 }
 
+/// Announces groups; every one must go through.
+pub(crate) async fn announce(registry: &dyn Registry, zones: &Zones, groups: Vec<Group>) -> Vec<Group> {
+    prepare(registry, zones, groups).await.into_iter().map(Result::unwrap).collect()
+}
+
 /// Carries groups out; every one must go through.
 pub(crate) async fn carry(registry: &dyn Registry, zones: &mut Zones, groups: Vec<Group>) {
-    let ready: Vec<Group> = prepare(registry, zones, groups).await.into_iter().map(Result::unwrap).collect();
+    let ready = announce(registry, zones, groups).await;
     ready.iter().flat_map(Group::changes).for_each(|change| zones.apply(change));
     let outcomes: Vec<Outcome> = ready.iter().map(|_| Outcome::Applied).collect();
     registry.commit(&zones.zone, &ready, &outcomes).await.unwrap();
