@@ -85,8 +85,12 @@ fn announcements(settings: &Settings) -> BTreeSet<Announcement> {
 fn brake(settings: &Settings) -> Result<Brake> {
     let count =
         |flag: &str| usize::try_from(settings.int(flag)).map_err(|_| wrong(format!("--{flag} must not be negative")));
+    // All zones together are judged as one zone is, where nothing else is said.
+    let together = |flag: &str, zone: &str| count(if settings.given(flag) { flag } else { zone });
     Ok(Brake {
         enabled: settings.bool("brake"),
+        process_min_deletes: together("brake-process-min", "brake-min-deletes")?,
+        process_percent: together("brake-process-percent", "brake-percent")?,
         min_deletes: count("brake-min-deletes")?,
         percent: count("brake-percent")?,
         window: settings.duration("brake-window"),

@@ -18,7 +18,7 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
 use zonewright_core::engine::{Engine, approve_saved, saved_plans};
 use zonewright_core::flap::Fight;
-use zonewright_core::guard::{Brake, HeldPlan};
+use zonewright_core::guard::{Brake, HeldPlan, JointPlan};
 use zonewright_core::store::Store;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
@@ -168,7 +168,7 @@ async fn answer(mut stream: UnixStream, engine: Arc<Engine>, token: Arc<str>) {
 async fn reply(engine: &Engine, request: &Value) -> Value {
     match (request["command"].as_str(), request["hash"].as_str()) {
         (Some("plans"), _) => {
-            let plans = listed(engine.plans(), |_| None);
+            let plans = listed(engine.plans(), engine.joint_plans(), |_| None);
             let fight = |(zone, name, fight): (DnsName, DnsName, Fight)| json!({ "zone": zone.to_string(), "name": name.to_string(), "text": fight.to_string() });
             let fights: Vec<Value> = engine.fights().into_iter().map(fight).collect();
             json!({ "plans": plans, "fights": fights, "holds": undo::holds_of(engine) })
@@ -185,15 +185,28 @@ async fn reply(engine: &Engine, request: &Value) -> Value {
     }
 }
 
-/// Held plans as commands get them; `approved_by` is what approves one by its hash, where that is not our own command.
-fn listed(plans: Vec<(String, HeldPlan)>, approved_by: impl Fn(&str) -> Option<String>) -> Vec<Value> {
-    let one = |(zone, plan): (String, HeldPlan)| {
-        let deletes: Vec<String> = plan.deletes.iter().map(|(key, data)| format!("{key} {data}")).collect();
-        let approve = approved_by(&plan.hash).unwrap_or_else(|| format!("zonewright approve {}", plan.hash));
-        let (hash, reason, since) = (plan.hash, plan.reason, plan.since);
-        json!({ "zone": zone, "hash": hash, "reason": reason, "since": since, "deletes": deletes, "approve": approve })
+/// Held plans as commands get them, those over several zones first; `approved_by` is what approves one by its hash, where
+/// that is not our own command.
+fn listed(
+    plans: Vec<(String, HeldPlan)>,
+    joint: Vec<JointPlan>,
+    approved_by: impl Fn(&str) -> Option<String>,
+) -> Vec<Value> {
+    let approve = |hash: &str| approved_by(hash).unwrap_or_else(|| format!("zonewright approve {hash}"));
+    let several = |plan: JointPlan| {
+        let (count, approve) = (plan.deletes(), approve(&plan.hash));
+        let JointPlan { hash, scope, zones, reason } = plan;
+        json!({ "zones": zones, "scope": scope, "hash": hash, "reason": reason, "count": count, "approve": approve })
     };
-    plans.into_iter().map(one).collect()
+    let one = |(zone, plan): (String, HeldPlan)| {
+        let content = |key| plan.samples.get(key).map(|data| format!(" {data}")).unwrap_or_default();
+        let deletes: Vec<String> = plan.held.keys().map(|key| format!("{key}{}", content(key))).collect();
+        let approve = approve(&plan.hash);
+        let HeldPlan { hash, reason, since, scope, .. } = plan;
+        let count = deletes.len();
+        json!({ "zone": zone, "scope": scope, "hash": hash, "reason": reason, "since": since, "count": count, "deletes": deletes, "approve": approve })
+    };
+    joint.into_iter().map(several).chain(plans.into_iter().map(one)).collect()
 }
 
 /// Asks the daemon of a folder.
@@ -232,7 +245,8 @@ pub(crate) async fn plans(settings: &Settings) -> Result<String> {
     let reply = match ask(&folder, &json!({ "command": "plans" })).await {
         Err(error) if error.kind == ErrorKind::Unavailable => {
             let store = saved(settings, &folder).await?;
-            let plans = listed(saved_plans(store.clone()).await, |hash| store.approve_with(hash));
+            let (plans, joint) = saved_plans(store.clone()).await?;
+            let plans = listed(plans, joint, |hash| store.approve_with(hash));
             json!({ "plans": plans, "fights": [], "holds": [] })
         }
         answered => answered?,
@@ -256,12 +270,17 @@ fn shown(reply: &Value) -> String {
     for plan in plans {
         let text = |key: &str| plan[key].as_str().unwrap_or_default().to_owned();
         let deletes = plan["deletes"].as_array().cloned().unwrap_or_default();
-        let _ = writeln!(out, "{}  zone {}: {} deletes are held", text("hash"), text("zone"), deletes.len());
+        let (place, all) = match plan["zones"].as_object() {
+            Some(zones) => (format!("{} zones together", zones.len()), "approve all of them"),
+            None => (format!("zone {}", text("zone")), "let them go"),
+        };
+        let count = plan["count"].as_u64().unwrap_or(deletes.len() as u64);
+        let _ = writeln!(out, "{}  {place}: {count} deletes are held", text("hash"));
         let _ = writeln!(out, "  because {}", text("reason"));
         for delete in &deletes {
             let _ = writeln!(out, "  - {}", delete.as_str().unwrap_or_default());
         }
-        let _ = writeln!(out, "  let them go with: {}", text("approve"));
+        let _ = writeln!(out, "  {all} with: {}", text("approve"));
     }
     for fight in &fights {
         let text = |key: &str| fight[key].as_str().unwrap_or_default();
@@ -328,6 +347,15 @@ mod tests {
             shown(&reply),
             "abc  zone i/example.: 1 deletes are held\n  because many\n  - a.example A 192.0.2.1\n  \
              let them go with: zonewright approve abc\nb.example. in zone example.: somebody keeps changing it\n"
+        );
+    }
+
+    #[test]
+    fn plans_that_are_held_together_come_with_one_hash_for_all() {
+        let plan = json!({"zones": {"i/a": 9, "i/b": 9}, "hash": "abc", "reason": "many", "count": 18, "approve": "zonewright approve abc"});
+        assert_eq!(
+            shown(&json!({"plans": [plan], "fights": []})),
+            "abc  2 zones together: 18 deletes are held\n  because many\n  approve all of them with: zonewright approve abc\n"
         );
     }
 }

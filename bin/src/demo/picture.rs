@@ -64,7 +64,7 @@ impl Picture {
         let held = engine
             .plans()
             .into_iter()
-            .map(|(_, plan)| format!("{} deletes are held: {}", plan.deletes.len(), plan.reason));
+            .map(|(_, plan)| format!("{} deletes are held: {}", plan.held.len(), plan.reason));
         let told = notes.iter().rev().map(|note| format!("{}: {} ({})", note.object, note.message, note.reason));
         let asked = rows.first().map_or_else(|| format!("web.{}", super::ZONE), |row| row.name.clone());
         let asked = rows.iter().find(|row| row.name.starts_with("web.")).map_or(asked, |row| row.name.clone());

@@ -210,8 +210,20 @@ const CONTENTION: &[FlagSpec] = &[
 
 const BRAKE: &[FlagSpec] = &[
     flag("brake", Bool, "Hold deletes that are more than usual until they are approved").or("true"),
-    flag("brake-min-deletes", Int, "So many deletes of a zone within the window always go through").or("20"),
-    flag("brake-percent", Int, "So much of the zone's own records may go within the window, in percent").or("10"),
+    flag("brake-min-deletes", Int, "Number of deletes in one zone that always pass within the window").or("20"),
+    flag("brake-percent", Int, "Maximum percentage of a zone's owned records that may be deleted per window").or("10"),
+    flag(
+        "brake-process-min",
+        Int,
+        "Number of deletes in all zones together that always pass within the window; by default as --brake-min-deletes",
+    )
+    .or("20"),
+    flag(
+        "brake-process-percent",
+        Int,
+        "Maximum percentage of the owned records of all zones that may be deleted per window; by default as --brake-percent",
+    )
+    .or("10"),
     flag("brake-window", Duration, "Length of the window").or("1h"),
     flag("brake-owner-floor", Int, "Hold deletes that would leave nothing to an owner that had this many").or("10"),
 ];

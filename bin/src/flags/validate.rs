@@ -98,10 +98,13 @@ fn ours(settings: &Settings) -> Result<(), String> {
     for name in ["status-grace", "brake-window", "approval-ttl", "start-timeout"] {
         refuse(settings.is_negative(name), &format!("--{name} cannot be negative"))?;
     }
-    for name in ["brake-min-deletes", "brake-owner-floor"] {
+    for name in ["brake-min-deletes", "brake-process-min", "brake-owner-floor"] {
         refuse(settings.int(name) < 0, &format!("--{name} cannot be negative"))?;
     }
-    refuse(!(0..=100).contains(&settings.int("brake-percent")), "--brake-percent must be from 0 to 100")
+    for name in ["brake-percent", "brake-process-percent"] {
+        refuse(!(0..=100).contains(&settings.int(name)), &format!("--{name} must be from 0 to 100"))?;
+    }
+    Ok(())
 }
 
 fn refuse(wrong: bool, message: &str) -> Result<(), String> {

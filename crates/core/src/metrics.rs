@@ -120,6 +120,8 @@ pub struct Metrics {
     pub released: Family<ByZone, Gauge>,
     /// Whether the zone is read completely and its last write went well.
     pub zone_ready: Family<ByZone, Gauge>,
+    /// Whether the state of the brake can be read and saved.
+    pub state_trusted: Gauge,
     /// Errors of zones.
     pub zone_errors: Family<ZoneError, Counter>,
     /// Period of the audit.
@@ -185,6 +187,7 @@ impl Default for Metrics {
             owned: Family::default(),
             released: Family::default(),
             zone_ready: Family::default(),
+            state_trusted: Gauge::default(),
             zone_errors: Family::default(),
             audit_period: Family::default(),
             parked: Family::default(),
@@ -247,6 +250,11 @@ impl Metrics {
         ours.register("owned_records", "Record sets that are ours", self.owned.clone());
         let outside = "Record sets of ours outside the domain filter or the managed record types, left alone";
         ours.register("released_records", outside, self.released.clone());
+        ours.register(
+            "state_trusted",
+            "Whether the state of the brake can be read and saved; deletes that it counts are held where not",
+            self.state_trusted.clone(),
+        );
         ours.register("zone_ready", "Whether a zone is read and its last write went well", self.zone_ready.clone());
         ours.register("zone_errors", "Errors of zones by kind", self.zone_errors.clone());
         ours.register("audit_period_seconds", "Time between two audits of a zone", self.audit_period.clone());

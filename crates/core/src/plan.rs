@@ -77,6 +77,10 @@ pub trait Facts {
     /// `None` is a claim that names no resource: it needs every kind.
     fn doubt(&self, resource: Option<&Arc<str>>) -> Vec<KindId>;
 
+    /// Those of `doubt` that the delete of this record may not pass: the rest is doubt that an operator saw and accepted for
+    /// this very delete.
+    fn unaccepted(&self, key: &RecordKey, doubt: Vec<KindId>) -> Vec<KindId>;
+
     /// The kinds that the claimants of the name read and that are not complete and fresh.
     fn doubt_of_claimants(&self) -> Vec<KindId>;
 

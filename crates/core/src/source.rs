@@ -49,6 +49,10 @@ pub struct KindState {
     pub fresh: bool,
     /// The first attempt to list it has ended, well or badly.
     pub settled: bool,
+    /// Where it is not complete only because it looks empty, or because the server no longer knows the kind: the number of
+    /// that doubt, another one each time it begins anew; 0 where the kind was denied from the beginning. An operator may
+    /// accept it for deletes that were shown with it.
+    pub doubted: Option<u64>,
     /// Number of objects held.
     pub objects: usize,
 }
@@ -124,8 +128,4 @@ pub trait Source: Send + Sync {
     fn troubles(&self) -> Troubles {
         Troubles::default()
     }
-
-    /// The operator approved of a plan that rests on this view: what looked doubtful only because it is empty counts as
-    /// complete from now on.
-    fn accept(&self);
 }

@@ -1,6 +1,7 @@
 //! Where the little state lives that survives a restart: the brake's window, held plans, approvals, kinds seen.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ pub trait Store: Send + Sync {
     /// Replaces the document.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written; [`ErrorKind::Unauthorized`] where the right to is missing.
     async fn save(&self, document: &[u8]) -> Result<()>;
 
     /// Hashes of held plans that were approved at the place itself, by whoever has the right to write there.
@@ -88,9 +89,14 @@ impl Store for FileStore {
 
     async fn save(&self, document: &[u8]) -> Result<()> {
         let fresh = self.path.with_extension("new");
-        std::fs::write(&fresh, document)
-            .and_then(|()| std::fs::rename(&fresh, &self.path))
-            .map_err(|e| self.error("write state", e))
+        std::fs::write(&fresh, document).and_then(|()| std::fs::rename(&fresh, &self.path)).map_err(|e| {
+            match e.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    Error::new(ErrorKind::Unauthorized, "write state", self.path.display().to_string()).caused_by(e)
+                }
+                _ => self.error("write state", e),
+            }
+        })
     }
 
     fn place(&self) -> String {

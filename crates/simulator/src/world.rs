@@ -128,7 +128,7 @@ impl World {
         let plans = process.engine.plans();
         for (zone, plan) in &plans {
             let until = self.now(daemon).plus(self.setup.brake.approval_ttl);
-            self.truth().approve(daemon, zone, plan.deletes.keys().cloned(), until);
+            self.truth().approve(daemon, zone, plan.held.keys().cloned(), until);
             process.engine.approve(&plan.hash);
         }
         !plans.is_empty()

@@ -30,10 +30,10 @@ enum Known {
     Nothing,
     /// The view holds all objects.
     Whole,
-    /// A list, or a folder, returned nothing where there was much.
-    Emptied,
-    /// The server does not know the kind.
-    Denied,
+    /// A list, or a folder, returned nothing where there was much; the number of this doubt.
+    Emptied(u64),
+    /// The server does not know the kind; the number of this doubt, 0 where it never served it in this process.
+    Denied(u64),
 }
 
 /// The trust in one kind.
@@ -44,12 +44,14 @@ pub struct View {
     settled: bool,
     /// The server has served this kind at some time, in this process or one before.
     seen: bool,
+    /// How often something has become doubtful so far.
+    doubts: u64,
 }
 
 impl View {
     /// The view of a kind that has not been listed; `seen` if an earlier process listed it.
     pub fn new(seen: bool) -> Self {
-        Self { link: Link::Never, known: Known::Nothing, settled: false, seen }
+        Self { link: Link::Never, known: Known::Nothing, settled: false, seen, doubts: 0 }
     }
 
     /// A list ended at `now`: it held `listed` objects where `before` were known.
@@ -59,7 +61,7 @@ impl View {
         if self.link != Link::Open {
             self.link = Link::Lost(now);
         }
-        if self.known != Known::Emptied {
+        if !matches!(self.known, Known::Emptied(_)) {
             self.known = Known::Whole;
         }
         self.shrunk(before, listed);
@@ -68,17 +70,22 @@ impl View {
     /// Objects went without a DELETE event each: `before` were known, `after` are left.
     pub fn shrunk(&mut self, before: usize, after: usize) {
         match self.known {
-            Known::Whole if after == 0 && before >= DOUBT_FROM => self.known = Known::Emptied,
-            Known::Emptied if after > 0 => self.known = Known::Whole,
+            Known::Whole if after == 0 && before >= DOUBT_FROM => self.known = Known::Emptied(self.another_doubt()),
+            Known::Emptied(_) if after > 0 => self.known = Known::Whole,
             _ => {}
         }
     }
 
     /// An object was seen: whatever looked empty is not.
     pub fn object_seen(&mut self) {
-        if self.known == Known::Emptied {
+        if matches!(self.known, Known::Emptied(_)) {
             self.known = Known::Whole;
         }
+    }
+
+    fn another_doubt(&mut self) -> u64 {
+        self.doubts += 1;
+        self.doubts
     }
 
     /// The watch is open.
@@ -103,19 +110,12 @@ impl View {
     /// Discovery positively denies the kind; that answer stands until the connection is lost.
     pub fn deny(&mut self) {
         self.settled = true;
-        self.known = Known::Denied;
+        self.known = match self.known {
+            Known::Denied(doubt) => Known::Denied(doubt),
+            Known::Nothing => Known::Denied(0),
+            Known::Whole | Known::Emptied(_) => Known::Denied(self.another_doubt()),
+        };
         self.link = Link::Open;
-    }
-
-    /// The operator approved of what looked doubtful only because it is empty. Returns whether the kind itself is gone,
-    /// so that its objects have to go as well.
-    pub fn accept(&mut self) -> bool {
-        self.object_seen();
-        let gone = self.known == Known::Denied && self.seen;
-        if gone {
-            self.seen = false;
-        }
-        gone
     }
 
     /// Whether the kind was ever served.
@@ -133,14 +133,24 @@ impl View {
 
     /// The trust at `now` in a view of so many objects.
     pub fn state(&self, objects: usize, now: Instant) -> KindState {
-        KindState { complete: self.is_complete(), fresh: self.is_fresh(now), settled: self.settled, objects }
+        let (complete, fresh) = (self.is_complete(), self.is_fresh(now));
+        KindState { complete, fresh, settled: self.settled, objects, doubted: self.doubted() }
+    }
+
+    /// The number of the doubt that an operator may accept, if that is what the view lacks.
+    fn doubted(&self) -> Option<u64> {
+        match self.known {
+            Known::Emptied(doubt) => Some(doubt),
+            Known::Denied(doubt) if self.seen => Some(doubt),
+            Known::Denied(_) | Known::Nothing | Known::Whole => None,
+        }
     }
 
     fn is_complete(&self) -> bool {
         match self.known {
             Known::Whole => true,
-            Known::Denied => !self.seen,
-            Known::Nothing | Known::Emptied => false,
+            Known::Denied(_) => !self.seen,
+            Known::Nothing | Known::Emptied(_) => false,
         }
     }
 

@@ -307,17 +307,6 @@ impl Index {
         ObjectUpdate { source: Arc::from(source), object, state }
     }
 
-    /// The operator approved of a plan that rests on this view.
-    pub fn accept(&mut self) {
-        let gone: Vec<Kind> = self.views.iter_mut().filter_map(|(kind, view)| view.accept().then_some(*kind)).collect();
-        for kind in gone {
-            let keys: Vec<ObjectKey> = self.store.all(kind).map(Object::key).collect();
-            for key in &keys {
-                self.drop_object(key);
-            }
-        }
-    }
-
     /// The trust in each kind at `now`.
     pub fn states(&self, now: Instant) -> BTreeMap<KindId, KindState> {
         let states = self.views.iter().map(|(kind, view)| (kind, self.state(*kind, view, now)));

@@ -278,11 +278,6 @@ impl Source for K8sSource {
         let text = |fault: &Fault| format!("{}:{}: {}", fault.file.display(), fault.line, fault.message);
         Troubles { failures: state.failures, standing: state.faults.iter().map(text).collect() }
     }
-
-    fn accept(&self) {
-        self.state().index.accept();
-        self.wake.notify_waiters();
-    }
 }
 
 /// Waits until the moment, or for ever if there is none.

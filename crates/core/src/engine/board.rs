@@ -15,9 +15,10 @@ use super::undo::{Order, UndoPlan};
 use super::{Config, Instance};
 use crate::clock::Clock;
 use crate::desired::Desired;
-use crate::endpoint::{Note, ObjectRef, Reporter};
+use crate::endpoint::{KindId, Note, ObjectRef, Reporter};
 use crate::error::Error;
 use crate::flap::Fight;
+use crate::guard::AcceptedKinds;
 use crate::journal::{Journaling, Told};
 use crate::metrics::{ByReason, Metrics};
 use crate::name::DnsName;
@@ -25,7 +26,7 @@ use crate::name_policy::{NamePolicy, PermitAll};
 use crate::plan::Adoptable;
 use crate::record::{RecordKey, RecordSet};
 use crate::registry::{Contents, Published};
-use crate::source::{Evidence, Source};
+use crate::source::{Evidence, KindState, Source};
 use crate::view::ZoneView;
 use crate::zone::{Zone, ZoneKey, route};
 
@@ -207,6 +208,15 @@ pub(crate) struct Asks {
     pub(crate) evidence: Evidence,
     /// What of the sources cannot be read now.
     pub(crate) troubles: Vec<String>,
+    /// Doubt about kinds that an operator accepted for some deletes: readiness does not warn of it any more.
+    pub(crate) accepted: AcceptedKinds,
+}
+
+impl Asks {
+    /// Whether everything that a kind's view lacks was accepted by an operator.
+    pub(crate) fn is_accepted(&self, kind: &KindId, state: KindState) -> bool {
+        state.fresh && state.doubted.is_some() && state.doubted == self.accepted.get(kind).copied()
+    }
 }
 
 /// Everything that is shared.
@@ -229,6 +239,8 @@ pub(crate) struct Board {
     pub(crate) own_object: Option<ObjectRef>,
     /// Whether names may be planned: every kind has been listed, or failed to be, or the wait is over.
     pub(crate) started: watch::Sender<bool>,
+    /// Whether every zone has been planned once, or has failed: before that, no counted delete goes.
+    pub(super) all_planned: Mutex<bool>,
     /// Told whenever some loop comes to rest.
     pub(crate) rested: Notify,
     pub(crate) intake_turned: Mutex<Instant>,
@@ -256,6 +268,7 @@ impl Board {
             seed,
             own_object: None,
             started: watch::Sender::new(false),
+            all_planned: Mutex::new(false),
             rested: Notify::new(),
             intake_turned: Mutex::new(Instant::now()),
             asks: Mutex::default(),
@@ -276,6 +289,40 @@ impl Board {
 
     pub(crate) fn has_started(&self) -> bool {
         *self.started.borrow()
+    }
+
+    /// Whether every zone has been planned once since the start, or has failed.
+    pub(crate) fn all_planned(&self) -> bool {
+        *self.all_planned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks whether every zone has been planned by now, or has failed; what waited for that is planned again. From then on
+    /// it stays so: zones that come later are judged with what was done before.
+    pub(super) fn look_whether_all_planned(&self) {
+        let mut all_planned = self.all_planned.lock().unwrap_or_else(PoisonError::into_inner);
+        if *all_planned || !self.has_started() || self.offices.iter().any(|office| !office.listing().tried) {
+            return;
+        }
+        let desks = self.desks();
+        let done = |desk: &Arc<Desk>| {
+            let status = desk.status();
+            status.planned || status.failing.is_some()
+        };
+        if desks.iter().all(done) {
+            *all_planned = true;
+            // Still locked: whoever sees that all are planned sees that they are to be looked at again, too.
+            for desk in &desks {
+                desk.inbox.recheck();
+            }
+        }
+    }
+
+    /// Has these zones look again at what waits.
+    pub(super) fn recheck(&self, zones: &[String]) {
+        if zones.is_empty() {
+            return;
+        }
+        self.desks().iter().filter(|desk| zones.contains(&desk.label())).for_each(|desk| desk.inbox.recheck());
     }
 
     /// Sends changed names to the zones that they belong to, and those outside every zone back to their objects.

@@ -41,34 +41,29 @@ struct Open {
 pub(super) struct Origin {
     plan: String,
     cause: Cause,
-    /// The deletes that an approval let go, and its plan.
-    approved: Option<(String, Arc<BTreeSet<RecordKey>>)>,
+    /// The deletes that approvals let go, each with the hash that was approved.
+    approved: Arc<BTreeMap<RecordKey, String>>,
 }
 
 impl Origin {
     /// A round that begins now, or an undo.
     pub(super) fn new(plan: String, cause: Cause) -> Self {
-        Self { plan, cause, approved: None }
+        Self { plan, cause, approved: Arc::default() }
     }
 
-    /// From now on these deletes belong to the held plan that was approved.
-    pub(super) fn approve(&mut self, plan: String, keys: BTreeSet<RecordKey>) {
-        self.approved = Some((plan, Arc::new(keys)));
-    }
-
-    /// Whether it is an undo.
-    pub(super) fn is_undo(&self) -> bool {
-        self.cause == Cause::Undo
+    /// From now on these deletes belong to the plans that were approved.
+    pub(super) fn approve(&mut self, approved: BTreeMap<RecordKey, String>) {
+        self.approved = Arc::new(approved);
     }
 
     fn of(&self, group: &Group) -> (String, Cause) {
-        let covers = |keys: &BTreeSet<RecordKey>| {
-            let mut records = group.records().peekable();
-            let deleted = |change: &Change| matches!(change, Change::Delete { .. }) && keys.contains(change.key());
-            records.peek().is_some() && records.all(|step| deleted(&step.change))
+        let deleted = |change: &Change| match change {
+            Change::Delete { from } => self.approved.get(&from.key),
+            _ => None,
         };
-        match &self.approved {
-            Some((plan, keys)) if covers(keys) => (plan.clone(), Cause::Approved),
+        let mut plans = group.records().map(|step| deleted(&step.change));
+        match plans.next().flatten() {
+            Some(plan) if plans.all(|other| other.is_some()) && !plan.is_empty() => (plan.clone(), Cause::Approved),
             _ => (self.plan.clone(), self.cause),
         }
     }
@@ -279,12 +274,6 @@ impl Open {
     fn of(entry: &Entry) -> Self {
         Self { id: entry.id, deeds: entry.into() }
     }
-}
-
-/// The hash of the approved plan that covers these deletes.
-pub(super) fn approved_plan(zone: &str, approvals: &[guard::Approval], keys: &BTreeSet<RecordKey>) -> Option<String> {
-    let approval = approvals.iter().find(|approval| keys.is_subset(&approval.keys))?;
-    Some(guard::hash(zone, &approval.keys))
 }
 
 /// Writes groups down, sends them, and writes down what became of them. One outcome for each, in order.

@@ -61,6 +61,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                     let label = ZoneError { zone: gone.to_string(), error: ErrorKind::NotFound.label().to_owned() };
                     board.metrics.zone_errors.get_or_create(&label).inc();
                     cancels.remove(&gone).iter().for_each(Running::end);
+                    board.recheck(&board.state.forget_load(&gone.to_string()));
                 }
                 let mut ended = BTreeMap::new();
                 for old in former.iter().filter(|old| desks.iter().all(|desk| !Arc::ptr_eq(desk, old))) {
@@ -114,6 +115,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                 pause
             }
         };
+        board.look_whether_all_planned();
         tokio::select! {
             biased;
             () = cancel.cancelled() => {}

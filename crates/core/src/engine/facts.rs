@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::board::{Desk, Office};
+use super::state::State;
 use crate::claim::{Ownership, judge};
 use crate::clock::Timestamp;
 use crate::contend::Wanted;
 use crate::contend::{Scene, Standing};
 use crate::desired::{Asked, Desired};
 use crate::endpoint::{KindId, Unknown};
+use crate::guard::{AcceptedKinds, Approval, Digest};
 use crate::name::DnsName;
 use crate::plan::Facts;
 use crate::record::{RecordKey, RecordSet};
@@ -70,6 +72,7 @@ pub(super) struct NameFacts<'a> {
     pub(super) unmet: &'a [Arc<Wanted>],
     pub(super) desired: &'a Desired,
     pub(super) evidence: &'a Evidence,
+    pub(super) state: &'a State,
     pub(super) grace: Duration,
     pub(super) now: Timestamp,
 }
@@ -79,6 +82,19 @@ impl NameFacts<'_> {
     fn unknown(&self, resource: Option<&Arc<str>>) -> Option<KindId> {
         let name = |unknown: &Unknown| unknown.resource.clone().unwrap_or_else(|| Arc::from("objects without a label"));
         self.desired.unknown(resource, self.grace, self.now).map(name)
+    }
+
+    /// The doubt about kinds that an operator accepted for the delete of this record.
+    fn accepted(&self, key: &RecordKey) -> AcceptedKinds {
+        let speaks = |approval: &&Approval| !approval.kinds.is_empty() && approval.open.contains_key(key);
+        self.state.look(&self.desk.label(), |state| {
+            let Some(first) = state.approvals.iter().find(speaks) else { return AcceptedKinds::new() };
+            let Some(set) = self.desk.view().find(key) else { return AcceptedKinds::new() };
+            let digest = Digest::of(&set, self.ownership(key).claim());
+            let covers = |approval: &&Approval| speaks(approval) && approval.covers(key, &digest, self.now);
+            let covering = if covers(&first) { Some(first) } else { state.approvals.iter().find(covers) };
+            covering.map(|approval| approval.kinds.clone()).unwrap_or_default()
+        })
     }
 
     fn doubtful(&self, resource: Option<&Arc<str>>) -> Vec<KindId> {
@@ -97,6 +113,16 @@ impl Facts for NameFacts<'_> {
 
     fn doubt(&self, resource: Option<&Arc<str>>) -> Vec<KindId> {
         self.doubtful(resource).into_iter().chain(self.unknown(resource)).collect()
+    }
+
+    fn unaccepted(&self, key: &RecordKey, mut doubt: Vec<KindId>) -> Vec<KindId> {
+        if doubt.is_empty() {
+            return doubt;
+        }
+        let shown = self.accepted(key);
+        let doubted = |kind: &KindId| self.evidence.kinds.get(kind).filter(|state| state.fresh)?.doubted;
+        doubt.retain(|kind| doubted(kind).is_none() || shown.get(kind).copied() != doubted(kind));
+        doubt
     }
 
     fn doubt_of_claimants(&self) -> Vec<KindId> {

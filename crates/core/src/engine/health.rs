@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::board::Board;
 use super::facts::ownership;
 use crate::claim::Ownership;
+use crate::endpoint::KindId;
 use crate::name::DnsName;
 use crate::record::RecordSet;
 use crate::source::KindState;
@@ -37,8 +38,9 @@ impl Health {
         }
         {
             let asks = board.asks();
-            let all = asks.evidence.kinds.values().all(|state| state.is_evidence());
-            for (kind, state) in &asks.evidence.kinds {
+            let accepted = |(kind, state): &(&KindId, &KindState)| asks.is_accepted(kind, **state);
+            let all = asks.evidence.kinds.iter().all(|kind| kind.1.is_evidence() || accepted(&kind));
+            for (kind, state) in asks.evidence.kinds.iter().filter(|kind| !accepted(kind)) {
                 match state {
                     KindState { complete: false, .. } => health.unready.push(format!("{kind}: not read completely")),
                     // Where texts are read, what is wrong with them says more.
@@ -53,6 +55,7 @@ impl Health {
                 health.unready.extend(asks.troubles.iter().take(SHOWN).map(|text| format!("cannot be read: {text}")));
             }
         }
+        health.unready.extend(board.state.in_doubt());
         for office in &board.offices {
             let listing = office.listing();
             match &listing.error {
@@ -119,18 +122,24 @@ pub(super) fn outcome(board: &Board) -> Option<Outcome> {
             (None, false) => return None,
         }
     }
+    let all_planned = board.all_planned();
     for desk in board.desks() {
         let status = desk.status();
         if let Some((error, _)) = &status.failing {
             outcome.failures.push(format!("zone {}: {}", desk.zone.name, error.chain()));
             continue;
         }
-        if status.working || status.moving > 0 || !status.planned || desk.inbox.len() > 0 {
+        if status.working || status.moving > 0 || !status.planned || desk.inbox.len() > 0 || desk.inbox.wants_recheck()
+        {
             return None;
         }
         outcome.refused += status.parked;
     }
-    outcome.held = board.state.held().iter().map(|(_, plan)| plan.deletes.len()).sum();
+    if !all_planned {
+        board.look_whether_all_planned();
+        return None;
+    }
+    outcome.held = board.state.held().iter().map(|(_, plan)| plan.held.len()).sum();
     Some(outcome)
 }
 

@@ -81,6 +81,11 @@ impl Inbox {
         self.wake();
     }
 
+    /// Whether what waits is still to be looked at again.
+    pub(crate) fn wants_recheck(&self) -> bool {
+        self.recheck.load(Ordering::SeqCst)
+    }
+
     /// Wakes the worker without a name.
     pub(crate) fn wake(&self) {
         self.wake.notify_one();

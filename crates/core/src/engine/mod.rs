@@ -16,6 +16,7 @@ mod holds;
 mod inbox;
 mod intake;
 mod journal;
+mod ledger;
 mod litter;
 mod moves;
 mod oddities;
@@ -49,7 +50,7 @@ use crate::clock::Timestamp;
 use crate::endpoint::KindId;
 use crate::error::{Result, Retry};
 use crate::flap::Fight;
-use crate::guard::HeldPlan;
+use crate::guard::{HeldPlan, JointPlan};
 use crate::journal::{self as record, Journaling, Query, Reach, Told};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
@@ -76,8 +77,7 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// Loads the saved state and starts all loops on the current runtime.
     pub async fn start(config: Config, parts: Parts) -> Self {
-        let state = state::State::load(parts.store).await;
-        state.take_over(parts.clock.now());
+        let state = state::State::load(parts.store, parts.clock.now(), config.brake.approval_ttl).await;
         let metrics = parts.metrics.clone();
         let layered = |instance: Instance| {
             let layers = Layers { dry_run: config.dry_run, seed: config.seed, ..Layers::new(instance.id.clone()) };
@@ -127,8 +127,13 @@ impl Engine {
         self.board.state.held()
     }
 
-    /// Lets the held deletes of this hash go. Returns the zone and their number, or `None` if no plan of that hash is
-    /// held (it may have changed meanwhile).
+    /// The plans that the brake held together over several zones: one approval may cover them.
+    pub fn joint_plans(&self) -> Vec<JointPlan> {
+        self.board.state.joint()
+    }
+
+    /// Approves the plan of this hash, or those that are held together under it: their deletes go, each once. Returns the
+    /// zones and the number of deletes, or `None` if no plan of that hash is held (it may have changed meanwhile).
     pub fn approve(&self, hash: &str) -> Option<(String, usize)> {
         approvals::approve(&self.board, hash)
     }
@@ -242,18 +247,22 @@ impl Engine {
     }
 }
 
-/// The plans that a saved state holds, by zone, for whoever looks at it without a daemon.
-pub async fn saved_plans(store: Arc<dyn Store>) -> Vec<(String, HeldPlan)> {
-    state::State::load(store).await.held()
+/// The plans that a saved state holds, by zone and over several, for whoever looks at it without a daemon.
+///
+/// # Errors
+/// If the state cannot be read, or is none.
+pub async fn saved_plans(store: Arc<dyn Store>) -> Result<(Vec<(String, HeldPlan)>, Vec<JointPlan>)> {
+    let state = state::State::open(store).await?;
+    Ok((state.held(), state.joint()))
 }
 
 /// Approves a plan that a saved state holds, for the next process: until then the deletes that were shown may go. Returns the
 /// zone and their number; `None` if no plan of that hash is held.
 ///
 /// # Errors
-/// The state cannot be saved.
+/// The state cannot be read or saved.
 pub async fn approve_saved(store: Arc<dyn Store>, hash: &str, until: Timestamp) -> Result<Option<(String, usize)>> {
-    let state = state::State::load(store).await;
+    let state = state::State::open(store).await?;
     let Some(approved) = state.approve(hash, until) else { return Ok(None) };
     state.save().await?;
     Ok(Some(approved))
@@ -273,26 +282,39 @@ pub async fn seen_kinds(store: &dyn Store) -> BTreeSet<KindId> {
     state::seen(store).await.into_iter().map(KindId::from).collect()
 }
 
-/// Saves the state soon after it changed, and not more often than every few seconds.
+/// Time between two attempts to read or save a state that cannot be.
+const STATE_PAUSE: Duration = Duration::from_secs(5);
+
+/// Saves the state soon after it changed, and not more often than every few seconds; tries again to read one that cannot be
+/// read. What was held for that is judged again when it is over.
 async fn keep_state(board: Arc<Board>, cancel: CancellationToken) {
-    let mut said = false;
+    let mut said = board.state.in_doubt().is_some();
+    let mut joint = BTreeSet::new();
     loop {
+        let doubted = board.state.in_doubt().is_some();
         tokio::select! {
             biased;
             () = cancel.cancelled() => return,
             () = board.state.changed() => {}
-            () = sleep(Duration::from_mins(10)) => {}
+            () = sleep(if doubted { STATE_PAUSE } else { Duration::from_mins(10) }) => {}
         }
+        board.state.read_again(board.clock.now(), board.config.brake.approval_ttl).await;
         let saved = board.state.save().await;
         if let Err(error) = &saved
             && !said
         {
             warn!(
                 error = error.chain(),
-                "the state could not be saved; brake and approvals may be forgotten at a restart"
+                "the state could not be saved; deletes that the brake counts are held until it can be"
             );
         }
         said = saved.is_err();
+        board.metrics.state_trusted.set(i64::from(board.state.in_doubt().is_none()));
+        if doubted && board.state.in_doubt().is_none() {
+            info!("the state can be read and saved; what was held for that is looked at again");
+            board.desks().iter().for_each(|desk| desk.inbox.recheck());
+        }
+        approvals::announce_joint(&board, &mut joint);
         tokio::select! {
             biased;
             () = cancel.cancelled() => return,

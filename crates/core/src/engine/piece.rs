@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::board::Board;
 use super::facts::{NameFacts, NameScene};
-use super::hold::{Before, Tally, brake};
+use super::hold::{Before, Passed, Tally, brake, passing};
 use super::send::{self, not_claimed, touched};
 use super::worker::Worker;
 use super::{fights, holds};
@@ -24,9 +24,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lower::{identified, lower};
 use crate::name::DnsName;
 use crate::options::{LABEL_PREFIX, OptionValue};
-use crate::plan::{Adoptable, NamePlan, Placed, PlannedGroup, Policy, Rules, plan};
+use crate::plan::{Adoptable, NamePlan, Placed, Policy, Rules, plan};
 use crate::provider::{Adjusted, Read};
-use crate::record::{RecordKey, RecordSet};
+use crate::record::RecordSet;
 use crate::registry::{Custody, Dropped, Litter as Sweep};
 
 /// What names are planned for.
@@ -36,7 +36,7 @@ pub(super) enum Pass<'a> {
     /// Everything but counted deletes; those are gathered for the brake. Objects are told what is left undone.
     Survey(&'a mut Tally),
     /// These counted deletes alone, which the brake let pass.
-    Deletes(&'a BTreeSet<RecordKey>),
+    Deletes(&'a Passed),
 }
 
 /// What a name shall hold, before the provider adjusted it.
@@ -87,7 +87,7 @@ pub(super) async fn prepare(
     let groups = match pass {
         Pass::Whole(tally, before) => {
             let (mut groups, counted) = tally.take(worker, names, plans);
-            let go = brake(worker, tally, before);
+            let go = brake(worker, tally, before).await;
             groups.extend(passing(counted, &go));
             groups
         }
@@ -125,13 +125,6 @@ pub(super) fn names_of(group: &Group) -> impl Iterator<Item = &DnsName> {
         Precondition::NameNotInUse(name) => name,
     });
     group.changes().map(|change| &change.key().name).chain(required)
-}
-
-/// The groups of counted deletes that may pass.
-fn passing(groups: impl IntoIterator<Item = PlannedGroup>, keys: &BTreeSet<RecordKey>) -> impl Iterator<Item = Group> {
-    let passes =
-        |planned: &PlannedGroup| !planned.counted.is_empty() && planned.counted.iter().all(|key| keys.contains(key));
-    groups.into_iter().filter(passes).map(|planned| planned.group)
 }
 
 /// What is asked for and cannot be written, by name.
@@ -289,6 +282,7 @@ fn decide(
             unmet: unmet.get(name).map_or(&[], Vec::as_slice),
             desired: &asks.desired,
             evidence: &asks.evidence,
+            state: &board.state,
             grace: config.status_grace,
             now,
         };

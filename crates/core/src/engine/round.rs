@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use super::chronicle::{self, Origin};
-use super::hold::{self, Tally};
+use super::hold::{self, Passed, Tally};
 use super::oddities;
 use super::piece::{Pass, Prepared, footprint, prepare, read_before};
 use super::send;
@@ -25,7 +25,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::intent::Intent;
 use crate::journal::Cause;
 use crate::name::DnsName;
-use crate::record::RecordKey;
 
 /// How many groups make a piece full: about one call of the provider, so that the next one can be prepared during each. A
 /// provider that takes any number gets the whole round in one call.
@@ -69,9 +68,9 @@ pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
         return round.finish();
     }
     let complete = round.pass(all, Goal::Survey).await;
-    let counted = round.brake(complete, before);
+    let counted = round.brake(complete, before).await;
     if !counted.is_empty() {
-        let names: BTreeSet<DnsName> = counted.iter().map(|key| key.name.clone()).collect();
+        let names: BTreeSet<DnsName> = counted.keys().map(|key| key.name.clone()).collect();
         round.pass(names.into_iter().collect(), Goal::Deletes(&counted)).await;
     }
     round.finish()
@@ -85,7 +84,7 @@ enum Goal<'a> {
     /// Everything but counted deletes, which are gathered.
     Survey,
     /// These counted deletes.
-    Deletes(&'a BTreeSet<RecordKey>),
+    Deletes(&'a Passed),
 }
 
 /// What a round knows while it goes on.
@@ -120,7 +119,6 @@ impl Round<'_> {
             let (office, desk) = (self.worker.office.clone(), self.worker.desk.clone());
             let groups = std::mem::take(&mut ready);
             let (board, origin) = (self.worker.board.clone(), self.worker.origin.clone());
-            send::foretell(self.worker, &groups).await;
             let flight = async {
                 match groups.as_slice() {
                     [] => Vec::new(),
@@ -235,20 +233,23 @@ impl Round<'_> {
 
     /// The counted deletes that go on. Of a round that is not `complete` nothing is known. `before` is what was ours when the
     /// round began.
-    fn brake(&mut self, complete: bool, before: hold::Before) -> BTreeSet<RecordKey> {
+    async fn brake(&mut self, complete: bool, before: hold::Before) -> Passed {
         if !complete {
             self.unfinished.extend(self.tally.names());
-            return BTreeSet::new();
+            return Passed::new();
         }
-        let go = hold::brake(self.worker, &self.tally, before);
+        let go = hold::brake(self.worker, &self.tally, before).await;
         if self.problem.is_some() {
-            self.unfinished.extend(go.iter().map(|key| key.name.clone()));
-            return BTreeSet::new();
+            self.unfinished.extend(go.keys().map(|key| key.name.clone()));
+            return Passed::new();
         }
         go
     }
 
     fn finish(self) -> Result<bool> {
+        // What was not sent after all takes no room.
+        let reserved = std::mem::take(&mut self.worker.reserved);
+        hold::release(self.worker, reserved);
         let since = |name: DnsName| self.names.get(&name).copied().map(|since| (name, since));
         self.worker.desk.inbox.put_back(self.unfinished.into_iter().filter_map(since));
         self.problem.map_or(Ok(self.changed), Err)

@@ -7,9 +7,11 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::announce::Announcement;
+use super::hold;
 use super::journal::Entry;
 use super::worker::{Parked, Worker};
 use crate::change::{Change, Group, Outcome, Role};
+use crate::clock::Timestamp;
 use crate::endpoint::{Note, shortened};
 use crate::error::{Error, ErrorKind, Retry};
 use crate::intent::Intent;
@@ -48,8 +50,14 @@ pub(super) fn remember(
     let mut zone_problem = None;
     for (group, outcome) in groups.iter().zip(outcomes) {
         record(worker, group, &outcome);
-        if matches!(outcome, Outcome::NotSent(_) | Outcome::Refused { .. }) {
-            not_deleted(worker, group);
+        match outcome {
+            Outcome::NotSent(_) | Outcome::Refused { .. } => {
+                let reserved = reserved(worker, group);
+                hold::release(worker, reserved);
+            }
+            // Whether it was done is found out by a reading: until then the room is taken.
+            Outcome::Unknown(_) => drop(reserved(worker, group)),
+            Outcome::Applied => {}
         }
         if !matches!(outcome, Outcome::NotSent(_)) {
             worker.flaps.repaired(&group.name, worker.board.clock.now());
@@ -128,16 +136,12 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     }
     worker.owned = (worker.owned + came.len()).saturating_sub(went.len());
     let now = worker.board.clock.now();
-    let proven = !went.is_empty() && {
-        let mut asks = worker.board.asks();
-        let resources: Vec<_> = group.records().map(|step| step.resource.clone()).collect();
-        let proven = resources.iter().any(|resource| asks.desired.is_proven_gone(&group.name, resource.as_ref()));
-        if worker.desk.view().at(&group.name).iter().all(|set| worker.office.instance.registry.is_claim(set)) {
-            asks.desired.bury(&group.name);
-        }
-        proven
-    };
+    let all_claims = |set: &RecordSet| worker.office.instance.registry.is_claim(set);
+    if !went.is_empty() && worker.desk.view().at(&group.name).iter().all(all_claims) {
+        worker.board.asks().desired.bury(&group.name);
+    }
     let zone = worker.desk.label();
+    let counted = reserved(worker, group);
     worker.board.state.note(&zone, |state| {
         state.window.trim(worker.board.config.brake.window, now);
         state.window.owns(worker.owned, now);
@@ -145,11 +149,15 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
             state.window.created(key);
         }
     });
-    // What an operator undoes is no deletion out of a mistake.
-    if !went.is_empty() && came.is_empty() && !proven && !worker.origin.is_undo() {
-        worker.board.state.zone(&zone, |state| state.window.deleted(went, now));
-    } else {
-        not_deleted(worker, group);
+    // An approval covers a delete once; what is made anew is another record.
+    if worker.board.state.note(&zone, |state| state.spend(went.iter().chain(&came).copied())) {
+        worker.board.state.zone(&zone, |_| ());
+    }
+    if !counted.is_empty() {
+        let records = group.records().map(|step| (step.change.key(), hold::namespace(step)));
+        let done: Vec<_> = records.filter(|(key, _)| counted.contains_key(*key)).collect();
+        let done = done.iter().map(|(key, namespace)| (*key, namespace.as_ref()));
+        worker.board.state.zone(&zone, |state| state.window.deleted(done, now));
     }
     worker
         .board
@@ -164,35 +172,10 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     }
 }
 
-/// The deletes of a group, if the brake counts them: nothing else is in it, and no DELETE event of their object was seen.
-fn counted<'a>(worker: &Worker, group: &'a Group) -> Vec<&'a RecordKey> {
-    let only_deletes = group.records().all(|step| matches!(step.change, Change::Delete { .. }));
-    let proven = |resource| worker.board.asks().desired.is_proven_gone(&group.name, resource);
-    let free = worker.origin.is_undo() || group.records().any(|step| proven(step.resource.as_ref()));
-    if only_deletes && !free { group.records().map(|step| step.change.key()).collect() } else { Vec::new() }
-}
-
-/// Writes down, before they are sent, which deletes the brake has to count: a process that dies again and again must not begin
-/// with an empty window each time. That the state cannot be saved is told by its keeper, which goes on trying.
-pub(super) async fn foretell(worker: &mut Worker, groups: &[Group]) {
-    worker.foretold.clear();
-    let keys: Vec<&RecordKey> = groups.iter().flat_map(|group| counted(worker, group)).collect();
-    if keys.is_empty() || worker.board.config.dry_run {
-        return;
-    }
-    let now = worker.board.clock.now();
-    worker.foretold = worker.board.state.zone(&worker.desk.label(), |state| state.window.may_have_deleted(keys, now));
-    let _ = worker.board.state.save().await;
-}
-
-/// What was written down by [`foretell`] was not done after all, or does not count.
-fn not_deleted(worker: &mut Worker, group: &Group) {
-    for step in group.records().filter(|step| matches!(step.change, Change::Delete { .. })) {
-        let key = step.change.key();
-        if let Some(former) = worker.foretold.remove(key) {
-            worker.board.state.note(&worker.desk.label(), |state| state.window.not_deleted(key, former));
-        }
-    }
+/// Takes the deletes of a group out of those that room is reserved for.
+fn reserved(worker: &mut Worker, group: &Group) -> BTreeMap<RecordKey, Option<Timestamp>> {
+    let keys = group.records().map(|step| step.change.key());
+    keys.filter_map(|key| worker.reserved.remove_entry(key)).collect()
 }
 
 /// What stands at the names of a group is not known any more.

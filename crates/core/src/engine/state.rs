@@ -1,4 +1,8 @@
 //! The state that survives restarts: brake windows, held plans, approvals, and the kinds that were seen.
+//!
+//! What must hold: a document that exists but cannot be read is never written over, and while it cannot be read, or what
+//! changed cannot be saved, no counted delete goes ([`State::in_doubt`]). Only where the right to write was missing from the
+//! beginning does the state live in memory alone, and that is said.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,9 +13,11 @@ use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use super::holds::Holding;
+use super::ledger::Ledger;
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
-use crate::guard::{Approval, HeldPlan, Window};
+use crate::guard::{Approval, HeldPlan, JointPlan, Scope, Window, hash};
+use crate::record::RecordKey;
 use crate::store::Store;
 use crate::zone::{InstanceId, ZoneId};
 
@@ -29,12 +35,25 @@ pub(crate) struct ZoneState {
     pub(crate) holds: Vec<Holding>,
 }
 
+impl ZoneState {
+    /// Deletes that approvals cover were done, or their records are gone: they are covered no more.
+    pub(crate) fn spend<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>) -> bool {
+        let mut spent = false;
+        for key in keys {
+            for approval in &mut self.approvals {
+                spent |= approval.spend(key);
+            }
+        }
+        spent
+    }
+}
+
 /// The document in the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Document {
+pub(super) struct Document {
     /// Zones by their key as text.
     #[serde(default)]
-    zones: BTreeMap<String, ZoneState>,
+    pub(super) zones: BTreeMap<String, ZoneState>,
     /// Kinds of which objects were seen.
     #[serde(default)]
     seen: BTreeSet<String>,
@@ -43,10 +62,22 @@ struct Document {
     taken: BTreeSet<String>,
 }
 
+/// How far the kept document can be relied on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Trust {
+    /// It was read, and what changes is saved.
+    Sound,
+    /// There may be one, and it cannot be read: why.
+    Unread(String),
+    /// What changed could not be saved: why.
+    Unsaved(String),
+    /// It may not be written since the start: it lives in memory alone.
+    MemoryOnly,
+}
+
 /// The kinds that the saved document speaks of; none if it cannot be read, which [`State::load`] says.
 pub(crate) async fn seen(store: &dyn Store) -> BTreeSet<String> {
-    let text = store.load().await.ok().flatten().unwrap_or_default();
-    serde_json::from_slice::<Document>(&text).unwrap_or_default().seen
+    read(store).await.ok().flatten().unwrap_or_default().seen
 }
 
 /// Every hold of a saved state, by zone; `None` where no state was saved yet.
@@ -54,12 +85,20 @@ pub(crate) async fn seen(store: &dyn Store) -> BTreeSet<String> {
 /// # Errors
 /// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
 pub(crate) async fn saved_holds(store: &dyn Store) -> Result<Option<Vec<(String, Holding)>>> {
+    Ok(read(store).await?.map(|document| document.holds()))
+}
+
+/// The document of a store; `None` if there is none yet.
+///
+/// # Errors
+/// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
+async fn read(store: &dyn Store) -> Result<Option<Document>> {
     let Some(text) = store.load().await? else { return Ok(None) };
     let foreign = |e| {
         let text = format!("{}: what is saved there is no state", store.place());
         Error::new(ErrorKind::Invalid, "read state", text).caused_by(e)
     };
-    Ok(Some(serde_json::from_slice::<Document>(&text).map_err(foreign)?.holds()))
+    serde_json::from_slice::<Document>(&text).map(Some).map_err(foreign)
 }
 
 impl Document {
@@ -67,43 +106,148 @@ impl Document {
         let zones = self.zones.iter();
         zones.flat_map(|(zone, state)| state.holds.iter().map(|hold| (zone.clone(), hold.clone()))).collect()
     }
+
+    /// Joins what an earlier process saved and what this one noted before it could read that.
+    fn join(&mut self, earlier: Self) {
+        for (zone, state) in earlier.zones {
+            let own = self.zones.entry(zone).or_default();
+            own.window.join(state.window);
+            own.approvals.extend(state.approvals);
+            own.holds.extend(state.holds);
+            own.held = own.held.take().or(state.held);
+        }
+        self.seen.extend(earlier.seen);
+        self.taken.extend(earlier.taken);
+    }
+
+    /// Another process goes on with this document.
+    fn take_over(&mut self, now: Timestamp, approval_ttl: std::time::Duration) {
+        for zone in self.zones.values_mut() {
+            zone.window.taken_over(now);
+            for approval in &mut zone.approvals {
+                approval.until = approval.until.min(now.plus(approval_ttl));
+                // Only a kind that was denied from the beginning is doubted by a new process for the same reason.
+                approval.kinds.retain(|_, doubt| *doubt == 0);
+            }
+        }
+    }
+}
+
+/// What the lock is around.
+struct Inner {
+    document: Document,
+    ledger: Ledger,
+    trust: Trust,
 }
 
 /// Holds the document, and saves it soon after it changed.
 pub(crate) struct State {
     store: Arc<dyn Store>,
-    document: Mutex<Document>,
+    inner: Mutex<Inner>,
     changed: Notify,
     dirty: AtomicBool,
+    /// Held while it is saved: who asks for that meanwhile waits, and knows then that his change is in it.
+    saving: tokio::sync::Mutex<()>,
 }
 
 impl State {
-    /// Loads the document. One that cannot be read is as good as none, but that is said.
-    pub(crate) async fn load(store: Arc<dyn Store>) -> Self {
-        let document: Document = match store.load().await {
-            Ok(Some(text)) => serde_json::from_slice(&text).unwrap_or_else(|error| {
-                warn!(place = store.place(), %error, "the saved state does not parse; the brake starts with an empty window");
-                Document::default()
-            }),
-            Ok(None) => Document::default(),
-            Err(error) => {
-                warn!(place = store.place(), error = error.chain(), "the saved state cannot be read; the brake starts with an empty window");
-                Document::default()
-            }
-        };
-        info!(place = store.place(), "state of brake and approvals");
-        Self { store, document: Mutex::new(document), changed: Notify::new(), dirty: false.into() }
+    /// Opens the document for a look without a daemon.
+    ///
+    /// # Errors
+    /// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
+    pub(crate) async fn open(store: Arc<dyn Store>) -> Result<Self> {
+        let document = read(&*store).await?.unwrap_or_default();
+        Ok(Self::of(store, document, Trust::Sound))
     }
 
-    /// Another process goes on with what was loaded.
-    pub(crate) fn take_over(&self, now: Timestamp) {
-        for zone in self.lock().zones.values_mut() {
-            zone.window.taken_over(now);
+    /// Loads the document, for a process that goes on with it. One that cannot be read is said, tried again, and never
+    /// written over; whether it can be written is found out at once.
+    pub(crate) async fn load(store: Arc<dyn Store>, now: Timestamp, approval_ttl: std::time::Duration) -> Self {
+        let (mut document, trust) = match read(&*store).await {
+            Ok(document) => (document.unwrap_or_default(), Trust::Sound),
+            Err(error) if error.kind == ErrorKind::Unauthorized => {
+                warn!(place = store.place(), error = error.chain(), "{MEMORY_ONLY}");
+                (Document::default(), Trust::MemoryOnly)
+            }
+            Err(error) => {
+                warn!(place = store.place(), error = error.chain(), "{UNREAD}");
+                (Document::default(), Trust::Unread(error.chain()))
+            }
+        };
+        document.take_over(now, approval_ttl);
+        info!(place = store.place(), "state of brake and approvals");
+        let state = Self::of(store, document, trust);
+        state.try_out().await;
+        state
+    }
+
+    fn of(store: Arc<dyn Store>, document: Document, trust: Trust) -> Self {
+        let inner = Inner { document, ledger: Ledger::default(), trust };
+        Self {
+            store,
+            inner: Mutex::new(inner),
+            changed: Notify::new(),
+            dirty: false.into(),
+            saving: tokio::sync::Mutex::default(),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Document> {
-        self.document.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Writes once, to know whether that is allowed.
+    async fn try_out(&self) {
+        self.dirty.store(true, Ordering::SeqCst);
+        if self.lock().trust != Trust::Sound {
+            return;
+        }
+        if let Err(error) = self.save().await
+            && error.kind == ErrorKind::Unauthorized
+        {
+            warn!(place = self.store.place(), error = error.chain(), "{MEMORY_ONLY}");
+            self.lock().trust = Trust::MemoryOnly;
+        }
+    }
+
+    /// Tries once more to read a document that could not be read. Returns whether it could be now.
+    pub(crate) async fn read_again(&self, now: Timestamp, approval_ttl: std::time::Duration) -> bool {
+        if !matches!(self.lock().trust, Trust::Unread(_)) {
+            return false;
+        }
+        match read(&*self.store).await {
+            Ok(document) => {
+                let mut earlier = document.unwrap_or_default();
+                earlier.take_over(now, approval_ttl);
+                let mut inner = self.lock();
+                inner.document.join(earlier);
+                inner.trust = Trust::Sound;
+                drop(inner);
+                info!(place = self.store.place(), "the saved state can be read now");
+                self.touch();
+                true
+            }
+            Err(error) => {
+                self.lock().trust = Trust::Unread(error.chain());
+                false
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why no counted delete may rest on the kept state now, if that is so.
+    pub(crate) fn in_doubt(&self) -> Option<String> {
+        match &self.lock().trust {
+            Trust::Sound | Trust::MemoryOnly => None,
+            Trust::Unread(why) => Some(format!("the state of the brake cannot be read ({why})")),
+            Trust::Unsaved(why) => Some(format!("the state of the brake cannot be saved ({why})")),
+        }
+    }
+
+    /// Looks at, or changes, windows and approvals of all zones in one step, beside what the brake knows of them.
+    pub(super) fn judge<T>(&self, judge: impl FnOnce(&mut Document, &mut Ledger) -> T) -> T {
+        self.dirty.store(true, Ordering::SeqCst);
+        let inner = &mut *self.lock();
+        judge(&mut inner.document, &mut inner.ledger)
     }
 
     /// Changes what is kept of a zone; it is saved soon.
@@ -116,7 +260,7 @@ impl State {
     /// Changes what is kept of a zone, where it does no harm if that is forgotten; it is saved with the next change.
     pub(crate) fn note<T>(&self, zone: &str, change: impl FnOnce(&mut ZoneState) -> T) -> T {
         self.dirty.store(true, Ordering::SeqCst);
-        change(self.lock().zones.entry(zone.to_owned()).or_default())
+        change(self.lock().document.zones.entry(zone.to_owned()).or_default())
     }
 
     /// Hashes that were approved where the document is kept.
@@ -129,11 +273,12 @@ impl State {
 
     /// Of the approvals that stand there now, those that were not taken yet; they are from here on.
     pub(crate) fn take(&self, standing: &BTreeSet<String>) -> BTreeSet<String> {
-        let mut document = self.lock();
-        let fresh: BTreeSet<String> = standing.difference(&document.taken).cloned().collect();
-        let changed = document.taken != *standing;
-        document.taken.clone_from(standing);
-        drop(document);
+        let mut inner = self.lock();
+        let taken = &mut inner.document.taken;
+        let fresh: BTreeSet<String> = standing.difference(taken).cloned().collect();
+        let changed = *taken != *standing;
+        taken.clone_from(standing);
+        drop(inner);
         if changed {
             self.touch();
         }
@@ -147,7 +292,7 @@ impl State {
 
     /// Looks at what is kept of a zone.
     pub(crate) fn look<T>(&self, zone: &str, look: impl FnOnce(&ZoneState) -> T) -> T {
-        match self.lock().zones.get(zone) {
+        match self.lock().document.zones.get(zone) {
             Some(state) => look(state),
             None => look(&ZoneState::default()),
         }
@@ -156,45 +301,89 @@ impl State {
     /// The zones of an instance of which something is kept.
     pub(crate) fn zones_of(&self, instance: &InstanceId) -> BTreeSet<ZoneId> {
         let prefix = format!("{instance}/");
-        self.lock().zones.keys().filter_map(|label| label.strip_prefix(&prefix)).map(ZoneId::from).collect()
+        let inner = self.lock();
+        inner.document.zones.keys().filter_map(|label| label.strip_prefix(&prefix)).map(ZoneId::from).collect()
     }
 
     /// Every hold, by zone.
     pub(crate) fn holds(&self) -> Vec<(String, Holding)> {
-        self.lock().holds()
+        self.lock().document.holds()
     }
 
     /// The hash of the held plan of a zone.
     pub(crate) fn held_hash(&self, zone: &str) -> Option<String> {
-        self.lock().zones.get(zone)?.held.as_ref().map(|held| held.hash.clone())
+        self.lock().document.zones.get(zone)?.held.as_ref().map(|held| held.hash.clone())
     }
 
     /// Every held plan, by zone.
     pub(crate) fn held(&self) -> Vec<(String, HeldPlan)> {
-        self.lock().zones.iter().filter_map(|(zone, state)| Some((zone.clone(), state.held.clone()?))).collect()
+        let held = |(zone, state): (&String, &ZoneState)| Some((zone.clone(), state.held.clone()?));
+        self.lock().document.zones.iter().filter_map(held).collect()
     }
 
-    /// Approves the held plan of this hash; `None` if there is none. Returns the zone and how many deletes it covers.
+    /// The plans that were held together over several zones, each under one hash.
+    pub(crate) fn joint(&self) -> Vec<JointPlan> {
+        self.lock().document.joint()
+    }
+
+    /// Approves the held plan of this hash, or those that are held together under it; `None` if there is none. Returns the
+    /// zones and how many deletes it covers.
     pub(crate) fn approve(&self, hash: &str, until: Timestamp) -> Option<(String, usize)> {
-        let mut document = self.lock();
-        let (zone, state) =
-            document.zones.iter_mut().find(|(_, state)| state.held.as_ref().is_some_and(|held| held.hash == hash))?;
-        let keys: BTreeSet<_> = state.held.iter().flat_map(|held| held.deletes.keys().cloned()).collect();
-        let count = keys.len();
-        state.approvals.push(Approval { keys, until });
-        let zone = zone.clone();
-        drop(document);
+        let mut inner = self.lock();
+        let document = &mut inner.document;
+        let joint = document.joint().into_iter().find(|joint| joint.hash == hash);
+        let covered = |zone: &String, held: &HeldPlan| {
+            held.hash == hash || joint.as_ref().is_some_and(|joint| joint.zones.contains_key(zone))
+        };
+        let (mut zones, mut count) = (Vec::new(), 0);
+        for (zone, state) in &mut document.zones {
+            let Some(held) = state.held.as_ref().filter(|held| covered(zone, held)) else { continue };
+            // What was approved is what was typed: its hash leads to what it let go, and back.
+            state.approvals.push(Approval { plan: hash.to_owned(), ..held.approval(until) });
+            count += held.held.len();
+            zones.push(zone.clone());
+        }
+        drop(inner);
+        if zones.is_empty() {
+            return None;
+        }
         self.touch();
-        Some((zone, count))
+        Some((zones.join(", "), count))
+    }
+
+    /// An undo sets records back: the approvals that let them go are over, in every zone.
+    pub(crate) fn revoke(&self, zone: &str, keys: &BTreeSet<RecordKey>) {
+        let mut inner = self.lock();
+        let zones = &mut inner.document.zones;
+        let speaks = |approval: &&Approval| {
+            keys.iter().any(|key| approval.spent.contains(key) || approval.open.contains_key(key))
+        };
+        let approvals = zones.get(zone).map_or(&[][..], |state| &state.approvals);
+        let plans: BTreeSet<String> = approvals.iter().filter(speaks).map(|approval| approval.plan.clone()).collect();
+        if plans.is_empty() {
+            return;
+        }
+        for state in zones.values_mut() {
+            state.approvals.retain(|approval| !plans.contains(&approval.plan));
+        }
+        drop(inner);
+        info!(plans = plans.into_iter().collect::<Vec<_>>().join(", "), "approvals end: what they let go is set back");
+        self.touch();
+    }
+
+    /// A zone is gone: the brake does not reckon with it any more. Returns zones that may have room since.
+    pub(crate) fn forget_load(&self, zone: &str) -> Vec<String> {
+        self.lock().ledger.forget(zone)
     }
 
     /// Remembers kinds of which objects are seen.
     pub(crate) fn saw(&self, kinds: impl IntoIterator<Item = String>) {
-        let mut document = self.lock();
-        let before = document.seen.len();
-        document.seen.extend(kinds);
-        let grew = document.seen.len() != before;
-        drop(document);
+        let mut inner = self.lock();
+        let seen = &mut inner.document.seen;
+        let before = seen.len();
+        seen.extend(kinds);
+        let grew = seen.len() != before;
+        drop(inner);
         if grew {
             self.touch();
         }
@@ -210,67 +399,78 @@ impl State {
         self.changed.notified().await;
     }
 
-    /// Saves the document if it changed since it was last saved.
+    /// Saves the document if it changed since it was last saved. One that could not be read is not written over: the change
+    /// waits.
     ///
     /// # Errors
-    /// As the store; the change stays to be saved.
+    /// As the store; the change stays to be saved. Where it may not be written since the start, that is no error.
     pub(crate) async fn save(&self) -> Result<()> {
-        if !self.dirty.swap(false, Ordering::SeqCst) {
-            return Ok(());
-        }
-        let text = serde_json::to_vec(&*self.lock());
+        let _saving = self.saving.lock().await;
+        let text = {
+            let inner = self.lock();
+            if let Trust::Unread(why) = &inner.trust {
+                let text = format!(
+                    "{}: what is saved there cannot be read, and is not written over: {why}",
+                    self.store.place()
+                );
+                return Err(Error::new(ErrorKind::Unavailable, "write state", text));
+            }
+            if !self.dirty.swap(false, Ordering::SeqCst) {
+                return Ok(());
+            }
+            serde_json::to_vec(&inner.document)
+        };
         let saved =
             match text {
                 Ok(text) => self.store.save(&text).await,
                 Err(e) => Err(Error::new(ErrorKind::Invalid, "write state", "the document cannot be written as JSON")
                     .caused_by(e)),
             };
+        let mut inner = self.lock();
         if saved.is_err() {
             self.dirty.store(true, Ordering::SeqCst);
+        }
+        match (&saved, &inner.trust) {
+            (_, Trust::Unread(_)) => {}
+            (Ok(()), _) => inner.trust = Trust::Sound,
+            (Err(_), Trust::MemoryOnly) => return Ok(()),
+            (Err(error), _) => inner.trust = Trust::Unsaved(error.chain()),
         }
         saved
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::MemoryStore;
-    use crate::testing::set;
-
-    #[tokio::test]
-    async fn the_document_comes_back_from_the_store() {
-        let store = Arc::new(MemoryStore::default());
-        let state = State::load(store.clone()).await;
-        let key = set("a.example A 192.0.2.1").key;
-        state.zone("i/z", |zone| {
-            zone.window.deleted([&key], Timestamp(5));
-            zone.held = Some(HeldPlan {
-                hash: "abc".to_owned(),
-                deletes: BTreeMap::from([(key.clone(), "192.0.2.1".to_owned())]),
-                reason: "many".to_owned(),
-                since: Timestamp(5),
-                floor: false,
-            });
+impl Document {
+    /// The plans that were held by a judgement over more than their zone, where there are several of a kind.
+    fn joint(&self) -> Vec<JointPlan> {
+        let mut scopes: BTreeMap<(Scope, &str), Vec<(&String, &HeldPlan)>> = BTreeMap::new();
+        for (zone, state) in &self.zones {
+            let Some(held) = &state.held else { continue };
+            let of = match held.scope {
+                Scope::Zone => continue,
+                Scope::Instance => zone.split_once('/').map_or(zone.as_str(), |(instance, _)| instance),
+                Scope::Process => "",
+            };
+            scopes.entry((held.scope, of)).or_default().push((zone, held));
+        }
+        let several = scopes.into_iter().filter(|(_, plans)| plans.len() > 1);
+        let joined = several.map(|((scope, of), plans)| {
+            let all = plans.iter().map(|(zone, held)| format!("{zone} {}", held.hash));
+            let newest = plans.iter().max_by_key(|(_, held)| held.since).map(|(_, held)| held.reason.clone());
+            JointPlan {
+                hash: hash(of, all),
+                scope,
+                zones: plans.iter().map(|(zone, held)| ((*zone).clone(), held.held.len())).collect(),
+                reason: newest.unwrap_or_default(),
+            }
         });
-        state.saw(["services".to_owned()]);
-        assert_eq!(state.approve("nope", Timestamp(9)), None);
-        assert_eq!(state.approve("abc", Timestamp(9)), Some(("i/z".to_owned(), 1)));
-        let standing = BTreeSet::from(["abc".to_owned()]);
-        assert_eq!(state.take(&standing), standing);
-        state.save().await.unwrap();
-        assert_eq!(seen(&*store).await.len(), 1);
-        let back = State::load(store).await;
-        assert_eq!(*back.lock(), *state.lock());
-        assert_eq!(back.take(&standing), BTreeSet::new(), "each approval counts once, also after a restart");
-        assert_eq!(back.take(&BTreeSet::new()), BTreeSet::new());
-        assert_eq!(back.take(&standing), standing, "taken away and given again is a new one");
-    }
-
-    #[tokio::test]
-    async fn a_document_that_does_not_parse_is_no_stop() {
-        let store = Arc::new(MemoryStore::default());
-        store.save(b"{ not json").await.unwrap();
-        assert!(State::load(store).await.held().is_empty());
+        joined.collect()
     }
 }
+
+const MEMORY_ONLY: &str = "the state may not be kept there: the brake's window and approvals live in memory only, and are forgotten at a restart";
+const UNREAD: &str = "the saved state cannot be read: until it can, or is taken away, deletes that the brake counts are held, and nothing is written over it";
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

@@ -62,8 +62,8 @@ pub(super) struct Worker {
     pub(super) inherited: HashSet<RecordKey>,
     /// Records that are left alone because of their owner.
     pub(super) mismatched: HashMap<RecordKey, Mismatch>,
-    /// Counted deletes in flight, with what the brake's window said of each before.
-    pub(super) foretold: BTreeMap<RecordKey, Option<Timestamp>>,
+    /// Counted deletes of this round that room is reserved for in the brake's window, with what it said of each before.
+    pub(super) reserved: BTreeMap<RecordKey, Option<Timestamp>>,
     /// How long the last listing took.
     pub(super) listing_took: Option<Duration>,
     /// Number of our records in the zone.
@@ -96,7 +96,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         moves: Moves::default(),
         inherited: HashSet::new(),
         mismatched: HashMap::new(),
-        foretold: BTreeMap::new(),
+        reserved: BTreeMap::new(),
         listing_took: None,
         owned: 0,
         announced: None,
@@ -205,6 +205,7 @@ impl Worker {
         if planned.is_ok() {
             self.desk.status().planned = true;
         }
+        self.board.look_whether_all_planned();
         // Claims move when nothing else is to be done, a piece with each turn.
         let done = match planned {
             Ok(changed) => moves::step(self).await.map(|moved| changed || moved),
@@ -295,6 +296,7 @@ impl Worker {
         self.resume = Some(now + pause);
         self.audit_due = now;
         self.publish_health();
+        self.board.look_whether_all_planned();
     }
 
     /// Tells the objects whose names wait because the zone does not work; each name once. A failure that is over with the next

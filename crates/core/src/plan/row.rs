@@ -196,7 +196,7 @@ impl Row<'_> {
             out.skips.push(undone(Why::Policy("deletes")));
             return;
         }
-        let doubt = self.doubt(resource, !asks);
+        let doubt = self.facts.unaccepted(&set.key, self.doubt(resource, !asks));
         if !doubt.is_empty() {
             out.skips.push(undone(Why::Doubt(doubt)));
             return;

@@ -25,6 +25,10 @@ impl Facts for World {
         if self.doubtful { vec![Arc::from("services")] } else { vec![] }
     }
 
+    fn unaccepted(&self, _: &RecordKey, doubt: Vec<KindId>) -> Vec<KindId> {
+        doubt
+    }
+
     fn doubt_of_claimants(&self) -> Vec<KindId> {
         self.doubt(None)
     }

@@ -129,10 +129,6 @@ impl Source for Wrapped {
     fn evidence(&self) -> Evidence {
         self.inner.evidence()
     }
-
-    fn accept(&self) {
-        self.inner.accept();
-    }
 }
 
 impl Wrapped {

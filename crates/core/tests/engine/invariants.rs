@@ -167,7 +167,7 @@ async fn a_mass_delete_is_held_until_it_is_approved() {
     let engine = world.start().await;
     rest(&engine).await;
     let plans = engine.plans();
-    assert_eq!(plans[0].1.deletes.len(), 60, "it is held after a restart too");
+    assert_eq!(plans[0].1.held.len(), 60, "it is held after a restart too");
     let told = world.told.0.lock().unwrap().iter().filter(|note| note.reason == "PlanHeld").count();
     assert_eq!(told, 2, "each process says so once");
     assert!(engine.approve("000000000000").is_none());
@@ -190,7 +190,7 @@ async fn an_outdated_plan_cannot_be_approved() {
     assert!(engine.approve(&shown).is_none());
     world.store.approvals.lock().unwrap().insert(shown.clone());
     after(&engine, Duration::from_mins(2)).await;
-    assert_eq!((world.sim.records().len(), engine.plans()[0].1.deletes.len()), (60, 41));
+    assert_eq!((world.sim.records().len(), engine.plans()[0].1.held.len()), (60, 41));
     // One of them comes back: what was shown is a plan again, but another one than that of today.
     world.cluster.put("s39", &["n39.example A 192.0.2.39"]);
     rest(&engine).await;
@@ -265,7 +265,7 @@ async fn an_empty_answer_deletes_nothing() {
     let engine = world.start().await;
     rest(&engine).await;
     let before = world.sim.all();
-    world.cluster.trust(false, true);
+    world.cluster.doubt(1);
     world.cluster.vanish_all();
     after(&engine, Duration::from_mins(90)).await;
     assert_eq!(world.sim.all(), before);

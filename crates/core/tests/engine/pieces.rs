@@ -99,7 +99,7 @@ async fn a_held_plan_is_visible_though_the_zone_cannot_be_written() {
         world.cluster.vanish(&format!("s{number}"));
     }
     rest(&engine).await;
-    assert_eq!(engine.plans().first().map(|(_, plan)| plan.deletes.len()), Some(149));
+    assert_eq!(engine.plans().first().map(|(_, plan)| plan.held.len()), Some(149));
 }
 
 /// A delete that the brake counts needs no call of its own where the round fits one piece.

@@ -382,7 +382,7 @@ impl Cluster {
         Arc::new(Self {
             objects: Mutex::default(),
             updates: Mutex::default(),
-            state: Mutex::new(KindState { complete: true, fresh: true, settled: true, objects: 0 }),
+            state: Mutex::new(KindState { complete: true, fresh: true, settled: true, ..KindState::default() }),
             changed: Notify::new(),
             troubles: Mutex::default(),
         })
@@ -460,7 +460,14 @@ impl Cluster {
 
     /// Sets how far the view can be trusted.
     pub(crate) fn trust(&self, complete: bool, fresh: bool) {
-        *self.state.lock().unwrap() = KindState { complete, fresh, settled: true, objects: 0 };
+        *self.state.lock().unwrap() = KindState { complete, fresh, settled: true, ..KindState::default() };
+        self.changed.notify_one();
+    }
+
+    /// The view is doubted because it looks empty, and for nothing else; `number` is that of this doubt.
+    pub(crate) fn doubt(&self, number: u64) {
+        let state = KindState { fresh: true, settled: true, doubted: Some(number), ..KindState::default() };
+        *self.state.lock().unwrap() = state;
         self.changed.notify_one();
     }
 
@@ -508,11 +515,6 @@ impl Source for Cluster {
             open: BTreeSet::new(),
         }
     }
-
-    fn accept(&self) {
-        self.state.lock().unwrap().complete = true;
-        self.changed.notify_one();
-    }
 }
 
 #[derive(Default)]
@@ -536,12 +538,17 @@ pub(crate) struct Shelf {
     document: MemoryStore,
     /// From now on nothing can be saved.
     pub(crate) full: AtomicBool,
+    /// From now on nothing can be read.
+    pub(crate) unreadable: AtomicBool,
     pub(crate) approvals: Mutex<BTreeSet<String>>,
 }
 
 #[async_trait]
 impl Store for Shelf {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
+        if self.unreadable.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Unavailable, "read the state", "nobody answers"));
+        }
         self.document.load().await
     }
 

@@ -54,18 +54,10 @@ impl Source for Feed {
             let Trust { complete, fresh } = inner.trust[at];
             let objects = inner.shown.keys().filter(|id| id.kind == at).count();
             if let Some(state) = evidence.kinds.get_mut(*kind) {
-                *state = KindState { complete, fresh, settled: true, objects };
+                *state = KindState { complete, fresh, settled: true, objects, doubted: (!complete).then_some(1) };
             }
         }
         evidence
-    }
-
-    fn accept(&self) {
-        let mut inner = self.cluster.lock();
-        for kind in 0..KINDS.len() {
-            let fresh = inner.trust[kind].fresh;
-            inner.trust(kind, Trust { complete: true, fresh });
-        }
     }
 }
 

@@ -200,13 +200,14 @@ async fn a_denied_kind() {
     seen_before.feed([Event::Denied(KIND)]);
     assert_eq!(letters(&seen_before), "fs", "remembered across a restart");
 
-    seen_now.accept();
-    assert_eq!(letters(&seen_now), "cfs");
-    assert_eq!(state(&seen_now).objects, 0);
-    assert_eq!(seen_now.take(false).objects.len(), 1, "what was there is gone");
-
+    assert_eq!(state(&never_seen).doubted, None, "nothing is missing");
+    assert_eq!(state(&seen_before).doubted, Some(0), "the doubt of every process that finds it so");
+    seen_now.feed([Event::Denied(KIND)]);
+    assert_eq!(state(&seen_now).doubted, Some(1), "denied once more is no other doubt");
     seen_now.feed(list(KIND, services(1)));
-    assert_eq!(letters(&seen_now), "cfs", "served again");
+    assert_eq!((letters(&seen_now).as_str(), state(&seen_now).doubted), ("cfs", None), "served again");
+    seen_now.feed([Event::Denied(KIND)]);
+    assert_eq!(state(&seen_now).doubted, Some(2), "a denial that comes later is another");
 }
 
 #[tokio::test(start_paused = true)]

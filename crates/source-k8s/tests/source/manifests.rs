@@ -94,6 +94,10 @@ impl Lab {
         self.source.faults().iter().map(|fault| fault.to_string().replace(&prefix, "")).collect()
     }
 
+    fn doubted(&self) -> Option<u64> {
+        self.source.evidence().kinds[&Kind::Service.id()].doubted
+    }
+
     fn is_evidence(&self) -> bool {
         self.source.evidence().kinds[&Kind::Service.id()].is_evidence()
     }
@@ -313,8 +317,10 @@ async fn an_emptied_folder_is_doubted() {
     lab.place().remove("all.yaml");
     lab.until_endpoints(&[]).await;
     assert!(!lab.is_evidence());
-    lab.source.accept();
-    lab.until("the approval", Lab::is_evidence).await;
+    assert_eq!(lab.doubted(), Some(1), "it may be accepted for what is shown with it");
+    lab.place().write("web.yaml", &service("web", "192.0.2.1"));
+    lab.until("an object", Lab::is_evidence).await;
+    assert_eq!(lab.doubted(), None);
 }
 
 #[tokio::test]

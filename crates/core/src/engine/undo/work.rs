@@ -63,6 +63,9 @@ async fn work(
     }
     let names: BTreeSet<DnsName> = groups.iter().flat_map(names_of).collect();
     holds::put(worker, plan, until, &names);
+    // What is set back here was let go by nobody any more.
+    let keys = groups.iter().flat_map(Group::changes).map(|change| change.key().clone()).collect();
+    worker.board.state.revoke(&worker.desk.label(), &keys);
     if let Err(problem) = worker.board.state.save().await {
         warn!(error = problem.chain(), "the holds of an undo could not be saved; a restart would forget them");
         report.unsaved = Some(problem.chain());

@@ -5,8 +5,13 @@
 //! label). Where that changed anything, `-` and eight hexadecimal digits of the owner's SHA-256 follow, so that `a.b` and
 //! `a-b` stay apart.
 //!
+//! A document that is too large for one object is cut into several (`<name>-state-a-0` ...), and a pointer to them stands
+//! under the key ([`parts`]). They are emptied when they are not needed any more: no right to delete is asked for.
+//!
 //! A write names the resource version that was read (optimistic concurrency) and is repeated on 409, so that labels and
 //! other keys which somebody else adds survive; of two documents written at the same time the later one stays.
+
+mod parts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -20,10 +25,13 @@ use sha2::{Digest, Sha256};
 use zonewright_core::store::Store;
 use zonewright_core::{Error, ErrorKind, Result, Retry};
 
+use self::parts::Pointer;
 use crate::api::Failure;
 use crate::cluster::Cluster;
 
 const KEY: &str = "state.json";
+/// The key of a part in its object.
+const PART: &str = "part";
 /// The annotation on the ConfigMap that approves held plans: their hashes, separated by commas. Whoever may write the object
 /// may approve.
 const APPROVE: &str = "zonewright.dev/approve";
@@ -41,6 +49,8 @@ pub struct ConfigMapStore {
     cluster: Cluster,
     namespace: String,
     name: String,
+    /// Most bytes in one object.
+    most: usize,
     complained: AtomicBool,
 }
 
@@ -51,6 +61,7 @@ impl ConfigMapStore {
             cluster: cluster.clone(),
             namespace: namespace.to_owned(),
             name: object_name(owner),
+            most: parts::MOST,
             complained: AtomicBool::new(false),
         }
     }
@@ -64,12 +75,12 @@ impl ConfigMapStore {
         format!("/api/v1/namespaces/{}/configmaps", self.namespace)
     }
 
-    fn path(&self) -> String {
-        format!("{}/{}", self.collection(), self.name)
+    fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.collection())
     }
 
-    async fn current(&self) -> Result<Option<ConfigMap>, Failure> {
-        match self.cluster.read(&self.path()).await {
+    async fn current(&self, name: &str) -> Result<Option<ConfigMap>, Failure> {
+        match self.cluster.read(&self.path(name)).await {
             Ok(found) => Ok(Some(found)),
             // Only the API server's own word that the object is missing: a 404 of a proxy is none.
             Err(failure) if failure.reason() == "NotFound" => Ok(None),
@@ -77,25 +88,73 @@ impl ConfigMapStore {
         }
     }
 
-    /// Writes over what is there; the verb that was used goes with a failure.
+    /// Writes over what is there, in parts where one object does not hold it; the verb that was used goes with a failure.
     async fn write(&self, document: &str) -> Result<(), (&'static str, Failure)> {
-        let Some(mut found) = self.current().await.map_err(|failure| ("get", failure))? else {
-            let sent = self.send(Method::POST, &self.collection(), &self.fresh(document)).await;
+        let found = self.current(&self.name).await.map_err(|failure| ("get", failure))?;
+        let former =
+            found.as_ref().and_then(|found| found.data.as_ref()?.get(KEY)).and_then(|text| Pointer::read(text));
+        if document.len() <= self.most {
+            self.put(&self.name, KEY, document, found).await?;
+            self.empty(former, None).await;
+            return Ok(());
+        }
+        let texts = parts::cut(document, self.most);
+        let pointer = Pointer::to(document, &texts, former.as_ref());
+        for (name, text) in pointer.names(&self.name).iter().zip(&texts) {
+            let found = self.current(name).await.map_err(|failure| ("get", failure))?;
+            self.put(name, PART, text, found).await?;
+        }
+        let text = serde_json::to_string(&pointer).expect("a pointer of plain fields is always JSON");
+        self.put(&self.name, KEY, &text, found).await?;
+        self.empty(former, Some(&pointer)).await;
+        Ok(())
+    }
+
+    /// Writes a text into an object as it was `found`, or makes it.
+    async fn put(
+        &self,
+        name: &str,
+        key: &str,
+        text: &str,
+        found: Option<ConfigMap>,
+    ) -> Result<(), (&'static str, Failure)> {
+        let Some(mut found) = found else {
+            let sent = self.send(Method::POST, &self.collection(), &fresh(name, key, text)).await;
             return sent.map_err(|failure| ("create", failure));
         };
-        found.data.get_or_insert_default().insert(KEY.to_owned(), document.to_owned());
-        self.send(Method::PUT, &self.path(), &found).await.map_err(|failure| ("update", failure))
+        found.data.get_or_insert_default().insert(key.to_owned(), text.to_owned());
+        self.send(Method::PUT, &self.path(name), &found).await.map_err(|failure| ("update", failure))
+    }
+
+    /// Empties the parts of a former document. That may fail: nothing points to them any more.
+    async fn empty(&self, former: Option<Pointer>, present: Option<&Pointer>) {
+        let used = present.map(|pointer| pointer.names(&self.name)).unwrap_or_default();
+        let names = former.map(|pointer| pointer.names(&self.name)).unwrap_or_default();
+        for name in names.iter().filter(|name| !used.contains(name)) {
+            if let Ok(Some(found)) = self.current(name).await
+                && let Err((_, failure)) = self.put(name, PART, "", Some(found)).await
+            {
+                tracing::debug!(name, %failure, "a part of a former state could not be emptied");
+            }
+        }
+    }
+
+    /// The document that a pointer leads to.
+    async fn joined(&self, pointer: &Pointer) -> Result<String> {
+        let mut document = String::new();
+        for name in pointer.names(&self.name) {
+            let found = self.current(&name).await.map_err(|failure| self.error("read state", "get", failure))?;
+            document.push_str(&found.and_then(|found| found.data?.remove(PART)).unwrap_or_default());
+        }
+        if pointer.matches(&document) {
+            return Ok(document);
+        }
+        let text = format!("{}: its {} parts do not make up the state that was written", self.place(), pointer.parts);
+        Err(Error::new(ErrorKind::Protocol, "read state", text))
     }
 
     async fn send(&self, method: Method, path: &str, object: &ConfigMap) -> Result<(), Failure> {
         self.cluster.write::<ConfigMap>(method, path, object).await.map(drop)
-    }
-
-    fn fresh(&self, document: &str) -> ConfigMap {
-        let labels = BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), "zonewright".to_owned())]);
-        let metadata = ObjectMeta { name: Some(self.name.clone()), labels: Some(labels), ..ObjectMeta::default() };
-        let data = BTreeMap::from([(KEY.to_owned(), document.to_owned())]);
-        ConfigMap { metadata, data: Some(data), ..ConfigMap::default() }
     }
 
     fn error(&self, operation: &'static str, verb: &'static str, failure: Failure) -> Error {
@@ -114,8 +173,18 @@ impl ConfigMapStore {
 #[async_trait]
 impl Store for ConfigMapStore {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
-        let found = self.current().await.map_err(|failure| self.error("read state", "get", failure))?;
-        Ok(found.and_then(|found| found.data?.remove(KEY)).map(String::into_bytes))
+        // Another process may write meanwhile: then the pointer is read once more.
+        for last in [false, true] {
+            let found = self.current(&self.name).await.map_err(|failure| self.error("read state", "get", failure))?;
+            let Some(text) = found.and_then(|found| found.data?.remove(KEY)) else { return Ok(None) };
+            let Some(pointer) = Pointer::read(&text) else { return Ok(Some(text.into_bytes())) };
+            match self.joined(&pointer).await {
+                Ok(document) => return Ok(Some(document.into_bytes())),
+                Err(error) if last || error.kind != ErrorKind::Protocol => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(None)
     }
 
     async fn save(&self, document: &[u8]) -> Result<()> {
@@ -132,7 +201,7 @@ impl Store for ConfigMapStore {
     }
 
     async fn approvals(&self) -> Result<BTreeSet<String>> {
-        let found = self.current().await.map_err(|failure| self.error("read approvals", "get", failure))?;
+        let found = self.current(&self.name).await.map_err(|failure| self.error("read approvals", "get", failure))?;
         let text = found.and_then(|found| found.metadata.annotations?.remove(APPROVE)).unwrap_or_default();
         Ok(text.split([',', ' ']).filter(|hash| !hash.is_empty()).map(str::to_owned).collect())
     }
@@ -144,6 +213,14 @@ impl Store for ConfigMapStore {
     fn place(&self) -> String {
         format!("ConfigMap {}/{}", self.namespace, self.name)
     }
+}
+
+/// A new object with this text.
+fn fresh(name: &str, key: &str, text: &str) -> ConfigMap {
+    let labels = BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), "zonewright".to_owned())]);
+    let metadata = ObjectMeta { name: Some(name.to_owned()), labels: Some(labels), ..ObjectMeta::default() };
+    let data = BTreeMap::from([(key.to_owned(), text.to_owned())]);
+    ConfigMap { metadata, data: Some(data), ..ConfigMap::default() }
 }
 
 /// Somebody else wrote or made the object between our reading and our writing.
@@ -289,6 +366,66 @@ mod tests {
         assert_eq!(store.approvals().await.unwrap(), BTreeSet::new());
         let command = store.approve_with("abc").unwrap();
         assert_eq!(command, "kubectl annotate --overwrite configmap -n dns zonewright-me zonewright.dev/approve=abc");
+    }
+
+    const PARTS: &str = "/api/v1/namespaces/dns/configmaps/zonewright-me-state-";
+
+    fn part(row: &str, text: &str) -> serde_json::Value {
+        json!({ "metadata": { "name": format!("zonewright-me-state-{row}"), "resourceVersion": "1" }, "data": { PART: text } })
+    }
+
+    /// What stands is whole at any time: parts first, under names that nothing points to, and then the pointer.
+    #[tokio::test]
+    async fn a_large_document_is_kept_in_parts() {
+        let get = |name: &str| format!("GET {PARTS}{name}");
+        let put = |name: &str| format!("PUT {PARTS}{name}");
+        let none = |name: &str| Step::refused(&get(name), 404, "NotFound", "not found");
+        let (mut store, fake) = store(vec![
+            Step::json(GET, &stored("5", "{}")),
+            none("a-0"),
+            Step::json(POST, &part("a-0", "0123")),
+            none("a-1"),
+            Step::json(POST, &part("a-1", "4567")),
+            Step::json(PUT, &stored("6", "")),
+        ]);
+        store.most = 4;
+        store.save(b"01234567").await.unwrap();
+        assert_eq!((&fake.sent(2)["data"][PART], &fake.sent(4)["data"][PART]), (&json!("0123"), &json!("4567")));
+        let pointer = fake.sent(5)["data"][KEY].as_str().unwrap().to_owned();
+        assert!(Pointer::read(&pointer).is_some(), "{pointer}");
+
+        // The next one goes to the other row; a small one takes the place of the pointer, and the parts are emptied.
+        let (mut store, fake) = self::store(vec![
+            Step::json(GET, &stored("6", &pointer)),
+            Step::json(&get("a-0"), &part("a-0", "0123")),
+            Step::json(&get("a-1"), &part("a-1", "4567")),
+            Step::json(GET, &stored("6", &pointer)),
+            Step::json(PUT, &stored("7", "")),
+            Step::json(&get("a-0"), &part("a-0", "0123")),
+            Step::json(&put("a-0"), &part("a-0", "")),
+            Step::json(&get("a-1"), &part("a-1", "4567")),
+            Step::json(&put("a-1"), &part("a-1", "")),
+        ]);
+        store.most = 4;
+        assert_eq!(store.load().await.unwrap().unwrap(), b"01234567");
+        store.save(b"{}").await.unwrap();
+        assert_eq!((&fake.sent(4)["data"][KEY], &fake.sent(6)["data"][PART]), (&json!("{}"), &json!("")));
+    }
+
+    #[tokio::test]
+    async fn parts_that_do_not_make_up_the_document_are_an_error() {
+        let pointer = serde_json::to_string(&Pointer::to("01234567", &["0123", "4567"], None)).unwrap();
+        let look = || {
+            let second = Step::refused(&format!("GET {PARTS}a-1"), 404, "NotFound", "not found");
+            [
+                Step::json(GET, &stored("6", &pointer)),
+                Step::json(&format!("GET {PARTS}a-0"), &part("a-0", "0123")),
+                second,
+            ]
+        };
+        let (store, _fake) = store(look().into_iter().chain(look()).collect());
+        let error = store.load().await.unwrap_err();
+        assert!(error.context.contains("its 2 parts do not make up the state"), "{error}");
     }
 
     #[tokio::test]
