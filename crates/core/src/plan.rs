@@ -89,7 +89,7 @@ pub trait Facts {
     fn pending(&self, resource: Option<&Arc<str>>) -> Option<String>;
 
     /// Whether the record stands where something is asked for that cannot be written: under its own key, or by the resource
-    /// that holds it with a type that would take its place.
+    /// that holds it with a type that would take its place (one that excludes it, or an address of the other family).
     fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool;
 
     /// Whether a DELETE event proves that the resource is gone.

@@ -155,6 +155,19 @@ impl RecordType {
         self != other && (self == Self::Cname || other == Self::Cname) && !dnssec(self) && !dnssec(other)
     }
 
+    /// Whether a record of this type may stand in for one of `other`: both say where a name leads to (A, AAAA, CNAME).
+    ///
+    /// ```
+    /// use zonewright_core::RecordType;
+    ///
+    /// assert!(RecordType::Aaaa.replaces(RecordType::A));
+    /// assert!(!RecordType::Txt.replaces(RecordType::A) && !RecordType::A.replaces(RecordType::A));
+    /// ```
+    pub fn replaces(self, other: Self) -> bool {
+        let leads = |rtype| matches!(rtype, Self::A | Self::Aaaa | Self::Cname);
+        self != other && leads(self) && leads(other)
+    }
+
     /// The mnemonic in lower case, as it stands in claim names and metric labels.
     pub fn lower(self) -> String {
         self.to_string().to_ascii_lowercase()

@@ -144,7 +144,7 @@ impl Facts for NameFacts<'_> {
     fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool {
         let replaces = |wanted: &Wanted| {
             wanted.key.set_id == key.set_id
-                && wanted.key.rtype.excludes(key.rtype)
+                && (wanted.key.rtype.excludes(key.rtype) || wanted.key.rtype.replaces(key.rtype))
                 && resource.is_some()
                 && wanted.resource.as_ref() == resource
         };

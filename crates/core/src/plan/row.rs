@@ -58,18 +58,50 @@ impl Row<'_> {
             self.change_type(&creates, &deletes, out);
             return;
         }
-        let creating = !creates.is_empty();
+        let (exchanged, deletes): (Vec<_>, Vec<_>) = deletes
+            .into_iter()
+            .partition(|(set, ownership)| creates.iter().any(|placed| is_replaced(set, ownership, placed)));
         for placed in creates {
-            match self.may_create(placed) {
-                Ok(ownership) => {
-                    self.note_claim(&placed.set.key, &ownership, true, out);
-                    out.groups.push(PlannedGroup { group: create(placed), counted: Vec::new() });
+            match exchanged.iter().find(|(set, ownership)| is_replaced(set, ownership, placed)) {
+                Some((set, ownership)) => self.exchange(placed, set, ownership, out),
+                None => {
+                    self.create(placed, out);
                 }
-                Err(why) => out.skips.push(skip(placed, why)),
             }
         }
         for (set, ownership) in deletes {
-            self.delete(set, ownership, creating, out);
+            self.delete(set, ownership, out);
+        }
+    }
+
+    /// Plans a create. Returns whether it may be.
+    fn create(&self, placed: &Placed, out: &mut NamePlan) -> bool {
+        match self.may_create(placed) {
+            Ok(ownership) => {
+                self.note_claim(&placed.set.key, &ownership, true, out);
+                out.groups.push(PlannedGroup { group: create(placed), counted: Vec::new() });
+                true
+            }
+            Err(why) => {
+                out.skips.push(skip(placed, why));
+                false
+            }
+        }
+    }
+
+    /// An object asks for addresses of the other family now: one group, the new record first, so that the name keeps what it
+    /// has unless the provider takes what replaces it.
+    fn exchange(&self, placed: &Placed, set: &RecordSet, ownership: &Ownership, out: &mut NamePlan) {
+        let undone = |why| Skip { key: set.key.clone(), why, objects: Vec::new() };
+        let before = out.groups.len();
+        if !self.create(placed, out) {
+            self.left(&set.key, ownership, out);
+            out.skips.push(undone(Why::Unmet));
+        } else if let Some(why) = self.delete_forbidden(set, ownership) {
+            self.left(&set.key, ownership, out);
+            out.skips.push(undone(why));
+        } else if let Some(planned) = out.groups.get_mut(before) {
+            planned.group.steps.push(removal(set, ownership));
         }
     }
 
@@ -182,29 +214,41 @@ impl Row<'_> {
         if placed.wanted.policy == Some(ObjectPolicy::Frozen) { Err(Why::Policy("changes")) } else { Ok(ownership) }
     }
 
-    fn delete(&self, set: &RecordSet, ownership: &Ownership, replaced: bool, out: &mut NamePlan) {
-        let claim = ownership.claim();
-        let resource = claim.and_then(|c| c.resource.as_ref());
-        let undone = |why| Skip { key: set.key.clone(), why, objects: Vec::new() };
+    fn delete(&self, set: &RecordSet, ownership: &Ownership, out: &mut NamePlan) {
         if set.key.makes_zone(self.rules.apex) {
             return;
         }
-        let policy = claim.and_then(|c| c.label(POLICY_LABEL)).and_then(ObjectPolicy::parse);
         self.left(&set.key, ownership, out);
-        let asks = self.placed.iter().any(|p| p.wanted.resource.as_ref() == resource);
-        if !self.rules.policy.may_delete(policy, asks) {
-            out.skips.push(undone(Why::Policy("deletes")));
+        if let Some(why) = self.delete_forbidden(set, ownership) {
+            out.skips.push(Skip { key: set.key.clone(), why, objects: Vec::new() });
             return;
+        }
+        let counted = if self.is_proven_gone(ownership) { Vec::new() } else { vec![set.key.clone()] };
+        out.groups.push(PlannedGroup { group: Group::of(removal(set, ownership), Vec::new()), counted });
+    }
+
+    /// Why a record of ours that is not wanted may not go now: the policy, or the evidence.
+    fn delete_forbidden(&self, set: &RecordSet, ownership: &Ownership) -> Option<Why> {
+        let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
+        let asks = self.placed.iter().any(|p| p.wanted.resource.as_ref() == resource);
+        if !self.may_delete(set, ownership) {
+            return Some(Why::Policy("deletes"));
         }
         let doubt = self.facts.unaccepted(&set.key, self.doubt(resource, !asks));
-        if !doubt.is_empty() {
-            out.skips.push(undone(Why::Doubt(doubt)));
-            return;
-        }
-        let free = replaced || self.facts.is_proven_gone(resource);
-        let step = removal(set, ownership);
-        let counted = if free { Vec::new() } else { vec![set.key.clone()] };
-        out.groups.push(PlannedGroup { group: Group::of(step, Vec::new()), counted });
+        (!doubt.is_empty()).then_some(Why::Doubt(doubt))
+    }
+
+    /// Whether the policies let a record go.
+    fn may_delete(&self, set: &RecordSet, ownership: &Ownership) -> bool {
+        let claim = ownership.claim();
+        let resource = claim.and_then(|claim| claim.resource.as_ref());
+        let policy = claim.and_then(|claim| claim.label(POLICY_LABEL)).and_then(ObjectPolicy::parse);
+        let asks = self.placed.iter().any(|p| p.wanted.resource.as_ref() == resource);
+        !set.key.makes_zone(self.rules.apex) && self.rules.policy.may_delete(policy, asks)
+    }
+
+    fn is_proven_gone(&self, ownership: &Ownership) -> bool {
+        self.facts.is_proven_gone(ownership.claim().and_then(|claim| claim.resource.as_ref()))
     }
 
     /// Notes a claim that does not stand as it would be written today.
@@ -224,7 +268,8 @@ impl Row<'_> {
         self.note_claim(key, ownership, may_move, out);
     }
 
-    /// A CNAME takes the place of other records or gives way to them: one group, so that the name is never empty.
+    /// A CNAME takes the place of other records or gives way to them: one group, so that the name is never empty. What goes
+    /// without a replacement (a TXT beside which no CNAME can stand, say) is counted like every delete.
     fn change_type(&self, creates: &[&Placed], deletes: &[(&RecordSet, &Ownership)], out: &mut NamePlan) {
         let mut able: Vec<&Placed> = Vec::new();
         for placed in creates {
@@ -242,6 +287,13 @@ impl Row<'_> {
         let kept = deletes.iter().filter_map(|(_, o)| o.claim()?.label(POLICY_LABEL)).filter_map(ObjectPolicy::parse);
         if frozen || kept.into_iter().any(|policy| !self.rules.policy.may_update(Some(policy))) {
             why = why.or(Some(Why::Policy("updates")));
+        }
+        let lost: Vec<&(&RecordSet, &Ownership)> = deletes
+            .iter()
+            .filter(|(set, ownership)| !creates.iter().any(|placed| is_replaced(set, ownership, placed)))
+            .collect();
+        if lost.iter().any(|(set, ownership)| !self.may_delete(set, ownership)) {
+            why = why.or(Some(Why::Policy("deletes")));
         }
         let former = |ownership: &Ownership| ownership.claim().and_then(|claim| claim.resource.clone());
         let doubt: BTreeSet<KindId> = deletes
@@ -269,8 +321,9 @@ impl Row<'_> {
         let steps: Vec<Step> = removed.chain(added).collect();
         let objects = creates.iter().flat_map(|p| p.wanted.objects.iter().cloned()).collect();
         let Some(name) = steps.first().map(|s| s.change.key().name.clone()) else { return };
-        out.groups
-            .push(PlannedGroup { group: Group { name, steps, requires: Vec::new(), objects }, counted: Vec::new() });
+        let counted = lost.iter().filter(|(_, ownership)| !self.is_proven_gone(ownership));
+        let counted = counted.map(|(set, _)| set.key.clone()).collect();
+        out.groups.push(PlannedGroup { group: Group { name, steps, requires: Vec::new(), objects }, counted });
     }
 }
 
@@ -281,6 +334,15 @@ fn not_ours(ownership: &Ownership) -> Option<Why> {
         Ownership::Unclaimed => Some(Why::Unclaimed),
         Ownership::Disputed(owners) => Some(Why::Disputed(owners.clone())),
     }
+}
+
+/// Whether what is to be created replaces a published record: both are addresses or aliases, and they are the same object's,
+/// or cannot stand together. A claim that names no object may be that of any.
+fn is_replaced(set: &RecordSet, ownership: &Ownership, placed: &Placed) -> bool {
+    let (old, new) = (set.key.rtype, placed.set.key.rtype);
+    let holder = ownership.claim().and_then(|claim| claim.resource.as_ref());
+    let same_object = || holder.is_none_or(|holder| placed.wanted.resource.as_ref() == Some(holder));
+    new.replaces(old) && (new.excludes(old) || same_object())
 }
 
 fn skip(placed: &Placed, why: Why) -> Skip {

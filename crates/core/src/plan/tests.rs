@@ -38,8 +38,8 @@ impl Facts for World {
     }
 
     fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool {
-        let replaces =
-            |who: &str, other: &RecordKey| other.rtype.excludes(key.rtype) && resource.is_some_and(|r| **r == *who);
+        let instead = |other: &RecordKey| other.rtype.excludes(key.rtype) || other.rtype.replaces(key.rtype);
+        let replaces = |who: &str, other: &RecordKey| instead(other) && resource.is_some_and(|r| **r == *who);
         self.unmet.iter().any(|(who, other)| other == key || replaces(who, other))
     }
 
@@ -210,8 +210,45 @@ fn a_change_of_type_is_one_group() {
     case(&both, cname).policy(Policy::UpsertOnly).gives(&[swap], &[]);
     case(&both, cname).policy(Policy::CreateOnly).gives(&[], &["Policy"]);
     case(&both, cname).world(|w| w.doubtful = true).gives(&[], &["WaitingForEvidence"]);
-    case(&[&own("x.example A 192.0.2.1")], &["a: x.example AAAA 2001:db8::1"])
-        .gives(&["+ x.example AAAA 2001:db8::1", "- x.example A 192.0.2.1"], &[]);
+}
+
+#[test]
+fn addresses_of_one_object_change_families_as_one_group() {
+    let (a, aaaa) = (own("x.example A 192.0.2.1"), ["a: x.example AAAA 2001:db8::1"]);
+    case(&[&a], &aaaa).gives(&["+ x.example AAAA 2001:db8::1 & - x.example A 192.0.2.1"], &[]);
+    case(&[&own("x.example AAAA 2001:db8::1")], &["a: x.example A 192.0.2.1"])
+        .gives(&["+ x.example A 192.0.2.1 & - x.example AAAA 2001:db8::1"], &[]);
+    // What may not go stays, and what may come comes.
+    case(&[&a], &aaaa).policy(Policy::UpsertOnly).gives(&["+ x.example AAAA 2001:db8::1"], &["Policy"]);
+    case(&[&a], &aaaa).world(|w| w.doubtful = true).gives(&["+ x.example AAAA 2001:db8::1"], &["WaitingForEvidence"]);
+    // What cannot come takes nothing away.
+    case(&[&a], &aaaa)
+        .world(|w| {
+            let key = set("x.example AAAA 2001:db8::1").key;
+            w.claims.insert(key, Ownership::Foreign(OwnerId::new("other").unwrap()));
+        })
+        .gives(&[], &["ForeignClaim", "WishNotMet"]);
+    // Another object's record is no replacement.
+    case(&[&a], &["b: x.example AAAA 2001:db8::1"])
+        .gives(&["+ x.example AAAA 2001:db8::1", "- x.example A 192.0.2.1 !"], &[]);
+}
+
+#[test]
+fn a_delete_beside_an_update_or_another_type_is_counted() {
+    let both = [&*own("x.example A 192.0.2.1"), &*own("x.example AAAA 2001:db8::1")];
+    case(&both, &["a: x.example AAAA 2001:db8::2"])
+        .gives(&["~ x.example AAAA 2001:db8::2 (was 2001:db8::1)", "- x.example A 192.0.2.1 !"], &[]);
+    case(&[&own("x.example A 192.0.2.1")], &["a: x.example TXT hello"])
+        .managing(RecordType::Txt)
+        .gives(&["+ x.example TXT \"hello\"", "- x.example A 192.0.2.1 !"], &[]);
+    case(&[&own("x.example CNAME y.example")], &["a: x.example TXT hello"])
+        .managing(RecordType::Txt)
+        .gives(&["- x.example CNAME y.example. & + x.example TXT \"hello\" !"], &[]);
+    let beside = [&*own("x.example A 192.0.2.1"), &*own("x.example TXT hello")];
+    let swap = "- x.example A 192.0.2.1 & - x.example TXT \"hello\" & + x.example CNAME y.example. !";
+    let cname = ["a: x.example CNAME y.example"];
+    case(&beside, &cname).managing(RecordType::Txt).gives(&[swap], &[]);
+    case(&beside, &cname).managing(RecordType::Txt).policy(Policy::UpsertOnly).gives(&[], &["Policy"]);
 }
 
 #[test]
@@ -306,8 +343,9 @@ fn a_wish_that_cannot_be_written_keeps_what_stands_in_its_place() {
     let cname = "x.example CNAME y.example";
     case(&[&published], &[]).world(unmet(MINE_AS_RESOURCE, cname)).gives(&[], &["WishNotMet"]);
     case(&[&published], &[]).world(unmet("service/ns/b", cname)).gives(&["- x.example A 192.0.2.1 !"], &[]);
+    case(&[&published], &[]).world(unmet(MINE_AS_RESOURCE, "x.example AAAA 2001:db8::1")).gives(&[], &["WishNotMet"]);
     case(&[&published], &[])
-        .world(unmet(MINE_AS_RESOURCE, "x.example AAAA 2001:db8::1"))
+        .world(unmet("service/ns/b", "x.example AAAA 2001:db8::1"))
         .gives(&["- x.example A 192.0.2.1 !"], &[]);
     // What can be written goes on beside it, but for what the kept record excludes.
     case(&[&published], &["a: x.example AAAA 2001:db8::1"])
