@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use zonewright_core::catalog::{ProviderConfig, ProviderEntry, Settings};
 use zonewright_core::claim::OwnerId;
-use zonewright_core::contend::SameName;
+use zonewright_core::contend::{NameRules, SameName};
 use zonewright_core::engine::{Announcement, Config, Instance};
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
@@ -49,7 +49,11 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         policy,
         managed: managed(settings),
         filter,
-        same_name: if settings.text("same-name") == "union" { SameName::Union } else { SameName::Holder },
+        names: NameRules {
+            same_name: if settings.text("same-name") == "union" { SameName::Union } else { SameName::Holder },
+            cname_yields: settings.bool("cname-yields"),
+            one_namespace: settings.text("union-namespaces") == "same",
+        },
         status_grace: settings.duration("status-grace"),
         interval: settings.duration("interval"),
         cache_time: settings.duration("provider-cache-time"),

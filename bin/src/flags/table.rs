@@ -204,6 +204,17 @@ const CONTENTION: &[FlagSpec] = &[
         "Several objects want one name: the one that holds it keeps it, or their targets are joined",
     )
     .or("holder"),
+    flag(
+        "union-namespaces",
+        Choice(&["any", "same"]),
+        "Namespaces whose objects may join their targets under one name: any, or that of the name's holder only",
+    )
+    .or("any"),
+    flag(
+        "cname-yields",
+        Bool,
+        "Let a CNAME give way to any other record type wanted at its name, also where its object holds the name",
+    ),
     flag("status-grace", Duration, "How long a name is kept while its object has no address").or("5m"),
     flag("adopt-matching", Bool, "Claim records that nobody claims, where they hold exactly what is wanted"),
 ];

@@ -3,6 +3,8 @@
 //! In come all endpoints at one name and what is published there; out goes at most one wanted record set for each type and
 //! set identifier, and a note for everybody who does not get what they asked for.
 
+mod namespace;
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +25,17 @@ pub enum SameName {
     Holder,
     /// Those of one source are joined, as external-dns does.
     Union,
+}
+
+/// How objects share names: the flags `--same-name`, `--cname-yields` and `--union-namespaces`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct NameRules {
+    /// How objects of the holder kind share a name.
+    pub same_name: SameName,
+    /// Whether a CNAME yields to any other wanted type of its name, as in external-dns, even where its object holds the name.
+    pub cname_yields: bool,
+    /// Whether the members of one name come from one namespace: the holder's, else that of the oldest member.
+    pub one_namespace: bool,
 }
 
 /// One record set that shall stand, decided but not yet in a provider's terms.
@@ -89,43 +102,96 @@ struct Side<'a> {
 }
 
 /// Decides over one name.
-pub fn contend(name: &DnsName, endpoints: &[&Endpoint], mode: SameName, scene: &dyn Scene) -> Contended {
+pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene: &dyn Scene) -> Contended {
     let mut rows: BTreeMap<Option<SetId>, BTreeMap<RecordType, Vec<&Endpoint>>> = BTreeMap::new();
     for endpoint in endpoints {
         rows.entry(endpoint.set_id.clone()).or_default().entry(endpoint.rtype).or_default().push(endpoint);
     }
     let mut out = Contended::default();
     for (set_id, mut types) in rows {
-        yield_cname(name, &mut types, &mut out.notes);
+        let at = |rtype| RecordKey { name: name.clone(), rtype, set_id: set_id.clone() };
+        if rules.one_namespace {
+            namespace::keep_one(&at, &mut types, rules.same_name, scene, &mut out.notes);
+        }
+        settle_cname(&at, &mut types, rules, scene, &mut out.notes);
         for (rtype, rivals) in types {
-            let key = RecordKey { name: name.clone(), rtype, set_id: set_id.clone() };
-            decide(key, &rivals, mode, scene, &mut out);
+            decide(at(rtype), &rivals, rules, scene, &mut out);
         }
     }
     out
 }
 
-/// A CNAME stands alone, so it yields to any other wanted type, whatever its age or holder.
-fn yield_cname(name: &DnsName, types: &mut BTreeMap<RecordType, Vec<&Endpoint>>, notes: &mut Vec<Note>) {
-    if types.len() < 2 {
+/// What is asked for at one name under one set identifier.
+type Row<'a> = BTreeMap<RecordType, Vec<&'a Endpoint>>;
+
+/// A CNAME stands alone. It yields to any other wanted type, whatever its age, unless an object that holds the name asks for it
+/// and no holder asks for another type: then the others yield.
+fn settle_cname(
+    at: &dyn Fn(RecordType) -> RecordKey,
+    types: &mut Row<'_>,
+    rules: NameRules,
+    scene: &dyn Scene,
+    notes: &mut Vec<Note>,
+) {
+    if types.len() < 2 || !types.contains_key(&RecordType::Cname) {
+        return;
+    }
+    if let Some(holder) = cname_holder(at, types, scene).filter(|_| !rules.cname_yields) {
+        for (rtype, endpoints) in types.iter().filter(|(rtype, _)| **rtype != RecordType::Cname) {
+            let text = format!(
+                "{} is left out: {} holds the name with a CNAME, which stands alone; it is released when that object no \
+                 longer requests it",
+                at(*rtype),
+                holder.origin.object
+            );
+            let note = |e: &&Endpoint| Note::warning(&e.origin.object, "NameConflict", text.clone());
+            notes.extend(endpoints.iter().map(note));
+        }
+        types.retain(|rtype, _| *rtype == RecordType::Cname);
         return;
     }
     let Some(cnames) = types.remove(&RecordType::Cname) else { return };
     let others = types.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let key = at(RecordType::Cname);
     for endpoint in cnames {
-        let text = format!("{name} CNAME is left out: {others} is wanted at the same name, and a CNAME stands alone");
+        let text = format!("{key} is left out: {others} is wanted at the same name, and a CNAME stands alone");
         notes.push(Note::warning(&endpoint.origin.object, "CnameConflict", text));
     }
 }
 
-fn decide(key: RecordKey, rivals: &[&Endpoint], mode: SameName, scene: &dyn Scene, out: &mut Contended) {
+/// The CNAME of an object that holds a published record of the name, unless a holder asks for another type.
+fn cname_holder<'a>(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'a>, scene: &dyn Scene) -> Option<&'a Endpoint> {
+    let keys = RecordType::WRITABLE.map(at);
+    let standings: Vec<Standing<'_>> = keys.iter().filter_map(|key| scene.ours(key)).collect();
+    let holds = |endpoint: &Endpoint| standings.iter().any(|standing| standing.is_held_by(endpoint));
+    let mut others = types.iter().filter(|(rtype, _)| **rtype != RecordType::Cname).flat_map(|(_, all)| all);
+    if others.any(|endpoint| holds(endpoint)) {
+        return None;
+    }
+    types.get(&RecordType::Cname)?.iter().copied().find(|endpoint| holds(endpoint))
+}
+
+impl Standing<'_> {
+    /// Whether an object holds the record: the claim names it; where that names nobody, it asks for what is published.
+    fn is_held_by(&self, endpoint: &Endpoint) -> bool {
+        if let Some(resource) = self.claim.and_then(|claim| claim.resource.as_deref()) {
+            return endpoint.resource.as_deref() == Some(resource);
+        }
+        let published = Targets::Records(self.set.data.as_records().to_vec());
+        endpoint.rtype == self.set.key.rtype && endpoint.targets.same(&published)
+    }
+}
+
+fn decide(key: RecordKey, rivals: &[&Endpoint], rules: NameRules, scene: &dyn Scene, out: &mut Contended) {
     let standing = scene.ours(&key);
-    let sides = sides(&key, rivals, mode);
+    let sides = sides(rivals, rules.same_name);
     let Some(winner) = choose(&sides, standing) else { return };
     let mut wanted = sides[winner].wanted(key, standing);
     let losers = || sides.iter().enumerate().filter(|(i, _)| *i != winner).map(|(_, side)| side);
     if let Some(standing) = standing.filter(|_| scene.may_inherit(&wanted.key)) {
-        let asked: Vec<&RData> = losers().flat_map(|side| side.targets.as_records()).collect();
+        let namespace = &wanted.origin.object.namespace;
+        let may_add = |side: &&Side<'_>| !rules.one_namespace || side.is_in(namespace);
+        let asked: Vec<&RData> = losers().filter(may_add).flat_map(|side| side.targets.as_records()).collect();
         if let Some(targets) = inherit(&wanted, standing.set, &asked) {
             let text = format!(
                 "{} keeps the targets {} that it was published with: other objects still ask for them",
@@ -156,20 +222,31 @@ fn show(records: &[RData]) -> String {
     records.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// Endpoints whose targets are joined.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Union {
+    /// Those that are members of a name by nature.
+    Members,
+    /// Those of one source, where its objects are joined.
+    Source(Arc<str>),
+}
+
+/// The union that an endpoint is a member of.
+fn union_of(endpoint: &Endpoint, mode: SameName) -> Option<Union> {
+    let may = matches!(endpoint.targets, Targets::Records(_)) && endpoint.rtype != RecordType::Cname;
+    match endpoint.sharing {
+        Sharing::Union if may => Some(Union::Members),
+        Sharing::Holder if may && mode == SameName::Union => Some(Union::Source(endpoint.origin.source.clone())),
+        _ => None,
+    }
+}
+
 /// Joins members, then puts together those who want the same.
-fn sides<'a>(key: &RecordKey, rivals: &[&'a Endpoint], mode: SameName) -> Vec<Side<'a>> {
-    let joins = |e: &Endpoint| {
-        let may = matches!(e.targets, Targets::Records(_)) && key.rtype != RecordType::Cname;
-        match e.sharing {
-            Sharing::Union if may => Some(None),
-            Sharing::Holder if may && mode == SameName::Union => Some(Some(e.origin.source.clone())),
-            _ => None,
-        }
-    };
-    let mut unions: BTreeMap<Option<Arc<str>>, Vec<&Endpoint>> = BTreeMap::new();
+fn sides<'a>(rivals: &[&'a Endpoint], mode: SameName) -> Vec<Side<'a>> {
+    let mut unions: BTreeMap<Union, Vec<&Endpoint>> = BTreeMap::new();
     let mut sides: Vec<Side<'a>> = Vec::new();
     for &endpoint in rivals {
-        match joins(endpoint) {
+        match union_of(endpoint, mode) {
             Some(group) => unions.entry(group).or_default().push(endpoint),
             None => sides.push(Side { endpoints: vec![endpoint], targets: endpoint.targets.clone() }),
         }
@@ -206,6 +283,10 @@ impl<'a> Side<'a> {
 
     fn asks_for(&self, resource: &str) -> bool {
         self.endpoints.iter().any(|e| e.resource.as_deref() == Some(resource))
+    }
+
+    fn is_in(&self, namespace: &str) -> bool {
+        self.endpoints.iter().all(|endpoint| *endpoint.origin.object.namespace == *namespace)
     }
 
     /// Creation time of the oldest object, then the first object: what decides where nothing is published.

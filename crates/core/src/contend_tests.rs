@@ -35,8 +35,12 @@ impl Scene for World {
 }
 
 fn run(endpoints: &[Endpoint], mode: SameName, world: &World) -> Contended {
+    run_by(endpoints, NameRules { same_name: mode, ..NameRules::default() }, world)
+}
+
+fn run_by(endpoints: &[Endpoint], rules: NameRules, world: &World) -> Contended {
     let all: Vec<&Endpoint> = endpoints.iter().collect();
-    contend(&name("app.example"), &all, mode, world)
+    contend(&name("app.example"), &all, rules, world)
 }
 
 fn shown(outcome: &Contended) -> Vec<String> {
@@ -108,16 +112,54 @@ fn a_claim_that_names_nobody_stays_with_what_is_published() {
     check(&two(), &world, &["A 192.0.2.1 ingress/ns/young"]);
 }
 
-#[test]
-fn a_cname_yields_to_any_other_type_whatever_its_age_or_holder() {
-    let all = [
+fn cname_and_address() -> Vec<Endpoint> {
+    vec![
         aged(1, endpoint("Ingress", "c", "app.example CNAME lb.example")),
         aged(9, endpoint("Ingress", "a", "app.example A 192.0.2.1")),
-    ];
+    ]
+}
+
+fn told(outcome: &Contended) -> Vec<(&str, &str)> {
+    outcome.notes.iter().map(|note| (&*note.object.name, note.reason)).collect()
+}
+
+#[test]
+fn without_a_holder_a_cname_yields_to_any_other_type_whatever_its_age() {
+    let gone = World::with("app.example CNAME lb.example", Some("ingress/ns/gone"));
+    for world in [World::default(), gone] {
+        check(&cname_and_address(), &world, &["A 192.0.2.1 ingress/ns/a"]);
+        assert_eq!(told(&run(&cname_and_address(), SameName::Holder, &world)), [("c", "CnameConflict")]);
+    }
+}
+
+#[test]
+fn the_holder_of_a_cname_keeps_the_name_against_other_types() {
+    for resource in [Some("ingress/ns/c"), None] {
+        let world = World::with("app.example CNAME lb.example", resource);
+        check(&cname_and_address(), &world, &["CNAME lb.example. ingress/ns/c"]);
+        let outcome = run(&cname_and_address(), SameName::Holder, &world);
+        assert_eq!(told(&outcome), [("a", "NameConflict")]);
+        assert!(outcome.notes[0].message.contains("Ingress ns/c"), "{}", outcome.notes[0].message);
+        let rules = NameRules { cname_yields: true, ..NameRules::default() };
+        assert_eq!(shown(&run_by(&cname_and_address(), rules, &world)), ["A 192.0.2.1 ingress/ns/a"]);
+    }
+}
+
+#[test]
+fn a_cname_yields_to_what_a_holder_asks_for_besides() {
     let world = World::with("app.example CNAME lb.example", Some("ingress/ns/c"));
-    check(&all, &world, &["A 192.0.2.1 ingress/ns/a"]);
-    let outcome = run(&all, SameName::Holder, &world);
-    assert_eq!(outcome.notes.iter().map(|n| n.reason).collect::<Vec<_>>(), ["CnameConflict"]);
+    let mut all = cname_and_address();
+    all.push(endpoint("Ingress", "c", "app.example AAAA 2001:db8::1"));
+    check(&all, &world, &["A 192.0.2.1 ingress/ns/a", "AAAA 2001:db8::1 ingress/ns/c"]);
+    // The other way round: who holds addresses keeps them against a CNAME.
+    let world = World::with("app.example A 192.0.2.1", Some("ingress/ns/a"));
+    check(&cname_and_address(), &world, &["A 192.0.2.1 ingress/ns/a"]);
+}
+
+#[test]
+fn a_holder_that_changes_to_a_cname_keeps_the_name() {
+    let world = World::with("app.example A 203.0.113.7", Some("ingress/ns/c"));
+    check(&cname_and_address(), &world, &["CNAME lb.example. ingress/ns/c"]);
 }
 
 #[test]
@@ -174,4 +216,54 @@ fn an_inherited_union_is_kept_while_somebody_asks_for_the_surplus() {
     assert_eq!(outcome.notes.iter().map(|n| n.reason).collect::<Vec<_>>(), ["InheritedUnion"]);
     let alone = [two().remove(0)];
     assert_eq!(shown(&run(&alone, SameName::Holder, &world)), ["A 192.0.2.1 ingress/ns/young"]);
+}
+
+fn member(created: i64, namespace: &str, who: &str, line: &str) -> Endpoint {
+    let mut endpoint = aged(created, endpoint("Pod", who, line));
+    let mut origin = (*endpoint.origin).clone();
+    origin.object.namespace = Arc::from(namespace);
+    endpoint.origin = Arc::new(origin);
+    Endpoint { resource: Some(Arc::from(format!("pod/{namespace}/{who}"))), sharing: Sharing::Union, ..endpoint }
+}
+
+#[test]
+fn members_come_from_one_namespace_where_that_is_asked_for() {
+    let all = [
+        member(5, "a", "one", "app.example A 192.0.2.1"),
+        member(6, "a", "two", "app.example A 192.0.2.2"),
+        member(1, "b", "three", "app.example A 192.0.2.3"),
+        member(9, "b", "four", "app.example AAAA 2001:db8::4"),
+    ];
+    let rules = NameRules { one_namespace: true, ..NameRules::default() };
+    let by_a = ["A 192.0.2.1, 192.0.2.2 pod/a/one"];
+    let by_b = ["A 192.0.2.3 pod/b/three", "AAAA 2001:db8::4 pod/b/four"];
+    let nobody = World::default();
+    assert_eq!(shown(&run(&all, SameName::Holder, &nobody))[0], "A 192.0.2.1, 192.0.2.2, 192.0.2.3 pod/a/one");
+    assert_eq!(shown(&run_by(&all, rules, &nobody)), by_b, "the oldest");
+    let outcome = run_by(&all, rules, &World::with("app.example A 192.0.2.1", Some("pod/a/one")));
+    assert_eq!(shown(&outcome), by_a, "the holder, in all types");
+    assert_eq!(told(&outcome), [("three", "NameConflict"), ("four", "NameConflict")]);
+    assert!(outcome.notes[0].message.contains("namespace \"a\""), "{}", outcome.notes[0].message);
+    let other_pod = World::with("app.example A 192.0.2.9", Some("pod/a/gone"));
+    assert_eq!(shown(&run_by(&all, rules, &other_pod)), by_a, "members come and go");
+    let unnamed = World::with("app.example A 192.0.2.1 192.0.2.2", None);
+    assert_eq!(shown(&run_by(&all, rules, &unnamed)), by_a, "who asks for what is published");
+    let empty = World::with("app.example A 192.0.2.9", Some("pod/c/gone"));
+    assert_eq!(shown(&run_by(&all, rules, &empty)), by_b, "nobody of the holder's namespace asks any more");
+}
+
+#[test]
+fn one_namespace_also_binds_joined_holders_and_inherited_unions() {
+    let holder = |e: Endpoint| Endpoint { sharing: Sharing::Holder, ..e };
+    let all = [
+        holder(member(5, "a", "one", "app.example A 192.0.2.1")),
+        holder(member(1, "b", "two", "app.example A 192.0.2.2")),
+    ];
+    let mut world = World::with("app.example A 192.0.2.1 192.0.2.2", Some("pod/a/one"));
+    let rules = NameRules { one_namespace: true, same_name: SameName::Union, ..NameRules::default() };
+    assert_eq!(shown(&run_by(&all, rules, &world)), ["A 192.0.2.1 pod/a/one"]);
+    world.inherit = true;
+    let rules = NameRules { one_namespace: true, ..NameRules::default() };
+    assert_eq!(shown(&run_by(&all, rules, &world)), ["A 192.0.2.1 pod/a/one"]);
+    assert_eq!(shown(&run(&all, SameName::Holder, &world)), ["A 192.0.2.1, 192.0.2.2 pod/a/one"]);
 }

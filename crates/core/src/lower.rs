@@ -125,7 +125,7 @@ fn first<'a>(records: &'a [RData], published: Option<&RecordSet>) -> &'a RData {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contend::{Contended, SameName, Scene, Standing, contend};
+    use crate::contend::{Contended, NameRules, Scene, Standing, contend};
     use crate::endpoint::Endpoint;
     use crate::options::{OptionKind, OptionSpec};
     use crate::record::{RecordKey, Ttl};
@@ -145,7 +145,7 @@ mod tests {
     }
 
     fn wanted(endpoint: &Endpoint) -> Wanted {
-        let Contended { mut wanted, .. } = contend(&endpoint.name, &[endpoint], SameName::Holder, &Nothing);
+        let Contended { mut wanted, .. } = contend(&endpoint.name, &[endpoint], NameRules::default(), &Nothing);
         wanted.remove(0)
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::announce::Announcement;
 use crate::clock::Clock;
-use crate::contend::SameName;
+use crate::contend::NameRules;
 use crate::endpoint::{ObjectRef, Reporter};
 use crate::filter::DomainFilter;
 use crate::guard::Brake;
@@ -32,8 +32,8 @@ pub struct Config {
     pub managed: BTreeSet<RecordType>,
     /// The names that count.
     pub filter: DomainFilter,
-    /// How holders share a name.
-    pub same_name: SameName,
+    /// How objects share names.
+    pub names: NameRules,
     /// How long a published record stays whose object has no known targets.
     pub status_grace: Duration,
     /// Time between two audits of a zone, where a cheap question serves.
@@ -65,7 +65,7 @@ impl Default for Config {
             policy: Policy::Sync,
             managed: BTreeSet::from([RecordType::A, RecordType::Aaaa, RecordType::Cname]),
             filter: DomainFilter::default(),
-            same_name: SameName::Holder,
+            names: NameRules::default(),
             status_grace: Duration::from_mins(5),
             interval: Duration::from_mins(1),
             cache_time: Duration::ZERO,

@@ -154,7 +154,7 @@ fn draft(
         let endpoints: Vec<&Endpoint> = endpoints.iter().map(Cow::as_ref).collect();
         let published = worker.desk.view().at(name);
         let scene = NameScene::new(&worker.office, &worker.desk, &published, &worker.inherited, first);
-        let contended = contend(name, &endpoints, config.same_name, &scene);
+        let contended = contend(name, &endpoints, config.names, &scene);
         notes.extend(contended.notes);
         inherited.extend(contended.inherited);
         let mut sets = Vec::new();

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use zonewright_core::clock::{Clock, Timestamp};
+use zonewright_core::contend::NameRules;
 use zonewright_core::endpoint::{Note, Reporter, Severity};
 use zonewright_core::engine::{Config, Engine, Instance, Parts};
 use zonewright_core::journal::{Journaling, Mode};
@@ -76,7 +77,7 @@ impl World {
     fn config(&self, daemon: usize) -> Config {
         Config {
             policy: self.setup.policy,
-            same_name: self.setup.same_name,
+            names: NameRules { same_name: self.setup.same_name, ..NameRules::default() },
             status_grace: self.setup.grace,
             interval: self.setup.interval,
             brake: self.setup.brake,
