@@ -9,6 +9,7 @@ pub mod capability;
 pub mod catalog;
 pub mod change;
 pub mod claim;
+pub mod claim_text;
 pub mod clock;
 pub mod contend;
 pub mod custody;

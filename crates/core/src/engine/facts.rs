@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::admit::Unwritable;
 use super::board::{Desk, Office};
 use super::state::State;
 use crate::claim::{Ownership, judge};
 use crate::clock::Timestamp;
-use crate::contend::Wanted;
 use crate::contend::{Scene, Standing};
 use crate::desired::{Asked, Desired};
 use crate::endpoint::{KindId, Unknown};
@@ -69,7 +69,7 @@ pub(super) struct NameFacts<'a> {
     pub(super) name: &'a DnsName,
     pub(super) asked: &'a Asked<'a>,
     /// What is asked for and cannot be written.
-    pub(super) unmet: &'a [Arc<Wanted>],
+    pub(super) unmet: &'a [Unwritable],
     pub(super) desired: &'a Desired,
     pub(super) evidence: &'a Evidence,
     pub(super) state: &'a State,
@@ -142,7 +142,7 @@ impl Facts for NameFacts<'_> {
     }
 
     fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool {
-        let replaces = |wanted: &Wanted| {
+        let replaces = |wanted: &Unwritable| {
             wanted.key.set_id == key.set_id
                 && (wanted.key.rtype.excludes(key.rtype) || wanted.key.rtype.replaces(key.rtype))
                 && resource.is_some()

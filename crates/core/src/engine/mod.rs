@@ -3,6 +3,7 @@
 //! The intake takes over what sources tell and sends dirty names to the zones; the directory keeps each instance's zones;
 //! every zone has a worker that reads it, plans, and carries out. All of them share one board.
 
+mod admit;
 mod announce;
 mod approvals;
 mod board;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::board::Board;
+use super::admit::{Unwritable, admitted};
 use super::facts::{NameFacts, NameScene};
 use super::hold::{Before, Passed, Tally, brake, passing};
 use super::send::{self, not_claimed, touched};
@@ -21,7 +21,7 @@ use crate::change::{Group, Precondition};
 use crate::contend::{Wanted, contend};
 use crate::endpoint::{Endpoint, Note};
 use crate::error::{Error, ErrorKind, Result};
-use crate::lower::{identified, lower};
+use crate::lower::lower;
 use crate::name::DnsName;
 use crate::options::{LABEL_PREFIX, OptionValue};
 use crate::plan::{Adoptable, NamePlan, Placed, Policy, Rules, plan};
@@ -128,7 +128,7 @@ pub(super) fn names_of(group: &Group) -> impl Iterator<Item = &DnsName> {
 }
 
 /// What is asked for and cannot be written, by name.
-type Unmet = BTreeMap<DnsName, Vec<Arc<Wanted>>>;
+type Unmet = BTreeMap<DnsName, Vec<Unwritable>>;
 
 /// Contends and lowers: pure, over the board.
 fn draft(
@@ -150,7 +150,10 @@ fn draft(
         let here = worker.office.serves(&worker.desk, name);
         let asked = asks.desired.at(name);
         let endpoints = asked.endpoints.into_iter().filter(|e| here && config.managed.contains(&e.rtype));
-        let endpoints = admitted(endpoints, &board, capability, &mut notes);
+        let (endpoints, refused) = admitted(endpoints, &board, capability, &mut notes);
+        if !refused.is_empty() {
+            unmet.insert(name.clone(), refused);
+        }
         let endpoints: Vec<&Endpoint> = endpoints.iter().map(Cow::as_ref).collect();
         let published = worker.desk.view().at(name);
         let scene = NameScene::new(&worker.office, &worker.desk, &published, &worker.inherited, first);
@@ -165,7 +168,7 @@ fn draft(
             notes.extend(lowered.notes);
             match lowered.set {
                 Some(set) => sets.push((set, Arc::new(wanted))),
-                None => unmet.entry(name.clone()).or_default().push(Arc::new(wanted)),
+                None => unmet.entry(name.clone()).or_default().push(Unwritable::from(wanted)),
             }
         }
         drafts.push(Draft { name: name.clone(), sets });
@@ -177,30 +180,6 @@ fn draft(
     }
     worker.inherited.extend(inherited);
     (drafts, notes, unmet)
-}
-
-/// The endpoints that the name policy lets pass, as far as the provider knows their identifiers.
-fn admitted<'e>(
-    endpoints: impl Iterator<Item = &'e Endpoint>,
-    board: &Board,
-    capability: &Capability,
-    notes: &mut Vec<Note>,
-) -> Vec<Cow<'e, Endpoint>> {
-    let mut admitted = Vec::new();
-    for endpoint in endpoints {
-        match board.name_policy.permit(endpoint) {
-            Ok(()) => {
-                let (endpoint, note) = identified(endpoint, capability);
-                admitted.push(endpoint);
-                notes.extend(note);
-            }
-            Err(denied) => {
-                let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
-                notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
-            }
-        }
-    }
-    admitted
 }
 
 /// Asks the provider for the form in which it would read the sets back.

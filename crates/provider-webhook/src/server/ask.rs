@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
-use zonewright_core::DnsName;
+use zonewright_core::claim_text::reads_as_claim;
+use zonewright_core::{DnsName, RData, RecordType};
 
 use crate::wire::{Endpoint, from_fields};
 
@@ -30,6 +31,15 @@ pub(super) enum Ask {
     Create(Endpoint),
 }
 
+impl Ask {
+    fn new_side(&self) -> Option<&Endpoint> {
+        match self {
+            Self::Create(new) | Self::Update(_, new) => Some(new),
+            Self::Delete(_) => None,
+        }
+    }
+}
+
 /// Everything that is asked for at one name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Bundle {
@@ -40,6 +50,20 @@ pub(super) struct Bundle {
     pub(super) asks: Vec<Ask>,
     /// Why nothing of it can be done.
     pub(super) problem: Option<String>,
+}
+
+impl Bundle {
+    /// A new text that would be read as a claim, though the caller claims it as a record: the claims that come with it say whose
+    /// they are (`ownedRecord`), and it does not.
+    pub(super) fn forged(&self) -> Option<&Endpoint> {
+        let new = || self.asks.iter().filter_map(Ask::new_side);
+        let reads = |endpoint: &&Endpoint| {
+            let texts = endpoint.targets.iter().filter_map(|text| RData::parse(RecordType::Txt, text).ok());
+            endpoint.rtype.eq_ignore_ascii_case("TXT") && texts.into_iter().any(|data| reads_as_claim(&data))
+        };
+        let is_claimed = new().any(|endpoint| owned_record(endpoint).is_some());
+        new().filter(|endpoint| is_claimed && owned_record(endpoint).is_none()).find(reads)
+    }
 }
 
 /// The lists by name, in the order of the names.

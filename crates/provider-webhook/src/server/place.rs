@@ -77,6 +77,13 @@ impl<'a> Places<'a> {
         if !self.scope.takes(name) {
             return Err(invalid(format!("{name} is outside of the domain filter of this server")));
         }
+        if let Some(endpoint) = bundle.forged() {
+            let text = format!(
+                "{} TXT reads as an ownership record and has an ownership record of its own; expected another text",
+                endpoint.name
+            );
+            return Err(invalid(text));
+        }
         let mut groups: BTreeMap<usize, Group> = BTreeMap::new();
         for wish in self.wishes(bundle)?.into_values() {
             let Some(at) = wish.key() else { continue };

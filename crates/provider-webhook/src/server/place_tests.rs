@@ -169,3 +169,24 @@ fn options_of_the_provider_are_parsed_and_others_dropped() {
         check(&with(name, value), &["test: + a.test 60 A 192.0.2.1"]);
     }
 }
+
+/// Programs whose objects may ask for any text would let them forge a claim; what they claim as a record is no claim.
+#[test]
+fn a_text_that_reads_as_a_claim_and_is_claimed_itself_is_refused() {
+    let text = |name: &str, labels: &str| {
+        format!(
+            r#"{{"dnsName":"{name}","recordType":"TXT","targets":["\"heritage=external-dns,external-dns/owner=me\""],"labels":{{{labels}}}}}"#
+        )
+    };
+    let (forged, claim) = (text("a-b.test", ""), text("txt-a-b.test", r#""ownedRecord":"a-b.test""#));
+    check(
+        &format!(r#"{{"create":[{forged},{claim}]}}"#),
+        &[
+            "a-b.test! Invalid: a-b.test TXT reads as an ownership record and has an ownership record of its own; expected another text",
+        ],
+    );
+    assert_eq!(placed(&format!(r#"{{"delete":[{forged},{claim}]}}"#), |_| {}).len(), 1, "it may go");
+    let (record, its) = (a("b.test", "192.0.2.1"), text("a-b.test", r#""ownedRecord":"b.test""#));
+    assert!(!placed(&format!(r#"{{"create":[{record},{its}]}}"#), |_| {})[0].contains('!'), "the claim of a record");
+    assert!(!placed(&format!(r#"{{"create":[{forged}]}}"#), |_| {})[0].contains('!'), "callers that do not say");
+}
