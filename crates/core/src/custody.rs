@@ -21,7 +21,7 @@ use crate::name::DnsName;
 use crate::plan::Adoptable;
 use crate::provider::Read;
 use crate::record::{RecordKey, RecordSet};
-use crate::registry::{Custody, Litter, Published};
+use crate::registry::{Custody, Litter, Published, holds_claims};
 use crate::rtype::RecordType;
 use crate::view::ZoneView;
 use crate::zone::{Zone, ZoneKey};
@@ -171,7 +171,8 @@ impl Estate {
         let of = |(zone, view)| -> Vec<(&Zone, RecordSet, Ownership)> {
             let (zone, view): (&Zone, &ZoneView) = (zone, view);
             let sets = view.sets_of(|rtype| self.scope.managed.contains(&rtype));
-            let sets = sets.filter(|set| self.scope.counts(zone, &set.key) && !registry.is_claim(set));
+            let sets =
+                sets.filter(|set| self.scope.counts(zone, &set.key) && !holds_claims(&**registry, zone, set, self));
             sets.map(|set| {
                 let ownership = judge(&registry.claims(zone, &set.key, self), registry.owner());
                 (zone, set, ownership)

@@ -76,6 +76,11 @@ pub enum Oddity {
     Orphan(Vec<RecordKey>),
 }
 
+/// Whether a record set of a zone holds claims, and so is no ordinary record: its text reads as one, and no object asked for it.
+pub fn holds_claims(registry: &dyn Registry, zone: &Zone, set: &RecordSet, published: &dyn Published) -> bool {
+    registry.is_claim(set) && !registry.is_record(zone, set, published)
+}
+
 /// Where ownership is kept. It reads and decorates; it does not wrap the provider.
 #[async_trait]
 pub trait Registry: Send + Sync {
@@ -101,6 +106,10 @@ pub trait Registry: Send + Sync {
 
     /// Whether a record set holds claims, and so is no ordinary record.
     fn is_claim(&self, set: &RecordSet) -> bool;
+
+    /// Whether a record set whose text reads as a claim ([`Registry::is_claim`]) is an ordinary record all the same: an object
+    /// asked for it, and it has a claim of its own. It gives nobody a right. Pure over what was read.
+    fn is_record(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> bool;
 
     /// The claims on `key`, which stands or shall stand in `zone`. Pure over what was read.
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim>;

@@ -58,9 +58,16 @@ impl View<'_> {
         found.is_some_and(|found| found.row.owner == *self.me && found.row.is_confirmed(zone.zone.as_str()))
     }
 
-    /// The claims of TXT records.
+    /// The claims of TXT records. One that has a row of its own is a record that an object asked for, and claims nothing.
     fn txt_claims(&self, key: &RecordKey) -> Vec<Claim> {
-        self.txt.claims(self.zone, key, self.published)
+        let mut claims = self.txt.claims(self.zone, key, self.published);
+        claims.retain(|claim| !claim.site.as_ref().is_some_and(|(_, set)| self.has_row(&set.key)));
+        claims
+    }
+
+    /// Whether anybody's row speaks of a record.
+    pub(crate) fn has_row(&self, key: &RecordKey) -> bool {
+        key::text(key).is_ok_and(|key| !self.rows.at(&key).is_empty())
     }
 
     /// Everything that claims a record. A row of ours hides TXT records of ours; those of others beside it are a dispute.

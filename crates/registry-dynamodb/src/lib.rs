@@ -91,6 +91,10 @@ impl Registry for DynamoRegistry {
         self.txt.is_claim(set)
     }
 
+    fn is_record(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> bool {
+        self.txt.is_record(zone, set, published) || self.view(&self.book.rows(), zone, published).has_row(&set.key)
+    }
+
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
         self.view(&self.book.rows(), zone, published).claims(key)
     }
@@ -111,7 +115,7 @@ impl Registry for DynamoRegistry {
     }
 
     fn oddity(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Oddity> {
-        self.txt.oddity(zone, set, published)
+        (!self.is_record(zone, set, published)).then(|| self.txt.oddity(zone, set, published)).flatten()
     }
 
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group> {
@@ -120,7 +124,7 @@ impl Registry for DynamoRegistry {
 
     /// Of TXT records; rows are no record sets (`litter`).
     fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group> {
-        self.txt.sweep(zone, set, litter, published)
+        (!self.is_record(zone, set, published)).then(|| self.txt.sweep(zone, set, litter, published)).flatten()
     }
 
     fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {

@@ -33,6 +33,11 @@ impl Registry for NoopRegistry {
         false
     }
 
+    /// No record set is kept as a claim.
+    fn is_record(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> bool {
+        true
+    }
+
     fn claims(&self, _zone: &Zone, _key: &RecordKey, _published: &dyn Published) -> Vec<Claim> {
         Vec::new()
     }

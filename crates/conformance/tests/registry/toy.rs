@@ -168,6 +168,10 @@ impl Registry for Toy {
         Ok(News::default())
     }
 
+    fn is_record(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> bool {
+        false
+    }
+
     fn is_claim(&self, set: &RecordSet) -> bool {
         let marked = |data: &RData| matches!(data, RData::Txt(txt) if txt.joined().starts_with(b"mark,"));
         let any = self.is(Fault::EveryTextIsAClaim) && set.key.rtype == RecordType::Txt;

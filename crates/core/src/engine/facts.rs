@@ -16,6 +16,7 @@ use crate::guard::{AcceptedKinds, Approval, Digest};
 use crate::name::DnsName;
 use crate::plan::Facts;
 use crate::record::{RecordKey, RecordSet};
+use crate::registry::holds_claims;
 use crate::source::Evidence;
 
 /// Whose `key` is, by the claims in all zones of the instance.
@@ -25,6 +26,11 @@ pub(super) fn ownership(office: &Office, desk: &Desk, key: &RecordKey) -> Owners
         return Ownership::Ours(None);
     }
     judge(&registry.claims(&desk.zone, key, office), registry.owner())
+}
+
+/// Whether a record set in the zone holds claims. The views must not be locked.
+pub(super) fn is_claim(office: &Office, desk: &Desk, set: &RecordSet) -> bool {
+    holds_claims(&*office.instance.registry, &desk.zone, set, office)
 }
 
 /// The record sets at one name, and whose they are.

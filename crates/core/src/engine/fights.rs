@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::board::{Desk, Office};
+use super::facts::is_claim;
 use super::hold;
 use super::worker::{Parked, Worker};
 use crate::change::Change;
@@ -105,7 +106,9 @@ fn candidates(worker: &Worker, changed: &Changed) -> BTreeSet<RecordKey> {
     let registry = &worker.office.instance.registry;
     let config = &worker.board.config;
     let counts = |set: &&RecordSet| {
-        config.managed.contains(&set.key.rtype) && config.filter.matches(&set.key.name) && !registry.is_claim(set)
+        config.managed.contains(&set.key.rtype)
+            && config.filter.matches(&set.key.name)
+            && !is_claim(&worker.office, &worker.desk, set)
     };
     let mut keys: BTreeSet<RecordKey> = changed.values().flatten().filter(counts).map(|set| set.key.clone()).collect();
     let holds_claims = |(name, former): &(&DnsName, &Vec<RecordSet>)| {

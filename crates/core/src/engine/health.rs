@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::board::Board;
-use super::facts::ownership;
+use super::facts::{is_claim, ownership};
 use crate::claim::Ownership;
 use crate::endpoint::KindId;
 use crate::name::DnsName;
@@ -163,7 +163,7 @@ pub(super) fn names(board: &Board) -> Vec<NameState> {
         for desk in office.desks() {
             let managed = |rtype| board.config.managed.contains(&rtype);
             let sets: Vec<RecordSet> = desk.view().sets_of(managed).collect();
-            let shown = |set: &RecordSet| !office.instance.registry.is_claim(set);
+            let shown = |set: &RecordSet| !is_claim(office, &desk, set);
             for set in sets.into_iter().filter(shown) {
                 let (owner, resource) = match ownership(office, &desk, &set.key) {
                     Ownership::Ours(claim) => (

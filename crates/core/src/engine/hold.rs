@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracing::{info, warn};
 
-use super::facts::ownership;
+use super::facts::{is_claim, ownership};
 use super::ledger::{Hold, Windows, ZoneLoad, lasting};
 use super::worker::Worker;
 use crate::change::{Change, Group, Step};
@@ -48,9 +48,10 @@ pub(super) fn scope(worker: &Worker) -> Vec<RecordKey> {
     let counts = |set: &RecordSet| {
         let name = &set.key.name;
         let inside = config.filter.matches(name) && worker.desk.zone.filter.matches(name);
-        inside && !worker.office.instance.registry.is_claim(set)
+        inside && !is_claim(&worker.office, &worker.desk, set)
     };
-    worker.desk.view().sets_of(managed).filter(counts).map(|set| set.key).collect()
+    let sets: Vec<RecordSet> = worker.desk.view().sets_of(managed).collect();
+    sets.into_iter().filter(counts).map(|set| set.key).collect()
 }
 
 /// A delete that the brake counts.

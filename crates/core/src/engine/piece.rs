@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::admit::{Unwritable, admitted};
-use super::facts::{NameFacts, NameScene};
+use super::facts::{NameFacts, NameScene, is_claim};
 use super::hold::{Before, Passed, Tally, brake, passing};
 use super::send::{self, not_claimed, touched};
 use super::worker::Worker;
@@ -250,7 +250,7 @@ fn decide(
     for (name, placed) in placed {
         let sets = worker.desk.view().at(name);
         let (claims, published): (Vec<&RecordSet>, Vec<&RecordSet>) =
-            sets.iter().partition(|set| worker.office.instance.registry.is_claim(set));
+            sets.iter().partition(|set| is_claim(&worker.office, &worker.desk, set));
         let claims: Vec<_> = claims.iter().map(|set| set.key.rtype).collect();
         let asked = asks.desired.at(name);
         let facts = NameFacts {

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::announce::Announcement;
+use super::facts::is_claim;
 use super::hold;
 use super::journal::Entry;
 use super::worker::{Parked, Worker};
@@ -136,8 +137,8 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     }
     worker.owned = (worker.owned + came.len()).saturating_sub(went.len());
     let now = worker.board.clock.now();
-    let all_claims = |set: &RecordSet| worker.office.instance.registry.is_claim(set);
-    if !went.is_empty() && worker.desk.view().at(&group.name).iter().all(all_claims) {
+    let left = if went.is_empty() { Vec::new() } else { worker.desk.view().at(&group.name) };
+    if !went.is_empty() && left.iter().all(|set| is_claim(&worker.office, &worker.desk, set)) {
         worker.board.asks().desired.bury(&group.name);
     }
     let zone = worker.desk.label();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tracing::warn;
 
-use super::facts::ownership;
+use super::facts::{is_claim, ownership};
 use super::hold::scope;
 use super::worker::Worker;
 use crate::metrics::ByZone;
@@ -61,9 +61,8 @@ fn orphans(worker: &Worker, scope: &BTreeSet<RecordKey>) -> (BTreeMap<String, us
 }
 
 fn released(worker: &Worker, scope: &BTreeSet<RecordKey>) {
-    let registry = &worker.office.instance.registry;
     let sets: Vec<_> = worker.desk.view().sets_of(|_| true).filter(|set| !scope.contains(&set.key)).collect();
-    let outside = sets.iter().filter(|set| !registry.is_claim(set));
+    let outside = sets.iter().filter(|set| !is_claim(&worker.office, &worker.desk, set));
     let ours = outside.filter(|set| ownership(&worker.office, &worker.desk, &set.key).is_ours()).count();
     let label = ByZone { zone: worker.desk.label() };
     worker.board.metrics.released.get_or_create(&label).set(i64::try_from(ours).unwrap_or(i64::MAX));

@@ -1,8 +1,8 @@
 //! Claims that stand as TXT records move into the table.
 
-use zonewright_core::change::{Outcome, Role};
+use zonewright_core::change::{Change, Group, Outcome, Role, Step};
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::{Registry, holds_claims};
 
 use crate::support::*;
 
@@ -130,4 +130,20 @@ async fn a_row_of_ours_that_was_taken_away_does_not_come_back_by_itself() {
     let told = registry.prepare(&zone, vec![decorated]).await.pop().unwrap().unwrap_err().1.reason;
     assert!(told.contains("no row"), "{told}");
     assert_eq!(shown(&service), Vec::<String>::new());
+}
+
+/// A text that an object asked for has a row of its own, whatever it says.
+#[tokio::test]
+async fn a_text_with_a_row_of_its_own_claims_nothing() {
+    let service = service();
+    let registry = loaded(&service, "me").await;
+    let mut zones = zones_with("a-www.example", "me");
+    assert!(zones.is_ours(&registry, "z", WWW));
+    let text = txt_claim("a-www.example", "me");
+    zones.take("z", "a-www.example TXT x");
+    let step = Step::record(Change::Create { to: text.clone() }, Some("crd/ns/forger".into()));
+    zones.carry(&registry, "z", Group::of(step, Vec::new())).await.unwrap();
+    assert_eq!(zones.whose(&registry, "z", WWW), Ownership::Unclaimed);
+    assert!(!holds_claims(&registry, &zones.zone("z"), &text, &zones));
+    assert!(zones.is_ours(&registry, "z", "a-www.example TXT x"), "it is a record of ours");
 }

@@ -261,6 +261,10 @@ impl Registry for ConfigMapRegistry {
         false
     }
 
+    fn is_record(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> bool {
+        true
+    }
+
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
         let rights = self.rights(&Place::new(&zone.key, key));
         if rights.is_empty() {

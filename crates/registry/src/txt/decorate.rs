@@ -309,7 +309,7 @@ impl<'a> Draft<'a> {
         let Some(set) = in_the_way else { return Ok(()) };
         let what = if holds_intent(&set) {
             "an unfinished write"
-        } else if !self.view.registry.heritages(&set).is_empty() {
+        } else if !self.view.is_ordinary(&set) {
             "an ownership record without an owner"
         } else {
             "a record that is no ownership record"

@@ -69,11 +69,10 @@ pub(super) fn rival(view: &View<'_>, key: &RecordKey, format: Format, name: &Dns
         return None;
     }
     let mut foreign = view.registry.all_affixes().filter(|affixes| !leads(affixes, key, format, name));
-    let stands = |other: &RecordKey| view.here(other).is_some_and(|set| view.registry.heritages(&set).is_empty());
     foreign.find_map(|affixes| {
         let sources = affixes.sources(name).into_iter();
         let mut others = sources.map(|(name, rtype)| RecordKey { name, rtype, set_id: key.set_id.clone() });
-        others.find(|other| other != key && stands(other))
+        others.find(|other| other != key && view.stands(other))
     })
 }
 
@@ -91,5 +90,5 @@ fn leads(affixes: &Affixes, key: &RecordKey, format: Format, name: &DnsName) -> 
 pub(super) fn has_claim_at_home(view: &View<'_>, key: &RecordKey) -> bool {
     let target = view.registry.target(view.zone, key).ok();
     let set = target.and_then(|name| view.here(&text_key(&name, key.set_id.as_ref())));
-    set.is_some_and(|set| !view.registry.heritages(&set).is_empty())
+    set.is_some_and(|set| !view.is_ordinary(&set))
 }

@@ -12,6 +12,7 @@ use zonewright_core::{RData, RecordData, RecordKey, RecordSet};
 
 use super::TxtRegistry;
 use super::oddity::oddity;
+use super::record::is_record;
 use super::value::{Heritage, is_intent};
 use super::view::View;
 
@@ -75,6 +76,9 @@ pub(super) fn is_void(view: &View<'_>, set: &RecordSet) -> bool {
 
 /// The group that takes away what is ours and speaks for nothing.
 pub(super) fn sweep(view: &View<'_>, set: &RecordSet, litter: Litter) -> Option<Group> {
+    if is_record(view, &view.zone.key, set) {
+        return None;
+    }
     let begun = begun(view.registry, set);
     let heritages = view.registry.heritages(set);
     let orphaned = litter == Litter::Claims && matches!(oddity(view, set), Some(Oddity::Orphan(_)));

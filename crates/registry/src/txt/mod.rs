@@ -20,6 +20,8 @@
 //!
 //! An *intent* (`intents`) is a write that was begun: it speaks only for the record that it announced, exactly as announced.
 //!
+//! A TXT record that an object asked for, with a claim of its own, is never read as a claim, whatever it says (`record`).
+//!
 //! A TXT set may hold a claim beside other texts. It counts as a claim, and only our own member of it is ever replaced or
 //! withdrawn; the rest of the set stays as it was read.
 
@@ -31,6 +33,7 @@ mod former;
 mod intents;
 mod ledger;
 mod oddity;
+mod record;
 mod rewrite;
 mod upgrade;
 mod value;
@@ -302,6 +305,10 @@ impl Registry for TxtRegistry {
 
     fn is_claim(&self, set: &RecordSet) -> bool {
         !self.heritages(set).is_empty() || intents::holds_intent(set)
+    }
+
+    fn is_record(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> bool {
+        record::is_record(&self.view(zone, published), &zone.key, set)
     }
 
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {

@@ -14,6 +14,7 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType};
 
 use super::affix::{Affixes, TYPES};
 use super::intents::begun;
+use super::record::is_record;
 use super::value::Heritage;
 use super::{TxtRegistry, apex_name, apex_type, former};
 
@@ -117,7 +118,7 @@ fn is_apex_name(zone: &Zone, name: &DnsName) -> bool {
 }
 
 /// Whether a set holds what looks like a claim and does not open.
-fn holds_closed(registry: &TxtRegistry, set: &RecordSet) -> bool {
+pub(super) fn holds_closed(registry: &TxtRegistry, set: &RecordSet) -> bool {
     set.data.as_records().iter().any(|data| matches!(data, RData::Txt(txt) if registry.codec.is_closed(txt)))
 }
 
@@ -178,7 +179,7 @@ impl View<'_> {
         }
         let claims = self.read(place.format, key, &zone, &set);
         let Place { format, earlier, .. } = *place;
-        (!claims.is_empty()).then_some(Site { format, earlier, zone, set, claims })
+        (!claims.is_empty() && !is_record(self, &zone, &set)).then_some(Site { format, earlier, zone, set, claims })
     }
 
     fn read(&self, format: Format, key: &RecordKey, zone: &ZoneKey, set: &RecordSet) -> Vec<Claim> {
@@ -230,9 +231,8 @@ impl View<'_> {
         let mut others =
             if format == Format::Old { self.of_old_format(claim, set_id) } else { self.of_typed_name(claim, set_id) };
         others.retain(|other| {
-            let stands = || self.here(other).is_some_and(|set| self.registry.heritages(&set).is_empty());
             let needs = || format != Format::Old || !self.has_typed_claim(other);
-            other != key && !gone.contains(other) && stands() && needs()
+            other != key && !gone.contains(other) && self.stands(other) && needs()
         });
         others
     }

@@ -3,6 +3,7 @@
 mod apart;
 mod encrypted;
 mod facts;
+mod forged;
 mod intents;
 mod migration;
 mod moving;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::super::board::{Board, Desk, Office};
-use super::super::facts::ownership;
+use super::super::facts::{is_claim, ownership};
 use crate::change::{Change, Group, Precondition, Role};
 use crate::claim::{OwnerId, Ownership};
 use crate::journal::{Folded, Misfit, Span, owner_of};
@@ -69,20 +69,16 @@ fn handed(office: &Office, desk: &Desk, folded: &Folded) -> Result<(), Misfit> {
 
 /// Whether all of it is ours, or free. Returns the claims that must stay while the group is carried out.
 fn owned(office: &Office, desk: &Desk, folded: &Folded) -> Result<Vec<Precondition>, Misfit> {
-    let registry = &office.instance.registry;
     let mut requires = Vec::new();
     let by_order = |key: &RecordKey| folded.handed.get(key).is_some_and(|passed| passed.latest);
     let keys: BTreeSet<RecordKey> = match folded.records().next() {
         Some(_) => folded.records().map(|(key, _)| key.clone()).filter(|key| !by_order(key)).collect(),
         None if folded.passed().next().is_some() => BTreeSet::new(),
         // Only claims moved: it is about the records that they speak of.
-        None => folded
-            .names
-            .iter()
-            .flat_map(|name| desk.view().at(name))
-            .filter(|s| !registry.is_claim(s))
-            .map(|s| s.key)
-            .collect(),
+        None => {
+            let sets: Vec<RecordSet> = folded.names.iter().flat_map(|name| desk.view().at(name)).collect();
+            sets.into_iter().filter(|set| !is_claim(office, desk, set)).map(|set| set.key).collect()
+        }
     };
     for key in keys {
         let standing = desk.view().find(&key);
@@ -116,9 +112,10 @@ fn beside(office: &Office, desk: &Desk, folded: &Folded, key: &RecordKey) -> Res
     if !folded.spans.get(key).is_some_and(comes) {
         return Ok(());
     }
-    let others = desk.view().at(&key.name).into_iter().filter(|set| {
+    let standing = desk.view().at(&key.name);
+    let others = standing.into_iter().filter(|set| {
         let same_row = set.key.set_id == key.set_id && set.key != *key;
-        same_row && !folded.spans.contains_key(&set.key) && !office.instance.registry.is_claim(set)
+        same_row && !folded.spans.contains_key(&set.key) && !is_claim(office, desk, set)
     });
     for other in others {
         if key.rtype.excludes(other.key.rtype) || !ownership(office, desk, &other.key).is_ours() {
