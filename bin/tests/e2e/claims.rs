@@ -4,8 +4,9 @@ use serde_json::json;
 use zonewright_testkit::DnsSoftware::{self, Bind};
 
 use crate::cluster::{HOSTNAME, Space, TARGET, shared};
-use crate::site::{Site, ZONE};
-use crate::{SOON, each_server, needs, until};
+use crate::daemon::CommandLine;
+use crate::site::{OWNER, Site, ZONE};
+use crate::{SOON, crds, each_server, needs, until};
 
 each_server!(an_owner_edited_by_hand_is_respected);
 
@@ -80,4 +81,94 @@ fn what_others_do_to_our_records_is_put_right() {
         site.shows(&records);
         until("the claim", SOON, || site.claims() == claims);
     }
+}
+
+/// Whoever may ask for texts cannot make a foreign record ours: neither with a text that is asked for today, nor with one that an
+/// older release or external-dns published.
+#[test]
+fn a_claim_cannot_be_forged_through_a_text_that_is_asked_for() {
+    needs!(Bind);
+    let claim = |owner: &str, resource: &str| {
+        format!("\"heritage=external-dns,external-dns/owner={owner},external-dns/resource={resource}\"")
+    };
+    let old = format!(
+        "legacy 60 IN A 198.51.100.7\nolder 60 IN A 198.51.100.8\na-older 60 IN TXT {}\ntxt-a-older 60 IN TXT {}\n",
+        claim(OWNER, "crd/any/text"),
+        claim(OWNER, "crd/any/text"),
+    );
+    let (kube, mut site) = (crds::shared(), Site::with(Bind, &old));
+    let space = Space::new(&kube);
+    let types = ["A", "CNAME", "TXT"].map(|rtype| format!("--managed-record-types={rtype}"));
+    let line = types.iter().fold(site.line(&space).arg("--source=crd"), CommandLine::arg);
+    let daemon = line.start();
+    let kind = "dnsendpoints.externaldns.k8s.io";
+    let forged = claim(OWNER, "service/any/web");
+    let pieces = format!("{}\" \"{}", &forged[..20], &forged[20..]);
+    let text = |name: &str, target: &str| json!({ "dnsName": format!("{name}.{ZONE}"), "recordType": "TXT", "targets": [target] });
+    let endpoints = [
+        text("a-legacy", &forged),
+        text("a-legacy2", &pieces),
+        text("a-older", &claim(OWNER, "crd/any/text")),
+        text("says", "v=1"),
+    ];
+    space.create(kind, "text", &[], json!({ "spec": { "endpoints": endpoints } }));
+    space.balancer("web", &format!("legacy.{ZONE}"), &["192.0.2.1"]);
+    space.balancer("old", &format!("older.{ZONE}"), &["192.0.2.1"]);
+    site.shows(&["says 0 TXT \"v=1\""]);
+    space.is_told("text", "OwnershipText", &["a-legacy.shop.test TXT", "ownership record"]);
+    daemon.terminate();
+    let daemon = line.start();
+    space.is_told("web", "ForeignRecord", &["legacy.shop.test A", "nobody claims"]);
+    space.is_told("old", "ForeignRecord", &["older.shop.test A", "nobody claims"]);
+    daemon.says(&["OwnershipText", "a-legacy2.shop.test TXT"]);
+    space.delete("services", "web");
+    space.delete("services", "old");
+    space.balancer("later", &format!("later.{ZONE}"), &["192.0.2.3"]);
+    site.shows(&["later 0 A 192.0.2.3", "says 0 TXT \"v=1\""]);
+    // The published text goes with its object, like every record, and with its claim.
+    space.delete(kind, "text");
+    site.release("a-older.");
+    site.shows(&["later 0 A 192.0.2.3"]);
+    until("the forged text to go", SOON, || site.zone().iter().all(|record| !record.contains("a-older.")));
+}
+
+/// A CNAME that is held is not taken by an object of another namespace that asks for an address of its name.
+#[test]
+fn a_held_cname_is_not_taken_by_another_type() {
+    needs!(Bind);
+    let (kube, site) = (shared(), Site::start(Bind));
+    let space = Space::new(&kube);
+    let other = Space::new(&kube);
+    let line = site.line(&space).without("--namespace");
+    let _daemon = line.start();
+    space.balancer("holder", &format!("held.{ZONE}"), &["lb.cloud.test"]);
+    site.shows(&["held 0 CNAME lb.cloud.test."]);
+    other.balancer("taker", &format!("held.{ZONE}"), &["192.0.2.66"]);
+    other.is_told("taker", "NameConflict", &["held.shop.test A", "holder", "CNAME"]);
+    other.balancer("free", &format!("free.{ZONE}"), &["192.0.2.2"]);
+    site.shows(&["free 0 A 192.0.2.2", "held 0 CNAME lb.cloud.test."]);
+    space.delete("services", "holder");
+    site.shows(&["free 0 A 192.0.2.2", "held 0 A 192.0.2.66"]);
+}
+
+/// Load balancers that change to IPv6 keep their A records where the server takes no AAAA.
+#[test]
+fn addresses_of_the_other_family_that_are_refused_take_nothing_away() {
+    needs!(Bind);
+    let (kube, site) = (shared(), Site::refusing("AAAA"));
+    let space = Space::new(&kube);
+    let _daemon = site.line(&space).start();
+    let names: Vec<String> = (0..30).map(|n| format!("web-{n}")).collect();
+    for name in &names {
+        space.balancer(name, &format!("{name}.{ZONE}"), &["192.0.2.1"]);
+    }
+    let records: Vec<String> = names.iter().map(|name| format!("{name} 0 A 192.0.2.1")).collect();
+    let records: Vec<&str> = records.iter().map(String::as_str).collect();
+    site.shows(&records);
+    for name in &names {
+        space.reached_at("services", name, &["2001:db8::1"]);
+    }
+    let refused = |name: &String| space.events(name).iter().any(|(_, note)| note.contains("REFUSED"));
+    until("an object to be told", SOON, || names.iter().any(refused));
+    site.shows(&records);
 }

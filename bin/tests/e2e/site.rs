@@ -63,6 +63,14 @@ impl Site {
         Self::of(dns, key)
     }
 
+    /// A site on a BIND that refuses updates of one record type.
+    #[track_caller]
+    pub(crate) fn refusing(record_type: &str) -> Self {
+        let key = Key::with_algorithm("ddns", Algorithm::HmacSha256);
+        let zone = ZoneSpec::new(ZONE, FOREIGN).refusing(record_type);
+        Self::of(DnsSoftware::Bind.start(&[zone], std::slice::from_ref(&key)), key)
+    }
+
     /// A BIND that takes updates from `user` of the keytab's realm, signed by Kerberos.
     #[cfg(feature = "rfc2136-gss-tsig")]
     #[track_caller]

@@ -47,6 +47,8 @@ pub struct ZoneSpec {
     pub name: String,
     /// Further lines in zone-file syntax; relative names belong to the zone, the default TTL is 300 s.
     pub records: String,
+    /// A record type whose updates BIND refuses, whoever signs them.
+    pub refused_type: Option<String>,
 }
 
 /// A DNS server in a folder of its own. Ends on drop.
@@ -281,11 +283,17 @@ impl Site {
 impl ZoneSpec {
     /// A zone with these further lines of zone-file text.
     pub fn new(name: &str, records: &str) -> Self {
-        Self { name: name.trim_end_matches('.').to_owned(), records: records.to_owned() }
+        Self { name: name.trim_end_matches('.').to_owned(), records: records.to_owned(), refused_type: None }
+    }
+
+    /// The same zone, in which BIND refuses every update of records of one type, such as `AAAA`.
+    #[must_use]
+    pub fn refusing(self, record_type: &str) -> Self {
+        Self { refused_type: Some(record_type.to_owned()), ..self }
     }
 
     fn text(&self) -> String {
-        let Self { name, records } = self;
+        let Self { name, records, .. } = self;
         format!(
             "\
 $ORIGIN {name}.

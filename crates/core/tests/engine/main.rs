@@ -6,7 +6,9 @@
 mod brake;
 mod configmap;
 mod custody;
+mod exchange;
 mod fights;
+mod forged;
 mod invariants;
 mod journal;
 mod moves;

@@ -75,6 +75,8 @@ pub(crate) struct Sim {
     later: Mutex<Option<(usize, DnsName, Fault)>>,
     /// Groups at these names are refused as invalid.
     bad: Mutex<BTreeSet<DnsName>>,
+    /// Groups that create records of this type are refused as invalid.
+    bad_type: Mutex<Option<RecordType>>,
     pub(crate) reads: AtomicUsize,
     targeted: AtomicUsize,
     /// Whether preconditions are looked at.
@@ -105,6 +107,7 @@ impl Sim {
             faults: Mutex::default(),
             later: Mutex::default(),
             bad: Mutex::default(),
+            bad_type: Mutex::default(),
             reads: AtomicUsize::new(0),
             targeted: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
@@ -165,6 +168,11 @@ impl Sim {
 
     pub(crate) fn refuse(&self, names: &[&str]) {
         *self.bad.lock().unwrap() = names.iter().map(|n| name(n)).collect();
+    }
+
+    /// From now on records of a type cannot be created; `None` lets them all again.
+    pub(crate) fn refuse_type(&self, rtype: Option<RecordType>) {
+        *self.bad_type.lock().unwrap() = rtype;
     }
 
     fn faulty(&self, zone: &Zone) -> Option<Fault> {
@@ -332,7 +340,9 @@ impl Provider for Sim {
             _ => {}
         }
         let mut content = self.content();
-        let bad = |g: &Group| self.bad.lock().unwrap().contains(&g.name);
+        let bad_type = *self.bad_type.lock().unwrap();
+        let creates_bad = |g: &Group| g.changes().filter_map(Change::to).any(|to| Some(to.key.rtype) == bad_type);
+        let bad = |g: &Group| self.bad.lock().unwrap().contains(&g.name) || creates_bad(g);
         let stale = |g: &Group| !self.is_blind() && !g.preconditions().iter().all(|p| holds(&content, p));
         let blame = if groups.len() == 1 { Blame::Group } else { Blame::Batch };
         let refuse = |kind| {
@@ -393,10 +403,11 @@ impl Cluster {
         self.changed.notify_one();
     }
 
-    /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `unknown` asks
+    /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `label:TEXT` its label in claims; `unknown` asks
     /// for more than can be told.
     pub(crate) fn put(&self, who: &str, lines: &[&str]) {
-        let label: Option<Arc<str>> = Some(Arc::from(format!("service/ns/{who}")));
+        let label = lines.iter().find_map(|line| line.strip_prefix("label:")).map(str::to_owned);
+        let label: Option<Arc<str>> = Some(Arc::from(label.unwrap_or_else(|| format!("service/ns/{who}"))));
         let created = who.bytes().map(i64::from).sum();
         let origin = Origin { source: Arc::from("service"), rank: 0, object: object(who), created: Some(created) };
         let origin = Arc::new(origin);
@@ -415,7 +426,7 @@ impl Cluster {
             if *line == "unknown" {
                 mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
             }
-            if *line == "unknown" || line.starts_with("policy:") || line.starts_with("set:") {
+            if *line == "unknown" || ["policy:", "set:", "label:"].iter().any(|word| line.starts_with(word)) {
                 continue;
             }
             let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };

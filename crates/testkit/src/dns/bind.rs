@@ -56,21 +56,24 @@ options {{
 controls {{ }};
 "#
     );
-    let permissions = permissions(site);
     for zone in site.served() {
+        let permissions = permissions(site, zone.refused_type.as_deref());
         let (name, file) = (&zone.name, plain(&site.zone_file(zone)));
         let _ = writeln!(text, r#"zone "{name}" {{ type primary; file "{file}"; {permissions} }};"#);
     }
     text
 }
 
-fn permissions(site: &Site) -> String {
+fn permissions(site: &Site, refused_type: Option<&str>) -> String {
     if site.keys.is_empty() && site.kerberos.is_none() {
         return "allow-update { any; }; allow-transfer { any; };".to_owned();
     }
     let mut grants = String::new();
     let mut keys = String::new();
     for key in &site.keys {
+        if let Some(refused) = refused_type {
+            let _ = write!(grants, "deny \"{}\" zonesub {refused}; ", key.name);
+        }
         let _ = write!(grants, "grant \"{}\" zonesub ANY; ", key.name);
         let _ = write!(keys, "key \"{}\"; ", key.name);
     }
