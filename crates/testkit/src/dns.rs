@@ -71,6 +71,8 @@ struct Site {
     bare: bool,
     /// The keys for clients that sign by Kerberos, and the users that may update.
     kerberos: Option<(Keytab, Vec<String>)>,
+    /// Rules of BIND's `update-policy` that go before the grants to the keys.
+    rules: String,
 }
 
 impl DnsSoftware {
@@ -123,6 +125,48 @@ impl DnsServer {
         let mut site = Site::new(zones, keys);
         site.tls = Some((free_port(), Certificate::write(site.folder.path())));
         Self::start(DnsSoftware::Bind, site)
+    }
+
+    /// Starts a BIND whose `update-policy` begins with these rules, each ended by a semicolon; then every key may update the
+    /// whole zone.
+    ///
+    /// # Panics
+    /// As [`DnsSoftware::start`].
+    #[track_caller]
+    pub fn bind_with_rules(zones: &[ZoneSpec], keys: &[Key], rules: &str) -> Self {
+        let mut site = Site::new(zones, keys);
+        rules.clone_into(&mut site.rules);
+        Self::start(DnsSoftware::Bind, site)
+    }
+
+    /// Restarts a BIND with other rules; only after [`Self::bind_with_rules`].
+    ///
+    /// # Panics
+    /// As [`DnsSoftware::start`].
+    #[track_caller]
+    pub fn restart_with_rules(&mut self, rules: &str) {
+        rules.clone_into(&mut self.site.rules);
+        self.software.prepare(&self.site);
+        self.restart();
+    }
+
+    /// Restarts a BIND with another content of a zone, as a restored backup or a file that was edited by hand: `edit` gets the
+    /// records as [`Self::axfr`] shows them, with the serial number that the server publishes now. The journal goes.
+    ///
+    /// # Panics
+    /// With another server than BIND; as [`DnsSoftware::start`].
+    #[track_caller]
+    pub fn replace_zone(&mut self, zone: &str, edit: impl FnOnce(&mut Vec<String>)) {
+        assert_eq!(self.software, DnsSoftware::Bind, "the only one whose zones are text files");
+        let mut records = self.axfr(zone);
+        edit(&mut records);
+        // The SOA comes first in a zone file.
+        records.sort_by_key(|record| !record.contains(" IN SOA "));
+        self.process.terminate();
+        let file = self.site.path(&format!("{zone}.zone"));
+        fs::write(&file, records.join("\n") + "\n").expect("write a zone file");
+        let _ = fs::remove_file(file.with_extension("zone.jnl"));
+        self.restart();
     }
 
     /// Starts a BIND that takes updates from these users of the keytab's realm, signed by Kerberos (RFC 3645), besides those
@@ -241,8 +285,16 @@ impl DnsServer {
 impl Site {
     fn new(zones: &[ZoneSpec], keys: &[Key]) -> Self {
         let folder = tempfile::Builder::new().prefix("zonewright-dns-").tempdir().expect("a temporary folder");
-        let (tls, kerberos, bare) = (None, None, false);
-        let site = Self { folder, port: free_port(), zones: zones.to_vec(), keys: keys.to_vec(), tls, kerberos, bare };
+        let site = Self {
+            folder,
+            port: free_port(),
+            zones: zones.to_vec(),
+            keys: keys.to_vec(),
+            tls: None,
+            bare: false,
+            kerberos: None,
+            rules: String::new(),
+        };
         for zone in zones {
             fs::write(site.zone_file(zone), zone.text()).expect("write a zone file");
         }

@@ -68,7 +68,7 @@ fn permissions(site: &Site, refused_type: Option<&str>) -> String {
     if site.keys.is_empty() && site.kerberos.is_none() {
         return "allow-update { any; }; allow-transfer { any; };".to_owned();
     }
-    let mut grants = String::new();
+    let mut grants = format!("{} ", site.rules);
     let mut keys = String::new();
     for key in &site.keys {
         if let Some(refused) = refused_type {
