@@ -1,10 +1,11 @@
 //! Carrying groups out: which of them share a message, which server gets it, and what its answer means for each.
 //!
 //! In: the groups of one call. Out: one outcome for each. What must hold: a request that may have been carried out is never
-//! sent to another server, and [`Outcome::Applied`] is said only of what the server confirmed and cannot have swallowed.
+//! sent to another server, [`Outcome::Applied`] is said only of what the server confirmed and cannot have swallowed, and
+//! [`Outcome::Refused`] only of a refusal that is signed, or after which everything was found as before.
 
 use domain::base::iana::Rcode;
-use zonewright_core::change::{Blame, Group, Outcome};
+use zonewright_core::change::{Blame, Change, Group, Outcome};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, RecordType, Result, Ttl};
 
 use crate::error::Fault;
@@ -80,7 +81,8 @@ impl Reply {
 /// Sends one message to one server after the other, until the matter is settled.
 async fn carry_out(servers: &Servers, zone: &DnsName, message: &[u8], parts: &[&Part]) -> Vec<Outcome> {
     let mut earlier: Option<Vec<Outcome>> = None;
-    for (position, server) in servers.order() {
+    let mut order = servers.order().peekable();
+    while let Some((position, server)) = order.next() {
         let reply = attempt(server, zone, message, parts).await;
         servers.tell(position, reply.is_answer());
         let outcomes = match earlier.take() {
@@ -90,8 +92,9 @@ async fn carry_out(servers: &Servers, zone: &DnsName, message: &[u8], parts: &[&
         if reply.settled {
             return outcomes;
         }
-        if let Some(error) = outcomes.iter().find_map(Outcome::error) {
-            tracing::warn!(error = %error.chain(), "a DNS server did not take an update");
+        // What the last one says is reported by whoever asked.
+        if let Some(error) = outcomes.iter().find_map(Outcome::error).filter(|_| order.peek().is_some()) {
+            tracing::warn!(error = %error.chain(), "a DNS server did not take an update; the next one is asked");
         }
         earlier = Some(outcomes);
     }
@@ -111,7 +114,7 @@ fn after(earlier: &Outcome, later: Outcome) -> Outcome {
 
 /// Sends a message to one server and sees to what it may swallow.
 async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part]) -> Reply {
-    let error = |fault: Fault| fault.into_error(OPERATION, &server.label(), zone);
+    let error = |fault: Fault| fault.into_error(OPERATION, server, zone);
     let case = match case_of(server, zone, parts).await {
         Ok(case) => case,
         // What asks only for a prerequisite changes nothing, so nothing was sent that counts.
@@ -123,8 +126,16 @@ async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part
         return reply;
     }
     let (outcome, settled) = match server.exchange(message).await {
+        Ok(answer) if !answer.trusted => {
+            let rcode = answer.rcode();
+            let fault = Fault::Rcode { rcode, trusted: false };
+            let refused = update::refused(rcode, error(fault), parts.len());
+            return unsigned(server, zone, parts, refused, !update::is_worth_another(rcode)).await;
+        }
         Ok(answer) => judge(&answer, error, parts.len()),
-        Err(failure) if failure.fault.is_refusal() => (Outcome::refused(error(failure.fault)), false),
+        Err(failure) if failure.fault.is_refusal() => {
+            return unsigned(server, zone, parts, Outcome::refused(error(failure.fault)), false).await;
+        }
         Err(failure) if failure.sent => (Outcome::Unknown(error(failure.fault)), true),
         Err(failure) => (Outcome::NotSent(error(failure.fault)), false),
     };
@@ -176,18 +187,54 @@ async fn look_first(server: &Server, zone: &DnsName, parts: &[&Part]) -> Option<
     Some(Reply { outcomes: parts.iter().map(outcome).collect(), settled: true })
 }
 
-/// What an answer to an UPDATE message means, and whether that settles it.
+/// A refusal that nobody signed. A server cannot sign for a key that it does not know, and PowerDNS signs no refusal; but
+/// anybody could have sent it. So it is read back by a stream whether everything stands as before: only then was it a refusal,
+/// and another server may be asked. Where that cannot be told, nobody knows what became of the update.
+async fn unsigned(server: &Server, zone: &DnsName, parts: &[&Part], refused: Outcome, settled: bool) -> Reply {
+    let Some(mut said) = refused.error().cloned() else { return Reply::all(refused, true, parts) };
+    match stands_as_before(server, zone, parts).await {
+        Ok(true) => Reply::all(refused, settled, parts),
+        Ok(false) => {
+            said.context.push_str("; yet what was to be changed does not stand as before");
+            Reply::all(Outcome::Unknown(said), true, parts)
+        }
+        Err(fault) => {
+            let unread = fault.into_error("read back", server, zone);
+            Reply::all(Outcome::Unknown(join(Some(said), unread)), true, parts)
+        }
+    }
+}
+
+/// Whether a message was not carried out. It is one transaction (RFC 2136 3.4), so one of its changes tells of all.
+async fn stands_as_before(server: &Server, zone: &DnsName, parts: &[&Part]) -> Result<bool, Fault> {
+    let Some(witness) = parts.iter().find_map(|part| part.witness.as_ref()) else { return Ok(true) };
+    let names = [witness.key().name.clone()].into();
+    let sets = read::names(server, zone, &names).await?;
+    let standing = sets.iter().find(|set| set.key == *witness.key());
+    Ok(is_before(witness, standing))
+}
+
+/// Whether what stands is the old side of a change.
+fn is_before(change: &Change, standing: Option<&RecordSet>) -> bool {
+    match (change.from(), standing) {
+        (None, None) => true,
+        (Some(from), Some(set)) => from.data == set.data && (from.ttl.is_none() || from.ttl == set.ttl),
+        _ => false,
+    }
+}
+
+/// What a signed answer to an UPDATE message means, and whether that settles it.
 fn judge(answer: &Answer, error: impl Fn(Fault) -> Error, count: usize) -> (Outcome, bool) {
-    let (rcode, trusted) = (answer.rcode(), answer.trusted);
+    let rcode = answer.rcode();
     if rcode == Rcode::NOERROR {
         return (Outcome::Applied, true);
     }
-    let error = error(Fault::Rcode { rcode, trusted });
+    let error = error(Fault::Rcode { rcode, trusted: true });
     if answer.repeated && (update::is_conflict(rcode) || rcode == Rcode::SERVFAIL) {
         // Perhaps the first copy was carried out, and the second one met what the first had done, or was doing.
         return (Outcome::Unknown(error), true);
     }
-    (update::refused(rcode, trusted, error, count), !update::is_worth_another(rcode))
+    (update::refused(rcode, error, count), !update::is_worth_another(rcode))
 }
 
 /// Asks after what a server may have swallowed of parts that it confirmed.
@@ -200,7 +247,7 @@ async fn read_back(server: &Server, zone: &DnsName, parts: &[&Part]) -> Vec<Outc
 /// Those of `sets` that do not stand so, TTLs aside. One query each, none for none.
 async fn missing<'a>(server: &Server, zone: &DnsName, sets: &[&'a RecordSet]) -> Result<Vec<&'a RecordSet>> {
     let keys: Vec<(&DnsName, RecordType)> = sets.iter().map(|set| (&set.key.name, set.key.rtype)).collect();
-    let records = read::sets(server, &keys).await.map_err(|f| f.into_error("read back", &server.label(), zone))?;
+    let records = read::sets(server, &keys).await.map_err(|f| f.into_error("read back", server, zone))?;
     let standing = wire::group(records);
     let stands = |set: &RecordSet| standing.iter().any(|there| there.key == set.key && there.data == set.data);
     Ok(sets.iter().filter(|set| !stands(set)).copied().collect())

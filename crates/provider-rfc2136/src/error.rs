@@ -6,6 +6,7 @@ use std::time::Duration;
 use domain::base::iana::Rcode;
 use zonewright_core::{DnsName, Error, ErrorKind};
 
+use crate::server::Server;
 use crate::transfer::Broken;
 use crate::tsig::Invalid;
 use crate::wire::Malformed;
@@ -38,7 +39,7 @@ pub(crate) enum Fault {
     #[cfg(feature = "gss-tsig")]
     #[error("{0}")]
     Kerberos(#[from] crate::gss::Trouble),
-    #[error("{}", refusal(*.rcode))]
+    #[error("{}", refusal(*.rcode, *.trusted))]
     Rcode { rcode: Rcode, trusted: bool },
     #[error("the server does not answer for this zone with authority; check --rfc2136-zone and --rfc2136-host")]
     NoAuthority,
@@ -53,7 +54,7 @@ impl From<Malformed> for Fault {
 }
 
 /// The response code by name, and what to check.
-fn refusal(rcode: Rcode) -> String {
+fn refusal(rcode: Rcode, trusted: bool) -> String {
     let hint = match rcode {
         Rcode::REFUSED | Rcode::NOTAUTH => {
             "; check that the server has this zone and lets this key do it (update policy, allow-transfer, ACL), and \
@@ -69,7 +70,9 @@ fn refusal(rcode: Rcode) -> String {
         Rcode::NXRRSET => "; a record is not there, or not as it was read",
         _ => "",
     };
-    format!("answered {rcode}{hint}")
+    let unsigned =
+        if trusted { "" } else { " without a signature, as a server does that has another secret for the key" };
+    format!("answered {rcode}{unsigned}{hint}")
 }
 
 impl Fault {
@@ -112,9 +115,11 @@ impl Fault {
         }
     }
 
-    /// The fault as core's error.
-    pub(crate) fn into_error(self, operation: &'static str, server: &str, zone: &DnsName) -> Error {
-        let context = format!("server {server}, zone {zone}: {self}");
+    /// The fault as core's error. Where the server denies a right, it says who asked.
+    pub(crate) fn into_error(self, operation: &'static str, server: &Server, zone: &DnsName) -> Error {
+        let who = server.identity().filter(|_| self.kind() == ErrorKind::Unauthorized);
+        let who = who.map_or_else(String::new, |who| format!("{who}, "));
+        let context = format!("server {}, {who}zone {zone}: {self}", server.label());
         Error::new(self.kind(), operation, context).caused_by(self)
     }
 }

@@ -92,6 +92,11 @@ impl Kerberos {
         Self { login, current: Mutex::default(), turn: Turn::default() }
     }
 
+    /// The user with his realm, for messages.
+    pub(crate) fn user(&self) -> String {
+        self.login.title()
+    }
+
     /// The same user towards another server: one login does for both.
     pub(crate) fn towards_another(&self) -> Self {
         Self::new(Arc::clone(&self.login))

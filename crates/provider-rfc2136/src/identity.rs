@@ -49,6 +49,16 @@ impl Identity {
         }
     }
 
+    /// Who it is, in a word or two for messages; `None` if nobody in particular.
+    pub(crate) fn title(&self) -> Option<String> {
+        match self {
+            Self::Nobody => None,
+            Self::Key(key) => Some(format!("key {}", key.name)),
+            #[cfg(feature = "gss-tsig")]
+            Self::Kerberos(kerberos) => Some(format!("Kerberos user {}", kerberos.user())),
+        }
+    }
+
     /// Octets that a signature adds to a request, at most.
     pub(crate) fn overhead(&self) -> usize {
         match self {

@@ -13,6 +13,7 @@
 //! | ... that changes texts on a server that does not (PowerDNS) | 1 more for each text, to compare it here |
 //! | listing a zone | 1 request, the answer in as many messages as the zone needs |
 //! | asking whether anything changed | 1, and 1 for the difference |
+//! | an update that is refused without a signature | as for reading one name |
 //! | an update by GSS-TSIG while no context is at hand | 1 more; 2 where the server is given by its address |
 //! | reading a name | 1 if it is not there or a CNAME, else 12; 1 for each parent, and for each name beside a wildcard |
 //!

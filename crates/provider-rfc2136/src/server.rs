@@ -104,6 +104,11 @@ impl Server {
         }
     }
 
+    /// Who asks it ([`Identity::title`]).
+    pub(crate) fn identity(&self) -> Option<String> {
+        self.identity.title()
+    }
+
     /// The host as it was given: a name or an address.
     #[cfg(feature = "gss-tsig")]
     pub(crate) fn host(&self) -> &str {
@@ -372,7 +377,7 @@ impl Signed {
     }
 
     /// Checks that `octets` answer this request, and their signature. An unsigned refusal passes as such: servers cannot
-    /// sign for a key that they do not know, and PowerDNS signs no refusal at all. It is never more than a refusal.
+    /// sign for a key that they do not know, and PowerDNS signs no refusal at all. What became of an update is read back.
     fn check(&mut self, octets: Vec<u8>) -> Result<Answer, Fault> {
         let verdict = self.signing.as_mut().map_or(Ok(true), |signing| signing.check(&octets, now()));
         let answer = Answer::new(octets, verdict == Ok(true))?;
@@ -380,16 +385,11 @@ impl Signed {
             return Err(Fault::Mismatch);
         }
         match verdict {
-            Err(Invalid::Unsigned) if is_denial(answer.rcode()) => Ok(answer),
+            Err(Invalid::Unsigned) if answer.is_denial() => Ok(answer),
             Err(invalid) => Err(Fault::Signature(invalid)),
             Ok(_) => Ok(answer),
         }
     }
-}
-
-/// Response codes by which a server declines a request as a whole, without saying anything about the zone's content.
-fn is_denial(rcode: Rcode) -> bool {
-    matches!(rcode, Rcode::REFUSED | Rcode::NOTAUTH | Rcode::FORMERR | Rcode::SERVFAIL | Rcode::NOTIMP)
 }
 
 /// Seconds since 1970.

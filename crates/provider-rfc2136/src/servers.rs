@@ -78,7 +78,7 @@ impl Servers {
                 Err(fault) => fault,
             };
             self.tell(position, false);
-            let error = fault.into_error(operation, &server.label(), zone);
+            let error = fault.into_error(operation, server, zone);
             tracing::warn!(error = %error.chain(), "a DNS server failed");
             failed = Some(join(failed, error));
         }

@@ -67,6 +67,8 @@ pub(crate) struct Part {
     pub(crate) doubtful: Vec<RecordSet>,
     /// Old sets in which upper and lower case matter.
     pub(crate) texts: Vec<RecordSet>,
+    /// A change by which it can be told whether the group was carried out; `None` if it changes nothing.
+    pub(crate) witness: Option<Change>,
 }
 
 impl Part {
@@ -75,8 +77,13 @@ impl Part {
     /// # Errors
     /// What RFC 2136 cannot express, or a server would ignore.
     pub(crate) fn new(zone: &DnsName, group: &Group, default: Ttl) -> Result<Self, Error> {
-        let mut part =
-            Self { prerequisites: BTreeSet::new(), updates: BTreeSet::new(), doubtful: Vec::new(), texts: Vec::new() };
+        let mut part = Self {
+            prerequisites: BTreeSet::new(),
+            updates: BTreeSet::new(),
+            doubtful: Vec::new(),
+            texts: Vec::new(),
+            witness: group.changes().find(|change| change.from() != change.to()).cloned(),
+        };
         for precondition in group.preconditions() {
             part.require(zone, precondition)?;
         }

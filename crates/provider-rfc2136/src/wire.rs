@@ -115,6 +115,11 @@ impl Answer {
         self.message.header().rcode()
     }
 
+    /// Whether the server declines the request as a whole, without saying anything about the zone's content.
+    pub(crate) fn is_denial(&self) -> bool {
+        matches!(self.rcode(), Rcode::REFUSED | Rcode::NOTAUTH | Rcode::FORMERR | Rcode::SERVFAIL | Rcode::NOTIMP)
+    }
+
     pub(crate) fn is_authoritative(&self) -> bool {
         self.message.header().aa()
     }

@@ -56,6 +56,11 @@ enum State {
 pub(super) struct Pending(pub(super) ClientCtx);
 
 impl Login {
+    /// `user@REALM`, for messages.
+    pub(crate) fn title(&self) -> String {
+        format!("{}@{}", self.user, self.realm)
+    }
+
     /// A user who has not logged in yet. The realm is in capitals, as realms are.
     pub(crate) fn new(realm: &str, user: &str, password: SecretString) -> Self {
         Self { realm: realm.to_uppercase(), user: user.to_owned(), password, state: Mutex::default() }

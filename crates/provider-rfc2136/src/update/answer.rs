@@ -11,18 +11,14 @@ pub(crate) fn too_long(group: &Group) -> Outcome {
     Outcome::refused(invalid(format!("{} does not fit one DNS message of 64 KiB", group.headline())))
 }
 
-/// What became of one of `count` groups that a server refused together. `signed` says that the refusal is signed.
+/// What became of one of `count` groups that a server refused together; the refusal is signed, or was read back.
 ///
-/// Whether one group was to blame is not said by DNS; but a server that knows no such key, zone or request refuses each of
-/// them for itself, and nothing is gained by trying them one by one.
-pub(crate) fn refused(rcode: Rcode, signed: bool, error: Error, count: usize) -> Outcome {
-    let each = match rcode {
-        Rcode::NOTAUTH | Rcode::NOTIMP => true,
-        Rcode::REFUSED => !signed,
-        _ => count == 1,
-    };
+/// Whether one group was to blame is not said by DNS; but a server that knows no such zone or request refuses each of them for
+/// itself, and nothing is gained by trying them one by one.
+pub(crate) fn refused(rcode: Rcode, error: Error, count: usize) -> Outcome {
+    let each = matches!(rcode, Rcode::NOTAUTH | Rcode::NOTIMP) || count == 1;
     let error = if rcode == Rcode::NOTIMP { error.retry(Retry::Backoff) } else { error };
-    Outcome::Refused { error, blame: if each || count == 1 { Blame::Group } else { Blame::Batch } }
+    Outcome::Refused { error, blame: if each { Blame::Group } else { Blame::Batch } }
 }
 
 /// Whether another server may well do what this one refused.
@@ -37,31 +33,35 @@ pub(crate) fn is_conflict(rcode: Rcode) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use zonewright_core::{DnsName, ErrorKind};
 
     use super::super::OPERATION;
     use super::*;
+    use crate::identity::Identity;
+    use crate::server::Server;
 
     #[test]
     fn who_is_to_blame() {
         use Blame::{Batch, Group};
-        for (rcode, signed, kind, one, several) in [
-            (Rcode::YXRRSET, true, ErrorKind::Conflict, Group, Batch),
-            (Rcode::NXRRSET, true, ErrorKind::Conflict, Group, Batch),
-            (Rcode::YXDOMAIN, true, ErrorKind::Conflict, Group, Batch),
-            (Rcode::FORMERR, true, ErrorKind::Invalid, Group, Batch),
-            (Rcode::NOTZONE, true, ErrorKind::Invalid, Group, Batch),
-            (Rcode::SERVFAIL, true, ErrorKind::Unavailable, Group, Batch),
-            (Rcode::REFUSED, true, ErrorKind::Unauthorized, Group, Batch),
-            (Rcode::REFUSED, false, ErrorKind::Unauthorized, Group, Group),
-            (Rcode::NOTAUTH, true, ErrorKind::Unauthorized, Group, Group),
-            (Rcode::NOTIMP, true, ErrorKind::Unsupported, Group, Group),
+        let server = Server::new("192.0.2.1".to_owned(), 53, None, Identity::Nobody, Arc::default());
+        for (rcode, kind, one, several) in [
+            (Rcode::YXRRSET, ErrorKind::Conflict, Group, Batch),
+            (Rcode::NXRRSET, ErrorKind::Conflict, Group, Batch),
+            (Rcode::YXDOMAIN, ErrorKind::Conflict, Group, Batch),
+            (Rcode::FORMERR, ErrorKind::Invalid, Group, Batch),
+            (Rcode::NOTZONE, ErrorKind::Invalid, Group, Batch),
+            (Rcode::SERVFAIL, ErrorKind::Unavailable, Group, Batch),
+            (Rcode::REFUSED, ErrorKind::Unauthorized, Group, Batch),
+            (Rcode::NOTAUTH, ErrorKind::Unauthorized, Group, Group),
+            (Rcode::NOTIMP, ErrorKind::Unsupported, Group, Group),
         ] {
-            let fault = || crate::error::Fault::Rcode { rcode, trusted: signed };
+            let fault = || crate::error::Fault::Rcode { rcode, trusted: true };
             for (count, expected) in [(1, one), (3, several)] {
-                let error = fault().into_error(OPERATION, "192.0.2.1:53", &DnsName::parse("z").unwrap());
+                let error = fault().into_error(OPERATION, &server, &DnsName::parse("z").unwrap());
                 assert!(error.context.contains(&rcode.to_string()), "{error}");
-                let outcome = refused(rcode, signed, error, count);
+                let outcome = refused(rcode, error, count);
                 let Outcome::Refused { error, blame } = outcome else { panic!("{rcode}: {outcome:?}") };
                 assert_eq!((error.kind, blame), (kind, expected), "{rcode} for {count}");
             }

@@ -4,10 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tokio::net::{TcpListener, TcpStream};
 use zonewright_core::catalog::{FlagKind, FlagValue, ProviderConfig, Settings};
 use zonewright_core::change::{Change, Group, Outcome, Step};
+use zonewright_core::duration::{self, Signed, Units};
 use zonewright_core::provider::{Listing, Provider, Read};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl, Zone};
@@ -57,8 +60,8 @@ pub fn settings(given: &[(&str, String)]) -> Settings {
             FlagKind::List => FlagValue::List(values.clone()),
             FlagKind::Secret => FlagValue::Secret(text.into()),
             FlagKind::Duration => {
-                let (negative, digits) = (text.starts_with('-'), text.trim_matches(['-', 's']));
-                FlagValue::Duration { length: Duration::from_secs(digits.parse().unwrap()), negative }
+                let Signed { length, negative } = duration::parse(&text, Units::DaysAndWeeks).unwrap();
+                FlagValue::Duration { length, negative }
             }
             _ => FlagValue::Text(text),
         };
@@ -225,4 +228,22 @@ pub fn shown(outcomes: &[Outcome]) -> Vec<String> {
 /// Zone-file text of so many lines.
 pub fn repeated(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The address of a server that is replaced by another while clients keep theirs; streams only.
+pub async fn replaceable(upstream: SocketAddr) -> (SocketAddr, Arc<Mutex<SocketAddr>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let upstream = Arc::new(Mutex::new(upstream));
+    let current = Arc::clone(&upstream);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let towards = *current.lock().unwrap();
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(towards).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    (address, upstream)
 }
