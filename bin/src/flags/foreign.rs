@@ -322,6 +322,7 @@ pub(super) const FOREIGN: &[Group] = &[
             flag("rfc2136-axfr", Bool, "List zones by transfer"),
             flag("rfc2136-tsig-axfr", Bool, "Deprecated: use --rfc2136-axfr"),
             flag("rfc2136-min-ttl", Duration, "Least TTL").or("0s"),
+            flag("rfc2136-full-transfer-interval", Duration, "How often a zone is transferred as a whole").or("24h"),
             flag("rfc2136-gss-tsig", Bool, "Sign updates by Kerberos (GSS-TSIG)"),
             flag("rfc2136-kerberos-username", Text, "Kerberos user"),
             flag("rfc2136-kerberos-password", Secret, "Kerberos password"),

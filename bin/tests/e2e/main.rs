@@ -29,6 +29,7 @@ mod objects;
 mod pod;
 mod restarts;
 mod secrets;
+mod serials;
 mod startup;
 mod undo;
 #[cfg(feature = "webhook-server")]

@@ -71,6 +71,19 @@ impl Site {
         Self::of(DnsSoftware::Bind.start(&[zone], std::slice::from_ref(&key)), key)
     }
 
+    /// Restarts a BIND with another content of the zone under the same serial number.
+    #[track_caller]
+    pub(crate) fn replace_zone(&mut self, edit: impl FnOnce(&mut Vec<String>)) {
+        self.dns.replace_zone(ZONE, edit);
+    }
+
+    /// From now on what stands at this name, with its dot, counts as a record of others.
+    #[track_caller]
+    pub(crate) fn claim_for_others(&mut self, name: &str) {
+        let here = self.zone().into_iter().filter(|record| record.starts_with(&format!("{name} ")));
+        self.foreign.extend(here);
+    }
+
     /// A BIND that takes updates from `user` of the keytab's realm, signed by Kerberos.
     #[cfg(feature = "rfc2136-gss-tsig")]
     #[track_caller]

@@ -4,6 +4,7 @@
 //! configured by an object gives server, zone and key as secrets instead; those beat the flags.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -41,6 +42,12 @@ pub const FLAGS: &[FlagSpec] = &[
         "Smallest TTL; smaller wanted ones are raised, unset ones become it",
     )
     .or("0s"),
+    FlagSpec::new(
+        "rfc2136-full-transfer-interval",
+        FlagKind::Duration,
+        "How often a zone is transferred as a whole though its SOA says that nothing changed, give or take a tenth; 0s is never",
+    )
+    .or("24h"),
     FlagSpec::new("rfc2136-gss-tsig", FlagKind::Bool, "Sign updates by Kerberos (GSS-TSIG)").or("false"),
     FlagSpec::new("rfc2136-kerberos-username", FlagKind::Text, "Kerberos user, without the realm"),
     FlagSpec::new("rfc2136-kerberos-password", FlagKind::Secret, "Kerberos password"),
@@ -90,6 +97,8 @@ pub(crate) struct Config {
     pub(crate) zones: Vec<DnsName>,
     pub(crate) identity: Identity,
     pub(crate) min_ttl: Ttl,
+    /// How often zones are transferred as a whole; zero is never.
+    pub(crate) period: Duration,
     pub(crate) batch: usize,
     pub(crate) strategy: Strategy,
 }
@@ -115,6 +124,7 @@ impl Config {
             zones: zones(from)?,
             identity: identity(from)?,
             min_ttl: min_ttl(settings)?,
+            period: period(settings)?,
             batch: batch(settings)?,
             strategy: strategy(settings)?,
         })
@@ -269,6 +279,15 @@ fn min_ttl(settings: &Settings) -> Result<Ttl, Error> {
     }
     let seconds = u32::try_from(settings.duration("rfc2136-min-ttl").as_secs()).ok().and_then(Ttl::from_secs);
     seconds.ok_or_else(|| wrong(format!("--rfc2136-min-ttl is longer than {} s", Ttl::MAX)))
+}
+
+fn period(settings: &Settings) -> Result<Duration, Error> {
+    if settings.is_negative("rfc2136-full-transfer-interval") {
+        return Err(wrong(
+            "--rfc2136-full-transfer-interval is negative; expected a time such as 24h, or 0s for never",
+        ));
+    }
+    Ok(settings.duration("rfc2136-full-transfer-interval"))
 }
 
 /// Messages as large as external-dns sends them make a start with many new names several times slower, so the default holds

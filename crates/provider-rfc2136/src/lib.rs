@@ -1,6 +1,6 @@
 //! DNS servers that take dynamic updates (RFC 2136): BIND, Knot, PowerDNS and others.
 //!
-//! Zones are named by `--rfc2136-zone`; they are read by AXFR, kept current by the SOA serial number and IXFR, and changed
+//! Zones are named by `--rfc2136-zone`; they are read by AXFR, kept current by the SOA record and IXFR, and changed
 //! by signed UPDATE messages, one for all groups of a call. Every update carries the old records as prerequisites, so that
 //! the server itself refuses what was planned on a view that is no longer true.
 //!
@@ -13,6 +13,7 @@
 //! | ... that changes texts on a server that does not (PowerDNS) | 1 more for each text, to compare it here |
 //! | listing a zone | 1 request, the answer in as many messages as the zone needs |
 //! | asking whether anything changed | 1, and 1 for the difference |
+//! | ... of another server than the zone was read of, after an unexplained refusal, and once a day | 1 request, as for listing it |
 //! | an update that is refused without a signature | as for reading one name |
 //! | an update by GSS-TSIG while no context is at hand | 1 more; 2 where the server is given by its address |
 //! | reading a name | 1 if it is not there or a CNAME, else 12; 1 for each parent, and for each name beside a wildcard |
@@ -40,6 +41,7 @@ mod identity;
 mod read;
 mod server;
 mod servers;
+mod state;
 mod stream;
 mod tls;
 mod transfer;
@@ -47,18 +49,18 @@ mod tsig;
 mod update;
 mod wire;
 
-use std::cmp::Ordering as Order;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use zonewright_core::capability::{Batch, Capability, TtlRange};
 use zonewright_core::catalog::{ProviderConfig, ProviderEntry};
-use zonewright_core::change::{Group, Outcome};
+use zonewright_core::change::{Blame, Group, Outcome};
 use zonewright_core::options::OptionTable;
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
+use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
 use zonewright_core::zone::{InstanceId, ZoneId};
-use zonewright_core::{DnsName, RecordSet, Result, Ttl, Zone};
+use zonewright_core::{DnsName, ErrorKind, RecordSet, Result, Ttl, Zone};
 
 pub use config::{FLAGS, SECRET_KEYS};
 
@@ -66,6 +68,7 @@ use crate::config::Config;
 use crate::error::Fault;
 use crate::server::Server;
 use crate::servers::Servers;
+use crate::state::{Doubts, State, Transfers};
 use crate::transfer::Transferred;
 
 /// The catalog entry.
@@ -91,6 +94,7 @@ pub struct Rfc2136 {
     min_ttl: Ttl,
     batch: usize,
     servers: Servers,
+    transfers: Transfers,
     messages: Arc<AtomicU64>,
 }
 
@@ -100,13 +104,13 @@ impl Rfc2136 {
     /// # Errors
     /// [`zonewright_core::ErrorKind::Configuration`] naming the flag.
     pub fn new(config: &ProviderConfig) -> Result<Self> {
-        let Config { instance, hosts, zones, identity, min_ttl, batch, strategy } = Config::parse(config)?;
+        let Config { instance, hosts, zones, identity, min_ttl, period, batch, strategy } = Config::parse(config)?;
         let messages = Arc::new(AtomicU64::new(0));
         let server = |host: config::Host| {
             Server::new(host.name, host.port, host.tls, identity.towards_another(), Arc::clone(&messages))
         };
         let servers = Servers::new(hosts.into_iter().map(server).collect(), strategy);
-        Ok(Self { instance, zones, min_ttl, batch, servers, messages })
+        Ok(Self { instance, zones, min_ttl, batch, servers, transfers: Transfers::new(period), messages })
     }
 
     /// How many requests were sent so far, repetitions included.
@@ -115,33 +119,39 @@ impl Rfc2136 {
     }
 
     async fn all(&self, zone: &DnsName) -> Result<Listing> {
-        let contents = self.servers.read("list records", zone, |server| Box::pin(read::all(server, zone))).await?;
-        Ok(Listing::Full { sets: wire::group(contents.records), token: Some(token(contents.serial)) })
+        let ask = |server| -> BoxFuture<'_, Result<(String, read::Contents), Fault>> {
+            Box::pin(labelled(server, read::all(server, zone)))
+        };
+        let (server, read::Contents { soa, records }) = self.servers.read("list records", zone, None, ask).await?;
+        self.transfers.read(zone, &Doubts::default(), true);
+        Ok(Listing::Full { sets: wire::group(records), token: Some(State { server, soa }.token()) })
     }
 
-    async fn since(&self, zone: &DnsName, since: u32) -> Result<Listing> {
-        let changes = |server| -> futures::future::BoxFuture<'_, Result<Transferred, Fault>> {
-            Box::pin(async move {
-                match transfer::compare(read::serial(server, zone).await?, since) {
-                    Some(Order::Equal) => Ok(Transferred::Current),
-                    Some(Order::Greater) => read::changes(server, zone, since).await,
-                    // The zone was made anew: its history does not lead here.
-                    Some(Order::Less) | None => server.transfer(zone, None).await,
-                }
-            })
+    async fn since(&self, zone: &DnsName, known: &State) -> Result<Listing> {
+        let doubts = self.transfers.doubts(zone);
+        let ask = |server| -> BoxFuture<'_, Result<(String, Transferred), Fault>> {
+            Box::pin(labelled(server, read::news(server, zone, known, &doubts)))
         };
-        Ok(match self.servers.read("list changes", zone, changes).await? {
-            Transferred::Current => Listing::Unchanged,
-            Transferred::Steps { serial, steps } => Listing::Delta { steps, token: token(serial) },
-            Transferred::Full { serial, records } => {
-                Listing::Full { sets: wire::group(records), token: Some(token(serial)) }
+        let (server, news) = self.servers.read("list changes", zone, Some(&known.server), ask).await?;
+        self.transfers.read(zone, &doubts, matches!(news, Transferred::Full { .. }));
+        Ok(match news {
+            Transferred::Current(_) => Listing::Unchanged,
+            Transferred::Steps { soa, steps } => Listing::Delta { steps, token: State { server, soa }.token() },
+            Transferred::Full { soa, records } => {
+                Listing::Full { sets: wire::group(records), token: Some(State { server, soa }.token()) }
             }
         })
     }
 }
 
-fn token(serial: u32) -> Token {
-    Token(serial.to_string())
+/// What was read, with the label of the server that it was read of.
+async fn labelled<T>(server: &Server, read: impl Future<Output = Result<T, Fault>>) -> Result<(String, T), Fault> {
+    Ok((server.label(), read.await?))
+}
+
+/// Whether a precondition of this very group was refused.
+fn is_conflict(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Refused { error, blame: Blame::Group } if error.kind == ErrorKind::Conflict)
 }
 
 #[async_trait]
@@ -165,15 +175,15 @@ impl Provider for Rfc2136 {
         let zone = &zone.name;
         match read {
             Read::All => self.all(zone).await,
-            Read::Since(Token(token)) => match token.parse() {
-                Ok(serial) => self.since(zone, serial).await,
-                Err(_) => self.all(zone).await,
+            Read::Since(token) => match State::parse(token) {
+                Some(known) => self.since(zone, &known).await,
+                None => self.all(zone).await,
             },
             Read::Names(names) => {
-                let ask = |server| -> futures::future::BoxFuture<'_, Result<Vec<RecordSet>, Fault>> {
+                let ask = |server| -> BoxFuture<'_, Result<Vec<RecordSet>, Fault>> {
                     Box::pin(read::names(server, zone, names))
                 };
-                self.servers.read("read names", zone, ask).await.map(Listing::Names)
+                self.servers.read("read names", zone, None, ask).await.map(Listing::Names)
             }
         }
     }
@@ -184,6 +194,10 @@ impl Provider for Rfc2136 {
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
-        apply::apply(&self.servers, &zone.name, groups, self.min_ttl).await
+        let outcomes = apply::apply(&self.servers, &zone.name, groups, self.min_ttl).await;
+        for (group, _) in groups.iter().zip(&outcomes).filter(|(_, outcome)| is_conflict(outcome)) {
+            self.transfers.refused(&zone.name, group);
+        }
+        outcomes
     }
 }

@@ -1,9 +1,10 @@
-//! Reading from one server: the serial number, the whole zone, what changed, and single names.
+//! Reading from one server: the state that its SOA tells, the whole zone, what changed, and single names.
 //!
 //! Queries answer as resolvers want it, with wildcards expanded, aliases followed and everything below a delegation left
 //! out; here it is asked what stands *in the zone*. So a name counts as read by queries only where an answer cannot have
 //! been made up; where it can, the zone is transferred instead.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use domain::base::iana::Rcode;
@@ -14,8 +15,9 @@ use zonewright_core::{DnsName, RData, RecordSet, RecordType};
 
 use crate::error::Fault;
 use crate::server::Server;
-use crate::transfer::Transferred;
-use crate::wire::{self, Answer};
+use crate::state::{Doubts, State};
+use crate::transfer::{self, Transferred};
+use crate::wire::{self, Answer, Soa};
 
 /// A label that nobody uses, to ask below a name whether the name exists.
 const PROBE: &str = "_zonewright-probe";
@@ -23,13 +25,13 @@ const PROBE: &str = "_zonewright-probe";
 /// A whole zone, without its SOA record.
 #[derive(Debug)]
 pub(crate) struct Contents {
-    pub(crate) serial: u32,
+    pub(crate) soa: Soa,
     pub(crate) records: Vec<Record>,
 }
 
-/// Asks for the serial number of the zone. One message.
-pub(crate) async fn serial(server: &Server, zone: &DnsName) -> Result<u32, Fault> {
-    soa(server, zone, wire::soa_serial).await
+/// Asks for what the SOA record says of the zone's state. One message.
+pub(crate) async fn state(server: &Server, zone: &DnsName) -> Result<Soa, Fault> {
+    soa(server, zone, wire::soa).await
 }
 
 /// Asks for the name of the zone's primary server. One message. Boxed, since the answer to an update may wait for it.
@@ -49,14 +51,40 @@ async fn soa<T>(server: &Server, zone: &DnsName, part: fn(&RData) -> Option<T>) 
 /// Transfers the zone. One request.
 pub(crate) async fn all(server: &Server, zone: &DnsName) -> Result<Contents, Fault> {
     match server.transfer(zone, None).await? {
-        Transferred::Full { serial, records } => Ok(Contents { serial, records }),
-        Transferred::Steps { .. } | Transferred::Current => Err(Fault::Mismatch),
+        Transferred::Full { soa, records } => Ok(Contents { soa, records }),
+        Transferred::Steps { .. } | Transferred::Current(_) => Err(Fault::Mismatch),
+    }
+}
+
+/// Transfers what came after the state `known`, which was read of this very server; the whole zone where the server tells of
+/// another zone, goes back, or does not explain what is in doubt. One message; two if something changed.
+pub(crate) async fn news(
+    server: &Server,
+    zone: &DnsName,
+    known: &State,
+    doubts: &Doubts,
+) -> Result<Transferred, Fault> {
+    if doubts.is_whole() || server.label() != known.server {
+        return server.transfer(zone, None).await;
+    }
+    let soa = state(server, zone).await?;
+    let news = match transfer::compare(soa.serial, known.soa.serial) {
+        _ if soa.rest != known.soa.rest => None,
+        Some(Ordering::Equal) => Some(Transferred::Current(soa)),
+        Some(Ordering::Greater) => Some(changes(server, zone, known.soa.serial).await?),
+        // The zone was made anew: its history does not lead here.
+        Some(Ordering::Less) | None => None,
+    };
+    // One address may lead to several servers: what came is looked at once more.
+    match news.filter(|news| doubts.are_explained_by(news, known.soa)) {
+        Some(news) => Ok(news),
+        None => server.transfer(zone, None).await,
     }
 }
 
 /// Transfers what came after the serial number `since`; the whole zone where the server cannot tell the difference. One
 /// request, two where the server does not know IXFR.
-pub(crate) async fn changes(server: &Server, zone: &DnsName, since: u32) -> Result<Transferred, Fault> {
+async fn changes(server: &Server, zone: &DnsName, since: u32) -> Result<Transferred, Fault> {
     match server.transfer(zone, Some(since)).await {
         Err(Fault::Rcode { .. } | Fault::Transfer(_) | Fault::Malformed) => server.transfer(zone, None).await,
         done => done,

@@ -48,6 +48,15 @@ impl Servers {
         })
     }
 
+    /// As [`Servers::order`]; where the servers take turns, the one with this label goes first, if there is one: a view is kept
+    /// current from where it was read.
+    fn order_for(&self, first: Option<&str>) -> impl Iterator<Item = (usize, &Server)> {
+        let first = first.filter(|_| self.strategy != Strategy::Disabled);
+        let mut order: Vec<(usize, &Server)> = self.order().collect();
+        order.sort_by_key(|(_, server)| first.is_none_or(|label| server.label() != label));
+        order.into_iter()
+    }
+
     /// Says how the server at `position` did, for the next choice.
     pub(crate) fn tell(&self, position: usize, worked: bool) {
         if self.strategy == Strategy::Disabled {
@@ -60,16 +69,17 @@ impl Servers {
         self.all.iter().map(Server::overhead).max().unwrap_or(0)
     }
 
-    /// Reads from the first server that can answer. Where none can, the error is that of the first one, and tells what each
-    /// of them said.
+    /// Reads from the first server that can answer, at best from the one with the label `from`. Where none can, the error is
+    /// that of the first one, and tells what each of them said.
     pub(crate) async fn read<'a, T>(
         &'a self,
         operation: &'static str,
         zone: &DnsName,
+        from: Option<&str>,
         ask: impl Fn(&'a Server) -> BoxFuture<'a, Result<T, Fault>>,
     ) -> Result<T, Error> {
         let mut failed: Option<Error> = None;
-        for (position, server) in self.order() {
+        for (position, server) in self.order_for(from) {
             let fault = match ask(server).await {
                 Ok(answer) => {
                     self.tell(position, true);

@@ -9,17 +9,17 @@ use std::cmp::Ordering;
 use zonewright_core::DnsName;
 use zonewright_core::provider::{Delta, Record};
 
-use crate::wire::soa_serial;
+use crate::wire::{Soa, soa, soa_serial};
 
 /// What a transfer brought.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Transferred {
     /// The whole zone without its SOA.
-    Full { serial: u32, records: Vec<Record> },
+    Full { soa: Soa, records: Vec<Record> },
     /// The steps after the serial number that was asked for.
-    Steps { serial: u32, steps: Vec<Delta> },
-    /// The server has nothing newer.
-    Current,
+    Steps { soa: Soa, steps: Vec<Delta> },
+    /// The server has nothing newer than this.
+    Current(Soa),
 }
 
 /// A transfer that cannot be trusted.
@@ -43,8 +43,8 @@ pub(crate) struct Assembly<'a> {
     zone: &'a DnsName,
     /// The serial number that was asked for, if only the difference is wanted.
     since: Option<u32>,
-    /// The SOA that came first, with its serial.
-    soa: Option<(Record, u32)>,
+    /// The SOA that came first, and what it says.
+    soa: Option<(Record, Soa)>,
     state: State,
 }
 
@@ -72,10 +72,10 @@ impl<'a> Assembly<'a> {
             self.record(record)?;
         }
         // An IXFR of nothing but the server's SOA says that there is nothing newer (RFC 1995 2).
-        if let (State::Open, Some(since), Some((_, serial))) = (&self.state, self.since, &self.soa)
-            && compare(*serial, since) != Some(Ordering::Greater)
+        if let (State::Open, Some(since), Some((_, soa))) = (&self.state, self.since, &self.soa)
+            && compare(soa.serial, since) != Some(Ordering::Greater)
         {
-            self.state = State::Done(Transferred::Current);
+            self.state = State::Done(Transferred::Current(*soa));
         }
         match std::mem::replace(&mut self.state, State::Open) {
             State::Done(transferred) => Ok(Some(transferred)),
@@ -95,9 +95,8 @@ impl<'a> Assembly<'a> {
             return Err(Broken::OtherSoa);
         }
         let Some((first, target)) = &self.soa else {
-            self.soa = Some((record, 0));
-            let target = serial.ok_or(Broken::NoSoa)?;
-            self.soa.as_mut().expect("set above").1 = target;
+            let target = soa(&record.data).ok_or(Broken::NoSoa)?;
+            self.soa = Some((record, target));
             return Ok(());
         };
         let is_end = record.data == first.data;
@@ -118,14 +117,14 @@ impl<'a> Assembly<'a> {
 fn full(
     mut records: Vec<Record>,
     record: Record,
-    soa: Option<u32>,
+    serial: Option<u32>,
     is_end: bool,
-    serial: u32,
+    target: Soa,
 ) -> Result<State, Broken> {
     if is_end {
-        return Ok(State::Done(Transferred::Full { serial, records }));
+        return Ok(State::Done(Transferred::Full { soa: target, records }));
     }
-    if soa.is_some() {
+    if serial.is_some() {
         return Err(Broken::OtherSoa);
     }
     records.push(record);
@@ -138,13 +137,13 @@ fn step(
     adding: bool,
     reached: u32,
     record: Record,
-    soa: Option<u32>,
-    target: u32,
+    serial: Option<u32>,
+    target: Soa,
 ) -> Result<State, Broken> {
-    match soa {
+    match serial {
         Some(serial) if !adding => Ok(State::Steps { steps, adding: true, reached: serial }),
         Some(serial) if serial != reached => Err(Broken::Gap { expected: reached, found: serial }),
-        Some(serial) if serial == target => Ok(State::Done(Transferred::Steps { serial, steps })),
+        Some(serial) if serial == target.serial => Ok(State::Done(Transferred::Steps { soa: target, steps })),
         Some(_) => {
             steps.push(Delta::default());
             Ok(State::Steps { steps, adding: false, reached })
@@ -215,11 +214,11 @@ mod tests {
             records.iter().filter_map(|r| r.name.split_first().map(|(label, _)| label.to_owned())).collect::<String>()
         };
         match done {
-            Transferred::Full { serial, records } => format!("full {serial}: {}", names(&records)),
-            Transferred::Current => "current".to_owned(),
-            Transferred::Steps { serial, steps } => {
+            Transferred::Full { soa, records } => format!("full {}: {}", soa.serial, names(&records)),
+            Transferred::Current(_) => "current".to_owned(),
+            Transferred::Steps { soa, steps } => {
                 let steps = steps.iter().map(|s| format!(" -{} +{}", names(&s.removed), names(&s.added)));
-                format!("steps to {serial}:{}", steps.collect::<String>())
+                format!("steps to {}:{}", soa.serial, steps.collect::<String>())
             }
         }
     }

@@ -197,12 +197,12 @@ fn invalid(context: String) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use zonewright_core::change::Step;
 
     use super::*;
 
-    pub(super) fn set(text: &str) -> RecordSet {
+    pub(crate) fn set(text: &str) -> RecordSet {
         let words: Vec<&str> = text.splitn(4, ' ').collect();
         let rtype: RecordType = words[2].parse().unwrap();
         let ttl = words[1].parse().ok().and_then(Ttl::from_secs);

@@ -13,6 +13,7 @@ use domain::base::rdata::{ComposeRecordData, UnknownRecordData};
 use domain::base::record::ParsedRecord;
 use domain::base::{Message, Name};
 use domain::rdata::AllRecordData;
+use sha2::{Digest as _, Sha256};
 use zonewright_core::provider::Record;
 use zonewright_core::rdata::{Content, Opaque};
 use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl};
@@ -194,13 +195,31 @@ fn raw(record: &ParsedRecord<'_, Vec<u8>>) -> Result<Vec<u8>, Malformed> {
     Ok(unknown.data().data().to_vec())
 }
 
-/// The serial number of an SOA record; `None` for any other record.
-pub(crate) fn soa_serial(data: &RData) -> Option<u32> {
+/// What an SOA record says of a zone's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Soa {
+    /// Serial number.
+    pub(crate) serial: u32,
+    /// Digest of everything else: the primary server, the mailbox and the timers.
+    pub(crate) rest: u64,
+}
+
+/// The state in an SOA record; `None` for any other record.
+pub(crate) fn soa(data: &RData) -> Option<Soa> {
     let RData::Other(opaque) = data else { return None };
     let (RecordType::Soa, Content::Octets(octets)) = (opaque.rtype, &opaque.content) else { return None };
-    let (_mname, rest) = DnsName::from_wire(octets).ok()?;
-    let (_rname, rest) = DnsName::from_wire(rest).ok()?;
-    rest.first_chunk().map(|serial| u32::from_be_bytes(*serial))
+    let (mname, rest) = DnsName::from_wire(octets).ok()?;
+    let (rname, rest) = DnsName::from_wire(rest).ok()?;
+    let (serial, timers) = rest.split_first_chunk()?;
+    let digest =
+        Sha256::new().chain_update(mname.to_wire()).chain_update(rname.to_wire()).chain_update(timers).finalize();
+    let rest = digest.first_chunk().map(|first| u64::from_be_bytes(*first))?;
+    Some(Soa { serial: u32::from_be_bytes(*serial), rest })
+}
+
+/// The serial number of an SOA record; `None` for any other record.
+pub(crate) fn soa_serial(data: &RData) -> Option<u32> {
+    soa(data).map(|soa| soa.serial)
 }
 
 /// The name in the first section of a message: the zone that an UPDATE message is about.

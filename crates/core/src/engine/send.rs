@@ -11,6 +11,7 @@ use super::facts::is_claim;
 use super::hold;
 use super::journal::Entry;
 use super::worker::{Parked, Worker};
+use crate::capability::Audit;
 use crate::change::{Change, Group, Outcome, Role};
 use crate::clock::Timestamp;
 use crate::endpoint::{Note, shortened};
@@ -46,7 +47,8 @@ pub(super) fn remember(
     names: &BTreeMap<DnsName, Instant>,
 ) -> (BTreeSet<DnsName>, Option<Error>) {
     let some_applied = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Applied));
-    let default = worker.office.instance.provider.capability(Some(&worker.desk.zone)).ttl.default;
+    let capability = worker.office.instance.provider.capability(Some(&worker.desk.zone));
+    let default = capability.ttl.default;
     let mut unfinished = BTreeSet::new();
     let mut zone_problem = None;
     for (group, outcome) in groups.iter().zip(outcomes) {
@@ -81,6 +83,10 @@ pub(super) fn remember(
             Outcome::Refused { error, .. } => match error.kind {
                 ErrorKind::Conflict => {
                     unsure(worker, group);
+                    // What is known of the zone is old, and perhaps not at this name alone.
+                    if capability.audit == Audit::Cheap {
+                        worker.audit_due = Instant::now();
+                    }
                     refused(worker, group, &error);
                 }
                 ErrorKind::Invalid | ErrorKind::Unsupported => refused(worker, group, &error),

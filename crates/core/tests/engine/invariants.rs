@@ -657,6 +657,21 @@ async fn a_foreign_change_is_repaired_by_the_audit() {
     );
 }
 
+/// One precondition that is refused says that the view is old: the zone is looked at at once, not only the name.
+#[tokio::test(start_paused = true)]
+async fn a_refused_precondition_has_the_zone_read() {
+    let mut world = World::new(&["example"]);
+    world.config.interval = Duration::from_hours(1);
+    world.cluster.put("a", &["a.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.insert(&["a.example A 203.0.113.1", "b.example A 203.0.113.2"]);
+    world.cluster.put("b", &["b.example A 192.0.2.1"]);
+    after(&engine, Duration::from_secs(5)).await;
+    assert_eq!(world.sim.records(), ["a.example A 192.0.2.1", "b.example A 203.0.113.2"]);
+    assert!(world.told.has("b", "ForeignRecord"));
+}
+
 /// Policies narrow what is done.
 #[tokio::test(start_paused = true)]
 async fn upsert_only_never_deletes() {
