@@ -27,6 +27,7 @@ mod manifests;
 mod moves;
 mod objects;
 mod pod;
+mod refusals;
 mod restarts;
 mod secrets;
 mod serials;

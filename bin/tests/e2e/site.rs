@@ -71,6 +71,15 @@ impl Site {
         Self::of(DnsSoftware::Bind.start(&[zone], std::slice::from_ref(&key)), key)
     }
 
+    /// A BIND whose update policy begins with these rules.
+    #[track_caller]
+    pub(crate) fn with_rules(rules: &str) -> Self {
+        let key = Key::with_algorithm("ddns", Algorithm::HmacSha256);
+        let zones = [ZoneSpec::new(ZONE, FOREIGN)];
+        let dns = DnsServer::bind_with_rules(&zones, std::slice::from_ref(&key), rules);
+        Self::of(dns, key)
+    }
+
     /// Restarts a BIND with another content of the zone under the same serial number.
     #[track_caller]
     pub(crate) fn replace_zone(&mut self, edit: impl FnOnce(&mut Vec<String>)) {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::claim::{Claim, OwnerId};
 use crate::endpoint::ObjectRef;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::name::DnsName;
 use crate::record::{RecordData, RecordKey, RecordSet};
 use crate::rtype::RecordType;
@@ -255,6 +255,11 @@ impl Outcome {
             Self::Applied => None,
             Self::Refused { error, .. } | Self::NotSent(error) | Self::Unknown(error) => Some(error),
         }
+    }
+
+    /// Whether the other side does not allow it: credentials or rights are missing, for this group or for everything.
+    pub fn is_denied(&self) -> bool {
+        matches!(self, Self::Refused { error, .. } if error.kind == ErrorKind::Unauthorized)
     }
 
     /// The outcome as a metric label.

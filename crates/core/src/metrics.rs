@@ -255,7 +255,11 @@ impl Metrics {
             "Whether the state of the brake can be read and saved; deletes that it counts are held where not",
             self.state_trusted.clone(),
         );
-        ours.register("zone_ready", "Whether a zone is read and its last write went well", self.zone_ready.clone());
+        ours.register(
+            "zone_ready",
+            "Whether a zone is read and takes updates, as /readyz says it",
+            self.zone_ready.clone(),
+        );
         ours.register("zone_errors", "Errors of zones by kind", self.zone_errors.clone());
         ours.register("audit_period_seconds", "Time between two audits of a zone", self.audit_period.clone());
         ours.register("parked_names", "Names that back off alone", self.parked.clone());

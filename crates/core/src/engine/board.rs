@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
@@ -20,7 +21,7 @@ use crate::error::Error;
 use crate::flap::Fight;
 use crate::guard::AcceptedKinds;
 use crate::journal::{Journaling, Told};
-use crate::metrics::{ByReason, Metrics};
+use crate::metrics::{ByReason, ByZone, Metrics};
 use crate::name::DnsName;
 use crate::name_policy::{NamePolicy, PermitAll};
 use crate::plan::Adoptable;
@@ -64,6 +65,27 @@ pub(crate) struct Status {
     pub(crate) adoptable: BTreeMap<RecordKey, Adoptable>,
     /// When its loop last turned.
     pub(crate) turned: Option<Instant>,
+}
+
+/// A zone or list that has failed for this long is not fresh any more.
+pub(crate) const STALE: Duration = Duration::from_secs(30);
+
+impl Status {
+    /// Why the zone is not ready, if it is not: it was never read, or has failed for too long. The probe and the metric both ask
+    /// here.
+    pub(crate) fn unready(&self) -> Option<String> {
+        match &self.failing {
+            Some((error, since)) if since.elapsed() >= STALE || !self.listed => Some(error.chain()),
+            _ if !self.listed => Some("not read yet".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// When it will not be ready any more, if nothing changes.
+    pub(super) fn stale_at(&self) -> Option<Instant> {
+        let (_, since) = self.failing.as_ref()?;
+        Some(*since + STALE).filter(|at| *at > Instant::now())
+    }
 }
 
 impl Desk {
@@ -117,6 +139,13 @@ impl Desk {
     /// Takes the undo that waits.
     pub(super) fn take_order(&self) -> Option<Order> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Brings the metric in step with what the probe says.
+    pub(crate) fn publish_ready(&self, metrics: &Metrics) -> Option<String> {
+        let unready = self.status().unready();
+        metrics.zone_ready.get_or_create(&ByZone { zone: self.label() }).set(i64::from(unready.is_none()));
+        unready
     }
 
     /// The zone's key as text, in metrics and in the saved state.

@@ -187,7 +187,7 @@ pub(super) fn restrain(worker: &mut Worker, plans: &mut [NamePlan]) {
             }
             if !deletes {
                 let until = Instant::now() + fight.repair.since(now);
-                worker.parked.insert(name.clone(), Parked { until, attempts: 1 });
+                worker.parked.insert(name.clone(), Parked { attempts: 1, ..Parked::until(until) });
             }
             plan.skips.extend(skips(&planned, fight));
         }

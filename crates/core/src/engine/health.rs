@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use super::board::Board;
+use super::board::{Board, STALE};
 use super::facts::{is_claim, ownership};
 use crate::claim::Ownership;
 use crate::endpoint::KindId;
@@ -16,9 +16,6 @@ const STUCK: Duration = Duration::from_mins(3);
 
 /// So many of the texts that cannot be read are shown.
 const SHOWN: usize = 5;
-
-/// A zone or list that has failed for this long is not fresh any more.
-const STALE: Duration = Duration::from_secs(30);
 
 /// Problems by what they concern; empty is good.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,13 +70,9 @@ impl Health {
             if status.turned.is_some_and(|at| at.elapsed() > STUCK) {
                 health.stuck.push(format!("zone {}: the loop does not turn", desk.zone.name));
             }
-            match &status.failing {
-                Some((error, since)) if since.elapsed() > STALE || !status.listed => {
-                    health.unready.push(format!("zone {}: {}", desk.zone.name, error.chain()));
-                }
-                _ if !status.listed => health.unready.push(format!("zone {}: not read yet", desk.zone.name)),
-                _ => {}
-            }
+            drop(status);
+            let unready = desk.publish_ready(&board.metrics);
+            health.unready.extend(unready.map(|why| format!("zone {}: {why}", desk.zone.name)));
         }
         health
     }

@@ -71,6 +71,16 @@ impl Inbox {
         lock(&self.names).keys().cloned().collect()
     }
 
+    /// Whether a name waits here.
+    pub(crate) fn holds(&self, name: &DnsName) -> bool {
+        lock(&self.names).contains_key(name)
+    }
+
+    /// Whether a source changed a name since the last look.
+    pub(crate) fn has_fresh(&self) -> bool {
+        !lock(&self.fresh).is_empty()
+    }
+
     pub(crate) fn len(&self) -> usize {
         lock(&self.names).len()
     }

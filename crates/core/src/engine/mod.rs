@@ -24,6 +24,7 @@ mod oddities;
 mod parts;
 mod piece;
 mod read;
+mod refusals;
 mod round;
 mod send;
 mod state;

@@ -16,6 +16,7 @@ use super::chronicle::{self, Origin};
 use super::hold::{self, Passed, Tally};
 use super::oddities;
 use super::piece::{Pass, Prepared, footprint, prepare, read_before};
+use super::refusals;
 use super::send;
 use super::survey;
 use super::worker::Worker;
@@ -24,6 +25,7 @@ use crate::change::{Change, Group, Outcome};
 use crate::error::{Error, ErrorKind, Result};
 use crate::intent::Intent;
 use crate::journal::Cause;
+use crate::layer::MOST_DENIED;
 use crate::name::DnsName;
 
 /// How many groups make a piece full: about one call of the provider, so that the next one can be prepared during each. A
@@ -62,12 +64,17 @@ pub(super) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
         changed: false,
         sent: 0,
     };
-    let all = names.keys().cloned().collect();
-    if names.len() <= round.piece {
-        round.pass(all, Goal::Whole(before)).await;
+    // What was refused before comes last, and shares no piece with the rest.
+    let (retried, mut all): (VecDeque<DnsName>, VecDeque<DnsName>) =
+        names.keys().cloned().partition(|name| round.worker.is_retried(name));
+    let whole = names.len() <= round.piece && retried.is_empty() && !round.worker.refusals.is_paused();
+    all.extend(retried);
+    if whole {
+        round.worker.surveyed |= round.pass(all, Goal::Whole(before)).await;
         return round.finish();
     }
     let complete = round.pass(all, Goal::Survey).await;
+    round.worker.surveyed |= complete;
     let counted = round.brake(complete, before).await;
     if !counted.is_empty() {
         let names: BTreeSet<DnsName> = counted.keys().map(|key| key.name.clone()).collect();
@@ -119,9 +126,11 @@ impl Round<'_> {
             let (office, desk) = (self.worker.office.clone(), self.worker.desk.clone());
             let groups = std::mem::take(&mut ready);
             let (board, origin) = (self.worker.board.clone(), self.worker.origin.clone());
+            let probes = self.probes(groups.iter().map(|group| &group.name));
             let flight = async {
                 match groups.as_slice() {
                     [] => Vec::new(),
+                    groups if probes => refusals::probe(&board, &office, &desk, &origin, groups).await,
                     groups => chronicle::send(&board, &office, &desk, &origin, groups).await,
                 }
             };
@@ -150,9 +159,15 @@ impl Round<'_> {
         busy: &BTreeSet<DnsName>,
     ) -> Result<Vec<Group>> {
         let (mut ready, mut again) = (Vec::new(), Vec::new());
-        while ready.len() < self.piece && !queue.is_empty() {
-            let room = (self.piece - ready.len()).max(16);
-            let names: Vec<DnsName> = queue.drain(..queue.len().min(room)).collect();
+        let size = if self.probes(queue.front()) { MOST_DENIED } else { self.piece };
+        let kind = queue.front().is_some_and(|name| self.worker.is_retried(name));
+        while ready.len() < size {
+            let room = (size - ready.len()).max(16);
+            let alike = queue.iter().take(room).take_while(|name| self.worker.is_retried(name) == kind).count();
+            let names: Vec<DnsName> = queue.drain(..alike).collect();
+            if names.is_empty() {
+                break;
+            }
             let pass = match goal {
                 Goal::Whole(before) => Pass::Whole(&mut self.tally, before),
                 Goal::Survey => Pass::Survey(&mut self.tally),
@@ -175,6 +190,12 @@ impl Round<'_> {
         }
         queue.extend(again);
         Ok(ready)
+    }
+
+    /// Whether groups of these names go one by one: the zone accepts nothing, or they were refused before.
+    fn probes<'n>(&self, names: impl IntoIterator<Item = &'n DnsName>) -> bool {
+        let mut names = names.into_iter();
+        self.worker.refusals.is_paused() || names.any(|name| self.worker.is_retried(name))
     }
 
     /// Takes over what became of the groups that were in flight.

@@ -10,11 +10,12 @@ use super::announce::Announcement;
 use super::facts::is_claim;
 use super::hold;
 use super::journal::Entry;
+use super::refusals::refused;
 use super::worker::{Parked, Worker};
 use crate::capability::Audit;
 use crate::change::{Change, Group, Outcome, Role};
 use crate::clock::Timestamp;
-use crate::endpoint::{Note, shortened};
+use crate::endpoint::Note;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::intent::Intent;
 use crate::metrics::{ByZone, Changed};
@@ -46,7 +47,12 @@ pub(super) fn remember(
     outcomes: Vec<Outcome>,
     names: &BTreeMap<DnsName, Instant>,
 ) -> (BTreeSet<DnsName>, Option<Error>) {
-    let some_applied = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Applied));
+    let took_effect =
+        |(group, outcome): (&Group, &Outcome)| matches!(outcome, Outcome::Applied) && !group.changes_nothing();
+    let some_applied = groups.iter().zip(&outcomes).any(took_effect);
+    if some_applied {
+        worker.accepted();
+    }
     let capability = worker.office.instance.provider.capability(Some(&worker.desk.zone));
     let default = capability.ttl.default;
     let mut unfinished = BTreeSet::new();
@@ -89,6 +95,11 @@ pub(super) fn remember(
                     }
                     refused(worker, group, &error);
                 }
+                ErrorKind::Unauthorized => {
+                    if !worker.denied(group, &error, some_applied) {
+                        unfinished.insert(group.name.clone());
+                    }
+                }
                 ErrorKind::Invalid | ErrorKind::Unsupported => refused(worker, group, &error),
                 // Where others went through, it is this group's own trouble.
                 _ if some_applied => refused(worker, group, &error),
@@ -100,7 +111,7 @@ pub(super) fn remember(
             },
         }
     }
-    (unfinished, zone_problem)
+    (unfinished, worker.refusals.verdict().or(zone_problem))
 }
 
 fn record(worker: &Worker, group: &Group, outcome: &Outcome) {
@@ -191,28 +202,6 @@ fn unsure(worker: &mut Worker, group: &Group) {
     worker.unsure.extend(names);
 }
 
-/// Octets of a group's headline in what objects are told.
-const HEADLINE: usize = 300;
-
-/// The group backs off alone.
-fn refused(worker: &mut Worker, group: &Group, error: &Error) {
-    let seed = worker.board.seed;
-    let attempts = park(worker, group, |attempts| match (error.kind, error.retry) {
-        // The names are read again and planned from what stands there: at once, the first time.
-        (ErrorKind::Conflict, _) if attempts == 1 => Duration::ZERO,
-        (_, Retry::Never) => Duration::from_hours(1),
-        (_, retry) => super::backoff(seed, attempts + 2, retry),
-    });
-    // A set of thousands of values is not told whole.
-    let headline = group.headline();
-    let headline = shortened(&headline, HEADLINE);
-    warn!(zone = %worker.desk.zone.name, error = error.chain(), attempts, "refused: {headline}");
-    let text = format!("{headline} was refused: {}", error.chain());
-    let named = worker.board.config.announce.contains(&Announcement::RecordError);
-    let reason = if named { Announcement::RecordError.as_str() } else { "RecordRefused" };
-    worker.board.tell(group.objects.iter().map(|object| Note::warning(object, reason, text.clone())));
-}
-
 fn refused_zone(worker: &mut Worker, group: &Group, error: &Error) {
     worker.told.insert(group.name.clone());
     let text =
@@ -237,7 +226,7 @@ pub(super) fn touched(worker: &Worker, group: &Group) -> BTreeSet<DnsName> {
 /// The registry cannot claim the records of a group: it is told and planned again later, since what is in the way may go.
 pub(super) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
     let seed = worker.board.seed;
-    let attempts = park(worker, group, |attempts| super::backoff(seed, attempts + 2, Retry::Backoff));
+    let attempts = park(worker, group, false, |attempts| super::backoff(seed, attempts + 2, Retry::Backoff));
     let text = format!("{}: {reason}", group.headline());
     if attempts == 1 {
         warn!(zone = %worker.desk.zone.name, "{text}");
@@ -248,14 +237,15 @@ pub(super) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
 /// What a group rests on, or what was written for it, is not what was read back: it is planned again, later each time.
 pub(super) fn unconfirmed(worker: &mut Worker, group: &Group) {
     let seed = worker.board.seed;
-    let attempts = park(worker, group, |attempts| super::backoff(seed, attempts, Retry::Backoff));
+    let attempts = park(worker, group, false, |attempts| super::backoff(seed, attempts, Retry::Backoff));
     warn!(zone = %worker.desk.zone.name, attempts, "read back otherwise than it was known, not sent: {}", group.headline());
 }
 
-/// Lets a group's name back off alone; returns how often it has been refused by now.
-fn park(worker: &mut Worker, group: &Group, pause: impl FnOnce(u32) -> Duration) -> u32 {
-    let attempts = worker.attempts.get(&group.name).copied().unwrap_or(0) + 1;
+/// Lets a group's name back off alone; `denied` says that it is not allowed. Returns how often it has been refused by now.
+pub(super) fn park(worker: &mut Worker, group: &Group, denied: bool, pause: impl FnOnce(u32) -> Duration) -> u32 {
+    let former = worker.attempts.get(&group.name).copied().unwrap_or_else(|| Parked::until(Instant::now()));
+    let attempts = former.attempts + 1;
     let until = Instant::now() + pause(attempts);
-    worker.parked.insert(group.name.clone(), Parked { until, attempts });
+    worker.parked.insert(group.name.clone(), Parked { until, attempts, denied, ..former });
     attempts
 }

@@ -16,6 +16,7 @@ use super::chronicle::{self, Origin};
 use super::inbox::Mail;
 use super::litter::Litter;
 use super::moves::{self, Moves};
+use super::refusals::Refusals;
 use super::{fights, holds, round, undo};
 use crate::clock::Timestamp;
 use crate::endpoint::Note;
@@ -34,6 +35,19 @@ const TURN: Duration = Duration::from_secs(10);
 pub(super) struct Parked {
     pub(super) until: Instant,
     pub(super) attempts: u32,
+    /// The server does not allow what is to be written there.
+    pub(super) denied: bool,
+    /// The server has accepted something else since.
+    pub(super) proven: bool,
+    /// Digest of what was reported of it, and when.
+    pub(super) told: Option<(u64, Instant)>,
+}
+
+impl Parked {
+    /// Until a moment, before any attempt.
+    pub(super) fn until(until: Instant) -> Self {
+        Self { until, attempts: 0, denied: false, proven: false, told: None }
+    }
 }
 
 /// What a worker remembers between its turns.
@@ -44,8 +58,10 @@ pub(super) struct Worker {
     pub(super) cancel: CancellationToken,
     /// Names that were refused, and wait for another attempt.
     pub(super) parked: BTreeMap<DnsName, Parked>,
-    /// How often the names of this turn were refused before.
-    pub(super) attempts: BTreeMap<DnsName, u32>,
+    /// Names that were refused before and are under way: in this turn, or back in the inbox.
+    pub(super) attempts: BTreeMap<DnsName, Parked>,
+    /// What the server does not allow.
+    pub(super) refusals: Refusals,
     /// Names of which it is not known what stands there: they are read before anything else.
     pub(super) unsure: BTreeSet<DnsName>,
     /// Those of them where a write of ours may have been carried out: what is found there is no foreign change.
@@ -75,7 +91,12 @@ pub(super) struct Worker {
     /// What the groups belong to that are sent now, for the journal.
     pub(super) origin: Origin,
     pub(super) audit_due: Instant,
+    /// A round has planned every name: what is left to do is in the inbox.
+    pub(super) surveyed: bool,
+    /// Until when the zone pauses.
     resume: Option<Instant>,
+    /// Within the pause, when to look whether it may end earlier.
+    pub(super) wake: Option<Instant>,
     failures: u32,
 }
 
@@ -88,6 +109,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         cancel,
         parked: BTreeMap::new(),
         attempts: BTreeMap::new(),
+        refusals: Refusals::default(),
         unsure: BTreeSet::new(),
         doubtful: BTreeSet::new(),
         flaps: Flaps::default(),
@@ -103,7 +125,9 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         told: BTreeSet::new(),
         origin: Origin::new(String::new(), Cause::Round),
         audit_due: Instant::now(),
+        surveyed: false,
         resume: None,
+        wake: None,
         failures: 0,
     };
     worker.publish_health();
@@ -135,10 +159,11 @@ impl Worker {
     }
 
     fn next(&self) -> Instant {
-        if self.resume.is_none() && self.moves.due() > 0 {
+        if self.resume.is_none() && (self.moves.due() > 0 || !self.unsure.is_empty()) {
             return Instant::now();
         }
-        let turn = Instant::now() + TURN;
+        let stale = self.desk.status().stale_at();
+        let turn = [stale, self.wake].into_iter().flatten().fold(Instant::now() + TURN, Instant::min);
         let parked = self.parked.values().map(|p| p.until).min();
         let pauses = [parked, self.litter.due(), Some(self.audit_due)];
         let due = self.resume.or_else(|| pauses.into_iter().flatten().min());
@@ -153,6 +178,7 @@ impl Worker {
         status.moving = if self.resume.is_none() { self.moves.due() } else { 0 };
         let planned = status.planned;
         drop(status);
+        self.publish_health();
         if planned {
             moves::publish(self);
         }
@@ -165,10 +191,24 @@ impl Worker {
     }
 
     async fn turn(&mut self) {
-        if self.resume.is_some_and(|at| Instant::now() < at) {
+        self.wake = None;
+        let pause = self.resume.filter(|at| Instant::now() < *at);
+        if pause.is_some() && !self.may_probe() {
             return;
         }
         self.resume = None;
+        self.work(pause.is_some()).await;
+        self.attempts.retain(|name, _| self.desk.inbox.holds(name));
+        if let Some(pause) = pause
+            && self.resume.is_some()
+        {
+            // An attempt within a pause does not make it longer.
+            self.resume = Some(pause);
+        }
+    }
+
+    /// Reads what is to be read, and does what is to be done. `early`: within a pause, because an object changed.
+    async fn work(&mut self, early: bool) {
         let asked = self.desk.take_looks();
         let audited = Instant::now() >= self.audit_due || !asked.is_empty();
         if audited && !self.read_zone().await {
@@ -189,6 +229,7 @@ impl Worker {
         }
         fights::calm(self);
         holds::expire(self);
+        self.refusals.begin();
         if let Err(problem) = undo::carry_out(self).await {
             self.failed(problem);
             return;
@@ -200,9 +241,9 @@ impl Worker {
             mail.names.extend(self.all_names().into_iter().map(|name| (name, now)));
         }
         mail.recheck |= audited;
-        let names = self.choose(mail);
+        let names = self.choose(mail, early);
         let planned = self.plan(names, first).await;
-        if planned.is_ok() {
+        if planned.is_ok() || self.surveyed {
             self.desk.status().planned = true;
         }
         self.board.look_whether_all_planned();
@@ -211,9 +252,9 @@ impl Worker {
             Ok(changed) => moves::step(self).await.map(|moved| changed || moved),
             Err(problem) => Err(problem),
         };
-        match done {
-            Ok(changed) => self.succeeded(!changed),
-            Err(problem) => self.failed(problem),
+        match done.map(|changed| (changed, self.still_refusing())) {
+            Ok((changed, None)) => self.succeeded(!changed),
+            Ok((_, Some(problem))) | Err(problem) => self.failed(problem),
         }
     }
 
@@ -226,19 +267,19 @@ impl Worker {
     }
 
     /// Takes out names that back off, and adds those whose pause is over and those that wait.
-    fn choose(&mut self, mail: Mail) -> BTreeMap<DnsName, Instant> {
+    fn choose(&mut self, mail: Mail, early: bool) -> BTreeMap<DnsName, Instant> {
         let now = Instant::now();
         let Mail { mut names, fresh, recheck } = mail;
-        self.attempts.clear();
         for name in &fresh {
             self.parked.remove(name);
+            self.attempts.remove(name);
         }
-        names.retain(|name, _| self.parked.get(name).is_none_or(|parked| parked.until <= now));
-        let due: Vec<DnsName> = self.parked.iter().filter(|(_, p)| p.until <= now).map(|(n, _)| n.clone()).collect();
-        for name in due {
-            let attempts = self.parked.remove(&name).map_or(0, |parked| parked.attempts);
-            self.attempts.insert(name.clone(), attempts);
-            names.entry(name).or_insert(now);
+        names.retain(|name, _| !self.parked.contains_key(name));
+        for name in self.due(names.len(), early) {
+            if let Some(parked) = self.parked.remove(&name) {
+                self.attempts.insert(name.clone(), parked);
+                names.insert(name, now);
+            }
         }
         for name in self.litter.names_due(now) {
             names.entry(name).or_insert(now);
@@ -276,8 +317,14 @@ impl Worker {
     /// Pauses the whole zone. What was asked meanwhile is kept; the next turn begins with an audit.
     pub(super) fn failed(&mut self, problem: Error) {
         self.failures += 1;
+        self.blame_zone();
         let pause = super::backoff(self.board.seed, self.failures, problem.retry);
-        error!(zone = %self.desk.zone.name, error = problem.chain(), next_attempt = crate::duration::show(pause), "the zone cannot be served");
+        let next_attempt = crate::duration::show(pause);
+        if !self.refusals.is_paused() || self.refusals.is_news() {
+            error!(zone = %self.desk.zone.name, error = problem.chain(), next_attempt, "the zone cannot be served");
+        } else {
+            debug!(zone = %self.desk.zone.name, error = problem.chain(), next_attempt, "the zone still cannot be served");
+        }
         let label = ZoneError { zone: self.desk.label(), error: problem.kind.label().to_owned() };
         self.board.metrics.zone_errors.get_or_create(&label).inc();
         self.board.metrics.registry_errors.inc();
@@ -303,7 +350,7 @@ impl Worker {
     /// attempt is nobody's business.
     fn tell_waiting(&mut self, problem: &Error) {
         let mut names = self.desk.inbox.names();
-        if !self.desk.status().planned {
+        if !self.surveyed {
             names.extend(self.all_names());
         }
         let filter = &self.board.config.filter;
@@ -325,10 +372,6 @@ impl Worker {
     }
 
     fn publish_health(&self) {
-        let ready = {
-            let status = self.desk.status();
-            status.listed && status.failing.is_none()
-        };
-        self.board.metrics.zone_ready.get_or_create(&self.label()).set(i64::from(ready));
+        self.desk.publish_ready(&self.board.metrics);
     }
 }

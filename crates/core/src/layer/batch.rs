@@ -1,7 +1,8 @@
 //! Cuts many groups into calls, and a refused call into halves until the offender stands alone.
 //!
 //! A group is never split. For one bad group among n, at most 2 log2 n calls are made besides those that were needed anyway;
-//! none where the reply names the offender.
+//! none where the reply names the offender. Where [`MOST_DENIED`] groups were not allowed and none was accepted, the rest is not
+//! sent: nothing suggests that it would fare better.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,10 +11,13 @@ use async_trait::async_trait;
 
 use crate::capability::{Batch, Capability};
 use crate::change::{Blame, Group, Outcome};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::provider::{Adjusted, Listing, Provider, Read};
 use crate::record::RecordSet;
 use crate::zone::{Zone, ZoneId};
+
+/// So many updates in a row may be refused as not allowed before it is taken for the trouble of the zone.
+pub const MOST_DENIED: usize = 16;
 
 /// One call of `apply` on this layer may become many on the provider.
 pub struct Batcher {
@@ -81,6 +85,29 @@ fn blamed_together(outcomes: &[Outcome]) -> Vec<usize> {
     outcomes.iter().enumerate().filter(|(_, o)| together(o)).map(|(i, _)| i).collect()
 }
 
+/// What was not allowed in one call of this layer.
+#[derive(Debug, Default)]
+struct Denials {
+    count: usize,
+    accepted: bool,
+    last: Option<Error>,
+}
+
+impl Denials {
+    fn count(&mut self, outcome: &Outcome) {
+        self.accepted |= matches!(outcome, Outcome::Applied);
+        if outcome.is_denied() {
+            self.count += 1;
+            self.last = outcome.error().cloned();
+        }
+    }
+
+    /// Why nothing more is sent, if it is not.
+    fn stop(&self) -> Option<&Error> {
+        self.last.as_ref().filter(|_| !self.accepted && self.count >= MOST_DENIED)
+    }
+}
+
 #[async_trait]
 impl Provider for Batcher {
     fn capability(&self, zone: Option<&Zone>) -> Capability {
@@ -109,7 +136,14 @@ impl Provider for Batcher {
         // Positions to send together; halves of a refused call are put back on top.
         let mut waiting: Vec<Vec<usize>> = cut(groups, batch).into_iter().rev().map(Iterator::collect).collect();
         let mut first = true;
+        let mut denials = Denials::default();
         while let Some(part) = waiting.pop() {
+            if let Some(error) = denials.stop() {
+                for at in part {
+                    outcomes[at] = Some(Outcome::NotSent(error.clone()));
+                }
+                continue;
+            }
             if !std::mem::take(&mut first) && !batch.interval.is_zero() {
                 tokio::time::sleep(batch.interval).await;
             }
@@ -122,7 +156,12 @@ impl Provider for Batcher {
             let again = if part.len() > 1 { blamed_together(&results) } else { Vec::new() };
             let mut retry = Vec::new();
             for (at, result) in results.into_iter().enumerate() {
-                if again.contains(&at) { retry.push(part[at]) } else { outcomes[part[at]] = Some(result) }
+                if again.contains(&at) {
+                    retry.push(part[at]);
+                } else {
+                    denials.count(&result);
+                    outcomes[part[at]] = Some(result);
+                }
             }
             if retry.len() == part.len() {
                 let half = retry.split_off(retry.len() / 2);

@@ -16,7 +16,7 @@ mod staged;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use batch::Batcher;
+pub use batch::{Batcher, MOST_DENIED};
 pub use deadline::Deadline;
 pub use dry_run::DryRun;
 pub use meter::Metered;

@@ -126,6 +126,42 @@ async fn two_bad_groups_leave_the_others_alone() {
     assert_eq!(outcomes.iter().filter(|o| o.label() == "applied").count(), 8);
 }
 
+/// A service that does not allow these names, whatever comes with them.
+fn denies(denied: impl Fn(&Group) -> bool + Send + Sync) -> impl Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync {
+    move |_, groups| {
+        let error = || Error::new(ErrorKind::Unauthorized, "apply changes", "not allowed");
+        let blame = if groups.len() == 1 { Blame::Group } else { Blame::Batch };
+        let refused = groups.iter().any(&denied);
+        let outcome = || if refused { Outcome::Refused { error: error(), blame } } else { Outcome::Applied };
+        groups.iter().map(|_| outcome()).collect()
+    }
+}
+
+#[tokio::test]
+async fn where_nothing_is_allowed_the_search_ends() {
+    let inner = Scripted::new(denies(|_| true));
+    let outcomes = Batcher::new(inner.clone()).apply(&zone(), &groups(400)).await;
+    let count = |label| labels(&outcomes).into_iter().filter(|one| *one == label).count();
+    assert_eq!((count("refused"), count("not_sent")), (MOST_DENIED, 400 - MOST_DENIED));
+    assert!(inner.calls() <= 2 * MOST_DENIED + 9, "{} calls", inner.calls());
+    assert!(outcomes.iter().all(|outcome| outcome.error().is_some_and(|error| error.kind == ErrorKind::Unauthorized)));
+}
+
+/// One accepted group says that others may be accepted too; what is invalid says nothing of the others.
+#[tokio::test]
+async fn where_something_is_allowed_all_of_it_is_found() {
+    let odd = |group: &Group| group.name.as_str().as_bytes()[1] % 2 == 1;
+    let inner = Scripted::new(denies(odd));
+    let outcomes = Batcher::new(inner).apply(&zone(), &groups(400)).await;
+    assert!(labels(&outcomes).into_iter().all(|label| label != "not_sent"));
+    let inner = Scripted::new(|_, groups: &[Group]| {
+        let blame = if groups.len() == 1 { Blame::Group } else { Blame::Batch };
+        groups.iter().map(|_| Outcome::Refused { error: invalid(), blame }).collect()
+    });
+    let outcomes = Batcher::new(inner).apply(&zone(), &groups(40)).await;
+    assert_eq!(labels(&outcomes), ["refused"; 40]);
+}
+
 #[tokio::test]
 async fn an_outcome_that_is_missing_is_unknown() {
     let inner = Scripted::new(|_, _: &[Group]| vec![Outcome::Applied]);

@@ -14,6 +14,7 @@ mod journal;
 mod moves;
 mod pieces;
 mod random;
+mod refusals;
 mod scenarios;
 mod sim;
 mod told;

@@ -77,6 +77,8 @@ pub(crate) struct Sim {
     bad: Mutex<BTreeSet<DnsName>>,
     /// Groups that create records of this type are refused as invalid.
     bad_type: Mutex<Option<RecordType>>,
+    /// Groups at or below these names are refused as not allowed, while everything can be read.
+    denied: Mutex<BTreeSet<DnsName>>,
     pub(crate) reads: AtomicUsize,
     targeted: AtomicUsize,
     /// Whether preconditions are looked at.
@@ -108,6 +110,7 @@ impl Sim {
             later: Mutex::default(),
             bad: Mutex::default(),
             bad_type: Mutex::default(),
+            denied: Mutex::default(),
             reads: AtomicUsize::new(0),
             targeted: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
@@ -173,6 +176,11 @@ impl Sim {
     /// From now on records of a type cannot be created; `None` lets them all again.
     pub(crate) fn refuse_type(&self, rtype: Option<RecordType>) {
         *self.bad_type.lock().unwrap() = rtype;
+    }
+
+    /// Updates at or below these names are not allowed from now on, as by an update policy.
+    pub(crate) fn deny(&self, names: &[&str]) {
+        *self.denied.lock().unwrap() = names.iter().map(|n| name(n)).collect();
     }
 
     fn faulty(&self, zone: &Zone) -> Option<Fault> {
@@ -354,6 +362,10 @@ impl Provider for Sim {
         }
         if groups.iter().any(bad) {
             return refuse(ErrorKind::Invalid);
+        }
+        let denied = |g: &Group| self.denied.lock().unwrap().iter().any(|name| g.name.is_within(name));
+        if groups.iter().any(denied) {
+            return refuse(ErrorKind::Unauthorized);
         }
         carry_out(&mut content, groups);
         content.sets.retain(|key, _| key.name.as_str() != *self.swallowed.lock().unwrap());
