@@ -1,21 +1,49 @@
 //! Notes to where they are read: the log, and the cluster's events where there is a cluster.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use zonewright_core::endpoint::{Note, Reporter, Severity};
+use zonewright_core::notes::FIRST;
 
 /// The same sentence about the same object is logged once in this time.
 const QUIET: Duration = Duration::from_mins(10);
 
-/// Most sentences that are remembered; beyond that the memory starts anew.
+/// Most sentences that are remembered, and most objects; beyond that the memory starts anew.
 const MEMORY: usize = 20_000;
+
+/// So many sentences of one reason about one object are logged in [`QUIET`]: those of two mappings of it, with their counts.
+/// An object that is changed again and again, wrong each time, says no more than that.
+const MOST: usize = 2 * (FIRST + 1);
 
 /// Logs warnings, and passes every note on.
 pub(crate) struct Told {
     next: Option<Arc<dyn Reporter>>,
-    recent: Mutex<HashMap<String, Instant>>,
+    recent: Mutex<Recent>,
+}
+
+/// What was logged lately, by digest.
+#[derive(Default)]
+struct Recent {
+    hasher: RandomState,
+    sentences: HashMap<u64, Instant>,
+    /// How many sentences of one reason about one object, and since when they are counted.
+    subjects: HashMap<u64, (Instant, usize)>,
+}
+
+/// What becomes of a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    /// It is logged.
+    Logged,
+    /// It is the last one of its reason about its object that is logged for a while.
+    Last,
+    /// It was logged lately.
+    Known,
+    /// There were too many of its kind.
+    TooMany,
 }
 
 impl std::fmt::Debug for Told {
@@ -30,34 +58,66 @@ impl Told {
         Self { next, recent: Mutex::default() }
     }
 
-    fn is_news(&self, key: String) -> bool {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if recent.len() >= MEMORY {
-            recent.retain(|_, at| at.elapsed() < QUIET);
-        }
-        if recent.len() >= MEMORY {
-            recent.clear();
-        }
-        match recent.insert(key, Instant::now()) {
-            Some(at) if at.elapsed() < QUIET => false,
-            Some(_) | None => true,
-        }
+    fn news(&self, note: &Note) -> News {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).news(note, Instant::now())
     }
 }
 
-/// What tells one sentence about one object from another. The other prefix concerns the configuration rather than each
-/// object: one line says it for all.
-fn key(note: &Note) -> String {
-    match note.reason {
-        "OtherAnnotationPrefix" => note.reason.to_owned(),
-        _ => format!("{}\n{}\n{}", note.object, note.reason, note.message),
+impl Recent {
+    /// What tells one sentence about one object from another. The other prefix concerns the configuration rather than each
+    /// object: one line says it for all.
+    fn news(&mut self, note: &Note, now: Instant) -> News {
+        if note.reason == "OtherAnnotationPrefix" {
+            return if self.is_new(self.hasher.hash_one(note.reason), now) { News::Logged } else { News::Known };
+        }
+        let subject = self.hasher.hash_one((&note.object, note.reason));
+        if !self.is_new(self.hasher.hash_one((subject, &note.message)), now) {
+            return News::Known;
+        }
+        bound(&mut self.subjects, |(since, _)| now.duration_since(*since) < QUIET);
+        let (since, count) = self.subjects.entry(subject).or_insert((now, 0));
+        if now.duration_since(*since) >= QUIET {
+            (*since, *count) = (now, 0);
+        }
+        *count += 1;
+        match *count {
+            count if count < MOST => News::Logged,
+            MOST => News::Last,
+            _ => News::TooMany,
+        }
+    }
+
+    fn is_new(&mut self, sentence: u64, now: Instant) -> bool {
+        bound(&mut self.sentences, |at| now.duration_since(*at) < QUIET);
+        let before = self.sentences.insert(sentence, now);
+        before.is_none_or(|at| now.duration_since(at) >= QUIET)
+    }
+}
+
+/// Makes room, if there is none.
+fn bound<T>(memory: &mut HashMap<u64, T>, lasts: impl Fn(&T) -> bool) {
+    if memory.len() >= MEMORY {
+        memory.retain(|_, value| lasts(value));
+    }
+    if memory.len() >= MEMORY {
+        memory.clear();
     }
 }
 
 impl Reporter for Told {
     fn tell(&self, note: &Note) {
-        if note.severity == Severity::Warning && self.is_news(key(note)) {
-            tracing::warn!(object = %note.object, reason = note.reason, "{}", note.message);
+        if note.severity == Severity::Warning {
+            let news = self.news(note);
+            if matches!(news, News::Logged | News::Last) {
+                tracing::warn!(object = %note.object, reason = note.reason, "{}", note.message);
+            }
+            if news == News::Last {
+                let minutes = QUIET.as_secs() / 60;
+                tracing::warn!(object = %note.object, reason = note.reason, "more of this kind are not logged for {minutes} minutes");
+            }
+            if news == News::TooMany {
+                return;
+            }
         }
         if let Some(next) = &self.next {
             next.tell(note);
@@ -67,13 +127,35 @@ impl Reporter for Told {
 
 #[cfg(test)]
 mod tests {
+    use zonewright_core::endpoint::ObjectRef;
+
     use super::*;
+
+    fn note(who: &str, message: &str) -> Note {
+        let word = |text: &str| Arc::<str>::from(text);
+        let (kind, namespace, uid) = (word("Service"), word("shop"), word("1"));
+        let object = ObjectRef { api_version: word("v1"), kind, namespace, name: word(who), uid };
+        Note::warning(&object, "Wrong", message)
+    }
 
     #[test]
     fn a_sentence_is_news_once_in_a_while() {
-        let told = Told::new(None);
-        assert!(told.is_news("a".to_owned()));
-        assert!(!told.is_news("a".to_owned()));
-        assert!(told.is_news("b".to_owned()));
+        let (mut recent, now) = (Recent::default(), Instant::now());
+        assert_eq!(recent.news(&note("a", "x"), now), News::Logged);
+        assert_eq!(recent.news(&note("a", "x"), now), News::Known);
+        assert_eq!(recent.news(&note("a", "y"), now), News::Logged);
+        assert_eq!(recent.news(&note("b", "x"), now), News::Logged);
+        assert_eq!(recent.news(&note("a", "x"), now + QUIET), News::Logged);
+    }
+
+    #[test]
+    fn one_object_cannot_fill_the_log() {
+        let (mut recent, now) = (Recent::default(), Instant::now());
+        let mut tell = |n: usize, now| recent.news(&note("a", &n.to_string()), now);
+        assert!((1..MOST).all(|n| tell(n, now) == News::Logged));
+        assert_eq!(tell(MOST, now), News::Last);
+        assert!((0..1_000).all(|n| tell(MOST + 1 + n, now) == News::TooMany));
+        assert_eq!(tell(0, now + QUIET), News::Logged);
+        assert_eq!(recent.news(&note("b", "x"), now), News::Logged, "the others are heard");
     }
 }

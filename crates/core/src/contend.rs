@@ -6,14 +6,14 @@
 mod namespace;
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::claim::Claim;
 use crate::endpoint::{Endpoint, Labels, Note, ObjectPolicy, ObjectRef, Origin, Sharing, Targets};
 use crate::name::DnsName;
 use crate::options::Properties;
-use crate::rdata::RData;
+use crate::rdata::{Members, RData};
 use crate::record::{RecordKey, RecordSet, Routing, SetId, Ttl};
 use crate::rtype::RecordType;
 
@@ -345,13 +345,9 @@ fn inherit(wanted: &Wanted, published: &RecordSet, asked: &[&RData]) -> Option<V
     if wanted.key.rtype == RecordType::Cname {
         return None;
     }
-    let surplus: Vec<RData> = published
-        .data
-        .as_records()
-        .iter()
-        .filter(|data| !own.contains(data) && asked.contains(data))
-        .cloned()
-        .collect();
+    let (mine, asked) = (Members::of(own), asked.iter().copied().collect::<HashSet<&RData>>());
+    let kept = published.data.as_records().iter().filter(|data| !mine.holds(data) && asked.contains(data));
+    let surplus: Vec<RData> = kept.cloned().collect();
     (!surplus.is_empty()).then(|| own.iter().cloned().chain(surplus).collect())
 }
 

@@ -3,13 +3,18 @@
 //! Updates of sources come in; dirty names go out: the names whose claims, pending targets or tombstones changed. Nothing
 //! else needs to be planned again.
 
+mod by_name;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use by_name::ByName;
+
 use crate::clock::Timestamp;
-use crate::endpoint::{Endpoint, KindId, Mapped, Note, ObjectRef, Pending, Unknown};
+use crate::endpoint::{Endpoint, KindId, Mapped, Note, ObjectRef, Pending, Severity, Unknown};
 use crate::name::DnsName;
+use crate::notes::Notes;
 use crate::source::{ObjectState, Update};
 
 /// One object as one source reads it.
@@ -44,7 +49,7 @@ struct Tombstone {
 /// What sources told so far.
 #[derive(Debug, Default)]
 pub struct Desired {
-    claimants: HashMap<Arc<Claimant>, Arc<Mapped>>,
+    claimants: HashMap<Arc<Claimant>, ByName>,
     /// Who asks for each name, in order and each once; nearly always one.
     names: BTreeMap<DnsName, Vec<Arc<Claimant>>>,
     pending: HashMap<(Arc<Claimant>, DnsName), Timestamp>,
@@ -106,7 +111,7 @@ impl Desired {
     }
 
     fn present(&mut self, claimant: Arc<Claimant>, mapped: Arc<Mapped>, now: Timestamp, taken: &mut Taken) {
-        let old = self.claimants.get(&claimant).cloned();
+        let old = self.claimants.get(&claimant).map(|known| known.mapped().clone());
         if old.as_ref() == Some(&mapped) {
             return;
         }
@@ -127,14 +132,17 @@ impl Desired {
             }
         }
         self.note_unknown(&claimant, &mapped, taken);
-        self.pending.retain(|(who, name), _| *who != claimant || mapped.pending.iter().any(|p| p.name == *name));
-        for pending in &mapped.pending {
-            self.pending.entry((claimant.clone(), pending.name.clone())).or_insert(now);
+        let waiting: BTreeSet<&DnsName> = mapped.pending.iter().map(|p| &p.name).collect();
+        for pending in old.iter().flat_map(|old| &old.pending).filter(|p| !waiting.contains(&p.name)) {
+            self.pending.remove(&(claimant.clone(), pending.name.clone()));
+        }
+        for name in waiting {
+            self.pending.entry((claimant.clone(), name.clone())).or_insert(now);
         }
         taken
             .notes
             .extend(mapped.notes.iter().filter(|note| !old.as_ref().is_some_and(|m| m.notes.contains(note))).cloned());
-        self.claimants.insert(claimant, mapped);
+        self.claimants.insert(claimant, ByName::new(mapped));
         taken.dirty.extend(former);
         taken.dirty.extend(present);
     }
@@ -142,12 +150,14 @@ impl Desired {
     /// An object whose targets are not known any more is told that its names wait.
     fn tell_lost_targets(&self, claimant: &Arc<Claimant>, object: &ObjectRef, mapped: &Mapped, taken: &mut Taken) {
         let Some(old) = self.claimants.get(claimant) else { return };
-        let had = |name: &DnsName| old.endpoints.iter().any(|endpoint| endpoint.name == *name);
-        taken.notes.extend(mapped.pending.iter().filter(|pending| had(&pending.name)).map(|pending| {
-            let Pending { name, reason, .. } = pending;
-            let text = format!("{name} has no targets now ({reason}); what is published for it is kept for a while");
-            Note::warning(object, "PendingTargets", text)
-        }));
+        let mut notes = Notes::default();
+        let had = |pending: &&Pending| old.endpoints(&pending.name).next().is_some();
+        for Pending { name, reason, .. } in mapped.pending.iter().filter(had) {
+            notes.add_with(object, Severity::Warning, "PendingTargets", || {
+                format!("{name} has no targets now ({reason}); what is published for it is kept for a while")
+            });
+        }
+        taken.notes.extend(notes.into_vec());
     }
 
     /// An object that asks for something without a label, and it cannot be told for what: the names that it asked for so
@@ -160,7 +170,7 @@ impl Desired {
             }
             return mapped;
         };
-        let known: BTreeSet<&DnsName> = names_of(&mapped).collect();
+        let (old, known) = (old.mapped(), names_of(&mapped).collect::<BTreeSet<&DnsName>>());
         let lost = old.endpoints.iter().filter(|e| e.resource.is_none()).map(|e| &e.name);
         let waiting = old.pending.iter().filter(|p| p.resource.is_none()).map(|p| &p.name);
         let names: BTreeSet<&DnsName> = lost.chain(waiting).filter(|name| !known.contains(name)).collect();
@@ -181,15 +191,15 @@ impl Desired {
     }
 
     fn gone(&mut self, claimant: &Arc<Claimant>, tombstone: bool, taken: &mut Taken) {
-        let Some(mapped) = self.claimants.remove(claimant) else { return };
+        let Some(known) = self.claimants.remove(claimant) else { return };
         taken.cleared |= self.unknown.remove(claimant).is_some();
-        let names: BTreeSet<DnsName> = names_of(&mapped).cloned().collect();
+        let names: BTreeSet<DnsName> = names_of(known.mapped()).cloned().collect();
         for name in &names {
             self.leave(claimant, name);
             if tombstone {
                 let entry =
                     self.tombstones.entry(name.clone()).or_insert_with(|| Tombstone { resources: BTreeSet::new() });
-                entry.resources.extend(resources_at(&mapped, name));
+                entry.resources.extend(resources_at(&known, name));
             }
         }
         taken.dirty.extend(names);
@@ -198,7 +208,9 @@ impl Desired {
     fn leave(&mut self, claimant: &Arc<Claimant>, name: &DnsName) {
         self.pending.remove(&(claimant.clone(), name.clone()));
         if let Some(who) = self.names.get_mut(name) {
-            who.retain(|other| other != claimant);
+            if let Ok(place) = who.binary_search(claimant) {
+                who.remove(place);
+            }
             if who.is_empty() {
                 self.names.remove(name);
             }
@@ -209,11 +221,11 @@ impl Desired {
     pub fn at(&self, name: &DnsName) -> Asked<'_> {
         let mut asked = Asked::default();
         for claimant in self.names.get(name).into_iter().flatten() {
-            let Some(mapped) = self.claimants.get(claimant) else { continue };
-            asked.endpoints.extend(mapped.endpoints.iter().filter(|e| e.name == *name));
-            asked.kinds.extend(mapped.kinds.iter().cloned());
+            let Some(known) = self.claimants.get(claimant) else { continue };
+            asked.endpoints.extend(known.endpoints(name));
+            asked.kinds.extend(known.mapped().kinds.iter().cloned());
             let since = self.pending.get(&(claimant.clone(), name.clone())).copied().unwrap_or_default();
-            asked.pending.extend(mapped.pending.iter().filter(|p| p.name == *name).map(|p| (p, since)));
+            asked.pending.extend(known.pending(name).map(|p| (p, since)));
         }
         asked.endpoints.sort_by(|a, b| {
             let rank = |e: &Endpoint| e.origin.rank;
@@ -229,7 +241,7 @@ impl Desired {
 
     /// Number of endpoints by record type, and of objects, for metrics.
     pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
-        self.claimants.values().flat_map(|mapped| &mapped.endpoints)
+        self.claimants.values().flat_map(|known| &known.mapped().endpoints)
     }
 
     /// Whether a DELETE event proves that the object behind this label is gone from this name.
@@ -272,10 +284,9 @@ fn names_of(mapped: &Mapped) -> impl Iterator<Item = &DnsName> {
     mapped.endpoints.iter().map(|e| &e.name).chain(mapped.pending.iter().map(|p| &p.name))
 }
 
-fn resources_at(mapped: &Mapped, name: &DnsName) -> BTreeSet<Option<Arc<str>>> {
-    let endpoints = mapped.endpoints.iter().filter(|e| e.name == *name).map(|e| e.resource.clone());
-    let pending = mapped.pending.iter().filter(|p| p.name == *name).map(|p| p.resource.clone());
-    endpoints.chain(pending).collect()
+fn resources_at(known: &ByName, name: &DnsName) -> BTreeSet<Option<Arc<str>>> {
+    let endpoints = known.endpoints(name).map(|e| e.resource.clone());
+    endpoints.chain(known.pending(name).map(|p| p.resource.clone())).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::DnsName;
 use crate::options::Properties;
-use crate::rdata::RData;
+use crate::rdata::{Members, RData};
 use crate::record::{AliasTarget, Routing, SetId, Ttl};
 use crate::rtype::RecordType;
 
@@ -130,9 +130,7 @@ impl Targets {
     /// Whether both hold the same, whatever the order.
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Records(a), Self::Records(b)) => {
-                a.len() == b.len() && a.iter().all(|data| b.contains(data)) && b.iter().all(|data| a.contains(data))
-            }
+            (Self::Records(a), Self::Records(b)) => Members::same(a, b),
             (a, b) => a == b,
         }
     }

@@ -28,6 +28,7 @@ pub mod lower;
 pub mod metrics;
 pub mod name;
 pub mod name_policy;
+pub mod notes;
 pub mod options;
 pub mod plan;
 pub mod provider;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::DnsName;
 use crate::options::Options;
-use crate::rdata::RData;
+use crate::rdata::{Members, RData};
 use crate::rtype::RecordType;
 
 /// A time to live in seconds, 0 to 2^31 - 1 (RFC 2181 8).
@@ -200,7 +200,10 @@ impl RecordData {
     /// Whether everything that `other` holds stands here too (then going from `other` to `self` removes nothing).
     pub fn contains(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Records(mine), Self::Records(theirs)) => theirs.iter().all(|data| mine.contains(data)),
+            (Self::Records(mine), Self::Records(theirs)) => {
+                let mine = Members::of(mine);
+                theirs.iter().all(|data| mine.holds(data))
+            }
             (mine, theirs) => mine == theirs,
         }
     }

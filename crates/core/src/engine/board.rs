@@ -1,6 +1,6 @@
 //! What the loops of the engine share: the desired table, the evidence, and the zones with their views.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::undo::{Order, UndoPlan};
 use super::{Config, Instance};
 use crate::clock::Clock;
 use crate::desired::Desired;
-use crate::endpoint::{KindId, Note, ObjectRef, Reporter};
+use crate::endpoint::{KindId, Note, ObjectRef, Reporter, Severity};
 use crate::error::Error;
 use crate::flap::Fight;
 use crate::guard::AcceptedKinds;
@@ -24,6 +24,7 @@ use crate::journal::{Journaling, Told};
 use crate::metrics::{ByReason, ByZone, Metrics};
 use crate::name::DnsName;
 use crate::name_policy::{NamePolicy, PermitAll};
+use crate::notes::Notes;
 use crate::plan::Adoptable;
 use crate::record::{RecordKey, RecordSet};
 use crate::registry::{Contents, Published};
@@ -378,20 +379,19 @@ impl Board {
             .iter()
             .filter(|name| self.config.filter.matches(name) && !desks.iter().any(|desk| desk.zone.covers(name)))
             .collect();
+        let zones = zone_list(&desks);
         let asks = self.asks();
-        let notes: Vec<Note> = homeless
-            .into_iter()
-            .flat_map(|name| asks.desired.at(name).endpoints.into_iter().map(move |e| (name, e)))
-            .map(|(name, endpoint)| {
-                let text = format!(
-                    "{name} lies in none of the zones that are managed; expected a name below one of {}",
-                    zone_list(&desks)
-                );
-                Note::warning(&endpoint.origin.object, "NoMatchingZone", text)
-            })
-            .collect();
+        let mut notes = Notes::default();
+        for name in homeless {
+            for endpoint in asks.desired.at(name).endpoints {
+                let text = || {
+                    format!("{name} lies in none of the zones that are managed; expected a name below one of {zones}")
+                };
+                notes.add_with(&endpoint.origin.object, Severity::Warning, "NoMatchingZone", text);
+            }
+        }
         drop(asks);
-        self.tell(notes);
+        self.pass_on(notes.into_vec());
     }
 
     /// An entry of the journal that a command left without an outcome is settled by the worker of its zone.
@@ -402,14 +402,16 @@ impl Board {
         }
     }
 
-    /// Takes notes to the reporter, each once, and counts them.
+    /// Takes notes to the reporter, each once and few for each object, and counts them.
     pub(crate) fn tell(&self, notes: impl IntoIterator<Item = Note>) {
-        let mut told: HashSet<Note> = HashSet::new();
+        self.pass_on(notes.into_iter().collect::<Notes>().into_vec());
+    }
+
+    /// Takes notes to the reporter that are few and told once already, and counts them.
+    pub(crate) fn pass_on(&self, notes: Vec<Note>) {
         for note in notes {
             self.metrics.notes.get_or_create(&ByReason { reason: note.reason.to_owned() }).inc();
-            if told.insert(note.clone()) {
-                self.reporter.tell(&note);
-            }
+            self.reporter.tell(&note);
         }
     }
 }

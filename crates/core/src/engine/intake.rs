@@ -83,7 +83,7 @@ impl Intake {
                 continue;
             }
             let taken = board.asks().desired.take(update, board.clock.now());
-            board.tell(taken.notes);
+            board.pass_on(taken.notes);
             if taken.cleared {
                 board.desks().iter().for_each(|desk| desk.inbox.recheck());
             }

@@ -4,6 +4,7 @@
 //! uncompressed wire form. Whatever is read and not understood is [`RData::Other`]: it stays in the view of a zone, and
 //! is never ours.
 
+mod members;
 mod svcb;
 mod text;
 mod wire;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+pub(crate) use members::Members;
 pub use svcb::{SvcParams, Svcb};
 
 use crate::name::{DnsName, NameError};

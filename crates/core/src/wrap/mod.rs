@@ -15,7 +15,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ipnet::IpNet;
 
-use crate::endpoint::{Endpoint, Mapped, Note, Pending};
+use crate::endpoint::{Endpoint, Mapped, Pending};
 use crate::rdata::RData;
 use crate::rtype::RecordType;
 use crate::source::{Evidence, ObjectState, Source, Update};
@@ -73,13 +73,6 @@ impl Wrapping {
 fn prefer_alias(endpoint: &mut Endpoint) {
     if endpoint.rtype == RecordType::Cname {
         endpoint.properties.entry(Arc::from("alias")).or_insert_with(|| Arc::from("true"));
-    }
-}
-
-fn warn(mapped: &mut Mapped, endpoint: &Endpoint, reason: &'static str, message: String) {
-    let note = Note::warning(&endpoint.origin.object, reason, message);
-    if !mapped.notes.contains(&note) {
-        mapped.notes.push(note);
     }
 }
 

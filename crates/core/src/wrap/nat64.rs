@@ -1,11 +1,12 @@
 //! IPv4 addresses out of IPv6 ones that a NAT64 gateway translates (RFC 6052): an AAAA record inside one of the networks
 //! brings an A record beside it.
 
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::Wrapping;
 use crate::endpoint::{Endpoint, Targets};
-use crate::rdata::RData;
+use crate::rdata::{Members, RData};
 use crate::rtype::RecordType;
 
 impl Wrapping {
@@ -13,8 +14,18 @@ impl Wrapping {
         if self.nat64.is_empty() {
             return;
         }
-        for made in endpoints.iter().filter_map(|endpoint| self.translated(endpoint)).collect::<Vec<_>>() {
-            join(endpoints, made);
+        let made: Vec<Endpoint> = endpoints.iter().filter_map(|endpoint| self.translated(endpoint)).collect();
+        let key = |endpoint: &Endpoint| (endpoint.name.clone(), endpoint.rtype, endpoint.set_id.clone());
+        let mut places = HashMap::new();
+        for (at, endpoint) in endpoints.iter().enumerate() {
+            places.entry(key(endpoint)).or_insert(at);
+        }
+        for made in made {
+            let at = *places.entry(key(&made)).or_insert(endpoints.len());
+            match endpoints.get_mut(at) {
+                Some(same) => join(same, &made),
+                None => endpoints.push(made),
+            }
         }
     }
 
@@ -43,17 +54,11 @@ fn embedded(address: Ipv6Addr) -> Ipv4Addr {
     Ipv4Addr::new(a, b, c, d)
 }
 
-/// Adds an endpoint; where the object asks for the same record set already, its targets.
-fn join(endpoints: &mut Vec<Endpoint>, made: Endpoint) {
-    let same =
-        |other: &&mut Endpoint| other.name == made.name && other.rtype == made.rtype && other.set_id == made.set_id;
-    match endpoints.iter_mut().find(same) {
-        Some(Endpoint { targets: Targets::Records(records), .. }) => {
-            let new: Vec<RData> =
-                made.targets.as_records().iter().filter(|data| !records.contains(data)).cloned().collect();
-            records.extend(new);
-        }
-        Some(_) => {}
-        None => endpoints.push(made),
+/// Adds the targets of an endpoint to those that the object states for the same record set.
+fn join(same: &mut Endpoint, made: &Endpoint) {
+    if let Targets::Records(records) = &mut same.targets {
+        let known = Members::of(records);
+        let new: Vec<RData> = made.targets.as_records().iter().filter(|data| !known.holds(data)).cloned().collect();
+        records.extend(new);
     }
 }

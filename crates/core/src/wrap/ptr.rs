@@ -3,12 +3,13 @@
 //! An object says with the property `record-type` whether it wants them (`ptr`) or not (anything else). The names of all
 //! objects at one address are members of its reverse name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
-use super::{Wrapping, warn};
-use crate::endpoint::{Endpoint, Mapped, Sharing, Targets};
+use super::Wrapping;
+use crate::endpoint::{Endpoint, Mapped, Severity, Sharing, Targets};
 use crate::name::DnsName;
+use crate::notes::Notes;
 use crate::rdata::RData;
 use crate::record::{Routing, Ttl};
 use crate::rtype::RecordType;
@@ -20,6 +21,7 @@ struct Reverse<'a> {
     from: &'a Endpoint,
     ttl: Option<Ttl>,
     names: Vec<RData>,
+    seen: HashSet<&'a DnsName>,
 }
 
 impl Wrapping {
@@ -27,12 +29,13 @@ impl Wrapping {
     pub(super) fn add_reverse_names(&self, out: &mut Mapped) {
         let Some(by_default) = self.ptr else { return };
         let mut endpoints = std::mem::take(&mut out.endpoints);
-        let mut wanted = Vec::new();
+        let (mut wanted, mut notes) = (Vec::new(), Notes::default());
         for (at, endpoint) in endpoints.iter_mut().enumerate() {
             let asked = endpoint.properties.remove(PROPERTY);
             if !has_reverse(endpoint) {
                 if asked.is_some() {
-                    warn(out, endpoint, "NoReverseName", unsupported(endpoint));
+                    let object = &endpoint.origin.object;
+                    notes.add_with(object, Severity::Warning, "NoReverseName", || unsupported(endpoint));
                 }
             } else if asked.map_or(by_default, |value| value.eq_ignore_ascii_case("ptr")) {
                 wanted.push(at);
@@ -41,6 +44,7 @@ impl Wrapping {
         let reverse = reverse_names(wanted.iter().filter_map(|at| endpoints.get(*at)));
         endpoints.extend(reverse);
         out.endpoints = endpoints;
+        out.notes.extend(notes.into_vec());
     }
 }
 
@@ -59,13 +63,12 @@ fn reverse_names<'a>(endpoints: impl Iterator<Item = &'a Endpoint>) -> Vec<Endpo
     let mut found: BTreeMap<DnsName, Reverse<'a>> = BTreeMap::new();
     for endpoint in endpoints {
         for address in endpoint.targets.as_records().iter().filter_map(address) {
-            let fresh = || Reverse { from: endpoint, ttl: endpoint.ttl, names: Vec::new() };
+            let fresh = || Reverse { from: endpoint, ttl: endpoint.ttl, names: Vec::new(), seen: HashSet::new() };
             let reverse = found.entry(DnsName::reverse(address)).or_insert_with(fresh);
             // An unset TTL counts as the smallest.
             reverse.ttl = reverse.ttl.min(endpoint.ttl);
-            let name = RData::Ptr(endpoint.name.clone());
-            if !reverse.names.contains(&name) {
-                reverse.names.push(name);
+            if reverse.seen.insert(&endpoint.name) {
+                reverse.names.push(RData::Ptr(endpoint.name.clone()));
             }
         }
     }

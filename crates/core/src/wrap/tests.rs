@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use super::*;
+use crate::endpoint::Note;
 use crate::endpoint::{Severity, Targets};
 use crate::record::Ttl;
 use crate::testing::{endpoint, name};
