@@ -224,6 +224,16 @@ impl Daemon {
         assert!(seen.is_some(), "{series} is {:?}, expected {value}", self.metric(series));
     }
 
+    /// Resident memory of the process in kB.
+    #[track_caller]
+    pub(crate) fn memory(&self) -> usize {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("the status of the process");
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line with the resident memory");
+        line.trim().trim_end_matches(" kB").parse().expect("a number of kB")
+    }
+
     /// Whether the process runs.
     pub(crate) fn runs(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))

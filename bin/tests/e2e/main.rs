@@ -23,6 +23,7 @@ mod input;
 #[cfg(feature = "rfc2136-gss-tsig")]
 mod kerberos;
 mod kinds;
+mod load;
 mod manifests;
 mod moves;
 mod objects;

@@ -19,15 +19,16 @@ use tokio::time::Instant;
 use zonewright_core::endpoint::{KindId, Mapped, ObjectRef};
 use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Update};
 
+use crate::batch::{Batch, Item, MappedItem};
 use crate::evidence::View;
 use crate::feed::Event;
 use crate::kind::Kind;
-use crate::lookup::{Dependency, Lookup, Reads};
+use crate::lookup::{Dependency, Reads};
 use crate::objects::DnsEndpoint;
 use crate::options::SourceOptions;
 use crate::readers::{Reader, Readers};
 use crate::sources::crd::{self, Status};
-use crate::sources::{self, Role, Scope};
+use crate::sources::{self, Role};
 use crate::store::{Object, ObjectKey, Store};
 
 /// What was told of one object.
@@ -41,7 +42,7 @@ struct Told {
 #[derive(Debug)]
 pub struct Index {
     options: Arc<SourceOptions>,
-    roles: Vec<Role>,
+    roles: Arc<[Role]>,
     reads: Reads,
     ids: BTreeMap<Kind, KindId>,
     store: Store,
@@ -53,6 +54,10 @@ pub struct Index {
     unread: BTreeSet<ObjectKey>,
     told: BTreeMap<Reader, Told>,
     dirty: BTreeSet<Reader>,
+    /// What is being mapped, by a [`Batch`] that is not back yet.
+    in_flight: BTreeSet<Reader>,
+    /// Objects as they were and as they became while that goes on.
+    changes: Vec<(Option<Object>, Option<Object>)>,
     tombstones: BTreeSet<Reader>,
     /// What objects should be told in their status.
     statuses: BTreeMap<ObjectKey, Status>,
@@ -62,8 +67,8 @@ pub struct Index {
 impl Index {
     /// An empty index; `seen` are the kinds that an earlier process saw.
     pub fn new(options: Arc<SourceOptions>, seen: &BTreeSet<KindId>) -> Self {
-        let roles = sources::roles(&options);
-        let reads = sources::reads(&roles);
+        let roles: Arc<[Role]> = sources::roles(&options).into();
+        let reads = sources::reads(&*roles);
         let ids: BTreeMap<Kind, KindId> = reads.keys().map(|kind| (*kind, kind.id())).collect();
         Self {
             options,
@@ -76,6 +81,8 @@ impl Index {
             unread: BTreeSet::new(),
             told: BTreeMap::new(),
             dirty: BTreeSet::new(),
+            in_flight: BTreeSet::new(),
+            changes: Vec::new(),
             tombstones: BTreeSet::new(),
             statuses: BTreeMap::new(),
             remapped: 0,
@@ -102,6 +109,11 @@ impl Index {
     /// Whether [`Index::take`] would map anything.
     pub fn is_dirty(&self) -> bool {
         !self.dirty.is_empty()
+    }
+
+    /// Whether everything that came is mapped.
+    pub fn is_mapped(&self) -> bool {
+        self.dirty.is_empty() && self.in_flight.is_empty()
     }
 
     /// Takes in an event that happened at `now`. Events of kinds that nobody reads are dropped.
@@ -215,13 +227,43 @@ impl Index {
             }
         }
         self.dirty.extend(self.readers.affected(old, new));
+        if !self.in_flight.is_empty() {
+            self.changes.push((old.cloned(), new.cloned()));
+        }
     }
 
     /// Maps what is dirty and tells what changed by it; with `everything`, tells all that there is.
     ///
     /// A complete update also carries the tombstones that have not been told yet: no later update would.
     pub fn take(&mut self, everything: bool) -> Update {
-        let changed = self.remap();
+        let mapped = self.begin().map();
+        self.finish(mapped, everything)
+    }
+
+    /// Takes out what is dirty, with all that its mappers may read: to be mapped without the index, and brought back to
+    /// [`Index::finish`]. One batch at a time; one that never came back is part of the next.
+    pub fn begin(&mut self) -> Batch {
+        self.dirty.append(&mut self.in_flight);
+        self.changes.clear();
+        self.in_flight = std::mem::take(&mut self.dirty);
+        let item = |reader: &Reader| Item {
+            object: self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).cloned(),
+            tombstone: self.tombstones.contains(reader),
+            reader: reader.clone(),
+        };
+        let items = self.in_flight.iter().map(item).collect();
+        self.tombstones.clear();
+        Batch { items, store: self.store.clone(), roles: Arc::clone(&self.roles), options: Arc::clone(&self.options) }
+    }
+
+    /// Takes over what mappers gave, and tells what changed by it; with `everything`, tells all that there is.
+    pub fn finish(&mut self, mapped: Vec<MappedItem>, everything: bool) -> Update {
+        let changed = self.take_over(mapped);
+        self.in_flight.clear();
+        // What was read may have changed after it was read.
+        for (old, new) in std::mem::take(&mut self.changes) {
+            self.dirty.extend(self.readers.affected(old.as_ref(), new.as_ref()));
+        }
         if !everything {
             return Update { complete: false, objects: changed };
         }
@@ -235,33 +277,50 @@ impl Index {
         })
     }
 
-    fn remap(&mut self) -> Vec<ObjectUpdate> {
+    fn take_over(&mut self, mapped: Vec<MappedItem>) -> Vec<ObjectUpdate> {
         let mut updates = Vec::new();
-        while let Some(reader) = self.dirty.pop_first() {
-            let object = self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).cloned();
-            if let Some(object) = object {
-                self.remap_one(&reader, &object, &mut updates);
-            } else {
-                self.readers.forget(&reader);
-                updates.extend(self.tell_gone(&reader));
+        for MappedItem { item, result } in mapped {
+            let Item { reader, object, tombstone } = item;
+            let key = &reader.key;
+            let now = self.store.object(key.kind, &key.namespace, &key.name).map(Object::reference);
+            match object.zip(result) {
+                None => {
+                    self.readers.forget(&reader);
+                    updates.extend(self.tell_gone(&reader, tombstone));
+                }
+                // It went, or was made anew, while it was mapped: that is told next time.
+                Some((object, _)) if now != Some(object.reference()) => {
+                    if tombstone {
+                        self.tombstones.insert(reader);
+                    }
+                }
+                Some((object, result)) => self.take_over_one(&reader, &object, result, tombstone, &mut updates),
             }
         }
-        self.tombstones.clear();
         updates
     }
 
-    fn tell_gone(&mut self, reader: &Reader) -> Option<ObjectUpdate> {
+    fn tell_gone(&mut self, reader: &Reader, tombstone: bool) -> Option<ObjectUpdate> {
         let told = self.told.remove(reader)?;
-        let tombstone = self.tombstones.contains(reader);
         Some(self.update(reader, told.object, ObjectState::Gone { tombstone }))
     }
 
-    fn remap_one(&mut self, reader: &Reader, object: &Object, updates: &mut Vec<ObjectUpdate>) {
+    fn take_over_one(
+        &mut self,
+        reader: &Reader,
+        object: &Object,
+        (mut mapped, reads): (Mapped, BTreeSet<Dependency>),
+        tombstone: bool,
+        updates: &mut Vec<ObjectUpdate>,
+    ) {
         let reference = object.reference();
-        let mapped = self.map(reader, object);
+        let kinds = reads.iter().map(Dependency::kind).chain([reader.key.kind]);
+        mapped.kinds.extend(kinds.filter_map(|kind| self.ids.get(&kind).cloned()));
+        self.readers.set(reader, reads);
+        self.remapped += 1;
         self.note_status(reader, object, &mapped);
         if self.told.get(reader).is_some_and(|told| told.object != reference) {
-            updates.extend(self.tell_gone(reader));
+            updates.extend(self.tell_gone(reader, tombstone));
         }
         let Mapped { endpoints, pending, unknown, notes, .. } = &mapped;
         let blank = endpoints.is_empty() && pending.is_empty() && unknown.is_empty() && notes.is_empty();
@@ -290,18 +349,6 @@ impl Index {
         std::mem::take(&mut self.statuses)
     }
 
-    fn map(&mut self, reader: &Reader, object: &Object) -> Mapped {
-        let role = self.roles.get(reader.source).expect("readers are made from the positions of roles");
-        let lookup = Lookup::new(&self.store, &role.reads);
-        let mut mapped = (role.map)(object, &Scope { role, options: &self.options, lookup: &lookup });
-        let reads = lookup.into_reads();
-        let kinds = reads.iter().map(Dependency::kind).chain([reader.key.kind]);
-        mapped.kinds.extend(kinds.filter_map(|kind| self.ids.get(&kind).cloned()));
-        self.readers.set(reader, reads);
-        self.remapped += 1;
-        mapped
-    }
-
     fn update(&self, reader: &Reader, object: ObjectRef, state: ObjectState) -> ObjectUpdate {
         let source = self.roles.get(reader.source).map_or("", |role| role.source.as_str());
         ObjectUpdate { source: Arc::from(source), object, state }
@@ -322,7 +369,7 @@ impl Index {
     /// The trust in everything at `now`.
     pub fn evidence(&self, now: Instant) -> Evidence {
         let mut resources: BTreeMap<Arc<str>, BTreeSet<KindId>> = BTreeMap::new();
-        for role in &self.roles {
+        for role in self.roles.iter() {
             let kinds = || role.reads.keys().filter_map(|kind| self.ids.get(kind).cloned());
             for label in &role.labels {
                 resources.entry(Arc::clone(label)).or_default().extend(kinds());

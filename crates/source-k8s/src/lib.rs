@@ -5,6 +5,7 @@
 //! changed, and how far it can be trusted.
 
 pub mod annotations;
+pub mod batch;
 mod connector;
 pub mod evidence;
 mod fake;

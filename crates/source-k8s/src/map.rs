@@ -6,15 +6,14 @@
 
 mod wanted;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use zonewright_core::endpoint::{
-    Endpoint, KindId, Mapped, Note, ObjectPolicy, Origin, Pending, Severity, Sharing, Unknown,
-};
+use zonewright_core::endpoint::{Endpoint, KindId, Mapped, ObjectPolicy, Origin, Pending, Severity, Sharing, Unknown};
 use zonewright_core::name::NameError;
+use zonewright_core::notes::Notes;
 use zonewright_core::options::Properties;
 use zonewright_core::record::{SetId, Ttl};
 use zonewright_core::{DnsName, RData, RecordType};
@@ -49,7 +48,7 @@ pub(crate) struct Mapping<'a> {
     wanted: BTreeMap<(DnsName, RecordType, Option<SetId>), Wanted>,
     pending: BTreeMap<DnsName, Pending>,
     unknown: Vec<Unknown>,
-    notes: Vec<Note>,
+    notes: Notes,
     kinds: BTreeSet<KindId>,
 }
 
@@ -73,7 +72,7 @@ impl<'a> Mapping<'a> {
             wanted: BTreeMap::new(),
             pending: BTreeMap::new(),
             unknown: Vec::new(),
-            notes: Vec::new(),
+            notes: Notes::default(),
             kinds: BTreeSet::from([role.kind.id()]),
         }
     }
@@ -167,12 +166,14 @@ impl<'a> Mapping<'a> {
         self.tell(Severity::Warning, reason, message);
     }
 
-    /// Tells the object's owner something; the same thing once.
+    /// The same for what an object may have very many of: the message is made for the first few only.
+    pub(crate) fn warn_with(&mut self, reason: &'static str, message: impl FnOnce() -> String) {
+        self.notes.add_with(&self.origin.object, Severity::Warning, reason, message);
+    }
+
+    /// Tells the object's owner something; the same thing once, and of one kind the first few and a count.
     pub(crate) fn tell(&mut self, severity: Severity, reason: &'static str, message: String) {
-        let note = Note { object: self.origin.object.clone(), severity, reason, message };
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
+        self.notes.add_with(&self.origin.object, severity, reason, || message);
     }
 
     /// Tells that an annotation has a value that means nothing.
@@ -195,16 +196,14 @@ impl<'a> Mapping<'a> {
 
     fn listed_names(&mut self, annotation: Annotation<'_>) -> Vec<DnsName> {
         let field = format!("annotation {}", annotation.key);
-        let mut names = Vec::new();
-        for text in self.elements(&field, annotation.value, INVALID_HOSTNAME) {
-            names.extend(self.owner(&field, &text).filter(|name| !names.contains(name)));
-        }
-        names
+        let texts = self.elements(&field, annotation.value, INVALID_HOSTNAME);
+        let mut seen = HashSet::new();
+        texts.iter().filter_map(|text| self.owner(&field, text)).filter(|name| seen.insert(name.clone())).collect()
     }
 
     /// A name that a record can be wanted at.
     pub(crate) fn owner(&mut self, field: &str, text: &str) -> Option<DnsName> {
-        owner(text).map_err(|problem| self.warn(INVALID_HOSTNAME, format!("{field}, {text:?}: {problem}"))).ok()
+        owner(text).map_err(|problem| self.warn_with(INVALID_HOSTNAME, || format!("{field}, {text:?}: {problem}"))).ok()
     }
 
     /// The targets that the object's `target` annotation puts in the place of its own; `None` if it is absent or empty.
@@ -229,16 +228,17 @@ impl<'a> Mapping<'a> {
     fn target(&mut self, field: &str, text: &str) -> Option<RData> {
         let data = target(text)
             .map_err(|problem| {
-                let message = format!("{field}, {text:?}: {problem}; expected an IP address or a host name");
-                self.warn(INVALID_TARGET, message);
+                self.warn_with(INVALID_TARGET, || {
+                    format!("{field}, {text:?}: {problem}; expected an IP address or a host name")
+                });
             })
             .ok()?;
         if let RData::Cname(host) = &data
             && looks_like_address(host)
         {
-            let message =
-                format!("{field}, {text:?}: it looks like an IP address and is none; published as a host name");
-            self.warn(SUSPECT_TARGET, message);
+            self.warn_with(SUSPECT_TARGET, || {
+                format!("{field}, {text:?}: it looks like an IP address and is none; published as a host name")
+            });
         }
         Some(data)
     }
@@ -326,7 +326,7 @@ impl<'a> Mapping<'a> {
             .collect();
         // Kept as long as the object lives, and nearly always of one element, where a vector begins with room for four.
         endpoints.shrink_to_fit();
-        Mapped { endpoints, pending: pending.into_values().collect(), unknown, notes, kinds }
+        Mapped { endpoints, pending: pending.into_values().collect(), unknown, notes: notes.into_vec(), kinds }
     }
 }
 

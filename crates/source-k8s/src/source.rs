@@ -18,6 +18,7 @@ use zonewright_core::endpoint::KindId;
 use zonewright_core::source::{Evidence, KindState, Source, Troubles, Update};
 use zonewright_core::{Error, ErrorKind, Result};
 
+use crate::batch::Batch;
 use crate::feed::Event;
 use crate::feed::manifests::{Fault, ManifestFeed, Wanted};
 use crate::feed::polled;
@@ -34,6 +35,8 @@ use crate::store::ObjectKey;
 #[derive(Debug)]
 pub struct K8sSource {
     state: Mutex<State>,
+    /// Held while objects are mapped, which one caller does at a time and without the state.
+    mapping: Mutex<()>,
     wake: Notify,
     /// Objects were mapped: names may be wanted that are not resolved, and statuses may be due.
     mapped: Notify,
@@ -73,17 +76,18 @@ impl State {
         self.held || self.index.is_dirty() || self.trust(now) != self.taken
     }
 
-    /// An engine that asked for the evidence, and takes objects that came after it was weakened, would act on a trust that
-    /// is gone. So it gets nothing and is woken at once, to ask again; but no more than once in a row.
-    fn take(&mut self, everything: bool, now: Instant) -> Update {
+    /// Begins to take what there is now. An engine that asked for the evidence, and takes objects that came after it was
+    /// weakened, would act on a trust that is gone. So it gets nothing and is woken at once, to ask again; but no more than
+    /// once in a row.
+    fn begin(&mut self, now: Instant) -> Option<Batch> {
         let trust = self.trust(now);
         let outdated = self.told.as_ref().is_some_and(|told| *told != trust);
         self.held = outdated && !self.held;
         if self.held {
-            return Update::default();
+            return None;
         }
         self.taken = trust;
-        self.index.take(everything)
+        Some(self.index.begin())
     }
 
     fn evidence(&mut self, now: Instant) -> Evidence {
@@ -148,7 +152,8 @@ impl K8sSource {
 
     /// A source over `index`; a feed has to be given to it ([`K8sSource::feed`]).
     pub fn new(index: Index) -> Self {
-        Self { state: Mutex::new(State::new(index)), wake: Notify::new(), mapped: Notify::new() }
+        let state = Mutex::new(State::new(index));
+        Self { state, mapping: Mutex::default(), wake: Notify::new(), mapped: Notify::new() }
     }
 
     /// Takes in what a feed saw, in order.
@@ -222,7 +227,7 @@ impl K8sSource {
     pub(crate) fn is_settled_but(&self, kind: Kind) -> bool {
         let state = self.state();
         let states = state.index.states(Instant::now());
-        !state.index.is_dirty() && states.iter().all(|(id, state)| state.settled || *id == kind.id())
+        state.index.is_mapped() && states.iter().all(|(id, state)| state.settled || *id == kind.id())
     }
 
     /// The kinds that were ever served, to be handed to the source of a later process.
@@ -235,8 +240,7 @@ impl K8sSource {
         self.state().index.remapped()
     }
 
-    /// A mapper that panicked under the lock left the index whole but for what it was mapping, which stays as it was told;
-    /// what was mapped before it and not handed over comes with the next complete snapshot.
+    /// Mappers run without this lock; where one panicked, its batch is part of the next.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -264,9 +268,11 @@ impl Source for K8sSource {
     }
 
     fn take(&self, everything: bool) -> Update {
-        let update = self.state().take(everything, Instant::now());
+        let _mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
+        let batch = self.state().begin(Instant::now());
+        let update = batch.map(Batch::map).map(|mapped| self.state().index.finish(mapped, everything));
         self.mapped.notify_waiters();
-        update
+        update.unwrap_or_default()
     }
 
     fn evidence(&self) -> Evidence {

@@ -262,17 +262,17 @@ fn whole(kind: Kind, mut value: Value) -> Value {
 }
 
 /// Objects by namespace and name, so that a namespace is a range and its name is held once.
-type Table = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Object>>;
+type Table = BTreeMap<Arc<str>, Arc<BTreeMap<Arc<str>, Object>>>;
 
 /// Names of objects by the namespace and name of a Service.
 type NamesByService = BTreeMap<(Arc<str>, Arc<str>), BTreeSet<Arc<str>>>;
 
-/// The objects of every kind.
-#[derive(Debug, Default)]
+/// The objects of every kind. A clone shares everything: only the namespaces that change while it lasts are copied.
+#[derive(Debug, Clone, Default)]
 pub struct Store {
-    tables: BTreeMap<Kind, Table>,
+    tables: BTreeMap<Kind, Arc<Table>>,
     /// The EndpointSlices of each Service.
-    slices: NamesByService,
+    slices: Arc<NamesByService>,
 }
 
 impl Store {
@@ -282,16 +282,18 @@ impl Store {
         let old = self.remove(&key);
         if let Some(service) = object.service_of_slice() {
             let at = (Arc::clone(&key.namespace), Arc::from(service));
-            self.slices.entry(at).or_default().insert(Arc::clone(&key.name));
+            Arc::make_mut(&mut self.slices).entry(at).or_default().insert(Arc::clone(&key.name));
         }
-        self.tables.entry(key.kind).or_default().entry(key.namespace).or_default().insert(key.name, object);
+        let table = Arc::make_mut(self.tables.entry(key.kind).or_default());
+        Arc::make_mut(table.entry(key.namespace).or_default()).insert(key.name, object);
         old
     }
 
     /// Takes an object out.
     pub fn remove(&mut self, key: &ObjectKey) -> Option<Object> {
-        let table = self.tables.get_mut(&key.kind)?;
-        let names = table.get_mut(&key.namespace)?;
+        self.object(key.kind, &key.namespace, &key.name)?;
+        let table = Arc::make_mut(self.tables.get_mut(&key.kind)?);
+        let names = Arc::make_mut(table.get_mut(&key.namespace)?);
         let old = names.remove(&key.name)?;
         if names.is_empty() {
             table.remove(&key.namespace);
@@ -303,10 +305,11 @@ impl Store {
     fn forget_slice(&mut self, old: &Object, key: &ObjectKey) {
         let Some(service) = old.service_of_slice() else { return };
         let at = (Arc::clone(&key.namespace), Arc::from(service));
-        if let Some(names) = self.slices.get_mut(&at) {
+        let slices = Arc::make_mut(&mut self.slices);
+        if let Some(names) = slices.get_mut(&at) {
             names.remove(&key.name);
             if names.is_empty() {
-                self.slices.remove(&at);
+                slices.remove(&at);
             }
         }
     }
@@ -319,12 +322,12 @@ impl Store {
     /// The objects of a kind in one namespace, sorted by name.
     pub fn in_namespace(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = &Object> {
         let names = self.tables.get(&kind).and_then(|table| table.get(namespace));
-        names.into_iter().flat_map(BTreeMap::values)
+        names.into_iter().flat_map(|names| names.values())
     }
 
     /// Every object of a kind, sorted by namespace and name.
     pub fn all(&self, kind: Kind) -> impl Iterator<Item = &Object> {
-        self.tables.get(&kind).into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values)
+        self.tables.get(&kind).into_iter().flat_map(|table| table.values()).flat_map(|names| names.values())
     }
 
     /// The EndpointSlices that name a Service, sorted by name.
@@ -336,7 +339,7 @@ impl Store {
 
     /// Number of objects of a kind.
     pub fn len(&self, kind: Kind) -> usize {
-        self.tables.get(&kind).map_or(0, |table| table.values().map(BTreeMap::len).sum())
+        self.tables.get(&kind).map_or(0, |table| table.values().map(|names| names.len()).sum())
     }
 }
 

@@ -75,7 +75,8 @@ impl Mapper<'_, '_> {
         let element = match Element::read(&name, wanted) {
             Ok(element) => element,
             Err((part, problem)) => {
-                self.mapping.warn(INVALID_ENDPOINT, format!("{field}.{part} of {name}: {problem}; it is left out"));
+                let message = || format!("{field}.{part} of {name}: {problem}; it is left out");
+                self.mapping.warn_with(INVALID_ENDPOINT, message);
                 return;
             }
         };

@@ -10,6 +10,8 @@ mod attach;
 mod host;
 mod parent;
 
+use std::collections::HashSet;
+
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::Mapped;
 
@@ -66,6 +68,8 @@ struct Mapper<'m, 'a> {
 struct Hosts {
     /// Those that it states itself, each once.
     named: Vec<DnsName>,
+    /// The same, to find them by.
+    known: HashSet<DnsName>,
     /// Whether it takes whatever its listeners serve.
     of_listeners: bool,
 }
@@ -172,7 +176,7 @@ impl<'a> Mapper<'_, 'a> {
         if let Err(problem) = host::check(&name) {
             let message = format!("{field}, {:?}: {problem}; expected a host that a listener can serve", name.as_str());
             self.mapping.warn(INVALID_HOSTNAME, message);
-        } else if !hosts.named.contains(&name) {
+        } else if hosts.known.insert(name.clone()) {
             hosts.named.push(name);
         }
     }
