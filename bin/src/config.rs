@@ -13,6 +13,7 @@ use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
 use zonewright_core::plan::Policy;
 use zonewright_core::provider::Provider;
+use zonewright_core::quota::Limits;
 use zonewright_core::registry::Registry;
 use zonewright_core::shelf::Shelf;
 use zonewright_core::wrap::{self, Wrapping};
@@ -63,6 +64,10 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         min_ttl: min_ttl(settings),
         settle: Duration::ZERO,
         adopt: settings.bool("adopt-matching"),
+        quotas: Limits {
+            per_namespace: count(settings, "max-records-per-namespace")?,
+            per_object: count(settings, "max-records-per-object")?,
+        },
         dry_run: settings.bool("dry-run"),
         announce: announcements(settings),
         seed: None,
@@ -86,19 +91,21 @@ fn announcements(settings: &Settings) -> BTreeSet<Announcement> {
     settings.nonempty("events-emit").iter().filter_map(named).collect()
 }
 
+fn count(settings: &Settings, flag: &str) -> Result<usize> {
+    usize::try_from(settings.int(flag)).map_err(|_| wrong(format!("--{flag} must not be negative")))
+}
+
 fn brake(settings: &Settings) -> Result<Brake> {
-    let count =
-        |flag: &str| usize::try_from(settings.int(flag)).map_err(|_| wrong(format!("--{flag} must not be negative")));
     // All zones together are judged as one zone is, where nothing else is said.
-    let together = |flag: &str, zone: &str| count(if settings.given(flag) { flag } else { zone });
+    let together = |flag: &str, zone: &str| count(settings, if settings.given(flag) { flag } else { zone });
     Ok(Brake {
         enabled: settings.bool("brake"),
         process_min_deletes: together("brake-process-min", "brake-min-deletes")?,
         process_percent: together("brake-process-percent", "brake-percent")?,
-        min_deletes: count("brake-min-deletes")?,
-        percent: count("brake-percent")?,
+        min_deletes: count(settings, "brake-min-deletes")?,
+        percent: count(settings, "brake-percent")?,
         window: settings.duration("brake-window"),
-        owner_floor: count("brake-owner-floor")?,
+        owner_floor: count(settings, "brake-owner-floor")?,
         approval_ttl: settings.duration("approval-ttl"),
     })
 }

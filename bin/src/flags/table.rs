@@ -215,6 +215,18 @@ const CONTENTION: &[FlagSpec] = &[
         Bool,
         "Let a CNAME give way to any other record type wanted at its name, also where its object holds the name",
     ),
+    flag(
+        "max-records-per-namespace",
+        Int,
+        "Maximum number of records that the objects of one namespace may have; published ones always stay; 0: no limit",
+    )
+    .or("0"),
+    flag(
+        "max-records-per-object",
+        Int,
+        "Maximum number of records that one object may have; published ones always stay; 0: no limit",
+    )
+    .or("0"),
     flag("status-grace", Duration, "How long a name is kept while its object has no address").or("5m"),
     flag("adopt-matching", Bool, "Claim records that nobody claims, where they hold exactly what is wanted"),
 ];
@@ -264,6 +276,12 @@ const SOURCE: &[FlagSpec] = &[
         "Also annotations that begin with external-dns.alpha.kubernetes.io/, where no other prefix says anything",
     ),
     flag("ignore-hostname-annotation", Bool, "Take names from --fqdn-template only"),
+    flag(
+        "max-names-per-annotation",
+        Int,
+        "Maximum number of names that one annotation gives; published ones come first, the rest is reported; 0: no limit",
+    )
+    .or("1000"),
     flag("fqdn-template", List, "Go template for host names; repeatable"),
     flag("target-template", List, "Go template for targets; repeatable"),
     flag("fqdn-target-template", List, "Go template for pairs of host and target; repeatable"),

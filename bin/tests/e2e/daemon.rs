@@ -234,6 +234,16 @@ impl Daemon {
         line.trim().trim_end_matches(" kB").parse().expect("a number of kB")
     }
 
+    /// Processor time of the process so far, in hundredths of a second.
+    #[track_caller]
+    pub(crate) fn ticks(&self) -> usize {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let stat = std::fs::read_to_string(path).expect("the state of the process");
+        let (_, fields) = stat.rsplit_once(") ").expect("fields behind the program's name");
+        let of_user_and_system = fields.split(' ').skip(11).take(2);
+        of_user_and_system.map(|ticks| ticks.parse::<usize>().expect("a number of ticks")).sum()
+    }
+
     /// Whether the process runs.
     pub(crate) fn runs(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))

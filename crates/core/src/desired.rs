@@ -52,6 +52,8 @@ pub struct Desired {
     claimants: HashMap<Arc<Claimant>, ByName>,
     /// Who asks for each name, in order and each once; nearly always one.
     names: BTreeMap<DnsName, Vec<Arc<Claimant>>>,
+    /// The objects of each namespace, in order.
+    namespaces: BTreeMap<Arc<str>, BTreeSet<Arc<Claimant>>>,
     pending: HashMap<(Arc<Claimant>, DnsName), Timestamp>,
     tombstones: HashMap<DnsName, Tombstone>,
     /// Objects of which not everything is known that they ask for.
@@ -67,6 +69,8 @@ pub struct Taken {
     pub dirty: BTreeSet<DnsName>,
     /// What to tell the owners of the objects that came or changed.
     pub notes: Vec<Note>,
+    /// The namespaces of the objects that came, changed or went.
+    pub namespaces: BTreeSet<Arc<str>>,
     /// Whether something became known, or went, that deletes may have waited for.
     pub cleared: bool,
 }
@@ -142,6 +146,8 @@ impl Desired {
         taken
             .notes
             .extend(mapped.notes.iter().filter(|note| !old.as_ref().is_some_and(|m| m.notes.contains(note))).cloned());
+        taken.namespaces.insert(claimant.namespace.clone());
+        self.namespaces.entry(claimant.namespace.clone()).or_default().insert(claimant.clone());
         self.claimants.insert(claimant, ByName::new(mapped));
         taken.dirty.extend(former);
         taken.dirty.extend(present);
@@ -193,6 +199,13 @@ impl Desired {
     fn gone(&mut self, claimant: &Arc<Claimant>, tombstone: bool, taken: &mut Taken) {
         let Some(known) = self.claimants.remove(claimant) else { return };
         taken.cleared |= self.unknown.remove(claimant).is_some();
+        taken.namespaces.insert(claimant.namespace.clone());
+        if let Some(others) = self.namespaces.get_mut(&claimant.namespace) {
+            others.remove(claimant);
+            if others.is_empty() {
+                self.namespaces.remove(&claimant.namespace);
+            }
+        }
         let names: BTreeSet<DnsName> = names_of(known.mapped()).cloned().collect();
         for name in &names {
             self.leave(claimant, name);
@@ -232,6 +245,17 @@ impl Desired {
             rank(a).cmp(&rank(b)).then_with(|| a.origin.object.path().cmp(&b.origin.object.path()))
         });
         asked
+    }
+
+    /// What each object of a namespace asks for, as each of the sources reads it, in order.
+    pub fn of_namespace(&self, namespace: &Arc<str>) -> impl Iterator<Item = &Mapped> {
+        let claimants = self.namespaces.get(namespace).into_iter().flatten();
+        claimants.filter_map(|claimant| self.claimants.get(claimant)).map(|known| &**known.mapped())
+    }
+
+    /// The namespaces of all objects.
+    pub fn namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.namespaces.keys()
     }
 
     /// Every name that is asked for.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::name::DnsName;
 use crate::options::Properties;
 use crate::rdata::{Members, RData};
-use crate::record::{AliasTarget, Routing, SetId, Ttl};
+use crate::record::{AliasTarget, RecordKey, Routing, SetId, Ttl};
 use crate::rtype::RecordType;
 
 /// A kind of object that a source reads, by resource and group: `services`, `endpointslices.discovery.k8s.io`.
@@ -163,6 +163,13 @@ pub struct Endpoint {
     pub sharing: Sharing,
     /// The object's own policy.
     pub policy: Option<ObjectPolicy>,
+}
+
+impl Endpoint {
+    /// The key of the record set that is asked for.
+    pub fn key(&self) -> RecordKey {
+        RecordKey { name: self.name.clone(), rtype: self.rtype, set_id: self.set_id.clone() }
+    }
 }
 
 impl fmt::Display for Endpoint {

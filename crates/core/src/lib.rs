@@ -32,6 +32,7 @@ pub mod notes;
 pub mod options;
 pub mod plan;
 pub mod provider;
+pub mod quota;
 pub mod rdata;
 pub mod record;
 pub mod registry;

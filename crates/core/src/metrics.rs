@@ -42,6 +42,10 @@ labels! {
     ByKind { kind }
 }
 labels! {
+    /// Labels of families by namespace.
+    ByNamespace { namespace }
+}
+labels! {
     /// Labels of the families of notes.
     ByReason { reason }
 }
@@ -134,6 +138,8 @@ pub struct Metrics {
     pub claims_to_move: Family<ByZone, Gauge>,
     /// Names that an undo set back and holds.
     pub on_hold: Family<ByZone, Gauge>,
+    /// Records that wait because their object or namespace has as many as it may have.
+    pub quota_waiting: Family<ByNamespace, Gauge>,
     /// Failed writes of the journal.
     pub journal_errors: Counter,
     /// Notes told to objects.
@@ -194,6 +200,7 @@ impl Default for Metrics {
             fought: Family::default(),
             claims_to_move: Family::default(),
             on_hold: Family::default(),
+            quota_waiting: Family::default(),
             journal_errors: Counter::default(),
             notes: Family::default(),
             objects: Family::default(),
@@ -270,6 +277,8 @@ impl Metrics {
             self.claims_to_move.clone(),
         );
         ours.register("held_names", "Names that an undo set back and holds", self.on_hold.clone());
+        let waiting = "Records that wait because their object or namespace has as many as it may have";
+        ours.register("quota_waiting_records", waiting, self.quota_waiting.clone());
         ours.register("journal_errors", "Failed writes of the journal", self.journal_errors.clone());
         ours.register("notes", "Notes told to objects, by reason", self.notes.clone());
         ours.register(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::endpoint::{KindId, Mapped, ObjectRef};
+use crate::name::DnsName;
 
 /// What became of one object since it was last taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,6 +111,23 @@ pub struct Troubles {
     pub standing: Vec<String>,
 }
 
+/// Whether a name of an object is published already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Presence {
+    /// A record of ours stands at the name, and its claim names the object or nobody.
+    Held,
+    /// The object has no record at the name.
+    Free,
+    /// It is not known: the zone was not read yet.
+    Unread,
+}
+
+/// What is published, for whoever has to choose among more names than an object may have: those that it has come first.
+pub trait PublishedNames: Send + Sync {
+    /// Whether the object with this resource label has a record at `name`.
+    fn presence(&self, name: &DnsName, resource: Option<&Arc<str>>) -> Presence;
+}
+
 /// Something that endpoints come from.
 ///
 /// Losing a wake-up costs time, never correctness: the engine takes a complete snapshot with every audit too.
@@ -127,5 +145,14 @@ pub trait Source: Send + Sync {
     /// What went wrong with reading so far, and what is wrong now.
     fn troubles(&self) -> Troubles {
         Troubles::default()
+    }
+
+    /// Gives the source access to what is published, before anything is taken. A source that never chooses needs none.
+    fn use_published(&self, _published: Arc<dyn PublishedNames>) {}
+
+    /// More is known of what is published than before: a zone was read for the first time. Returns whether something is mapped
+    /// again for it; it comes with the next [`Source::take`], for which [`Source::changed`] wakes.
+    fn published_read(&self) -> bool {
+        false
     }
 }

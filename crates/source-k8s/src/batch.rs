@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zonewright_core::endpoint::Mapped;
+use zonewright_core::source::PublishedNames;
 
 use crate::lookup::{Dependency, Lookup};
 use crate::options::SourceOptions;
@@ -20,12 +21,18 @@ use crate::store::{Object, Store};
 const SLOW: Duration = Duration::from_secs(1);
 
 /// What is to be mapped.
-#[derive(Debug)]
 pub struct Batch {
     pub(crate) items: Vec<Item>,
     pub(crate) store: Store,
     pub(crate) roles: Arc<[Role]>,
     pub(crate) options: Arc<SourceOptions>,
+    pub(crate) published: Option<Arc<dyn PublishedNames>>,
+}
+
+impl std::fmt::Debug for Batch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Batch").field("items", &self.items).finish_non_exhaustive()
+    }
 }
 
 /// One object as one source reads it.
@@ -42,31 +49,45 @@ pub(crate) struct Item {
 #[derive(Debug)]
 pub struct MappedItem {
     pub(crate) item: Item,
-    /// What it asks for, and what its mapper read; `None` if it is gone.
-    pub(crate) result: Option<(Mapped, BTreeSet<Dependency>)>,
+    /// `None` if it is gone.
+    pub(crate) result: Option<Mapping>,
+}
+
+/// What a mapper gave.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    /// What the object asks for.
+    pub(crate) mapped: Mapped,
+    /// What the mapper read.
+    pub(crate) reads: BTreeSet<Dependency>,
+    /// Whether it asked what is published.
+    pub(crate) by_presence: bool,
 }
 
 impl Batch {
     /// Maps everything.
     pub fn map(self) -> Vec<MappedItem> {
-        let Self { items, store, roles, options } = self;
+        let Self { items, store, roles, options, published } = self;
         let map = |item: Item| {
             let role = roles.get(item.reader.source);
-            let result = item.object.as_ref().zip(role).map(|(object, role)| map(object, role, &options, &store));
+            let result = item.object.as_ref().zip(role).map(|(object, role)| {
+                let lookup = Lookup::new(&store, &role.reads).with_published(published.as_deref());
+                map(object, role, &options, lookup)
+            });
             MappedItem { item, result }
         };
         items.into_iter().map(map).collect()
     }
 }
 
-fn map(object: &Object, role: &Role, options: &SourceOptions, store: &Store) -> (Mapped, BTreeSet<Dependency>) {
+fn map(object: &Object, role: &Role, options: &SourceOptions, lookup: Lookup<'_>) -> Mapping {
     let began = Instant::now();
-    let lookup = Lookup::new(store, &role.reads);
     let mapped = (role.map)(object, &Scope { role, options, lookup: &lookup });
     let took = began.elapsed();
     if took >= SLOW {
         let (object, took) = (object.reference(), zonewright_core::duration::show(took));
         tracing::warn!(%object, took, names = mapped.endpoints.len(), "mapping this object takes long; other objects wait for it");
     }
-    (mapped, lookup.into_reads())
+    let by_presence = lookup.asked_for_presence();
+    Mapping { mapped, reads: lookup.into_reads(), by_presence }
 }

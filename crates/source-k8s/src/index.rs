@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use zonewright_core::endpoint::{KindId, Mapped, ObjectRef};
-use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Update};
+use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Update};
 
-use crate::batch::{Batch, Item, MappedItem};
+use crate::batch::{Batch, Item, MappedItem, Mapping};
 use crate::evidence::View;
 use crate::feed::Event;
 use crate::kind::Kind;
@@ -39,7 +39,6 @@ struct Told {
 }
 
 /// The state of all sources over one feed.
-#[derive(Debug)]
 pub struct Index {
     options: Arc<SourceOptions>,
     roles: Arc<[Role]>,
@@ -59,9 +58,21 @@ pub struct Index {
     /// Objects as they were and as they became while that goes on.
     changes: Vec<(Option<Object>, Option<Object>)>,
     tombstones: BTreeSet<Reader>,
+    /// What is published, if anybody knows.
+    published: Option<Arc<dyn PublishedNames>>,
+    /// The readers whose mappers chose by what is published.
+    by_presence: BTreeSet<Reader>,
+    /// More became known of what is published while a batch was being mapped.
+    published_read: bool,
     /// What objects should be told in their status.
     statuses: BTreeMap<ObjectKey, Status>,
     remapped: u64,
+}
+
+impl std::fmt::Debug for Index {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Index").field("told", &self.told.len()).field("dirty", &self.dirty).finish_non_exhaustive()
+    }
 }
 
 impl Index {
@@ -84,6 +95,9 @@ impl Index {
             in_flight: BTreeSet::new(),
             changes: Vec::new(),
             tombstones: BTreeSet::new(),
+            published: None,
+            by_presence: BTreeSet::new(),
+            published_read: false,
             statuses: BTreeMap::new(),
             remapped: 0,
             ids,
@@ -109,6 +123,18 @@ impl Index {
     /// Whether [`Index::take`] would map anything.
     pub fn is_dirty(&self) -> bool {
         !self.dirty.is_empty()
+    }
+
+    /// From now on mappers can ask what is published.
+    pub fn use_published(&mut self, published: Arc<dyn PublishedNames>) {
+        self.published = Some(published);
+    }
+
+    /// More is known of what is published: what chose by it is mapped again. Returns whether there is any.
+    pub fn published_read(&mut self) -> bool {
+        self.published_read = !self.in_flight.is_empty();
+        self.dirty.extend(self.by_presence.iter().cloned());
+        self.published_read || !self.by_presence.is_empty()
     }
 
     /// Whether everything that came is mapped.
@@ -253,7 +279,14 @@ impl Index {
         };
         let items = self.in_flight.iter().map(item).collect();
         self.tombstones.clear();
-        Batch { items, store: self.store.clone(), roles: Arc::clone(&self.roles), options: Arc::clone(&self.options) }
+        self.published_read = false;
+        Batch {
+            items,
+            store: self.store.clone(),
+            roles: Arc::clone(&self.roles),
+            options: Arc::clone(&self.options),
+            published: self.published.clone(),
+        }
     }
 
     /// Takes over what mappers gave, and tells what changed by it; with `everything`, tells all that there is.
@@ -263,6 +296,9 @@ impl Index {
         // What was read may have changed after it was read.
         for (old, new) in std::mem::take(&mut self.changes) {
             self.dirty.extend(self.readers.affected(old.as_ref(), new.as_ref()));
+        }
+        if std::mem::take(&mut self.published_read) {
+            self.dirty.extend(self.by_presence.iter().cloned());
         }
         if !everything {
             return Update { complete: false, objects: changed };
@@ -286,6 +322,7 @@ impl Index {
             match object.zip(result) {
                 None => {
                     self.readers.forget(&reader);
+                    self.by_presence.remove(&reader);
                     updates.extend(self.tell_gone(&reader, tombstone));
                 }
                 // It went, or was made anew, while it was mapped: that is told next time.
@@ -309,7 +346,7 @@ impl Index {
         &mut self,
         reader: &Reader,
         object: &Object,
-        (mut mapped, reads): (Mapped, BTreeSet<Dependency>),
+        Mapping { mut mapped, reads, by_presence }: Mapping,
         tombstone: bool,
         updates: &mut Vec<ObjectUpdate>,
     ) {
@@ -317,6 +354,11 @@ impl Index {
         let kinds = reads.iter().map(Dependency::kind).chain([reader.key.kind]);
         mapped.kinds.extend(kinds.filter_map(|kind| self.ids.get(&kind).cloned()));
         self.readers.set(reader, reads);
+        if by_presence {
+            self.by_presence.insert(reader.clone());
+        } else {
+            self.by_presence.remove(reader);
+        }
         self.remapped += 1;
         self.note_status(reader, object, &mapped);
         if self.told.get(reader).is_some_and(|told| told.object != reference) {

@@ -4,9 +4,12 @@
 //! knows which objects to map again when something changes, and no mapper holds a line of invalidation code. What must
 //! hold: a mapper reads nothing of the cluster but through here, and nothing beyond the reach of its source.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use zonewright_core::DnsName;
+use zonewright_core::source::{Presence, PublishedNames};
 
 use crate::kind::Kind;
 use crate::objects::{EndpointSlice, Node, Pod, TextMap};
@@ -90,17 +93,42 @@ pub fn selects(selector: &LabelMap, labels: &TextMap) -> bool {
 }
 
 /// Read access for one run of one mapper.
-#[derive(Debug)]
 pub struct Lookup<'a> {
     store: &'a Store,
     reach: &'a Reads,
+    published: Option<&'a dyn PublishedNames>,
     noted: RefCell<BTreeSet<Dependency>>,
+    /// Whether it was asked what is published.
+    asked: Cell<bool>,
+}
+
+impl std::fmt::Debug for Lookup<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lookup").field("reach", &self.reach).field("noted", &self.noted).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Lookup<'a> {
     /// Access to as much of `store` as `reach` allows.
     pub fn new(store: &'a Store, reach: &'a Reads) -> Self {
-        Self { store, reach, noted: RefCell::default() }
+        Self { store, reach, published: None, noted: RefCell::default(), asked: Cell::new(false) }
+    }
+
+    /// The same, with access to what is published.
+    #[must_use]
+    pub fn with_published(self, published: Option<&'a dyn PublishedNames>) -> Self {
+        Self { published, ..self }
+    }
+
+    /// Whether the object with this resource label has a record at `name`. Where nobody knows what is published, it has none.
+    pub fn presence(&self, name: &DnsName, resource: Option<&Arc<str>>) -> Presence {
+        self.asked.set(true);
+        self.published.map_or(Presence::Free, |published| published.presence(name, resource))
+    }
+
+    /// Whether it was asked what is published.
+    pub fn asked_for_presence(&self) -> bool {
+        self.asked.get()
     }
 
     /// Whether this kind is read at all. One that is not reads as empty.

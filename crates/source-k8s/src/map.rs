@@ -16,6 +16,7 @@ use zonewright_core::name::NameError;
 use zonewright_core::notes::Notes;
 use zonewright_core::options::Properties;
 use zonewright_core::record::{SetId, Ttl};
+use zonewright_core::source::Presence;
 use zonewright_core::{DnsName, RData, RecordType};
 
 use crate::annotations::{self, Annotation, Annotations, Elements};
@@ -34,6 +35,7 @@ pub const OTHER_ANNOTATION_PREFIX: &str = "OtherAnnotationPrefix";
 pub(crate) const INVALID_HOSTNAME: &str = "InvalidHostname";
 pub(crate) const INVALID_TARGET: &str = "InvalidTarget";
 pub(crate) const INVALID_ANNOTATION: &str = "InvalidAnnotation";
+const TOO_MANY_NAMES: &str = "TooManyNames";
 const INVALID_TTL: &str = "InvalidTTL";
 const SUSPECT_TARGET: &str = "SuspectTarget";
 
@@ -198,7 +200,46 @@ impl<'a> Mapping<'a> {
         let field = format!("annotation {}", annotation.key);
         let texts = self.elements(&field, annotation.value, INVALID_HOSTNAME);
         let mut seen = HashSet::new();
-        texts.iter().filter_map(|text| self.owner(&field, text)).filter(|name| seen.insert(name.clone())).collect()
+        let names = texts.iter().filter_map(|text| self.owner(&field, text)).filter(|name| seen.insert(name.clone()));
+        let names: Vec<DnsName> = names.collect();
+        self.within_limit(&field, names)
+    }
+
+    /// As many names of one annotation as it may hold: those that the object has already, then in its order. Where it is not
+    /// known what it has, what is published stays, and takes its place.
+    fn within_limit(&mut self, field: &str, names: Vec<DnsName>) -> Vec<DnsName> {
+        let (limit, total) = (self.scope.options.max_names_per_annotation, names.len());
+        if limit == 0 || total <= limit {
+            return names;
+        }
+        let label = self.settings.resource.clone();
+        let presence = |name: DnsName| (self.scope.lookup.presence(&name, label.as_ref()), name);
+        let names: Vec<(Presence, DnsName)> = names.into_iter().map(presence).collect();
+        let mut room = limit.saturating_sub(names.iter().filter(|(presence, _)| *presence != Presence::Free).count());
+        let unread = names.iter().filter(|(presence, _)| *presence == Presence::Unread).count();
+        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        for (presence, name) in names {
+            match presence {
+                Presence::Held => taken.push(name),
+                Presence::Free if room > 0 => {
+                    room -= 1;
+                    taken.push(name);
+                }
+                Presence::Free => left.push(name),
+                Presence::Unread => {}
+            }
+        }
+        if unread > 0 {
+            self.cannot_tell([label], &format!("it is not known yet which of {total} names are published"));
+        } else if let Some(first) = left.first() {
+            let message = format!(
+                "{field}: {total} names, at most {limit} are taken (--max-names-per-annotation); {} are left out, the first: \
+                 {first}",
+                left.len()
+            );
+            self.warn(TOO_MANY_NAMES, message);
+        }
+        taken
     }
 
     /// A name that a record can be wanted at.

@@ -15,7 +15,7 @@ use tokio::sync::futures::Notified;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use zonewright_core::endpoint::KindId;
-use zonewright_core::source::{Evidence, KindState, Source, Troubles, Update};
+use zonewright_core::source::{Evidence, KindState, PublishedNames, Source, Troubles, Update};
 use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::batch::Batch;
@@ -283,6 +283,18 @@ impl Source for K8sSource {
         let state = self.state();
         let text = |fault: &Fault| format!("{}:{}: {}", fault.file.display(), fault.line, fault.message);
         Troubles { failures: state.failures, standing: state.faults.iter().map(text).collect() }
+    }
+
+    fn use_published(&self, published: Arc<dyn PublishedNames>) {
+        self.state().index.use_published(published);
+    }
+
+    fn published_read(&self) -> bool {
+        let news = self.state().index.published_read();
+        if news {
+            self.wake.notify_waiters();
+        }
+        news
     }
 }
 

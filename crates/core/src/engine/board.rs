@@ -11,6 +11,8 @@ use tokio::time::Instant;
 use super::chronicle::Chronicle;
 use super::inbox::Inbox;
 use super::journal::Journal;
+use super::published::News;
+use super::quotas;
 use super::state::State;
 use super::undo::{Order, UndoPlan};
 use super::{Config, Instance};
@@ -26,6 +28,7 @@ use crate::name::DnsName;
 use crate::name_policy::{NamePolicy, PermitAll};
 use crate::notes::Notes;
 use crate::plan::Adoptable;
+use crate::quota::Quotas;
 use crate::record::{RecordKey, RecordSet};
 use crate::registry::{Contents, Published};
 use crate::source::{Evidence, KindState, Source};
@@ -235,6 +238,7 @@ impl Published for Office {
 #[derive(Debug, Default)]
 pub(crate) struct Asks {
     pub(crate) desired: Desired,
+    pub(crate) quotas: Quotas,
     pub(crate) evidence: Evidence,
     /// What of the sources cannot be read now.
     pub(crate) troubles: Vec<String>,
@@ -271,6 +275,8 @@ pub(crate) struct Board {
     pub(crate) started: watch::Sender<bool>,
     /// Whether every zone has been planned once, or has failed: before that, no counted delete goes.
     pub(super) all_planned: Mutex<bool>,
+    /// What sources were told of zones that were read.
+    pub(super) published: News,
     /// Told whenever some loop comes to rest.
     pub(crate) rested: Notify,
     pub(crate) intake_turned: Mutex<Instant>,
@@ -299,6 +305,7 @@ impl Board {
             own_object: None,
             started: watch::Sender::new(false),
             all_planned: Mutex::new(false),
+            published: News::default(),
             rested: Notify::new(),
             intake_turned: Mutex::new(Instant::now()),
             asks: Mutex::default(),
@@ -367,6 +374,17 @@ impl Board {
             }
         }
         self.tell_homeless(names);
+    }
+
+    /// Lets sources and quotas choose anew what rests on the content of a zone that was not read until now.
+    pub(super) fn zone_read(&self) {
+        for source in &self.sources {
+            if source.published_read() {
+                self.published.tell();
+            }
+        }
+        let names = quotas::settle(self, None);
+        self.dispatch(&names);
     }
 
     /// Tells objects of names that no zone holds, once every instance's zones are known.

@@ -101,7 +101,7 @@ pub struct Outcome {
 
 /// The outcome, if nothing is under way or left to do.
 pub(super) fn outcome(board: &Board) -> Option<Outcome> {
-    if !board.has_started() {
+    if !board.has_started() || board.published.is_open() {
         return None;
     }
     let mut outcome = Outcome::default();

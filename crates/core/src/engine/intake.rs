@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::board::{Board, Desk};
+use super::quotas;
 use crate::capability::Capability;
 use crate::clock::Timestamp;
 use crate::metrics::{ByKind, ByType};
@@ -75,6 +76,7 @@ impl Intake {
         if everything {
             self.full_due = Instant::now() + board.config.interval.max(Duration::from_secs(1));
         }
+        let told = board.published.told();
         self.evidence();
         self.troubles();
         for source in &board.sources {
@@ -82,7 +84,8 @@ impl Intake {
             if update.objects.is_empty() && !update.complete {
                 continue;
             }
-            let taken = board.asks().desired.take(update, board.clock.now());
+            let mut taken = board.asks().desired.take(update, board.clock.now());
+            taken.dirty.extend(quotas::settle(&board, Some(&taken.namespaces)));
             board.pass_on(taken.notes);
             if taken.cleared {
                 board.desks().iter().for_each(|desk| desk.inbox.recheck());
@@ -92,6 +95,7 @@ impl Intake {
                 board.dispatch(&taken.dirty);
             }
         }
+        board.published.take(told);
         self.grace();
         self.start();
         if everything {
@@ -169,6 +173,7 @@ impl Intake {
                     "planning begins, though not everything could be read; nothing is deleted that rests on what is missing"
                 );
             }
+            quotas::begin(&self.board);
             self.board.started.send_replace(true);
             self.board.desks().iter().for_each(|desk| desk.inbox.wake());
         }

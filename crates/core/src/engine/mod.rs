@@ -23,6 +23,8 @@ mod moves;
 mod oddities;
 mod parts;
 mod piece;
+mod published;
+mod quotas;
 mod read;
 mod refusals;
 mod round;
@@ -100,6 +102,9 @@ impl Engine {
             own_object: parts.own_object,
             ..Board::new(config, instances, state)
         });
+        for source in &board.sources {
+            source.use_published(Arc::new(published::Published(Arc::downgrade(&board))));
+        }
         approvals::look(&board, &mut false).await;
         let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
         tasks.spawn(intake::run(board.clone(), cancel.clone()));

@@ -16,6 +16,7 @@ use crate::name_policy::NamePolicy;
 use crate::options::OptionTable;
 use crate::plan::Policy;
 use crate::provider::Provider;
+use crate::quota::Limits;
 use crate::record::Ttl;
 use crate::registry::Registry;
 use crate::rtype::RecordType;
@@ -50,6 +51,8 @@ pub struct Config {
     pub settle: Duration,
     /// Whether records that nobody claims become ours, where they hold exactly what is wanted.
     pub adopt: bool,
+    /// How many records objects and namespaces may have.
+    pub quotas: Limits,
     /// Whether nothing may be changed.
     pub dry_run: bool,
     /// Which changes objects are told of.
@@ -74,6 +77,7 @@ impl Default for Config {
             min_ttl: None,
             settle: Duration::ZERO,
             adopt: false,
+            quotas: Limits::default(),
             dry_run: false,
             announce: BTreeSet::from([Announcement::RecordReady]),
             seed: None,

@@ -15,7 +15,7 @@ use super::facts::{NameFacts, NameScene, is_claim};
 use super::hold::{Before, Passed, Tally, brake, passing};
 use super::send::{self, not_claimed, touched};
 use super::worker::Worker;
-use super::{fights, holds};
+use super::{fights, holds, quotas};
 use crate::capability::{Atomicity, Capability, CreateMode};
 use crate::change::{Group, Precondition};
 use crate::contend::{Wanted, contend};
@@ -149,7 +149,8 @@ fn draft(
     for name in names.iter().filter(counts) {
         let here = worker.office.serves(&worker.desk, name);
         let asked = asks.desired.at(name);
-        let endpoints = asked.endpoints.into_iter().filter(|e| here && config.managed.contains(&e.rtype));
+        let endpoints = asked.endpoints.iter().copied().filter(|e| here && config.managed.contains(&e.rtype));
+        let endpoints = endpoints.filter(|endpoint| !quotas::waits(&board, &asks, endpoint, &asked.endpoints));
         let (endpoints, refused) = admitted(endpoints, &board, capability, &mut notes);
         if !refused.is_empty() {
             unmet.insert(name.clone(), refused);

@@ -211,8 +211,12 @@ impl Worker {
     async fn work(&mut self, early: bool) {
         let asked = self.desk.take_looks();
         let audited = Instant::now() >= self.audit_due || !asked.is_empty();
+        let unread = !self.desk.view().is_complete();
         if audited && !self.read_zone().await {
             return;
+        }
+        if unread {
+            self.board.zone_read();
         }
         for answer in asked {
             // Who asked may have gone.

@@ -18,7 +18,7 @@ use ipnet::IpNet;
 use crate::endpoint::{Endpoint, Mapped, Pending};
 use crate::rdata::RData;
 use crate::rtype::RecordType;
-use crate::source::{Evidence, ObjectState, Source, Update};
+use crate::source::{Evidence, ObjectState, PublishedNames, Source, Troubles, Update};
 
 pub use net::{NetError, nat64_prefix, network};
 
@@ -121,6 +121,18 @@ impl Source for Wrapped {
 
     fn evidence(&self) -> Evidence {
         self.inner.evidence()
+    }
+
+    fn troubles(&self) -> Troubles {
+        self.inner.troubles()
+    }
+
+    fn use_published(&self, published: Arc<dyn PublishedNames>) {
+        self.inner.use_published(published);
+    }
+
+    fn published_read(&self) -> bool {
+        self.inner.published_read()
     }
 }
 

@@ -200,3 +200,34 @@ fn what_else_an_object_says_stays() {
     );
     assert_eq!(Wrapping::default().apply(&asked), asked);
 }
+
+/// A source that has nothing but troubles.
+struct Troubled;
+
+#[async_trait]
+impl Source for Troubled {
+    async fn changed(&self) {}
+
+    fn take(&self, _: bool) -> Update {
+        Update::default()
+    }
+
+    fn evidence(&self) -> Evidence {
+        Evidence::default()
+    }
+
+    fn troubles(&self) -> Troubles {
+        Troubles { failures: 1, standing: vec!["web.yaml:2: no YAML".to_owned()] }
+    }
+
+    fn published_read(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn nothing_that_a_source_says_is_lost() {
+    let wrapped = Wrapped::around(Arc::new(Troubled), Wrapping::default());
+    assert_eq!(wrapped.troubles(), Troubled.troubles());
+    assert!(wrapped.published_read());
+}

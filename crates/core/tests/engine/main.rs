@@ -13,6 +13,7 @@ mod invariants;
 mod journal;
 mod moves;
 mod pieces;
+mod quotas;
 mod random;
 mod refusals;
 mod scenarios;

@@ -40,6 +40,8 @@ impl SourceOptions {
             expose_internal_ipv6: settings.bool("expose-internal-ipv6"),
             exclude_unschedulable: settings.bool("exclude-unschedulable"),
             ignore_hostname_annotation: settings.bool("ignore-hostname-annotation"),
+            max_names_per_annotation: usize::try_from(settings.int("max-names-per-annotation"))
+                .map_err(|_| bad("max-names-per-annotation", &"must not be negative"))?,
             ignore_ingress_tls_spec: settings.bool("ignore-ingress-tls-spec"),
             ignore_ingress_rules_spec: settings.bool("ignore-ingress-rules-spec"),
             combine_fqdn_annotation: settings.bool("combine-fqdn-annotation"),

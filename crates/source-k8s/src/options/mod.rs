@@ -54,6 +54,8 @@ pub struct SourceOptions {
     pub exclude_unschedulable: bool,
     /// `--ignore-hostname-annotation`.
     pub ignore_hostname_annotation: bool,
+    /// `--max-names-per-annotation`: most names that one annotation gives; 0 is no limit.
+    pub max_names_per_annotation: usize,
     /// `--ignore-ingress-tls-spec`.
     pub ignore_ingress_tls_spec: bool,
     /// `--ignore-ingress-rules-spec`.
@@ -138,6 +140,7 @@ impl Default for SourceOptions {
             expose_internal_ipv6: false,
             exclude_unschedulable: true,
             ignore_hostname_annotation: false,
+            max_names_per_annotation: 1_000,
             ignore_ingress_tls_spec: false,
             ignore_ingress_rules_spec: false,
             combine_fqdn_annotation: false,

@@ -8,7 +8,9 @@ mod evidence;
 mod families;
 mod incremental;
 mod large;
+mod limit;
 mod manifests;
+mod meanwhile;
 #[cfg(feature = "gateway")]
 mod members;
 mod support;
