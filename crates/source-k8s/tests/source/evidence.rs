@@ -143,11 +143,10 @@ async fn an_object_deleted_while_it_was_listed_does_not_make_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn doubt_ends_with_an_object_or_an_approval() {
-    let cases: [(&str, Turn); 3] = [
+async fn doubt_ends_with_an_object() {
+    let cases: [(&str, Turn); 2] = [
         ("a list with one", |source| source.feed(list(KIND, services(1)))),
         ("a new object", |source| source.feed(services(1).into_iter().map(Event::Applied))),
-        ("an approval", Source::accept),
     ];
     for (what, end) in cases {
         let source = source();
