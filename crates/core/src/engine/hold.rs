@@ -32,8 +32,12 @@ pub(super) struct Before {
 }
 
 impl Before {
-    /// Now.
+    /// Now; or before the first round whose deletes still wait until every zone has been planned: what was created meanwhile
+    /// must not let them go.
     pub(super) fn of(worker: &Worker) -> Self {
+        if let Some(before) = worker.waited {
+            return before;
+        }
         let window = worker.board.config.brake.window;
         let now = worker.board.clock.now();
         let peak = worker.board.state.note(&worker.desk.label(), |state| state.window.peak(window, now));
@@ -204,6 +208,7 @@ pub(super) async fn brake(worker: &mut Worker, tally: &Tally, before: Before) ->
         .map(|(key, deletion)| (key.clone(), deletion.digest.clone()))
         .collect();
     worker.waiting.extend(kept.keys().map(|key| key.name.clone()));
+    worker.waited = waits.then_some(before);
     if waits {
         return passed;
     }

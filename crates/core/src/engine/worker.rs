@@ -17,7 +17,7 @@ use super::inbox::Mail;
 use super::litter::Litter;
 use super::moves::{self, Moves};
 use super::refusals::Refusals;
-use super::{fights, holds, round, undo};
+use super::{fights, hold, holds, round, undo};
 use crate::clock::Timestamp;
 use crate::endpoint::Note;
 use crate::error::{Error, ErrorKind, Result};
@@ -78,6 +78,8 @@ pub(super) struct Worker {
     pub(super) inherited: HashSet<RecordKey>,
     /// Records that are left alone because of their owner.
     pub(super) mismatched: HashMap<RecordKey, Mismatch>,
+    /// What was ours before the round whose counted deletes still wait for the other zones.
+    pub(super) waited: Option<hold::Before>,
     /// Counted deletes of this round that room is reserved for in the brake's window, with what it said of each before.
     pub(super) reserved: BTreeMap<RecordKey, Option<Timestamp>>,
     /// How long the last listing took.
@@ -118,6 +120,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         moves: Moves::default(),
         inherited: HashSet::new(),
         mismatched: HashMap::new(),
+        waited: None,
         reserved: BTreeMap::new(),
         listing_took: None,
         owned: 0,

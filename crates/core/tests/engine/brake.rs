@@ -103,6 +103,19 @@ async fn deletes_wait_until_every_zone_is_known() {
     assert!(!world.sim.records().contains(&"n0.z0.test A 192.0.2.1".to_owned()));
 }
 
+/// What is created while deletes wait for the other zones neither raises their share nor counts as what is left.
+#[tokio::test(start_paused = true)]
+async fn what_is_created_while_deletes_wait_does_not_let_them_go() {
+    let world = zones(2, 6);
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    world.cluster.vanish_all();
+    world.cluster.put("new", &["new.z0.test A 192.0.2.7"]);
+    let engine = world.start().await;
+    assert_eq!((rest(&engine).await.held, world.sim.records().len()), (12, 13));
+}
+
 /// Four zones of three names: an owner of twelve is not left without anything.
 #[tokio::test(start_paused = true)]
 async fn nobody_is_left_without_anything_over_all_zones() {
