@@ -8,6 +8,8 @@ const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(10);
 /// The pause where only a change in the cluster can help: a kind that does not exist, a missing right.
 const HOPELESS: Duration = Duration::from_secs(30);
+/// So often a right that is missing is asked for again with ordinary pauses, 13 s in all.
+const EARLY_ATTEMPTS: u32 = 6;
 /// The longest pause that the server may ask for.
 const ASKED: Duration = Duration::from_mins(1);
 
@@ -29,6 +31,12 @@ impl Backoff {
     /// The pause where only a change in the cluster can help.
     pub(super) fn hopeless() -> Duration {
         jitter(HOPELESS)
+    }
+
+    /// The pause where a right is missing: short at first, since who was just made is often given its rights a moment later.
+    pub(super) fn rightless(&mut self) -> Duration {
+        let soon = self.failures < EARLY_ATTEMPTS;
+        if soon { self.next(None) } else { Self::hopeless() }
     }
 
     /// A watch lived: the next failure is the first.
@@ -54,6 +62,15 @@ mod tests {
         }
         backoff.reset();
         assert!(backoff.next(None) <= FIRST);
+    }
+
+    #[test]
+    fn a_missing_right_is_asked_for_soon_and_then_seldom() {
+        let mut backoff = Backoff::default();
+        let pauses: Vec<Duration> = (0..8).map(|_| backoff.rightless()).collect();
+        let (soon, late) = pauses.split_at(EARLY_ATTEMPTS as usize);
+        assert!(soon.iter().all(|pause| *pause <= LONGEST), "{pauses:?}");
+        assert!(late.iter().all(|pause| *pause >= HOPELESS / 2), "{pauses:?}");
     }
 
     #[test]

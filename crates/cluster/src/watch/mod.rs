@@ -108,7 +108,7 @@ pub enum Event<T> {
         text: String,
     },
     /// A right is missing. With `verb` = `watch` the list before it is complete, but will not be kept current; it is read
-    /// again every 30 s.
+    /// again every 30 s. A missing `list` is asked for again sooner at first.
     Forbidden {
         /// `list` or `watch`.
         verb: &'static str,

@@ -247,7 +247,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
                 self.version = None;
                 self.not_open();
                 self.tell(Event::Forbidden { verb, text }).await?;
-                Ok(Backoff::hopeless())
+                Ok(if verb == "list" { self.backoff.rightless() } else { Backoff::hopeless() })
             }
         }
     }
