@@ -45,7 +45,6 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         settings.text("regex-domain-exclusion"),
     )
     .map_err(|error| wrong(error.to_string()))?;
-    let once = settings.bool("once");
     Ok(Config {
         policy,
         managed: managed(settings),
@@ -58,8 +57,8 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         status_grace: settings.duration("status-grace"),
         interval: settings.duration("interval"),
         cache_time: settings.duration("provider-cache-time"),
-        // One pass reads everything to its end, however long that takes.
-        start_timeout: if once { Duration::from_hours(24) } else { settings.duration("start-timeout") },
+        start_timeout: settings.duration("start-timeout"),
+        one_pass: settings.bool("once"),
         brake: brake(settings)?,
         min_ttl: min_ttl(settings),
         settle: Duration::ZERO,

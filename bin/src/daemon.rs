@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{ObjectRef, Reporter};
-use zonewright_core::engine::{self, Engine, Outcome, Parts};
+use zonewright_core::engine::{self, Engine, Parts};
 use zonewright_core::journal::Journaling;
 use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::PermitAll;
@@ -28,10 +28,7 @@ use crate::catalog::Catalog;
 use crate::connection::{self, Connection};
 use crate::http::{self, Health, Pages};
 use crate::reporter::Told;
-use crate::{config, control, journal, summary};
-
-/// Status of `--once` with a held plan.
-const HELD: u8 = 3;
+use crate::{config, control, journal, status, summary};
 
 /// How long the end waits for what objects are to be told: at a signal, and after one pass, which is in no hurry.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -68,18 +65,19 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let metrics = engine.metrics().clone();
     let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(EngineHealth(engine.clone())) };
     let server = listen(settings, pages, stop.clone()).await?;
-    let code = if settings.bool("once") {
-        tokio::select! {
-            outcome = engine.settled() => status(&outcome),
-            () = stop.cancelled() => ExitCode::SUCCESS,
-        }
+    let pass = if settings.bool("once") {
+        let outcome = tokio::select! {
+            outcome = engine.settled() => outcome,
+            () = stop.cancelled() => engine.outcome(),
+        };
+        Some(outcome)
     } else {
         if let Err(error) = control::serve(&control::folder(settings), engine.clone(), stop.clone()).await {
             warn!(error = error.chain(), "`zonewright plans`, `approve`, `undo` and `holds` will not work");
         }
         stop.cancelled().await;
         info!("Received SIGTERM. Terminating...");
-        ExitCode::SUCCESS
+        None
     };
     let patience = if stop.is_cancelled() { FAREWELL } else { LAST_WORDS };
     stop.cancel();
@@ -88,7 +86,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     if let Some(server) = server {
         let _ = server.task.await;
     }
-    Ok(code)
+    Ok(pass.map_or(ExitCode::SUCCESS, |outcome| status::of_pass(&outcome)))
 }
 
 /// What is wanted and stands unclaimed: one look at everything, without changing anything.
@@ -96,7 +94,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 /// # Errors
 /// What keeps it from starting, and what could not be read.
 pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<Vec<(ZoneKey, Adoptable)>> {
-    let config = engine::Config { dry_run: true, start_timeout: Duration::from_hours(24), ..config::engine(settings)? };
+    let config = engine::Config { dry_run: true, one_pass: true, ..config::engine(settings)? };
     let cluster = connection::open(settings).await?;
     let instance = config::instance(catalog, settings, connection::shelf(settings, cluster.as_ref())).await?;
     let world = World::open(settings, &config, cluster).await?;
@@ -112,14 +110,14 @@ pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<
         own_object: None,
     };
     let engine = Engine::start(config, parts).await;
-    let outcome = engine.settled().await;
+    let failures = engine.settled().await.failures();
     let adoptable = engine.adoptable();
     engine.stop().await;
     drop(world.tasks);
-    if outcome.failures.is_empty() {
+    if failures.is_empty() {
         return Ok(adoptable);
     }
-    Err(Error::new(ErrorKind::Unavailable, "look at what is wanted", outcome.failures.join("; ")))
+    Err(Error::new(ErrorKind::Unavailable, "look at what is wanted", failures.join("; ")))
 }
 
 /// What is read, and where it is told and kept.
@@ -157,7 +155,8 @@ impl Tasks {
 
 impl World {
     async fn open(settings: &Settings, config: &engine::Config, cluster: Option<Connection>) -> Result<Self> {
-        let options = SourceOptions::from_settings(settings)?;
+        let patience = if config.one_pass { config.start_timeout } else { Duration::ZERO };
+        let options = SourceOptions { patience, ..SourceOptions::from_settings(settings)? };
         match settings.text("manifests") {
             "" => Self::cluster(settings, config, options, cluster).await,
             folder => {
@@ -290,23 +289,4 @@ pub(crate) fn on_signal(stop: CancellationToken) -> Result<()> {
         stop.cancel();
     });
     Ok(())
-}
-
-/// The status of one pass.
-fn status(outcome: &Outcome) -> ExitCode {
-    for failure in &outcome.failures {
-        error!("{failure}");
-    }
-    if outcome.refused > 0 {
-        error!(names = outcome.refused, "some names were refused");
-    }
-    if !outcome.failures.is_empty() || outcome.refused > 0 {
-        ExitCode::FAILURE
-    } else if outcome.held > 0 {
-        error!(deletes = outcome.held, "a plan is held; nothing of it was done");
-        ExitCode::from(HELD)
-    } else {
-        info!("All records are already up to date");
-        ExitCode::SUCCESS
-    }
 }

@@ -21,6 +21,7 @@ mod rights;
 mod run;
 #[cfg(feature = "webhook-server")]
 mod serve;
+mod status;
 mod summary;
 mod undo;
 

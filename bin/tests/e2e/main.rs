@@ -27,6 +27,7 @@ mod load;
 mod manifests;
 mod moves;
 mod objects;
+mod once;
 mod pod;
 mod refusals;
 mod restarts;

@@ -48,7 +48,7 @@ pub struct KindState {
     pub complete: bool,
     /// Its watch is open, or was lost less than 30 s ago.
     pub fresh: bool,
-    /// The first attempt to list it has ended, well or badly.
+    /// It is not waited for any longer: it was listed, or could not be, as long as the source tries at the start.
     pub settled: bool,
     /// Where it is not complete only because it looks empty, or because the server no longer knows the kind: the number of
     /// that doubt, another one each time it begins anew; 0 where the kind was denied from the beginning. An operator may
@@ -87,7 +87,7 @@ impl Evidence {
         }
     }
 
-    /// Whether every kind has been listed once, or failed to be.
+    /// Whether every kind has been listed once, or is not waited for any longer.
     pub fn is_settled(&self) -> bool {
         self.kinds.values().all(|kind| kind.settled)
     }
@@ -109,6 +109,8 @@ pub struct Troubles {
     pub failures: u64,
     /// What cannot be read now, each with its place, for people.
     pub standing: Vec<String>,
+    /// Kinds of which not everything was read, each with the reason, for people.
+    pub unread: BTreeMap<KindId, String>,
 }
 
 /// Whether a name of an object is published already.

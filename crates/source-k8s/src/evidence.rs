@@ -42,6 +42,10 @@ pub struct View {
     link: Link,
     known: Known,
     settled: bool,
+    /// Until when a view that cannot be listed is waited for.
+    patience: Instant,
+    /// The last attempt to list it failed, and no other one has got an answer since.
+    failing: bool,
     /// The server has served this kind at some time, in this process or one before.
     seen: bool,
     /// How often something has become doubtful so far.
@@ -49,9 +53,21 @@ pub struct View {
 }
 
 impl View {
-    /// The view of a kind that has not been listed; `seen` if an earlier process listed it.
-    pub fn new(seen: bool) -> Self {
-        Self { link: Link::Never, known: Known::Nothing, settled: false, seen, doubts: 0 }
+    /// The view of a kind that has not been listed; `seen` if an earlier process listed it. Until `patience` it is tried again
+    /// before it counts as settled; a list that has begun by then is waited for to its end.
+    pub fn new(seen: bool, patience: Instant) -> Self {
+        Self { link: Link::Never, known: Known::Nothing, settled: false, patience, failing: false, seen, doubts: 0 }
+    }
+
+    /// A list began to arrive.
+    pub fn begun(&mut self) {
+        self.failing = false;
+    }
+
+    /// An attempt to list or to watch failed at `now`.
+    pub fn failed(&mut self, now: Instant) {
+        self.failing = true;
+        self.settled |= now >= self.patience;
     }
 
     /// A list ended at `now`: it held `listed` objects where `before` were known.
@@ -95,7 +111,6 @@ impl View {
 
     /// A list or a watch failed, and the view is not kept current since then. Failing again changes nothing.
     pub fn lost(&mut self, since: Instant) {
-        self.settled = true;
         if self.link == Link::Open {
             self.link = Link::Lost(since);
         }
@@ -103,13 +118,12 @@ impl View {
 
     /// What feeds the view cannot be read any more: nothing about it is fresh from now on.
     pub fn blind(&mut self) {
-        self.settled = true;
         self.link = Link::Never;
     }
 
     /// Discovery positively denies the kind; that answer stands until the connection is lost.
     pub fn deny(&mut self) {
-        self.settled = true;
+        self.settled |= !self.seen;
         self.known = match self.known {
             Known::Denied(doubt) => Known::Denied(doubt),
             Known::Nothing => Known::Denied(0),
@@ -123,18 +137,21 @@ impl View {
         self.seen
     }
 
-    /// When the view stops being fresh if nothing happens; `None` if it is not a matter of time.
-    pub fn expiry(&self) -> Option<Instant> {
-        match self.link {
+    /// When the trust changes next if nothing happens: the view stops being fresh, or being waited for; `None` if it is not a
+    /// matter of time.
+    pub fn expiry(&self, now: Instant) -> Option<Instant> {
+        let stale = match self.link {
             Link::Lost(at) => Some(at + GRACE),
             Link::Never | Link::Open => None,
-        }
+        };
+        let given_up = (self.failing && !self.settled).then_some(self.patience);
+        [stale, given_up].into_iter().flatten().filter(|at| *at > now).min()
     }
 
     /// The trust at `now` in a view of so many objects.
     pub fn state(&self, objects: usize, now: Instant) -> KindState {
         let (complete, fresh) = (self.is_complete(), self.is_fresh(now));
-        KindState { complete, fresh, settled: self.settled, objects, doubted: self.doubted() }
+        KindState { complete, fresh, settled: self.is_settled(now), objects, doubted: self.doubted() }
     }
 
     /// The number of the doubt that an operator may accept, if that is what the view lacks.
@@ -146,7 +163,12 @@ impl View {
         }
     }
 
-    fn is_complete(&self) -> bool {
+    fn is_settled(&self, now: Instant) -> bool {
+        self.settled || self.failing && now >= self.patience
+    }
+
+    /// Whether it was listed to its end, and nothing gives reason for doubt.
+    pub fn is_complete(&self) -> bool {
         match self.known {
             Known::Whole => true,
             Known::Denied(_) => !self.seen,

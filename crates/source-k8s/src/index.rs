@@ -81,13 +81,14 @@ impl Index {
         let roles: Arc<[Role]> = sources::roles(&options).into();
         let reads = sources::reads(&*roles);
         let ids: BTreeMap<Kind, KindId> = reads.keys().map(|kind| (*kind, kind.id())).collect();
+        let patience = Instant::now() + options.patience;
         Self {
             options,
             roles,
             reads,
             store: Store::default(),
             readers: Readers::default(),
-            views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.contains(id)))).collect(),
+            views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.contains(id), patience))).collect(),
             listing: BTreeMap::new(),
             unread: BTreeSet::new(),
             told: BTreeMap::new(),
@@ -146,6 +147,7 @@ impl Index {
     pub fn apply(&mut self, event: Event, now: Instant) {
         match event {
             Event::Begin(kind) => {
+                self.view(kind, View::begun);
                 self.listing.insert(kind, BTreeSet::new());
             }
             Event::Listed(object) | Event::Applied(object) => self.put(&object),
@@ -153,12 +155,19 @@ impl Index {
             Event::Deleted(key) => self.delete(&key),
             Event::Removed(keys) => self.remove_unproven(&keys),
             Event::Open(kind) => self.view(kind, View::open),
-            Event::Lost(kind, since) => self.view(kind, |view| view.lost(since)),
-            Event::Forbidden(kind) => self.view(kind, |view| view.lost(now)),
+            Event::Lost(kind, since) => self.fail(kind, now, |view| view.lost(since)),
+            Event::Forbidden(kind) => self.fail(kind, now, |view| view.lost(now)),
             Event::Unreadable(key) => self.keep_unreadable(key),
-            Event::Denied(kind) => self.view(kind, View::deny),
-            Event::Blind(kind) => self.view(kind, View::blind),
+            Event::Denied(kind) => self.fail(kind, now, View::deny),
+            Event::Blind(kind) => self.fail(kind, now, View::blind),
         }
+    }
+
+    fn fail(&mut self, kind: Kind, now: Instant, turn: impl FnOnce(&mut View)) {
+        self.view(kind, |view| {
+            turn(view);
+            view.failed(now);
+        });
     }
 
     fn view(&mut self, kind: Kind, turn: impl FnOnce(&mut View)) {
@@ -426,9 +435,20 @@ impl Index {
         self.readers.objects_read(kind)
     }
 
-    /// The next moment after `now` at which a view stops being fresh by itself.
+    /// The next moment after `now` at which the trust in a view changes by itself.
     pub fn next_expiry(&self, now: Instant) -> Option<Instant> {
-        self.views.values().filter_map(View::expiry).filter(|at| *at > now).min()
+        self.views.values().filter_map(|view| view.expiry(now)).min()
+    }
+
+    /// The kinds of which not everything was read, each with an object that is there and cannot be read, if that is why.
+    pub fn unread(&self) -> impl Iterator<Item = (Kind, Option<&ObjectKey>)> {
+        let views = self
+            .views
+            .iter()
+            .map(|(kind, view)| (*kind, view.is_complete(), self.unread.iter().find(|key| key.kind == *kind)));
+        views
+            .filter(|(_, complete, object)| !complete || object.is_some())
+            .map(|(kind, complete, object)| (kind, object.filter(|_| complete)))
     }
 }
 

@@ -28,7 +28,6 @@ use crate::lookup::Reads;
 use crate::options::SourceOptions;
 #[cfg(feature = "cluster")]
 use crate::sources::crd::Status;
-#[cfg(feature = "cluster")]
 use crate::store::ObjectKey;
 
 /// A source over objects of a cluster, or of a folder.
@@ -52,6 +51,8 @@ struct State {
     /// The engine was given nothing because it has to ask for the evidence first.
     held: bool,
     faults: Vec<Fault>,
+    /// Why the last attempt to read a kind failed.
+    failed: BTreeMap<Kind, String>,
     /// Everything that went wrong with reading since the start.
     failures: u64,
 }
@@ -61,7 +62,15 @@ type Trust = BTreeMap<KindId, KindState>;
 
 impl State {
     fn new(index: Index) -> Self {
-        Self { index, taken: Trust::new(), told: None, held: false, faults: Vec::new(), failures: 0 }
+        Self {
+            index,
+            taken: Trust::new(),
+            told: None,
+            held: false,
+            faults: Vec::new(),
+            failed: BTreeMap::new(),
+            failures: 0,
+        }
     }
 
     fn trust(&self, now: Instant) -> Trust {
@@ -173,6 +182,11 @@ impl K8sSource {
         }
     }
 
+    /// Takes in why an attempt to read a kind failed; the event of the failure comes by [`K8sSource::feed`].
+    pub(crate) fn note_failure(&self, kind: Kind, reason: String) {
+        self.state().failed.insert(kind, reason);
+    }
+
     /// Takes in everything that is wrong with the manifests now; what was not before is told.
     pub(crate) fn note_faults(&self, faults: Vec<Fault>) {
         let mut state = self.state();
@@ -281,8 +295,17 @@ impl Source for K8sSource {
 
     fn troubles(&self) -> Troubles {
         let state = self.state();
-        let text = |fault: &Fault| format!("{}:{}: {}", fault.file.display(), fault.line, fault.message);
-        Troubles { failures: state.failures, standing: state.faults.iter().map(text).collect() }
+        let standing: Vec<String> = state.faults.iter().map(ToString::to_string).collect();
+        let reason =
+            |kind: Kind, object: Option<&ObjectKey>| match (object, state.failed.get(&kind), standing.as_slice()) {
+                (Some(object), _, _) => format!("{object} cannot be read"),
+                (None, Some(reason), _) => reason.clone(),
+                (None, None, [fault]) => fault.clone(),
+                (None, None, [fault, more @ ..]) => format!("{fault} (and {} more)", more.len()),
+                (None, None, []) => "not read to its end".to_owned(),
+            };
+        let unread = state.index.unread().map(|(kind, object)| (kind.id(), reason(kind, object))).collect();
+        Troubles { failures: state.failures, standing, unread }
     }
 
     fn use_published(&self, published: Arc<dyn PublishedNames>) {

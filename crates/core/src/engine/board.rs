@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::chronicle::Chronicle;
 use super::inbox::Inbox;
 use super::journal::Journal;
+use super::outcome::Changes;
 use super::published::News;
 use super::quotas;
 use super::state::State;
@@ -19,7 +20,7 @@ use super::{Config, Instance};
 use crate::clock::Clock;
 use crate::desired::Desired;
 use crate::endpoint::{KindId, Note, ObjectRef, Reporter, Severity};
-use crate::error::Error;
+use crate::error::{Error, Retry};
 use crate::flap::Fight;
 use crate::guard::AcceptedKinds;
 use crate::journal::{Journaling, Told};
@@ -31,7 +32,7 @@ use crate::plan::Adoptable;
 use crate::quota::Quotas;
 use crate::record::{RecordKey, RecordSet};
 use crate::registry::{Contents, Published};
-use crate::source::{Evidence, KindState, Source};
+use crate::source::{Evidence, KindState, Source, Troubles};
 use crate::view::ZoneView;
 use crate::zone::{Zone, ZoneKey, route};
 
@@ -61,6 +62,14 @@ pub(crate) struct Status {
     pub(crate) moving: usize,
     /// The last error, and since when there has been no success.
     pub(crate) failing: Option<(Error, Instant)>,
+    /// That error was met while the zone was read.
+    pub(crate) unread: bool,
+    /// The zone is not tried again.
+    pub(crate) given_up: bool,
+    /// What was sent since the start; in a dry run, what would have been.
+    pub(crate) changes: Changes,
+    /// Record sets that stay as they are, of which their objects are told.
+    pub(crate) left_alone: usize,
     /// Names that are parked after a refusal.
     pub(crate) parked: usize,
     /// Names that are fought over.
@@ -180,6 +189,8 @@ pub(crate) struct Office {
 pub(crate) struct Listing {
     pub(crate) tried: bool,
     pub(crate) error: Option<(Error, Instant)>,
+    /// They are not listed again.
+    pub(crate) given_up: bool,
 }
 
 impl Office {
@@ -241,7 +252,7 @@ pub(crate) struct Asks {
     pub(crate) quotas: Quotas,
     pub(crate) evidence: Evidence,
     /// What of the sources cannot be read now.
-    pub(crate) troubles: Vec<String>,
+    pub(crate) troubles: Troubles,
     /// Doubt about kinds that an operator accepted for some deletes: readiness does not warn of it any more.
     pub(crate) accepted: AcceptedKinds,
 }
@@ -322,6 +333,17 @@ impl Board {
 
     pub(crate) fn desks(&self) -> Vec<Arc<Desk>> {
         self.offices.iter().flat_map(|office| office.desks()).collect()
+    }
+
+    /// The pause after the `failures`-th failure in a row, the first of them at `since`. None: it is not tried again, since this
+    /// is the only pass and it has failed for too long.
+    pub(super) fn pause(&self, failures: u32, retry: Retry, since: Instant) -> Option<Duration> {
+        let pause = super::backoff(self.seed, failures, retry);
+        if !self.config.one_pass {
+            return Some(pause);
+        }
+        let left = (since + self.config.start_timeout).saturating_duration_since(Instant::now());
+        (!left.is_zero()).then(|| pause.min(left))
     }
 
     pub(crate) fn has_started(&self) -> bool {

@@ -72,12 +72,13 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                     }
                 }
                 let first = !office.listing().tried;
+                // Before it is known that there is a list: who waits for it looks for its zones.
+                office.set_desks(desks.clone());
                 {
                     let mut listing = office.listing();
                     listing.tried = true;
                     listing.error = None;
                 }
-                office.set_desks(desks.clone());
                 let fresh: Vec<&Arc<Desk>> = desks.iter().filter(|d| !cancels.contains_key(&d.zone.key)).collect();
                 let moved = first || vanished || !fresh.is_empty();
                 for desk in fresh {
@@ -103,16 +104,18 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
             }
             Err(problem) => {
                 failures += 1;
-                let pause = super::backoff(board.seed, failures, problem.retry);
-                error!(instance = %office.instance.id, error = problem.chain(), next_attempt = crate::duration::show(pause), "the zones cannot be listed");
                 let mut listing = office.listing();
                 let since = listing.error.as_ref().map_or_else(Instant::now, |(_, since)| *since);
+                let pause = board.pause(failures, problem.retry, since);
+                let next_attempt = pause.map_or_else(|| "none".to_owned(), crate::duration::show);
+                error!(instance = %office.instance.id, error = problem.chain(), next_attempt, "the zones cannot be listed");
                 listing.tried = true;
+                listing.given_up = pause.is_none();
                 listing.error = Some((problem, since));
                 drop(listing);
                 board.metrics.registry_errors.inc();
                 board.rested.notify_waiters();
-                pause
+                pause.unwrap_or(worker::NEVER)
             }
         };
         board.look_whether_all_planned();

@@ -39,9 +39,12 @@ impl Health {
             let all = asks.evidence.kinds.iter().all(|kind| kind.1.is_evidence() || accepted(&kind));
             for (kind, state) in asks.evidence.kinds.iter().filter(|kind| !accepted(kind)) {
                 match state {
-                    KindState { complete: false, .. } => health.unready.push(format!("{kind}: not read completely")),
+                    KindState { complete: false, .. } => {
+                        let why = asks.troubles.unread.get(kind).map(|why| format!(": {why}")).unwrap_or_default();
+                        health.unready.push(format!("{kind}: not read completely{why}"));
+                    }
                     // Where texts are read, what is wrong with them says more.
-                    KindState { fresh: false, .. } if asks.troubles.is_empty() => {
+                    KindState { fresh: false, .. } if asks.troubles.standing.is_empty() => {
                         health.unready.push(format!("{kind}: the watch is lost"));
                     }
                     KindState { fresh: false, .. } => health.unready.push(format!("{kind}: not fresh")),
@@ -49,7 +52,9 @@ impl Health {
                 }
             }
             if !all {
-                health.unready.extend(asks.troubles.iter().take(SHOWN).map(|text| format!("cannot be read: {text}")));
+                health
+                    .unready
+                    .extend(asks.troubles.standing.iter().take(SHOWN).map(|text| format!("cannot be read: {text}")));
             }
         }
         health.unready.extend(board.state.in_doubt());
@@ -86,54 +91,6 @@ impl Health {
     pub fn is_ready(&self) -> bool {
         self.unready.is_empty()
     }
-}
-
-/// How a pass over everything ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Zones and lists that fail, with their errors.
-    pub failures: Vec<String>,
-    /// Names that were refused and back off.
-    pub refused: usize,
-    /// Deletes that are held.
-    pub held: usize,
-}
-
-/// The outcome, if nothing is under way or left to do.
-pub(super) fn outcome(board: &Board) -> Option<Outcome> {
-    if !board.has_started() || board.published.is_open() {
-        return None;
-    }
-    let mut outcome = Outcome::default();
-    for office in &board.offices {
-        let listing = office.listing();
-        match (&listing.error, listing.tried) {
-            (Some((error, _)), _) => {
-                outcome.failures.push(format!("zones of {}: {}", office.instance.id, error.chain()));
-            }
-            (None, true) => {}
-            (None, false) => return None,
-        }
-    }
-    let all_planned = board.all_planned();
-    for desk in board.desks() {
-        let status = desk.status();
-        if let Some((error, _)) = &status.failing {
-            outcome.failures.push(format!("zone {}: {}", desk.zone.name, error.chain()));
-            continue;
-        }
-        if status.working || status.moving > 0 || !status.planned || desk.inbox.len() > 0 || desk.inbox.wants_recheck()
-        {
-            return None;
-        }
-        outcome.refused += status.parked;
-    }
-    if !all_planned {
-        board.look_whether_all_planned();
-        return None;
-    }
-    outcome.held = board.state.held().iter().map(|(_, plan)| plan.held.len()).sum();
-    Some(outcome)
 }
 
 /// One record set that is wanted or ours, for people.

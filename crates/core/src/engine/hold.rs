@@ -131,6 +131,9 @@ impl Tally {
         }
         for skip in &skips {
             let waits = matches!(skip.why, Why::Doubt(_) | Why::Fought(_));
+            if !(waits && skip.objects.is_empty()) {
+                worker.left_alone.insert(skip.key.clone());
+            }
             if matches!(skip.why, Why::Doubt(_)) || waits && skip.objects.is_empty() {
                 worker.waiting.insert(skip.key.name.clone());
             }

@@ -63,7 +63,7 @@ impl Intake {
         let grace = self.board.asks().desired.next_grace_end(self.board.config.status_grace, self.graced);
         let grace = grace.map(|end| Instant::now() + end.since(now) + Duration::from_millis(1));
         let mut next = self.full_due;
-        if !self.board.has_started() && start > Instant::now() {
+        if !self.board.has_started() && !self.board.config.one_pass && start > Instant::now() {
             next = next.min(start);
         }
         grace.map_or(next, |end| next.min(end))
@@ -107,11 +107,15 @@ impl Intake {
     fn troubles(&mut self) {
         let all: Vec<Troubles> = self.board.sources.iter().map(|source| source.troubles()).collect();
         let failures = all.iter().map(|troubles| troubles.failures).sum();
-        let standing: Vec<String> = all.into_iter().flat_map(|troubles| troubles.standing).collect();
+        let (mut standing, mut unread) = (Vec::new(), BTreeMap::new());
+        for troubles in all {
+            standing.extend(troubles.standing);
+            unread.extend(troubles.unread);
+        }
         let metrics = &self.board.metrics;
         metrics.source_errors.inc_by(failures - std::mem::replace(&mut self.failures, failures).min(failures));
         metrics.source_faults.set(i64::try_from(standing.len()).unwrap_or(i64::MAX));
-        self.board.asks().troubles = standing;
+        self.board.asks().troubles = Troubles { failures, standing, unread };
     }
 
     /// Takes over how far the sources' views can be trusted; what waited for it is looked at again.
@@ -163,7 +167,8 @@ impl Intake {
             let unread = evidence.kinds.iter().filter(|(_, state)| !state.complete).map(|(kind, _)| kind.to_string());
             (evidence.is_settled(), unread.collect::<Vec<_>>().join(", "))
         };
-        let late = self.begun.elapsed() >= self.board.config.start_timeout;
+        let config = &self.board.config;
+        let late = !config.one_pass && self.begun.elapsed() >= config.start_timeout;
         if settled || late {
             if unread.is_empty() {
                 info!("sources are read; planning begins");

@@ -21,6 +21,7 @@ mod ledger;
 mod litter;
 mod moves;
 mod oddities;
+mod outcome;
 mod parts;
 mod piece;
 mod published;
@@ -44,9 +45,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-pub use health::{Health, NameState, Outcome};
+pub use health::{Health, NameState};
 pub use holds::Holding;
 pub use journal::{Entry, Journal};
+pub use outcome::{Changes, Numbers, Outcome, Problem};
 pub use parts::{Config, Instance, Parts};
 pub use undo::{UndoPlan, UndoReport, UndoRequest, UndoZone};
 
@@ -237,12 +239,18 @@ impl Engine {
         health::names(&self.board)
     }
 
+    /// How the pass went so far: what is not done yet counts as not read, or not written.
+    pub fn outcome(&self) -> Outcome {
+        outcome::outcome(&self.board)
+    }
+
     /// Waits until nothing is left to do for now: everything that is known has been planned, and carried out, refused or
-    /// held. Zones that fail count as done.
+    /// held. What fails counts as done; with [`Config::one_pass`] once it is not tried again.
     pub async fn settled(&self) -> Outcome {
         loop {
             let rested = self.board.rested.notified();
-            if let Some(outcome) = health::outcome(&self.board) {
+            let outcome = self.outcome();
+            if !outcome.unfinished {
                 return outcome;
             }
             // The notification may have come before we listened: look again soon in any case.

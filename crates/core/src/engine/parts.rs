@@ -41,8 +41,11 @@ pub struct Config {
     pub interval: Duration,
     /// Least time between two full listings of a zone.
     pub cache_time: Duration,
-    /// Longest wait for the first listing of every kind.
+    /// Longest wait for the first listing of every kind. With `one_pass`, how long a read that fails is tried again.
     pub start_timeout: Duration,
+    /// Whether the process ends after one pass. Then planning begins when the sources wait for no kind any longer, however long
+    /// that takes, and what fails is tried again for `start_timeout` and given up then.
+    pub one_pass: bool,
     /// The brake.
     pub brake: Brake,
     /// TTL of endpoints that state none.
@@ -73,6 +76,7 @@ impl Default for Config {
             interval: Duration::from_mins(1),
             cache_time: Duration::ZERO,
             start_timeout: Duration::from_secs(30),
+            one_pass: false,
             brake: Brake::default(),
             min_ttl: None,
             settle: Duration::ZERO,

@@ -72,6 +72,9 @@ pub(super) async fn prepare(
     let again = matches!(pass, Pass::Deletes(_));
     if !again {
         worker.board.tell(notes);
+        let planned: BTreeSet<&DnsName> = names.iter().collect();
+        worker.left_alone.retain(|key| !planned.contains(&key.name));
+        worker.left_alone.extend(unmet.values().flatten().map(|wanted| wanted.key.clone()));
     }
     let placed = adjust(worker, drafts).await?;
     let mut plans = decide(worker, capability, &placed, &unmet);

@@ -10,6 +10,7 @@ use super::announce::Announcement;
 use super::facts::is_claim;
 use super::hold;
 use super::journal::Entry;
+use super::outcome::Changes;
 use super::refusals::refused;
 use super::worker::{Parked, Worker};
 use crate::capability::Audit;
@@ -75,6 +76,7 @@ pub(super) fn remember(
             Outcome::Applied => applied(worker, group, names.get(&group.name).copied(), default),
             Outcome::NotSent(error) if error.kind == ErrorKind::DryRun => {
                 info!(zone = %worker.desk.zone.name, "dry run, not sent: {}", group.headline());
+                count(worker, group);
             }
             Outcome::NotSent(error) => {
                 unfinished.insert(group.name.clone());
@@ -134,7 +136,20 @@ fn record(worker: &Worker, group: &Group, outcome: &Outcome) {
     });
 }
 
+/// Counts what was sent; in a dry run, what would have been.
+fn count(worker: &mut Worker, group: &Group) {
+    let changes = Changes::of(group);
+    worker.turn_changes += changes;
+    if worker.board.config.dry_run {
+        // Since nothing is done, the same is planned again and again.
+        *worker.would_change.entry(group.name.clone()).or_default() += changes;
+    } else {
+        worker.changes += changes;
+    }
+}
+
 fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: Ttl) {
+    count(worker, group);
     worker
         .desk
         .view_mut()

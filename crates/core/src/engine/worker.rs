@@ -16,6 +16,7 @@ use super::chronicle::{self, Origin};
 use super::inbox::Mail;
 use super::litter::Litter;
 use super::moves::{self, Moves};
+use super::outcome::{Changes, Numbers};
 use super::refusals::Refusals;
 use super::{fights, hold, holds, round, undo};
 use crate::clock::Timestamp;
@@ -29,6 +30,9 @@ use crate::record::RecordKey;
 
 /// The loop turns at least this often, so that health can see it.
 const TURN: Duration = Duration::from_secs(10);
+
+/// The pause of what is not tried again: longer than any process that makes one pass lives.
+pub(super) const NEVER: Duration = Duration::from_hours(24 * 365);
 
 /// A name that backs off alone.
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +97,12 @@ pub(super) struct Worker {
     /// What the groups belong to that are sent now, for the journal.
     pub(super) origin: Origin,
     pub(super) audit_due: Instant,
+    /// What was sent since the start, in this turn, and by name what a dry run would have sent.
+    pub(super) changes: Changes,
+    pub(super) turn_changes: Changes,
+    pub(super) would_change: BTreeMap<DnsName, Changes>,
+    /// Record sets that stay as they are, of which their objects are told.
+    pub(super) left_alone: BTreeSet<RecordKey>,
     /// A round has planned every name: what is left to do is in the inbox.
     pub(super) surveyed: bool,
     /// Until when the zone pauses.
@@ -100,6 +110,8 @@ pub(super) struct Worker {
     /// Within the pause, when to look whether it may end earlier.
     pub(super) wake: Option<Instant>,
     failures: u32,
+    /// The zone is being read: a failure now leaves it unread.
+    reading: bool,
 }
 
 /// Runs until cancelled; the running group is finished first.
@@ -128,10 +140,15 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, desk: Arc<Desk>,
         told: BTreeSet::new(),
         origin: Origin::new(String::new(), Cause::Round),
         audit_due: Instant::now(),
+        changes: Changes::default(),
+        turn_changes: Changes::default(),
+        would_change: BTreeMap::new(),
+        left_alone: BTreeSet::new(),
         surveyed: false,
         resume: None,
         wake: None,
         failures: 0,
+        reading: false,
     };
     worker.publish_health();
     holds::publish(&worker.board, &worker.desk.label());
@@ -174,9 +191,14 @@ impl Worker {
     }
 
     fn rest(&mut self) {
+        let now = Instant::now();
         let mut status = self.desk.status();
-        status.working = false;
-        status.turned = Some(Instant::now());
+        // A name that is read and planned again at once is not refused yet.
+        status.working = self.resume.is_none() && self.parked.values().any(|parked| parked.until <= now);
+        status.turned = Some(now);
+        status.changes = self.changes;
+        self.would_change.values().for_each(|changes| status.changes += *changes);
+        status.left_alone = self.left_alone.len();
         status.parked = self.parked.len();
         status.moving = if self.resume.is_none() { self.moves.due() } else { 0 };
         let planned = status.planned;
@@ -212,6 +234,7 @@ impl Worker {
 
     /// Reads what is to be read, and does what is to be done. `early`: within a pause, because an object changed.
     async fn work(&mut self, early: bool) {
+        self.reading = true;
         let asked = self.desk.take_looks();
         let audited = Instant::now() >= self.audit_due || !asked.is_empty();
         let unread = !self.desk.view().is_complete();
@@ -226,6 +249,7 @@ impl Worker {
             let _ = answer.send(());
         }
         if !self.board.has_started() {
+            self.recovered();
             return;
         }
         if self.board.chronicle.has_found(&self.desk.label()) {
@@ -234,6 +258,7 @@ impl Worker {
         if !self.read_unsure().await {
             return;
         }
+        self.reading = false;
         fights::calm(self);
         holds::expire(self);
         self.refusals.begin();
@@ -270,7 +295,28 @@ impl Worker {
             return Ok(false);
         }
         debug!(zone = %self.desk.zone.name, names = names.len(), "planning");
-        round::run(self, names, first).await
+        self.turn_changes = Changes::default();
+        self.would_change.retain(|name, _| !names.contains_key(name));
+        let planned = round::run(self, names, first).await;
+        self.sum_up();
+        planned
+    }
+
+    /// Says what a round changed, where it changed anything. One pass says it at its end, for all zones together.
+    fn sum_up(&self) {
+        if self.turn_changes.is_empty() || self.board.config.one_pass {
+            return;
+        }
+        let held =
+            self.board.state.look(&self.desk.label(), |state| state.held.as_ref().map_or(0, |plan| plan.held.len()));
+        let numbers = Numbers {
+            changes: self.turn_changes,
+            held,
+            refused: self.parked.len(),
+            left_alone: self.left_alone.len(),
+            dry_run: self.board.config.dry_run,
+        };
+        info!(zone = %self.desk.zone.name, "{numbers}");
     }
 
     /// Takes out names that back off, and adds those whose pause is over and those that wait.
@@ -307,6 +353,15 @@ impl Worker {
     }
 
     pub(super) fn succeeded(&mut self, nothing_to_do: bool) {
+        self.recovered();
+        self.board.metrics.last_sync.set(self.board.clock.now().as_seconds());
+        if nothing_to_do {
+            self.board.metrics.no_op_runs.inc();
+        }
+    }
+
+    /// No failure is in force any longer.
+    fn recovered(&mut self) {
         if self.failures > 0 {
             info!(zone = %self.desk.zone.name, failures = self.failures, "the zone works again");
         }
@@ -314,10 +369,6 @@ impl Worker {
         self.failures = 0;
         self.told.clear();
         self.desk.status().failing = None;
-        self.board.metrics.last_sync.set(self.board.clock.now().as_seconds());
-        if nothing_to_do {
-            self.board.metrics.no_op_runs.inc();
-        }
         self.publish_health();
     }
 
@@ -325,8 +376,9 @@ impl Worker {
     pub(super) fn failed(&mut self, problem: Error) {
         self.failures += 1;
         self.blame_zone();
-        let pause = super::backoff(self.board.seed, self.failures, problem.retry);
-        let next_attempt = crate::duration::show(pause);
+        let since = self.desk.status().failing.as_ref().map_or_else(Instant::now, |(_, since)| *since);
+        let pause = self.board.pause(self.failures, problem.retry, since);
+        let next_attempt = pause.map_or_else(|| "none".to_owned(), crate::duration::show);
         if !self.refusals.is_paused() || self.refusals.is_news() {
             error!(zone = %self.desk.zone.name, error = problem.chain(), next_attempt, "the zone cannot be served");
         } else {
@@ -340,14 +392,15 @@ impl Worker {
             self.tell_waiting(&problem);
         }
         let mut status = self.desk.status();
-        let since = status.failing.as_ref().map_or_else(Instant::now, |(_, since)| *since);
+        status.unread = self.reading;
+        status.given_up = pause.is_none();
         if problem.kind == ErrorKind::NotFound {
             status.listed = false;
         }
         status.failing = Some((problem, since));
         drop(status);
         let now = Instant::now();
-        self.resume = Some(now + pause);
+        self.resume = Some(now + pause.unwrap_or(NEVER));
         self.audit_due = now;
         self.publish_health();
         self.board.look_whether_all_planned();

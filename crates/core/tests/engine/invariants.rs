@@ -568,12 +568,12 @@ async fn credentials_that_are_mended_need_no_restart() {
         world.sim.fault("example", Fault::Denied);
         world.cluster.put("late", &["late.example A 192.0.2.1"]);
         let outcome = after(&engine, Duration::from_mins(2)).await;
-        assert!(outcome.failures.iter().any(|failure| failure.contains("BADSIG")), "{outcome:?}");
+        assert!(outcome.failures().iter().any(|failure| failure.contains("BADSIG")), "{outcome:?}");
         assert!(engine.health().unready.iter().any(|problem| problem.contains("BADSIG")), "{:?}", engine.health());
         assert!(engine.health().is_live());
         world.sim.fault("example", None);
         let outcome = after(&engine, Duration::from_mins(2)).await;
-        assert_eq!((outcome.failures.len(), world.sim.records().len()), (0, 4), "running: {running}");
+        assert_eq!((outcome.failures().len(), world.sim.records().len()), (0, 4), "running: {running}");
         assert!(engine.health().is_ready());
     }
 }
@@ -599,7 +599,7 @@ async fn ten_minutes_of_errors_are_over_one_pause_after_their_end() {
         // The longest pause is a minute and a quarter; a call that stands still ends after a minute.
         tokio::time::sleep(Duration::from_secs(if fault == Fault::Stall { 136 } else { 76 })).await;
         let outcome = rest(&engine).await;
-        assert_eq!((outcome.failures, world.sim.records().len()), (vec![], 30), "{fault:?}");
+        assert_eq!((outcome.failures(), world.sim.records().len()), (vec![], 30), "{fault:?}");
         assert!(engine.health().is_ready(), "{fault:?}");
         engine.stop().await;
     }

@@ -213,7 +213,7 @@ async fn required_sends_nothing_that_is_not_written_down() {
     moody.fails.store(true, Ordering::SeqCst);
     world.cluster.put("a", &["x.example A 192.0.2.2"]);
     let outcome = rest(&engine).await;
-    assert!(outcome.failures[0].contains("nothing is sent while the journal cannot be written"), "{outcome:?}");
+    assert!(outcome.failures()[0].contains("nothing is sent while the journal cannot be written"), "{outcome:?}");
     after(&engine, Duration::from_mins(10)).await;
     assert_eq!((world.sim.calls().1, world.sim.records()), (writes, vec!["x.example A 192.0.2.1".to_owned()]));
     assert!(!engine.health().is_ready(), "the zone waits, and says so");

@@ -12,6 +12,7 @@ mod forged;
 mod invariants;
 mod journal;
 mod moves;
+mod one_pass;
 mod pieces;
 mod quotas;
 mod random;

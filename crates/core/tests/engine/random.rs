@@ -115,7 +115,7 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     world.cluster.trust(true, true);
     tokio::time::sleep(Duration::from_mins(30)).await;
     let outcome = rest(&engine).await;
-    prop_assert_eq!(outcome.failures, Vec::<String>::new());
+    prop_assert_eq!(outcome.failures(), Vec::<String>::new());
     let (_, writes) = world.sim.calls();
     tokio::time::sleep(Duration::from_mins(30)).await;
     prop_assert_eq!(world.sim.calls().1, writes, "converged, then silent");

@@ -227,7 +227,7 @@ impl Sim {
         self.split.store(true, Ordering::SeqCst);
     }
 
-    /// From now on [`Fault::Stall`] concerns writes alone.
+    /// From now on [`Fault::Stall`] and [`Fault::Denied`] concern writes alone.
     pub(crate) fn unstall_reads(&self) {
         self.reads_go_on.store(true, Ordering::SeqCst);
     }
@@ -307,7 +307,9 @@ impl Provider for Sim {
             Some(Fault::Down | Fault::NoReads) => {
                 return Err(Error::new(ErrorKind::Unavailable, "read records", "connection refused"));
             }
-            Some(Fault::Denied) => return Err(Error::new(ErrorKind::Unauthorized, "read records", "BADSIG")),
+            Some(Fault::Denied) if !self.reads_go_on.load(Ordering::SeqCst) => {
+                return Err(Error::new(ErrorKind::Unauthorized, "read records", "BADSIG"));
+            }
             _ => {}
         }
         let content = self.content();

@@ -43,6 +43,7 @@ async fn connector(options: Arc<SourceOptions>, source: Arc<K8sSource>) {
             Ok(endpoints) => source.feed(list(Kind::Connector, endpoints, &options)),
             Err(error) => {
                 tracing::warn!(source = "connector", "{error}; what it gave before stays");
+                source.note_failure(Kind::Connector, error.to_string());
                 source.feed([Event::Lost(Kind::Connector, Instant::now())]);
             }
         }

@@ -107,17 +107,22 @@ impl Feed {
         }
     }
 
-    /// Says once what the API server refuses, though it is asked again and again; `told` is what was said last.
+    /// Says once what the API server refuses, though it is asked again and again; `told` is what was said last. Notes why the
+    /// kind cannot be read.
     fn complain<T>(&self, event: &WatchEvent<T>, told: &mut Option<String>) {
         match event {
             WatchEvent::Open => *told = None,
+            WatchEvent::Lost { text, .. } => self.source.note_failure(self.kind, text.clone()),
             WatchEvent::Denied { text } | WatchEvent::Forbidden { text, .. } if told.as_ref() == Some(text) => {}
             WatchEvent::Denied { text } => {
                 tracing::warn!(watch = %self.spec, text, "the API server does not know this kind");
+                let reason = format!("{text}, though objects of it were seen before");
+                self.source.note_failure(self.kind, reason);
                 *told = Some(text.clone());
             }
             WatchEvent::Forbidden { verb, text } => {
                 tracing::error!(watch = %self.spec, verb, text, "a right is missing; nothing that rests on this kind is deleted");
+                self.source.note_failure(self.kind, text.clone());
                 *told = Some(text.clone());
             }
             _ => {}

@@ -4,6 +4,7 @@
 //! not given, whatever its value.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind};
@@ -60,6 +61,7 @@ impl SourceOptions {
             traefik_new: !settings.bool("traefik-disable-new"),
             connector_server: text("connector-source-server"),
             poll_interval: settings.duration("interval"),
+            patience: Duration::ZERO,
             unstructured: own.unstructured,
         };
         options.check().map_err(|problem| Error::new(ErrorKind::Configuration, "read the source flags", problem))?;

@@ -92,6 +92,9 @@ pub struct SourceOptions {
     pub connector_server: String,
     /// How often sources are read that cannot tell by themselves that something changed (`--interval`).
     pub poll_interval: Duration,
+    /// How long a kind that cannot be listed is tried again before it counts as settled; nothing for a process that stays, since
+    /// it learns of what comes later.
+    pub patience: Duration,
     /// `--unstructured-resource`, in order.
     pub unstructured: Vec<Kind>,
 }
@@ -159,6 +162,7 @@ impl Default for SourceOptions {
             traefik_new: true,
             connector_server: "localhost:8080".to_owned(),
             poll_interval: Duration::from_mins(1),
+            patience: Duration::ZERO,
             unstructured: Vec::new(),
         }
     }

@@ -339,3 +339,56 @@ async fn whoever_does_not_ask_for_the_evidence_gets_objects_all_the_same() {
     let objects = source.take(false).objects.len() + source.take(false).objects.len();
     assert_eq!(objects, 5);
 }
+
+/// A process that makes one pass tries again for a while what cannot be listed, and waits for what arrives.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
+    let patient = |seen: &BTreeSet<KindId>| {
+        let options = SourceOptions { patience: Duration::from_secs(30), ..options() };
+        K8sSource::new(Index::new(Arc::new(options), seen))
+    };
+    let fails: [(&str, Turn); 4] = [
+        ("lost", lost),
+        ("forbidden", |source| source.feed([Event::Forbidden(KIND)])),
+        ("denied", |source| source.feed([Event::Denied(KIND)])),
+        ("blind", |source| source.feed([Event::Blind(KIND)])),
+    ];
+    for (what, fail) in fails {
+        let source = patient(&BTreeSet::from([KIND.id()]));
+        fail(&source);
+        pass(29).await;
+        fail(&source);
+        assert!(!state(&source).settled, "{what}");
+        let _ = source.take(false);
+        assert!(wakes(&source, 2).await, "{what}: somebody has to be told when the time is over");
+        assert!(state(&source).settled && !state(&source).complete, "{what}");
+    }
+    // What was never seen and is denied is empty, and nothing is waited for.
+    let source = patient(&BTreeSet::new());
+    source.feed([Event::Denied(KIND)]);
+    assert_eq!(letters(&source), "cfs");
+    // A list that began in time is waited for to its end, however long it takes.
+    let source = patient(&BTreeSet::new());
+    lost(&source);
+    pass(29).await;
+    source.feed([Event::Begin(KIND), Event::Listed(services(1).remove(0))]);
+    pass(3_600).await;
+    assert_eq!(letters(&source), "");
+    lost(&source);
+    assert_eq!(letters(&source), "s", "unless it breaks off: there is no further attempt");
+    let source = patient(&BTreeSet::new());
+    pass(60).await;
+    assert_eq!(letters(&source), "", "the first attempt is waited for as well");
+    source.feed(list(KIND, services(1)));
+    assert_eq!(letters(&source), "cfs");
+}
+
+#[test]
+fn what_was_not_read_is_told_with_its_reason() {
+    let source = source();
+    assert_eq!(source.troubles().unread[&KIND.id()], "not read to its end");
+    source.feed(list(KIND, services(1)));
+    assert!(!source.troubles().unread.contains_key(&KIND.id()));
+    source.feed([Event::Unreadable(ObjectKey::new(KIND, "a", "odd"))]);
+    assert!(source.troubles().unread[&KIND.id()].ends_with("a/odd cannot be read"), "{:?}", source.troubles());
+}
