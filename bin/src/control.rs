@@ -2,11 +2,11 @@
 //! modules of their own.
 //!
 //! One request and one answer a connection, each a line of JSON. The socket lies in the state folder and belongs to the
-//! user of the daemon alone. Whoever asks shows the token that lies beside it, so that a socket which was passed on (into a
+//! user of the daemon alone; where others can write to that folder there is no socket, and none there is spoken to. Whoever asks shows the token that lies beside it, so that a socket which was passed on (into a
 //! container, by a forwarder) is no way in by itself.
 
 use std::fmt::Write as _;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use zonewright_core::store::Store;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
 use crate::journal::{nowhere, state_left_behind};
-use crate::{history, undo};
+use crate::{folder, history, undo};
 
 /// The longest request.
 const LIMIT: usize = 4_096;
@@ -49,7 +49,7 @@ pub(crate) fn meant(settings: &Settings) -> PathBuf {
         let folders = std::fs::read_dir(base()).ok()?.flatten().map(|entry| entry.path());
         let ours = |path: &PathBuf| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            name.starts_with(PREFIX) && socket(path).exists()
+            name.starts_with(PREFIX) && socket(path).exists() && folder::check(path).is_ok()
         };
         match folders.filter(ours).collect::<Vec<_>>().as_slice() {
             [one] => Some(one.clone()),
@@ -61,18 +61,7 @@ pub(crate) fn meant(settings: &Settings) -> PathBuf {
 
 /// Whether a daemon answers on the socket of this folder.
 pub(crate) fn answers(folder: &Path) -> bool {
-    std::os::unix::net::UnixStream::connect(socket(folder)).is_ok()
-}
-
-/// Makes a folder of the user's own, if it is not there. Whether it is one: nobody else can write to it.
-pub(crate) fn is_private(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    // The process's own folder in /proc belongs to the user that it runs as.
-    let ours = std::fs::metadata("/proc/self").map(|process| process.uid());
-    let (Ok(()), Ok(found), Ok(ours)) = (made, std::fs::symlink_metadata(folder), ours) else { return false };
-    found.is_dir() && found.uid() == ours && found.mode() & 0o022 == 0
+    folder::check(folder).is_ok() && std::os::unix::net::UnixStream::connect(socket(folder)).is_ok()
 }
 
 /// An owner id as a file name: what is no letter, digit, `-` or `_` becomes `-`.
@@ -91,9 +80,9 @@ fn problem(path: &Path, source: std::io::Error) -> Error {
 /// Listens for commands until `stop`. A socket that nobody answers on is replaced.
 ///
 /// # Errors
-/// If the folder or the socket cannot be made, or another daemon answers there.
+/// If the folder or the socket cannot be made, others can write to the folder, or another daemon answers there.
 pub(crate) async fn serve(folder: &Path, engine: Arc<Engine>, stop: CancellationToken) -> Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| problem(folder, e))?;
+    folder::make(folder)?;
     let path = socket(folder);
     if UnixStream::connect(&path).await.is_ok() {
         let text = format!(
@@ -212,9 +201,13 @@ fn listed(
 /// Asks the daemon of a folder.
 ///
 /// # Errors
-/// [`ErrorKind::Unavailable`] if none answers; what it answers, if that is an error.
+/// [`ErrorKind::Unavailable`] if none answers; [`ErrorKind::Configuration`] if others can write to the folder; what it answers, if
+/// that is an error.
 pub(crate) async fn ask(folder: &Path, request: &Value) -> Result<Value> {
     let path = socket(folder);
+    if path.symlink_metadata().is_ok() {
+        folder::check(folder)?;
+    }
     let unreachable = |e| {
         let text = format!(
             "{}: no daemon answers there; give the --state-dir and --txt-owner-id that it was started with",

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{ObjectRef, Reporter};
@@ -73,7 +73,9 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         Some(outcome)
     } else {
         if let Err(error) = control::serve(&control::folder(settings), engine.clone(), stop.clone()).await {
-            warn!(error = error.chain(), "`zonewright plans`, `approve`, `undo` and `holds` will not work");
+            error!(error = error.chain(), "`zonewright plans`, `approve`, `undo` and `holds` will not work");
+        } else {
+            engine.metrics().control_socket.set(1);
         }
         stop.cancelled().await;
         info!("Received SIGTERM. Terminating...");

@@ -11,7 +11,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 #[cfg(feature = "cluster")]
 use crate::connection::{self, Connection};
-use crate::control;
+use crate::{control, folder};
 
 fn wrong(text: &str) -> Error {
     Error::new(ErrorKind::Configuration, "read the flags", text)
@@ -36,11 +36,11 @@ pub(crate) fn in_folder(settings: &Settings, dry_run: bool) -> Result<Journaling
         folder => PathBuf::from(folder),
     };
     let writes = mode != Mode::Off && !dry_run;
-    if !is_named(settings) && writes && !control::is_private(&control::folder(settings)) {
-        warn!(
-            folder = %control::folder(settings).display(),
-            "the folder cannot be made, or others can write to it: the journal is kept in memory only; give --state-dir or --journal-dir"
-        );
+    if !is_named(settings)
+        && writes
+        && let Err(error) = folder::make(&control::folder(settings))
+    {
+        warn!(error = error.chain(), "the journal is kept in memory only; give --state-dir or --journal-dir");
         return Ok(Journaling { store: Arc::new(MemoryJournal::default()), mode });
     }
     Ok(Journaling { store: Arc::new(FolderJournal::new(folder, &prefix(settings), limits(settings)?)), mode })

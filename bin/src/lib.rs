@@ -12,6 +12,7 @@ mod daemon;
 #[cfg(feature = "demo")]
 mod demo;
 pub mod flags;
+mod folder;
 mod history;
 pub mod http;
 mod journal;

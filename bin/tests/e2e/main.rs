@@ -33,6 +33,7 @@ mod refusals;
 mod restarts;
 mod secrets;
 mod serials;
+mod socket;
 mod startup;
 mod undo;
 #[cfg(feature = "webhook-server")]

@@ -142,6 +142,8 @@ pub struct Metrics {
     pub quota_waiting: Family<ByNamespace, Gauge>,
     /// Failed writes of the journal.
     pub journal_errors: Counter,
+    /// Whether the commands beside the process can reach it.
+    pub control_socket: Gauge,
     /// Notes told to objects.
     pub notes: Family<ByReason, Counter>,
     /// Objects held in memory.
@@ -202,6 +204,7 @@ impl Default for Metrics {
             on_hold: Family::default(),
             quota_waiting: Family::default(),
             journal_errors: Counter::default(),
+            control_socket: Gauge::default(),
             notes: Family::default(),
             objects: Family::default(),
             evidence: Family::default(),
@@ -280,6 +283,7 @@ impl Metrics {
         let waiting = "Records that wait because their object or namespace has as many as it may have";
         ours.register("quota_waiting_records", waiting, self.quota_waiting.clone());
         ours.register("journal_errors", "Failed writes of the journal", self.journal_errors.clone());
+        ours.register("control_socket", "Whether the socket for commands is open", self.control_socket.clone());
         ours.register("notes", "Notes told to objects, by reason", self.notes.clone());
         ours.register(
             "source_faults",
