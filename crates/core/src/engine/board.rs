@@ -49,6 +49,15 @@ pub(crate) struct Desk {
     looks: Mutex<Vec<oneshot::Sender<()>>>,
 }
 
+/// What else is known of the last error of a zone.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Failure {
+    /// It was met while the zone was read.
+    pub(crate) unread: bool,
+    /// The zone is not tried again.
+    pub(crate) given_up: bool,
+}
+
 /// How a zone is doing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Status {
@@ -62,10 +71,8 @@ pub(crate) struct Status {
     pub(crate) moving: usize,
     /// The last error, and since when there has been no success.
     pub(crate) failing: Option<(Error, Instant)>,
-    /// That error was met while the zone was read.
-    pub(crate) unread: bool,
-    /// The zone is not tried again.
-    pub(crate) given_up: bool,
+    /// More about that error.
+    pub(crate) failure: Failure,
     /// What was sent since the start; in a dry run, what would have been.
     pub(crate) changes: Changes,
     /// Record sets that stay as they are, of which their objects are told.

@@ -187,7 +187,9 @@ fn kinds(asks: &Asks, outcome: &mut Outcome) {
     for (kind, _) in asks.evidence.kinds.iter().filter(|(_, state)| !state.complete) {
         unread.entry(kind.clone()).or_insert_with(|| "not read to its end".to_owned());
     }
-    unread.into_iter().for_each(|(kind, why)| outcome.fail(true, kind.to_string(), why));
+    for (kind, why) in unread {
+        outcome.fail(true, kind.to_string(), why);
+    }
 }
 
 fn zones_of(board: &Board, office: &Office, outcome: &mut Outcome) {
@@ -214,9 +216,9 @@ fn zone(board: &Board, desk: &Desk, outcome: &mut Outcome) {
     outcome.refused += status.parked;
     match &status.failing {
         Some((error, _)) => {
-            outcome.unfinished |= board.config.one_pass && !status.given_up;
-            outcome.refused += if status.unread { 0 } else { desk.inbox.len() };
-            outcome.fail(status.unread, what, error.chain());
+            outcome.unfinished |= board.config.one_pass && !status.failure.given_up;
+            outcome.refused += if status.failure.unread { 0 } else { desk.inbox.len() };
+            outcome.fail(status.failure.unread, what, error.chain());
         }
         None if !status.planned => {
             outcome.unfinished = true;

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info};
 
-use super::board::{Board, Desk, Office};
+use super::board::{Board, Desk, Failure, Office};
 use super::chronicle::{self, Origin};
 use super::inbox::Mail;
 use super::litter::Litter;
@@ -392,8 +392,7 @@ impl Worker {
             self.tell_waiting(&problem);
         }
         let mut status = self.desk.status();
-        status.unread = self.reading;
-        status.given_up = pause.is_none();
+        status.failure = Failure { unread: self.reading, given_up: pause.is_none() };
         if problem.kind == ErrorKind::NotFound {
             status.listed = false;
         }
