@@ -67,6 +67,9 @@ use crate::zone::ZoneKey;
 pub use announce::Announcement;
 use board::Board;
 
+/// Longest reading of a whole zone in a process that makes one pass.
+const LONG_LISTING: Duration = Duration::from_hours(1);
+
 /// A running engine. Dropping it stops nothing; [`Engine::stop`] does.
 pub struct Engine {
     board: Arc<Board>,
@@ -86,7 +89,10 @@ impl Engine {
         let state = state::State::load(parts.store, parts.clock.now(), config.brake.approval_ttl).await;
         let metrics = parts.metrics.clone();
         let layered = |instance: Instance| {
-            let layers = Layers { dry_run: config.dry_run, seed: config.seed, ..Layers::new(instance.id.clone()) };
+            let usual = Layers::new(instance.id.clone());
+            // A pass that is the only one waits for a long transfer; providers notice themselves when the other side falls silent.
+            let listing_deadline = if config.one_pass { LONG_LISTING } else { usual.listing_deadline };
+            let layers = Layers { dry_run: config.dry_run, seed: config.seed, listing_deadline, ..usual };
             Instance { provider: layers.around(instance.provider, &metrics), ..instance }
         };
         let instances: Vec<Instance> = parts.instances.into_iter().map(layered).collect();

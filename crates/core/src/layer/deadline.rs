@@ -17,21 +17,33 @@ use crate::zone::{Zone, ZoneId};
 pub struct Deadline {
     inner: Arc<dyn Provider>,
     limit: Duration,
+    /// For a reading of a whole zone.
+    listing: Duration,
 }
 
 impl Deadline {
     /// Around `inner`.
     pub fn new(inner: Arc<dyn Provider>, limit: Duration) -> Self {
-        Self { inner, limit }
+        Self { inner, limit, listing: limit }
     }
 
-    fn error(&self, operation: &'static str) -> Error {
-        let limit = crate::duration::show(self.limit);
+    /// With another limit for a reading of a whole zone, whose time follows the size of the zone.
+    #[must_use]
+    pub fn listing(self, limit: Duration) -> Self {
+        Self { listing: limit, ..self }
+    }
+
+    fn error(operation: &'static str, limit: Duration) -> Error {
+        let limit = crate::duration::show(limit);
         Error::new(ErrorKind::Timeout, operation, format!("no answer within {limit}"))
     }
 
     async fn within<T>(&self, operation: &'static str, call: impl Future<Output = Result<T>>) -> Result<T> {
-        tokio::time::timeout(self.limit, call).await.unwrap_or_else(|_| Err(self.error(operation)))
+        Self::limited(self.limit, operation, call).await
+    }
+
+    async fn limited<T>(limit: Duration, operation: &'static str, call: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::time::timeout(limit, call).await.unwrap_or_else(|_| Err(Self::error(operation, limit)))
     }
 }
 
@@ -56,7 +68,8 @@ impl Provider for Deadline {
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
-        self.within("read records", self.inner.records(zone, read)).await
+        let limit = if matches!(read, Read::All) { self.listing } else { self.limit };
+        Self::limited(limit, "read records", self.inner.records(zone, read)).await
     }
 
     async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
@@ -66,7 +79,7 @@ impl Provider for Deadline {
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         match tokio::time::timeout(self.limit, self.inner.apply(zone, groups)).await {
             Ok(outcomes) => outcomes,
-            Err(_) => groups.iter().map(|_| Outcome::Unknown(self.error("apply changes"))).collect(),
+            Err(_) => groups.iter().map(|_| Outcome::Unknown(Self::error("apply changes", self.limit))).collect(),
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct Layers {
     pub dry_run: bool,
     /// Longest time for one call.
     pub deadline: Duration,
+    /// Longest time for a reading of a whole zone.
+    pub listing_deadline: Duration,
     /// Calls per second, if they are limited.
     pub per_second: Option<std::num::NonZeroU32>,
     /// How often a read is tried in all.
@@ -48,7 +50,16 @@ pub struct Layers {
 impl Layers {
     /// The usual settings: 60 s a call, no limit, 3 attempts.
     pub fn new(instance: InstanceId) -> Self {
-        Self { instance, dry_run: false, deadline: Duration::from_mins(1), per_second: None, attempts: 3, seed: None }
+        let minute = Duration::from_mins(1);
+        Self {
+            instance,
+            dry_run: false,
+            deadline: minute,
+            listing_deadline: minute,
+            per_second: None,
+            attempts: 3,
+            seed: None,
+        }
     }
 
     /// Puts the layers around a provider.
@@ -61,7 +72,7 @@ impl Layers {
         if let Some(per_second) = self.per_second {
             inner = Arc::new(RateLimit::new(inner, per_second));
         }
-        inner = Arc::new(Deadline::new(inner, self.deadline));
+        inner = Arc::new(Deadline::new(inner, self.deadline).listing(self.listing_deadline));
         inner = Arc::new(RetryLayer::new(inner, self.attempts).seeded(self.seed));
         Arc::new(Staged::new(Arc::new(Batcher::new(inner))))
     }

@@ -74,7 +74,7 @@ async fn a_zone_that_is_back_in_time_is_served() {
     world.sim.fault("example", Fault::NoReads);
     let sim = Arc::clone(&world.sim);
     tokio::spawn(async move {
-        tokio::time::sleep(PATIENCE - Duration::from_secs(1)).await;
+        tokio::time::sleep(Duration::from_secs(29)).await;
         sim.fault("example", None);
     });
     let (outcome, took) = pass(&world).await;
@@ -92,15 +92,15 @@ async fn a_zone_that_stays_away_is_not_read() {
     assert!((PATIENCE..PATIENCE + Duration::from_secs(1)).contains(&took), "{took:?}");
 }
 
-/// A call that stands still ends by itself; until then it may be a long transfer.
+/// A reading that stands still ends by itself; until then it may be a long transfer.
 #[tokio::test(start_paused = true)]
 async fn a_reading_under_way_is_not_cut() {
     let mut world = world(1);
     world.config.start_timeout = Duration::from_secs(1);
     world.sim.fault("example", Fault::Stall);
     let (outcome, took) = pass(&world).await;
-    assert_eq!(outcome.failures(), ["zone example: read records: no answer within 1m0s"]);
-    assert!(took >= Duration::from_mins(1), "{took:?}");
+    assert_eq!(outcome.failures(), ["zone example: read records: no answer within 1h0m0s"]);
+    assert!(took >= Duration::from_hours(1), "{took:?}");
 }
 
 /// Sources say themselves what they wait for no longer.
