@@ -235,3 +235,31 @@ fn a_pass_that_is_broken_off_is_no_success() {
     assert_eq!(ended.status.code(), Some(4), "{}", ended.log);
     assert!(last(&ended).contains("not read: ") && last(&ended).contains("services"), "{}", ended.log);
 }
+
+/// The statuses of the commands beside the daemon, as docs/exit-statuses.md has them; those that need a daemon or a zone are
+/// seen where these commands are tested.
+#[test]
+fn commands_end_with_the_status_of_the_table() {
+    let (_folder, state) = state_folder();
+    let here = format!("--state-dir={state}");
+    let cases: &[(&[&str], i32)] = &[
+        (&["--version"], 0),
+        (&["--help"], 0),
+        (&["docs", "flags"], 0),
+        (&["rbac", "--source=service"], 0),
+        (&["rbac", "--source=service", "--manifests=/nowhere"], 1),
+        (&["--no-such-flag"], 1),
+        (&["plans", &here], 1),
+        (&["approve", "abc", &here], 1),
+        (&["history", &here], 1),
+        (&["holds", &here], 1),
+        (&["undo", "--since=1h", &here], 1),
+        (&["undo", &here], 1),
+        (&["release", "--source=service", "--provider=rfc2136", "--policy=sync", "--yes"], 1),
+        (&["demo", "--listen=nowhere"], 1),
+    ];
+    for (words, status) in cases {
+        let output = crate::daemon::command(words);
+        assert_eq!(output.status.code(), Some(*status), "{words:?}: {output:?}");
+    }
+}
