@@ -13,7 +13,9 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
     pub(super) async fn list_pages(&mut self) -> Result<(), End> {
         let mut page = self.page(None).await?;
         self.tell(Event::Begin).await?;
+        let mut outstanding = 0;
         loop {
+            outstanding = page.outstanding(outstanding);
             for object in page.objects {
                 self.tell(object.map_or_else(super::wire::Unfit::event, Event::Listed)).await?;
             }
@@ -21,6 +23,11 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
                 Some(token) => page = self.next_page(token).await?,
                 None => break,
             }
+        }
+        if outstanding > 0 {
+            // Something between here and the server cut it short, or its pages do not fit together: once more, in one piece.
+            self.paged = false;
+            return Err(End::lost(format!("the list ended {outstanding} objects before its end")));
         }
         self.paged = true;
         self.version = Some(page.version);

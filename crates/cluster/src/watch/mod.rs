@@ -8,6 +8,7 @@
 //!   whether its history reaches as far as ours: after a restore of etcd a watch from a version of the lost future would be
 //!   silent for ever.
 //! - [`Event::Lost`] comes at the moment when the connection breaks, and within half a minute when it stalls.
+//! - [`Event::Done`] comes only after every object of the list: pages that hold fewer than the server counts are no list.
 //! - One object that cannot be read is one [`Event::Unreadable`]; the others go on.
 //!
 //! Requests follow <https://kubernetes.io/docs/reference/using-api/api-concepts/>: a streaming list where the server can,

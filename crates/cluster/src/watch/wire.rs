@@ -42,6 +42,8 @@ pub(super) struct Page<T> {
     pub(super) version: String,
     /// The token of the next page.
     pub(super) more: Option<String>,
+    /// How many objects the server says are still to come after this page; `None` where it does not say.
+    pub(super) remaining: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -72,6 +74,9 @@ pub(super) struct ListHead {
     pub(super) resource_version: String,
     #[serde(default, rename = "continue")]
     more: String,
+    /// Not set for selectors, nor on the last page.
+    #[serde(default)]
+    remaining_item_count: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -139,7 +144,17 @@ impl<T: DeserializeOwned> Page<T> {
             objects: raw.items.unwrap_or_default().into_iter().map(object).collect(),
             version: raw.metadata.resource_version,
             more: Some(raw.metadata.more).filter(|token| !token.is_empty()),
+            remaining: raw.metadata.remaining_item_count.and_then(|count| u64::try_from(count).ok()),
         })
+    }
+}
+
+impl<T> Page<T> {
+    /// How many objects the list still owes after this page, where `before` were owed: by the server's own count, or what is
+    /// left of an earlier count.
+    pub(super) fn outstanding(&self, before: u64) -> u64 {
+        let held = u64::try_from(self.objects.len()).unwrap_or(u64::MAX);
+        self.remaining.unwrap_or_else(|| before.saturating_sub(held))
     }
 }
 

@@ -65,6 +65,45 @@ async fn a_page_that_expired_is_followed_by_a_list_in_one_piece() {
     assert!(!fake.requests()[3].contains("limit"), "{:?}", fake.requests());
 }
 
+/// A page of `a` and `b` after which the server owes so many.
+fn page_before(remaining: i64, more: &str) -> serde_json::Value {
+    let mut page = page(&["a", "b"], 5, more);
+    page["metadata"]["remainingItemCount"] = json!(remaining);
+    page
+}
+
+/// Whether the last page says that more is to come, or the pages hold less than the first one announced: what is missing in
+/// such a list is not gone.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_ends_before_its_end_is_not_complete() {
+    let whole = || Step::json(LIST, &page(&["a", "b", "c"], 9, ""));
+    let cut = || Step::json(LIST, &page_before(7, "")).with("limit=2");
+    let short = || Step::json(LIST, &page(&["c"], 5, "")).with("continue=more");
+    let announced = |count| Step::json(LIST, &page_before(count, "more")).with("limit=2");
+    for pages in [vec![cut()], vec![announced(2), short()]] {
+        let fake = Fake::new(
+            [no_streaming()]
+                .into_iter()
+                .chain(pages)
+                .chain([whole(), followed("resourceVersion=9", vec![Piece::Hang])])
+                .collect(),
+        );
+        let told = told_by(&fake, Duration::from_secs(5)).await;
+        let done = told.iter().position(|word| word == "done");
+        let lost = told.iter().position(|word| word == "lost");
+        assert!(lost.is_some() && lost < done, "{told:?}");
+        assert_eq!(told[lost.unwrap()..], ["lost", "begin", "listed a", "listed b", "listed c", "done", "open"]);
+        let requests = fake.requests();
+        assert!(
+            requests.iter().any(|request| !request.contains("limit") && !request.contains("watch")),
+            "{requests:?}"
+        );
+    }
+    // More than announced, and no count at all, are complete.
+    let steps = vec![no_streaming(), announced(1), short(), followed("resourceVersion=5", vec![Piece::Hang])];
+    assert_eq!(told(steps).await, ["begin", "listed a", "listed b", "listed c", "done", "open"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_streaming_list_that_falls_silent_is_followed_by_pages() {
     let steps = vec![
