@@ -16,6 +16,7 @@ mod crowd;
 mod custody;
 #[cfg(feature = "registry-dynamodb")]
 mod dynamodb;
+mod evidence;
 mod faults;
 mod flags;
 mod incidents;

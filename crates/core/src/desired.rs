@@ -4,17 +4,20 @@
 //! else needs to be planned again.
 
 mod by_name;
+mod tombstones;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use by_name::ByName;
+use tombstones::Tombstones;
 
 use crate::clock::Timestamp;
-use crate::endpoint::{Endpoint, KindId, Mapped, Note, ObjectRef, Pending, Severity, Unknown};
+use crate::endpoint::{Endpoint, KindId, Mapped, Note, ObjectRef, OtherPrefix, Pending, Severity, Unknown};
 use crate::name::DnsName;
 use crate::notes::Notes;
+use crate::plan::OtherPrefixRequest;
 use crate::source::{ObjectState, Update};
 
 /// One object as one source reads it.
@@ -39,13 +42,6 @@ impl Claimant {
     }
 }
 
-/// Proof that the object behind a resource label was deleted; it lasts until the records it held are gone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Tombstone {
-    /// The labels that the object's endpoints at this name carried.
-    resources: BTreeSet<Option<Arc<str>>>,
-}
-
 /// What sources told so far.
 #[derive(Debug, Default)]
 pub struct Desired {
@@ -55,7 +51,7 @@ pub struct Desired {
     /// The objects of each namespace, in order.
     namespaces: BTreeMap<Arc<str>, BTreeSet<Arc<Claimant>>>,
     pending: HashMap<(Arc<Claimant>, DnsName), Timestamp>,
-    tombstones: HashMap<DnsName, Tombstone>,
+    tombstones: Tombstones,
     /// Objects of which not everything is known that they ask for.
     unknown: BTreeMap<Arc<Claimant>, Vec<Unknown>>,
     /// When objects came of which nothing was known before, and which may have published something without a label.
@@ -82,6 +78,8 @@ pub struct Asked<'a> {
     pub endpoints: Vec<&'a Endpoint>,
     /// Names without known targets, and since when.
     pub pending: Vec<(&'a Pending, Timestamp)>,
+    /// What is asked for under an annotation prefix that is not in force.
+    pub other_prefix: Vec<OtherPrefixRequest>,
     /// Every kind that the mappings read.
     pub kinds: BTreeSet<KindId>,
 }
@@ -102,13 +100,13 @@ impl Desired {
                     self.tell_lost_targets(&claimant, &object.object, &mapped, &mut taken);
                     self.present(claimant, mapped, now, &mut taken);
                 }
-                ObjectState::Gone { tombstone } => self.gone(&claimant, tombstone, &mut taken),
+                ObjectState::Gone { tombstone } => self.gone(&claimant, tombstone.then_some(now), &mut taken),
             }
         }
         if update.complete {
             let missing: Vec<_> = self.claimants.keys().filter(|c| !seen.contains(*c)).cloned().collect();
             for claimant in missing {
-                self.gone(&claimant, false, &mut taken);
+                self.gone(&claimant, None, &mut taken);
             }
         }
         taken
@@ -120,9 +118,8 @@ impl Desired {
             return;
         }
         // An object that asks again voids the proof that it is gone.
-        for name in names_of(&mapped) {
-            self.tombstones.remove(name);
-        }
+        names_of(&mapped).for_each(|name| self.tombstones.remove(name));
+        labels_of(&mapped).for_each(|label| self.tombstones.remove_label(label));
         let former: BTreeSet<DnsName> = old.iter().flat_map(|m| names_of(m)).cloned().collect();
         let present: BTreeSet<DnsName> = names_of(&mapped).cloned().collect();
         for name in former.difference(&present) {
@@ -196,8 +193,10 @@ impl Desired {
         }
     }
 
-    fn gone(&mut self, claimant: &Arc<Claimant>, tombstone: bool, taken: &mut Taken) {
+    /// An object is gone; `proven` since when, if a DELETE event said so.
+    fn gone(&mut self, claimant: &Arc<Claimant>, proven: Option<Timestamp>, taken: &mut Taken) {
         let Some(known) = self.claimants.remove(claimant) else { return };
+        let mapped = known.mapped();
         taken.cleared |= self.unknown.remove(claimant).is_some();
         taken.namespaces.insert(claimant.namespace.clone());
         if let Some(others) = self.namespaces.get_mut(&claimant.namespace) {
@@ -206,16 +205,20 @@ impl Desired {
                 self.namespaces.remove(&claimant.namespace);
             }
         }
-        let names: BTreeSet<DnsName> = names_of(known.mapped()).cloned().collect();
-        for name in &names {
+        let mut asked: BTreeMap<&DnsName, BTreeSet<Option<Arc<str>>>> = BTreeMap::new();
+        for (name, label) in asked_by(mapped) {
+            asked.entry(name).or_default().insert(label.clone());
+        }
+        for (name, labels) in asked {
             self.leave(claimant, name);
-            if tombstone {
-                let entry =
-                    self.tombstones.entry(name.clone()).or_insert_with(|| Tombstone { resources: BTreeSet::new() });
-                entry.resources.extend(resources_at(&known, name));
+            taken.dirty.insert(name.clone());
+            if let Some(now) = proven {
+                self.tombstones.add(name, labels, now);
             }
         }
-        taken.dirty.extend(names);
+        if let Some(now) = proven {
+            mapped.unknown.iter().filter_map(|u| u.resource.as_ref()).for_each(|l| self.tombstones.add_label(l, now));
+        }
     }
 
     fn leave(&mut self, claimant: &Arc<Claimant>, name: &DnsName) {
@@ -239,6 +242,7 @@ impl Desired {
             asked.kinds.extend(known.mapped().kinds.iter().cloned());
             let since = self.pending.get(&(claimant.clone(), name.clone())).copied().unwrap_or_default();
             asked.pending.extend(known.pending(name).map(|p| (p, since)));
+            asked.other_prefix.extend(known.mapped().other_prefix.iter().flat_map(|other| requests_at(other, name)));
         }
         asked.endpoints.sort_by(|a, b| {
             let rank = |e: &Endpoint| e.origin.rank;
@@ -270,7 +274,7 @@ impl Desired {
 
     /// Whether a DELETE event proves that the object behind this label is gone from this name.
     pub fn is_proven_gone(&self, name: &DnsName, resource: Option<&Arc<str>>) -> bool {
-        self.tombstones.get(name).is_some_and(|t| t.resources.contains(&resource.cloned()))
+        self.tombstones.prove(name, resource)
     }
 
     /// Why it cannot be told what the object behind this label asks for. Without a label: whether objects were there from
@@ -292,6 +296,25 @@ impl Desired {
         self.tombstones.remove(name);
     }
 
+    /// Forgets the proofs that are too old, and those that no record needs any more: `needed` tells of a name and the labels
+    /// of the objects that are gone whether a record that they held may still stand.
+    pub fn sweep(&mut self, now: Timestamp, needed: impl Fn(&DnsName, &BTreeSet<Option<Arc<str>>>) -> bool) {
+        self.tombstones.sweep(now, needed);
+    }
+
+    /// The number of entries of each table, by the table's name.
+    pub fn sizes(&self) -> [(&'static str, usize); 6] {
+        let (proofs, proven_labels) = self.tombstones.len();
+        [
+            ("desired_objects", self.claimants.len()),
+            ("desired_names", self.names.len()),
+            ("desired_pending", self.pending.len()),
+            ("desired_unknown", self.unknown.len()),
+            ("desired_tombstones", proofs),
+            ("desired_tombstone_labels", proven_labels),
+        ]
+    }
+
     /// The next moment at which a pending name's grace ends, if any.
     pub fn next_grace_end(&self, grace: Duration, now: Timestamp) -> Option<Timestamp> {
         let all = self.pending.values().chain(&self.unlabelled_since);
@@ -304,13 +327,27 @@ impl Desired {
     }
 }
 
-fn names_of(mapped: &Mapped) -> impl Iterator<Item = &DnsName> {
-    mapped.endpoints.iter().map(|e| &e.name).chain(mapped.pending.iter().map(|p| &p.name))
+/// Every endpoint and pending name, also under a prefix that is not in force: name and label.
+fn asked_by(mapped: &Mapped) -> impl Iterator<Item = (&DnsName, &Option<Arc<str>>)> {
+    let other = || mapped.other_prefix.iter();
+    let endpoints = mapped.endpoints.iter().chain(other().flat_map(|other| &other.endpoints));
+    let pending = mapped.pending.iter().chain(other().flat_map(|other| &other.pending));
+    endpoints.map(|e| (&e.name, &e.resource)).chain(pending.map(|p| (&p.name, &p.resource)))
 }
 
-fn resources_at(known: &ByName, name: &DnsName) -> BTreeSet<Option<Arc<str>>> {
-    let endpoints = known.endpoints(name).map(|e| e.resource.clone());
-    endpoints.chain(known.pending(name).map(|p| p.resource.clone())).collect()
+fn names_of(mapped: &Mapped) -> impl Iterator<Item = &DnsName> {
+    asked_by(mapped).map(|(name, _)| name)
+}
+
+fn labels_of(mapped: &Mapped) -> impl Iterator<Item = &Arc<str>> {
+    asked_by(mapped).map(|(_, label)| label).chain(mapped.unknown.iter().map(|u| &u.resource)).flatten()
+}
+
+fn requests_at(other: &OtherPrefix, name: &DnsName) -> impl Iterator<Item = OtherPrefixRequest> {
+    let endpoints = other.endpoints.iter().filter(move |e| e.name == *name);
+    let pending = other.pending.iter().filter(move |p| p.name == *name);
+    let endpoints = endpoints.map(move |endpoint| OtherPrefixRequest::of_endpoint(other, endpoint));
+    endpoints.chain(pending.map(move |pending| OtherPrefixRequest::of_pending(other, pending)))
 }
 
 #[cfg(test)]

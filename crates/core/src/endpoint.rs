@@ -203,6 +203,20 @@ pub struct Unknown {
     pub reason: String,
 }
 
+/// What an object asks for under a well-known annotation prefix that is not in force, as far as it differs from what it asks
+/// for under the prefixes that are. Nothing is published for it; what an earlier process published stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherPrefix {
+    /// The prefix, with its final slash.
+    pub prefix: Arc<str>,
+    /// The endpoints.
+    pub endpoints: Vec<Endpoint>,
+    /// Names without targets.
+    pub pending: Vec<Pending>,
+    /// The object.
+    pub object: ObjectRef,
+}
+
 /// What the mapping of one object gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapped {
@@ -216,6 +230,8 @@ pub struct Mapped {
     pub notes: Vec<Note>,
     /// Every kind that the mapper read: the result is only as complete and fresh as these.
     pub kinds: BTreeSet<KindId>,
+    /// What it asks for under another prefix; only objects that carry such a prefix have it.
+    pub other_prefix: Option<Box<OtherPrefix>>,
 }
 
 /// How serious a note is.

@@ -3,12 +3,14 @@
 //! Pure. In come the record sets that shall stand (in the provider's form), those that do stand, and [`Facts`]; out go
 //! groups of changes, and for everything that is not done the reason.
 
+mod other_prefix;
 mod row;
 mod why;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+pub use other_prefix::OtherPrefixRequest;
 use row::Row;
 pub use why::{Skip, Why};
 
@@ -87,6 +89,9 @@ pub trait Facts {
     /// Why the resource asks for the name without known targets, if it does and its grace is not over. `None` as resource
     /// is any object.
     fn pending(&self, resource: Option<&Arc<str>>) -> Option<String>;
+
+    /// What objects ask for at the name under a well-known annotation prefix that is not in force.
+    fn other_prefix(&self) -> &[OtherPrefixRequest];
 
     /// Whether the record stands where something is asked for that cannot be written: under its own key, or by the resource
     /// that holds it with a type that would take its place (one that excludes it, or an address of the other family).

@@ -56,6 +56,9 @@ pub struct KindState {
     pub doubted: Option<u64>,
     /// Number of objects held.
     pub objects: usize,
+    /// Number of objects that are there and cannot be read. What they asked for is kept by the labels of its claims
+    /// ([`crate::endpoint::Unknown`]); where a claim has no label, nothing that rests on the kind may go.
+    pub unreadable: usize,
 }
 
 impl KindState {
@@ -94,11 +97,20 @@ impl Evidence {
 
     /// The kinds among `wanted` that a delete may not rest on; a kind that nobody reads is none of them.
     pub fn doubtful<'a>(&self, wanted: impl IntoIterator<Item = &'a KindId>) -> Vec<KindId> {
-        wanted
-            .into_iter()
-            .filter(|kind| self.kinds.get(*kind).is_some_and(|state| !state.is_evidence()))
-            .cloned()
-            .collect()
+        self.among(wanted, |state| !state.is_evidence())
+    }
+
+    /// The same where no label tells what an object asks for: each object of these kinds has to be readable too.
+    pub fn doubtful_unlabelled<'a>(&self, wanted: impl IntoIterator<Item = &'a KindId>) -> Vec<KindId> {
+        self.among(wanted, |state| !state.is_evidence() || state.unreadable > 0)
+    }
+
+    fn among<'a>(
+        &self,
+        wanted: impl IntoIterator<Item = &'a KindId>,
+        doubted: impl Fn(&KindState) -> bool,
+    ) -> Vec<KindId> {
+        wanted.into_iter().filter(|kind| self.kinds.get(*kind).is_some_and(&doubted)).cloned().collect()
     }
 }
 

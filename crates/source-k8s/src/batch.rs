@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use zonewright_core::endpoint::Mapped;
 use zonewright_core::source::PublishedNames;
 
+use crate::annotations::carries;
 use crate::lookup::{Dependency, Lookup};
 use crate::options::SourceOptions;
+use crate::other_prefix::Other;
 use crate::readers::Reader;
 use crate::sources::{Role, Scope};
 use crate::store::{Object, Store};
@@ -26,6 +28,8 @@ pub struct Batch {
     pub(crate) store: Store,
     pub(crate) roles: Arc<[Role]>,
     pub(crate) options: Arc<SourceOptions>,
+    /// The well-known annotation prefix that is not in force.
+    pub(crate) other_prefix: Option<Arc<Other>>,
     pub(crate) published: Option<Arc<dyn PublishedNames>>,
 }
 
@@ -67,12 +71,13 @@ pub(crate) struct Mapping {
 impl Batch {
     /// Maps everything.
     pub fn map(self) -> Vec<MappedItem> {
-        let Self { items, store, roles, options, published } = self;
+        let Self { items, store, roles, options, other_prefix, published } = self;
+        let prefix = other_prefix.as_ref().map(|other| other.prefix);
         let map = |item: Item| {
             let role = roles.get(item.reader.source);
             let result = item.object.as_ref().zip(role).map(|(object, role)| {
                 let lookup = Lookup::new(&store, &role.reads).with_published(published.as_deref());
-                map(object, role, &options, lookup)
+                map(object, role, &options, other_prefix.as_deref(), lookup.looking_out_for(prefix))
             });
             MappedItem { item, result }
         };
@@ -80,9 +85,21 @@ impl Batch {
     }
 }
 
-fn map(object: &Object, role: &Role, options: &SourceOptions, lookup: Lookup<'_>) -> Mapping {
+fn map(
+    object: &Object,
+    role: &Role,
+    options: &SourceOptions,
+    other: Option<&Other>,
+    lookup: Lookup<'_>,
+) -> Mapping {
     let began = Instant::now();
-    let mapped = (role.map)(object, &Scope { role, options, lookup: &lookup });
+    let mut mapped = (role.map)(object, &Scope { role, options, lookup: &lookup });
+    if let Some(other) = other
+        && (carries(&object.meta().annotations, other.prefix) || lookup.has_found_prefix())
+    {
+        let second = (role.map)(object, &Scope { role, options: &other.options, lookup: &lookup });
+        other.note(object.reference(), &mut mapped, second);
+    }
     let took = began.elapsed();
     if took >= SLOW {
         let (object, took) = (object.reference(), zonewright_core::duration::show(took));

@@ -148,10 +148,11 @@ impl View {
         [stale, given_up].into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// The trust at `now` in a view of so many objects.
+    /// The trust at `now` in a view of so many objects, all of them readable.
     pub fn state(&self, objects: usize, now: Instant) -> KindState {
         let (complete, fresh) = (self.is_complete(), self.is_fresh(now));
-        KindState { complete, fresh, settled: self.is_settled(now), objects, doubted: self.doubted() }
+        let (settled, doubted) = (self.is_settled(now), self.doubted());
+        KindState { complete, fresh, settled, objects, doubted, unreadable: 0 }
     }
 
     /// The number of the doubt that an operator may accept, if that is what the view lacks.

@@ -21,15 +21,17 @@ use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Pu
 
 use crate::batch::{Batch, Item, MappedItem, Mapping};
 use crate::evidence::View;
-use crate::feed::Event;
+use crate::feed::{Event, Unreadable};
 use crate::kind::Kind;
 use crate::lookup::{Dependency, Reads};
 use crate::objects::DnsEndpoint;
 use crate::options::SourceOptions;
+use crate::other_prefix::Other;
 use crate::readers::{Reader, Readers};
 use crate::sources::crd::{self, Status};
 use crate::sources::{self, Role};
 use crate::store::{Object, ObjectKey, Store};
+use crate::unread::{Unread, has_labels};
 
 /// What was told of one object.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ struct Told {
 /// The state of all sources over one feed.
 pub struct Index {
     options: Arc<SourceOptions>,
+    /// The well-known annotation prefix that is not in force.
+    other_prefix: Option<Arc<Other>>,
     roles: Arc<[Role]>,
     reads: Reads,
     ids: BTreeMap<Kind, KindId>,
@@ -50,7 +54,7 @@ pub struct Index {
     /// Kinds whose list is under way, and the objects that it held so far.
     listing: BTreeMap<Kind, BTreeSet<ObjectKey>>,
     /// Objects that are there and of which nothing is known.
-    unread: BTreeSet<ObjectKey>,
+    unread: Unread,
     told: BTreeMap<Reader, Told>,
     dirty: BTreeSet<Reader>,
     /// What is being mapped, by a [`Batch`] that is not back yet.
@@ -83,6 +87,7 @@ impl Index {
         let ids: BTreeMap<Kind, KindId> = reads.keys().map(|kind| (*kind, kind.id())).collect();
         let patience = Instant::now() + options.patience;
         Self {
+            other_prefix: Other::of(&options).map(Arc::new),
             options,
             roles,
             reads,
@@ -90,7 +95,7 @@ impl Index {
             readers: Readers::default(),
             views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.contains(id), patience))).collect(),
             listing: BTreeMap::new(),
-            unread: BTreeSet::new(),
+            unread: Unread::default(),
             told: BTreeMap::new(),
             dirty: BTreeSet::new(),
             in_flight: BTreeSet::new(),
@@ -114,6 +119,20 @@ impl Index {
     pub fn seen(&self) -> BTreeSet<KindId> {
         let seen = self.views.iter().filter(|(_, view)| view.is_seen());
         seen.filter_map(|(kind, _)| self.ids.get(kind).cloned()).collect()
+    }
+
+    /// The number of entries of each table that is keyed by objects or by what mappers read, by the table's name.
+    pub fn table_sizes(&self) -> BTreeMap<&'static str, usize> {
+        BTreeMap::from([
+            ("objects", self.ids.keys().map(|kind| self.store.len(*kind)).sum()),
+            ("listing", self.listing.values().map(BTreeSet::len).sum()),
+            ("unread", self.unread.len()),
+            ("told", self.told.len()),
+            ("dirty", self.dirty.len()),
+            ("tombstones", self.tombstones.len()),
+            ("statuses", self.statuses.len()),
+            ("readers", self.readers.len()),
+        ])
     }
 
     /// Number of times that a mapper ran.
@@ -157,7 +176,7 @@ impl Index {
             Event::Open(kind) => self.view(kind, View::open),
             Event::Lost(kind, since) => self.fail(kind, now, |view| view.lost(since)),
             Event::Forbidden(kind) => self.fail(kind, now, |view| view.lost(now)),
-            Event::Unreadable(key) => self.keep_unreadable(key),
+            Event::Unreadable(object) => self.keep_unreadable(object),
             Event::Denied(kind) => self.fail(kind, now, View::deny),
             Event::Blind(kind) => self.fail(kind, now, View::blind),
         }
@@ -184,7 +203,7 @@ impl Index {
         if let Some(seen) = self.listing.get_mut(&key.kind) {
             seen.insert(key.clone());
         }
-        self.unread.remove(&key);
+        self.read_again(&key);
         if !is_servers_own(&key) {
             self.view(key.kind, View::object_seen);
         }
@@ -194,15 +213,32 @@ impl Index {
         }
     }
 
-    /// An object that cannot be read is there: what is known of it stays, and where nothing is known the kind is no
-    /// evidence of what is not there.
-    fn keep_unreadable(&mut self, key: ObjectKey) {
+    /// An object that cannot be read is there: what is known of it stays, and where nothing is known it is doubted what it
+    /// asks for, and what those ask for that read it.
+    fn keep_unreadable(&mut self, object: Unreadable) {
+        let key = object.key.clone();
         if let Some(seen) = self.listing.get_mut(&key.kind) {
             seen.insert(key.clone());
         }
-        if self.store.object(key.kind, &key.namespace, &key.name).is_none() && self.reads.contains_key(&key.kind) {
-            self.unread.insert(key);
+        let known = self.store.object(key.kind, &key.namespace, &key.name).is_some();
+        if !known && self.reads.contains_key(&key.kind) && self.unread.insert(object) {
+            self.mark_doubtful(&key);
         }
+    }
+
+    /// The doubt about an object is over: it was read, or is gone. Returns whether there was any.
+    fn read_again(&mut self, key: &ObjectKey) -> bool {
+        let doubted = self.unread.remove(key);
+        if doubted {
+            self.mark_doubtful(key);
+        }
+        doubted
+    }
+
+    /// Marks what the doubt about an object falls on.
+    fn mark_doubtful(&mut self, key: &ObjectKey) {
+        self.mark_own(key);
+        self.dirty.extend(self.readers.may_have_missed(key));
     }
 
     fn delete(&mut self, key: &ObjectKey) {
@@ -237,7 +273,10 @@ impl Index {
         for key in &missing {
             self.drop_object(key);
         }
-        self.unread.retain(|key| key.kind != kind || listed.contains(key));
+        let unread: Vec<ObjectKey> = self.unread.of_kind(kind).filter(|key| !listed.contains(*key)).cloned().collect();
+        for key in &unread {
+            self.read_again(key);
+        }
         let listed = listed.iter().filter(|key| !is_servers_own(key)).count();
         self.view(kind, |view| view.listed(before, listed, now));
     }
@@ -247,23 +286,27 @@ impl Index {
         if let Some(seen) = self.listing.get_mut(&key.kind) {
             seen.remove(key);
         }
-        self.unread.remove(key);
+        let doubted = self.read_again(key);
         self.statuses.remove(key);
-        let Some(old) = self.store.remove(key) else { return false };
+        let Some(old) = self.store.remove(key) else { return doubted };
         self.mark(key, Some(&old), None);
         true
     }
 
     /// Marks what has to be mapped again after a change of one object.
     fn mark(&mut self, key: &ObjectKey, old: Option<&Object>, new: Option<&Object>) {
+        self.mark_own(key);
+        self.dirty.extend(self.readers.affected(old, new));
+        if !self.in_flight.is_empty() {
+            self.changes.push((old.cloned(), new.cloned()));
+        }
+    }
+
+    fn mark_own(&mut self, key: &ObjectKey) {
         for (source, role) in self.roles.iter().enumerate() {
             if role.kind == key.kind && role.reach().is_some_and(|reach| reach.has(&key.namespace)) {
                 self.dirty.insert(Reader { source, key: key.clone() });
             }
-        }
-        self.dirty.extend(self.readers.affected(old, new));
-        if !self.in_flight.is_empty() {
-            self.changes.push((old.cloned(), new.cloned()));
         }
     }
 
@@ -294,6 +337,7 @@ impl Index {
             store: self.store.clone(),
             roles: Arc::clone(&self.roles),
             options: Arc::clone(&self.options),
+            other_prefix: self.other_prefix.clone(),
             published: self.published.clone(),
         }
     }
@@ -332,7 +376,10 @@ impl Index {
                 None => {
                     self.readers.forget(&reader);
                     self.by_presence.remove(&reader);
-                    updates.extend(self.tell_gone(&reader, tombstone));
+                    match self.roles.get(reader.source).and_then(|role| self.unread.mapped(role, &reader.key)) {
+                        Some((object, mapped)) => self.tell(&reader, object, mapped, tombstone, &mut updates),
+                        None => updates.extend(self.tell_gone(&reader, tombstone)),
+                    }
                 }
                 // It went, or was made anew, while it was mapped: that is told next time.
                 Some((object, _)) if now != Some(object.reference()) => {
@@ -359,9 +406,11 @@ impl Index {
         tombstone: bool,
         updates: &mut Vec<ObjectUpdate>,
     ) {
-        let reference = object.reference();
         let kinds = reads.iter().map(Dependency::kind).chain([reader.key.kind]);
         mapped.kinds.extend(kinds.filter_map(|kind| self.ids.get(&kind).cloned()));
+        let label = self.roles.get(reader.source).and_then(|role| role.labels.first());
+        let own = label.map(|label| object.meta().resource(reader.key.kind, label));
+        self.unread.doubt(&mut mapped, own, &reads);
         self.readers.set(reader, reads);
         if by_presence {
             self.by_presence.insert(reader.clone());
@@ -370,11 +419,27 @@ impl Index {
         }
         self.remapped += 1;
         self.note_status(reader, object, &mapped);
+        self.tell(reader, object.reference(), mapped, tombstone, updates);
+    }
+
+    /// Tells what an object asks for now, if that is news.
+    fn tell(
+        &mut self,
+        reader: &Reader,
+        reference: ObjectRef,
+        mapped: Mapped,
+        tombstone: bool,
+        updates: &mut Vec<ObjectUpdate>,
+    ) {
         if self.told.get(reader).is_some_and(|told| told.object != reference) {
             updates.extend(self.tell_gone(reader, tombstone));
         }
-        let Mapped { endpoints, pending, unknown, notes, .. } = &mapped;
-        let blank = endpoints.is_empty() && pending.is_empty() && unknown.is_empty() && notes.is_empty();
+        let Mapped { endpoints, pending, unknown, notes, other_prefix, kinds: _ } = &mapped;
+        let blank = endpoints.is_empty()
+            && pending.is_empty()
+            && unknown.is_empty()
+            && notes.is_empty()
+            && other_prefix.is_none();
         match self.told.get(reader) {
             Some(told) if *told.mapped == mapped => return,
             None if blank => return,
@@ -413,7 +478,10 @@ impl Index {
 
     fn state(&self, kind: Kind, view: &View, now: Instant) -> KindState {
         let mut state = view.state(self.store.len(kind), now);
-        state.complete &= !self.unread.iter().any(|key| key.kind == kind);
+        state.unreadable = self.unread.of_kind(kind).count();
+        // The nameless one comes first.
+        let nameless = self.unread.of_kind(kind).next().is_some_and(|key| key.name.is_empty());
+        state.complete &= !nameless && (state.unreadable == 0 || has_labels(&self.roles, kind));
         state
     }
 

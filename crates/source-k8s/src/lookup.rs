@@ -11,6 +11,7 @@ use std::sync::Arc;
 use zonewright_core::DnsName;
 use zonewright_core::source::{Presence, PublishedNames};
 
+use crate::annotations::carries;
 use crate::kind::Kind;
 use crate::objects::{EndpointSlice, Node, Pod, TextMap};
 use crate::store::{Object, ObjectKey, Shape, Store};
@@ -85,6 +86,18 @@ impl Dependency {
             Self::Slices { .. } => Kind::EndpointSlice,
         }
     }
+
+    /// Whether this reading may lack an object of which nothing but its name is known.
+    pub fn may_miss(&self, key: &ObjectKey) -> bool {
+        match self {
+            Self::Object(read) => read == key,
+            Self::All(kind) => *kind == key.kind,
+            Self::Selected { kind, namespace, .. } => {
+                *kind == key.kind && namespace.as_ref().is_none_or(|namespace| *namespace == key.namespace)
+            }
+            Self::Slices { namespace, .. } => key.kind == Kind::EndpointSlice && *namespace == key.namespace,
+        }
+    }
 }
 
 /// Whether labels satisfy a selector.
@@ -100,6 +113,9 @@ pub struct Lookup<'a> {
     noted: RefCell<BTreeSet<Dependency>>,
     /// Whether it was asked what is published.
     asked: Cell<bool>,
+    /// A prefix of annotations to look out for, and whether an object that was read carries it.
+    prefix: Option<&'a str>,
+    carried: Cell<bool>,
 }
 
 impl std::fmt::Debug for Lookup<'_> {
@@ -111,7 +127,15 @@ impl std::fmt::Debug for Lookup<'_> {
 impl<'a> Lookup<'a> {
     /// Access to as much of `store` as `reach` allows.
     pub fn new(store: &'a Store, reach: &'a Reads) -> Self {
-        Self { store, reach, published: None, noted: RefCell::default(), asked: Cell::new(false) }
+        Self {
+            store,
+            reach,
+            published: None,
+            noted: RefCell::default(),
+            asked: Cell::new(false),
+            prefix: None,
+            carried: Cell::new(false),
+        }
     }
 
     /// The same, with access to what is published.
@@ -129,6 +153,17 @@ impl<'a> Lookup<'a> {
     /// Whether it was asked what is published.
     pub fn asked_for_presence(&self) -> bool {
         self.asked.get()
+    }
+
+    /// The same access, which looks out for annotations that begin with `prefix`.
+    #[must_use]
+    pub(crate) fn looking_out_for(self, prefix: Option<&'a str>) -> Self {
+        Self { prefix, ..self }
+    }
+
+    /// Whether an object that was read carries such an annotation.
+    pub(crate) fn has_found_prefix(&self) -> bool {
+        self.carried.get()
     }
 
     /// Whether this kind is read at all. One that is not reads as empty.
@@ -195,6 +230,9 @@ impl<'a> Lookup<'a> {
     fn seen<T: Shape>(&self, kind: Kind, object: Option<&Object>) -> Option<Arc<T>> {
         let object = object?;
         let reach = self.reach.get(&kind)?;
+        if self.prefix.is_some_and(|prefix| carries(&object.meta().annotations, prefix)) {
+            self.carried.set(true);
+        }
         reach.has(&object.meta().namespace).then(|| object.body().cloned()).flatten()
     }
 

@@ -367,7 +367,8 @@ impl<'a> Mapping<'a> {
             .collect();
         // Kept as long as the object lives, and nearly always of one element, where a vector begins with room for four.
         endpoints.shrink_to_fit();
-        Mapped { endpoints, pending: pending.into_values().collect(), unknown, notes: notes.into_vec(), kinds }
+        let pending = pending.into_values().collect();
+        Mapped { endpoints, pending, unknown, notes: notes.into_vec(), kinds, other_prefix: None }
     }
 }
 

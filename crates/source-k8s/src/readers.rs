@@ -50,6 +50,16 @@ impl Readers {
         }
     }
 
+    /// Number of readers and of the things that they read.
+    pub fn len(&self) -> usize {
+        self.reads.len() + self.plain.len() + self.selectors.len()
+    }
+
+    /// Whether nobody read anything.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Forgets a reader.
     pub fn forget(&mut self, reader: &Reader) {
         for dependency in self.reads.remove(reader).unwrap_or_default() {
@@ -66,6 +76,24 @@ impl Readers {
             self.collect_indexed(object, &key.namespace, &mut found);
             self.collect(&Dependency::Object(key), &mut found);
         }
+        found
+    }
+
+    /// The readers that may have missed an object of which nothing but its name is known.
+    pub fn may_have_missed(&self, key: &ObjectKey) -> BTreeSet<Reader> {
+        let mut found = BTreeSet::new();
+        self.collect(&Dependency::Object(key.clone()), &mut found);
+        self.collect(&Dependency::All(key.kind), &mut found);
+        if key.kind == Kind::EndpointSlice {
+            let from = Dependency::Slices { namespace: Arc::clone(&key.namespace), service: Arc::default() };
+            let slices = self.plain.range(from..).take_while(|(dependency, _)| dependency.may_miss(key));
+            found.extend(slices.flat_map(|(_, readers)| readers).cloned());
+        }
+        let here = |(kind, namespace, _): &Anchor| {
+            *kind == key.kind && namespace.as_ref().is_none_or(|namespace| *namespace == key.namespace)
+        };
+        let selectors = self.selectors.iter().filter(|(anchor, _)| here(anchor));
+        found.extend(selectors.flat_map(|(_, selectors)| selectors.values().flatten()).cloned());
         found
     }
 

@@ -11,10 +11,10 @@ use crate::claim::{Ownership, judge};
 use crate::clock::Timestamp;
 use crate::contend::{Scene, Standing};
 use crate::desired::{Asked, Desired};
-use crate::endpoint::{KindId, Unknown};
+use crate::endpoint::{KindId, Sharing, Unknown};
 use crate::guard::{AcceptedKinds, Approval, Digest};
 use crate::name::DnsName;
-use crate::plan::Facts;
+use crate::plan::{Facts, OtherPrefixRequest};
 use crate::record::{RecordKey, RecordSet};
 use crate::registry::holds_claims;
 use crate::source::Evidence;
@@ -81,6 +81,10 @@ pub(super) struct NameFacts<'a> {
     pub(super) state: &'a State,
     pub(super) grace: Duration,
     pub(super) now: Timestamp,
+    /// Objects that ask for one name are joined.
+    pub(super) joined: bool,
+    /// The brake is not switched off.
+    pub(super) guarded: bool,
 }
 
 impl NameFacts<'_> {
@@ -104,11 +108,20 @@ impl NameFacts<'_> {
     }
 
     fn doubtful(&self, resource: Option<&Arc<str>>) -> Vec<KindId> {
-        let Some(resource) = resource else { return self.evidence.doubtful(self.evidence.kinds.keys()) };
+        let Some(resource) = resource else { return self.evidence.doubtful_unlabelled(self.evidence.kinds.keys()) };
         let kind = resource.split('/').next().unwrap_or_default();
         // A claim of a kind that no source reads is an orphan: there is nothing to wait for.
-        let kinds = self.evidence.resources.get(kind).into_iter().flatten().chain(&self.evidence.open);
-        self.evidence.doubtful(kinds)
+        let kinds = self.evidence.resources.get(kind).into_iter().flatten();
+        // Where several objects make up one record, its label names but one of them; in an open kind any label may stand.
+        let mut doubtful =
+            if self.joined { self.evidence.doubtful_unlabelled(kinds) } else { self.evidence.doubtful(kinds) };
+        doubtful.extend(self.evidence.doubtful_unlabelled(&self.evidence.open));
+        doubtful
+    }
+
+    /// Whether the labels of those that ask for the name do not tell whose each part of the record is.
+    fn is_shared(&self) -> bool {
+        self.joined || self.asked.endpoints.iter().any(|e| e.resource.is_none() || e.sharing == Sharing::Union)
     }
 }
 
@@ -135,7 +148,10 @@ impl Facts for NameFacts<'_> {
         let labels: BTreeSet<_> =
             self.asked.endpoints.iter().filter_map(|endpoint| endpoint.resource.as_ref()).collect();
         let unknown = labels.into_iter().filter_map(|label| self.unknown(Some(label)));
-        self.evidence.doubtful(&self.asked.kinds).into_iter().chain(unknown).collect()
+        let kinds = &self.asked.kinds;
+        let doubtful =
+            if self.is_shared() { self.evidence.doubtful_unlabelled(kinds) } else { self.evidence.doubtful(kinds) };
+        doubtful.into_iter().chain(unknown).collect()
     }
 
     fn pending(&self, resource: Option<&Arc<str>>) -> Option<String> {
@@ -145,6 +161,10 @@ impl Facts for NameFacts<'_> {
             .iter()
             .find(|(pending, since)| waiting(*since) && (resource.is_none() || pending.resource.as_ref() == resource))
             .map(|(pending, _)| pending.reason.clone())
+    }
+
+    fn other_prefix(&self) -> &[OtherPrefixRequest] {
+        if self.guarded { &self.asked.other_prefix } else { &[] }
     }
 
     fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool {

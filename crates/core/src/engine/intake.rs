@@ -128,7 +128,9 @@ impl Intake {
         if asks.evidence == evidence {
             return;
         }
-        let trust = |e: &Evidence| e.kinds.iter().map(|(k, s)| (k.clone(), s.is_evidence())).collect::<Vec<_>>();
+        let trust = |e: &Evidence| -> Vec<_> {
+            e.kinds.iter().map(|(kind, state)| (kind.clone(), state.is_evidence(), state.unreadable > 0)).collect()
+        };
         let moved = trust(&asks.evidence) != trust(&evidence);
         let seen: Vec<String> =
             evidence.kinds.iter().filter(|(_, s)| s.objects > 0).map(|(k, _)| k.to_string()).collect();

@@ -18,7 +18,7 @@ use super::worker::Worker;
 use super::{fights, holds, quotas};
 use crate::capability::{Atomicity, Capability, CreateMode};
 use crate::change::{Group, Precondition};
-use crate::contend::{Wanted, contend};
+use crate::contend::{SameName, Wanted, contend};
 use crate::endpoint::{Endpoint, Note};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lower::lower;
@@ -268,6 +268,8 @@ fn decide(
             state: &board.state,
             grace: config.status_grace,
             now,
+            joined: config.same_name == SameName::Union,
+            guarded: config.brake.enabled,
         };
         plans.push(plan(placed, &published, &claims, rules, &facts));
     }

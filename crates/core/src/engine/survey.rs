@@ -22,7 +22,7 @@ pub(super) fn announce(worker: &Worker) {
         return;
     }
     let scope: BTreeSet<RecordKey> = scope(worker).into_iter().collect();
-    let (foreign_kinds, unasked) = orphans(worker, &scope);
+    let Orphans { foreign_kinds, unasked, other_prefix } = orphans(worker, &scope);
     let fate = if worker.board.config.policy == Policy::Sync {
         "they are deleted, as far as the brake lets them"
     } else {
@@ -37,27 +37,45 @@ pub(super) fn announce(worker: &Worker) {
         let list: Vec<String> = unasked.iter().map(|(of, count)| format!("{of}: {count}")).collect();
         warn!(zone = %zone, "{count} records of ours are asked for by no object that is read now ({}): {fate}", list.join(", "));
     }
+    if other_prefix > 0 {
+        warn!(zone = %zone, "{other_prefix} records of ours are asked for with annotations of the other well-known prefix, which is \
+            not in force: they are neither deleted nor changed; the objects are told which --annotation-prefix to add");
+    }
     released(worker, &scope);
 }
 
-/// Our records that no object asks for: by kind where no source reads that kind, else by kind and namespace.
-fn orphans(worker: &Worker, scope: &BTreeSet<RecordKey>) -> (BTreeMap<String, usize>, BTreeMap<String, usize>) {
+/// Our records that no object asks for.
+#[derive(Debug, Default)]
+struct Orphans {
+    /// By kind, where no source reads that kind.
+    foreign_kinds: BTreeMap<String, usize>,
+    /// By kind and namespace.
+    unasked: BTreeMap<String, usize>,
+    /// Those that are asked for under a prefix that is not in force.
+    other_prefix: usize,
+}
+
+fn orphans(worker: &Worker, scope: &BTreeSet<RecordKey>) -> Orphans {
     let asks = worker.board.asks();
     let known: BTreeSet<Arc<str>> = asks.evidence.resources.keys().cloned().collect();
-    let (mut kinds, mut unasked) = (BTreeMap::new(), BTreeMap::new());
+    let mut orphans = Orphans::default();
     for key in scope {
         let ownership = ownership(&worker.office, &worker.desk, key);
         let Some(resource) = ownership.claim().and_then(|claim| claim.resource.as_deref()) else { continue };
         let mut parts = resource.split('/');
         let (kind, namespace) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let asked = asks.desired.at(&key.name);
+        let here = !asked.endpoints.is_empty() || !asked.pending.is_empty();
+        let under_other_prefix = !asked.other_prefix.is_empty() && worker.board.config.brake.enabled;
         if !known.contains(kind) {
-            *kinds.entry(kind.to_owned()).or_default() += 1;
-        } else if asked.endpoints.is_empty() && asked.pending.is_empty() {
-            *unasked.entry(format!("{kind} in namespace {namespace:?}")).or_default() += 1;
+            *orphans.foreign_kinds.entry(kind.to_owned()).or_default() += 1;
+        } else if !here && under_other_prefix {
+            orphans.other_prefix += 1;
+        } else if !here {
+            *orphans.unasked.entry(format!("{kind} in namespace {namespace:?}")).or_default() += 1;
         }
     }
-    (kinds, unasked)
+    orphans
 }
 
 fn released(worker: &Worker, scope: &BTreeSet<RecordKey>) {

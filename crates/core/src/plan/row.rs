@@ -119,7 +119,8 @@ impl Row<'_> {
             if !ownership.is_ours() || by_holder {
                 continue;
             }
-            if let Some(reason) = self.facts.pending(resource) {
+            let pending = self.facts.pending(resource).map(Why::Pending);
+            if let Some(why) = pending.or_else(|| self.asked_under_other_prefix(set, resource)) {
                 self.left(&set.key, ownership, out);
                 kept.push(set.key.clone());
                 // What stands already beside it, where the provider lets it, is not in its way.
@@ -129,8 +130,9 @@ impl Row<'_> {
                 let (waiting, rest): (Vec<&Placed>, Vec<&Placed>) =
                     std::mem::take(&mut self.placed).into_iter().partition(in_the_way);
                 self.placed = rest;
-                out.skips.extend(waiting.into_iter().map(|p| skip(p, Why::Pending(reason.clone()))));
-                out.skips.push(Skip { key: set.key.clone(), why: Why::Pending(reason), objects: Vec::new() });
+                out.skips.extend(waiting.into_iter().map(|p| skip(p, why.clone())));
+                let objects = why.object().cloned().into_iter().collect();
+                out.skips.push(Skip { key: set.key.clone(), why, objects });
             }
         }
         self.published.retain(|(set, _)| !kept.contains(&set.key));
@@ -155,6 +157,14 @@ impl Row<'_> {
             return;
         }
         let former = ownership.claim().and_then(|claim| claim.resource.as_ref());
+        if let Some((why, may_add)) = self.unchanged_for_other_prefix(placed, published, former) {
+            if let Some(both) = self.joined(&placed.set, published).filter(|_| may_add) {
+                let group = replace(placed, (published, ownership), &both, former.cloned());
+                out.groups.push(PlannedGroup { group, counted: Vec::new() });
+            }
+            out.skips.push(skip(placed, why));
+            return;
+        }
         let removes = !placed.set.data.contains(&published.data);
         let new_holder = former.is_some() && former != placed.wanted.resource.as_ref();
         let doubt = if removes || new_holder { self.doubt(former, new_holder) } else { Vec::new() };

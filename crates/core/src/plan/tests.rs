@@ -1,7 +1,7 @@
 use super::*;
 use crate::claim::OwnerId;
 use crate::claim::{Claim, Standing};
-use crate::endpoint::Targets;
+use crate::endpoint::{OtherPrefix, Sharing, Targets};
 use crate::testing::{endpoint, name, set};
 use std::collections::HashMap;
 
@@ -14,6 +14,7 @@ struct World {
     /// Who asks for what and cannot have it.
     unmet: Vec<(&'static str, RecordKey)>,
     proven: bool,
+    other_prefix: Vec<OtherPrefixRequest>,
 }
 
 impl Facts for World {
@@ -41,6 +42,10 @@ impl Facts for World {
         let instead = |other: &RecordKey| other.rtype.excludes(key.rtype) || other.rtype.replaces(key.rtype);
         let replaces = |who: &str, other: &RecordKey| instead(other) && resource.is_some_and(|r| **r == *who);
         self.unmet.iter().any(|(who, other)| other == key || replaces(who, other))
+    }
+
+    fn other_prefix(&self) -> &[OtherPrefixRequest] {
+        &self.other_prefix
     }
 
     fn is_proven_gone(&self, _: Option<&Arc<str>>) -> bool {
@@ -391,4 +396,43 @@ fn a_claim_is_moved_where_its_record_may_be_updated() {
         assert!(plan.groups.is_empty(), "the record stays");
         assert_eq!(plan.upgrades.len(), usize::from(moved), "{policy:?} {wanted}");
     }
+}
+
+/// What `Kind ns/who` asks for under the other prefix; `shared` as a member of the name.
+fn other_prefix(who: &str, record: &str, shared: bool) -> OtherPrefixRequest {
+    let sharing = if shared { Sharing::Union } else { Sharing::Holder };
+    let endpoint = crate::endpoint::Endpoint { sharing, ..endpoint("Service", who, record) };
+    let (prefix, object) = (Arc::from("other.example/"), endpoint.origin.object.clone());
+    let other = OtherPrefix { prefix, endpoints: Vec::new(), pending: Vec::new(), object };
+    OtherPrefixRequest::of_endpoint(&other, &endpoint)
+}
+
+#[test]
+fn what_the_other_prefix_asks_for_stays() {
+    let kept = &["KeptForOtherPrefix"][..];
+    let with = |published: &str, wanted: &[&str], request: OtherPrefixRequest| {
+        case(&[published], wanted).world(|w| w.other_prefix.push(request))
+    };
+    let (x1, x2) = ("x.example A 192.0.2.1", "x.example A 192.0.2.2");
+    let own = own(x1);
+    with(&own, &[], other_prefix("a", x1, false)).gives(&[], kept);
+    // Its targets may have changed meanwhile, and its type with them.
+    with(&own, &[], other_prefix("a", x2, false)).gives(&[], kept);
+    with(&own, &[], other_prefix("a", "x.example CNAME lb.example", false)).gives(&[], kept);
+    // Of several objects a claim names but one; those of other namespaces have no say.
+    with(&own, &[], other_prefix("b", x1, false)).gives(&[], kept);
+    with("x.example A 192.0.2.1 = me/service/elsewhere/a", &[], other_prefix("b", x1, false))
+        .gives(&["- x.example A 192.0.2.1 !"], &[]);
+    // Another object waits, and is told with the one that asks.
+    with(&own, &["z: x.example A 192.0.2.9"], other_prefix("a", x1, false))
+        .gives(&[], &["KeptForOtherPrefix", "KeptForOtherPrefix"]);
+    // The holder asks under a prefix in force too: it follows, unless what it has comes from the other one.
+    with(&own, &["a: x.example A 192.0.2.3"], other_prefix("a", x2, false))
+        .gives(&["~ x.example A 192.0.2.3 (was 192.0.2.1)"], &[]);
+    with(&own, &["a: x.example A 192.0.2.3"], other_prefix("a", x1, false)).gives(&[], kept);
+    with(&own, &["a: x.example A 192.0.2.3"], other_prefix("b", x1, false))
+        .gives(&["~ x.example A 192.0.2.3 (was 192.0.2.1)"], &[]);
+    // A member stays in its name, and others come beside it.
+    with(&own, &["a: x.example A 192.0.2.3"], other_prefix("b", x1, true))
+        .gives(&["~ x.example A 192.0.2.1 ; 192.0.2.3 (was 192.0.2.1)"], kept);
 }

@@ -29,6 +29,13 @@ pub enum Why {
     Doubt(Vec<KindId>),
     /// The object that holds the name still asks for it, without known targets.
     Pending(String),
+    /// An object asks for it under a well-known annotation prefix that is not in force.
+    OtherPrefix {
+        /// The object.
+        object: ObjectRef,
+        /// The prefix, with its final slash.
+        prefix: Arc<str>,
+    },
     /// What is asked for in its place cannot be written here; the objects are told by what found that out.
     Unmet,
     /// Somebody else keeps changing the name back.
@@ -49,6 +56,14 @@ pub struct Skip {
 }
 
 impl Why {
+    /// The object that is the reason, where it is to be told itself.
+    pub(super) fn object(&self) -> Option<&ObjectRef> {
+        match self {
+            Self::OtherPrefix { object, .. } => Some(object),
+            _ => None,
+        }
+    }
+
     /// The reason as an event's `reason` and a metric label.
     pub fn reason(&self) -> &'static str {
         match self {
@@ -59,6 +74,7 @@ impl Why {
             Self::Policy(_) => "Policy",
             Self::Doubt(_) => "WaitingForEvidence",
             Self::Pending(_) => "PendingTargets",
+            Self::OtherPrefix { .. } => "KeptForOtherPrefix",
             Self::Unmet => "WishNotMet",
             Self::Fought(_) => "NameFought",
             Self::OnHold(_) => "OnHold",
@@ -91,6 +107,12 @@ impl fmt::Display for Why {
             }
             Self::Fought(text) | Self::OnHold(text) => f.write_str(text),
             Self::Unmet => f.write_str("what is asked for in its place cannot be written here, so what stands is kept"),
+            Self::OtherPrefix { object, prefix } => write!(
+                f,
+                "the published record is neither deleted nor changed: {object} asks for it with annotations that begin with \
+                 {prefix}, which is not in force; --annotation-prefix={prefix} reads them (repeat the flag to read several \
+                 prefixes), and without them the record goes"
+            ),
             Self::Pending(reason) => {
                 write!(f, "the published record is kept while its object has no targets: {reason}")
             }

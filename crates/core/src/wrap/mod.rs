@@ -15,7 +15,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ipnet::IpNet;
 
-use crate::endpoint::{Endpoint, Mapped, Pending};
+use crate::endpoint::{Endpoint, Mapped, OtherPrefix, Pending};
 use crate::rdata::RData;
 use crate::rtype::RecordType;
 use crate::source::{Evidence, ObjectState, PublishedNames, Source, Troubles, Update};
@@ -51,6 +51,7 @@ impl Wrapping {
             unknown: mapped.unknown.clone(),
             notes: mapped.notes.clone(),
             kinds: mapped.kinds.clone(),
+            other_prefix: mapped.other_prefix.as_ref().map(|other| Box::new(self.apply_to_other(other))),
         };
         for endpoint in &mapped.endpoints {
             self.with_default_targets(endpoint, &mut out);
@@ -62,6 +63,13 @@ impl Wrapping {
             out.endpoints.iter_mut().for_each(prefer_alias);
         }
         out
+    }
+
+    /// What the object would ask for in the end, were its other prefix in force.
+    fn apply_to_other(&self, other: &OtherPrefix) -> OtherPrefix {
+        let (endpoints, pending) = (other.endpoints.clone(), other.pending.clone());
+        let Mapped { endpoints, pending, .. } = self.apply(&Mapped { endpoints, pending, ..Mapped::default() });
+        OtherPrefix { endpoints, pending, ..other.clone() }
     }
 
     /// Whether it changes nothing, whatever an object asks for.
@@ -138,7 +146,8 @@ impl Source for Wrapped {
 
 impl Wrapped {
     fn leaves_alone(&self, mapped: &Mapped) -> bool {
-        self.wrapping.is_idle() && !mapped.endpoints.iter().any(targets::is_bare)
+        let other = mapped.other_prefix.iter().flat_map(|other| &other.endpoints);
+        self.wrapping.is_idle() && !mapped.endpoints.iter().chain(other).any(targets::is_bare)
     }
 }
 

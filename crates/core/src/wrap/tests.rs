@@ -201,6 +201,19 @@ fn what_else_an_object_says_stays() {
     assert_eq!(Wrapping::default().apply(&asked), asked);
 }
 
+/// The other prefix goes through the same steps, so that what it is compared with is what would be published.
+#[test]
+fn what_is_asked_for_under_another_prefix_is_wrapped_too() {
+    let mut asked = mapped(&[]);
+    let endpoint = endpoint("Service", "web", "a.example AAAA 64:ff9b::1.2.3.4");
+    let (object, prefix) = (endpoint.origin.object.clone(), Arc::from("p/"));
+    asked.other_prefix = Some(Box::new(OtherPrefix { prefix, endpoints: vec![endpoint], pending: Vec::new(), object }));
+    let wrapping = Wrapping { nat64: vec![nat64_prefix("64:ff9b::/96").unwrap()], ..Wrapping::default() };
+    let other = wrapping.apply(&asked).other_prefix.unwrap();
+    let lines: Vec<String> = other.endpoints.iter().map(ToString::to_string).collect();
+    assert!(lines.contains(&"a.example A 1.2.3.4".to_owned()), "{lines:?}");
+}
+
 /// A source that has nothing but troubles.
 struct Troubled;
 

@@ -6,6 +6,7 @@
 mod brake;
 mod configmap;
 mod custody;
+mod evidence;
 mod exchange;
 mod fights;
 mod forged;

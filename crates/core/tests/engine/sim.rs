@@ -11,7 +11,7 @@ use zonewright_core::capability::{Atomicity, Audit, Capability, Preconditions, T
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::clock::{Clock, Timestamp};
 use zonewright_core::endpoint::{
-    Endpoint, Mapped, Note, ObjectPolicy, ObjectRef, Origin, Pending, Reporter, Sharing, Targets, Unknown,
+    Endpoint, Mapped, Note, ObjectPolicy, ObjectRef, Origin, OtherPrefix, Pending, Reporter, Sharing, Targets, Unknown,
 };
 use zonewright_core::engine::{Config, Engine, Instance, Parts};
 use zonewright_core::error::Retry;
@@ -417,8 +417,9 @@ impl Cluster {
         self.changed.notify_one();
     }
 
-    /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `label:TEXT` its label in claims; `unknown` asks
-    /// for more than can be told.
+    /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `label:TEXT` its label
+    /// in claims; `unknown` asks for more than can be told; `other:LINE` is asked for under an annotation prefix that is not in
+    /// force.
     pub(crate) fn put(&self, who: &str, lines: &[&str]) {
         let label = lines.iter().find_map(|line| line.strip_prefix("label:")).map(str::to_owned);
         let label: Option<Arc<str>> = Some(Arc::from(label.unwrap_or_else(|| format!("service/ns/{who}"))));
@@ -428,23 +429,9 @@ impl Cluster {
         let policy = lines.iter().find_map(|l| l.strip_prefix("policy:")).and_then(ObjectPolicy::parse);
         let set_id = lines.iter().find_map(|l| l.strip_prefix("set:")).and_then(SetId::new);
         let mut mapped = Mapped { kinds: BTreeSet::from([Arc::from(SERVICES)]), ..Mapped::default() };
-        for line in lines {
-            if let Some(text) = line.strip_prefix("pending:") {
-                mapped.pending.push(Pending {
-                    name: name(text),
-                    resource: label.clone(),
-                    reason: "blank status".to_owned(),
-                });
-                continue;
-            }
-            if *line == "unknown" {
-                mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
-            }
-            if *line == "unknown" || ["policy:", "set:", "label:"].iter().any(|word| line.starts_with(word)) {
-                continue;
-            }
+        let endpoint = |line: &str| {
             let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };
-            mapped.endpoints.push(Endpoint {
+            Endpoint {
                 name: key.name,
                 rtype: key.rtype,
                 targets: Targets::Records(records),
@@ -457,7 +444,30 @@ impl Cluster {
                 labels: Box::default(),
                 sharing: Sharing::Holder,
                 policy,
-            });
+            }
+        };
+        let other: Vec<Endpoint> = lines.iter().filter_map(|l| l.strip_prefix("other:")).map(endpoint).collect();
+        if !other.is_empty() {
+            let prefix = Arc::from("external-dns.alpha.kubernetes.io/");
+            let other = OtherPrefix { prefix, endpoints: other, pending: Vec::new(), object: object(who) };
+            mapped.other_prefix = Some(Box::new(other));
+        }
+        for line in lines {
+            if let Some(text) = line.strip_prefix("pending:") {
+                mapped.pending.push(Pending {
+                    name: name(text),
+                    resource: label.clone(),
+                    reason: "blank status".to_owned(),
+                });
+                continue;
+            }
+            if *line == "unknown" {
+                mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
+            }
+            let is_setting = |start: &&str| line.starts_with(*start);
+            if *line != "unknown" && !["policy:", "set:", "label:", "other:"].iter().any(is_setting) {
+                mapped.endpoints.push(endpoint(line));
+            }
         }
         let mapped = Arc::new(mapped);
         self.objects.lock().unwrap().insert(who.to_owned(), (object(who), mapped.clone()));
@@ -493,6 +503,12 @@ impl Cluster {
     pub(crate) fn doubt(&self, number: u64) {
         let state = KindState { fresh: true, settled: true, doubted: Some(number), ..KindState::default() };
         *self.state.lock().unwrap() = state;
+        self.changed.notify_one();
+    }
+
+    /// Whether there are objects that cannot be read.
+    pub(crate) fn spoil(&self, unreadable: bool) {
+        self.state.lock().unwrap().unreadable = usize::from(unreadable);
         self.changed.notify_one();
     }
 

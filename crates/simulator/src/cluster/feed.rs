@@ -54,7 +54,7 @@ impl Source for Feed {
             let Trust { complete, fresh } = inner.trust[at];
             let objects = inner.shown.keys().filter(|id| id.kind == at).count();
             if let Some(state) = evidence.kinds.get_mut(*kind) {
-                *state = KindState { complete, fresh, settled: true, objects, doubted: (!complete).then_some(1) };
+                *state = KindState { complete, fresh, settled: true, objects, doubted: (!complete).then_some(1), ..KindState::default() };
             }
         }
         evidence

@@ -101,6 +101,7 @@ pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
         unknown: spec.unknown.then_some(unknown).into_iter().collect(),
         notes: Vec::new(),
         kinds: BTreeSet::from([Arc::from(KINDS[id.kind].1)]),
+        other_prefix: None,
     })
 }
 

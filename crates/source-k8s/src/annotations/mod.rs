@@ -104,13 +104,14 @@ impl<'a> Annotations<'a> {
     /// The well-known prefix that the object was written for, if that one is not in force and none of those that are
     /// occurs. Where only prefixes of the user's own are in force, others belong to other instances.
     pub fn other_prefix(&self) -> Option<&'static str> {
-        let mut known = [DEFAULT_PREFIX, ALPHA_PREFIX].into_iter();
-        let occurs = |prefix: &str| self.all.iter().any(|(key, _)| key.starts_with(prefix));
-        if !known.clone().any(|prefix| self.prefixes.contains(prefix)) || self.prefixes.iter().any(occurs) {
-            return None;
-        }
-        known.find(|prefix| !self.prefixes.contains(prefix) && occurs(prefix))
+        let other = self.prefixes.other_known()?;
+        (carries(self.all, other) && !self.prefixes.iter().any(|prefix| carries(self.all, prefix))).then_some(other)
     }
+}
+
+/// Whether any annotation begins with `prefix`.
+pub(crate) fn carries(all: &TextMap, prefix: &str) -> bool {
+    all.iter().any(|(key, _)| key.starts_with(prefix))
 }
 
 /// Which annotations are worth keeping in memory.

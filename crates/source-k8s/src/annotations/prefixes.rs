@@ -42,6 +42,20 @@ impl Prefixes {
         self.0.first().map_or(DEFAULT_PREFIX, |prefix| prefix)
     }
 
+    /// A single prefix.
+    pub(crate) fn one(prefix: &str) -> Self {
+        Self(vec![Box::from(prefix)])
+    }
+
+    /// The well-known prefix that is not in force, where the other one is.
+    pub(crate) fn other_known(&self) -> Option<&'static str> {
+        match (self.contains(DEFAULT_PREFIX), self.contains(ALPHA_PREFIX)) {
+            (true, false) => Some(ALPHA_PREFIX),
+            (false, true) => Some(DEFAULT_PREFIX),
+            _ => None,
+        }
+    }
+
     /// Whether `prefix` is in force.
     pub fn contains(&self, prefix: &str) -> bool {
         self.iter().any(|own| own == prefix)

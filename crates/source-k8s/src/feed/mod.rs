@@ -11,10 +11,23 @@ pub(crate) mod status;
 #[cfg(feature = "cluster")]
 pub mod watch;
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 
 use crate::kind::Kind;
 use crate::store::{Object, ObjectKey};
+
+/// An object that is there and cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Which object it is; with an empty name if not even that can be told.
+    pub key: ObjectKey,
+    /// Its UID; empty if that cannot be told.
+    pub uid: Arc<str>,
+    /// Which field is wrong, and what was expected.
+    pub error: Arc<str>,
+}
 
 /// Something that a feed saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +49,7 @@ pub enum Event {
     /// The view stopped being fresh then: a list or a watch failed.
     Lost(Kind, Instant),
     /// An object that is there and cannot be read.
-    Unreadable(ObjectKey),
+    Unreadable(Unreadable),
     /// A right is missing.
     Forbidden(Kind),
     /// Discovery positively denies the kind.

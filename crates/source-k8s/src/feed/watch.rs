@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use zonewright_cluster::{Cluster, Event as WatchEvent, WatchSpec};
 
-use crate::feed::Event;
+use crate::feed::{Event, Unreadable};
 use crate::kind::Kind;
 use crate::lookup::Reach;
 use crate::objects::{EndpointSlice, Ingress, Node, Pod, Service};
@@ -95,8 +95,8 @@ impl Feed {
             WatchEvent::Deleted(key) => Event::Deleted(ObjectKey::new(kind, &key.namespace, &key.name)),
             WatchEvent::Open => Event::Open(kind),
             WatchEvent::Unreadable { key, error } => {
-                let key = ObjectKey::new(kind, &key.namespace, &key.name);
-                Event::Unreadable(unreadable(key, &error))
+                let object = ObjectKey::new(kind, &key.namespace, &key.name);
+                Event::Unreadable(unreadable(object, &key.uid, &error))
             }
             WatchEvent::Lost { since, text } => {
                 tracing::debug!(watch = %self.spec, text, "the watch was lost");
@@ -130,21 +130,27 @@ impl Feed {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the other way to read an object can fail")]
-    fn read_shape<T: Shape>(&self, object: T) -> Result<Object, ObjectKey> {
+    fn read_shape<T: Shape>(&self, object: T) -> Result<Object, Unreadable> {
         Ok(Object::from_shape(self.kind, object, &self.keep))
     }
 
-    fn read_value(&self, object: Value) -> Result<Object, ObjectKey> {
+    fn read_value(&self, object: Value) -> Result<Object, Unreadable> {
         let text = |field: &str| object.pointer(field).and_then(Value::as_str).unwrap_or_default();
         let key = ObjectKey::new(self.kind, text("/metadata/namespace"), text("/metadata/name"));
-        Object::from_value(self.kind, object, &self.keep).map_err(|error| unreadable(key, &error.to_string()))
+        let uid = text("/metadata/uid").to_owned();
+        Object::from_value(self.kind, object, &self.keep).map_err(|error| unreadable(key, &uid, &error.to_string()))
     }
 }
 
-/// Reads what a watch gives; the key of what cannot be read.
-type Read<T> = fn(&Feed, T) -> Result<Object, ObjectKey>;
+/// Reads what a watch gives.
+type Read<T> = fn(&Feed, T) -> Result<Object, Unreadable>;
 
-fn unreadable(key: ObjectKey, error: &str) -> ObjectKey {
-    tracing::warn!(object = %key, error, "an object cannot be read; what was known of it stays");
-    key
+fn unreadable(key: ObjectKey, uid: &str, error: &str) -> Unreadable {
+    if key.name.is_empty() {
+        let key = ObjectKey::new(key.kind, "", "");
+        tracing::warn!(kind = %key.kind.id(), error, "not even the name of an object can be read; nothing of its kind is deleted");
+        return Unreadable { key, uid: Arc::default(), error: Arc::from(error) };
+    }
+    tracing::warn!(object = %key, error, "the object cannot be read; what is published for it stays");
+    Unreadable { key, uid: Arc::from(uid), error: Arc::from(error) }
 }

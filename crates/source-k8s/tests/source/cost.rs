@@ -1,6 +1,8 @@
 //! Cost follows the change: a changed object maps again what reads it, and nothing else.
 
-use crate::support::{Engine, apply, balancer, headless, index, ingress, node, node_port, object, pod, slice};
+use crate::support::{
+    Engine, apply, balancer, headless, index, ingress, node, node_port, object, pod, slice, unreadable,
+};
 use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
@@ -99,4 +101,32 @@ fn what_is_gone_is_read_by_nobody() {
     let (mut index, _) = cluster();
     assert_eq!(cost(&mut index, deleted(Kind::Service, "shop", "db")), (0, 1));
     assert_eq!(cost(&mut index, applied(pod("shop", "db-0", "db", "n1", "other"))), (0, 0));
+}
+
+/// Whatever comes and goes leaves nothing behind.
+#[test]
+fn a_thousand_cycles_leave_every_table_empty() {
+    let mut index = index();
+    let empty = |index: &Index| index.table_sizes().values().all(|size| *size == 0);
+    assert!(empty(&index));
+    for n in 0..1_000 {
+        let host = format!("h{n}.example.com");
+        let objects = [
+            balancer("a", &format!("b{n}"), &host, "192.0.2.1"),
+            headless("a", &format!("h{n}"), &host, "x"),
+            node_port("a", &format!("n{n}"), &host, "x", "Local"),
+            slice("a", &format!("s{n}"), &format!("h{n}"), &format!("p{n}"), "192.0.2.2", true),
+            pod("a", &format!("p{n}"), "x", &format!("node{n}"), ""),
+            node(&format!("node{n}"), "192.0.2.3", "1"),
+            ingress("a", &format!("i{n}"), &host, "192.0.2.4"),
+        ];
+        let keys: Vec<ObjectKey> = objects.iter().map(Object::key).collect();
+        let unread = ObjectKey::new(Kind::Service, "a", &format!("u{n}"));
+        apply(&mut index, objects.into_iter().map(Event::Applied).chain([unreadable(unread.clone())]));
+        index.take(n % 2 == 0);
+        assert!(!empty(&index));
+        apply(&mut index, keys.into_iter().chain([unread]).map(Event::Deleted));
+        index.take(false);
+    }
+    assert!(empty(&index), "{:?}", index.table_sizes());
 }

@@ -16,7 +16,7 @@ use zonewright_source_k8s::options::{Compatibility, SourceOptions};
 use zonewright_source_k8s::store::{Keep, Object, ObjectKey};
 use zonewright_source_k8s::templates::Templates;
 
-use crate::support::{Engine, apply, list};
+use crate::support::{Engine, apply, list, unreadable};
 use crate::things::{Thing, everything, subjects, surroundings};
 
 /// Objects of every kind that lead to one another.
@@ -50,6 +50,8 @@ enum Step {
     Delete(Any),
     Vanish(Any),
     Unreadable(Any),
+    /// An object goes, and comes back under its name as one that cannot be read.
+    Spoil(Any),
     /// A list of the kind of a thing, that misses every n-th object.
     Relist(Any, usize),
     /// A list that breaks off: the one that follows is another.
@@ -69,6 +71,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => any().prop_map(Step::Delete),
         1 => any().prop_map(Step::Vanish),
         1 => any().prop_map(Step::Unreadable),
+        1 => any().prop_map(Step::Spoil),
         2 => (any(), 1..4_usize).prop_map(|(thing, skip)| Step::Relist(thing, skip)),
         1 => any().prop_map(Step::BreakOff),
         1 => any().prop_map(Step::Lost),
@@ -80,6 +83,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// The cluster as it really is, and what it tells.
 struct Truth {
     objects: BTreeMap<ObjectKey, Object>,
+    spoilt: BTreeSet<ObjectKey>,
     keep: Keep,
 }
 
@@ -89,11 +93,12 @@ impl Truth {
             Step::Put(thing, changes) => self.put(&changed(thing.get(&THINGS), changes)).into_iter().collect(),
             Step::Delete(at) => self.drop_one(*at).into_iter().map(Event::Deleted).collect(),
             Step::Vanish(at) => self.drop_one(*at).map(|key| Event::Removed(vec![key])).into_iter().collect(),
-            Step::Unreadable(at) => self.key(*at).map(Event::Unreadable).into_iter().collect(),
+            Step::Unreadable(at) => self.key(*at).map(unreadable).into_iter().collect(),
+            Step::Spoil(at) => self.spoil(*at),
             Step::Relist(thing, skip) => self.relist(thing.get(&THINGS).kind, *skip),
             Step::BreakOff(thing) => {
                 let kind = thing.get(&THINGS).kind;
-                let mut events = list(kind, self.of_kind(kind));
+                let mut events = self.list(kind);
                 events.pop();
                 events
             }
@@ -107,13 +112,27 @@ impl Truth {
     fn put(&mut self, thing: &Thing) -> Option<Event> {
         let object = thing.object(&self.keep)?;
         self.objects.insert(object.key(), object.clone());
+        self.spoilt.remove(&object.key());
         Some(Event::Applied(object))
     }
 
     fn relist(&mut self, kind: Kind, skip: usize) -> Vec<Event> {
         let keys: Vec<ObjectKey> = self.of_kind(kind).iter().map(Object::key).collect();
         keys.iter().step_by(skip + 1).for_each(|key| drop(self.objects.remove(key)));
-        list(kind, self.of_kind(kind))
+        self.list(kind)
+    }
+
+    fn spoil(&mut self, at: Any) -> Vec<Event> {
+        let Some(key) = self.drop_one(at) else { return Vec::new() };
+        self.spoilt.insert(key.clone());
+        vec![Event::Deleted(key.clone()), unreadable(key)]
+    }
+
+    fn list(&self, kind: Kind) -> Vec<Event> {
+        let mut events = list(kind, self.of_kind(kind));
+        let spoilt = self.spoilt.iter().filter(|key| key.kind == kind).cloned().map(unreadable);
+        events.splice(1..1, spoilt);
+        events
     }
 
     fn of_kind(&self, kind: Kind) -> Vec<Object> {
@@ -207,7 +226,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..100),
     ) {
         let options = which.get(&*OPTIONS);
-        let mut truth = Truth { objects: BTreeMap::new(), keep: options.keep() };
+        let mut truth = Truth { objects: BTreeMap::new(), spoilt: BTreeSet::new(), keep: options.keep() };
         let (mut live, mut engine) = (index(options), Engine::default());
         for step in &steps {
             apply(&mut live, truth.events(step));
@@ -219,6 +238,7 @@ proptest! {
 
         let (mut fresh, mut scratch) = (index(options), Engine::default());
         apply(&mut fresh, truth.objects.into_values().map(Event::Applied));
+        apply(&mut fresh, truth.spoilt.into_iter().map(unreadable));
         scratch.take(fresh.take(true));
         prop_assert_eq!(engine.asking(), scratch.asking());
 

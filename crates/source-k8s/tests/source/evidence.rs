@@ -11,11 +11,11 @@ use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::ServiceType;
-use zonewright_source_k8s::options::SourceOptions;
+use zonewright_source_k8s::options::{SourceKind, SourceOptions};
 use zonewright_source_k8s::source::K8sSource;
 use zonewright_source_k8s::store::{Object, ObjectKey};
 
-use crate::support::{balancer, list, options};
+use crate::support::{balancer, list, options, unreadable};
 
 const KIND: Kind = Kind::Service;
 
@@ -218,23 +218,41 @@ async fn the_kinds_that_were_seen_can_be_read_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unreadable_object_that_nobody_knows_is_a_hole_in_the_view() {
+async fn an_unreadable_object_that_nobody_knows_doubts_no_other() {
     let hidden = ObjectKey::new(KIND, "a", "hidden");
     let with_hole = || {
         let source = source();
-        source.feed([Event::Begin(KIND), Event::Unreadable(hidden.clone()), Event::Done(KIND)]);
-        assert_eq!(letters(&source), "fs");
+        source.feed([Event::Begin(KIND), unreadable(hidden.clone()), Event::Done(KIND)]);
+        assert_eq!((letters(&source).as_str(), state(&source).unreadable), ("cfs", 1));
         source
     };
     let read = with_hole();
     read.feed([Event::Applied(balancer("a", "hidden", "", "192.0.2.1"))]);
-    assert_eq!(letters(&read), "cfs");
+    assert_eq!(state(&read).unreadable, 0);
     let deleted = with_hole();
     deleted.feed([Event::Deleted(hidden.clone())]);
-    assert_eq!(letters(&deleted), "cfs");
+    assert_eq!(state(&deleted).unreadable, 0);
     let not_listed = with_hole();
     not_listed.feed(list(KIND, []));
-    assert_eq!(letters(&not_listed), "cfs");
+    assert_eq!(state(&not_listed).unreadable, 0);
+}
+
+/// Where a claim has no label to keep it by, or not even the object's name is known, nobody can tell whose records to keep.
+#[tokio::test(start_paused = true)]
+async fn what_no_label_tells_doubts_the_kind() {
+    let spoilt = |options: SourceOptions, key: ObjectKey| {
+        let source = K8sSource::new(Index::new(Arc::new(options), &BTreeSet::new()));
+        let kind = key.kind;
+        source.feed([Event::Begin(kind), unreadable(key), Event::Done(kind)]);
+        source.evidence().kinds[&kind.id()].complete
+    };
+    let pods = SourceOptions { sources: vec![SourceKind::Pod], ..options() };
+    let nodes = SourceOptions { sources: vec![SourceKind::Node], ..options() };
+    assert!(!spoilt(options(), ObjectKey::new(KIND, "", "")), "without a name");
+    assert!(!spoilt(pods, ObjectKey::new(Kind::Pod, "a", "x")), "pods have no label");
+    assert!(!spoilt(nodes, ObjectKey::new(Kind::Node, "", "x")), "nodes share their names");
+    assert!(spoilt(options(), ObjectKey::new(Kind::Node, "", "x")), "for services a node is something that they read");
+    assert!(spoilt(options(), ObjectKey::new(KIND, "a", "x")));
 }
 
 #[test]

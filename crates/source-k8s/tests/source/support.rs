@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use zonewright_core::endpoint::{Mapped, ObjectRef};
 use zonewright_core::source::{ObjectState, Update};
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::{Event, Unreadable};
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
-use zonewright_source_k8s::store::Object;
+use zonewright_source_k8s::store::{Object, ObjectKey};
 
 pub(crate) fn options() -> SourceOptions {
     SourceOptions { sources: vec![SourceKind::Service, SourceKind::Ingress], ..SourceOptions::default() }
@@ -124,8 +124,16 @@ pub(crate) fn apply(index: &mut Index, events: impl IntoIterator<Item = Event>) 
     }
 }
 
+pub(crate) fn unreadable(key: ObjectKey) -> Event {
+    Event::Unreadable(Unreadable { key, uid: Arc::from("u-1"), error: Arc::from("spec: expected a map") })
+}
+
 pub(crate) fn is_blank(mapped: &Mapped) -> bool {
-    mapped.endpoints.is_empty() && mapped.pending.is_empty() && mapped.notes.is_empty()
+    mapped.endpoints.is_empty()
+        && mapped.pending.is_empty()
+        && mapped.unknown.is_empty()
+        && mapped.notes.is_empty()
+        && mapped.other_prefix.is_none()
 }
 
 /// What an engine knows: it takes over updates and nothing else.

@@ -1,15 +1,18 @@
 //! What the engine is told of an object: changes, and how it went.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::json;
 use zonewright_core::source::ObjectState;
+use zonewright_source_k8s::annotations::{DEFAULT_PREFIX, Prefixes};
 use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
+use zonewright_source_k8s::options::SourceOptions;
 use zonewright_source_k8s::store::{Object, ObjectKey};
 
-use crate::support::{Engine, apply, balancer, index, list, object};
+use crate::support::{Engine, apply, balancer, index, list, node, node_port, object, options, unreadable};
 
 const WEB: &str = "Service a/web";
 
@@ -144,10 +147,91 @@ fn a_snapshot_does_not_lose_a_tombstone() {
 #[test]
 fn an_unreadable_object_stays_as_it_was() {
     let (mut index, mut engine) = told();
-    apply(&mut index, [Event::Unreadable(key())]);
-    apply(&mut index, [Event::Begin(Kind::Service), Event::Unreadable(key()), Event::Done(Kind::Service)]);
+    apply(&mut index, [unreadable(key())]);
+    apply(&mut index, [Event::Begin(Kind::Service), unreadable(key()), Event::Done(Kind::Service)]);
     assert!(engine.take(index.take(false)).is_empty());
     assert_eq!(engine.endpoints(), ["web.example.com A 192.0.2.1"]);
+}
+
+fn unknown(engine: &Engine) -> Vec<String> {
+    let all = engine.objects.values().flat_map(|mapped| &mapped.unknown);
+    all.map(|u| format!("{}: {}", u.resource.as_deref().unwrap_or("-"), u.reason)).collect()
+}
+
+#[test]
+fn of_an_unreadable_object_its_label_is_told() {
+    let (mut index, mut engine) = (index(), Engine::default());
+    apply(&mut index, list(Kind::Service, [balancer("a", "other", "o.example.com", "192.0.2.2")]));
+    apply(&mut index, [unreadable(key())]);
+    engine.take(index.take(false));
+    assert_eq!(unknown(&engine), ["service/a/web: it cannot be read: spec: expected a map"]);
+    let notes: Vec<_> = engine.objects.values().flat_map(|mapped| &mapped.notes).collect();
+    assert_eq!((notes.len(), notes[0].reason, &*notes[0].object.uid), (1, "UnreadableObject", "u-1"));
+    apply(&mut index, [unreadable(key())]);
+    assert!(index.take(false).objects.is_empty(), "the same again is no news");
+    let mut read = index.take(true);
+    apply(&mut index, [Event::Applied(balancer("a", "web", "web.example.com", "192.0.2.1"))]);
+    read.objects.extend(index.take(false).objects);
+    engine.take(read);
+    assert!(unknown(&engine).is_empty());
+    assert_eq!(engine.endpoints(), ["o.example.com A 192.0.2.2", "web.example.com A 192.0.2.1"]);
+
+    let (mut index, mut engine) = (self::index(), Engine::default());
+    apply(&mut index, [unreadable(key())]);
+    engine.take(index.take(false));
+    apply(&mut index, [Event::Deleted(key())]);
+    assert_eq!(engine.take(index.take(false)), gone(WEB, true), "its deletion is a proof like any other");
+}
+
+/// What leads to an object that cannot be read is not known either; what does not, is.
+#[test]
+fn those_that_read_an_unreadable_object_are_doubted_with_it() {
+    let (mut index, mut engine) = (index(), Engine::default());
+    let hidden = ObjectKey::new(Kind::Node, "", "n2");
+    apply(&mut index, list(Kind::Node, [node("n1", "192.0.2.9", "1")]));
+    apply(&mut index, [Event::Applied(node_port("a", "np", "np.example.com", "x", "Cluster"))]);
+    apply(&mut index, [Event::Applied(balancer("a", "lb", "lb.example.com", "192.0.2.1"))]);
+    engine.take(index.take(false));
+    assert!(unknown(&engine).is_empty());
+    apply(&mut index, [unreadable(hidden.clone())]);
+    engine.take(index.take(false));
+    assert_eq!(unknown(&engine), ["service/a/np: Node n2, which it leads to, cannot be read"]);
+    apply(&mut index, [Event::Deleted(hidden)]);
+    engine.take(index.take(false));
+    assert!(unknown(&engine).is_empty());
+}
+
+/// What an object asks for under the well-known prefix that is not in force, as far as it differs.
+#[test]
+fn the_other_prefix_is_told_beside_what_is_asked_for() {
+    const ALPHA: &str = "external-dns.alpha.kubernetes.io/";
+    let told = |prefixes: &[&str], annotations: serde_json::Value| -> Vec<String> {
+        let annotation_prefixes = Prefixes::parse(prefixes).expect("prefixes");
+        let options = SourceOptions { annotation_prefixes, ..options() };
+        let keep = options.keep();
+        let mut index = Index::new(Arc::new(options), &BTreeSet::new());
+        let service = json!({"metadata": {"namespace": "a", "name": "web", "annotations": annotations},
+            "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}});
+        let service = Object::from_value(Kind::Service, service, &keep).expect("a service");
+        apply(&mut index, [Event::Applied(service)]);
+        let mut engine = Engine::default();
+        engine.take(index.take(false));
+        let other = engine.objects.values().filter_map(|mapped| mapped.other_prefix.as_ref());
+        other.flat_map(|other| &other.endpoints).map(ToString::to_string).collect()
+    };
+    let alpha = || json!({format!("{ALPHA}hostname"): "w.example.com"});
+    let both =
+        |name: &str| json!({format!("{ALPHA}hostname"): "w.example.com", format!("{DEFAULT_PREFIX}hostname"): name});
+    assert_eq!(told(&[DEFAULT_PREFIX], alpha()), ["w.example.com A 192.0.2.1"]);
+    assert_eq!(told(&[ALPHA], json!({format!("{DEFAULT_PREFIX}hostname"): "w.example.com"})).len(), 1);
+    assert_eq!(told(&[DEFAULT_PREFIX], both("v.example.com")), ["w.example.com A 192.0.2.1"]);
+    assert!(told(&[DEFAULT_PREFIX], both("w.example.com")).is_empty(), "the same under both");
+    assert!(told(&[DEFAULT_PREFIX, ALPHA], alpha()).is_empty());
+    assert!(told(&["own.example/"], alpha()).is_empty(), "another instance's");
+    assert!(told(&[DEFAULT_PREFIX], json!({"own.example/hostname": "w.example.com"})).is_empty());
+    let target = json!({format!("{DEFAULT_PREFIX}hostname"): "w.example.com", format!("{ALPHA}hostname"): "w.example.com",
+        format!("{ALPHA}target"): "192.0.2.7"});
+    assert_eq!(told(&[DEFAULT_PREFIX], target), ["w.example.com A 192.0.2.7"], "other targets");
 }
 
 #[test]
