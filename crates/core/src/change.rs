@@ -59,7 +59,10 @@ impl Change {
         }
     }
 
-    /// `create`, `update` or `delete`.
+    /// Every verb.
+    pub const VERBS: [&str; 3] = ["create", "update", "delete"];
+
+    /// One of [`Change::VERBS`].
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Create { .. } => "create",
@@ -262,7 +265,10 @@ impl Outcome {
         matches!(self, Self::Refused { error, .. } if error.kind == ErrorKind::Unauthorized)
     }
 
-    /// The outcome as a metric label.
+    /// Every label.
+    pub const LABELS: [&str; 4] = ["applied", "refused", "not_sent", "unknown"];
+
+    /// The outcome as a metric label, one of [`Outcome::LABELS`].
     pub fn label(&self) -> &'static str {
         match self {
             Self::Applied => "applied",

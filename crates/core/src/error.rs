@@ -48,6 +48,21 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind.
+    pub const ALL: [Self; 11] = [
+        Self::Configuration,
+        Self::Unauthorized,
+        Self::NotFound,
+        Self::Conflict,
+        Self::Invalid,
+        Self::Throttled,
+        Self::Unavailable,
+        Self::Timeout,
+        Self::Protocol,
+        Self::Unsupported,
+        Self::DryRun,
+    ];
+
     /// The kind as a metric label.
     pub fn label(self) -> &'static str {
         match self {

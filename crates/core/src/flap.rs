@@ -125,6 +125,16 @@ impl Flaps {
         self.tracks.get(name)?.fight.as_ref()
     }
 
+    /// Number of names of which anything is remembered.
+    pub fn len(&self) -> usize {
+        self.tracks.len()
+    }
+
+    /// Whether nothing is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.tracks.is_empty()
+    }
+
     /// Every name that is fought over.
     pub fn fights(&self) -> impl Iterator<Item = (&DnsName, &Fight)> {
         self.tracks.iter().filter_map(|(name, track)| Some((name, track.fight.as_ref()?)))

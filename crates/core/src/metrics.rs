@@ -15,6 +15,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::change::{Change, Outcome};
+use crate::error::ErrorKind;
 use crate::zone::InstanceId;
 
 type Seconds = Gauge<f64, AtomicU64>;
@@ -71,6 +73,10 @@ labels! {
 }
 
 labels! {
+    /// Labels of the sizes of tables.
+    ByTable { table }
+}
+labels! {
     /// Labels of the build.
     Build { version, revision, arch, os }
 }
@@ -104,6 +110,8 @@ pub struct Metrics {
     pub registry_errors: Counter,
     /// Names left alone because of their owner.
     pub owner_mismatch: Family<Mismatch, Gauge>,
+    /// Held while its numbers change, so that one that falls to nothing can go.
+    mismatching: Mutex<()>,
     /// Endpoints that sources ask for.
     pub source_endpoints: Gauge,
     /// The same by type.
@@ -150,6 +158,8 @@ pub struct Metrics {
     pub objects: Family<ByKind, Gauge>,
     /// Whether a delete may rest on the view of a kind.
     pub evidence: Family<ByKind, Gauge>,
+    /// Entries of the engine's tables.
+    pub tables: Family<ByTable, Gauge>,
     calls: Family<Call, Counter>,
     call_seconds: Family<CallTime, Histogram, fn() -> Histogram>,
     /// What external-dns counts of a webhook, as gauges: there once such a provider was called.
@@ -185,6 +195,7 @@ impl Default for Metrics {
             registry_records: Family::default(),
             registry_errors: Counter::default(),
             owner_mismatch: Family::default(),
+            mismatching: Mutex::default(),
             source_endpoints: Gauge::default(),
             source_records: Family::default(),
             source_errors: Counter::default(),
@@ -208,6 +219,7 @@ impl Default for Metrics {
             notes: Family::default(),
             objects: Family::default(),
             evidence: Family::default(),
+            tables: Family::default(),
             calls: Family::default(),
             call_seconds,
             webhook: OnceLock::new(),
@@ -292,6 +304,8 @@ impl Metrics {
         );
         ours.register("watched_objects", "Objects held in memory, by kind", self.objects.clone());
         ours.register("kind_evidence", "Whether a delete may rest on the view of a kind", self.evidence.clone());
+        let entries = "Entries of the tables that are keyed by names, objects or zones";
+        ours.register("table_entries", entries, self.tables.clone());
         ours.register("provider_calls", "Calls to providers", self.calls.clone());
         ours.register("provider_call_seconds", "Duration of calls to providers", self.call_seconds.clone());
         *self.lock() = root;
@@ -299,6 +313,53 @@ impl Metrics {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Counts a record that is left alone because of its owner.
+    pub(crate) fn mismatch(&self, label: &Mismatch) {
+        let _alone = self.mismatching.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.owner_mismatch.get_or_create(label).inc();
+    }
+
+    /// Takes one back. Labels hold names that users choose: the last one goes with its label.
+    pub(crate) fn match_again(&self, label: &Mismatch) {
+        let _alone = self.mismatching.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let left = self.owner_mismatch.get_or_create(label).dec() - 1;
+        if left <= 0 {
+            self.owner_mismatch.remove(label);
+        }
+    }
+
+    /// Forgets everything about a zone that is gone, but for the count of its errors.
+    pub(crate) fn forget_zone(&self, zone: &str) {
+        let label = ByZone { zone: zone.to_owned() };
+        self.time_to_publish.remove(&label);
+        self.audit_period.remove(&label);
+        for family in [
+            &self.held,
+            &self.owned,
+            &self.released,
+            &self.zone_ready,
+            &self.parked,
+            &self.fought,
+            &self.claims_to_move,
+            &self.on_hold,
+        ] {
+            family.remove(&label);
+        }
+        for verb in Change::VERBS {
+            for outcome in Outcome::LABELS {
+                let (verb, outcome) = (verb.to_owned(), outcome.to_owned());
+                self.changes.remove(&Changed { zone: zone.to_owned(), verb, outcome });
+            }
+        }
+    }
+
+    /// Forgets the count of the errors of a zone that has been gone for long.
+    pub(crate) fn forget_zone_errors(&self, zone: &str) {
+        for kind in ErrorKind::ALL {
+            self.zone_errors.remove(&ZoneError { zone: zone.to_owned(), error: kind.label().to_owned() });
+        }
     }
 
     /// Adds the constant `external_dns_build_info`.

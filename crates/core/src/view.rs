@@ -149,6 +149,12 @@ impl ZoneView {
         !self.unread.contains(name)
     }
 
+    /// The number of names that we wrote and that a listing may not show yet, and of those with claims of ours that were not
+    /// read since.
+    pub(crate) fn unsettled(&self) -> (usize, usize) {
+        (self.written.len(), self.unread.len())
+    }
+
     /// Number of record sets.
     pub fn len(&self) -> usize {
         self.names.values().map(|slims| slims.len()).sum()

@@ -6,6 +6,9 @@ use zonewright_core::DnsName;
 use zonewright_core::registry::News;
 use zonewright_core::zone::{Zone, ZoneKey};
 
+/// For so many readings of the table a change is kept: each zone asks at least once between two of them.
+const KEPT: u64 = 1_000;
+
 /// Names whose rows were not what memory said: each with the reading that showed it, and for each zone the reading that it
 /// was last told of.
 #[derive(Debug, Default)]
@@ -29,6 +32,10 @@ impl Changes {
             }
             self.names.insert(name, reading);
         }
+        // Every zone that is served has been told of older ones; one that is not begins with a plan for every name.
+        let oldest = reading.saturating_sub(KEPT);
+        self.names.retain(|_, at| *at > oldest);
+        self.contested.retain(|_, at| *at > oldest);
     }
 
     /// What is new in a zone since this was last asked.
@@ -40,5 +47,20 @@ impl Changes {
             fresh.map(|(name, _)| name.clone()).collect()
         };
         News { names: fresh(&self.names), contested: fresh(&self.contested) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_every_zone_was_told_is_not_kept() {
+        let mut changes = Changes::default();
+        for n in 0..3 * KEPT {
+            changes.note([(DnsName::parse(&format!("n{n}.example")).unwrap(), true)].into_iter());
+        }
+        let kept = usize::try_from(KEPT).unwrap();
+        assert_eq!((changes.names.len(), changes.contested.len()), (kept, kept));
     }
 }

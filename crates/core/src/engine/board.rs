@@ -83,6 +83,8 @@ pub(crate) struct Status {
     pub(crate) fights: Vec<(DnsName, Fight)>,
     /// Records that are wanted and stand without a claim.
     pub(crate) adoptable: BTreeMap<RecordKey, Adoptable>,
+    /// The sizes of its worker's tables.
+    pub(crate) tables: BTreeMap<&'static str, usize>,
     /// When its loop last turned.
     pub(crate) turned: Option<Instant>,
 }
@@ -427,7 +429,10 @@ impl Board {
             .filter(|name| self.config.filter.matches(name) && !desks.iter().any(|desk| desk.zone.covers(name)))
             .collect();
         let zones = zone_list(&desks);
-        let asks = self.asks();
+        let mut asks = self.asks();
+        // No zone has to be cleaned of them.
+        let unserved = names.iter().filter(|name| !desks.iter().any(|desk| desk.zone.covers(name)));
+        unserved.for_each(|name| asks.desired.bury(name));
         let mut notes = Notes::default();
         for name in homeless {
             for endpoint in asks.desired.at(name).endpoints {

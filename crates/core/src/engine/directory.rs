@@ -1,6 +1,6 @@
 //! Keeps the list of an instance's zones, and a worker for each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +41,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
     let mut cancels: BTreeMap<ZoneKey, Running> = BTreeMap::new();
     let mut remembered = board.state.zones_of(&office.instance.id);
     let mut failures = 0;
+    let mut gone_zones = VecDeque::new();
     while !cancel.is_cancelled() {
         let listed = office.instance.provider.zones().await;
         let pause = match listed {
@@ -60,6 +61,7 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                     vanished = true;
                     let label = ZoneError { zone: gone.to_string(), error: ErrorKind::NotFound.label().to_owned() };
                     board.metrics.zone_errors.get_or_create(&label).inc();
+                    bury(&board, &mut gone_zones, label.zone);
                     cancels.remove(&gone).iter().for_each(Running::end);
                     board.recheck(&board.state.forget_load(&gone.to_string()));
                 }
@@ -87,11 +89,15 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
                     cancels.insert(desk.zone.key.clone(), running.clone());
                     let work = worker::run(board.clone(), office.clone(), desk.clone(), running.cancel.clone());
                     let before = ended.remove(&desk.zone.key);
+                    let (board, office, key) = (board.clone(), office.clone(), desk.zone.key.clone());
                     workers.spawn(async move {
                         if let Some(before) = before {
                             before.cancelled().await;
                         }
                         work.await;
+                        if office.desks().iter().all(|desk| desk.zone.key != key) {
+                            board.metrics.forget_zone(&key.to_string());
+                        }
                         running.ended.cancel();
                     });
                 }
@@ -119,6 +125,8 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
             }
         };
         board.look_whether_all_planned();
+        // What the ended ones leave behind is not kept.
+        while workers.try_join_next().is_some() {}
         tokio::select! {
             biased;
             () = cancel.cancelled() => {}
@@ -126,6 +134,20 @@ pub(super) async fn run(board: Arc<Board>, office: Arc<Office>, cancel: Cancella
         }
     }
     while workers.join_next().await.is_some() {}
+}
+
+/// So many zones that are gone keep the count of their errors.
+const GONE_ZONES: usize = 100;
+
+/// Notes that a zone is gone; the one that has been gone for longest is forgotten.
+fn bury(board: &Board, gone: &mut VecDeque<String>, zone: String) {
+    gone.retain(|other| *other != zone);
+    gone.push_back(zone);
+    if gone.len() > GONE_ZONES
+        && let Some(oldest) = gone.pop_front()
+    {
+        board.metrics.forget_zone_errors(&oldest);
+    }
 }
 
 /// A list that leaves out a zone which was there before is not believed: the zone is asked for by itself. Else the names of a

@@ -310,11 +310,11 @@ fn publish(worker: &mut Worker, mut deletes: BTreeMap<RecordKey, Digest>, tally:
 /// Tells the objects of what is left undone, and keeps the number of records that are left alone for their owner.
 fn tell(worker: &mut Worker, planned: &BTreeSet<DnsName>, skips: &[Skip]) {
     worker.board.tell(skips.iter().flat_map(Skip::notes).collect::<Vec<_>>());
-    let metric = worker.board.metrics.owner_mismatch.clone();
+    let metrics = worker.board.metrics.clone();
     worker.mismatched.retain(|key, label| {
         let stays = !planned.contains(&key.name);
         if !stays {
-            metric.get_or_create(label).dec();
+            metrics.match_again(label);
         }
         stays
     });
@@ -332,8 +332,17 @@ fn tell(worker: &mut Worker, planned: &BTreeSet<DnsName>, skips: &[Skip]) {
             foreign_owner: foreign.to_lowercase(),
             domain: domain.unwrap_or_else(|| skip.key.name.clone()).to_string(),
         };
-        metric.get_or_create(&label).inc();
-        worker.mismatched.insert(skip.key.clone(), label);
+        metrics.mismatch(&label);
+        if let Some(former) = worker.mismatched.insert(skip.key.clone(), label) {
+            metrics.match_again(&former);
+        }
+    }
+}
+
+/// What a worker counted ends with it.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.mismatched.values().for_each(|label| self.board.metrics.match_again(label));
     }
 }
 

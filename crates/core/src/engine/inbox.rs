@@ -1,7 +1,6 @@
 //! The names of one zone that have to be planned, each with the moment it was first asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -9,12 +8,13 @@ use tokio::time::Instant;
 
 use crate::name::DnsName;
 
+/// More names are not kept: from there on it is all of the zone's that have to be planned.
+const MOST: usize = 200_000;
+
 /// Dirty names gather here while a call is in flight; the first one wakes the worker at once.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    names: Mutex<BTreeMap<DnsName, Instant>>,
-    fresh: Mutex<BTreeSet<DnsName>>,
-    recheck: AtomicBool,
+    mail: Mutex<Mail>,
     wake: Notify,
 }
 
@@ -25,20 +25,44 @@ pub(crate) struct Mail {
     pub(crate) names: BTreeMap<DnsName, Instant>,
     /// Those that a source changed.
     pub(crate) fresh: BTreeSet<DnsName>,
+    /// There were too many of them: every name of the zone is dirty, and may have been changed by a source.
+    pub(crate) everything: bool,
     /// Whether to look at what waits.
     pub(crate) recheck: bool,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+impl Mail {
+    fn put(&mut self, name: DnsName, since: Instant) {
+        if self.everything {
+            return;
+        }
+        let entry = self.names.entry(name).or_insert(since);
+        *entry = (*entry).min(since);
+        if self.names.len() > MOST {
+            self.names.clear();
+            self.fresh.clear();
+            self.everything = true;
+        }
+    }
 }
 
 impl Inbox {
+    fn mail(&self) -> MutexGuard<'_, Mail> {
+        self.mail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Names that a source changed: they are tried at once, even those that back off.
     pub(crate) fn changed(&self, names: impl IntoIterator<Item = DnsName>) {
-        let names: Vec<DnsName> = names.into_iter().collect();
-        lock(&self.fresh).extend(names.iter().cloned());
-        self.again(names);
+        let now = Instant::now();
+        let mut mail = self.mail();
+        for name in names {
+            if !mail.everything {
+                mail.fresh.insert(name.clone());
+            }
+            mail.put(name, now);
+        }
+        drop(mail);
+        self.wake();
     }
 
     /// Names to look at again for another reason.
@@ -50,50 +74,46 @@ impl Inbox {
 
     /// Names that could not be finished, with the moments they came with. Does not wake.
     pub(crate) fn put_back(&self, names: impl IntoIterator<Item = (DnsName, Instant)>) {
-        let mut all = lock(&self.names);
-        for (name, since) in names {
-            let entry = all.entry(name).or_insert(since);
-            *entry = (*entry).min(since);
-        }
+        let mut mail = self.mail();
+        names.into_iter().for_each(|(name, since)| mail.put(name, since));
     }
 
     /// Takes everything.
     pub(crate) fn take(&self) -> Mail {
-        Mail {
-            names: std::mem::take(&mut *lock(&self.names)),
-            fresh: std::mem::take(&mut *lock(&self.fresh)),
-            recheck: self.recheck.swap(false, Ordering::SeqCst),
-        }
+        std::mem::take(&mut *self.mail())
     }
 
-    /// The names that wait here.
+    /// The names that wait here, as far as they are known one by one.
     pub(crate) fn names(&self) -> BTreeSet<DnsName> {
-        lock(&self.names).keys().cloned().collect()
+        self.mail().names.keys().cloned().collect()
     }
 
     /// Whether a name waits here.
     pub(crate) fn holds(&self, name: &DnsName) -> bool {
-        lock(&self.names).contains_key(name)
+        self.mail().names.contains_key(name)
     }
 
     /// Whether a source changed a name since the last look.
     pub(crate) fn has_fresh(&self) -> bool {
-        !lock(&self.fresh).is_empty()
+        let mail = self.mail();
+        mail.everything || !mail.fresh.is_empty()
     }
 
+    /// Number of names that wait; where they are too many to be known, not none.
     pub(crate) fn len(&self) -> usize {
-        lock(&self.names).len()
+        let mail = self.mail();
+        mail.names.len() + usize::from(mail.everything)
     }
 
     /// What waits for evidence or an approval shall be looked at again.
     pub(crate) fn recheck(&self) {
-        self.recheck.store(true, Ordering::SeqCst);
+        self.mail().recheck = true;
         self.wake();
     }
 
     /// Whether what waits is still to be looked at again.
     pub(crate) fn wants_recheck(&self) -> bool {
-        self.recheck.load(Ordering::SeqCst)
+        self.mail().recheck
     }
 
     /// Wakes the worker without a name.
@@ -104,5 +124,30 @@ impl Inbox {
     /// Waits to be woken.
     pub(crate) async fn woken(&self) {
         self.wake.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::name;
+
+    /// Names that come and go while a zone cannot be served must not gather without end.
+    #[tokio::test(start_paused = true)]
+    async fn too_many_names_are_all_of_them() {
+        let inbox = Inbox::default();
+        let named = |n: usize| name(&format!("n{n}.example"));
+        inbox.changed((0..MOST).map(named));
+        assert_eq!(inbox.len(), MOST);
+        inbox.changed([named(0)]);
+        assert_eq!(inbox.len(), MOST, "each once");
+        inbox.changed([named(MOST)]);
+        inbox.changed([named(MOST + 1)]);
+        assert_eq!(inbox.len(), 1);
+        let mail = inbox.take();
+        assert!(mail.everything && mail.names.is_empty() && mail.fresh.is_empty());
+        inbox.changed([named(0)]);
+        let mail = inbox.take();
+        assert!(!mail.everything && mail.names.len() == 1 && mail.fresh.len() == 1);
     }
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::board::{Board, Desk};
-use super::quotas;
+use super::{quotas, tables};
 use crate::capability::Capability;
 use crate::clock::Timestamp;
 use crate::metrics::{ByKind, ByType};
@@ -99,7 +99,9 @@ impl Intake {
         self.grace();
         self.start();
         if everything {
+            tables::sweep(&board);
             self.measure();
+            tables::publish(&board);
         }
     }
 

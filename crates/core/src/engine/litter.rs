@@ -49,6 +49,11 @@ impl Litter {
         old
     }
 
+    /// Number of sets.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// When the time of the next one is over.
     pub(super) fn due(&self) -> Option<Instant> {
         self.0.values().filter(|void| !void.told).map(|void| void.since + REST).min()

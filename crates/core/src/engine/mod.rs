@@ -32,10 +32,11 @@ mod round;
 mod send;
 mod state;
 mod survey;
+mod tables;
 mod undo;
 mod worker;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -233,6 +234,11 @@ impl Engine {
     /// The metrics.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.board.metrics
+    }
+
+    /// The number of entries of each table that is keyed by names, objects or zones, by the table's name.
+    pub fn table_sizes(&self) -> BTreeMap<&'static str, usize> {
+        tables::sizes(&self.board)
     }
 
     /// Health of the loops and of the zones.

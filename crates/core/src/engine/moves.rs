@@ -72,6 +72,11 @@ impl Moves {
         self.due.len() + self.next.len()
     }
 
+    /// Number of names, with those that are not moved now.
+    pub(super) fn len(&self) -> usize {
+        self.due() + self.left.len()
+    }
+
     /// Takes the keys of the next names, about so many.
     fn take(&mut self, most: usize) -> Vec<RecordKey> {
         if self.due.is_empty() {

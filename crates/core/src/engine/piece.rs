@@ -268,7 +268,7 @@ fn decide(
             state: &board.state,
             grace: config.status_grace,
             now,
-            joined: config.same_name == SameName::Union,
+            joined: config.names.same_name == SameName::Union,
             guarded: config.brake.enabled,
         };
         plans.push(plan(placed, &published, &claims, rules, &facts));

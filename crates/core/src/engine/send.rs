@@ -7,11 +7,11 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::announce::Announcement;
-use super::facts::is_claim;
 use super::hold;
 use super::journal::Entry;
 use super::outcome::Changes;
 use super::refusals::refused;
+use super::tables;
 use super::worker::{Parked, Worker};
 use crate::capability::Audit;
 use crate::change::{Change, Group, Outcome, Role};
@@ -169,9 +169,9 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     }
     worker.owned = (worker.owned + came.len()).saturating_sub(went.len());
     let now = worker.board.clock.now();
-    let left = if went.is_empty() { Vec::new() } else { worker.desk.view().at(&group.name) };
-    if !went.is_empty() && left.iter().all(|set| is_claim(&worker.office, &worker.desk, set)) {
-        worker.board.asks().desired.bury(&group.name);
+    if !went.is_empty() {
+        let mut asks = worker.board.asks();
+        tables::clear_tombstone(&worker.board, &mut asks.desired, &group.name);
     }
     let zone = worker.desk.label();
     let counted = reserved(worker, group);

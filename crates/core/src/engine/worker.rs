@@ -18,7 +18,7 @@ use super::litter::Litter;
 use super::moves::{self, Moves};
 use super::outcome::{Changes, Numbers};
 use super::refusals::Refusals;
-use super::{fights, hold, holds, round, undo};
+use super::{fights, hold, holds, round, tables, undo};
 use crate::clock::Timestamp;
 use crate::endpoint::Note;
 use crate::error::{Error, ErrorKind, Result};
@@ -193,6 +193,7 @@ impl Worker {
     fn rest(&mut self) {
         let now = Instant::now();
         let mut status = self.desk.status();
+        status.tables = tables::of_worker(self);
         // A name that is read and planned again at once is not refused yet.
         status.working = self.resume.is_none() && self.parked.values().any(|parked| parked.until <= now);
         status.turned = Some(now);
@@ -268,7 +269,7 @@ impl Worker {
         }
         let first = !self.desk.status().planned;
         let mut mail = self.desk.inbox.take();
-        if first {
+        if first || mail.everything {
             let now = Instant::now();
             mail.names.extend(self.all_names().into_iter().map(|name| (name, now)));
         }
@@ -322,7 +323,11 @@ impl Worker {
     /// Takes out names that back off, and adds those whose pause is over and those that wait.
     fn choose(&mut self, mail: Mail, early: bool) -> BTreeMap<DnsName, Instant> {
         let now = Instant::now();
-        let Mail { mut names, fresh, recheck } = mail;
+        let Mail { mut names, fresh, everything, recheck } = mail;
+        if everything {
+            // Which of them a source changed is not known.
+            self.parked.clear();
+        }
         for name in &fresh {
             self.parked.remove(name);
             self.attempts.remove(name);

@@ -230,7 +230,7 @@ impl Source for Troubled {
     }
 
     fn troubles(&self) -> Troubles {
-        Troubles { failures: 1, standing: vec!["web.yaml:2: no YAML".to_owned()] }
+        Troubles { failures: 1, standing: vec!["web.yaml:2: no YAML".to_owned()], ..Troubles::default() }
     }
 
     fn published_read(&self) -> bool {

@@ -67,7 +67,7 @@ async fn without_a_label_one_unreadable_object_holds_back_all() {
     assert!(world.sim.records().is_empty());
     engine.stop().await;
 
-    world.config.same_name = SameName::Union;
+    world.config.names.same_name = SameName::Union;
     world.cluster.put("a", &["x.example A 192.0.2.1"]);
     world.cluster.put("b", &["x.example A 192.0.2.2"]);
     let engine = world.start().await;

@@ -42,6 +42,10 @@ pub(super) struct Foreign {
     spoken: HashSet<Place>,
 }
 
+/// A zone takes its news with each reading; one that this process does not serve never does, and begins with a plan for every
+/// name if it is served later. More names are not kept.
+const MOST_NEWS: usize = 50_000;
+
 /// Everything that is known.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -126,7 +130,9 @@ impl Table {
         let own = |right: &&Right| right.kind == Kind::Own;
         let same = |place: &Place, right: &Right| now.get(place).is_some_and(|now| now.says_as(right));
         for (place, right) in former.iter().filter(|(place, right)| own(right) && !same(place, right)) {
-            self.former.entry(place.clone()).or_insert_with(|| right.clone());
+            if self.former.len() < MOST_NEWS {
+                self.former.entry(place.clone()).or_insert_with(|| right.clone());
+            }
         }
     }
 
@@ -137,7 +143,10 @@ impl Table {
         };
         let changed: Vec<&Place> = former.keys().chain(now.keys()).filter(|place| !same(place)).collect();
         for place in changed {
-            self.news.entry(place.zone.clone()).or_default().insert(place.key.name.clone());
+            let news = self.news.entry(place.zone.clone()).or_default();
+            if news.len() < MOST_NEWS {
+                news.insert(place.key.name.clone());
+            }
         }
     }
 
