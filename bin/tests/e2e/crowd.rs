@@ -7,6 +7,7 @@ use zonewright_testkit::DnsSoftware::Bind;
 use zonewright_testkit::{Algorithm, DnsServer, Key, ZoneSpec, require};
 
 use crate::daemon::{CommandLine, state_folder, text};
+use crate::dice::Dice;
 use crate::manifests::{folder, write};
 use crate::{LATER, until};
 
@@ -16,16 +17,6 @@ const FOREIGN: usize = 5_000;
 /// How many times the person edits: one edit stands for a minute. An hour of them; a day in the long run.
 fn edits() -> usize {
     if std::env::var_os("ZONEWRIGHT_SOAK").is_some() { 1_440 } else { 60 }
-}
-
-/// A small generator of numbers that are always the same.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap_or(0) % limit
-    }
 }
 
 /// What others have: `name TTL IN type data`, without the zone.

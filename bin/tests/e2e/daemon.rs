@@ -258,10 +258,31 @@ impl Daemon {
     /// Sends SIGTERM and waits for the end.
     #[track_caller]
     pub(crate) fn terminate(mut self) -> Ended {
-        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
-        let status = self.ended(END);
+        let status = self.stop();
         self.told = true;
         Ended { status, log: self.log() }
+    }
+
+    /// As [`Self::terminate`]; the log stays with the handle, and is printed where the test fails.
+    #[track_caller]
+    pub(crate) fn stop(&mut self) -> ExitStatus {
+        self.signal(Signal::TERM);
+        self.ended(END)
+    }
+
+    /// Freezes the process (SIGSTOP): its connections stay open, and it does nothing.
+    pub(crate) fn freeze(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets the process go on after [`Self::freeze`].
+    pub(crate) fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// Only for a process that was not waited for: its number is its own.
+    fn signal(&self, signal: Signal) {
+        let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 
     /// Kills the process as a crash would.

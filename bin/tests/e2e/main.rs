@@ -7,9 +7,11 @@
 mod cluster;
 mod crds;
 mod daemon;
+mod dice;
 mod site;
 
 mod api;
+mod chaos;
 mod claims;
 mod configmap;
 mod crowd;

@@ -137,11 +137,17 @@ impl Site {
     /// Both, of one moment.
     #[track_caller]
     pub(crate) fn ours_and_claims(&self) -> (Vec<String>, Vec<String>) {
-        let own = self.zone().into_iter().filter(|record| !self.foreign.contains(record));
-        let mut own: Vec<String> =
-            own.map(|record| record.replacen(&format!(".{ZONE}."), "", 1).replacen(" IN ", " ", 1)).collect();
-        own.sort_unstable();
-        own.into_iter().partition(|record| !record.contains(" TXT \"heritage="))
+        self.since_start().into_iter().partition(|record| !record.contains(" TXT \"heritage="))
+    }
+
+    /// Everything that was not there at the start, whoever wrote it: `name TTL type data`, sorted.
+    #[track_caller]
+    pub(crate) fn since_start(&self) -> Vec<String> {
+        let new = self.zone().into_iter().filter(|record| !self.foreign.contains(record));
+        let mut new: Vec<String> =
+            new.map(|record| record.replacen(&format!(".{ZONE}."), "", 1).replacen(" IN ", " ", 1)).collect();
+        new.sort_unstable();
+        new
     }
 
     /// Waits until the daemon's records are exactly these: `name TTL type data`, sorted here.
