@@ -148,8 +148,8 @@ impl People {
     fn disown(&mut self, site: &Site, dice: &mut Dice) -> String {
         let Some(ours) = self.choose(site, dice) else { return "person: finds nothing".to_owned() };
         // The records are written once more, so that their TTL is certain too.
-        let mut script: String = ours.claims.iter().map(|line| format!("{}\n", remove(line))).collect();
-        script.push_str(&format!("update delete {}.{ZONE}\n", ours.name));
+        let mut script = format!("update delete {}.{ZONE}\n", ours.name);
+        script.extend(ours.claims.iter().map(|line| format!("{}\n", remove(line))));
         script.extend(ours.records.iter().map(|line| format!("{}\n", add(line))));
         self.taken.insert(ours.name.clone());
         self.send(
