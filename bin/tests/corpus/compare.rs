@@ -130,5 +130,7 @@ fn list_differences<T: Ord + fmt::Display>(
     lines
 }
 
+// By its path, since this file is a module of the side-by-side player too.
 #[cfg(test)]
+#[path = "compare/tests.rs"]
 mod tests;

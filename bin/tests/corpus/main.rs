@@ -5,6 +5,7 @@
 
 mod compare;
 mod endpoint;
+mod found_out;
 mod known;
 mod program;
 mod provider;

@@ -1,0 +1,10 @@
+//! Random rounds for a real external-dns and Zonewright side by side.
+//!
+//! In: the recorded runs in `tests/corpus` and a seed. Out: rounds, each a recorded run with a few random changes
+//! ([`draw`]), and an API server that answers from a round's objects ([`api`]). What the two programs did is compared by
+//! the binary, with the rules of the test `corpus`.
+
+pub mod api;
+pub mod dice;
+pub mod draw;
+pub mod round;
