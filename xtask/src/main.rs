@@ -6,6 +6,7 @@ mod packages;
 mod process;
 mod python;
 mod servers;
+mod sidebyside;
 mod test;
 mod workspace;
 
@@ -24,13 +25,15 @@ cargo xtask <task>
   bench [args...]                the benchmarks
   simulate [args...]             random histories on a virtual clock; see docs/simulator.md
   soak                           the long-running tests, at full length
+  sidebyside [--version X] [args...]
+                                 random objects and flags for a real external-dns and for our program; see CONTRIBUTING.md.
+                                 Status 69 where external-dns cannot be built
 ";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match task(&arguments) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(status) => status,
         Err(error) => {
             eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
@@ -38,20 +41,24 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the task; `false` where it has failed and has said so itself.
-fn task(arguments: &[String]) -> Result<bool> {
+/// Runs the task; another status than success where it has failed and has said so itself.
+fn task(arguments: &[String]) -> Result<ExitCode> {
     let Some((task, rest)) = arguments.split_first() else { bail!("which task?\n\n{USAGE}") };
     match (task.as_str(), rest) {
-        ("test", options) => return Ok(test::run(test::Options::parse(options)?)),
+        ("test", options) => {
+            let passed = test::run(test::Options::parse(options)?);
+            return Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
         ("check", []) => check::run()?,
         ("servers", []) => ensure_servers()?,
         ("bench", arguments) => bench(arguments)?,
         ("simulate", arguments) => simulate(arguments)?,
         ("soak", []) => soak()?,
+        ("sidebyside", arguments) => return sidebyside::play(arguments),
         ("help" | "--help" | "-h", []) => print!("{USAGE}"),
         _ => bail!("no such task or option: {}\n\n{USAGE}", arguments.join(" ")),
     }
-    Ok(true)
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Installs and builds whatever server is missing.

@@ -176,7 +176,7 @@ require go.etcd.io/etcd/server/v3 v{ETCD}
 }
 
 /// The Go command: the one in `PATH` if it is new enough, else one from a Python environment in the cache.
-fn go(cache: &Path) -> Result<OsString> {
+pub(crate) fn go(cache: &Path) -> Result<OsString> {
     if go_release("go".as_ref()).is_some_and(|release| release >= GO) {
         return Ok("go".into());
     }
