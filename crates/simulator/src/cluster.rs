@@ -4,11 +4,11 @@
 //! show less than there is (an empty answer), and says so, or lies.
 
 mod feed;
+mod sight;
 mod spec;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -16,9 +16,10 @@ use zonewright_core::endpoint::Mapped;
 use zonewright_core::source::{Evidence, ObjectState};
 use zonewright_core::{DnsName, RData, RecordKey, RecordType, Ttl};
 
-use self::feed::{Feed, evidence, update};
+use self::feed::{Feed, evidence};
 use self::spec::{label, mapped, names_of};
 
+pub(crate) use self::sight::{Sees, Sight};
 pub(crate) use self::spec::{Id, KINDS, Spec};
 
 /// One wish at a name.
@@ -49,6 +50,8 @@ struct Inner {
     /// The types that were asked for at a name until some moment.
     past: HashMap<DnsName, VecDeque<(Instant, BTreeSet<RecordType>)>>,
     trust: [Trust; 2],
+    /// How often each kind has come into doubt.
+    doubts: [u64; 2],
     /// When what is asked for at a name last changed, and when the trust did.
     changed: HashMap<DnsName, Instant>,
     trusted: Instant,
@@ -103,7 +106,7 @@ impl Inner {
         };
         self.feeds.retain(|feed| feed.strong_count() > 0);
         for feed in self.feeds.iter().filter_map(Weak::upgrade) {
-            feed.push(update(id, state.clone()));
+            feed.push(id, state.clone());
         }
     }
 
@@ -135,6 +138,7 @@ impl Cluster {
             evidence: evidence(),
             past: HashMap::new(),
             trust: [whole; 2],
+            doubts: [0; 2],
             changed: HashMap::new(),
             trusted: Instant::now(),
             pending: BTreeMap::new(),
@@ -147,9 +151,9 @@ impl Cluster {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A source for a new process.
-    pub(crate) fn feed(self: &Arc<Self>) -> Arc<Feed> {
-        let feed = Arc::new(Feed { cluster: self.clone(), queue: Mutex::default(), changed: Notify::new() });
+    /// A source for a new process that sees so much.
+    pub(crate) fn feed(self: &Arc<Self>, sees: Sees) -> Arc<Feed> {
+        let feed = Arc::new(Feed { cluster: self.clone(), sees, queue: Mutex::default(), changed: Notify::new() });
         self.lock().feeds.push(Arc::downgrade(&feed));
         feed
     }
@@ -201,6 +205,9 @@ impl Cluster {
     /// The view of a kind shows nothing. It says so, unless it lies.
     pub(crate) fn empty(&self, kind: usize, lies: bool) {
         let mut inner = self.lock();
+        if !lies {
+            inner.doubts[kind] += 1;
+        }
         inner.trust(kind, Trust { complete: lies, fresh: true });
         let ids: Vec<Id> = inner.shown.keys().copied().filter(|id| id.kind == kind).collect();
         for id in ids {
@@ -213,84 +220,5 @@ impl Cluster {
         let mut inner = self.lock();
         inner.relist(kind);
         inner.trust(kind, Trust { complete: true, fresh: true });
-    }
-
-    /// What the view shows of a name.
-    pub(crate) fn asks(&self, name: &DnsName) -> Vec<Ask> {
-        let inner = self.lock();
-        let of = |(id, spec): (&Id, &Spec)| {
-            let label = label(*id);
-            let (ttl, has_policy) = (spec.ttl, spec.policy.is_some());
-            let wants = spec.wants.iter().filter(|(key, _)| key.name == *name).cloned().collect::<Vec<_>>();
-            wants.into_iter().map(move |(key, data)| Ask { key, data, label: label.clone(), ttl, has_policy })
-        };
-        inner.shown.iter().flat_map(of).collect()
-    }
-
-    /// Whether another type was asked for at a name not long ago: it may be on its way.
-    pub(crate) fn asked_otherwise(&self, key: &RecordKey, time: Duration) -> bool {
-        let inner = self.lock();
-        let past = inner.past.get(&key.name);
-        past.is_some_and(|past| {
-            past.iter().any(|(until, types)| until.elapsed() < time && types.iter().any(|other| *other != key.rtype))
-        })
-    }
-
-    /// Whether a type that excludes this one is asked for at its name, or was not long ago.
-    pub(crate) fn asks_for_another_type(&self, key: &RecordKey, time: Duration) -> bool {
-        let inner = self.lock();
-        let mut shown = inner.shown.values().flat_map(|spec| &spec.wants);
-        let past = inner.past.get(&key.name).into_iter().flatten().filter(|(until, _)| until.elapsed() < time);
-        shown.any(|(other, _)| other.name == key.name && other.rtype.excludes(key.rtype))
-            || past.flat_map(|(_, types)| types).any(|other| other.excludes(key.rtype))
-    }
-
-    /// Every name that is shown or pending.
-    pub(crate) fn names(&self) -> BTreeSet<DnsName> {
-        self.lock().shown.values().flat_map(names_of).cloned().collect()
-    }
-
-    /// Every name that some object asks for without targets.
-    pub(crate) fn pending(&self) -> BTreeSet<DnsName> {
-        self.lock().shown.values().flat_map(|spec| spec.pending.clone()).collect()
-    }
-
-    /// Whether something cannot be told, so that removals wait.
-    pub(crate) fn waits_for_anything(&self) -> bool {
-        self.lock().shown.values().any(|spec| spec.unknown)
-    }
-
-    /// Whether what is asked for at a name, or how far it can be trusted, changed lately.
-    pub(crate) fn changed_within(&self, name: &DnsName, time: Duration) -> bool {
-        let inner = self.lock();
-        inner.trusted.elapsed() < time || inner.changed.get(name).is_some_and(|at| at.elapsed() < time)
-    }
-
-    /// Whether a removal may not rest on the view of what this label stands for.
-    pub(crate) fn is_doubtful(&self, resource: Option<&str>) -> bool {
-        let inner = self.lock();
-        let bad = |kind: usize| !(inner.trust[kind].complete && inner.trust[kind].fresh);
-        let unknown = |id: &Id, spec: &Spec| spec.unknown && resource == Some(&label(*id));
-        if inner.shown.iter().any(|(id, spec)| unknown(id, spec)) {
-            return true;
-        }
-        let kind = resource.map(|text| text.split('/').next().unwrap_or_default());
-        match kind {
-            None => (0..KINDS.len()).any(bad),
-            Some(kind) => KINDS.iter().position(|(known, _)| *known == kind).is_some_and(bad),
-        }
-    }
-
-    /// Whether the object behind a label has asked for a name without targets for less than `grace`.
-    pub(crate) fn is_pending(&self, name: &DnsName, resource: Option<&str>, grace: Duration) -> bool {
-        let inner = self.lock();
-        inner.pending.iter().any(|((id, of), since)| {
-            of == name && resource.is_none_or(|text| text == label(*id)) && since.elapsed() < grace
-        })
-    }
-
-    /// Whether a DELETE event proves that the object behind a label is gone from a name.
-    pub(crate) fn is_buried(&self, name: &DnsName, resource: Option<&str>) -> bool {
-        resource.is_some_and(|text| self.lock().buried.contains(&(text.to_owned(), name.clone())))
     }
 }

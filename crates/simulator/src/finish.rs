@@ -9,10 +9,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use zonewright_core::capability::TargetCount;
 use zonewright_core::plan::Policy;
-use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType};
+use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use crate::cluster::{Ask, KINDS};
-use crate::names::{MANAGED, Saying, saying};
+use crate::names::{MANAGED, Saying, is_forged, saying};
+use crate::rules::Rule;
 use crate::setup::Company;
 use crate::truth::Right;
 use crate::world::World;
@@ -27,6 +28,8 @@ impl World {
         for cluster in &self.clusters {
             (0..KINDS.len()).for_each(|kind| cluster.mend(kind));
         }
+        self.follow_all();
+        self.mend_states().await;
         self.revive().await;
         // A call that was on its way may still be a process' last.
         sleep(Duration::from_secs(1)).await;
@@ -85,10 +88,10 @@ impl World {
     async fn no_fight_without_end(&mut self) {
         sleep(Duration::from_hours(2)).await;
         self.rest().await;
+        self.truth().verdicts.note(Rule::Fight, true);
         let often = self.writes_of_late().into_iter().find(|(_, times)| *times > 24);
         if let Some(((daemon, name), times)) = often {
-            self.truth()
-                .broken("a fight calms down", format!("daemon {daemon} wrote {name} {times} times within an hour"));
+            self.truth().broken(Rule::Fight, format!("daemon {daemon} wrote {name} {times} times within an hour"));
         }
         self.truth().check_shadows(true);
     }
@@ -101,15 +104,18 @@ impl World {
         let before = self.truth().writes;
         sleep(self.setup.interval * 3 + Duration::from_secs(5)).await;
         self.rest().await;
+        self.truth().verdicts.note(Rule::Silence, true);
         if self.truth().writes != before {
-            self.truth().broken("who has converged is silent", "there were writes after all was done");
+            self.truth().broken(Rule::Silence, "there were writes after all was done");
         }
-        if self.clusters.iter().any(|cluster| cluster.waits_for_anything()) {
+        if (0..self.setup.daemons.len()).any(|daemon| self.sight(daemon).waits_for_anything()) {
             // What was joined in doubt may be taken for an inheritance by a fresh process.
+            self.truth().verdicts.note(Rule::Fresh, false);
             return;
         }
         if self.setup.company == Company::Claimless {
             // Without claims nobody remembers who held a name, and of two that ask for the same target the other may get it.
+            self.truth().verdicts.note(Rule::Fresh, false);
             return;
         }
         for daemon in 0..self.setup.daemons.len() {
@@ -120,16 +126,17 @@ impl World {
         self.rest().await;
         sleep(self.setup.interval + Duration::from_secs(5)).await;
         self.rest().await;
+        self.truth().verdicts.note(Rule::Fresh, true);
         // A fresh process does not know for how long a name has been without targets, and keeps what stands there anew.
         if self.has_written(stopped) {
-            self.truth().broken("a fresh process finds nothing to do", "it wrote something");
+            self.truth().broken(Rule::Fresh, "it wrote something");
         }
     }
 
     /// What stands is what is asked for, as far as it may.
     fn converged(&self) {
         let mut names: BTreeSet<DnsName> = self.records().into_iter().map(|(_, set)| set.key.name).collect();
-        names.extend(self.clusters.iter().flat_map(|cluster| cluster.names()));
+        names.extend((0..self.setup.daemons.len()).flat_map(|daemon| self.sight(daemon).names()));
         for name in names {
             for (daemon, party) in self.setup.daemons.iter().enumerate() {
                 if !party.dry_run && !self.is_broken() {
@@ -140,9 +147,15 @@ impl World {
     }
 
     fn name_converged(&self, daemon: usize, name: &DnsName) {
-        let cluster = &self.clusters[self.setup.daemons[daemon].cluster];
+        let (cluster, flags) = (self.sight(daemon), self.flags(daemon));
         let zone = self.truth().zone_of(name);
-        if cluster.waits_for_anything() || self.holds(daemon) || self.setup.policy != Policy::Sync {
+        if cluster.waits_for_anything() || self.holds(daemon) || flags.policy != Policy::Sync {
+            for rule in [Rule::Wanted, Rule::Stands, Rule::Orphan] {
+                self.truth().verdicts.note(rule, false);
+            }
+            return;
+        }
+        if !self.truth().parties[daemon].filter.matches(name) {
             return;
         }
         let asks = cluster.asks(name);
@@ -169,9 +182,11 @@ impl World {
             self.wanted(daemon, zone, set, &asks, foreign);
         }
         for ask in &asks {
-            if !foreign && !here.iter().any(|set| set.key == ask.key) && !self.is_barred(daemon, zone, ask) {
+            let barred = foreign || self.is_barred(daemon, zone, ask);
+            self.truth().verdicts.note(Rule::Wanted, !barred);
+            if !here.iter().any(|set| set.key == ask.key) && !barred {
                 let text = format!("daemon {daemon}: {} asks for {}, and nothing stands there", ask.label, ask.key);
-                self.truth().broken("what is asked for is there", text);
+                self.truth().broken(Rule::Wanted, text);
             }
         }
     }
@@ -186,13 +201,15 @@ impl World {
             // Where what is to come in its place cannot come, it stays.
             let barred = |ask: &Ask| foreign || self.is_barred(daemon, zone, ask);
             let replaced = asks.iter().any(|ask| ask.key.rtype.excludes(set.key.rtype) && barred(ask));
+            self.truth().verdicts.note(Rule::Orphan, !replaced);
             if !replaced {
-                self.truth().broken("what nobody asks for is gone", format!("daemon {daemon}: {set} is still there"));
+                self.truth().broken(Rule::Orphan, format!("daemon {daemon}: {set} is still there"));
             }
             return;
         }
         if of_type.iter().all(|ask| self.is_barred(daemon, zone, ask)) {
             // What cannot be written keeps what stands.
+            self.truth().verdicts.note(Rule::Stands, false);
             return;
         }
         let published = set.data.as_records();
@@ -204,23 +221,28 @@ impl World {
             let one = published.len() == 1 && ask.data.contains(&published[0]);
             if first { one } else { whole }
         };
+        self.truth().verdicts.note(Rule::Stands, true);
+        self.truth().verdicts.note(Rule::Orphan, true);
+        if let [Ask { ttl: Some(_), .. }] = of_type.as_slice() {
+            self.truth().verdicts.note(Rule::TimeToLive, true);
+        }
         if !of_type.iter().any(fits) {
-            self.truth().broken(
-                "what stands is what is asked for",
-                format!("daemon {daemon}: {set} stands, nobody asks for that"),
-            );
+            self.truth().broken(Rule::Stands, format!("daemon {daemon}: {set} stands, nobody asks for that"));
         }
         if let [only] = of_type.as_slice()
             && let Some(ttl) = only.ttl
             && set.ttl != Some(self.setup.profile.capability.ttl.clamp(ttl))
         {
-            self.truth().broken("the TTL is what is asked for", format!("daemon {daemon}: {set}, asked for {ttl}"));
+            self.truth().broken(Rule::TimeToLive, format!("daemon {daemon}: {set}, asked for {ttl}"));
         }
     }
 
     /// Whether something keeps a record from being created.
     fn is_barred(&self, daemon: usize, zone: usize, ask: &Ask) -> bool {
         let (key, capability) = (&ask.key, &self.setup.profile.capability);
+        if ask.data.iter().any(|data| is_forged(&RecordData::records([data.clone()]))) {
+            return true;
+        }
         let mut truth = self.truth();
         let apex = truth.zones[zone].zone.name.clone();
         if key.name.is_wildcard() && !capability.wildcards

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::chance::Chance;
+use crate::rules::{Rule, Verdicts};
 use crate::setup::{Claims, Scope, Setup};
 use crate::step::{Dice, Step};
 use crate::truth::Violation;
@@ -26,6 +27,8 @@ pub struct Run {
     pub calls: u64,
     /// Writes of daemons that took effect.
     pub writes: u64,
+    /// How often each rule was judged.
+    pub verdicts: Verdicts,
     /// The first rule that was broken.
     pub violation: Option<Violation>,
     /// What happened, if that was asked for.
@@ -76,8 +79,10 @@ impl History {
         let runtime = runtime.expect("a runtime without I/O needs nothing that can fail");
         crate::panics::watch();
         let mut run = runtime.block_on(self.play(tell));
+        run.verdicts.note(Rule::Panic, true);
+        run.verdicts.note(Rule::NoEnd, true);
         if let Some(text) = crate::panics::unwatch() {
-            run.violation = Some(Violation { rule: "nothing panics", text });
+            run.violation = Some(Violation { rule: Rule::Panic, text });
         }
         run
     }
@@ -101,12 +106,13 @@ impl History {
             rounds: self.steps.len() as u64,
             calls: truth.calls,
             writes: truth.writes,
+            verdicts: truth.verdicts.clone(),
             violation: truth.violation.clone(),
             story: truth.story.take().unwrap_or_default(),
         }
     }
 
-    fn breaks(&self, rule: &str) -> bool {
+    fn breaks(&self, rule: Rule) -> bool {
         self.run(false).violation.is_some_and(|violation| violation.rule == rule)
     }
 
@@ -117,7 +123,7 @@ impl History {
     /// The shortest history found that breaks the same rule: steps are left out, in halves at first, then one by one; then
     /// the weather of each is made fair.
     #[must_use]
-    pub fn shrink(&self, rule: &str) -> Self {
+    pub fn shrink(&self, rule: Rule) -> Self {
         let mut best = self.clone();
         let mut chunk = best.len().div_ceil(2);
         while chunk > 0 {

@@ -14,6 +14,7 @@ mod names;
 mod panics;
 mod peer;
 mod profile;
+mod rules;
 mod setup;
 mod step;
 mod truth;
@@ -24,6 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub use busy::{Busy, busy_zone};
 pub use history::{History, Kept, Run, parse_kept};
 pub use profile::{Profile, profiles};
+pub use rules::{Cases, Rule, Verdicts};
 pub use setup::{Claims, Scope};
 pub use truth::Violation;
 
@@ -38,6 +40,8 @@ pub struct Tally {
     pub calls: u64,
     /// Writes of daemons that took effect.
     pub writes: u64,
+    /// How often each rule was judged.
+    pub verdicts: Verdicts,
     /// The seed of the first history that broke a rule, and the rule.
     pub broken: Option<(u64, Violation)>,
 }
@@ -63,6 +67,7 @@ pub fn simulate(base: u64, rounds: u64, threads: usize, scope: &Scope, progress:
             total.rounds += run.rounds;
             total.calls += run.calls;
             total.writes += run.writes;
+            total.verdicts.add(&run.verdicts);
             if let Some(violation) = run.violation {
                 stop.store(true, Ordering::Relaxed);
                 total.broken.get_or_insert((seed, violation));

@@ -21,14 +21,15 @@ use zonewright_core::provider::{Adjusted, Delta, Listing, Provider, Read, Record
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{Error, ErrorKind, RecordSet, Result, Retry, Ttl, Zone};
 
-use crate::cluster::Cluster;
+use crate::cluster::Sight;
+use crate::rules::Rule;
 use crate::truth::Truth;
 
 use self::desk::Desk;
 use self::weather::{Draw, Fault};
 
 pub(crate) use self::objects::Cabinet;
-pub(crate) use self::shelf::{Drawer, Shelf};
+pub(crate) use self::shelf::{Drawer, Mood, Shelf};
 pub(crate) use self::weather::Weather;
 
 /// More calls than any history needs; most make some hundred.
@@ -38,8 +39,10 @@ const MOST_CALLS: u64 = 100_000;
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) daemon: usize,
+    /// Whether it is that of a command of a person, and whether that may delete records.
+    pub(crate) command: Option<bool>,
     pub(crate) truth: Arc<Mutex<Truth>>,
-    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) sight: Sight,
     pub(crate) weather: Arc<Mutex<Weather>>,
     pub(crate) dead: Arc<AtomicBool>,
     pub(crate) clock: Clock,
@@ -76,7 +79,7 @@ impl Line {
         if lock(&self.truth).calls < MOST_CALLS {
             return;
         }
-        lock(&self.truth).broken("nobody asks without end", format!("daemon {}: {operation}", self.daemon));
+        lock(&self.truth).broken(Rule::NoEnd, format!("daemon {}: {operation}", self.daemon));
         std::future::pending::<()>().await;
     }
 
@@ -128,7 +131,9 @@ impl Line {
         let (listing, seen) = match read {
             Read::Names(names) => {
                 let sets = content.sets.values().filter(|set| names.contains(&set.key.name)).cloned().collect();
-                truth.read(self.daemon, at, Some(names), serial);
+                if self.command.is_none() {
+                    truth.read(self.daemon, at, Some(names), serial);
+                }
                 return Listing::Names(sets);
             }
             Read::Since(since) if Some(since) == token.as_ref() => (Listing::Unchanged, serial),
@@ -160,7 +165,9 @@ impl Line {
                 (Listing::Full { sets: sets.values().take(end).cloned().collect(), token }, serial)
             }
         };
-        truth.read(self.daemon, at, None, seen);
+        if self.command.is_none() {
+            truth.read(self.daemon, at, None, seen);
+        }
         if let Some(told) = told {
             truth.tell(|| told);
         }
@@ -169,10 +176,13 @@ impl Line {
 
     fn write(&self, zone: &Zone, groups: &[Group], fault: Option<Fault>, dice: u64) -> Vec<Outcome> {
         let at = self.place(zone);
-        let bad = lock(&self.weather).bad.clone();
+        let (bad, types) = {
+            let weather = lock(&self.weather);
+            (weather.bad.clone(), weather.types.clone())
+        };
         let mut truth = lock(&self.truth);
         let capability = truth.profile.capability.clone();
-        let desk = Desk { capability: &capability, bad: &bad, line: self, zone: at };
+        let desk = Desk { capability: &capability, bad: &bad, types: &types, line: self, zone: at };
         if capability.batch.atomic == Atomicity::None {
             let count = groups.len() as u64;
             let stop = (fault == Some(Fault::Partial)).then(|| usize::try_from(dice % count.max(1)).unwrap_or(0));
@@ -214,7 +224,12 @@ impl Provider for Line {
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
-        let draw = self.begin("read records").await?;
+        let draw = self.begin("read records").await;
+        let place = self.place(zone);
+        if self.command.is_none() {
+            lock(&self.truth).tried.insert((self.daemon, place));
+        }
+        let draw = draw?;
         let listing = self.answer(zone, read, draw);
         if !draw.after.is_zero() {
             sleep(draw.after).await;

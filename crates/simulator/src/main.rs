@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use zonewright_simulator::{Claims, History, Kept, Scope, Tally, parse_kept, profiles, simulate};
+use zonewright_simulator::{Claims, History, Kept, Scope, Tally, Verdicts, parse_kept, profiles, simulate};
 
 const USAGE: &str = "\
 cargo xtask simulate [options]
@@ -113,11 +113,22 @@ fn play(options: &Options) -> ExitCode {
     println!("{}", figures(&tally, began));
     let Some((seed, violation)) = &tally.broken else {
         println!("No rule was broken.");
-        return ExitCode::SUCCESS;
+        return looked(&tally.verdicts, tally.rounds, &options.scope);
     };
     println!("\nBroken in history {seed}: {} ({}). The shortest story of it:\n", violation.rule, violation.text);
     println!("{}", History::new(*seed, &options.scope).shrink(violation.rule).story(&options.scope));
     ExitCode::FAILURE
+}
+
+/// Prints how often each rule was judged; a run whose judge looked away fails. With one kind of provider some rules have
+/// nothing to judge.
+fn looked(verdicts: &Verdicts, rounds: u64, scope: &Scope) -> ExitCode {
+    println!("{}", verdicts.table());
+    let few = if scope.is_narrow() { Vec::new() } else { verdicts.too_few(rounds) };
+    for (rule, judged, least) in &few {
+        println!("Judged too rarely: {rule}: {judged} cases, at least {least} are expected");
+    }
+    if few.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn figures(tally: &Tally, began: Instant) -> String {
@@ -133,13 +144,14 @@ fn figures(tally: &Tally, began: Instant) -> String {
 /// Counts how often each rule is broken, with the first seed of each rule and provider.
 fn survey(options: &Options) -> ExitCode {
     let mut found: std::collections::BTreeMap<String, (usize, u64)> = std::collections::BTreeMap::new();
-    let (mut rounds, mut index) = (0, 0);
+    let (mut rounds, mut index, mut verdicts) = (0, 0, Verdicts::default());
     while rounds < options.rounds {
         let seed = zonewright_simulator::seed_of(options.seed, index);
         index += 1;
         let history = History::new(seed, &options.scope);
         let run = history.run(false);
         rounds += run.rounds;
+        verdicts.add(&run.verdicts);
         if let Some(violation) = run.violation {
             let entry = found.entry(format!("{:<45} {}", violation.rule, history.summary())).or_insert((0, seed));
             entry.0 += 1;
@@ -149,5 +161,6 @@ fn survey(options: &Options) -> ExitCode {
     for (what, (times, seed)) in &found {
         println!("{times:>6}  {what}  first {seed}");
     }
-    if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let looked = looked(&verdicts, rounds, &options.scope);
+    if found.is_empty() { looked } else { ExitCode::FAILURE }
 }

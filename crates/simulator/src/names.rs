@@ -10,7 +10,28 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Ttl};
 pub(crate) type Sets = BTreeMap<RecordKey, RecordSet>;
 
 /// The types that daemons manage.
-pub(crate) const MANAGED: [RecordType; 3] = [RecordType::A, RecordType::Aaaa, RecordType::Cname];
+pub(crate) const MANAGED: [RecordType; 5] =
+    [RecordType::A, RecordType::Aaaa, RecordType::Cname, RecordType::Mx, RecordType::Srv];
+
+/// Of those, the ones that take each other's place.
+pub(crate) const ADDRESSES: [RecordType; 3] = [RecordType::A, RecordType::Aaaa, RecordType::Cname];
+
+/// The first label of names at which objects ask for texts; nobody else writes there.
+pub(crate) const TEXTS: &str = "text";
+
+/// Whether a key is that of a record that daemons manage, and no claim.
+pub(crate) fn is_record(key: &RecordKey) -> bool {
+    let head = || key.name.split_first().is_some_and(|(head, _)| head.starts_with(TEXTS));
+    MANAGED.contains(&key.rtype) || key.rtype == RecordType::Txt && head()
+}
+
+/// What stands in every text by which an object tries to make a claim.
+pub(crate) const FORGED: &str = "forged";
+
+/// Whether a text was made up by an object.
+pub(crate) fn is_forged(data: &zonewright_core::RecordData) -> bool {
+    data.as_records().iter().any(|data| data.to_string().to_lowercase().contains(FORGED))
+}
 
 /// A name that is known to be one.
 pub(crate) fn name(text: &str) -> DnsName {

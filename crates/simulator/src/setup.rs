@@ -50,11 +50,17 @@ pub(crate) struct Daemon {
 pub(crate) struct Setup {
     pub(crate) profile: Profile,
     pub(crate) zones: Vec<&'static str>,
+    /// How many names a crowd of objects asks for from the beginning on, so that shares and floors bind.
+    pub(crate) crowd: usize,
     pub(crate) claims: Claims,
     pub(crate) affix: Affix,
     pub(crate) company: Company,
     pub(crate) daemons: Vec<Daemon>,
     pub(crate) clusters: usize,
+    /// Whether people give commands on claims, and undo.
+    pub(crate) commands: bool,
+    /// Whether objects ask for texts too.
+    pub(crate) texts: bool,
     pub(crate) peer: bool,
     /// Whether the peer adds and takes away single records without looking.
     pub(crate) blunt: bool,
@@ -74,6 +80,13 @@ pub struct Scope {
     pub staged: Option<bool>,
     /// Where claims are kept.
     pub claims: Claims,
+}
+
+impl Scope {
+    /// Whether only some kinds of providers are played.
+    pub fn is_narrow(&self) -> bool {
+        self.profile.is_some() || self.staged.is_some()
+    }
 }
 
 impl Setup {
@@ -103,16 +116,29 @@ impl Setup {
             Company::Namesakes => vec![daemon("d0", 0), daemon("d0", 1)],
             Company::Shadowed => vec![daemon("d0", 0), Daemon { dry_run: true, ..daemon("d0", 0) }],
         };
-        let nested = chance.percent(30) && !profile.rootless;
+        let zones: &[&str] = chance.weigh(&[
+            (55, &["one.test"][..]),
+            (25, &["one.test", "sub.one.test"]),
+            (10, &["one.test", "two.test"]),
+            (10, &["one.test", "two.test", "three.test"]),
+        ]);
+        // A peer without zones has one pseudo-zone.
+        let zones = if profile.rootless { &zones[..1] } else { zones };
+        let crowd = chance.weigh(&[(92, 0), (4, 12), (4, 260)]);
         let brake = Brake {
             min_deletes: *chance.pick(&[1, 2, 4, 20]),
             percent: *chance.pick(&[10, 50]),
+            process_min_deletes: *chance.pick(&[2, 4, 20]),
+            process_percent: *chance.pick(&[10, 50]),
             window: Duration::from_mins(10),
             owner_floor: *chance.pick(&[0, 3, 10]),
             ..Brake::default()
         };
         Self {
-            zones: if nested { vec!["one.test", "sub.one.test"] } else { vec!["one.test"] },
+            commands: chance.percent(25),
+            texts: chance.percent(25),
+            zones: zones.to_vec(),
+            crowd,
             affix: if chance.percent(60) { AFFIXES[0] } else { *chance.pick(&AFFIXES) },
             clusters: daemons.iter().map(|daemon| daemon.cluster + 1).max().unwrap_or(1),
             peer: company != Company::Claimless && chance.percent(30),
@@ -138,6 +164,9 @@ impl std::fmt::Display for Setup {
             let dry = if daemon.dry_run { ", dry run" } else { "" };
             writeln!(f, "Daemon {at}: owner {owner}, cluster {}{dry}.", daemon.cluster)?;
         }
+        if self.crowd > 0 {
+            writeln!(f, "In cluster 0 a crowd of objects asks for {} names.", self.crowd)?;
+        }
         let Affix { prefix, suffix } = self.affix;
         let claims = match self.claims {
             Claims::Zones => format!("with prefix {prefix:?} and suffix {suffix:?}"),
@@ -146,9 +175,11 @@ impl std::fmt::Display for Setup {
         writeln!(f, "Claims {claims}; policy {:?}; names shared by {:?}.", self.policy, self.same_name)?;
         writeln!(
             f,
-            "Brake: {} deletes or {} % in 10 min, floor {}; grace {} s; interval {} s.",
+            "Brake: {} deletes or {} % in 10 min, {} or {} % of all zones, floor {}; grace {} s; interval {} s.",
             self.brake.min_deletes,
             self.brake.percent,
+            self.brake.process_min_deletes,
+            self.brake.process_percent,
             self.brake.owner_floor,
             self.grace.as_secs(),
             self.interval.as_secs()

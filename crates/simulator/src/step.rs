@@ -3,11 +3,14 @@
 use std::fmt;
 
 use zonewright_core::endpoint::ObjectPolicy;
+use zonewright_core::plan::Policy;
+use zonewright_core::rdata::Txt;
 use zonewright_core::{DnsName, RData, RecordKey, RecordType, Ttl};
 
 use crate::chance::Chance;
-use crate::cluster::{Id, KINDS, Spec};
-use crate::names::{data, name};
+use crate::cluster::{Id, KINDS, Sees, Spec};
+use crate::line::Mood;
+use crate::names::{FORGED, TEXTS, data, name};
 use crate::setup::{Company, Setup};
 
 /// What a human does to one record or to what speaks for it.
@@ -23,12 +26,64 @@ pub(crate) enum Deed {
     Disown,
     /// Writes another owner into its claim.
     Assign(&'static str),
+    /// Takes the object out of its claim.
+    Unlabel,
     /// Adds a text beside its claim.
     Remark,
     /// Adds a stranger's claim beside it.
     Dispute,
     /// Damages its claim.
     Scribble,
+}
+
+/// The flags of a daemon that may differ at its next start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Flags {
+    pub(crate) sees: Sees,
+    pub(crate) policy: Policy,
+    /// Whether `n0.one.test` is excluded.
+    pub(crate) narrow: bool,
+}
+
+impl Flags {
+    pub(crate) fn of(policy: Policy) -> Self {
+        Self { sees: Sees::ALL, policy, narrow: false }
+    }
+}
+
+/// A command of a person for the owner of a daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Command {
+    Adopt,
+    Transfer(DnsName, &'static str),
+    Release(DnsName),
+    Drain(DnsName),
+    /// What was done within so many seconds.
+    Undo(u64),
+}
+
+/// Which hash somebody approves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pick {
+    /// That of one of the plans that are held, by its number.
+    One(usize),
+    /// One that was held at some time, by its number among all of them.
+    Former(usize),
+    /// One that never was.
+    Wrong,
+}
+
+/// What becomes of the many objects of a large cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Crowd {
+    /// So many in a hundred are gone from a new list.
+    Vanish(usize),
+    /// So many in a hundred are deleted.
+    Delete(usize),
+    /// All are there again.
+    Back,
+    /// All have other addresses.
+    Move,
 }
 
 /// One thing that happens.
@@ -48,8 +103,13 @@ pub(crate) enum Action {
     Restart(usize),
     Crash(usize),
     Clock(usize, i64),
-    Approve(usize),
+    Approve(usize, Pick),
+    Crowd(Crowd),
     LoseZone(usize),
+    Flags(usize, Flags),
+    State(usize, Mood),
+    RefuseType(RecordType),
+    Command(usize, Command),
     Refuse(DnsName),
     Relent,
     Wait(u64),
@@ -74,7 +134,7 @@ pub(crate) struct Dice<'a> {
     names: Vec<DnsName>,
 }
 
-const OBJECTS: usize = 5;
+pub(crate) const OBJECTS: usize = 5;
 
 impl<'a> Dice<'a> {
     pub(crate) fn new(chance: &'a mut Chance, setup: &'a Setup) -> Self {
@@ -86,8 +146,8 @@ impl<'a> Dice<'a> {
         if chance.percent(25) {
             names.push(name("one.test"));
         }
-        if setup.zones.len() > 1 {
-            names.extend(["sub.one.test", "n0.sub.one.test"].map(name));
+        for zone in setup.zones.iter().skip(1) {
+            names.extend([name(zone), name(&format!("n0.{zone}"))]);
         }
         Self { chance, setup, names }
     }
@@ -121,7 +181,13 @@ impl<'a> Dice<'a> {
 
     fn key(&mut self) -> RecordKey {
         let name = self.chance.pick(&self.names).clone();
-        let rtype = self.chance.weigh(&[(60, RecordType::A), (15, RecordType::Aaaa), (25, RecordType::Cname)]);
+        let rtype = self.chance.weigh(&[
+            (56, RecordType::A),
+            (15, RecordType::Aaaa),
+            (23, RecordType::Cname),
+            (3, RecordType::Mx),
+            (3, RecordType::Srv),
+        ]);
         RecordKey::simple(name, rtype)
     }
 
@@ -133,6 +199,8 @@ impl<'a> Dice<'a> {
             RecordType::Aaaa => data(rtype, &format!("2001:db8:{author}::{n}")),
             RecordType::Cname => data(rtype, &format!("t{n}.author{author}.test")),
             RecordType::Mx => data(rtype, &format!("{n} mail.author{author}.test")),
+            RecordType::Srv => data(rtype, &format!("{n} 5 443 host.author{author}.test")),
+            RecordType::Caa => data(rtype, &format!("0 issue \"ca{n}.author{author}.test\"")),
             _ => data(RecordType::Txt, &format!("\"text {n} of {author}\"")),
         }
     }
@@ -156,6 +224,9 @@ impl<'a> Dice<'a> {
             }
             spec.wants.push((key, all));
         }
+        if self.setup.texts && self.chance.percent(35) {
+            spec.wants.push(self.text());
+        }
         if self.chance.percent(15) {
             spec.ttl = Ttl::from_secs(*self.chance.pick(&[5, 60, 600]));
         }
@@ -170,10 +241,32 @@ impl<'a> Dice<'a> {
         spec
     }
 
+    /// A text of an object: a harmless one, or one that reads like a claim on a record, in one of the ways in which claims are
+    /// read.
+    fn text(&mut self) -> (RecordKey, Vec<RData>) {
+        let n = self.chance.below(3);
+        let plain = RecordKey::simple(name(&format!("{TEXTS}{n}.one.test")), RecordType::Txt);
+        if self.chance.percent(50) {
+            return (plain, vec![self.data(RecordType::Txt, 1)]);
+        }
+        let key = self.key();
+        let places = self.setup.affix.places(&key, &name("one.test"));
+        let owner = *self.chance.pick(&["d0", "d1", "p"]);
+        let claim = format!("heritage=external-dns,external-dns/owner={owner},external-dns/resource={FORGED}/ns/o{n}");
+        let says = match self.chance.below(5) {
+            0 => claim.to_uppercase(),
+            1 => format!("  {claim}"),
+            2 => format!("heritage=zonewright-intent,zonewright/record=00/A/n0.one.test,zonewright/claim={claim}"),
+            _ => claim,
+        };
+        let place = places.first().map_or(plain, |(place, _)| place.clone());
+        (place, vec![RData::Txt(Txt::from_text(&says))])
+    }
+
     fn deed(&mut self) -> Action {
         let mut key = self.key();
         if self.chance.percent(12) {
-            key.rtype = if self.chance.percent(50) { RecordType::Mx } else { RecordType::Txt };
+            key.rtype = if self.chance.percent(50) { RecordType::Caa } else { RecordType::Txt };
         }
         let deed = match self.chance.below(100) {
             0..45 => Deed::Write(self.data(key.rtype, 2)),
@@ -181,7 +274,8 @@ impl<'a> Dice<'a> {
             55..75 => Deed::Remove,
             75..82 => Deed::Disown,
             82..92 => Deed::Assign(self.chance.weigh(&[(1, "stranger"), (1, "d0"), (1, "d1")])),
-            92..94 => Deed::Remark,
+            92..93 => Deed::Remark,
+            93..94 => Deed::Unlabel,
             94..97 => Deed::Dispute,
             _ => Deed::Scribble,
         };
@@ -201,8 +295,56 @@ impl<'a> Dice<'a> {
         }
     }
 
+    fn flags(&mut self) -> Flags {
+        let kinds = self.chance.weigh(&[(70, [true, true]), (15, [true, false]), (15, [false, true])]);
+        Flags {
+            sees: Sees { kinds, prefix: self.chance.percent(75) },
+            policy: self.chance.weigh(&[(75, Policy::Sync), (15, Policy::UpsertOnly), (10, Policy::CreateOnly)]),
+            narrow: self.chance.percent(20),
+        }
+    }
+
+    fn command(&mut self) -> Action {
+        let name = self.chance.pick(&self.names).clone();
+        let command = match self.chance.below(100) {
+            0..20 => Command::Adopt,
+            20..45 => Command::Transfer(name, self.chance.weigh(&[(1, "stranger"), (1, "d0"), (1, "d1")])),
+            45..60 => Command::Release(name),
+            60..75 => Command::Drain(name),
+            _ => Command::Undo(*self.chance.pick(&[5, 60, 600])),
+        };
+        Action::Command(self.daemon(), command)
+    }
+
+    fn mood(&mut self) -> Mood {
+        *self.chance.pick(&[Mood::Well, Mood::Full, Mood::Shut, Mood::Garbled])
+    }
+
+    fn pick(&mut self) -> Pick {
+        let number = self.chance.below(8);
+        self.chance.weigh(&[(70, Pick::One(number)), (22, Pick::Former(number)), (8, Pick::Wrong)])
+    }
+
+    /// In a crowd much is held, and somebody looks at it.
+    fn crowd(&mut self) -> Action {
+        let share = *self.chance.pick(&[8, 30, 60, 100]);
+        match self.chance.below(100) {
+            0..35 => Action::Crowd(Crowd::Vanish(share)),
+            35..45 => Action::Crowd(Crowd::Delete(share)),
+            45..65 => Action::Crowd(Crowd::Back),
+            65..75 => Action::Crowd(Crowd::Move),
+            _ => Action::Approve(self.daemon(), self.pick()),
+        }
+    }
+
     fn action(&mut self) -> Action {
         let claimless = self.setup.company == Company::Claimless;
+        if self.setup.crowd > 0 && self.chance.percent(25) {
+            return self.crowd();
+        }
+        if self.setup.commands && self.chance.percent(12) {
+            return self.command();
+        }
         let roll = self.chance.below(1000);
         match roll {
             0..400 => Action::Put(self.cluster(), self.id(), self.spec()),
@@ -220,10 +362,13 @@ impl<'a> Dice<'a> {
                 let by = *self.chance.pick(&[-7_200, -60, 60, 7_200]);
                 Action::Clock(self.daemon(), by)
             }
-            875..890 => Action::Approve(self.daemon()),
-            890..895 => Action::LoseZone(self.chance.below(2)),
+            875..890 => Action::Approve(self.daemon(), self.pick()),
+            890..895 => Action::LoseZone(self.chance.below(self.setup.zones.len())),
             895..905 => Action::Refuse(self.chance.pick(&self.names).clone()),
-            905..912 => Action::Relent,
+            905..911 => Action::Relent,
+            911..917 => Action::RefuseType(*self.chance.pick(&[RecordType::Aaaa, RecordType::Aaaa, RecordType::Cname])),
+            917..927 => Action::Flags(self.daemon(), self.flags()),
+            927..940 => Action::State(self.daemon(), self.mood()),
             _ => Action::Wait(*self.chance.pick(&[1, 1, 5, 15, 40, 70, 200, 700])),
         }
     }
@@ -251,6 +396,7 @@ impl fmt::Display for Action {
                 Deed::Disown => write!(f, "A human takes the claim on {key} away."),
                 Deed::Assign(owner) => write!(f, "A human makes the claim on {key} one of {owner}."),
                 Deed::Dispute => write!(f, "A human adds a stranger's claim beside that on {key}."),
+                Deed::Unlabel => write!(f, "A human makes the claim on {key} one for no object."),
                 Deed::Remark => write!(f, "A human adds a text beside the claim on {key}."),
                 Deed::Scribble => write!(f, "A human damages the claim on {key}."),
             },
@@ -261,11 +407,62 @@ impl fmt::Display for Action {
             Self::Restart(daemon) => write!(f, "Daemon {daemon} is restarted."),
             Self::Crash(daemon) => write!(f, "Daemon {daemon} dies and is started again."),
             Self::Clock(daemon, by) => write!(f, "The clock of daemon {daemon} jumps by {by} s; it is started again."),
-            Self::Approve(daemon) => write!(f, "Somebody approves what daemon {daemon} holds."),
+            Self::Approve(daemon, Pick::One(_)) => write!(f, "Somebody approves a plan that daemon {daemon} holds."),
+            Self::Approve(daemon, Pick::Former(_)) => {
+                write!(f, "Somebody approves a plan that daemon {daemon} held at some time.")
+            }
+            Self::Approve(daemon, Pick::Wrong) => write!(f, "Somebody gives daemon {daemon} a wrong hash."),
+            Self::Crowd(crowd) => crowd.fmt(f),
+            Self::Flags(daemon, flags) => write!(f, "Daemon {daemon} is restarted with other flags: {flags}."),
+            Self::State(daemon, Mood::Well) => write!(f, "The state of daemon {daemon} can be read and saved."),
+            Self::State(daemon, Mood::Full) => write!(f, "The state of daemon {daemon} cannot be saved."),
+            Self::State(daemon, Mood::Shut) => {
+                write!(f, "The state of daemon {daemon} cannot be read; it is restarted.")
+            }
+            Self::State(daemon, Mood::Garbled) => {
+                write!(f, "What is read of the state of daemon {daemon} makes no sense; it is restarted.")
+            }
+            Self::Command(daemon, command) => write!(f, "Beside daemon {daemon}: {command}."),
+            Self::RefuseType(rtype) => write!(f, "The provider refuses {rtype} records from now on."),
             Self::LoseZone(zone) => write!(f, "The list of zones leaves out number {zone}."),
             Self::Refuse(name) => write!(f, "The provider refuses {name} from now on."),
             Self::Relent => write!(f, "The provider refuses no name any more, and lists all zones."),
             Self::Wait(seconds) => write!(f, "{seconds} s pass."),
+        }
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Adopt => f.write_str("adopt"),
+            Self::Transfer(name, to) => write!(f, "transfer what is below {name} to {to}"),
+            Self::Release(name) => write!(f, "release what is below {name}"),
+            Self::Drain(name) => write!(f, "drain what is below {name}"),
+            Self::Undo(seconds) => write!(f, "undo the last {seconds} s"),
+        }
+    }
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "policy {:?}, sources", self.policy)?;
+        let read = KINDS.iter().zip(self.sees.kinds).filter(|(_, read)| *read);
+        read.into_iter().try_for_each(|((source, _), _)| write!(f, " {source}"))?;
+        if !self.sees.prefix {
+            f.write_str(", another annotation prefix")?;
+        }
+        if self.narrow { f.write_str(", without n0.one.test") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Crowd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vanish(share) => write!(f, "In cluster 0, {share} of 100 of the crowd are gone from a new list."),
+            Self::Delete(share) => write!(f, "In cluster 0, {share} of 100 of the crowd are deleted."),
+            Self::Back => write!(f, "In cluster 0, all of the crowd is there."),
+            Self::Move => write!(f, "In cluster 0, all of the crowd has other addresses."),
         }
     }
 }

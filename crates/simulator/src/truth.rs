@@ -8,13 +8,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, Zone, intent};
 
-use crate::names::{Affix, MANAGED, Saying, Sets, saying};
+use crate::names::{Affix, Saying, Sets, is_record, saying};
 use crate::profile::Profile;
+use crate::rules::{Rule, Verdicts};
 
 mod brake;
+mod command;
+mod evidence;
 mod judge;
 mod objects;
 mod shadow;
@@ -37,8 +41,8 @@ pub(crate) enum Author {
 /// A rule that was broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The rule, in a few words that are the same every time it is broken.
-    pub rule: &'static str,
+    /// The rule.
+    pub rule: Rule,
     /// What happened.
     pub text: String,
 }
@@ -76,6 +80,8 @@ pub(crate) struct Party {
     pub(crate) dry_run: bool,
     pub(crate) brake: Brake,
     pub(crate) grace: Duration,
+    /// The names that it may touch at all.
+    pub(crate) filter: DomainFilter,
 }
 
 /// Everything.
@@ -88,18 +94,32 @@ pub(crate) struct Truth {
     pub(crate) objects: Option<Objects>,
     pub(crate) parties: Vec<Party>,
     ledgers: BTreeMap<(usize, usize), Ledger>,
-    /// The newest serial that a daemon has seen of a name, and of a whole zone.
-    read_names: HashMap<(usize, usize, DnsName), u64>,
-    read_zones: HashMap<(usize, usize), u64>,
+    /// The newest serial that a daemon has seen of a name, and of a whole zone, and when.
+    read_names: HashMap<(usize, usize, DnsName), (u64, Instant)>,
+    read_zones: HashMap<(usize, usize), (u64, Instant)>,
     /// The newest serial by which each changed a name.
     touched: HashMap<(usize, DnsName), BTreeMap<Author, u64>>,
     places: HashMap<(usize, RecordKey), Vec<(RecordKey, bool)>>,
     speaks_for: HashMap<RecordKey, BTreeSet<(usize, RecordKey)>>,
     pub(crate) violation: Option<Violation>,
-    /// When a call last failed: plans made before it may still be carried out for a while.
+    /// How often each rule was judged.
+    pub(crate) verdicts: Verdicts,
+    /// When a call last failed.
     pub(crate) last_fault: Option<Instant>,
+    /// When every daemon was last at rest: no plan that is older is on its way.
+    pub(crate) rested: Instant,
     /// Whether a process ever died.
     pub(crate) died: bool,
+    /// Since when a daemon works without the state that its former processes left, or can keep none.
+    pub(crate) stateless: BTreeMap<usize, Instant>,
+    /// What our daemons and commands last left at a key.
+    left: HashMap<(usize, RecordKey), Option<RecordSet>>,
+    /// Daemons that are setting back what they did, by a person's order.
+    pub(crate) undoing: BTreeSet<usize>,
+    /// The zone that the list of zones leaves out.
+    pub(crate) lost: Option<usize>,
+    /// The zones that the present process of a daemon has tried to read.
+    pub(crate) tried: BTreeSet<(usize, usize)>,
     /// Whether every daemon was at rest before the last thing that happened: no older plan is on its way.
     pub(crate) calm: bool,
     /// When each daemon last wrote, by name.
@@ -139,8 +159,15 @@ impl Truth {
             places: HashMap::new(),
             speaks_for: HashMap::new(),
             violation: None,
+            verdicts: Verdicts::default(),
             last_fault: None,
+            rested: Instant::now(),
             died: false,
+            stateless: BTreeMap::new(),
+            left: HashMap::new(),
+            undoing: BTreeSet::new(),
+            lost: None,
+            tried: BTreeSet::new(),
             calm: true,
             written: BTreeMap::new(),
             added: HashMap::new(),
@@ -154,7 +181,7 @@ impl Truth {
     }
 
     /// Notes that a rule was broken; the first one counts.
-    pub(crate) fn broken(&mut self, rule: &'static str, text: impl Into<String>) {
+    pub(crate) fn broken(&mut self, rule: Rule, text: impl Into<String>) {
         let text = text.into();
         self.tell(|| format!("BROKEN: {rule}: {text}"));
         self.violation.get_or_insert(Violation { rule, text });
@@ -238,7 +265,7 @@ impl Truth {
     /// Whether `key` is the daemon's by what stands now.
     pub(crate) fn is_of(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         match self.parties[daemon].owner.clone() {
-            None => MANAGED.contains(&key.rtype),
+            None => is_record(key),
             Some(ours) => matches!(self.right(zone, key), Right::One { owner, .. } if owner == ours),
         }
     }

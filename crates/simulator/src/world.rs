@@ -1,5 +1,8 @@
 //! A history as it runs: the actors on one virtual clock.
 
+mod approve;
+mod command;
+mod crowd;
 mod human;
 mod process;
 
@@ -13,14 +16,15 @@ use zonewright_core::engine::Outcome;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::plan::Policy;
 use zonewright_core::zone::{InstanceId, Zone};
-use zonewright_core::{DnsName, RecordKey, RecordSet};
+use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use crate::cluster::Cluster;
-use crate::line::{Weather, lock};
-use crate::names::{MANAGED, name};
+use crate::line::{Mood, Weather, lock};
+use crate::names::{is_forged, is_record, name, speaks};
 use crate::peer::Peer;
+use crate::rules::Rule;
 use crate::setup::{Claims, Setup};
-use crate::step::{Action, Step};
+use crate::step::{Action, Crowd, Flags, Step};
 use crate::truth::{Objects, Party, Right, Truth};
 
 use self::process::Seat;
@@ -36,6 +40,8 @@ pub(crate) struct World {
     begun: Instant,
     /// Whether the last step ended with everybody at rest.
     rested: bool,
+    /// Hashes of plans that were held at some time, by daemon.
+    hashes: BTreeSet<(usize, String)>,
     seed: u64,
 }
 
@@ -59,21 +65,35 @@ impl World {
             dry_run: daemon.dry_run,
             brake: setup.brake,
             grace: setup.grace,
+            filter: DomainFilter::default(),
         };
         let parties = setup.daemons.iter().map(party).collect();
         let mut truth = Truth::new(setup.profile.clone(), zones, setup.affix, parties, tell);
         truth.objects = (setup.claims == Claims::Objects).then(Objects::default);
-        Self {
+        let world = Self {
             truth: Arc::new(Mutex::new(truth)),
             clusters: (0..setup.clusters).map(|_| Cluster::new()).collect(),
             weather: Arc::default(),
-            seats: setup.daemons.iter().map(|_| Seat { process: None, drawer: Arc::default(), skew: 0 }).collect(),
+            seats: setup
+                .daemons
+                .iter()
+                .map(|_| Seat {
+                    process: None,
+                    drawer: Arc::default(),
+                    skew: 0,
+                    journal: Arc::default(),
+                    flags: Flags::of(setup.policy),
+                })
+                .collect(),
             peer: Peer::new("p", setup.blunt),
             begun: Instant::now(),
             rested: true,
+            hashes: BTreeSet::new(),
             setup: setup.clone(),
             seed,
-        }
+        };
+        world.crowd(Crowd::Back);
+        world
     }
 
     pub(crate) fn truth(&self) -> std::sync::MutexGuard<'_, Truth> {
@@ -99,6 +119,7 @@ impl World {
         } else {
             self.rest().await;
         }
+        self.note_held();
         self.revive().await;
         self.truth().check_shadows(false);
     }
@@ -109,11 +130,13 @@ impl World {
         let mut outcomes = Vec::new();
         for (daemon, seat) in self.seats.iter().enumerate() {
             let Some(process) = &seat.process else { continue };
+            self.truth().verdicts.note(Rule::Rest, true);
             match timeout(Duration::from_mins(30), process.engine.settled()).await {
                 Ok(outcome) => outcomes.push(outcome),
-                Err(_) => self.truth().broken("a daemon comes to rest", format!("daemon {daemon} does not")),
+                Err(_) => self.truth().broken(Rule::Rest, format!("daemon {daemon} does not")),
             }
         }
+        self.truth().rested = Instant::now();
         outcomes
     }
 
@@ -122,25 +145,19 @@ impl World {
         self.seats.iter().filter_map(|seat| seat.process.as_ref()).any(|process| !process.engine.fights().is_empty())
     }
 
-    /// Approves whatever is held; returns whether there was anything.
-    pub(crate) fn approve(&self, daemon: usize) -> bool {
-        let Some(process) = &self.seats[daemon].process else { return false };
-        let plans = process.engine.plans();
-        for (zone, plan) in &plans {
-            let until = self.now(daemon).plus(self.setup.brake.approval_ttl);
-            self.truth().approve(daemon, zone, plan.held.keys().cloned(), until);
-            process.engine.approve(&plan.hash);
-        }
-        !plans.is_empty()
-    }
-
     pub(crate) fn holds(&self, daemon: usize) -> bool {
         self.seats[daemon].process.as_ref().is_some_and(|process| !process.engine.plans().is_empty())
     }
 
     async fn act(&mut self, action: &Action) {
         match action {
-            Action::Put(cluster, id, spec) => self.clusters[*cluster].put(*id, spec),
+            Action::Put(cluster, id, spec) => {
+                let forged = |data: &RData| is_forged(&RecordData::records([data.clone()]));
+                if spec.wants.iter().flat_map(|(_, data)| data).any(forged) {
+                    self.truth().verdicts.note(Rule::Forged, true);
+                }
+                self.clusters[*cluster].put(*id, spec);
+            }
             Action::Blank(cluster, id) => self.clusters[*cluster].blank(*id),
             Action::Delete(cluster, id) => self.clusters[*cluster].delete(*id),
             Action::Vanish(cluster, id) => self.clusters[*cluster].vanish(*id),
@@ -166,13 +183,27 @@ impl World {
                 self.seats[*daemon].skew += by;
                 self.start(*daemon).await;
             }
-            Action::Approve(daemon) => {
-                self.approve(*daemon);
-            }
+            Action::Approve(daemon, pick) => self.approve_one(*daemon, *pick),
+            Action::Crowd(crowd) => self.crowd(*crowd),
             Action::LoseZone(zone) => {
                 let mut weather = lock(&self.weather);
-                // A zone below another stays: where it is gone and comes back, names have been written above it meanwhile.
-                weather.lost = Some((*zone, *zone > 0 || weather.nonce.is_multiple_of(2)));
+                weather.lost = Some((*zone, weather.nonce.is_multiple_of(2)));
+                drop(weather);
+                self.truth().lost = Some(*zone);
+            }
+            Action::Command(daemon, command) => self.command(*daemon, command).await,
+            Action::Flags(daemon, flags) => self.restart_with(*daemon, *flags).await,
+            Action::State(daemon, mood) => {
+                lock(&self.seats[*daemon].drawer).mood = *mood;
+                if matches!(mood, Mood::Shut | Mood::Garbled) {
+                    self.stop(*daemon).await;
+                    self.start(*daemon).await;
+                }
+            }
+            Action::RefuseType(rtype) => {
+                let mut weather = lock(&self.weather);
+                weather.refused = true;
+                weather.types.insert(*rtype);
             }
             Action::Refuse(name) => {
                 let mut weather = lock(&self.weather);
@@ -188,9 +219,11 @@ impl World {
 
     /// The provider is at peace again. Returns whether it ever refused a name.
     pub(crate) fn relent(&self) -> bool {
+        self.truth().lost = None;
         let mut weather = lock(&self.weather);
         weather.lost = None;
         weather.bad.clear();
+        weather.types.clear();
         weather.refused
     }
 
@@ -204,12 +237,13 @@ impl World {
 
     /// Every record set of a managed type.
     pub(crate) fn records(&self) -> Vec<(usize, RecordSet)> {
+        let texts = self.setup.texts;
         let truth = self.truth();
         let of = |(zone, content): (usize, &crate::truth::Content)| {
             content
                 .sets
                 .values()
-                .filter(|set| MANAGED.contains(&set.key.rtype))
+                .filter(|set| is_record(&set.key) || texts && set.key.rtype == RecordType::Txt && !speaks(set))
                 .map(|set| (zone, set.clone()))
                 .collect::<Vec<_>>()
         };
@@ -218,7 +252,8 @@ impl World {
 
     /// Whether a daemon wrote, since a moment, a name at which every object has targets.
     pub(crate) fn has_written(&self, since: Instant) -> bool {
-        let pending: BTreeSet<DnsName> = self.clusters.iter().flat_map(|cluster| cluster.pending()).collect();
+        let daemons = 0..self.seats.len();
+        let pending: BTreeSet<DnsName> = daemons.flat_map(|daemon| self.sight(daemon).pending()).collect();
         let late = |times: &std::collections::VecDeque<Instant>| times.back().is_some_and(|at| *at > since);
         self.truth().written.iter().any(|((_, name), times)| !pending.contains(name) && late(times))
     }

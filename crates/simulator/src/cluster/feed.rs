@@ -9,21 +9,34 @@ use tokio::sync::Notify;
 use zonewright_core::endpoint::ObjectRef;
 use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Update};
 
-use super::spec::{Id, KINDS, object};
+use super::sight::Sees;
+use super::spec::{Id, KINDS, Spec, mapped, object};
 use super::{Cluster, Trust};
 
 /// The source of one process.
 #[derive(Debug)]
 pub(crate) struct Feed {
     pub(super) cluster: Arc<Cluster>,
+    pub(super) sees: Sees,
     pub(super) queue: Mutex<Vec<ObjectUpdate>>,
     pub(super) changed: Notify,
 }
 
 impl Feed {
-    pub(super) fn push(&self, update: ObjectUpdate) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(update);
-        self.changed.notify_one();
+    pub(super) fn push(&self, id: Id, state: ObjectState) {
+        let update = update(id, self.read(id, state));
+        if self.sees.kinds[id.kind] {
+            self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(update);
+            self.changed.notify_one();
+        }
+    }
+
+    /// What the mapping makes of an object: nothing, where its annotations are not those that are read.
+    fn read(&self, id: Id, state: ObjectState) -> ObjectState {
+        match state {
+            ObjectState::Present(_) if !self.sees.prefix => ObjectState::Present(mapped(id, &Spec::default())),
+            state => state,
+        }
     }
 }
 
@@ -40,10 +53,12 @@ impl Source for Feed {
             return Update { complete: false, objects: updates };
         }
         let known: BTreeSet<ObjectRef> = inner.shown.keys().map(|id| object(*id)).collect();
+        let read = |id: &&Id| self.sees.kinds[id.kind];
         let gone = updates
             .into_iter()
             .filter(|update| matches!(update.state, ObjectState::Gone { .. }) && !known.contains(&update.object));
-        let present = inner.maps.iter().map(|(id, map)| update(*id, ObjectState::Present(map.clone())));
+        let present = inner.maps.iter().filter(|(id, _)| read(id));
+        let present = present.map(|(id, map)| update(*id, self.read(*id, ObjectState::Present(map.clone()))));
         Update { complete: true, objects: gone.chain(present).collect() }
     }
 
@@ -53,8 +68,12 @@ impl Source for Feed {
         for (at, (_, kind)) in KINDS.iter().enumerate() {
             let Trust { complete, fresh } = inner.trust[at];
             let objects = inner.shown.keys().filter(|id| id.kind == at).count();
-            if let Some(state) = evidence.kinds.get_mut(*kind) {
-                *state = KindState { complete, fresh, settled: true, objects, doubted: (!complete).then_some(1), ..KindState::default() };
+            if !self.sees.kinds[at] {
+                evidence.kinds.remove(*kind);
+                evidence.resources.remove(KINDS[at].0);
+            } else if let Some(state) = evidence.kinds.get_mut(*kind) {
+                let doubted = (!complete).then_some(inner.doubts[at]);
+                *state = KindState { complete, fresh, settled: true, objects, doubted, ..KindState::default() };
             }
         }
         evidence

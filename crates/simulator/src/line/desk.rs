@@ -11,12 +11,14 @@ use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordTyp
 
 use super::{Line, error};
 use crate::names::Sets;
+use crate::rules::Rule;
 use crate::truth::{Truth, with, without};
 
 /// One call that changes something.
 pub(super) struct Desk<'a> {
     pub(super) capability: &'a Capability,
     pub(super) bad: &'a BTreeSet<DnsName>,
+    pub(super) types: &'a BTreeSet<RecordType>,
     pub(super) line: &'a Line,
     pub(super) zone: usize,
 }
@@ -27,11 +29,9 @@ impl Desk<'_> {
         let changes: usize = groups.iter().map(|group| group.steps.len()).sum();
         let size: usize = groups.iter().map(Group::size).sum();
         let batch = self.capability.batch;
+        truth.verdicts.note(Rule::Limits, true);
         if groups.len() > 1 && (changes > batch.changes || batch.size.is_some_and(|limit| size > limit)) {
-            truth.broken(
-                "a call keeps to the limits",
-                format!("daemon {}: {changes} changes, {size} octets", self.line.daemon),
-            );
+            truth.broken(Rule::Limits, format!("daemon {}: {changes} changes, {size} octets", self.line.daemon));
         }
         let mut sets = truth.zones[self.zone].sets.clone();
         let mut all: Vec<(RecordKey, Option<RecordSet>)> = Vec::new();
@@ -62,9 +62,10 @@ impl Desk<'_> {
                 outcomes.push(Outcome::NotSent(error(ErrorKind::Unavailable, "apply changes", "the connection broke")));
                 continue;
             }
+            truth.verdicts.note(Rule::Limits, true);
             if group.steps.len() > 1 {
                 truth.broken(
-                    "a call keeps to the limits",
+                    Rule::Limits,
                     format!("daemon {}: {} changes that nothing holds together", self.line.daemon, group.steps.len()),
                 );
             }
@@ -87,12 +88,16 @@ impl Desk<'_> {
 
     fn commit(&self, truth: &mut Truth, groups: &[Group], changes: &[(RecordKey, Option<RecordSet>)]) {
         let daemon = self.line.daemon;
+        if let Some(may_delete) = self.line.command {
+            truth.commit_command(daemon, self.zone, changes, may_delete);
+            return;
+        }
         for change in groups.iter().flat_map(Group::changes) {
             truth.tell(|| format!("daemon {daemon} writes: {change}"));
         }
         let fresh = |change: &Change| matches!(change, Change::Create { .. }).then(|| change.key().clone());
         let created = groups.iter().flat_map(Group::changes).filter_map(fresh).collect();
-        truth.commit(daemon, self.zone, changes, &created, &self.line.cluster, self.line.clock.now());
+        truth.commit(daemon, self.zone, changes, &created, &self.line.sight, self.line.clock.now());
     }
 
     /// Changes `sets` as the group says, if what it asks for holds.
@@ -105,6 +110,9 @@ impl Desk<'_> {
             && let Some(broken) = group.preconditions().iter().find(|precondition| !holds(sets, precondition))
         {
             return Err(conflict(format!("{broken:?} does not hold")));
+        }
+        if group.changes().any(|change| change.to().is_some_and(|to| self.types.contains(&to.key.rtype))) {
+            return Err(error(ErrorKind::Invalid, "apply changes", "records of this type are not allowed"));
         }
         let mut changes = Vec::new();
         for change in group.changes() {
@@ -132,6 +140,7 @@ impl Desk<'_> {
     fn one(&self, stands: Option<&RecordSet>, change: &Change) -> Result<Option<RecordSet>, String> {
         let members = self.capability.granularity == Granularity::Record;
         let stated = self.capability.preconditions == Preconditions::Stated;
+        let demands = self.capability.preconditions == Preconditions::Any;
         let exact = self.capability.preconditions == Preconditions::Changed;
         let clamp = |set: &RecordSet| {
             let ttl = self.capability.ttl.clamp(set.ttl.unwrap_or(self.capability.ttl.default));
@@ -146,7 +155,10 @@ impl Desk<'_> {
                     None => Ok(Some(with(stands, &clamp(to)))),
                 }
             }
-            Change::Create { to } if stands.is_some() && !stated => Err(format!("{} stands there already", to.key)),
+            // Who can demand that nothing stands there has to: a create overwrites.
+            Change::Create { to } if stands.is_some() && !stated && !demands => {
+                Err(format!("{} stands there already", to.key))
+            }
             Change::Create { to } => Ok(Some(clamp(to))),
             Change::Update { from, .. } | Change::Delete { from } => {
                 let Some(stands) = stands else {

@@ -1,14 +1,31 @@
-//! What a daemon has written down: in, a document; out, the same one after every restart. A dead process writes nothing.
+//! What a daemon has written down: in, a document; out, the same one after every restart. A dead process writes nothing. The place
+//! may fail: what cannot be read must never be written over, and what cannot be kept must hold deletes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use zonewright_core::Result;
 use zonewright_core::store::Store;
+use zonewright_core::{ErrorKind, Result};
 
-use super::lock;
+use super::{error, lock};
+use crate::rules::Rule;
+use crate::truth::Truth;
+
+/// How the place of a state is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Mood {
+    /// It works.
+    #[default]
+    Well,
+    /// Nothing can be saved.
+    Full,
+    /// Nothing can be read.
+    Shut,
+    /// What is read makes no sense.
+    Garbled,
+}
 
 /// The state of one daemon, kept over its restarts.
 #[derive(Debug, Default)]
@@ -16,25 +33,68 @@ pub(crate) struct Drawer {
     document: Option<Vec<u8>>,
     /// When it was last written.
     pub(crate) saved: Option<Instant>,
+    pub(crate) mood: Mood,
 }
 
 /// The store of one process.
 #[derive(Debug)]
 pub(crate) struct Shelf {
+    pub(crate) daemon: usize,
+    pub(crate) truth: Arc<Mutex<Truth>>,
     pub(crate) drawer: Arc<Mutex<Drawer>>,
     pub(crate) dead: Arc<AtomicBool>,
+    /// Whether there is a state that this process could not read.
+    pub(crate) blind: Arc<AtomicBool>,
+}
+
+impl Shelf {
+    /// Tells the judge since when this process works without its state.
+    fn note(&self) {
+        let lost = self.blind.load(Ordering::SeqCst) || lock(&self.drawer).mood == Mood::Full;
+        let mut truth = lock(&self.truth);
+        if lost {
+            truth.stateless.entry(self.daemon).or_insert_with(Instant::now);
+        } else {
+            truth.stateless.remove(&self.daemon);
+        }
+    }
 }
 
 #[async_trait]
 impl Store for Shelf {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
-        Ok(lock(&self.drawer).document.clone())
+        let (document, mood) = {
+            let drawer = lock(&self.drawer);
+            (drawer.document.clone(), drawer.mood)
+        };
+        let bad = matches!(mood, Mood::Shut | Mood::Garbled) && document.is_some();
+        self.blind.store(bad, Ordering::SeqCst);
+        self.note();
+        match mood {
+            Mood::Shut => Err(error(ErrorKind::Unavailable, "read state", "the drawer is stuck")),
+            Mood::Garbled => Ok(document.map(|document| document.iter().rev().copied().collect())),
+            Mood::Well | Mood::Full => Ok(document),
+        }
     }
 
     async fn save(&self, document: &[u8]) -> Result<()> {
-        if !self.dead.load(Ordering::SeqCst) {
-            *lock(&self.drawer) = Drawer { document: Some(document.to_vec()), saved: Some(Instant::now()) };
+        self.note();
+        if self.dead.load(Ordering::SeqCst) {
+            return Ok(());
         }
+        if lock(&self.drawer).mood == Mood::Full {
+            return Err(error(ErrorKind::Unavailable, "write state", "the drawer is full"));
+        }
+        let blind = self.blind.load(Ordering::SeqCst);
+        let mut truth = lock(&self.truth);
+        truth.verdicts.note(Rule::StateKept, true);
+        if blind {
+            truth.broken(Rule::StateKept, format!("daemon {} could not read it", self.daemon));
+        }
+        drop(truth);
+        let mut drawer = lock(&self.drawer);
+        drawer.document = Some(document.to_vec());
+        drawer.saved = Some(Instant::now());
         Ok(())
     }
 

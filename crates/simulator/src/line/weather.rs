@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use zonewright_core::DnsName;
+use zonewright_core::{DnsName, RecordType};
 
 use super::{Line, lock};
 use crate::chance::{Chance, mix};
+use crate::rules::Rule;
 
 /// What goes wrong with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub(crate) struct Weather {
     pub(crate) lost: Option<(usize, bool)>,
     /// Names that are refused.
     pub(crate) bad: BTreeSet<DnsName>,
+    /// Types that are refused.
+    pub(crate) types: BTreeSet<RecordType>,
     /// Whether there ever were any.
     pub(crate) refused: bool,
 }
@@ -78,11 +81,15 @@ impl Line {
         let mut pause = || Duration::from_millis(if slow { chance.below(4) as u64 } else { 0 });
         let (before, after) = (pause(), pause());
         let dice = chance.next();
-        let fault = (weather.rough && chance.percent(35)).then(|| chance.weigh(faults));
-        let short = weather.rough && chance.percent(20);
+        let rough = weather.rough && self.command.is_none();
+        let fault = (rough && chance.percent(35)).then(|| chance.weigh(faults));
+        let short = rough && chance.percent(20);
         drop(weather);
         let mut truth = lock(&self.truth);
         truth.calls += 1;
+        if truth.parties[self.daemon].dry_run {
+            truth.verdicts.note(Rule::DryRun, true);
+        }
         if fault.is_some() {
             truth.last_fault = Some(Instant::now());
         }

@@ -1,66 +1,175 @@
 //! The brake's numbers, counted a second time.
 //!
-//! In: the deletes of a daemon. Out: whether more went than may go within the window.
+//! In: the deletes of a daemon, and what was approved. Out: whether more went than may go within the window, of one zone or of
+//! all together, whether an owner was left without anything, and whether an approval was used for more than it showed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tokio::time::Instant;
 use zonewright_core::clock::Timestamp;
-use zonewright_core::{RecordKey, RecordSet, RecordType};
+use zonewright_core::guard::Brake;
+use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
 
-use super::judge::{Judged, replaced};
+use super::judge::Judged;
 use super::{Author, Right, Truth, is_text_of};
-use crate::cluster::Cluster;
-use crate::names::MANAGED;
+use crate::cluster::Sight;
+use crate::names::{ADDRESSES, is_record};
+use crate::rules::Rule;
 
-/// What the brake must have seen of one daemon and zone.
+/// The place of the ledger of all zones together, beside those of each zone.
+const PROCESS: usize = usize::MAX;
+
+/// What was approved of one delete: it covers that record, with that content and that right, once.
+#[derive(Debug)]
+struct Approved {
+    data: RecordData,
+    right: Right,
+    /// How often each kind had come into doubt then.
+    doubts: [u64; 2],
+    until: Timestamp,
+    at: Instant,
+}
+
+/// What the brake must have seen of one daemon and zone, or of a daemon and all its zones.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     /// Counted deletes: when by the daemon's own clock, and when by ours.
     deletes: VecDeque<(Timestamp, Instant)>,
-    peaks: VecDeque<(Timestamp, usize)>,
-    /// Until when, and when that was said.
-    approved: BTreeMap<RecordKey, (Timestamp, Instant)>,
+    /// How many records the daemon's owner had, and when, by both clocks.
+    peaks: VecDeque<(Timestamp, Instant, usize)>,
+    approved: BTreeMap<RecordKey, Approved>,
+    /// Deletes for which an approval was used.
+    spent: BTreeSet<RecordKey>,
 }
 
 impl Ledger {
     /// The daemon lost its memory of what it was told after `since`. What it deleted was written down before.
     pub(super) fn forget(&mut self, since: Instant) {
-        self.approved.retain(|_, (_, at)| *at <= since);
+        self.approved.retain(|_, approved| approved.at <= since);
+        self.peaks.retain(|(_, at, _)| *at <= since);
+    }
+
+    /// Forgets what lies before the window. A clock that jumped ahead makes things old; one that was turned back does not make
+    /// them young again.
+    fn trim(&mut self, brake: &Brake, now: Timestamp) {
+        let within = |at: Timestamp, when: Instant| at.plus(brake.window) > now && when.elapsed() < brake.window;
+        self.deletes.retain(|(at, when)| within(*at, *when));
+        self.peaks.retain(|(at, when, _)| within(*at, *when));
+    }
+
+    fn peak(&self) -> usize {
+        self.peaks.iter().map(|(.., owned)| *owned).max().unwrap_or(0)
+    }
+
+    fn owns(&mut self, owned: usize, now: Timestamp) {
+        while self.peaks.back().is_some_and(|(.., former)| *former <= owned) {
+            self.peaks.pop_back();
+        }
+        self.peaks.push_back((now, Instant::now(), owned));
+    }
+
+    /// Uses an approval up, if there is one for exactly this.
+    fn spend(&mut self, delete: &Counted, now: Timestamp) -> bool {
+        let fits = |approved: &Approved| {
+            approved.until > now && approved.data == delete.stood.data && approved.right == delete.right
+        };
+        let covered = self.approved.get(&delete.stood.key).is_some_and(fits);
+        if covered {
+            self.approved.remove(&delete.stood.key);
+            self.spent.insert(delete.stood.key.clone());
+        }
+        covered
+    }
+
+    /// Whether an approval of this delete was used up already, or was given for something else.
+    fn reaches_beyond(&self, delete: &Counted) -> bool {
+        self.spent.contains(&delete.stood.key) || self.approved.contains_key(&delete.stood.key)
     }
 }
 
+/// A delete that the brake counts: what stood there, and by what right.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub(super) stood: RecordSet,
+    pub(super) right: Right,
+}
+
 impl Truth {
-    /// Whether the brake has to count a delete.
+    /// Whether the brake has to count a delete. `created`: what the same write took for new.
     pub(super) fn counts(
         &mut self,
         step: &Judged<'_>,
         right: &Right,
-        changes: &[(RecordKey, Option<RecordSet>)],
-        cluster: &Cluster,
+        created: &BTreeSet<RecordKey>,
+        sight: &Sight,
     ) -> bool {
         let label = match right {
             Right::One { resource, .. } => resource.as_deref(),
             _ => None,
         };
-        let name = &step.key.name;
-        let replaced = replaced(step.key, changes);
-        let other = cluster.asks(name).iter().any(|ask| ask.key.rtype != step.key.rtype);
-        let otherwise = cluster.asked_otherwise(step.key, self.patience());
+        if self.is_replaced(step, label, created, sight) || sight.is_buried(&step.key.name, label) {
+            return false;
+        }
+        // Where nothing holds a write together, what was to replace it may have been refused since.
+        let otherwise = self.profile.staged && sight.asked_otherwise(step.key, self.patience());
         // Somebody gave the claim to another object, unseen: what was read of it counts.
         let unseen = self.excused(step.daemon, step.zone, step.key);
-        !(replaced || other || otherwise || unseen || cluster.is_buried(name, label))
+        self.verdicts.note(Rule::Brake, !(otherwise || unseen));
+        !(otherwise || unseen)
+    }
+
+    /// Whether a record of another type comes in place of one that goes: of A, AAAA and CNAME, for the same object; where a
+    /// CNAME excludes the other, for any.
+    fn is_replaced(
+        &mut self,
+        step: &Judged<'_>,
+        label: Option<&str>,
+        created: &BTreeSet<RecordKey>,
+        sight: &Sight,
+    ) -> bool {
+        let key = step.key;
+        if !ADDRESSES.contains(&key.rtype) {
+            return false;
+        }
+        let beside = |other: &RecordKey| {
+            other.name == key.name && other.set_id == key.set_id && other != key && ADDRESSES.contains(&other.rtype)
+        };
+        let fits = |truth: &mut Self, other: &RecordKey| {
+            let by = match truth.right(step.zone, other) {
+                Right::One { resource, .. } => resource,
+                _ => None,
+            };
+            other.rtype.excludes(key.rtype) || label.is_none() || by.is_none() || by.as_deref() == label
+        };
+        let here: Vec<RecordKey> = created.iter().filter(|other| beside(other)).cloned().collect();
+        if here.iter().any(|other| fits(self, other)) {
+            return true;
+        }
+        if !self.profile.staged {
+            return false;
+        }
+        // Where a write needs several steps, what comes was accepted a moment before, or has to wait until the other is gone.
+        let lately: Vec<RecordKey> = self
+            .added
+            .iter()
+            .filter(|((daemon, other), own)| {
+                let recent = own.iter().any(|(_, at)| at.elapsed() < super::judge::LATELY);
+                *daemon == step.daemon && beside(other) && recent
+            })
+            .map(|((_, other), _)| other.clone())
+            .filter(|other| self.zones[step.zone].sets.contains_key(other))
+            .collect();
+        lately.iter().any(|other| fits(self, other)) || sight.asks_for_another_type(key, self.patience())
     }
 
     pub(super) fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {
-        let owned = self.count_owned(daemon, zone);
-        let window = self.parties[daemon].brake.window;
-        let ledger = self.ledgers.entry((daemon, zone)).or_default();
-        // What a clock that jumped ahead has made old is forgotten, also where it jumps back.
-        ledger.deletes.retain(|(at, _)| at.plus(window) > now);
-        ledger.peaks.push_back((now, owned));
-        if ledger.peaks.len() > 64 {
-            ledger.peaks.retain(|(at, _)| at.plus(window) >= now);
+        let here = self.count_owned(daemon, zone);
+        let others: usize = (0..self.zones.len()).filter(|at| *at != zone).map(|at| self.count_owned(daemon, at)).sum();
+        let brake = self.parties[daemon].brake;
+        for (place, owned) in [(zone, here), (PROCESS, here + others)] {
+            let ledger = self.ledgers.entry((daemon, place)).or_default();
+            ledger.trim(&brake, now);
+            ledger.owns(owned, now);
         }
     }
 
@@ -71,57 +180,140 @@ impl Truth {
             _ => false,
         };
         let counts = |set: &&RecordSet| match ours {
-            Some(_) if self.objects.is_some() => MANAGED.contains(&set.key.rtype) && by_objects(&set.key),
+            Some(_) if self.objects.is_some() => is_record(&set.key) && by_objects(&set.key),
             Some(_) if set.key.rtype != RecordType::Txt => false,
             Some(_) => set.data.as_records().iter().any(|data| is_text_of(ours, data)),
-            None => MANAGED.contains(&set.key.rtype),
+            None => is_record(&set.key),
         };
         // Each record has one claim, and counting those is quick in a large zone.
         self.zones[zone].sets.values().filter(counts).count()
     }
 
-    pub(super) fn judge_brake(&mut self, daemon: usize, zone: usize, counted: &[RecordKey], now: Timestamp) {
-        let brake = self.parties[daemon].brake;
+    /// Judges the deletes of one call: of its zone, and of all zones of the process.
+    pub(super) fn judge_brake(&mut self, daemon: usize, zone: usize, counted: &[Counted], now: Timestamp) {
         if counted.is_empty() {
             return;
         }
-        let Self { ledgers, .. } = self;
-        let ledger = ledgers.entry((daemon, zone)).or_default();
-        let approved = |key: &RecordKey| ledger.approved.get(key).is_some_and(|(until, _)| *until > now);
-        let all_approved = counted.iter().all(approved);
-        ledger.deletes.extend(counted.iter().map(|_| (now, Instant::now())));
-        // A clock that was turned back brings no delete back into the window.
-        ledger.deletes.retain(|(at, when)| at.plus(brake.window) > now && when.elapsed() < brake.window);
-        let done = ledger.deletes.len();
-        let peak = ledger.peaks.iter().map(|(_, owned)| *owned).max().unwrap_or(0);
-        // A view may be behind by what others took away.
-        self.changes.retain(|(_, at)| at.elapsed() < brake.window * 2);
-        let others = self.changes.iter().filter(|(author, _)| *author != Author::Daemon(daemon)).count();
+        let mut uncovered: Vec<&Counted> = Vec::new();
+        let mut beyond = false;
+        for delete in counted {
+            let ledger = self.ledgers.entry((daemon, zone)).or_default();
+            if ledger.spend(delete, now) {
+                self.verdicts.note(Rule::Approval, true);
+            } else {
+                beyond |= ledger.reaches_beyond(delete);
+                uncovered.push(delete);
+            }
+        }
+        if uncovered.is_empty() {
+            return;
+        }
+        let brake = self.parties[daemon].brake;
         let ours = &self.parties[daemon].owner;
-        let sharing = self.parties.iter().filter(|party| party.owner == *ours).count();
-        let owned = peak + others;
-        let limit = brake.min_deletes.max(owned * brake.percent / 100);
-        let keys: Vec<String> = counted.iter().map(ToString::to_string).collect();
-        if brake.enabled && done > limit && !all_approved && sharing < 2 {
-            let text = format!(
-                "daemon {daemon}: {done} deletes within the window, at most {limit} may go; last {}",
-                keys.join(", ")
-            );
-            self.broken("the brake holds", text);
+        let alone = self.parties.iter().filter(|party| party.owner == *ours).count() < 2;
+        if !(alone && brake.enabled) {
+            self.verdicts.note(Rule::Brake, false);
+            return;
+        }
+        self.judge_state(daemon, zone);
+        let keys: Vec<String> = uncovered.iter().map(|delete| delete.stood.key.to_string()).collect();
+        let keys = keys.join(", ");
+        for place in [zone, PROCESS] {
+            self.judge_number(daemon, place, uncovered.len(), beyond, now, &keys);
+            self.judge_floor(daemon, place, beyond, &keys);
         }
     }
 
-    /// Approves deletes of a daemon.
+    /// Whether counted deletes may go at all: only by who has read his state and can keep it, and has tried every zone.
+    fn judge_state(&mut self, daemon: usize, zone: usize) {
+        let known = !self.stateless.contains_key(&daemon);
+        self.verdicts.note(Rule::State, true);
+        if !known {
+            self.broken(Rule::State, format!("daemon {daemon} deleted in zone {zone} without its state"));
+        }
+        let all = (0..self.zones.len()).all(|zone| self.tried.contains(&(daemon, zone)) || self.lost == Some(zone));
+        self.verdicts.note(Rule::AllSeen, true);
+        if !all {
+            self.broken(Rule::AllSeen, format!("daemon {daemon} deleted in zone {zone} before it tried the others"));
+        }
+    }
+
+    /// Whether `count` more deletes keep to the number that may go.
+    fn judge_number(&mut self, daemon: usize, place: usize, count: usize, beyond: bool, now: Timestamp, keys: &str) {
+        let brake = self.parties[daemon].brake;
+        let ledger = self.ledgers.entry((daemon, place)).or_default();
+        ledger.deletes.extend(std::iter::repeat_n((now, Instant::now()), count));
+        ledger.trim(&brake, now);
+        let (done, peak) = (ledger.deletes.len(), ledger.peak());
+        // A view may be behind by what others took away.
+        self.changes.retain(|(_, at)| at.elapsed() < brake.window * 2);
+        let others = self.changes.iter().filter(|(author, _)| *author != Author::Daemon(daemon)).count();
+        let (least, percent) = match place {
+            PROCESS => (brake.process_min_deletes, brake.process_percent),
+            _ => (brake.min_deletes, brake.percent),
+        };
+        let share = (peak + others) * percent / 100;
+        let limit = least.max(share);
+        let (scope, rule) = match place {
+            PROCESS => ("all zones", Rule::BrakeProcess),
+            _ if share > brake.min_deletes => ("the zone", Rule::BrakePercent),
+            _ => ("the zone", Rule::Brake),
+        };
+        if place != PROCESS || self.zones.len() > 1 {
+            self.verdicts.note(rule, true);
+        }
+        if done > limit {
+            let rule = if beyond { Rule::Approval } else { rule };
+            let text = format!(
+                "daemon {daemon}: {done} deletes of {scope} within the window, at most {limit} may go; last {keys}"
+            );
+            self.broken(rule, text);
+        }
+    }
+
+    /// Whether the daemon's owner, if he had enough to be protected, is left something.
+    fn judge_floor(&mut self, daemon: usize, place: usize, beyond: bool, keys: &str) {
+        let floor = self.parties[daemon].brake.owner_floor;
+        let zones: Vec<usize> = if place == PROCESS { (0..self.zones.len()).collect() } else { vec![place] };
+        let peak = self.ledgers.get(&(daemon, place)).map_or(0, Ledger::peak);
+        if floor == 0 || peak < floor {
+            return;
+        }
+        let left: usize = zones.iter().map(|zone| self.count_owned(daemon, *zone)).sum();
+        let unseen = left == 0 && zones.iter().any(|zone| self.zone_changed_unseen(daemon, *zone));
+        self.verdicts.note(Rule::OwnerFloor, !unseen);
+        if left == 0 && !unseen {
+            let rule = if beyond { Rule::Approval } else { Rule::OwnerFloor };
+            self.broken(rule, format!("daemon {daemon}: nothing is left of {peak} records; last {keys}"));
+        }
+    }
+
+    /// Whether a removal was approved with the doubt about the view that there is now.
+    pub(super) fn accepts_doubt(&self, step: &Judged<'_>, right: &Right, doubts: [u64; 2]) -> bool {
+        let approved = self.ledgers.get(&(step.daemon, step.zone)).and_then(|ledger| ledger.approved.get(step.key));
+        approved.is_some_and(|approved| {
+            let data = step.stood.map(|set| &set.data);
+            approved.doubts == doubts && Some(&approved.data) == data && approved.right == *right
+        })
+    }
+
+    /// Approves deletes of a daemon, as they stand now.
     pub(crate) fn approve(
         &mut self,
         daemon: usize,
         zone: &str,
         keys: impl IntoIterator<Item = RecordKey>,
         until: Timestamp,
+        doubts: [u64; 2],
     ) {
         let zone = self.zones.iter().position(|content| content.zone.key.to_string() == zone).unwrap_or(0);
         for key in keys {
-            self.ledgers.entry((daemon, zone)).or_default().approved.insert(key, (until, Instant::now()));
+            let Some(set) = self.zones[zone].sets.get(&key) else { continue };
+            let data = set.data.clone();
+            let right = self.right(zone, &key);
+            let ledger = self.ledgers.entry((daemon, zone)).or_default();
+            ledger.spent.remove(&key);
+            ledger.approved.insert(key, Approved { data, right, doubts, until, at: Instant::now() });
         }
     }
 }

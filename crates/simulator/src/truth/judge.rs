@@ -10,9 +10,11 @@ use zonewright_core::capability::CreateMode;
 use zonewright_core::clock::Timestamp;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
+use super::brake::Counted;
 use super::{Author, Party, Right, Truth, is_text_of};
-use crate::cluster::Cluster;
-use crate::names::MANAGED;
+use crate::cluster::Sight;
+use crate::names::{is_forged, is_record};
+use crate::rules::Rule;
 
 /// One record before and after a write.
 #[derive(Debug, Clone, Copy)]
@@ -20,9 +22,9 @@ pub(crate) struct Judged<'a> {
     pub(super) daemon: usize,
     pub(super) zone: usize,
     pub(super) key: &'a RecordKey,
-    stood: Option<&'a RecordSet>,
-    stands: Option<&'a RecordSet>,
-    was_ours: bool,
+    pub(super) stood: Option<&'a RecordSet>,
+    pub(super) stands: Option<&'a RecordSet>,
+    pub(super) was_ours: bool,
     pub(super) is_ours: bool,
     /// Whether the daemon took it for a new record.
     creates: bool,
@@ -37,7 +39,7 @@ impl<'a> Judged<'a> {
 }
 
 /// Whether another type takes a record's place.
-pub(super) fn replaced(gone: &RecordKey, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
+fn replaced(gone: &RecordKey, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
     changes.iter().any(|(key, to)| key.name == gone.name && to.is_some() && key.rtype != RecordType::Txt)
 }
 
@@ -49,9 +51,12 @@ fn show(set: Option<&RecordSet>) -> String {
     set.map_or("nothing".to_owned(), ToString::to_string)
 }
 
-/// Remembers members for two minutes.
+/// How long it is remembered what a daemon added or took away.
+pub(super) const LATELY: Duration = Duration::from_mins(2);
+
+/// Remembers members for a while.
 fn note<'a>(own: &mut Vec<(RData, Instant)>, members: impl Iterator<Item = &'a RData>) {
-    own.retain(|(_, at)| at.elapsed() < Duration::from_mins(2));
+    own.retain(|(_, at)| at.elapsed() < LATELY);
     own.extend(members.map(|data| (data.clone(), Instant::now())));
 }
 
@@ -63,13 +68,17 @@ impl Truth {
         zone: usize,
         changes: &[(RecordKey, Option<RecordSet>)],
         created: &BTreeSet<RecordKey>,
-        cluster: &Cluster,
+        sight: &Sight,
         now: Timestamp,
     ) {
         if self.parties[daemon].dry_run {
-            self.broken("a dry run sends nothing", format!("daemon {daemon} wrote {}", changes[0].0));
+            self.broken(Rule::DryRun, format!("daemon {daemon} wrote {}", changes[0].0));
         }
         self.writes += 1;
+        if self.sets_back(daemon, zone, changes) {
+            return;
+        }
+        self.note_left(zone, changes);
         let concerned = self.concerned(zone, changes);
         let before: Vec<_> =
             concerned.iter().map(|(z, key)| (self.standing(*z, key), self.is_of(daemon, *z, key))).collect();
@@ -91,9 +100,13 @@ impl Truth {
                 is_ours,
                 creates: created.contains(key),
             };
-            let other = || cluster.asks_for_another_type(key, self.patience());
+            let other = || sight.asks_for_another_type(key, self.patience());
             let replaced = replaced(key, changes) || self.profile.staged && other();
             self.judge(&step, replaced);
+            self.judge_scope(&step);
+            if stood.is_some() && stands.is_none() && *was_ours {
+                self.judge_replacement(&step, right, sight);
+            }
             if stood != &stands {
                 self.note_write(daemon, key);
                 self.note_fulfilled(daemon, *z, key);
@@ -103,9 +116,12 @@ impl Truth {
             if back {
                 continue;
             }
-            self.judge_evidence(&step, right, cluster, replaced);
-            if stood.is_some() && stands.is_none() && *was_ours && self.counts(&step, right, changes, cluster) {
-                counted.push(key.clone());
+            self.judge_evidence(&step, right, sight, replaced);
+            if let (Some(stood), None) = (stood, stands.as_ref())
+                && *was_ours
+                && self.counts(&step, right, created, sight)
+            {
+                counted.push(Counted { stood: stood.clone(), right: right.clone() });
             }
         }
         self.judge_brake(daemon, zone, &counted, now);
@@ -119,10 +135,10 @@ impl Truth {
     fn concerned(&mut self, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) -> BTreeSet<(usize, RecordKey)> {
         let mut concerned = BTreeSet::new();
         for (key, _) in changes {
-            if key.rtype == RecordType::Txt {
+            if key.rtype == RecordType::Txt && !is_record(key) {
                 self.know(zone, &key.name);
                 let spoken = self.speaks_for.get(key).into_iter().flatten();
-                concerned.extend(spoken.filter(|(_, key)| MANAGED.contains(&key.rtype)).cloned());
+                concerned.extend(spoken.filter(|(_, key)| is_record(key)).cloned());
             } else {
                 self.places(zone, key);
                 concerned.insert((zone, key.clone()));
@@ -139,7 +155,7 @@ impl Truth {
             .enumerate()
             .filter(|(at, _)| *at == zone || self.zones.len() > 1)
             .flat_map(|(at, content)| content.sets.keys().map(move |key| (at, key.clone())))
-            .filter(|(at, key)| MANAGED.contains(&key.rtype) && !self.places.contains_key(&(*at, key.clone())))
+            .filter(|(at, key)| is_record(key) && !self.places.contains_key(&(*at, key.clone())))
             .collect();
         for (at, key) in keys {
             self.places(at, &key);
@@ -148,9 +164,13 @@ impl Truth {
 
     fn check_texts(&mut self, daemon: usize, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
         let owner = self.parties[daemon].owner.clone();
+        let forged = changes.iter().filter_map(|(_, to)| to.as_ref()).find(|set| is_forged(&set.data));
+        if let Some(forged) = forged {
+            self.broken(Rule::Forged, format!("daemon {daemon} wrote {forged}"));
+        }
         let mut broken = Vec::new();
         for (key, to) in changes {
-            if MANAGED.contains(&key.rtype) {
+            if is_record(key) {
                 continue;
             }
             let from = self.zones[zone].sets.get(key);
@@ -159,19 +179,24 @@ impl Truth {
             let ours = |data: &RData| in_zones && key.rtype == RecordType::Txt && is_text_of(owner.as_ref(), data);
             let gone = old.iter().find(|data| !new.contains(data) && !ours(data));
             let came = new.iter().find(|data| !old.contains(data) && !ours(data));
+            if gone.is_none() && came.is_none() {
+                self.verdicts.note(Rule::ForeignText, true);
+            }
             if gone.is_some() || came.is_some() {
                 broken.push(format!("daemon {daemon} made {} of {}", show(to.as_ref()), show(from)));
             }
         }
         for text in broken {
             // What another changed in between is not ours to answer for where nothing can be demanded.
-            if changes.iter().any(|(key, _)| self.excused(daemon, zone, key)) {
+            let excused = changes.iter().any(|(key, _)| self.excused(daemon, zone, key));
+            self.verdicts.note(Rule::ForeignText, !excused);
+            if excused {
                 for (key, _) in changes {
                     self.zones[zone].shadow.remove(key);
                 }
                 continue;
             }
-            self.broken("a foreign text changed", text);
+            self.broken(Rule::ForeignText, text);
         }
     }
 
@@ -184,18 +209,25 @@ impl Truth {
     /// A record that nobody, or somebody else, claims stays as it is.
     fn judge_foreign(&mut self, step: &Judged<'_>) {
         let Judged { daemon, zone, key, stood, stands, was_ours, .. } = *step;
-        if stood.is_none() || stood == stands || was_ours {
+        if stood.is_none() || stood == stands {
+            return;
+        }
+        if was_ours {
+            self.verdicts.note(Rule::ForeignRecord, true);
             return;
         }
         if self.puts_back(step) {
+            self.verdicts.note(Rule::ForeignRecord, false);
             return;
         }
         if self.takes_back(step) {
+            self.verdicts.note(Rule::ForeignRecord, false);
             // What was added in the same course goes, whatever came over it since; what else stands there stays.
             self.lift_shadow(step);
             return;
         }
         let excused = self.excused(daemon, zone, key);
+        self.verdicts.note(Rule::ForeignRecord, !excused);
         let beside = stood.zip(stands).is_some_and(|(stood, stands)| stands.data.contains(&stood.data));
         if excused && beside && step.creates && self.profile.capability.create == CreateMode::Additive {
             // It was added beside what came unseen; that must be found out, and the shadow stays.
@@ -203,7 +235,22 @@ impl Truth {
             self.zones[zone].shadow.remove(key);
         } else {
             let text = format!("daemon {daemon} made {} of {}", show(stands), show(stood));
-            self.broken("a record without our claim was changed", text);
+            self.broken(Rule::ForeignRecord, text);
+        }
+    }
+
+    /// What lies outside the filter is not touched.
+    fn judge_scope(&mut self, step: &Judged<'_>) {
+        if step.stood == step.stands {
+            return;
+        }
+        let inside = self.parties[step.daemon].filter.matches(&step.key.name);
+        self.verdicts.note(Rule::Outside, true);
+        if !inside {
+            self.broken(
+                Rule::Outside,
+                format!("daemon {} made {} of {}", step.daemon, show(step.stands), show(step.stood)),
+            );
         }
     }
 
@@ -216,28 +263,42 @@ impl Truth {
         let seized = stood.is_some() && stood == stands && !was_ours && is_ours;
         let bare = stands.is_some() && !is_ours && (stood.is_none() || was_ours);
         // Whoever of our owner's processes wrote it: it is ours.
-        let seized = seized && !self.is_of_our_owner(step);
-        if (seized || bare) && self.excused(daemon, zone, key) {
+        let own = seized && self.is_of_our_owner(step);
+        let excused = (seized && !own || bare) && self.excused(daemon, zone, key);
+        if stood.is_some() && is_ours {
+            self.verdicts.note(Rule::ClaimSeized, !own && !(seized && excused));
+        }
+        if stands.is_some() && (stood.is_none() || was_ours) {
+            self.verdicts.note(Rule::Unclaimed, !(bare && excused));
+        }
+        let seized = seized && !own;
+        if excused {
             // What somebody changed unseen is, with our claim on it, not told from what we wrote.
             self.zones[zone].shadow.remove(key);
         } else if seized {
-            self.broken("a claim came over a foreign record", format!("daemon {daemon} claims {}", show(stood)));
+            self.broken(Rule::ClaimSeized, format!("daemon {daemon} claims {}", show(stood)));
         } else if bare && !self.is_confirmed_by_another(step) {
-            self.broken("a record of ours is left unclaimed", format!("daemon {daemon} left {}", show(stands)));
+            self.broken(Rule::Unclaimed, format!("daemon {daemon} left {}", show(stands)));
         }
     }
 
     fn judge_policy(&mut self, step: &Judged<'_>, replaced: bool) {
         let Judged { daemon, zone, key, stood, stands, was_ours, .. } = *step;
         let changed = stood != stands;
-        if stood.is_none() || !was_ours || !changed || self.takes_back(step) || self.excused(daemon, zone, key) {
+        if stood.is_none() || !was_ours || !changed {
             return;
         }
+        let rule = if stands.is_none() { Rule::PolicyDelete } else { Rule::PolicyUpdate };
+        if self.takes_back(step) || self.excused(daemon, zone, key) {
+            self.verdicts.note(rule, false);
+            return;
+        }
+        self.verdicts.note(rule, true);
         let Party { may_delete, may_update, .. } = self.parties[daemon];
         if stands.is_none() && !may_delete && !(replaced && may_update) {
-            self.broken("the policy allows no delete", format!("daemon {daemon} took {} away", show(stood)));
+            self.broken(Rule::PolicyDelete, format!("daemon {daemon} took {} away", show(stood)));
         } else if stands.is_some() && !may_update {
-            self.broken("the policy allows no update", format!("daemon {daemon} changed {}", show(stood)));
+            self.broken(Rule::PolicyUpdate, format!("daemon {daemon} changed {}", show(stood)));
         }
     }
 
@@ -313,71 +374,6 @@ impl Truth {
         times.push_back(Instant::now());
         if times.len() > 64 {
             times.pop_front();
-        }
-    }
-
-    /// How long a plan may have been on its way.
-    pub(super) fn patience(&self) -> Duration {
-        let (short, long) = (Duration::from_mins(2), Duration::from_mins(10));
-        match self.last_fault.map(|at| at.elapsed()) {
-            Some(since) if since < short || since < long && !self.calm => long,
-            // A listing and a write that were on their way already.
-            _ if self.calm => Duration::from_millis(20),
-            _ => Duration::from_secs(3),
-        }
-    }
-
-    fn judge_evidence(&mut self, step: &Judged<'_>, right: &Right, cluster: &Cluster, replaced: bool) {
-        let Some(stood) = step.stood.filter(|_| step.was_ours) else { return };
-        let removes = match step.stands {
-            None => true,
-            Some(stands) => !stands.data.contains(&stood.data),
-        };
-        // What somebody put there unseen cannot be spared where nothing can be demanded.
-        if self.excused(step.daemon, step.zone, step.key) {
-            return;
-        }
-        if !removes || cluster.changed_within(&step.key.name, self.patience()) {
-            return;
-        }
-        let label = match right {
-            Right::One { resource, .. } => resource.as_deref(),
-            _ => None,
-        };
-        let (daemon, key) = (step.daemon, step.key);
-        let here = self.zone_of(&key.name) == step.zone;
-        let asks = cluster.asks(&key.name);
-        let asks = if here { asks } else { Vec::new() };
-        if asks.iter().any(|ask| cluster.is_doubtful(Some(&ask.label))) {
-            self.broken(
-                "nothing is removed in doubt",
-                format!("daemon {daemon}: {key}, the view of who asks is in doubt"),
-            );
-        }
-        if step.stands.is_some() {
-            return;
-        }
-        let asked = asks.iter().any(|ask| ask.key.rtype == key.rtype);
-        // A CNAME yields to what is asked for beside it, and to what is kept for an object without targets.
-        let alone = asks.iter().all(|ask| ask.key.rtype == RecordType::Cname) && !cluster.pending().contains(&key.name);
-        let yields = key.rtype == RecordType::Cname && !alone;
-        if asked && !yields {
-            self.broken("what is asked for is not deleted", format!("daemon {daemon} deleted {stood}"));
-        }
-        if asks.iter().all(|ask| Some(&*ask.label) != label) && cluster.is_doubtful(label) {
-            self.broken(
-                "nothing is removed in doubt",
-                format!("daemon {daemon}: {key} of {}", label.unwrap_or("nobody")),
-            );
-        }
-        let grace = self.parties[daemon].grace;
-        if cluster.is_pending(&key.name, label, grace.saturating_sub(Duration::from_secs(3))) {
-            self.broken("a pending name is kept", format!("daemon {daemon} deleted {stood}"));
-        }
-        let retained = matches!(right, Right::One { policy: Some(policy), .. } if policy != "sync");
-        let object_asks = asks.iter().any(|ask| Some(&*ask.label) == label);
-        if retained && !object_asks && !replaced {
-            self.broken("what is retained stays", format!("daemon {daemon} deleted {stood}"));
         }
     }
 }

@@ -11,7 +11,8 @@ use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, intent};
 
 use super::judge::Judged;
 use super::{Author, Right, Truth};
-use crate::names::MANAGED;
+use crate::names::is_record;
+use crate::rules::Rule;
 
 /// A record of a zone: the zone as entries name it, and the key.
 type Place = (String, RecordKey);
@@ -230,7 +231,7 @@ impl Truth {
     /// A daemon writes an object: judged by what becomes of the rights on records that stand.
     pub(crate) fn note_object(&mut self, daemon: usize, name: &str, document: Document) -> u64 {
         if self.parties[daemon].dry_run {
-            self.broken("a dry run sends nothing", format!("daemon {daemon} wrote {name}"));
+            self.broken(Rule::DryRun, format!("daemon {daemon} wrote {name}"));
         }
         self.tell_changes(&format!("daemon {daemon}"), name, Some(&document));
         let standing: Vec<(usize, RecordSet)> = self.managed_records();
@@ -300,7 +301,7 @@ impl Truth {
 
     fn managed_records(&self) -> Vec<(usize, RecordSet)> {
         let of = |(zone, content): (usize, &super::Content)| {
-            let sets = content.sets.values().filter(|set| MANAGED.contains(&set.key.rtype));
+            let sets = content.sets.values().filter(|set| is_record(&set.key));
             sets.map(|set| (zone, set.clone())).collect::<Vec<_>>()
         };
         self.zones.iter().enumerate().flat_map(of).collect()
@@ -342,10 +343,11 @@ impl Truth {
     }
 
     /// Somebody at a keyboard puts an object there, or takes one away.
-    pub(crate) fn put_by_hand(&mut self, name: &str, document: Option<Document>) {
+    pub(crate) fn put_by_hand(&mut self, name: &str, document: Option<Document>) -> u64 {
         self.tell_changes("the human", name, document.as_ref());
-        self.put_object(Author::Human, name, document);
+        let version = self.put_object(Author::Human, name, document);
         self.cast_shadows();
+        version
     }
 
     /// The object of a stranger, with one more claim.

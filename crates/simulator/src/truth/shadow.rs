@@ -4,6 +4,7 @@
 //! what is no daemon's still stands as its authors left it (its shadow).
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tokio::time::Instant;
 use zonewright_core::capability::{Atomicity, CreateMode, Preconditions};
@@ -11,28 +12,50 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordSet};
 
 use super::{Author, Truth, is_text_of};
 use crate::names::{Sets, speaks};
+use crate::rules::Rule;
+
+/// How old a reading may be on which a write rests.
+const FRESH_READ: Duration = Duration::from_secs(5);
 
 impl Truth {
     /// Notes what a daemon has read.
     pub(crate) fn read(&mut self, daemon: usize, zone: usize, names: Option<&BTreeSet<DnsName>>, serial: u64) {
+        let now = Instant::now();
         match names {
             None => {
-                self.read_zones.insert((daemon, zone), serial);
+                self.read_zones.insert((daemon, zone), (serial, now));
             }
             Some(names) => {
                 for name in names {
-                    self.read_names.insert((daemon, zone, name.clone()), serial);
+                    self.read_names.insert((daemon, zone, name.clone()), (serial, now));
                 }
             }
         }
     }
 
-    /// Whether somebody else changed the name since the daemon last read it.
+    /// Whether somebody else changed the name since the daemon last read it, and that reading is no older than
+    /// [`FRESH_READ`]: who reads right before he writes cannot know more. Where nothing but a whole listing can be read (a
+    /// webhook peer), that listing counts however old it is.
     pub(super) fn changed_unseen(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
-        let seen = self.read_zones.get(&(daemon, zone)).copied().unwrap_or(0);
-        let seen = seen.max(self.read_names.get(&(daemon, zone, name.clone())).copied().unwrap_or(0));
+        let whole = self.read_zones.get(&(daemon, zone));
+        let named = self.read_names.get(&(daemon, zone, name.clone()));
+        let listed_only = self.profile.capability.preconditions == Preconditions::Stated;
+        let fresh = |read: Option<&(u64, Instant)>| read.is_some_and(|(_, at)| at.elapsed() <= FRESH_READ);
+        if !(listed_only || fresh(whole) || fresh(named)) {
+            return false;
+        }
+        let seen = whole.into_iter().chain(named).map(|(serial, _)| *serial).max().unwrap_or(0);
         let touched = self.touched.get(&(zone, name.clone()));
         touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
+    }
+
+    /// Whether somebody else changed anything of a zone since the daemon last read all of it.
+    pub(super) fn zone_changed_unseen(&self, daemon: usize, zone: usize) -> bool {
+        let seen = self.read_zones.get(&(daemon, zone)).map_or(0, |(serial, _)| *serial);
+        let others = |by: &std::collections::BTreeMap<Author, u64>| {
+            by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen)
+        };
+        self.touched.iter().any(|((at, _), by)| *at == zone && others(by))
     }
 
     /// Whether a write may rest on what is no longer so: the zone cannot be told what to expect, and somebody changed the
@@ -95,6 +118,7 @@ impl Truth {
             self.profile.capability.create == CreateMode::Additive && (!calm || self.last_fault.is_some() || self.died);
         for zone in 0..self.zones.len() {
             let content = &self.zones[zone];
+            self.verdicts.note_many(Rule::ForeignShadow, true, content.shadow.len() as u64);
             let lost = content.shadow.values().find(|was| match content.sets.get(&was.key) {
                 Some(is) if additive => !is.data.contains(&was.data),
                 Some(is) => is != *was,
@@ -102,17 +126,24 @@ impl Truth {
             });
             if let Some(lost) = lost.cloned() {
                 let now = content.sets.get(&lost.key).map_or("nothing".to_owned(), ToString::to_string);
-                self.broken("a foreign record changed", format!("{lost} stood there, now there is {now}"));
+                self.broken(Rule::ForeignShadow, format!("{lost} stood there, now there is {now}"));
             }
         }
     }
 
-    /// A daemon lost its memory of what it did after `since`.
-    pub(crate) fn forget(&mut self, daemon: usize, since: Instant) {
-        self.died = true;
+    /// A daemon is started again: it has seen nothing yet, and remembers what it was told until `since`.
+    pub(crate) fn restarted(&mut self, daemon: usize, since: Option<Instant>) {
+        self.tried.retain(|(who, _)| *who != daemon);
+        self.stateless.remove(&daemon);
+        let Some(since) = since else { return };
         for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
             ledger.forget(since);
         }
+    }
+
+    /// A process of a daemon died.
+    pub(crate) fn forget(&mut self, daemon: usize) {
+        self.died = true;
         if let Some(objects) = &mut self.objects {
             objects.forget(daemon);
         }

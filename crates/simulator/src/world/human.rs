@@ -3,7 +3,7 @@
 use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use super::World;
-use crate::names::{set, speaks, text};
+use crate::names::{Saying, saying, set, speaks, text};
 use crate::step::Deed;
 use crate::truth::{Author, Truth, with};
 
@@ -37,6 +37,7 @@ impl World {
                     format!("\"heritage=external-dns,external-dns/owner={owner},external-dns/resource=service/ns/o9\"");
                 (place.clone(), Some(text(&place, &says)))
             }),
+            Deed::Unlabel => claim.and_then(unlabelled).map(|claim| (claim.key.clone(), Some(claim))),
             Deed::Remark | Deed::Dispute => claim.map(|claim| {
                 let stranger = "heritage=external-dns,external-dns/owner=stranger";
                 let says = if *deed == Deed::Dispute { stranger } else { "a remark" };
@@ -77,9 +78,25 @@ fn edit_objects(truth: &mut Truth, zone: usize, key: &RecordKey, deed: &Deed) ->
             let owner = truth.parties.first().and_then(|party| party.owner.clone());
             truth.lose_object(&owner.unwrap_or_default());
         }
+        Deed::Unlabel => truth.edit_entries(zone, key, &|entry| {
+            if let Some(entry) = entry.as_object_mut() {
+                entry.remove("resource");
+            }
+            true
+        }),
         Deed::Remark => {}
     }
     true
+}
+
+/// A claim that names no object.
+fn unlabelled(claim: RecordSet) -> Option<RecordSet> {
+    let owner = claim.data.as_records().iter().find_map(|data| match saying(data) {
+        Saying::Claim { owner, .. } => Some(owner),
+        _ => None,
+    })?;
+    let says = text(&claim.key, &format!("\"heritage=external-dns,external-dns/owner={owner}\""));
+    Some(RecordSet { ttl: claim.ttl, ..says })
 }
 
 fn write(truth: &Truth, zone: usize, key: &RecordKey, data: &RData) -> Option<(RecordKey, Option<RecordSet>)> {

@@ -1,30 +1,38 @@
 //! The processes of the daemons: in, a setup; out, a running engine over the models, started, ended and started again.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use zonewright_core::RecordType;
 use zonewright_core::clock::{Clock, Timestamp};
 use zonewright_core::contend::NameRules;
 use zonewright_core::endpoint::{Note, Reporter, Severity};
 use zonewright_core::engine::{Config, Engine, Instance, Parts};
-use zonewright_core::journal::{Journaling, Mode};
+use zonewright_core::filter::DomainFilter;
+use zonewright_core::journal::{Journaling, MemoryJournal, Mode};
 use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::PermitAll;
 use zonewright_core::options::OptionTable;
+use zonewright_core::plan::Policy;
 use zonewright_core::registry::Registry;
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
 use super::{World, instance};
-use crate::line::{Cabinet, Drawer, Line, Shelf, lock};
+use crate::cluster::Sight;
+use crate::line::{Cabinet, Drawer, Line, Mood, Shelf, lock};
+use crate::names::MANAGED;
 use crate::setup::Claims;
+use crate::step::Flags;
 use crate::truth::Truth;
 
 /// One process.
 pub(super) struct Process {
     pub(super) engine: Engine,
     pub(super) dead: Arc<AtomicBool>,
+    blind: Arc<AtomicBool>,
 }
 
 /// A daemon with what survives its restarts.
@@ -33,6 +41,9 @@ pub(super) struct Seat {
     pub(super) drawer: Arc<Mutex<Drawer>>,
     /// How far its clock is off, in seconds.
     pub(super) skew: i64,
+    pub(super) journal: Arc<MemoryJournal>,
+    /// What it is started with.
+    pub(super) flags: Flags,
 }
 
 /// Writes into the story what objects are told.
@@ -50,6 +61,11 @@ impl Reporter for Scribe {
     }
 }
 
+fn filter(flags: Flags) -> DomainFilter {
+    let excluded = if flags.narrow { vec!["n0.one.test".to_owned()] } else { Vec::new() };
+    DomainFilter::plain(&[], &excluded)
+}
+
 /// The time when a history begins, in seconds since 1970.
 const DAWN: i64 = 1_000_000;
 
@@ -59,7 +75,7 @@ impl World {
         Timestamp((DAWN + self.seats[daemon].skew) * 1_000 + elapsed)
     }
 
-    fn registry(&self, daemon: usize, line: &Arc<Line>) -> Arc<dyn Registry> {
+    pub(super) fn registry(&self, daemon: usize, line: &Arc<Line>) -> Arc<dyn Registry> {
         let Some(owner) = self.setup.daemons[daemon].owner else { return Arc::new(NoopRegistry) };
         if self.setup.claims == Claims::Objects {
             let config = ConfigMapConfig::new(owner, Arc::new(Cabinet(line.clone())))
@@ -76,7 +92,9 @@ impl World {
 
     fn config(&self, daemon: usize) -> Config {
         Config {
-            policy: self.setup.policy,
+            policy: self.seats[daemon].flags.policy,
+            filter: filter(self.seats[daemon].flags),
+            managed: self.managed(),
             names: NameRules { same_name: self.setup.same_name, ..NameRules::default() },
             status_grace: self.setup.grace,
             interval: self.setup.interval,
@@ -92,11 +110,14 @@ impl World {
     pub(crate) async fn start(&mut self, daemon: usize) {
         let dead = Arc::new(AtomicBool::new(false));
         let clock = Clock::starting_at(self.now(daemon));
-        let cluster = self.clusters[self.setup.daemons[daemon].cluster].clone();
+        let blind = Arc::new(AtomicBool::new(false));
+        let sight = self.sight(daemon);
+        let feed = sight.cluster.feed(sight.sees);
         let line = Arc::new(Line {
             daemon,
+            command: None,
             truth: self.truth.clone(),
-            cluster: cluster.clone(),
+            sight,
             weather: self.weather.clone(),
             dead: dead.clone(),
             clock,
@@ -108,18 +129,24 @@ impl World {
             options: OptionTable::NONE,
         };
         let parts = Parts {
-            sources: vec![cluster.feed()],
+            sources: vec![feed],
             instances: vec![instance],
             name_policy: Arc::new(PermitAll),
-            store: Arc::new(Shelf { drawer: self.seats[daemon].drawer.clone(), dead: dead.clone() }),
+            store: Arc::new(Shelf {
+                daemon,
+                truth: self.truth.clone(),
+                drawer: self.seats[daemon].drawer.clone(),
+                dead: dead.clone(),
+                blind: blind.clone(),
+            }),
             reporter: Arc::new(Scribe { daemon, truth: self.truth.clone() }),
             metrics: Arc::new(Metrics::default()),
             clock,
-            journal: Journaling { mode: Mode::Off, ..Journaling::default() },
+            journal: self.journaling(daemon),
             own_object: None,
         };
         let engine = Engine::start(self.config(daemon), parts).await;
-        self.seats[daemon].process = Some(Process { engine, dead });
+        self.seats[daemon].process = Some(Process { engine, dead, blind });
     }
 
     pub(crate) async fn start_all(&mut self) {
@@ -134,10 +161,76 @@ impl World {
     pub(crate) async fn stop(&mut self, daemon: usize) {
         let Some(process) = self.seats[daemon].process.take() else { return };
         process.engine.stop().await;
-        if process.dead.load(Ordering::SeqCst) {
-            let saved = lock(&self.seats[daemon].drawer).saved.unwrap_or(self.begun);
-            self.truth().forget(daemon, saved);
+        let dead = process.dead.load(Ordering::SeqCst);
+        let (saved, full) = {
+            let drawer = lock(&self.seats[daemon].drawer);
+            (drawer.saved.unwrap_or(self.begun), drawer.mood == Mood::Full)
+        };
+        let mut truth = self.truth();
+        let forgets = dead || full || process.blind.load(Ordering::SeqCst);
+        truth.restarted(daemon, forgets.then_some(saved));
+        if dead {
+            truth.forget(daemon);
         }
+    }
+
+    /// The journal of a daemon, written where people give commands.
+    pub(super) fn journaling(&self, daemon: usize) -> Journaling {
+        let mode = if self.setup.commands { Mode::BestEffort } else { Mode::Off };
+        Journaling { store: self.seats[daemon].journal.clone(), mode }
+    }
+
+    /// The names that a daemon may touch.
+    pub(super) fn filter(&self, daemon: usize) -> DomainFilter {
+        filter(self.seats[daemon].flags)
+    }
+
+    /// The types that daemons manage.
+    pub(super) fn managed(&self) -> BTreeSet<RecordType> {
+        MANAGED.into_iter().chain(self.setup.texts.then_some(RecordType::Txt)).collect()
+    }
+
+    /// What a daemon sees of its cluster.
+    pub(crate) fn sight(&self, daemon: usize) -> Sight {
+        let cluster = self.clusters[self.setup.daemons[daemon].cluster].clone();
+        Sight { cluster, sees: self.seats[daemon].flags.sees }
+    }
+
+    pub(crate) fn flags(&self, daemon: usize) -> Flags {
+        self.seats[daemon].flags
+    }
+
+    /// Starts a daemon, and those that share owner and cluster with it, with other flags.
+    pub(super) async fn restart_with(&mut self, daemon: usize, flags: Flags) {
+        let of = |daemon: &crate::setup::Daemon| (daemon.owner, daemon.cluster);
+        let same = of(&self.setup.daemons[daemon]);
+        for other in 0..self.seats.len() {
+            if of(&self.setup.daemons[other]) != same {
+                continue;
+            }
+            self.stop(other).await;
+            self.seats[other].flags = flags;
+            let mut truth = self.truth();
+            let party = &mut truth.parties[other];
+            party.may_delete = flags.policy == Policy::Sync;
+            party.may_update = flags.policy != Policy::CreateOnly;
+            party.filter = filter(flags);
+            drop(truth);
+            self.start(other).await;
+        }
+    }
+
+    /// What was wrong with the states is mended; who could not read his own starts again.
+    pub(crate) async fn mend_states(&mut self) {
+        for daemon in 0..self.seats.len() {
+            lock(&self.seats[daemon].drawer).mood = Mood::Well;
+            let is_blind = |process: &Process| process.blind.load(Ordering::SeqCst);
+            if self.seats[daemon].process.as_ref().is_some_and(is_blind) {
+                self.stop(daemon).await;
+                self.start(daemon).await;
+            }
+        }
+        self.truth().stateless.clear();
     }
 
     /// What died is started again.

@@ -1,0 +1,158 @@
+//! What one daemon can know of its cluster, by the flags it was started with.
+//!
+//! In: the view, which sources are read, and whether the annotations have the prefix that is read. Out: who asks for what, and how
+//! far that can be trusted.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonewright_core::{DnsName, RecordKey, RecordType};
+
+use super::spec::{Id, KINDS, Spec, label, names_of};
+use super::{Ask, Cluster, Inner};
+
+/// What a daemon reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sees {
+    /// Which kinds are among its sources.
+    pub(crate) kinds: [bool; 2],
+    /// Whether it reads the annotations that the objects have: else they ask for nothing.
+    pub(crate) prefix: bool,
+}
+
+impl Sees {
+    /// All sources, with the right prefix.
+    pub(crate) const ALL: Self = Self { kinds: [true, true], prefix: true };
+
+    fn reads(self, id: Id) -> bool {
+        self.prefix && self.kinds[id.kind]
+    }
+}
+
+/// A cluster, as far as one daemon sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Sight {
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) sees: Sees,
+}
+
+fn kind_of(resource: &str) -> Option<usize> {
+    let source = resource.split('/').next().unwrap_or_default();
+    KINDS.iter().position(|(known, _)| *known == source)
+}
+
+impl Sight {
+    fn shown<'a>(&self, inner: &'a Inner) -> impl Iterator<Item = (&'a Id, &'a Spec)> {
+        let sees = self.sees;
+        inner.shown.iter().filter(move |(id, _)| sees.reads(**id))
+    }
+
+    /// Who asks for a name.
+    pub(crate) fn asks(&self, name: &DnsName) -> Vec<Ask> {
+        let inner = self.cluster.lock();
+        let of = |(id, spec): (&Id, &Spec)| {
+            let label = label(*id);
+            let (ttl, has_policy) = (spec.ttl, spec.policy.is_some());
+            let wants = spec.wants.iter().filter(|(key, _)| key.name == *name).cloned().collect::<Vec<_>>();
+            wants.into_iter().map(move |(key, data)| Ask { key, data, label: label.clone(), ttl, has_policy })
+        };
+        self.shown(&inner).flat_map(of).collect()
+    }
+
+    /// Whether another type was asked for at a name not long ago: it may be on its way.
+    pub(crate) fn asked_otherwise(&self, key: &RecordKey, time: Duration) -> bool {
+        let inner = self.cluster.lock();
+        let past = inner.past.get(&key.name);
+        past.is_some_and(|past| {
+            past.iter().any(|(until, types)| until.elapsed() < time && types.iter().any(|other| *other != key.rtype))
+        })
+    }
+
+    /// Whether a type that excludes this one is asked for at its name, or was not long ago.
+    pub(crate) fn asks_for_another_type(&self, key: &RecordKey, time: Duration) -> bool {
+        let inner = self.cluster.lock();
+        let mut shown = self.shown(&inner).flat_map(|(_, spec)| &spec.wants);
+        let past = inner.past.get(&key.name).into_iter().flatten().filter(|(until, _)| until.elapsed() < time);
+        shown.any(|(other, _)| other.name == key.name && other.rtype.excludes(key.rtype))
+            || past.flat_map(|(_, types)| types).any(|other| other.excludes(key.rtype))
+    }
+
+    /// The other types of addresses, and CNAME, that the object behind a label asks for at a name; none if it also asks for this
+    /// one.
+    pub(crate) fn asks_instead(&self, key: &RecordKey, resource: Option<&str>) -> BTreeSet<RecordType> {
+        let own: BTreeSet<RecordType> = self
+            .asks(&key.name)
+            .into_iter()
+            .filter(|ask| Some(&*ask.label) == resource && ask.key.set_id == key.set_id)
+            .map(|ask| ask.key.rtype)
+            .collect();
+        if own.contains(&key.rtype) { BTreeSet::new() } else { own }
+    }
+
+    /// Every name that is shown or pending.
+    pub(crate) fn names(&self) -> BTreeSet<DnsName> {
+        self.shown(&self.cluster.lock()).flat_map(|(_, spec)| names_of(spec)).cloned().collect()
+    }
+
+    /// Every name that some object asks for without targets.
+    pub(crate) fn pending(&self) -> BTreeSet<DnsName> {
+        self.shown(&self.cluster.lock()).flat_map(|(_, spec)| spec.pending.clone()).collect()
+    }
+
+    /// Whether something cannot be told, so that removals wait.
+    pub(crate) fn waits_for_anything(&self) -> bool {
+        self.shown(&self.cluster.lock()).any(|(_, spec)| spec.unknown)
+    }
+
+    /// Whether what is asked for at a name, or how far it can be trusted, changed lately.
+    pub(crate) fn changed_within(&self, name: &DnsName, time: Duration) -> bool {
+        let inner = self.cluster.lock();
+        inner.trusted.elapsed() < time || inner.changed.get(name).is_some_and(|at| at.elapsed() < time)
+    }
+
+    /// Whether a removal may not rest on the view of what this label stands for. A kind that is not read is in no doubt: nobody
+    /// asks for it.
+    pub(crate) fn is_doubtful(&self, resource: Option<&str>) -> bool {
+        let inner = self.cluster.lock();
+        let bad = |kind: usize| self.sees.kinds[kind] && !(inner.trust[kind].complete && inner.trust[kind].fresh);
+        let unknown = |id: &Id, spec: &Spec| spec.unknown && resource == Some(&label(*id));
+        if self.shown(&inner).any(|(id, spec)| unknown(id, spec)) {
+            return true;
+        }
+        match resource {
+            None => (0..KINDS.len()).any(bad),
+            Some(resource) => kind_of(resource).is_some_and(bad),
+        }
+    }
+
+    /// Whether whatever is in doubt is so only because it looks empty: its watches are open.
+    pub(crate) fn only_looks_empty(&self) -> bool {
+        let inner = self.cluster.lock();
+        (0..KINDS.len()).all(|kind| !self.sees.kinds[kind] || inner.trust[kind].fresh)
+    }
+
+    /// How often each kind has come into doubt.
+    pub(crate) fn doubts(&self) -> [u64; 2] {
+        self.cluster.lock().doubts
+    }
+
+    /// Whether the object behind a label has asked for a name without targets for less than `grace`.
+    pub(crate) fn is_pending(&self, name: &DnsName, resource: Option<&str>, grace: Duration) -> bool {
+        let inner = self.cluster.lock();
+        inner.pending.iter().any(|((id, of), since)| {
+            self.sees.reads(*id)
+                && of == name
+                && resource.is_none_or(|text| text == label(*id))
+                && since.elapsed() < grace
+        })
+    }
+
+    /// Whether a DELETE event proves that the object behind a label is gone from a name.
+    pub(crate) fn is_buried(&self, name: &DnsName, resource: Option<&str>) -> bool {
+        resource.is_some_and(|text| {
+            let seen = kind_of(text).is_some_and(|kind| self.sees.kinds[kind]);
+            seen && self.cluster.lock().buried.contains(&(text.to_owned(), name.clone()))
+        })
+    }
+}

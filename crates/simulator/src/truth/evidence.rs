@@ -1,0 +1,100 @@
+//! Whether a removal may rest on what was known of the cluster.
+//!
+//! In: what a write took away, and what objects ask for. Out: a broken rule, unless the plan was on its way already when the
+//! view changed, or what it took away came unseen.
+
+use std::time::Duration;
+
+use zonewright_core::{RecordKey, RecordType};
+
+use super::judge::Judged;
+use super::{Right, Truth};
+use crate::cluster::{Ask, Sight};
+use crate::names::ADDRESSES;
+use crate::rules::Rule;
+
+/// The longest time from a plan to its last write: three attempts of a call, each until its deadline, and the pauses between.
+const ON_ITS_WAY: Duration = Duration::from_secs(200);
+
+impl Truth {
+    /// How long a plan may have been on its way: no longer than since every daemon was at rest, and no longer than the
+    /// attempts of one call take.
+    pub(super) fn patience(&self) -> Duration {
+        if self.calm { Duration::ZERO } else { self.rested.elapsed().min(ON_ITS_WAY) }
+    }
+
+    /// An object that asks for another type now keeps what it had until the other one stands. Where nothing holds a write
+    /// together, a CNAME has to wait until what it excludes is gone.
+    pub(super) fn judge_replacement(&mut self, step: &Judged<'_>, right: &Right, sight: &Sight) {
+        let key = step.key;
+        let Right::One { resource: Some(resource), .. } = right else { return };
+        let instead = sight.asks_instead(key, Some(resource));
+        // A CNAME yields to what others ask for beside it.
+        let others = sight.asks(&key.name).into_iter().any(|ask| ask.label != *resource);
+        let yields = others && instead.contains(&RecordType::Cname);
+        let waits = yields || self.profile.staged && instead.iter().any(|rtype| rtype.excludes(key.rtype));
+        if !ADDRESSES.contains(&key.rtype) || !instead.iter().any(|rtype| ADDRESSES.contains(rtype)) || waits {
+            return;
+        }
+        let stands = |rtype: &RecordType| {
+            let other = RecordKey { rtype: *rtype, ..key.clone() };
+            ADDRESSES.contains(rtype) && self.zones[step.zone].sets.contains_key(&other)
+        };
+        let comes = ADDRESSES.iter().any(stands);
+        let unknown =
+            !comes && (self.excused(step.daemon, step.zone, key) || sight.changed_within(&key.name, self.patience()));
+        self.verdicts.note(Rule::Replacement, !unknown);
+        if !comes && !unknown {
+            let text =
+                format!("daemon {}: {key} of {resource} is gone, and nothing of {instead:?} stands", step.daemon);
+            self.broken(Rule::Replacement, text);
+        }
+    }
+
+    pub(super) fn judge_evidence(&mut self, step: &Judged<'_>, right: &Right, sight: &Sight, replaced: bool) {
+        let Some(stood) = step.stood.filter(|_| step.was_ours) else { return };
+        if step.stands.is_some_and(|stands| stands.data.contains(&stood.data)) {
+            return;
+        }
+        let label = match right {
+            Right::One { resource, .. } => resource.as_deref(),
+            _ => None,
+        };
+        let here = self.zone_of(&step.key.name) == step.zone;
+        let asks = if here { sight.asks(&step.key.name) } else { Vec::new() };
+        // Where a view only looks empty, an approval accepts that, for what it showed.
+        let accepted = sight.only_looks_empty() && self.accepts_doubt(step, right, sight.doubts());
+        let doubtful = !accepted && asks.iter().any(|ask| sight.is_doubtful(Some(&ask.label)));
+        let mut verdicts = vec![(Rule::Doubt, doubtful)];
+        if step.stands.is_none() {
+            let gone = asks.iter().all(|ask| Some(&*ask.label) != label);
+            verdicts.push((Rule::Doubt, gone && !accepted && sight.is_doubtful(label)));
+            verdicts.push((Rule::AskedFor, is_asked_for(step, &asks, sight)));
+            let grace = self.parties[step.daemon].grace.saturating_sub(Duration::from_secs(3));
+            verdicts.push((Rule::Pending, sight.is_pending(&step.key.name, label, grace)));
+            let retained = matches!(right, Right::One { policy: Some(policy), .. } if policy != "sync");
+            verdicts.push((Rule::Retained, retained && gone && !replaced));
+        }
+        // What somebody put there unseen cannot be spared where nothing can be demanded; and what changed while the plan was on
+        // its way was not known to it.
+        let unknown = verdicts.iter().any(|(_, wrong)| *wrong)
+            && (self.excused(step.daemon, step.zone, step.key)
+                || sight.changed_within(&step.key.name, self.patience()));
+        for (rule, wrong) in verdicts {
+            self.verdicts.note(rule, !(wrong && unknown));
+            if wrong && !unknown {
+                let text = format!("daemon {} took from {stood}, of {}", step.daemon, label.unwrap_or("nobody"));
+                self.broken(rule, text);
+            }
+        }
+    }
+}
+
+/// Whether somebody asks for a record that goes. A CNAME yields to what is asked for beside it, and to what is kept for an object
+/// without targets.
+fn is_asked_for(step: &Judged<'_>, asks: &[Ask], sight: &Sight) -> bool {
+    let key = step.key;
+    let alone = asks.iter().all(|ask| ask.key.rtype == RecordType::Cname) && !sight.pending().contains(&key.name);
+    let yields = key.rtype == RecordType::Cname && !alone;
+    asks.iter().any(|ask| ask.key.rtype == key.rtype) && !yields
+}
