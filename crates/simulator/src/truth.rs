@@ -116,8 +116,8 @@ pub(crate) struct Truth {
     left: HashMap<(usize, RecordKey), Option<RecordSet>>,
     /// Daemons that are setting back what they did, by a person's order.
     pub(crate) undoing: BTreeSet<usize>,
-    /// The zone that the list of zones leaves out.
-    pub(crate) lost: Option<usize>,
+    /// The zones that the list of zones left out at some time.
+    pub(crate) missing: BTreeSet<usize>,
     /// The zones that the present process of a daemon has tried to read.
     pub(crate) tried: BTreeSet<(usize, usize)>,
     /// Whether every daemon was at rest before the last thing that happened: no older plan is on its way.
@@ -166,7 +166,7 @@ impl Truth {
             stateless: BTreeMap::new(),
             left: HashMap::new(),
             undoing: BTreeSet::new(),
-            lost: None,
+            missing: BTreeSet::new(),
             tried: BTreeSet::new(),
             calm: true,
             written: BTreeMap::new(),

@@ -189,7 +189,7 @@ impl World {
                 let mut weather = lock(&self.weather);
                 weather.lost = Some((*zone, weather.nonce.is_multiple_of(2)));
                 drop(weather);
-                self.truth().lost = Some(*zone);
+                self.truth().missing.insert(*zone);
             }
             Action::Command(daemon, command) => self.command(*daemon, command).await,
             Action::Flags(daemon, flags) => self.restart_with(*daemon, *flags).await,
@@ -219,7 +219,6 @@ impl World {
 
     /// The provider is at peace again. Returns whether it ever refused a name.
     pub(crate) fn relent(&self) -> bool {
-        self.truth().lost = None;
         let mut weather = lock(&self.weather);
         weather.lost = None;
         weather.bad.clear();

@@ -17,11 +17,12 @@ fn told(seed: u64, scope: &Scope) -> String {
 #[test]
 fn no_history_breaks_a_rule() {
     let scope = Scope::default();
-    let Tally { rounds, broken, .. } = simulate(1, ROUNDS, 1, &scope, &|_| {});
+    let Tally { rounds, broken, verdicts, .. } = simulate(1, ROUNDS, 1, &scope, &|_| {});
     if let Some((seed, violation)) = broken {
         panic!("history {seed}: {violation:?}\n\n{}", told(seed, &scope));
     }
     assert!(rounds >= ROUNDS, "{rounds} rounds were played");
+    assert_eq!(verdicts.too_few(rounds), [], "a judge that looks away proves nothing:\n{}", verdicts.table());
 }
 
 /// The same with claims in objects beside the zones.

@@ -126,10 +126,12 @@ impl Sight {
         }
     }
 
-    /// Whether whatever is in doubt is so only because it looks empty: its watches are open.
-    pub(crate) fn only_looks_empty(&self) -> bool {
+    /// Whether what a label rests on is in doubt only because it looks empty: its watches are open.
+    pub(crate) fn only_looks_empty(&self, resource: Option<&str>) -> bool {
         let inner = self.cluster.lock();
-        (0..KINDS.len()).all(|kind| !self.sees.kinds[kind] || inner.trust[kind].fresh)
+        let meant = resource.and_then(kind_of);
+        let concerns = |kind: &usize| self.sees.kinds[*kind] && meant.is_none_or(|meant| meant == *kind);
+        (0..KINDS.len()).filter(concerns).all(|kind| inner.trust[kind].fresh)
     }
 
     /// How often each kind has come into doubt.

@@ -63,7 +63,7 @@ impl Truth {
         let here = self.zone_of(&step.key.name) == step.zone;
         let asks = if here { sight.asks(&step.key.name) } else { Vec::new() };
         // Where a view only looks empty, an approval accepts that, for what it showed.
-        let accepted = sight.only_looks_empty() && self.accepts_doubt(step, right, sight.doubts());
+        let accepted = sight.only_looks_empty(label) && self.accepts_doubt(step, right, sight.doubts());
         let doubtful = !accepted && asks.iter().any(|ask| sight.is_doubtful(Some(&ask.label)));
         let mut verdicts = vec![(Rule::Doubt, doubtful)];
         if step.stands.is_none() {
