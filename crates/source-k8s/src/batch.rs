@@ -85,13 +85,7 @@ impl Batch {
     }
 }
 
-fn map(
-    object: &Object,
-    role: &Role,
-    options: &SourceOptions,
-    other: Option<&Other>,
-    lookup: Lookup<'_>,
-) -> Mapping {
+fn map(object: &Object, role: &Role, options: &SourceOptions, other: Option<&Other>, lookup: Lookup<'_>) -> Mapping {
     let began = Instant::now();
     let mut mapped = (role.map)(object, &Scope { role, options, lookup: &lookup });
     if let Some(other) = other

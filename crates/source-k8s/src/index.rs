@@ -510,10 +510,8 @@ impl Index {
 
     /// The kinds of which not everything was read, each with an object that is there and cannot be read, if that is why.
     pub fn unread(&self) -> impl Iterator<Item = (Kind, Option<&ObjectKey>)> {
-        let views = self
-            .views
-            .iter()
-            .map(|(kind, view)| (*kind, view.is_complete(), self.unread.iter().find(|key| key.kind == *kind)));
+        let views =
+            self.views.iter().map(|(kind, view)| (*kind, view.is_complete(), self.unread.of_kind(*kind).next()));
         views
             .filter(|(_, complete, object)| !complete || object.is_some())
             .map(|(kind, complete, object)| (kind, object.filter(|_| complete)))

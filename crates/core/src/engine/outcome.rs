@@ -165,7 +165,8 @@ impl fmt::Display for Outcome {
 /// The outcome as of now; [`Outcome::unfinished`] while something is under way or left to do.
 pub(super) fn outcome(board: &Board) -> Outcome {
     let dry_run = board.config.dry_run;
-    let mut outcome = Outcome { dry_run, unfinished: !board.has_started() || board.published.is_open(), ..Outcome::default() };
+    let mut outcome =
+        Outcome { dry_run, unfinished: !board.has_started() || board.published.is_open(), ..Outcome::default() };
     kinds(&board.asks(), &mut outcome);
     for office in &board.offices {
         zones_of(board, office, &mut outcome);
