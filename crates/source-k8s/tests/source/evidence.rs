@@ -407,6 +407,6 @@ fn what_was_not_read_is_told_with_its_reason() {
     assert_eq!(source.troubles().unread[&KIND.id()], "not read to its end");
     source.feed(list(KIND, services(1)));
     assert!(!source.troubles().unread.contains_key(&KIND.id()));
-    source.feed([Event::Unreadable(ObjectKey::new(KIND, "a", "odd"))]);
+    source.feed([unreadable(ObjectKey::new(KIND, "a", "odd"))]);
     assert!(source.troubles().unread[&KIND.id()].ends_with("a/odd cannot be read"), "{:?}", source.troubles());
 }
