@@ -158,9 +158,7 @@ impl World {
         if !self.truth().parties[daemon].filter.matches(name) {
             return;
         }
-        let asks = cluster.asks(name);
-        let others = asks.iter().any(|ask| ask.key.rtype != RecordType::Cname);
-        let asks: Vec<Ask> = asks.into_iter().filter(|ask| !(others && ask.key.rtype == RecordType::Cname)).collect();
+        let mut asks = cluster.asks(name);
         let here: Vec<RecordSet> = self
             .records()
             .into_iter()
@@ -172,6 +170,7 @@ impl World {
         }
         let ours: Vec<&RecordSet> = here.iter().filter(|set| self.is_ours(daemon, zone, &set.key)).collect();
         let foreign = ours.len() < here.len();
+        self.settle_cnames(zone, &ours, &mut asks);
         // A change of type is one group: what bars one of the types that are to come holds all of them.
         let excluded = |set: &RecordSet| asks.iter().any(|ask| ask.key.rtype.excludes(set.key.rtype));
         let stuck = ours.iter().any(|set| excluded(set)) && asks.iter().any(|ask| self.is_barred(daemon, zone, ask));
@@ -189,6 +188,24 @@ impl World {
                 self.truth().broken(Rule::Wanted, text);
             }
         }
+    }
+
+    /// A CNAME stands alone: it yields to the other types, unless a holder of what stands there asks for it and none for another.
+    fn settle_cnames(&self, zone: usize, ours: &[&RecordSet], asks: &mut Vec<Ask>) {
+        let is_cname = |ask: &Ask| ask.key.rtype == RecordType::Cname;
+        if asks.iter().all(is_cname) {
+            return;
+        }
+        let holds = |ask: &&Ask| {
+            ours.iter().any(|set| match self.right(zone, &set.key) {
+                Right::One { resource: Some(resource), .. } => resource == ask.label,
+                // Where no claim names anybody, he holds the name who asks for what stands there.
+                _ => set.key.rtype == ask.key.rtype && set.data.as_records().iter().all(|data| ask.data.contains(data)),
+            })
+        };
+        let held: Vec<bool> = asks.iter().filter(holds).map(is_cname).collect();
+        let keeps = held.contains(&true) && !held.contains(&false);
+        asks.retain(|ask| is_cname(ask) == keeps);
     }
 
     /// Whether a record of ours is what somebody asks for.

@@ -34,7 +34,7 @@ use crate::record::{RecordKey, RecordSet};
 use crate::registry::{Contents, Published};
 use crate::source::{Evidence, KindState, Source, Troubles};
 use crate::view::ZoneView;
-use crate::zone::{Zone, ZoneKey, route};
+use crate::zone::{InstanceId, Zone, ZoneKey, route};
 
 /// One zone: its view, its inbox, its state of health.
 #[derive(Debug)]
@@ -254,6 +254,36 @@ impl Published for Office {
     }
 }
 
+/// How far the zones of an instance are since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstPlans {
+    /// Some zone was neither planned nor has it failed, or the zones were not listed yet.
+    Open,
+    /// The zones cannot be listed, and none is known.
+    Unlisted,
+    /// Every zone has been planned once, or has failed.
+    Done,
+}
+
+impl FirstPlans {
+    fn of(office: &Office) -> Self {
+        let desks = office.desks();
+        {
+            let listing = office.listing();
+            match (listing.tried, listing.error.is_some() && desks.is_empty()) {
+                (false, _) => return Self::Open,
+                (true, true) => return Self::Unlisted,
+                (true, false) => {}
+            }
+        }
+        let done = |desk: &Arc<Desk>| {
+            let status = desk.status();
+            status.planned || status.failing.is_some()
+        };
+        if desks.iter().all(done) { Self::Done } else { Self::Open }
+    }
+}
+
 /// What sources told.
 #[derive(Debug, Default)]
 pub(crate) struct Asks {
@@ -293,8 +323,8 @@ pub(crate) struct Board {
     pub(crate) own_object: Option<ObjectRef>,
     /// Whether names may be planned: every kind has been listed, or failed to be, or the wait is over.
     pub(crate) started: watch::Sender<bool>,
-    /// Whether every zone has been planned once, or has failed: before that, no counted delete goes.
-    pub(super) all_planned: Mutex<bool>,
+    /// How far the zones of each instance are: before all are planned once, or have failed, no counted delete goes.
+    pub(super) first_plans: Mutex<BTreeMap<InstanceId, FirstPlans>>,
     /// What sources were told of zones that were read.
     pub(super) published: News,
     /// Told whenever some loop comes to rest.
@@ -324,7 +354,7 @@ impl Board {
             seed,
             own_object: None,
             started: watch::Sender::new(false),
-            all_planned: Mutex::new(false),
+            first_plans: Mutex::default(),
             published: News::default(),
             rested: Notify::new(),
             intake_turned: Mutex::new(Instant::now()),
@@ -359,27 +389,41 @@ impl Board {
         *self.started.borrow()
     }
 
-    /// Whether every zone has been planned once since the start, or has failed.
-    pub(crate) fn all_planned(&self) -> bool {
-        *self.all_planned.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether every zone of this instance has been planned once since the start, or has failed, and so have those of the
+    /// others; an instance whose zones cannot be listed holds up no other.
+    pub(crate) fn all_planned_for(&self, instance: &InstanceId) -> bool {
+        let plans = self.first_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.get(instance) == Some(&FirstPlans::Done)
+            && plans.len() == self.offices.len()
+            && plans.values().all(|plans| *plans != FirstPlans::Open)
     }
 
-    /// Looks whether every zone has been planned by now, or has failed; what waited for that is planned again. From then on
-    /// it stays so: zones that come later are judged with what was done before.
+    /// Whether nothing waits any more for a zone to be planned once.
+    pub(crate) fn all_planned(&self) -> bool {
+        let plans = self.first_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.len() == self.offices.len() && plans.values().all(|plans| *plans != FirstPlans::Open)
+    }
+
+    /// Looks how far the first plans are; where more is done than before, what waited for that is planned again. What is done
+    /// stays so: zones that come later are judged with what was done before.
     pub(super) fn look_whether_all_planned(&self) {
-        let mut all_planned = self.all_planned.lock().unwrap_or_else(PoisonError::into_inner);
-        if *all_planned || !self.has_started() || self.offices.iter().any(|office| !office.listing().tried) {
+        if !self.has_started() {
             return;
         }
-        let desks = self.desks();
-        let done = |desk: &Arc<Desk>| {
-            let status = desk.status();
-            status.planned || status.failing.is_some()
-        };
-        if desks.iter().all(done) {
-            *all_planned = true;
+        let mut plans = self.first_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut news = false;
+        for office in &self.offices {
+            let former = plans.get(&office.instance.id).copied();
+            if former == Some(FirstPlans::Done) {
+                continue;
+            }
+            let now = FirstPlans::of(office);
+            news |= former != Some(now);
+            plans.insert(office.instance.id.clone(), now);
+        }
+        if news {
             // Still locked: whoever sees that all are planned sees that they are to be looked at again, too.
-            for desk in &desks {
+            for desk in self.desks() {
                 desk.inbox.recheck();
             }
         }

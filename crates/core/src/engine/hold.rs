@@ -229,7 +229,7 @@ fn judge(worker: &Worker, tally: &Tally, before: Before) -> Verdict {
     let owned = if tally.counted.is_empty() { after } else { count_owned(worker) };
     let owned = (owned + before.owned).saturating_sub(after);
     let doubt = worker.board.state.in_doubt();
-    let ready = worker.board.all_planned();
+    let ready = worker.board.all_planned_for(&worker.office.instance.id);
     let gone = |key: &RecordKey| worker.desk.view().find(key).is_none();
     worker.board.state.judge(|document, ledger| {
         let state = document.zones.entry(zone.clone()).or_default();

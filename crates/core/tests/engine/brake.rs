@@ -103,6 +103,20 @@ async fn deletes_wait_until_every_zone_is_known() {
     assert!(!world.sim.records().contains(&"n0.z0.test A 192.0.2.1".to_owned()));
 }
 
+/// A list of zones that fails at first does not let the first zone go ahead of the others once it comes.
+#[tokio::test(start_paused = true)]
+async fn zones_that_are_listed_late_are_waited_for_too() {
+    let world = zones(30, 9);
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    world.cluster.vanish_all();
+    world.sim.fail_lists(12);
+    let engine = world.start().await;
+    after(&engine, MINUTE * 3).await;
+    assert_eq!((world.sim.records().len(), rest(&engine).await.held), (270, 270));
+}
+
 /// What is created while deletes wait for the other zones neither raises their share nor counts as what is left.
 #[tokio::test(start_paused = true)]
 async fn what_is_created_while_deletes_wait_does_not_let_them_go() {

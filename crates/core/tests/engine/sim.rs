@@ -94,6 +94,8 @@ pub(crate) struct Sim {
     swallowed: Mutex<String>,
     /// A zone that the list leaves out, and whether it is there all the same.
     left_out: Mutex<Option<(DnsName, bool)>>,
+    /// So many more times the zones cannot be listed.
+    failing_lists: AtomicUsize,
     /// The zone of each write.
     written: Mutex<Vec<DnsName>>,
     /// A name that listings of everything leave out.
@@ -120,9 +122,15 @@ impl Sim {
             log: Mutex::default(),
             swallowed: Mutex::default(),
             left_out: Mutex::default(),
+            failing_lists: AtomicUsize::new(0),
             written: Mutex::default(),
             hidden: Mutex::default(),
         })
+    }
+
+    /// The next lists of zones fail, so many of them.
+    pub(crate) fn fail_lists(&self, count: usize) {
+        self.failing_lists.store(count, Ordering::SeqCst);
     }
 
     /// The list of zones leaves one out; `there` is what a question for that zone alone says.
@@ -289,6 +297,10 @@ impl Provider for Sim {
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {
+        let failing = self.failing_lists.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if failing.is_ok() {
+            return Err(Error::new(ErrorKind::Unavailable, "list zones", "nobody answers"));
+        }
         let left_out = self.left_out.lock().unwrap().clone();
         let listed = |zone: &&Zone| left_out.as_ref().is_none_or(|(name, _)| zone.name != *name);
         Ok(self.zones.iter().filter(listed).cloned().collect())

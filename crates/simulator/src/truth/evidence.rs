@@ -69,7 +69,7 @@ impl Truth {
         if step.stands.is_none() {
             let gone = asks.iter().all(|ask| Some(&*ask.label) != label);
             verdicts.push((Rule::Doubt, gone && !accepted && sight.is_doubtful(label)));
-            verdicts.push((Rule::AskedFor, is_asked_for(step, &asks, sight)));
+            verdicts.push((Rule::AskedFor, is_asked_for(step, label, &asks, sight)));
             let grace = self.parties[step.daemon].grace.saturating_sub(Duration::from_secs(3));
             verdicts.push((Rule::Pending, sight.is_pending(&step.key.name, label, grace)));
             let retained = matches!(right, Right::One { policy: Some(policy), .. } if policy != "sync");
@@ -90,11 +90,18 @@ impl Truth {
     }
 }
 
-/// Whether somebody asks for a record that goes. A CNAME yields to what is asked for beside it, and to what is kept for an object
-/// without targets.
-fn is_asked_for(step: &Judged<'_>, asks: &[Ask], sight: &Sight) -> bool {
+/// Whether somebody asks for a record that goes; `label` is whose it was. A CNAME yields to what is asked for beside it, and to
+/// what is kept for an object without targets, unless its holder asks for nothing else. An address yields to a CNAME where its
+/// holder does not ask for an address any more: the holder of the name may have changed to the CNAME.
+fn is_asked_for(step: &Judged<'_>, label: Option<&str>, asks: &[Ask], sight: &Sight) -> bool {
     let key = step.key;
-    let alone = asks.iter().all(|ask| ask.key.rtype == RecordType::Cname) && !sight.pending().contains(&key.name);
-    let yields = key.rtype == RecordType::Cname && !alone;
+    let (cnames, others): (Vec<&Ask>, Vec<&Ask>) = asks.iter().partition(|ask| ask.key.rtype == RecordType::Cname);
+    let by_holder = |asks: &[&Ask]| asks.iter().any(|ask| Some(&*ask.label) == label);
+    let pending = sight.pending().contains(&key.name);
+    let yields = if key.rtype == RecordType::Cname {
+        pending || !others.is_empty() && (by_holder(&others) || !by_holder(&cnames))
+    } else {
+        !cnames.is_empty() && !by_holder(&others)
+    };
     asks.iter().any(|ask| ask.key.rtype == key.rtype) && !yields
 }
