@@ -35,6 +35,9 @@ impl World {
         sleep(Duration::from_secs(1)).await;
         self.revive().await;
         self.start_all().await;
+        // A state that can be read again brings back what it kept as an undo left it.
+        sleep(Duration::from_secs(10)).await;
+        self.follow_all();
         sleep(Duration::from_mins(3).max(self.setup.grace) + self.setup.interval).await;
         if refused {
             // A name that was refused for good is not tried again before an hour has passed.

@@ -222,6 +222,19 @@ async fn what_somebody_else_changed_since_stays() {
     assert!(!engine.holds()[0].1.names.contains_key(&name("x.example")), "what was not set back is not held");
 }
 
+/// An undo reads names; what it finds changed there by others is repaired as if an audit had found it.
+#[tokio::test(start_paused = true)]
+async fn an_edit_that_an_undo_finds_is_repaired() {
+    let (world, engine, then, _) = changed().await;
+    let request = since(then);
+    let plan = engine.plan_undo(&request).await.unwrap();
+    world.sim.insert(&["x.example A 203.0.113.9"]);
+    let report = engine.undo(&plan.hash).await.unwrap();
+    assert!(report.failed.iter().any(|(title, _)| title.contains("x.example")), "{report:?}");
+    after(&engine, MINUTE * 3).await;
+    assert!(world.sim.records().contains(&"x.example A 192.0.2.2".to_owned()), "{:?}", world.sim.records());
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_somebody_else_claims_or_holds_now_stays() {
     let (world, engine, then, _) = changed().await;

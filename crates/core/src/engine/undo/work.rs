@@ -96,6 +96,8 @@ async fn look(worker: &mut Worker, folded: &[Folded]) -> Result<()> {
     let began = Instant::now();
     let listing = worker.office.instance.provider.records(&worker.desk.zone, Read::Names(&names)).await?;
     let changed = worker.desk.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+    // What others changed is news to the plan, too: nobody else will find it.
+    worker.desk.inbox.again(changed.keys().cloned());
     fights::note(worker, changed);
     Ok(())
 }
