@@ -46,10 +46,13 @@ fn count(daemon: &Daemon, texts: &[&str]) -> usize {
 fn names_that_the_server_refuses_hold_up_no_other() {
     require!(Bind.tools());
     let names = ["bad1", "bad2", "bad3"];
-    let rules: String = names.iter().map(|name| format!("deny ddns name {name}.{ZONE}; ")).collect();
+    let rules: Vec<String> = names.iter().map(|name| format!("deny ddns name {name}.{ZONE};")).collect();
+    let rules = rules.join(" ");
     let scene = Scene::new(&rules);
     scene.put("old");
-    names.iter().for_each(|name| scene.put(name));
+    for name in &names {
+        scene.put(name);
+    }
     let daemon = scene.line().start();
     scene.site.shows(&["old 0 A 192.0.2.1"]);
     until("three refused names", SOON, || daemon.metric(PARKED) == Some(3.0));

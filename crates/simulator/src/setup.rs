@@ -47,6 +47,7 @@ pub(crate) struct Daemon {
 
 /// What a history begins with.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a draw of its own")]
 pub(crate) struct Setup {
     pub(crate) profile: Profile,
     pub(crate) zones: Vec<&'static str>,

@@ -266,7 +266,7 @@ impl Truth {
         let own = seized && self.is_of_our_owner(step);
         let excused = (seized && !own || bare) && self.excused(daemon, zone, key);
         if stood.is_some() && is_ours {
-            self.verdicts.note(Rule::ClaimSeized, !own && !(seized && excused));
+            self.verdicts.note(Rule::ClaimSeized, !(own || seized && excused));
         }
         if stands.is_some() && (stood.is_none() || was_ours) {
             self.verdicts.note(Rule::Unclaimed, !(bare && excused));

@@ -56,7 +56,9 @@ impl World {
     pub(crate) fn approve(&self, daemon: usize) -> bool {
         let Some(process) = &self.seats[daemon].process else { return false };
         let hashes: Vec<String> = process.engine.plans().into_iter().map(|(_, plan)| plan.hash).collect();
-        hashes.iter().for_each(|hash| self.give(daemon, hash));
+        for hash in &hashes {
+            self.give(daemon, hash);
+        }
         !hashes.is_empty()
     }
 }

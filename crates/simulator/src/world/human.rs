@@ -37,7 +37,7 @@ impl World {
                     format!("\"heritage=external-dns,external-dns/owner={owner},external-dns/resource=service/ns/o9\"");
                 (place.clone(), Some(text(&place, &says)))
             }),
-            Deed::Unlabel => claim.and_then(unlabelled).map(|claim| (claim.key.clone(), Some(claim))),
+            Deed::Unlabel => claim.and_then(|claim| unlabelled(&claim)).map(|claim| (claim.key.clone(), Some(claim))),
             Deed::Remark | Deed::Dispute => claim.map(|claim| {
                 let stranger = "heritage=external-dns,external-dns/owner=stranger";
                 let says = if *deed == Deed::Dispute { stranger } else { "a remark" };
@@ -90,7 +90,7 @@ fn edit_objects(truth: &mut Truth, zone: usize, key: &RecordKey, deed: &Deed) ->
 }
 
 /// A claim that names no object.
-fn unlabelled(claim: RecordSet) -> Option<RecordSet> {
+fn unlabelled(claim: &RecordSet) -> Option<RecordSet> {
     let owner = claim.data.as_records().iter().find_map(|data| match saying(data) {
         Saying::Claim { owner, .. } => Some(owner),
         _ => None,

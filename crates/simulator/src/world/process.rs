@@ -210,12 +210,13 @@ impl World {
             }
             self.stop(other).await;
             self.seats[other].flags = flags;
-            let mut truth = self.truth();
-            let party = &mut truth.parties[other];
-            party.may_delete = flags.policy == Policy::Sync;
-            party.may_update = flags.policy != Policy::CreateOnly;
-            party.filter = filter(flags);
-            drop(truth);
+            {
+                let mut truth = self.truth();
+                let party = &mut truth.parties[other];
+                party.may_delete = flags.policy == Policy::Sync;
+                party.may_update = flags.policy != Policy::CreateOnly;
+                party.filter = filter(flags);
+            }
             self.start(other).await;
         }
     }
