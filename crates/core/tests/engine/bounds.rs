@@ -82,7 +82,9 @@ async fn a_proof_lasts_while_a_record_needs_it() {
     let engine = world.start().await;
     rest(&engine).await;
     world.sim.fault("example", crate::sim::Fault::Down);
-    whom.iter().for_each(|who| world.cluster.delete(who));
+    for who in &whom {
+        world.cluster.delete(who);
+    }
     after(&engine, Duration::from_hours(24)).await;
     assert_eq!(world.sim.records().len(), 30);
     assert_eq!(engine.table_sizes()["desired_tombstones"], 30);

@@ -43,11 +43,15 @@ async fn the_deletion_of_an_unreadable_object_is_proof() {
     let whom: Vec<String> = (0..30).map(|n| format!("s{n}")).collect();
     let whom: Vec<&str> = whom.iter().map(String::as_str).collect();
     published(&world, &whom).await;
-    whom.iter().for_each(|who| world.cluster.put(who, &["unknown"]));
+    for who in &whom {
+        world.cluster.put(who, &["unknown"]);
+    }
     let engine = world.start().await;
     rest(&engine).await;
     assert_eq!(world.sim.records().len(), 30);
-    whom.iter().for_each(|who| world.cluster.delete(who));
+    for who in &whom {
+        world.cluster.delete(who);
+    }
     rest(&engine).await;
     assert!(world.sim.records().is_empty(), "{:?}", engine.plans());
 }
@@ -86,7 +90,9 @@ async fn names_of_the_other_prefix_stay_until_their_annotation_goes() {
     let whom: Vec<String> = (0..9).map(|n| format!("s{n}")).collect();
     let whom: Vec<&str> = whom.iter().map(String::as_str).collect();
     published(&world, &whom).await;
-    whom.iter().for_each(|who| world.cluster.put(who, &[&format!("other:{who}.example A 192.0.2.1")]));
+    for who in &whom {
+        world.cluster.put(who, &[&format!("other:{who}.example A 192.0.2.1")]);
+    }
     let before = world.sim.all();
     let engine = world.start().await;
     after(&engine, Duration::from_hours(2)).await;
@@ -139,10 +145,14 @@ async fn annotations_that_go_are_counted() {
     let whom: Vec<String> = (0..60).map(|n| format!("s{n}")).collect();
     let whom: Vec<&str> = whom.iter().map(String::as_str).collect();
     published(&world, &whom).await;
-    whom.iter().for_each(|who| world.cluster.put(who, &[&format!("other:{who}.example A 192.0.2.1")]));
+    for who in &whom {
+        world.cluster.put(who, &[&format!("other:{who}.example A 192.0.2.1")]);
+    }
     let engine = world.start().await;
     rest(&engine).await;
-    whom.iter().for_each(|who| world.cluster.put(who, &[]));
+    for who in &whom {
+        world.cluster.put(who, &[]);
+    }
     rest(&engine).await;
     assert_eq!(world.sim.records().len(), 60);
     assert_eq!(engine.plans().len(), 1);
