@@ -191,10 +191,8 @@ async fn who_cannot_log_in_is_told_so() {
     require!(DnsSoftware::Bind.tools(), Realm::TOOLS);
     own_process!();
     let (realm, server) = site();
-    let at = format!(
-        "server localhost:{}, zone {ZONE}: Kerberos: logging in at the KDC of realm {REALM}",
-        server.addr().port()
-    );
+    let host = format!("server localhost:{}, Kerberos user ", server.addr().port());
+    let at = format!("zone {ZONE}: Kerberos: logging in at the KDC of realm {REALM}");
     for (user, password, says) in [
         (USER, "wrong password", "--rfc2136-kerberos-password"),
         ("nobody", PASSWORD, "not found in Kerberos database"),
@@ -202,7 +200,7 @@ async fn who_cannot_log_in_is_told_so() {
         ("dns-updater@OTHER.TEST", PASSWORD, "not found in Kerberos database"),
     ] {
         let provider = as_user(&[server.addr()], user, password);
-        must_fail(&provider, "not_sent unauthorized", &[&at, &format!("as user {user}"), says]).await;
+        must_fail(&provider, "not_sent unauthorized", &[&host, &at, &format!("as user {user}"), says]).await;
         assert_eq!(provider.messages(), 0);
     }
     assert_eq!(issued(&realm, "krbtgt/EXAMPLE.TEST"), 0);
