@@ -114,8 +114,9 @@ pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene:
             namespace::keep_one(&at, &mut types, rules.same_name, scene, &mut out.notes);
         }
         settle_cname(&at, &mut types, rules, scene, &mut out.notes);
+        let holders = holders(&at, &types, scene);
         for (rtype, rivals) in types {
-            decide(at(rtype), &rivals, rules, scene, &mut out);
+            decide(at(rtype), &rivals, rules, (scene, &holders), &mut out);
         }
     }
     out
@@ -171,6 +172,16 @@ fn cname_holder<'a>(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'a>, scene
     types.get(&RecordType::Cname)?.iter().copied().find(|endpoint| holds(endpoint))
 }
 
+/// The labels of the objects that hold a record of any type at the name: they keep it when they change its type.
+fn holders(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'_>, scene: &dyn Scene) -> Vec<Arc<str>> {
+    // Where one object asks, there is nothing to hold against another.
+    if types.values().all(|rivals| rivals.len() < 2) {
+        return Vec::new();
+    }
+    let label = |rtype| scene.ours(&at(rtype))?.claim?.resource.clone();
+    RecordType::WRITABLE.into_iter().filter_map(label).collect()
+}
+
 impl Standing<'_> {
     /// Whether an object holds the record: the claim names it; where that names nobody, it asks for what is published.
     fn is_held_by(&self, endpoint: &Endpoint) -> bool {
@@ -182,11 +193,17 @@ impl Standing<'_> {
     }
 }
 
-fn decide(key: RecordKey, rivals: &[&Endpoint], rules: NameRules, scene: &dyn Scene, out: &mut Contended) {
+fn decide(
+    key: RecordKey,
+    rivals: &[&Endpoint],
+    rules: NameRules,
+    (scene, holders): (&dyn Scene, &[Arc<str>]),
+    out: &mut Contended,
+) {
     let standing = scene.ours(&key);
     let sides = sides(rivals, rules.same_name);
-    let Some(winner) = choose(&sides, standing) else { return };
-    let mut wanted = sides[winner].wanted(key, standing);
+    let Some(winner) = choose(&sides, standing, holders) else { return };
+    let mut wanted = sides[winner].wanted(key, standing, holders);
     let losers = || sides.iter().enumerate().filter(|(i, _)| *i != winner).map(|(_, side)| side);
     if let Some(standing) = standing.filter(|_| scene.may_inherit(&wanted.key)) {
         let namespace = &wanted.origin.object.namespace;
@@ -296,10 +313,10 @@ impl<'a> Side<'a> {
         oldest.unwrap_or((i64::MAX, ("", "", "")))
     }
 
-    fn wanted(&self, key: RecordKey, standing: Option<Standing<'_>>) -> Wanted {
+    fn wanted(&self, key: RecordKey, standing: Option<Standing<'_>>, holders: &[Arc<str>]) -> Wanted {
         let named = standing.and_then(|s| s.claim).and_then(|claim| claim.resource.clone());
-        let speaker =
-            self.endpoints.iter().find(|e| named.is_some() && e.resource == named).unwrap_or(&self.endpoints[0]);
+        let of = |label: &Arc<str>| self.endpoints.iter().find(|e| e.resource.as_ref() == Some(label));
+        let speaker = named.iter().chain(holders).find_map(of).unwrap_or(&self.endpoints[0]);
         let key_type = key.rtype;
         Wanted {
             key,
@@ -322,8 +339,9 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The holder: whom the claim names; where it names nobody, who wants what is published; else the oldest.
-fn choose(sides: &[Side<'_>], standing: Option<Standing<'_>>) -> Option<usize> {
+/// The holder: whom the claim names; where it names nobody, who wants what is published; else who holds another type at the name;
+/// else the oldest.
+fn choose(sides: &[Side<'_>], standing: Option<Standing<'_>>, holders: &[Arc<str>]) -> Option<usize> {
     if let Some(standing) = standing {
         let holder = match standing.claim.and_then(|claim| claim.resource.as_deref()) {
             Some(resource) => sides.iter().position(|side| side.asks_for(resource)),
@@ -336,7 +354,8 @@ fn choose(sides: &[Side<'_>], standing: Option<Standing<'_>>) -> Option<usize> {
             return holder;
         }
     }
-    (0..sides.len()).min_by(|a, b| sides[*a].age().cmp(&sides[*b].age()))
+    let elsewhere = || holders.iter().find_map(|label| sides.iter().position(|side| side.asks_for(label)));
+    elsewhere().or_else(|| (0..sides.len()).min_by(|a, b| sides[*a].age().cmp(&sides[*b].age())))
 }
 
 /// The holder's targets and those published ones that others still ask for, if that is more than the holder's.

@@ -156,6 +156,19 @@ fn a_cname_yields_to_what_a_holder_asks_for_besides() {
     check(&cname_and_address(), &world, &["A 192.0.2.1 ingress/ns/a"]);
 }
 
+/// Who holds the name under one type gets it under another one too, though an older object asks for that.
+#[test]
+fn a_holder_keeps_the_name_when_it_changes_the_type() {
+    let rival = |line: &str| aged(0, endpoint("Ingress", "old", line));
+    let world = World::with("app.example A 203.0.113.7", Some("ingress/ns/c"));
+    let holder = endpoint("Ingress", "c", "app.example CNAME lb.example");
+    check(&[holder, rival("app.example CNAME other.example")], &world, &["CNAME lb.example. ingress/ns/c"]);
+    let holder = endpoint("Ingress", "c", "app.example AAAA 2001:db8::1");
+    check(&[holder.clone(), rival("app.example AAAA 2001:db8::2")], &world, &["AAAA 2001:db8::1 ingress/ns/c"]);
+    // Of two that ask for the same, the holder speaks.
+    check(&[holder, rival("app.example AAAA 2001:db8::1")], &world, &["AAAA 2001:db8::1 ingress/ns/c"]);
+}
+
 #[test]
 fn a_holder_that_changes_to_a_cname_keeps_the_name() {
     let world = World::with("app.example A 203.0.113.7", Some("ingress/ns/c"));

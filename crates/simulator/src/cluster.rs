@@ -58,6 +58,8 @@ struct Inner {
     pending: BTreeMap<(Id, DnsName), Instant>,
     /// Labels of objects whose DELETE event was seen, with the names that they asked for and do not ask for again.
     buried: BTreeSet<(String, DnsName)>,
+    /// Labels of objects that were seen to go while it could not be told what they asked for: the proof is for all of theirs.
+    buried_labels: BTreeSet<String>,
     feeds: Vec<Weak<Feed>>,
 }
 
@@ -89,6 +91,7 @@ impl Inner {
             for name in &spec.pending {
                 self.pending.entry((id, name.clone())).or_insert(now);
             }
+            self.buried_labels.remove(&label(id));
             for name in names_of(spec) {
                 self.buried.remove(&(label(id), name.clone()));
             }
@@ -100,6 +103,9 @@ impl Inner {
             self.shown.remove(&id);
             self.maps.remove(&id);
             if tombstone {
+                if former.as_ref().is_some_and(|spec| spec.unknown) {
+                    self.buried_labels.insert(label(id));
+                }
                 self.buried.extend(former.iter().flat_map(names_of).map(|name| (label(id), name.clone())));
             }
             ObjectState::Gone { tombstone }
@@ -143,6 +149,7 @@ impl Cluster {
             trusted: Instant::now(),
             pending: BTreeMap::new(),
             buried: BTreeSet::new(),
+            buried_labels: BTreeSet::new(),
             feeds: Vec::new(),
         })))
     }

@@ -78,10 +78,12 @@ impl Ledger {
         Vec::new()
     }
 
-    /// Deletes of a zone go: they are wanted no more.
+    /// Deletes of a zone go, and so do those that the brake does not count: they are wanted no more, and what they take away is
+    /// owned no more. Should they fail, the zone is judged anew.
     pub(crate) fn gone(&mut self, zone: &str, keys: &BTreeSet<RecordKey>) {
         if let Some((_, load)) = self.zones.get_mut(zone) {
             load.wanted.retain(|key, _| !keys.contains(key));
+            load.owned = load.owned.saturating_sub(keys.len() + std::mem::take(&mut load.free));
         }
     }
 

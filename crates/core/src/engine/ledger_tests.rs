@@ -123,6 +123,20 @@ fn the_floor_is_judged_over_all_zones() {
     assert_eq!(books.scope("i/z0"), None, "one is left");
 }
 
+/// What one zone has just let go is nothing that another one leaves to its owner.
+#[test]
+fn what_another_zone_lets_go_is_not_left() {
+    let mut books = Books::default();
+    books.wants("i/a", 6, 6);
+    books.wants("i/b", 6, 0);
+    assert_eq!(books.scope("i/a"), None);
+    books.ledger.gone("i/a", &keys("i/a", 6).into_keys().collect());
+    books.done("i/a", 6);
+    books.wants("i/b", 6, 6);
+    let hold = books.judge("i/b").unwrap();
+    assert!(hold.floor && hold.scope == Scope::Process, "{}", hold.reason);
+}
+
 #[test]
 fn a_zone_that_is_gone_counts_by_what_was_done_there_alone() {
     let mut books = Books::default();

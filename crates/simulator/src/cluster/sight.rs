@@ -108,7 +108,7 @@ impl Sight {
     /// Whether what is asked for at a name, or how far it can be trusted, changed lately.
     pub(crate) fn changed_within(&self, name: &DnsName, time: Duration) -> bool {
         let inner = self.cluster.lock();
-        inner.trusted.elapsed() < time || inner.changed.get(name).is_some_and(|at| at.elapsed() < time)
+        inner.trusted.elapsed() <= time || inner.changed.get(name).is_some_and(|at| at.elapsed() <= time)
     }
 
     /// Whether a removal may not rest on the view of what this label stands for. A kind that is not read is in no doubt: nobody
@@ -154,7 +154,8 @@ impl Sight {
     pub(crate) fn is_buried(&self, name: &DnsName, resource: Option<&str>) -> bool {
         resource.is_some_and(|text| {
             let seen = kind_of(text).is_some_and(|kind| self.sees.kinds[kind]);
-            seen && self.cluster.lock().buried.contains(&(text.to_owned(), name.clone()))
+            let inner = self.cluster.lock();
+            seen && (inner.buried_labels.contains(text) || inner.buried.contains(&(text.to_owned(), name.clone())))
         })
     }
 }

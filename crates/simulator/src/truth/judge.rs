@@ -330,7 +330,10 @@ impl Truth {
     fn is_confirmed_by_another(&self, step: &Judged<'_>) -> bool {
         let owner = &self.parties[step.daemon].owner;
         let sharing = self.parties.iter().filter(|party| party.owner == *owner).count();
-        self.objects.is_some() && sharing > 1 && step.stood == step.stands && self.is_of_our_owner(step)
+        (self.objects.is_some() || self.profile.staged)
+            && sharing > 1
+            && step.stood == step.stands
+            && self.is_of_our_owner(step)
     }
 
     /// Whether a write only puts back what the same daemon took away lately, beside whatever stands there now.
