@@ -12,7 +12,7 @@ use zonewright_core::plan::Policy;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use crate::cluster::{Ask, KINDS};
-use crate::names::{MANAGED, Saying, is_forged, saying};
+use crate::names::{ADDRESSES, MANAGED, Saying, is_forged, saying};
 use crate::rules::Rule;
 use crate::setup::Company;
 use crate::truth::Right;
@@ -220,7 +220,9 @@ impl World {
         if of_type.is_empty() {
             // Where what is to come in its place cannot come, it stays.
             let barred = |ask: &Ask| foreign || self.is_barred(daemon, zone, ask);
-            let replaced = asks.iter().any(|ask| ask.key.rtype.excludes(set.key.rtype) && barred(ask));
+            let addresses = |rtype: RecordType| ADDRESSES.contains(&rtype) && ADDRESSES.contains(&set.key.rtype);
+            let replaces = |ask: &Ask| ask.key.rtype.excludes(set.key.rtype) || addresses(ask.key.rtype);
+            let replaced = asks.iter().any(|ask| replaces(ask) && barred(ask));
             self.truth().verdicts.note(Rule::Orphan, !replaced);
             if !replaced {
                 self.truth().broken(Rule::Orphan, format!("daemon {daemon}: {set} is still there"));

@@ -186,13 +186,13 @@ fn listed(what: &str, counts: &BTreeMap<String, usize>) -> String {
 struct Sums<'a> {
     zones: BTreeMap<&'a str, Load>,
     instances: BTreeMap<&'a InstanceId, Load>,
-    /// Deletes done in zones that are not known now.
-    elsewhere: usize,
+    /// What was done, and what stood, in zones of instances that are not known now.
+    elsewhere: Load,
 }
 
 impl<'a> Sums<'a> {
     fn over(ledger: &'a Ledger, brake: &Brake, windows: &Windows<'_>, now: Timestamp) -> Self {
-        let mut sums = Self { zones: BTreeMap::new(), instances: BTreeMap::new(), elsewhere: 0 };
+        let mut sums = Self { zones: BTreeMap::new(), instances: BTreeMap::new(), elsewhere: Load::default() };
         for (label, (instance, zone)) in &ledger.zones {
             let wanted: BTreeSet<RecordKey> = zone.wanted.keys().cloned().collect();
             let done = (windows.of)(label).map_or(0, |window| window.deletes(brake.window, &wanted, now));
@@ -208,10 +208,11 @@ impl<'a> Sums<'a> {
                 continue;
             }
             let done = window.deletes(brake.window, &none, now);
+            let past = Load { done, peak: window.peak(brake.window, now), ..Load::default() };
             let of = sums.instances.iter_mut().find(|(instance, _)| label.starts_with(&format!("{instance}/")));
             match of {
-                Some((_, load)) => load.done += done,
-                None => sums.elsewhere += done,
+                Some((_, load)) => *load = *load + past,
+                None => sums.elsewhere = sums.elsewhere + past,
             }
         }
         sums
@@ -226,7 +227,7 @@ impl<'a> Sums<'a> {
             let passes = judge(brake, Scope::Instance, *load).is_none();
             Load { counted: if passes { load.counted } else { 0 }, ..*load }
         });
-        passing.fold(Load { done: self.elsewhere, ..Load::default() }, |sum, load| sum + load)
+        passing.fold(self.elsewhere, |sum, load| sum + load)
     }
 }
 

@@ -137,6 +137,15 @@ fn what_another_zone_lets_go_is_not_left() {
     assert!(hold.floor && hold.scope == Scope::Process, "{}", hold.reason);
 }
 
+/// A process that was just started knows from the windows what stood in zones where nothing is to be done.
+#[test]
+fn what_stood_elsewhere_within_the_window_counts_for_the_floor() {
+    let mut books = Books::default();
+    books.windows.entry("i/other".to_owned()).or_default().owns(8, Timestamp(0));
+    books.wants("i/a", 4, 4);
+    assert!(books.judge("i/a").unwrap().floor);
+}
+
 #[test]
 fn a_zone_that_is_gone_counts_by_what_was_done_there_alone() {
     let mut books = Books::default();

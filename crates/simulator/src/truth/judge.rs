@@ -269,7 +269,7 @@ impl Truth {
             self.verdicts.note(Rule::ClaimSeized, !(own || seized && excused));
         }
         if stands.is_some() && (stood.is_none() || was_ours) {
-            self.verdicts.note(Rule::Unclaimed, !(bare && excused));
+            self.verdicts.note(Rule::Unclaimed, !(bare && (excused || self.shares_owner(daemon))));
         }
         let seized = seized && !own;
         if excused {
@@ -277,7 +277,7 @@ impl Truth {
             self.zones[zone].shadow.remove(key);
         } else if seized {
             self.broken(Rule::ClaimSeized, format!("daemon {daemon} claims {}", show(stood)));
-        } else if bare && !self.is_confirmed_by_another(step) {
+        } else if bare && !self.is_confirmed_by_another(step) && !self.shares_owner(daemon) {
             self.broken(Rule::Unclaimed, format!("daemon {daemon} left {}", show(stands)));
         }
     }
@@ -324,6 +324,13 @@ impl Truth {
         };
         let stood = members(step.stood);
         (self.profile.staged || self.objects.is_some()) && !stood.is_empty() && stood.iter().all(of_owner)
+    }
+
+    /// Whether several processes write under this owner where nothing holds a write together: they take intents away from each
+    /// other, which leaves records that nobody claims.
+    fn shares_owner(&self, daemon: usize) -> bool {
+        let owner = &self.parties[daemon].owner;
+        self.profile.staged && self.parties.iter().filter(|party| party.owner == *owner).count() > 1
     }
 
     /// Whether another process under the owner wrote the record lately, and still has to confirm its claim.

@@ -32,6 +32,8 @@ impl World {
             }),
             Deed::Remove => stands.map(|_| (key.clone(), None)),
             Deed::Disown => claim.map(|claim| (claim.key, None)),
+            // A text that nobody wrote yet is not given away: it would be its new owner's as soon as somebody writes it.
+            Deed::Assign(_) if stands.is_none() && key.rtype == RecordType::Txt => None,
             Deed::Assign(owner) => place.map(|place| {
                 let says =
                     format!("\"heritage=external-dns,external-dns/owner={owner},external-dns/resource=service/ns/o9\"");
