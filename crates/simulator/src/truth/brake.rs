@@ -113,7 +113,8 @@ impl Truth {
         // Where nothing holds a write together, what was to replace it may have been refused since.
         let otherwise = self.profile.staged && sight.asked_otherwise(step.key, self.patience());
         // Somebody gave the claim to another object, unseen: what was read of it counts.
-        let unseen = self.excused(step.daemon, step.zone, step.key);
+        let unseen = self.excused(step.daemon, step.zone, step.key)
+            || self.objects.is_some() && sight.changed_within(&step.key.name, self.patience());
         self.verdicts.note(Rule::Brake, !(otherwise || unseen));
         !(otherwise || unseen)
     }

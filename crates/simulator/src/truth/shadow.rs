@@ -35,11 +35,12 @@ impl Truth {
 
     /// Whether somebody else changed the name since the daemon last read it, and that reading is no older than
     /// [`FRESH_READ`]: who reads right before he writes cannot know more. Where nothing but a whole listing can be read (a
-    /// webhook peer), that listing counts however old it is.
+    /// webhook peer), that listing counts however old it is; so it does where claims are in objects, which can demand nothing of
+    /// the zone.
     pub(super) fn changed_unseen(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
         let whole = self.read_zones.get(&(daemon, zone));
         let named = self.read_names.get(&(daemon, zone, name.clone()));
-        let listed_only = self.profile.capability.preconditions == Preconditions::Stated;
+        let listed_only = self.profile.capability.preconditions == Preconditions::Stated || self.objects.is_some();
         let fresh = |read: Option<&(u64, Instant)>| read.is_some_and(|(_, at)| at.elapsed() <= FRESH_READ);
         if !(listed_only || fresh(whole) || fresh(named)) {
             return false;
