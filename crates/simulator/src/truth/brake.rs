@@ -235,7 +235,8 @@ impl Truth {
         let tried = |zone: &usize| self.tried.contains(&(daemon, *zone));
         let untried: Vec<usize> = (0..self.zones.len()).filter(|zone| !tried(zone)).collect();
         // A zone that was missing from the list comes back while the process runs.
-        let all = untried.iter().all(|zone| self.missing.contains(zone));
+        // Where claims are in objects, a zone has failed as well when these cannot be read.
+        let all = self.objects.is_some() || untried.iter().all(|zone| self.missing.contains(zone));
         self.verdicts.note(Rule::AllSeen, untried.is_empty() || !all);
         if !all {
             self.broken(Rule::AllSeen, format!("daemon {daemon} deleted in zone {zone} before it tried the others"));
