@@ -49,7 +49,7 @@ rules! {
     State 1_200 "nothing counted is deleted without the state",
     StateKept 100_000 "a state that could not be read is not written over",
     AllSeen 1_200 "nothing counted is deleted before every zone was tried",
-    Replacement 400 "what is replaced goes only with what replaces it",
+    Replacement 200 "what is replaced goes only with what replaces it",
     Outside 100_000 "names outside the filter are left alone",
     Approval 5_000 "an approval covers each delete once, as it was shown",
     WrongApproval 600 "an approval of what is not held does nothing",
