@@ -221,8 +221,8 @@ impl World {
             // Where what is to come in its place cannot come, it stays.
             let barred = |ask: &Ask| foreign || self.is_barred(daemon, zone, ask);
             let addresses = |rtype: RecordType| ADDRESSES.contains(&rtype) && ADDRESSES.contains(&set.key.rtype);
-            let replaces = |ask: &Ask| ask.key.rtype.excludes(set.key.rtype) || addresses(ask.key.rtype);
-            let replaced = asks.iter().any(|ask| replaces(ask) && barred(ask));
+            let takes_place = |ask: &Ask| ask.key.rtype.excludes(set.key.rtype) || addresses(ask.key.rtype);
+            let replaced = asks.iter().any(|ask| takes_place(ask) && barred(ask));
             self.truth().verdicts.note(Rule::Orphan, !replaced);
             if !replaced {
                 self.truth().broken(Rule::Orphan, format!("daemon {daemon}: {set} is still there"));
