@@ -77,6 +77,10 @@ impl Published for Zones {
     fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)> {
         self.1.get(key).map(|set| (near.clone(), set.clone()))
     }
+
+    fn zones_at(&self, _: &DnsName) -> Vec<(Zone, bool)> {
+        Vec::new()
+    }
 }
 
 fn records(kube: &KubeApi, path: &str) -> Vec<Value> {

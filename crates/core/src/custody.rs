@@ -142,6 +142,11 @@ impl Published for Estate {
         holders.sort_by_key(|(zone, _)| (zone.key != *near, std::cmp::Reverse(zone.name.label_count())));
         holders.into_iter().find_map(|(zone, view)| Some((zone.key.clone(), view.find(key)?)))
     }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        let at = self.zones.iter().filter(|(zone, _)| zone.name == *name);
+        at.map(|(zone, view)| (zone.clone(), view.is_complete())).collect()
+    }
 }
 
 impl Estate {

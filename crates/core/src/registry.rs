@@ -18,6 +18,9 @@ pub trait Published {
     /// The record set of `key`, with the zone that holds it; `near` is looked at first, then the other zones from the
     /// longest name down.
     fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)>;
+
+    /// The zones whose apex is `name`, each with whether it was read completely.
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)>;
 }
 
 /// What one zone holds, as far as it is known. Each call is short and waits for nothing.

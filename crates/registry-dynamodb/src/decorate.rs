@@ -10,7 +10,7 @@ use zonewright_core::change::{Change, Group, Precondition, Role, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::registry::{Custody, Dropped, Published, Registry as _};
 use zonewright_core::zone::{Zone, ZoneKey};
-use zonewright_core::{RecordKey, RecordSet, RecordType};
+use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType};
 use zonewright_registry::txt::TxtRegistry;
 
 use super::deed::{is_custody, moving};
@@ -39,6 +39,10 @@ impl Published for Veiled<'_> {
         let (zone, set) = self.view.published.find(near, key)?;
         let moved = || self.view.row_confirmed(&zone, key);
         (key == self.record || !moved()).then_some((zone, set))
+    }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        self.view.published.zones_at(name)
     }
 }
 

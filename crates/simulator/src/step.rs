@@ -263,14 +263,6 @@ impl<'a> Dice<'a> {
         (place, vec![RData::Txt(Txt::from_text(&says))])
     }
 
-    /// A zone that no other one holds: where one of these is left out, its names would fall to the zone above.
-    fn losable_zone(&mut self) -> usize {
-        let zones = &self.setup.zones;
-        let within = |zone: &str| zones.iter().any(|other| zone.ends_with(&format!(".{other}")));
-        let alone: Vec<usize> = (0..zones.len()).filter(|at| !within(zones[*at])).collect();
-        *self.chance.pick(&alone)
-    }
-
     fn deed(&mut self) -> Action {
         let mut key = self.key();
         if self.chance.percent(12) {
@@ -371,7 +363,7 @@ impl<'a> Dice<'a> {
                 Action::Clock(self.daemon(), by)
             }
             875..890 => Action::Approve(self.daemon(), self.pick()),
-            890..895 => Action::LoseZone(self.losable_zone()),
+            890..895 => Action::LoseZone(self.chance.below(self.setup.zones.len())),
             895..905 => Action::Refuse(self.chance.pick(&self.names).clone()),
             905..911 => Action::Relent,
             911..917 => Action::RefuseType(*self.chance.pick(&[RecordType::Aaaa, RecordType::Aaaa, RecordType::Cname])),

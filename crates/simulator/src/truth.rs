@@ -114,6 +114,8 @@ pub(crate) struct Truth {
     pub(crate) stateless: BTreeMap<usize, Instant>,
     /// What our daemons and commands last left at a key.
     left: HashMap<(usize, RecordKey), Option<RecordSet>>,
+    /// What commands took away, and when.
+    taken: HashMap<(usize, RecordKey), (RecordSet, Instant)>,
     /// Daemons that are setting back what they did, by a person's order.
     pub(crate) undoing: BTreeSet<usize>,
     /// The zones that the list of zones left out at some time.
@@ -165,6 +167,7 @@ impl Truth {
             died: false,
             stateless: BTreeMap::new(),
             left: HashMap::new(),
+            taken: HashMap::new(),
             undoing: BTreeSet::new(),
             missing: BTreeSet::new(),
             tried: BTreeSet::new(),

@@ -196,6 +196,11 @@ impl Published for Desk {
         let mut in_order = first.into_iter().chain(others);
         in_order.find_map(|(zone, sets)| sets.get(key).map(|set| (zone.key.clone(), set.clone())))
     }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        let at = self.zones.iter().filter(|(zone, _)| zone.name == *name);
+        at.map(|(zone, _)| (zone.clone(), true)).collect()
+    }
 }
 
 fn one<T>(answers: Vec<T>) -> T {

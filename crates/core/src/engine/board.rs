@@ -252,6 +252,12 @@ impl Published for Office {
         others.sort_by_key(|desk| std::cmp::Reverse(desk.zone.name.label_count()));
         others.into_iter().find_map(here)
     }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        let desks = self.zones.read().unwrap_or_else(PoisonError::into_inner);
+        let at = desks.iter().filter(|desk| desk.zone.name == *name);
+        at.map(|desk| (desk.zone.clone(), desk.view().is_complete())).collect()
+    }
 }
 
 /// How far the zones of an instance are since the start.

@@ -23,7 +23,7 @@ use crate::plan::{NamePlan, PlannedGroup, Skip, Why};
 use crate::record::{RecordKey, RecordSet};
 use crate::registry::Published;
 use crate::view::Changed;
-use crate::zone::ZoneKey;
+use crate::zone::{Zone, ZoneKey};
 
 /// What was published before a read changed the view of one zone.
 struct Before<'a> {
@@ -40,6 +40,10 @@ impl Published for Before<'_> {
             }
             _ => self.office.find(near, key),
         }
+    }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        self.office.zones_at(name)
     }
 }
 

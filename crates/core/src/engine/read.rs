@@ -128,6 +128,9 @@ impl Worker {
                 audit_every = crate::duration::show(period), "zone read");
         }
         let news = full || !changed.is_empty();
+        if !audit {
+            self.wake_above();
+        }
         if audit && !changed.is_empty() {
             info!(zone = %self.desk.zone.name, names = changed.len(), "the zone was changed by others");
             let names: Vec<DnsName> = changed.keys().cloned().collect();
@@ -149,9 +152,26 @@ impl Worker {
         if claims || self.desk.view().at(&name).is_empty() { self.all_names() } else { BTreeSet::from([name]) }
     }
 
-    /// Claims on the apex of another zone may stand in this one: where they changed, that apex is planned again.
+    /// Whose the records at our apex's name are in the zones above depends on what stands here: it is planned again there.
+    fn wake_above(&self) {
+        let apex = &self.desk.zone.name;
+        for desk in self.office.desks().iter().filter(|desk| desk.zone.name != *apex && apex.is_within(&desk.zone.name))
+        {
+            desk.inbox.again([apex.clone()]);
+        }
+    }
+
+    /// Claims on the apex of another zone may stand in this one: where they changed, that apex is planned again. The other way
+    /// round, so is the name of our apex in the zones above.
     fn wake_neighbours(&self, changed: &Changed) {
         let registry = &self.office.instance.registry;
+        let ours = |rtype: &RecordType| {
+            let key = RecordKey::simple(self.desk.zone.name.clone(), *rtype);
+            registry.claim_names(&self.desk.zone, &key).iter().any(|name| changed.contains_key(name))
+        };
+        if changed.contains_key(&self.desk.zone.name) || self.board.config.managed.iter().any(ours) {
+            self.wake_above();
+        }
         for desk in self.office.desks().iter().filter(|desk| desk.zone.key != self.desk.zone.key) {
             let rests = |rtype: &RecordType| {
                 let key = RecordKey::simple(desk.zone.name.clone(), *rtype);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Terms;
 use crate::change::{Group, Precondition, Role, Step};
 use crate::claim::{OwnerId, Ownership, judge};
+use crate::name::DnsName;
 use crate::record::{RecordKey, RecordSet};
 use crate::registry::{Oddity, Published, Registry};
 use crate::zone::{Zone, ZoneKey};
@@ -149,6 +150,10 @@ impl Published for After<'_> {
             },
             None => self.published.find(near, key),
         }
+    }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        self.published.zones_at(name)
     }
 }
 

@@ -192,6 +192,11 @@ impl Published for Zones {
         let mut in_order = first.into_iter().chain(others);
         in_order.find_map(|(zone, sets)| sets.get(key).map(|set| (zone.key.clone(), set.clone())))
     }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        let at = self.0.iter().filter(|(zone, _)| zone.name == *name);
+        at.map(|(zone, _)| (zone.clone(), true)).collect()
+    }
 }
 
 /// What one zone holds.

@@ -26,6 +26,7 @@
 //! withdrawn; the rest of the set stays as it was read.
 
 mod affix;
+mod apex;
 mod assign;
 mod cipher;
 mod decorate;

@@ -16,7 +16,7 @@ use super::affix::{Affixes, TYPES};
 use super::intents::begun;
 use super::record::is_record;
 use super::value::Heritage;
-use super::{TxtRegistry, apex_name, apex_type, former};
+use super::{TxtRegistry, apex, apex_name, apex_type, former};
 
 /// Stands for the owner of a claim that does not open. No owner id has a comma, so nobody can be taken for it.
 const CLOSED: &str = "unknown (its claim is encrypted, and not with the key given here)";
@@ -174,12 +174,15 @@ impl View<'_> {
     fn site(&self, place: &Place, key: &RecordKey) -> Option<Site> {
         let text = text_key(&place.name, key.set_id.as_ref());
         let (zone, set) = self.published.find(&self.zone.key, &text)?;
-        if zone != self.zone.key && place.name.is_within(&self.zone.name) {
+        if zone != self.zone.key
+            && (place.name.is_within(&self.zone.name) || apex::speaks_there(self, place.format, &zone, key))
+        {
             return None;
         }
         let claims = self.read(place.format, key, &zone, &set);
         let Place { format, earlier, .. } = *place;
-        (!claims.is_empty() && !is_record(self, &zone, &set)).then_some(Site { format, earlier, zone, set, claims })
+        let counts = !claims.is_empty() && !is_record(self, &zone, &set);
+        counts.then(|| apex::undoubted(self, key, Site { format, earlier, zone, set, claims }))
     }
 
     fn read(&self, format: Format, key: &RecordKey, zone: &ZoneKey, set: &RecordSet) -> Vec<Claim> {
@@ -254,9 +257,8 @@ impl View<'_> {
     /// Every key whose old-format claim has this name.
     fn of_old_format(&self, claim: &DnsName, set_id: Option<&SetId>) -> Vec<RecordKey> {
         let names: BTreeSet<DnsName> = self.registry.all_affixes().flat_map(|by| by.old_sources(claim)).collect();
-        let reads_old = TYPES.into_iter().filter(|rtype| *rtype != RecordType::Aaaa);
         let of = |name: DnsName, rtype| RecordKey { name, rtype, set_id: set_id.cloned() };
-        reads_old.flat_map(|rtype| names.iter().map(move |name| of(name.clone(), rtype))).collect()
+        reads_old().flat_map(|rtype| names.iter().map(move |name| of(name.clone(), rtype))).collect()
     }
 
     /// Whether some record at the name and set identifier of `key` has a typed claim of `owner` in this zone.
@@ -269,6 +271,11 @@ impl View<'_> {
     fn has_typed_claim(&self, key: &RecordKey) -> bool {
         self.claims(key).iter().any(|claim| claim.standing == Standing::Typed)
     }
+}
+
+/// The types whose records may have a claim of the old format.
+pub(super) fn reads_old() -> impl Iterator<Item = RecordType> {
+    TYPES.into_iter().filter(|rtype| *rtype != RecordType::Aaaa)
 }
 
 pub(super) fn text_key(name: &DnsName, set_id: Option<&SetId>) -> RecordKey {

@@ -61,6 +61,10 @@ impl Published for Zones {
     fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)> {
         self.sets.get(key).map(|set| (near.clone(), set.clone()))
     }
+
+    fn zones_at(&self, _: &DnsName) -> Vec<(Zone, bool)> {
+        Vec::new()
+    }
 }
 
 /// The registry of `me` on a shelf.

@@ -280,3 +280,42 @@ fn configurations_that_cannot_work_are_refused() {
         assert!(error.contains(part) && !error.contains("short"), "{error}");
     }
 }
+
+#[test]
+fn a_claim_of_the_zone_above_speaks_for_one_record_at_most() {
+    let check_with = |prefix, zones: &str, cases: &[(&str, &str)]| check((prefix, "", ""), zones, cases);
+    let check = |zones: &str, cases: &[(&str, &str)]| check_with("", zones, cases);
+    // Names went to the zone above while the lower one was not listed: what stands in the lower one is not ours.
+    let below = "zone sub.ex.com
+        sub.ex.com A 192.0.2.9
+        zone ex.com
+        sub.ex.com A 192.0.2.1
+        sub.ex.com NS ns.example.
+        a-sub.ex.com TXT !me
+        aaaa-sub.ex.com TXT !me";
+    // The NS records of the delegation take nothing away from the claim of external-dns on the apex below.
+    check(below, &[("sub.ex.com A", "of nobody"), ("sub.ex.com AAAA", "ours by aaaa-sub.ex.com (typed)")]);
+    let old = |above: &str| {
+        let below = "zone sub.ex.com\nsub.ex.com MX 10 mx.example.\nzone ex.com\nsub.ex.com NS ns.example.\nx-sub.ex.com TXT !me";
+        format!("{below}\n{above}")
+    };
+    check_with("x-", &old(""), &[("sub.ex.com MX", "ours by x-sub.ex.com (old)")]);
+    check_with("x-", &old("sub.ex.com A 192.0.2.1"), &[("sub.ex.com MX", "of nobody")]);
+    // Seen from above it is not told for which of the two it speaks, until the lower one has a claim of its own.
+    let unknown =
+        "of unknown (the ownership record may be that of the zone below, which has a record of this name and type too)";
+    let above = "zone ex.com
+        sub.ex.com A 192.0.2.1
+        a-sub.ex.com TXT !me";
+    let current = "ours by a-sub.ex.com (current)";
+    for (below, expected) in [
+        ("zone sub.ex.com\nsub.ex.com A 192.0.2.9", unknown),
+        ("zone sub.ex.com unread", unknown),
+        ("zone sub.ex.com\nsub.ex.com A 192.0.2.9\na-_apex.sub.ex.com TXT !other", current),
+        ("zone sub.ex.com\nsub.ex.com AAAA 2001:db8::1", current),
+        ("zone sub.ex.com", current),
+        ("zone www.sub.ex.com\nwww.sub.ex.com A 192.0.2.9", current),
+    ] {
+        check(&format!("{above}\n{below}"), &[("sub.ex.com A", expected)]);
+    }
+}

@@ -3,7 +3,7 @@
 //! A record is `name TYPE[@set-id] data`, several data separated by ` ; `. Data of the form `!owner[:resource]` stands for the
 //! text of a claim, on the way in and on the way out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use zonewright_core::change::{Change, Group, Precondition, Role, Step};
@@ -14,24 +14,27 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Ttl, Zone};
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
 /// What the zones of one instance hold.
-pub(crate) struct World(Vec<(Zone, BTreeMap<RecordKey, RecordSet>)>);
+pub(crate) struct World(Vec<(Zone, BTreeMap<RecordKey, RecordSet>)>, BTreeSet<ZoneKey>);
 
 impl World {
-    /// Lines: `zone name` begins a zone, others are records of it. The first zone is the one that tests work in.
+    /// Lines: `zone name` begins a zone, `zone name unread` one that was not read yet, others are records of it. The first zone is the one that tests work in.
     pub(crate) fn new(text: &str) -> Self {
         let mut zones: Vec<(Zone, BTreeMap<_, _>)> = Vec::new();
+        let mut unread = BTreeSet::new();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             if let Some(name) = line.strip_prefix("zone ") {
+                let (name, read) = name.strip_suffix(" unread").map_or((name, true), |name| (name, false));
                 let id = format!("z{}", zones.len());
-                zones
-                    .push((Zone::new(&InstanceId::from("i"), &id, DnsName::parse(name).expect(name)), BTreeMap::new()));
+                let zone = Zone::new(&InstanceId::from("i"), &id, DnsName::parse(name).expect(name));
+                unread.extend((!read).then(|| zone.key.clone()));
+                zones.push((zone, BTreeMap::new()));
             } else {
                 let mut set = record(line);
                 set.ttl = Ttl::from_secs(300);
                 zones.last_mut().expect("a zone line first").1.insert(set.key.clone(), set);
             }
         }
-        Self(zones)
+        Self(zones, unread)
     }
 
     pub(crate) fn zone(&self) -> &Zone {
@@ -91,6 +94,12 @@ impl Published for World {
         let mut zones: Vec<_> = self.0.iter().collect();
         zones.sort_by_key(|(zone, _)| (zone.key != *near, std::cmp::Reverse(zone.name.label_count())));
         zones.iter().find_map(|(zone, sets)| Some((zone.key.clone(), sets.get(key)?.clone())))
+    }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        let unread = |zone: &Zone| self.1.contains(&zone.key);
+        let at = self.0.iter().filter(|(zone, _)| zone.name == *name);
+        at.map(|(zone, _)| (zone.clone(), !unread(zone))).collect()
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a command of a person writes: in, changes; out, the zone as it is then, and a broken rule where it touched more than is
 //! its own.
 
+use tokio::time::Instant;
 use zonewright_core::{RecordKey, RecordSet};
 
+use super::judge::LATELY;
 use super::{Author, Truth, is_text_of};
 use crate::names::{is_record, speaks};
 use crate::rules::Rule;
@@ -29,8 +31,12 @@ impl Truth {
             let fair = match &from {
                 Some(_) if is_record(key) => may_delete && to.is_none() && self.is_of(daemon, zone, key),
                 Some(set) => self.only_own_texts_go(daemon, set, to.as_ref()),
-                None => !is_record(key) && to.as_ref().is_some_and(speaks),
+                None if is_record(key) => to.as_ref().is_some_and(|to| self.restores(zone, key, to)),
+                None => to.as_ref().is_some_and(speaks),
             };
+            if let (Some(from), None) = (&from, to) {
+                self.taken.insert((zone, key.clone()), (from.clone(), Instant::now()));
+            }
             self.verdicts.note(Rule::Command, true);
             if !fair {
                 self.broken(Rule::Command, format!("of daemon {daemon}'s owner: {key}"));
@@ -38,6 +44,13 @@ impl Truth {
         }
         self.note_left(zone, changes);
         self.foreign(Author::Human, zone, changes);
+    }
+
+    /// Whether a command puts back what it just took away, since it could not go on (as a daemon may, where a write needs
+    /// several steps).
+    fn restores(&self, zone: usize, key: &RecordKey, to: &RecordSet) -> bool {
+        let taken = self.taken.get(&(zone, key.clone()));
+        taken.is_some_and(|(set, at)| set.data == to.data && at.elapsed() < LATELY)
     }
 
     /// Whether a write of a daemon is one of an undo that a person ordered: what it takes away is what we left there, whoever of
