@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use zonewright_core::endpoint::Mapped;
+use zonewright_core::record::Routing;
 use zonewright_core::source::{Evidence, ObjectState};
-use zonewright_core::{DnsName, RData, RecordKey, RecordType, Ttl};
+use zonewright_core::{DnsName, RData, RecordKey, Ttl};
 
 use self::feed::{Feed, evidence};
 use self::spec::{label, mapped, names_of};
@@ -30,6 +31,7 @@ pub(crate) struct Ask {
     pub(crate) label: String,
     pub(crate) ttl: Option<Ttl>,
     pub(crate) has_policy: bool,
+    pub(crate) routing: Routing,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,8 +49,8 @@ struct Inner {
     maps: BTreeMap<Id, Arc<Mapped>>,
     /// What the sources say of the kinds, but for the trust in them.
     evidence: Evidence,
-    /// The types that were asked for at a name until some moment.
-    past: HashMap<DnsName, VecDeque<(Instant, BTreeSet<RecordType>)>>,
+    /// The keys that were asked for at a name until some moment.
+    past: HashMap<DnsName, VecDeque<(Instant, BTreeSet<RecordKey>)>>,
     trust: [Trust; 2],
     /// How often each kind has come into doubt.
     doubts: [u64; 2],
@@ -78,9 +80,9 @@ impl Inner {
         for name in former.iter().chain(to).flat_map(names_of) {
             self.changed.insert(name.clone(), now);
             let wants = self.shown.values().flat_map(|spec| &spec.wants).filter(|(key, _)| key.name == *name);
-            let types = wants.map(|(key, _)| key.rtype).collect();
+            let keys = wants.map(|(key, _)| key.clone()).collect();
             let past = self.past.entry(name.clone()).or_default();
-            past.push_back((now, types));
+            past.push_back((now, keys));
             past.truncate(64);
         }
         if former.as_ref().is_some_and(|spec| spec.unknown) || to.is_some_and(|spec| spec.unknown) {

@@ -9,10 +9,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use zonewright_core::capability::TargetCount;
 use zonewright_core::plan::Policy;
+use zonewright_core::record::SetId;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use crate::cluster::{Ask, KINDS};
-use crate::names::{ADDRESSES, MANAGED, Saying, is_forged, saying};
+use crate::names::{ADDRESSES, MANAGED, Saying, is_forged, same_row, saying};
 use crate::rules::Rule;
 use crate::setup::Company;
 use crate::truth::Right;
@@ -150,6 +151,16 @@ impl World {
     }
 
     fn name_converged(&self, daemon: usize, name: &DnsName) {
+        let asked = self.sight(daemon).asks(name).into_iter().map(|ask| ask.key.set_id);
+        let standing = self.records().into_iter().filter(|(_, set)| set.key.name == *name).map(|(_, set)| set.key.set_id);
+        let ids: BTreeSet<Option<SetId>> = asked.chain(standing).collect();
+        for id in ids {
+            self.row_converged(daemon, name, id.as_ref());
+        }
+    }
+
+    /// The records of one name and set identifier: what stands under another one is nothing to them.
+    fn row_converged(&self, daemon: usize, name: &DnsName, id: Option<&SetId>) {
         let (cluster, flags) = (self.sight(daemon), self.flags(daemon));
         let zone = self.truth().zone_of(name);
         if cluster.waits_for_anything() || self.holds(daemon) || flags.policy != Policy::Sync {
@@ -162,10 +173,11 @@ impl World {
             return;
         }
         let mut asks = cluster.asks(name);
+        asks.retain(|ask| ask.key.set_id.as_ref() == id);
         let here: Vec<RecordSet> = self
             .records()
             .into_iter()
-            .filter(|(at, set)| *at == zone && set.key.name == *name)
+            .filter(|(at, set)| *at == zone && set.key.name == *name && set.key.set_id.as_ref() == id)
             .map(|(_, set)| set)
             .collect();
         if asks.iter().any(|ask| ask.has_policy) {
@@ -245,6 +257,13 @@ impl World {
         };
         self.truth().verdicts.note(Rule::Stands, true);
         self.truth().verdicts.note(Rule::Orphan, true);
+        if set.key.set_id.is_some() {
+            self.truth().verdicts.note(Rule::Routing, true);
+        }
+        if !of_type.iter().any(|ask| ask.routing == set.routing) {
+            let text = format!("daemon {daemon}: {set} is routed by {:?}, nobody asks for that", set.routing);
+            self.truth().broken(Rule::Routing, text);
+        }
         if let [Ask { ttl: Some(_), .. }] = of_type.as_slice() {
             self.truth().verdicts.note(Rule::TimeToLive, true);
         }
@@ -282,7 +301,7 @@ impl World {
         let rivals: Vec<RecordKey> = truth.zones[zone]
             .sets
             .keys()
-            .filter(|other| other.name == key.name && other.rtype.excludes(key.rtype))
+            .filter(|other| same_row(other, key) && other.rtype.excludes(key.rtype))
             .cloned()
             .collect();
         if rivals.iter().any(|rival| matches!(truth.right(zone, rival), Right::One { policy: Some(_), .. })) {
@@ -290,7 +309,9 @@ impl World {
         }
         let places = truth.places(zone, key);
         let sets = &truth.zones[zone].sets;
-        let beside = |set: &RecordSet| set.key.name == key.name && !MANAGED.contains(&set.key.rtype);
+        // A text may be a claim on another set of the name.
+        let shares = |other: &RecordKey| same_row(other, key) || other.rtype == RecordType::Txt && other.name == key.name;
+        let beside = |set: &RecordSet| shares(&set.key) && !MANAGED.contains(&set.key.rtype);
         if key.rtype == RecordType::Cname && sets.values().any(beside) {
             return true;
         }

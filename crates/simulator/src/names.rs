@@ -19,6 +19,11 @@ pub(crate) const ADDRESSES: [RecordType; 3] = [RecordType::A, RecordType::Aaaa, 
 /// The first label of names at which objects ask for texts; nobody else writes there.
 pub(crate) const TEXTS: &str = "text";
 
+/// Whether two keys are of one name and set identifier: only such records exclude or replace each other.
+pub(crate) fn same_row(one: &RecordKey, other: &RecordKey) -> bool {
+    one.name == other.name && one.set_id == other.set_id
+}
+
 /// Whether a key is that of a record that daemons manage, and no claim.
 pub(crate) fn is_record(key: &RecordKey) -> bool {
     let head = || key.name.split_first().is_some_and(|(head, _)| head.starts_with(TEXTS));
@@ -45,7 +50,7 @@ pub(crate) fn data(rtype: RecordType, text: &str) -> RData {
 
 /// A set with one TTL for all.
 pub(crate) fn set(key: &RecordKey, records: impl IntoIterator<Item = RData>) -> RecordSet {
-    RecordSet::simple(key.name.clone(), key.rtype, Ttl::from_secs(300), records)
+    RecordSet { key: key.clone(), ..RecordSet::simple(key.name.clone(), key.rtype, Ttl::from_secs(300), records) }
 }
 
 pub(crate) fn text(set: &RecordKey, text: &str) -> RecordSet {
@@ -76,7 +81,7 @@ impl Affix {
         DnsName::parse(&format!("{prefix}{own}{head}{}.{rest}", self.suffix)).ok()
     }
 
-    /// Where claims on `key` count, with whether the name tells the type. `apex` is the zone's.
+    /// Where claims on `key` count, with whether the name tells the type; under the same set identifier. `apex` is the zone's.
     pub(crate) fn places(self, key: &RecordKey, apex: &DnsName) -> Vec<(RecordKey, bool)> {
         let kind = key.rtype.lower();
         let typed = self.around(&key.name, &kind);
@@ -84,7 +89,7 @@ impl Affix {
         let inside = (outside && key.name == *apex).then(|| apex.prepend(&format!("{kind}-_apex")).ok()).flatten();
         let old = if key.rtype == RecordType::Aaaa { None } else { self.around(&key.name, "") };
         // A template alone before a dot leaves a name that begins with the dot: there is no old-format name.
-        let of = |name: DnsName, typed| (RecordKey::simple(name, RecordType::Txt), typed);
+        let of = |name, typed| (RecordKey { name, rtype: RecordType::Txt, set_id: key.set_id.clone() }, typed);
         let typed = inside.into_iter().chain(typed).map(|name| of(name, true));
         typed.chain(old.map(|name| of(name, false))).collect()
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use zonewright_core::{RData, RecordKey, RecordSet, RecordType};
 
-use crate::names::{MANAGED, Saying, Sets, saying, set, text};
+use crate::names::{MANAGED, Saying, Sets, same_row, saying, set, text};
 use crate::truth::{Author, Truth, with, without};
 
 /// One external-dns.
@@ -69,7 +69,7 @@ impl Peer {
             }
             let wanted = set(key, [data.clone()]);
             let at_name: Vec<&RecordSet> =
-                seen.values().filter(|set| set.key.name == key.name && MANAGED.contains(&set.key.rtype)).collect();
+                seen.values().filter(|set| same_row(&set.key, key) && MANAGED.contains(&set.key.rtype)).collect();
             match seen.get(key) {
                 Some(stands) if self.owns(seen, &place) && stands.data != wanted.data => {
                     plan.push((vec![stands.clone()], vec![wanted]));
@@ -112,7 +112,7 @@ impl Peer {
         // A server that keeps to the rules ignores a CNAME beside data, and data beside a CNAME.
         let crowded = changes.iter().any(|(key, to)| {
             let other = |other: &&RecordKey| {
-                other.name == key.name && *other != key && !matches!(changes.get(*other), Some(None))
+                same_row(other, key) && *other != key && !matches!(changes.get(*other), Some(None))
             };
             let others: Vec<&RecordKey> = sets.keys().filter(other).collect();
             to.is_some()

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use zonewright_core::Ttl;
 use zonewright_core::capability::{
-    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, TargetCount, TtlRange,
+    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingKind, RoutingSupport,
+    TargetCount, TtlRange,
 };
 
 /// A provider as the model plays it.
@@ -38,6 +39,22 @@ fn batch(changes: usize, atomic: Atomicity) -> Batch {
     Batch { changes, size: None, interval: Duration::ZERO, atomic }
 }
 
+impl Profile {
+    /// The same where sets of one name and type can stand side by side, each with an identifier and a routing policy: of the
+    /// kinds that list record sets, and can demand nothing of others than those that they change.
+    pub(crate) fn with_set_ids(mut self) -> Self {
+        if self.capability.audit == Audit::Listing && !self.is_guarded() && !self.capability.set_ids {
+            self.capability.set_ids = true;
+            self.capability.routing = RoutingSupport::PerSet(&[RoutingKind::Weighted]);
+        }
+        self
+    }
+
+    fn is_guarded(&self) -> bool {
+        self.capability.preconditions == Preconditions::Any
+    }
+}
+
 /// Every kind of provider.
 pub fn profiles() -> Vec<Profile> {
     let plain = |name, capability| Profile {
@@ -65,6 +82,7 @@ pub fn profiles() -> Vec<Profile> {
     let stated = Capability {
         preconditions: Preconditions::Stated,
         strict_cname: false,
+        set_ids: true,
         batch: batch(usize::MAX, Atomicity::Batch),
         ..listing.clone()
     };

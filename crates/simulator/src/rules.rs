@@ -62,6 +62,7 @@ rules! {
     Panic 3_000 "nothing panics",
     Wanted 17_000 "what is asked for is there",
     Stands 16_000 "what stands is what is asked for",
+    Routing 150 "a set with an identifier is routed as asked for",
     TimeToLive 350 "the TTL is what is asked for",
     Orphan 16_000 "what nobody asks for is gone",
     Fight 150 "a fight calms down",

@@ -60,6 +60,8 @@ pub(crate) struct Setup {
     pub(crate) clusters: usize,
     /// Whether people give commands on claims, and undo.
     pub(crate) commands: bool,
+    /// Whether objects, people and peers ask for records with set identifiers.
+    pub(crate) set_ids: bool,
     /// Whether objects ask for texts too.
     pub(crate) texts: bool,
     pub(crate) peer: bool,
@@ -135,7 +137,10 @@ impl Setup {
             owner_floor: *chance.pick(&[0, 3, 10]),
             ..Brake::default()
         };
+        let set_ids = chance.percent(25);
+        let profile = if set_ids { profile.with_set_ids() } else { profile };
         Self {
+            set_ids,
             // Where claims are in objects, the judge does not know yet what a command gives to whom.
             commands: chance.percent(25) && scope.claims == Claims::Zones,
             texts: chance.percent(25),
@@ -186,6 +191,10 @@ impl std::fmt::Display for Setup {
             self.grace.as_secs(),
             self.interval.as_secs()
         )?;
+        if self.set_ids {
+            let there = if self.profile.capability.set_ids { "which the provider knows" } else { "which it does not know" };
+            writeln!(f, "Some ask for records with set identifiers, {there}.")?;
+        }
         if self.peer {
             let manner = if self.blunt { "adds and removes records without looking" } else { "writes all or nothing" };
             writeln!(f, "A peer, owner p, {manner}.")?;

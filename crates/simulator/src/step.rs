@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use zonewright_core::capability::RoutingSupport;
 use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::plan::Policy;
 use zonewright_core::rdata::Txt;
+use zonewright_core::record::SetId;
 use zonewright_core::{DnsName, RData, RecordKey, RecordType, Ttl};
 
 use crate::chance::Chance;
@@ -179,7 +181,8 @@ impl<'a> Dice<'a> {
         Id { kind: usize::from(self.chance.percent(30)), number: self.chance.below(OBJECTS) }
     }
 
-    fn key(&mut self) -> RecordKey {
+    /// A key that may be asked for: some with a set identifier, whether or not the provider knows such.
+    fn asked_key(&mut self) -> RecordKey {
         let name = self.chance.pick(&self.names).clone();
         let rtype = self.chance.weigh(&[
             (56, RecordType::A),
@@ -188,7 +191,15 @@ impl<'a> Dice<'a> {
             (3, RecordType::Mx),
             (3, RecordType::Srv),
         ]);
-        RecordKey::simple(name, rtype)
+        let marked = self.setup.set_ids && self.chance.percent(50);
+        let set_id = if marked { SetId::new(*self.chance.pick(&["a", "b", "c"])) } else { None };
+        RecordKey { name, rtype, set_id }
+    }
+
+    /// A key that can be there.
+    fn key(&mut self) -> RecordKey {
+        let RecordKey { name, rtype, set_id } = self.asked_key();
+        RecordKey { name, rtype, set_id: set_id.filter(|_| self.setup.profile.capability.set_ids) }
     }
 
     /// Data that tells who wrote it: 1 for objects, 2 for humans, 3 for the peer.
@@ -209,7 +220,7 @@ impl<'a> Dice<'a> {
         let mut spec = Spec::default();
         let count = self.chance.weigh(&[(5, 0), (60, 1), (25, 2), (10, 3)]);
         for _ in 0..count {
-            let key = self.key();
+            let key = self.asked_key();
             if spec.wants.iter().any(|(other, _)| *other == key) {
                 continue;
             }
@@ -230,6 +241,10 @@ impl<'a> Dice<'a> {
         if self.chance.percent(15) {
             spec.ttl = Ttl::from_secs(*self.chance.pick(&[5, 60, 600]));
         }
+        let weighted = matches!(self.setup.profile.capability.routing, RoutingSupport::PerSet(_));
+        if weighted && self.chance.percent(60) {
+            spec.weight = Some(*self.chance.pick(&[0, 1, 20]));
+        }
         if self.chance.percent(5) {
             spec.pending.push(self.chance.pick(&self.names).clone());
         }
@@ -249,7 +264,7 @@ impl<'a> Dice<'a> {
         if self.chance.percent(50) {
             return (plain, vec![self.data(RecordType::Txt, 1)]);
         }
-        let key = self.key();
+        let key = self.asked_key();
         let places = self.setup.affix.places(&key, &name("one.test"));
         let owner = *self.chance.pick(&["d0", "d1", "p"]);
         let claim = format!("heritage=external-dns,external-dns/owner={owner},external-dns/resource={FORGED}/ns/o{n}");

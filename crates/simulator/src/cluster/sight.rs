@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use zonewright_core::{DnsName, RecordKey, RecordType};
+use zonewright_core::{DnsName, RData, RecordKey, RecordType};
 
-use super::spec::{Id, KINDS, Spec, label, names_of};
+use super::spec::{Id, KINDS, Spec, label, names_of, routing};
 use super::{Ask, Cluster, Inner};
+use crate::names::same_row;
 
 /// What a daemon reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ impl Sees {
 pub(crate) struct Sight {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) sees: Sees,
+    /// Whether the provider knows set identifiers; else what is asked for with one is asked for as the plain set.
+    pub(crate) set_ids: bool,
 }
 
 fn kind_of(resource: &str) -> Option<usize> {
@@ -48,14 +51,30 @@ impl Sight {
         inner.shown.iter().filter(move |(id, _)| sees.reads(**id))
     }
 
+    /// A key as the provider can hold it.
+    fn held(&self, key: &RecordKey) -> RecordKey {
+        RecordKey { set_id: key.set_id.clone().filter(|_| self.set_ids), ..key.clone() }
+    }
+
+    /// Who asks for a name under the set identifier of a key.
+    pub(crate) fn asks_beside(&self, key: &RecordKey) -> Vec<Ask> {
+        let mut asks = self.asks(&key.name);
+        asks.retain(|ask| same_row(&ask.key, key));
+        asks
+    }
+
     /// Who asks for a name.
     pub(crate) fn asks(&self, name: &DnsName) -> Vec<Ask> {
         let inner = self.cluster.lock();
         let of = |(id, spec): (&Id, &Spec)| {
             let label = label(*id);
             let (ttl, has_policy) = (spec.ttl, spec.policy.is_some());
-            let wants = spec.wants.iter().filter(|(key, _)| key.name == *name).cloned().collect::<Vec<_>>();
-            wants.into_iter().map(move |(key, data)| Ask { key, data, label: label.clone(), ttl, has_policy })
+            let wants = spec.wants.iter().filter(|(key, _)| key.name == *name);
+            let ask = |(key, data): &(RecordKey, Vec<RData>)| {
+                let (key, data, label, routing) = (self.held(key), data.clone(), label.clone(), routing(spec, key));
+                Ask { key, data, label, ttl, has_policy, routing }
+            };
+            wants.map(ask).collect::<Vec<_>>()
         };
         self.shown(&inner).flat_map(of).collect()
     }
@@ -65,7 +84,8 @@ impl Sight {
         let inner = self.cluster.lock();
         let past = inner.past.get(&key.name);
         past.is_some_and(|past| {
-            past.iter().any(|(until, types)| until.elapsed() < time && types.iter().any(|other| *other != key.rtype))
+            let other = |other: &RecordKey| same_row(&self.held(other), key) && other.rtype != key.rtype;
+            past.iter().any(|(until, keys)| until.elapsed() < time && keys.iter().any(other))
         })
     }
 
@@ -74,17 +94,17 @@ impl Sight {
         let inner = self.cluster.lock();
         let mut shown = self.shown(&inner).flat_map(|(_, spec)| &spec.wants);
         let past = inner.past.get(&key.name).into_iter().flatten().filter(|(until, _)| until.elapsed() < time);
-        shown.any(|(other, _)| other.name == key.name && other.rtype.excludes(key.rtype))
-            || past.flat_map(|(_, types)| types).any(|other| other.excludes(key.rtype))
+        let excludes = |other: &RecordKey| same_row(&self.held(other), key) && other.rtype.excludes(key.rtype);
+        shown.any(|(other, _)| excludes(other)) || past.flat_map(|(_, keys)| keys).any(excludes)
     }
 
     /// The other types of addresses, and CNAME, that the object behind a label asks for at a name; none if it also asks for this
     /// one.
     pub(crate) fn asks_instead(&self, key: &RecordKey, resource: Option<&str>) -> BTreeSet<RecordType> {
         let own: BTreeSet<RecordType> = self
-            .asks(&key.name)
+            .asks_beside(key)
             .into_iter()
-            .filter(|ask| Some(&*ask.label) == resource && ask.key.set_id == key.set_id)
+            .filter(|ask| Some(&*ask.label) == resource)
             .map(|ask| ask.key.rtype)
             .collect();
         if own.contains(&key.rtype) { BTreeSet::new() } else { own }

@@ -34,6 +34,8 @@ pub(crate) struct Spec {
     pub(crate) wants: Vec<(RecordKey, Vec<RData>)>,
     /// TTL of all of them.
     pub(crate) ttl: Option<Ttl>,
+    /// The weight of those with a set identifier, if they are weighted.
+    pub(crate) weight: Option<u32>,
     /// Names without targets.
     pub(crate) pending: Vec<DnsName>,
     /// Whether it asks for more than can be told.
@@ -51,6 +53,7 @@ impl std::fmt::Display for Spec {
             let data: Vec<String> = data.iter().map(ToString::to_string).collect();
             parts.push(format!("{key} {}", data.join(" ")));
         }
+        parts.extend(self.weight.map(|weight| format!("weight {weight}")));
         parts.extend(self.pending.iter().map(|name| format!("{name} (no address yet)")));
         parts.extend(self.ttl.map(|ttl| format!("TTL {ttl}")));
         parts.extend(self.unknown.then(|| "something that cannot be told".to_owned()));
@@ -83,8 +86,8 @@ pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
         rtype: key.rtype,
         targets: Targets::Records(data.clone()),
         ttl: spec.ttl,
-        set_id: None,
-        routing: Routing::Simple,
+        set_id: key.set_id.clone(),
+        routing: routing(spec, key),
         properties: BTreeMap::new(),
         origin: origin.clone(),
         resource: resource.clone(),
@@ -103,6 +106,14 @@ pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
         kinds: BTreeSet::from([Arc::from(KINDS[id.kind].1)]),
         other_prefix: None,
     })
+}
+
+/// How answers are chosen by what an object asks for under a key.
+pub(super) fn routing(spec: &Spec, key: &RecordKey) -> Routing {
+    match (spec.weight, &key.set_id) {
+        (Some(weight), Some(_)) => Routing::Weighted { weight },
+        _ => Routing::Simple,
+    }
 }
 
 pub(super) fn names_of(spec: &Spec) -> impl Iterator<Item = &DnsName> {

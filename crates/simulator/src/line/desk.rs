@@ -10,7 +10,7 @@ use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Result};
 
 use super::{Line, error};
-use crate::names::Sets;
+use crate::names::{Sets, same_row};
 use crate::rules::Rule;
 use crate::truth::{Truth, with, without};
 
@@ -111,6 +111,9 @@ impl Desk<'_> {
         {
             return Err(conflict(format!("{broken:?} does not hold")));
         }
+        if !self.capability.set_ids && group.changes().any(|change| change.key().set_id.is_some()) {
+            return Err(error(ErrorKind::Invalid, "apply changes", "there are no set identifiers"));
+        }
         if group.changes().any(|change| change.to().is_some_and(|to| self.types.contains(&to.key.rtype))) {
             return Err(error(ErrorKind::Invalid, "apply changes", "records of this type are not allowed"));
         }
@@ -124,14 +127,13 @@ impl Desk<'_> {
             };
             changes.push((key, result));
         }
-        let names: BTreeSet<&DnsName> = changes.iter().map(|(key, _)| &key.name).collect();
-        let crowded = |name: &&&DnsName| {
-            let here: Vec<&RecordKey> = sets.keys().filter(|key| key.name == ***name).collect();
+        let crowded = |changed: &&RecordKey| {
+            let here: Vec<&RecordKey> = sets.keys().filter(|key| same_row(key, changed)).collect();
             here.len() > 1 && here.iter().any(|key| key.rtype == RecordType::Cname)
         };
         let strict = self.capability.strict_cname && self.capability.create == CreateMode::Guarded;
-        if let Some(name) = names.iter().find(|name| strict && crowded(name)) {
-            return Err(conflict(format!("{name}: a CNAME stands alone")));
+        if let Some(key) = changes.iter().map(|(key, _)| key).find(|key| strict && crowded(key)) {
+            return Err(conflict(format!("{}: a CNAME stands alone", key.name)));
         }
         Ok(changes)
     }

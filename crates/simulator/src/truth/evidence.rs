@@ -30,7 +30,7 @@ impl Truth {
         let Right::One { resource: Some(resource), .. } = right else { return };
         let instead = sight.asks_instead(key, Some(resource));
         // A CNAME yields to what others ask for beside it.
-        let others = sight.asks(&key.name).into_iter().any(|ask| ask.label != *resource);
+        let others = sight.asks_beside(key).into_iter().any(|ask| ask.label != *resource);
         let yields = others && instead.contains(&RecordType::Cname);
         // Two clusters under one owner id speak of each other's objects.
         let sharing = self.parties.iter().filter(|party| party.owner == self.parties[step.daemon].owner).count() > 1;
@@ -63,7 +63,7 @@ impl Truth {
             _ => None,
         };
         let here = self.zone_of(&step.key.name) == step.zone;
-        let asks = if here { sight.asks(&step.key.name) } else { Vec::new() };
+        let asks = if here { sight.asks_beside(step.key) } else { Vec::new() };
         // Where a view only looks empty, an approval accepts that, for what it showed.
         let accepted = sight.only_looks_empty(label) && self.accepts_doubt(step, right, sight.doubts());
         let doubtful = !accepted && asks.iter().any(|ask| sight.is_doubtful(Some(&ask.label)));

@@ -13,7 +13,7 @@ use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordTy
 use super::brake::Counted;
 use super::{Author, Party, Right, Truth, is_text_of};
 use crate::cluster::Sight;
-use crate::names::{is_forged, is_record};
+use crate::names::{is_forged, is_record, same_row};
 use crate::rules::Rule;
 
 /// One record before and after a write.
@@ -40,7 +40,7 @@ impl<'a> Judged<'a> {
 
 /// Whether another type takes a record's place.
 fn replaced(gone: &RecordKey, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
-    changes.iter().any(|(key, to)| key.name == gone.name && to.is_some() && key.rtype != RecordType::Txt)
+    changes.iter().any(|(key, to)| same_row(key, gone) && to.is_some() && key.rtype != RecordType::Txt)
 }
 
 fn members(set: Option<&RecordSet>) -> &[RData] {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use serde_json::Value;
+use zonewright_core::record::SetId;
 use zonewright_core::shelf::Document;
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, intent};
 
@@ -75,7 +76,8 @@ fn word(value: &Value) -> Option<(Place, Word)> {
         policy: policy(value),
         next,
     };
-    Some(((text(value, "zone")?, RecordKey::simple(name, rtype)), word))
+    let set_id = text(value, "setIdentifier").and_then(|id| SetId::new(&id));
+    Some(((text(value, "zone")?, RecordKey { name, rtype, set_id }), word))
 }
 
 fn entries(document: &Document) -> Vec<Value> {
@@ -234,7 +236,7 @@ impl Truth {
             self.broken(Rule::DryRun, format!("daemon {daemon} wrote {name}"));
         }
         self.tell_changes(&format!("daemon {daemon}"), name, Some(&document));
-        let standing: Vec<(usize, RecordSet)> = self.managed_records();
+        let standing: Vec<(usize, RecordSet)> = self.spoken_of(name, &document);
         let before: Vec<(bool, bool)> = standing
             .iter()
             .map(|(zone, set)| (self.is_of(daemon, *zone, &set.key), self.may_change_hands(daemon, *zone, &set.key)))
@@ -299,12 +301,16 @@ impl Truth {
         self.objects.as_ref().is_some_and(|objects| objects.narrowed.contains(&(owner, place)))
     }
 
-    fn managed_records(&self) -> Vec<(usize, RecordSet)> {
-        let of = |(zone, content): (usize, &super::Content)| {
-            let sets = content.sets.values().filter(|set| is_record(&set.key));
-            sets.map(|set| (zone, set.clone())).collect::<Vec<_>>()
+    /// The records that stand of which an object is about to say something else: the right to no other one can change.
+    fn spoken_of(&self, name: &str, document: &Document) -> Vec<(usize, RecordSet)> {
+        let changes = self.objects.as_ref().map(|objects| objects.changes(name, Some(document))).unwrap_or_default();
+        let standing = |zone: usize, (label, key): &Place| {
+            let here = is_record(key) && self.label(zone) == *label;
+            here.then(|| self.zones[zone].sets.get(key).cloned()).flatten()
         };
-        self.zones.iter().enumerate().flat_map(of).collect()
+        let zones = 0..self.zones.len();
+        let of = |zone| changes.iter().filter_map(move |(place, ..)| Some((zone, standing(zone, place)?)));
+        zones.flat_map(of).collect()
     }
 
     fn put_object(&mut self, author: Author, name: &str, document: Option<Document>) -> u64 {
@@ -358,9 +364,13 @@ impl Truth {
         let mut document = objects.all.get(NAME).map(|object| object.document.clone()).unwrap_or_default();
         document.notes = [("owner", "stranger"), ("shards", "1")].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         let mut list = entries(&document);
-        list.push(serde_json::json!({
+        let mut entry = serde_json::json!({
             "dnsname": key.name.to_string(), "owner": "stranger", "target": "", "type": key.rtype.to_string(), "zone": label,
-        }));
+        });
+        if let Some(id) = &key.set_id {
+            entry["setIdentifier"] = Value::from(id.as_str());
+        }
+        list.push(entry);
         document.text = serde_json::to_string(&list).unwrap_or_default();
         self.put_by_hand(NAME, Some(document));
     }

@@ -3,7 +3,7 @@
 use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use super::World;
-use crate::names::{Saying, saying, set, speaks, text};
+use crate::names::{Saying, same_row, saying, set, speaks, text};
 use crate::step::Deed;
 use crate::truth::{Author, Truth, with};
 
@@ -56,7 +56,7 @@ impl World {
                 truth.zones[zone]
                     .sets
                     .keys()
-                    .any(|other| other.name == key.name && other != key && (cname || other.rtype == RecordType::Cname))
+                    .any(|other| same_row(other, key) && other != key && (cname || other.rtype == RecordType::Cname))
             };
             to.is_none() || !others(key.rtype == RecordType::Cname)
         };

@@ -193,7 +193,7 @@ impl World {
     /// What a daemon sees of its cluster.
     pub(crate) fn sight(&self, daemon: usize) -> Sight {
         let cluster = self.clusters[self.setup.daemons[daemon].cluster].clone();
-        Sight { cluster, sees: self.seats[daemon].flags.sees }
+        Sight { cluster, sees: self.seats[daemon].flags.sees, set_ids: self.setup.profile.capability.set_ids }
     }
 
     pub(crate) fn flags(&self, daemon: usize) -> Flags {
