@@ -62,6 +62,8 @@ struct Inner {
     buried: BTreeSet<(String, DnsName)>,
     /// Labels of objects that were seen to go while it could not be told what they asked for: the proof is for all of theirs.
     buried_labels: BTreeSet<String>,
+    /// When an object came back to a name that it was proven to be gone from.
+    risen: BTreeMap<(String, DnsName), Instant>,
     feeds: Vec<Weak<Feed>>,
 }
 
@@ -93,9 +95,12 @@ impl Inner {
             for name in &spec.pending {
                 self.pending.entry((id, name.clone())).or_insert(now);
             }
-            self.buried_labels.remove(&label(id));
+            let everywhere = self.buried_labels.remove(&label(id));
             for name in names_of(spec) {
-                self.buried.remove(&(label(id), name.clone()));
+                let grave = (label(id), name.clone());
+                if self.buried.remove(&grave) || everywhere {
+                    self.risen.insert(grave, now);
+                }
             }
             self.shown.insert(id, spec.clone());
             let map = mapped(id, spec);
@@ -152,6 +157,7 @@ impl Cluster {
             pending: BTreeMap::new(),
             buried: BTreeSet::new(),
             buried_labels: BTreeSet::new(),
+            risen: BTreeMap::new(),
             feeds: Vec::new(),
         })))
     }

@@ -152,7 +152,8 @@ impl World {
 
     fn name_converged(&self, daemon: usize, name: &DnsName) {
         let asked = self.sight(daemon).asks(name).into_iter().map(|ask| ask.key.set_id);
-        let standing = self.records().into_iter().filter(|(_, set)| set.key.name == *name).map(|(_, set)| set.key.set_id);
+        let standing =
+            self.records().into_iter().filter(|(_, set)| set.key.name == *name).map(|(_, set)| set.key.set_id);
         let ids: BTreeSet<Option<SetId>> = asked.chain(standing).collect();
         for id in ids {
             self.row_converged(daemon, name, id.as_ref());
@@ -310,7 +311,8 @@ impl World {
         let places = truth.places(zone, key);
         let sets = &truth.zones[zone].sets;
         // A text may be a claim on another set of the name.
-        let shares = |other: &RecordKey| same_row(other, key) || other.rtype == RecordType::Txt && other.name == key.name;
+        let shares =
+            |other: &RecordKey| same_row(other, key) || other.rtype == RecordType::Txt && other.name == key.name;
         let beside = |set: &RecordSet| shares(&set.key) && !MANAGED.contains(&set.key.rtype);
         if key.rtype == RecordType::Cname && sets.values().any(beside) {
             return true;

@@ -192,7 +192,8 @@ impl std::fmt::Display for Setup {
             self.interval.as_secs()
         )?;
         if self.set_ids {
-            let there = if self.profile.capability.set_ids { "which the provider knows" } else { "which it does not know" };
+            let there =
+                if self.profile.capability.set_ids { "which the provider knows" } else { "which it does not know" };
             writeln!(f, "Some ask for records with set identifiers, {there}.")?;
         }
         if self.peer {

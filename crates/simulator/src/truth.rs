@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
-use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, Zone, intent};
+use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType, Zone, intent};
 
 use crate::names::{Affix, Saying, Sets, is_record, saying};
 use crate::profile::Profile;
@@ -212,7 +212,9 @@ impl Truth {
         places
     }
 
-    fn text_at(&self, zone: usize, place: &RecordKey) -> Option<&RecordSet> {
+    /// The text at a place that may speak for `key`. What another zone holds speaks for no record here while it has such a record
+    /// itself.
+    fn text_at(&self, zone: usize, place: &RecordKey, typed: bool, key: &RecordKey) -> Option<&RecordSet> {
         if let Some(set) = self.zones[zone].sets.get(place) {
             return Some(set);
         }
@@ -222,7 +224,12 @@ impl Truth {
         let mut others: Vec<&Content> =
             self.zones.iter().filter(|other| place.name.is_within(&other.zone.name)).collect();
         others.sort_by_key(|other| std::cmp::Reverse(other.zone.name.label_count()));
-        others.into_iter().find_map(|other| other.sets.get(place))
+        let holder = others.into_iter().find(|other| other.sets.contains_key(place))?;
+        let is_meant = |other: &RecordKey| {
+            let of_old = !typed && !matches!(other.rtype, RecordType::Aaaa | RecordType::Ns) && is_record(other);
+            other.name == key.name && other.set_id == key.set_id && (other.rtype == key.rtype || of_old)
+        };
+        if holder.sets.keys().any(is_meant) { None } else { holder.sets.get(place) }
     }
 
     /// Who may change `key`, by what stands now.
@@ -235,8 +242,8 @@ impl Truth {
         let standing = self.zones[zone].sets.get(key).map(announced);
         for wanted in [true, false] {
             let mut found: Vec<Right> = Vec::new();
-            for (place, _) in places.iter().filter(|(_, typed)| *typed == wanted) {
-                let Some(set) = self.text_at(zone, place) else { continue };
+            for (place, typed) in places.iter().filter(|(_, typed)| *typed == wanted) {
+                let Some(set) = self.text_at(zone, place, *typed, key) else { continue };
                 for data in set.data.as_records() {
                     match saying(data) {
                         Saying::Claim { owner, resource, policy } => found.push(Right::One { owner, resource, policy }),

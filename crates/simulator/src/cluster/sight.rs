@@ -178,4 +178,12 @@ impl Sight {
             seen && (inner.buried_labels.contains(text) || inner.buried.contains(&(text.to_owned(), name.clone())))
         })
     }
+
+    /// Whether a DELETE event proved that until not long ago: what was planned then may be on its way.
+    pub(crate) fn was_buried(&self, name: &DnsName, resource: Option<&str>, time: Duration) -> bool {
+        resource.is_some_and(|text| {
+            let inner = self.cluster.lock();
+            inner.risen.get(&(text.to_owned(), name.clone())).is_some_and(|at| at.elapsed() < time)
+        })
+    }
 }

@@ -49,6 +49,12 @@ impl Ledger {
         self.peaks.retain(|(_, at, _)| *at <= since);
     }
 
+    /// Another process goes on: what its clock puts into the future counts as of now.
+    pub(super) fn taken_over(&mut self, now: Timestamp) {
+        self.deletes.iter_mut().for_each(|(at, _)| *at = (*at).min(now));
+        self.peaks.iter_mut().for_each(|(at, ..)| *at = (*at).min(now));
+    }
+
     /// Forgets what lies before the window. A clock that jumped ahead makes things old; one that was turned back does not make
     /// them young again.
     fn trim(&mut self, brake: &Brake, now: Timestamp) {
@@ -115,8 +121,9 @@ impl Truth {
         // Somebody gave the claim to another object, unseen: what was read of it counts.
         let unseen = self.excused(step.daemon, step.zone, step.key)
             || self.objects.is_some() && sight.changed_within(&step.key.name, self.patience());
-        self.verdicts.note(Rule::Brake, !(otherwise || unseen));
-        !(otherwise || unseen)
+        let risen = sight.was_buried(&step.key.name, label, self.patience());
+        self.verdicts.note(Rule::Brake, !(otherwise || unseen || risen));
+        !(otherwise || unseen || risen)
     }
 
     /// Whether a record of another type comes in place of one that goes: of A, AAAA and CNAME, for the same object; where a

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use zonewright_core::capability::{Atomicity, CreateMode, Preconditions};
+use zonewright_core::clock::Timestamp;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet};
 
 use super::{Author, Truth, is_text_of};
@@ -129,6 +130,13 @@ impl Truth {
                 let now = content.sets.get(&lost.key).map_or("nothing".to_owned(), ToString::to_string);
                 self.broken(Rule::ForeignShadow, format!("{lost} stood there, now there is {now}"));
             }
+        }
+    }
+
+    /// A daemon begins, with its clock at `now`.
+    pub(crate) fn begins(&mut self, daemon: usize, now: Timestamp) {
+        for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
+            ledger.taken_over(now);
         }
     }
 

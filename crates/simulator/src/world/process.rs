@@ -110,6 +110,7 @@ impl World {
     pub(crate) async fn start(&mut self, daemon: usize) {
         let dead = Arc::new(AtomicBool::new(false));
         let clock = Clock::starting_at(self.now(daemon));
+        self.truth().begins(daemon, self.now(daemon));
         let blind = Arc::new(AtomicBool::new(false));
         let sight = self.sight(daemon);
         let feed = sight.cluster.feed(sight.sees);
