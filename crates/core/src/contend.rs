@@ -339,23 +339,18 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The holder: whom the claim names; where it names nobody, who wants what is published; else who holds another type at the name;
-/// else the oldest.
+/// The holder: whom the claim names, while it asks; else who wants what is published; else who holds another type at the name; else
+/// the oldest.
 fn choose(sides: &[Side<'_>], standing: Option<Standing<'_>>, holders: &[Arc<str>]) -> Option<usize> {
-    if let Some(standing) = standing {
-        let holder = match standing.claim.and_then(|claim| claim.resource.as_deref()) {
-            Some(resource) => sides.iter().position(|side| side.asks_for(resource)),
-            None => sides.iter().position(|side| {
-                let published = standing.set.data.as_records();
-                side.targets.same(&Targets::Records(published.to_vec()))
-            }),
-        };
-        if holder.is_some() {
-            return holder;
-        }
-    }
-    let elsewhere = || holders.iter().find_map(|label| sides.iter().position(|side| side.asks_for(label)));
-    elsewhere().or_else(|| (0..sides.len()).min_by(|a, b| sides[*a].age().cmp(&sides[*b].age())))
+    let of = |label: &str| sides.iter().position(|side| side.asks_for(label));
+    let named = || of(standing?.claim?.resource.as_deref()?);
+    let published = || {
+        let published = Targets::Records(standing?.set.data.as_records().to_vec());
+        sides.iter().position(|side| side.targets.same(&published))
+    };
+    let elsewhere = || holders.iter().find_map(|label| of(label));
+    let oldest = || (0..sides.len()).min_by(|a, b| sides[*a].age().cmp(&sides[*b].age()));
+    named().or_else(published).or_else(elsewhere).or_else(oldest)
 }
 
 /// The holder's targets and those published ones that others still ask for, if that is more than the holder's.

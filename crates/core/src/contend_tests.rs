@@ -107,6 +107,12 @@ fn when_the_holder_is_gone_the_oldest_takes_over() {
 }
 
 #[test]
+fn when_the_holder_is_gone_who_asks_for_what_is_published_comes_before_the_oldest() {
+    let world = World::with("app.example A 192.0.2.1", Some("ingress/ns/gone"));
+    check(&two(), &world, &["A 192.0.2.1 ingress/ns/young"]);
+}
+
+#[test]
 fn a_claim_that_names_nobody_stays_with_what_is_published() {
     let world = World::with("app.example A 192.0.2.1", None);
     check(&two(), &world, &["A 192.0.2.1 ingress/ns/young"]);
