@@ -79,7 +79,7 @@ pub(crate) async fn run(settings: &Settings, stop: CancellationToken) -> Result<
     let folder = folder(settings.text("manifests"))?;
     let local = serve(settings.text("listen")).await?;
     let options = SourceOptions { sources: vec![SourceKind::Service, SourceKind::Ingress], ..SourceOptions::default() };
-    let (source, tasks) = K8sSource::manifests(&folder, options, &std::collections::BTreeSet::new())?;
+    let (source, tasks) = K8sSource::manifests(&folder, options, &zonewright_core::source::SeenKinds::default())?;
     let warnings = Arc::new(Warnings::default());
     let registry = Arc::new(TxtRegistry::new(TxtConfig::new("demo")?)?);
     let parts = Parts {

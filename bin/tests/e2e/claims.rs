@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonewright_testkit::DnsSoftware::{self, Bind};
 
-use crate::cluster::{HOSTNAME, Space, TARGET, shared};
+use crate::cluster::{HOSTNAME, Space, TARGET, own, shared};
 use crate::daemon::CommandLine;
 use crate::site::{OWNER, Site, ZONE};
 use crate::{SOON, crds, each_server, needs, until};
@@ -136,7 +136,7 @@ fn a_claim_cannot_be_forged_through_a_text_that_is_asked_for() {
 #[test]
 fn a_held_cname_is_not_taken_by_another_type() {
     needs!(Bind);
-    let (kube, site) = (shared(), Site::start(Bind));
+    let (kube, site) = (own(), Site::start(Bind));
     let space = Space::new(&kube);
     let other = Space::new(&kube);
     let line = site.line(&space).without("--namespace");

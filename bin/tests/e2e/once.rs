@@ -1,6 +1,7 @@
 //! `--once`: what a pass could not read, did not write or holds is its exit status (docs/exit-statuses.md), and its last
 //! line says so. A read that fails is tried again until `--start-timeout` is over.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -183,6 +184,35 @@ fn a_zone_that_cannot_be_read_is_status_4() {
     write(folder.path(), "broken.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: shop\n");
     ends(&line, 4, &["level=error", "not read: ", "services", "broken.yaml:"]);
     site.shows(&["web 0 A 192.0.2.1"]);
+}
+
+/// The state of the brake is there and cannot be read: what rests on it is held, the rest is done.
+#[test]
+fn a_state_that_cannot_be_read_is_status_4() {
+    require!(Bind.tools());
+    let (site, folder, state) = (Site::start(Bind), folder(), state_folder());
+    for at in 0..12 {
+        write(folder.path(), &format!("s{at}.yaml"), &service(&format!("s{at}"), &format!("s{at}"), "192.0.2.1"));
+    }
+    let line = site.provider(site.dns.addr().port()).args(&["--source=service", "--once", "--start-timeout=2s"]);
+    let line = line.arg(format!("--manifests={}", text(folder.path()))).arg(format!("--state-dir={}", state.1));
+    ends(&line, 0, &["12 created"]);
+    let saved = state_file(&state.1);
+    let (sound, damaged) = (std::fs::read(&saved).expect("the state"), b"no state".as_slice());
+    std::fs::write(&saved, damaged).expect("the state");
+    std::fs::remove_file(folder.path().join("s3.yaml")).expect("the manifest");
+    write(folder.path(), "new.yaml", &service("new", "new", "192.0.2.2"));
+    ends(&line, 4, &["level=error", "1 created, 0 updated, 0 deleted, 1 held", "not read: state of the brake: "]);
+    assert_eq!(std::fs::read(&saved).expect("the state"), damaged, "it is not written over");
+    std::fs::write(&saved, sound).expect("the state");
+    ends(&line, 0, &["0 created, 0 updated, 1 deleted, 0 held"]);
+}
+
+/// The file that a pass left in its state folder.
+fn state_file(folder: &str) -> PathBuf {
+    let files = std::fs::read_dir(folder).expect("the state folder").map(|entry| entry.expect("an entry").path());
+    let mut states = files.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
+    states.next().expect("a state")
 }
 
 /// Both servers come up while the pass waits for them.

@@ -20,6 +20,32 @@ pub enum ObjectState {
     },
 }
 
+/// The kinds of which former processes saw objects: one of them that the API server denies now is doubted, any other is empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SeenKinds {
+    /// Nobody can tell: what was saved of it cannot be read.
+    Any,
+    /// These.
+    These(BTreeSet<KindId>),
+}
+
+impl SeenKinds {
+    /// Whether objects of this kind may have been seen.
+    pub fn may_hold(&self, kind: &KindId) -> bool {
+        match self {
+            Self::Any => true,
+            Self::These(kinds) => kinds.contains(kind),
+        }
+    }
+}
+
+impl Default for SeenKinds {
+    /// None.
+    fn default() -> Self {
+        Self::These(BTreeSet::new())
+    }
+}
+
 /// A change of what one object asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectUpdate {

@@ -97,7 +97,8 @@ mod tests {
         assert_eq!((first.len(), second.len()), (10, 10));
         assert_ne!(first, second);
         assert_eq!(Fake::new(&options.templates).endpoints(), first, "the same in each process");
-        let mut index = Index::new(std::sync::Arc::new(options.clone()), &std::collections::BTreeSet::new());
+        let mut index =
+            Index::new(std::sync::Arc::new(options.clone()), &zonewright_core::source::SeenKinds::default());
         let events: Vec<Event> = polled::list(Kind::Fake, first, &options);
         for event in events {
             index.apply(event, tokio::time::Instant::now());

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use zonewright_core::endpoint::{KindId, Mapped, ObjectRef};
-use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Update};
+use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, SeenKinds, Update};
 
 use crate::batch::{Batch, Item, MappedItem, Mapping};
 use crate::evidence::View;
@@ -81,7 +81,7 @@ impl std::fmt::Debug for Index {
 
 impl Index {
     /// An empty index; `seen` are the kinds that an earlier process saw.
-    pub fn new(options: Arc<SourceOptions>, seen: &BTreeSet<KindId>) -> Self {
+    pub fn new(options: Arc<SourceOptions>, seen: &SeenKinds) -> Self {
         let roles: Arc<[Role]> = sources::roles(&options).into();
         let reads = sources::reads(&*roles);
         let ids: BTreeMap<Kind, KindId> = reads.keys().map(|kind| (*kind, kind.id())).collect();
@@ -93,7 +93,7 @@ impl Index {
             reads,
             store: Store::default(),
             readers: Readers::default(),
-            views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.contains(id), patience))).collect(),
+            views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.may_hold(id), patience))).collect(),
             listing: BTreeMap::new(),
             unread: Unread::default(),
             told: BTreeMap::new(),

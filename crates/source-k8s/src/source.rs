@@ -15,7 +15,7 @@ use tokio::sync::futures::Notified;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use zonewright_core::endpoint::KindId;
-use zonewright_core::source::{Evidence, KindState, PublishedNames, Source, Troubles, Update};
+use zonewright_core::source::{Evidence, KindState, PublishedNames, SeenKinds, Source, Troubles, Update};
 use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::batch::Batch;
@@ -113,7 +113,7 @@ impl K8sSource {
     ///
     /// # Errors
     /// `dir` is no folder, or cannot be read.
-    pub fn manifests(dir: &Path, options: SourceOptions, seen: &BTreeSet<KindId>) -> Result<(Arc<Self>, JoinSet<()>)> {
+    pub fn manifests(dir: &Path, options: SourceOptions, seen: &SeenKinds) -> Result<(Arc<Self>, JoinSet<()>)> {
         let mut reads = options.reads();
         reads.retain(|kind, _| !kind.is_polled());
         let wanted = Wanted { reads, keep: options.keep() };
@@ -136,7 +136,7 @@ impl K8sSource {
     pub fn watch(
         cluster: &zonewright_cluster::Cluster,
         options: SourceOptions,
-        seen: &BTreeSet<KindId>,
+        seen: &SeenKinds,
     ) -> (Arc<Self>, JoinSet<()>) {
         let options = Arc::new(options);
         let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen)));

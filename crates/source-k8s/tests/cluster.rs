@@ -5,7 +5,6 @@
 #[path = "source/support.rs"]
 mod support;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use support::{Engine, options};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use zonewright_cluster::{ConnectOptions, connect};
-use zonewright_core::source::Source;
+use zonewright_core::source::{SeenKinds, Source};
 use zonewright_source_k8s::options::SourceOptions;
 use zonewright_source_k8s::source::K8sSource;
 use zonewright_testkit::kube::{KubeApi, User};
@@ -44,7 +43,7 @@ impl Lab {
             ..ConnectOptions::default()
         };
         let cluster = connect(&connection).await.unwrap();
-        let (source, mut tasks) = K8sSource::watch(&cluster, options, &BTreeSet::new());
+        let (source, mut tasks) = K8sSource::watch(&cluster, options, &SeenKinds::default());
         tasks.spawn(source.clone().tell_statuses(cluster, std::future::pending()));
         Self { source, engine: Engine::default(), gone: Vec::new(), _tasks: tasks }
     }

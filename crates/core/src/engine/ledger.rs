@@ -70,6 +70,11 @@ impl Ledger {
         if now < before { self.held_widely(zone) } else { Vec::new() }
     }
 
+    /// The number of zones that it reckons with.
+    pub(crate) fn len(&self) -> usize {
+        self.zones.len()
+    }
+
     /// Forgets a zone that is gone. Returns as [`Ledger::note`].
     pub(crate) fn forget(&mut self, zone: &str) -> Vec<String> {
         if self.zones.remove(zone).is_some_and(|(_, load)| !load.wanted.is_empty()) {

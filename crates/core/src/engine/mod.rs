@@ -63,6 +63,7 @@ use crate::layer::Layers;
 use crate::metrics::Metrics;
 use crate::name::DnsName;
 use crate::plan::Adoptable;
+use crate::source::SeenKinds;
 use crate::store::Store;
 use crate::zone::ZoneKey;
 pub use announce::Announcement;
@@ -304,9 +305,13 @@ pub async fn saved_holds(store: &dyn Store, now: Timestamp) -> Result<Option<Vec
     Ok(holds.map(|holds| holds.into_iter().filter(|(_, hold)| hold.until > now).collect()))
 }
 
-/// The kinds of which objects were seen by former processes, by the saved state: sources are built with them.
-pub async fn seen_kinds(store: &dyn Store) -> BTreeSet<KindId> {
-    state::seen(store).await.into_iter().map(KindId::from).collect()
+/// The kinds of which objects were seen by former processes, by the saved state: sources are built with them. A state that
+/// cannot be read may speak of any.
+pub async fn seen_kinds(store: &dyn Store) -> SeenKinds {
+    match state::seen(store).await {
+        Some(kinds) => SeenKinds::These(kinds.into_iter().map(KindId::from).collect()),
+        None => SeenKinds::Any,
+    }
 }
 
 /// Time between two attempts to read or save a state that cannot be.

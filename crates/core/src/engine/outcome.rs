@@ -168,6 +168,12 @@ pub(super) fn outcome(board: &Board) -> Outcome {
     let mut outcome =
         Outcome { dry_run, unfinished: !board.has_started() || board.published.is_open(), ..Outcome::default() };
     kinds(&board.asks(), &mut outcome);
+    for (is_unread, why) in [(true, board.state.unread()), (false, board.state.unsaved())] {
+        if let Some(why) = why {
+            outcome.unfinished |= board.config.one_pass && board.state.age() < board.config.start_timeout;
+            outcome.fail(is_unread, "state of the brake".to_owned(), why);
+        }
+    }
     for office in &board.offices {
         zones_of(board, office, &mut outcome);
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::holds::Holding;
@@ -36,6 +37,12 @@ pub(crate) struct ZoneState {
 }
 
 impl ZoneState {
+    /// Whether nothing of it matters any more: nothing was deleted or owned within the window, and nothing is held or approved.
+    fn is_idle(&self, window: std::time::Duration, now: Timestamp) -> bool {
+        let approved = self.approvals.iter().any(|approval| approval.until > now);
+        self.window.is_over(window, now) && self.held.is_none() && self.holds.is_empty() && !approved
+    }
+
     /// Deletes that approvals cover were done, or their records are gone: they are covered no more.
     pub(crate) fn spend<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>) -> bool {
         let mut spent = false;
@@ -75,9 +82,13 @@ enum Trust {
     MemoryOnly,
 }
 
-/// The kinds that the saved document speaks of; none if it cannot be read, which [`State::load`] says.
-pub(crate) async fn seen(store: &dyn Store) -> BTreeSet<String> {
-    read(store).await.ok().flatten().unwrap_or_default().seen
+/// The kinds that the saved document speaks of; `None` if there may be one and it cannot be read, which [`State::load`] says.
+pub(crate) async fn seen(store: &dyn Store) -> Option<BTreeSet<String>> {
+    match read(store).await {
+        Ok(document) => Some(document.unwrap_or_default().seen),
+        Err(error) if error.kind == ErrorKind::Unauthorized => Some(BTreeSet::new()),
+        Err(_) => None,
+    }
 }
 
 /// Every hold of a saved state, by zone; `None` where no state was saved yet.
@@ -146,6 +157,7 @@ pub(crate) struct State {
     inner: Mutex<Inner>,
     changed: Notify,
     dirty: AtomicBool,
+    begun: Instant,
     /// Held while it is saved: who asks for that meanwhile waits, and knows then that his change is in it.
     saving: tokio::sync::Mutex<()>,
 }
@@ -188,6 +200,7 @@ impl State {
             inner: Mutex::new(inner),
             changed: Notify::new(),
             dirty: false.into(),
+            begun: Instant::now(),
             saving: tokio::sync::Mutex::default(),
         }
     }
@@ -240,6 +253,27 @@ impl State {
             Trust::Sound | Trust::MemoryOnly => None,
             Trust::Unread(why) => Some(format!("the state of the brake cannot be read ({why})")),
             Trust::Unsaved(why) => Some(format!("the state of the brake cannot be saved ({why})")),
+        }
+    }
+
+    /// Time since this process began with it.
+    pub(super) fn age(&self) -> std::time::Duration {
+        self.begun.elapsed()
+    }
+
+    /// Why the kept document was not read, if that is so.
+    pub(super) fn unread(&self) -> Option<String> {
+        match &self.lock().trust {
+            Trust::Unread(why) => Some(why.clone()),
+            Trust::Sound | Trust::MemoryOnly | Trust::Unsaved(_) => None,
+        }
+    }
+
+    /// Why what changed was not saved, if that is so.
+    pub(super) fn unsaved(&self) -> Option<String> {
+        match &self.lock().trust {
+            Trust::Unsaved(why) => Some(why.clone()),
+            Trust::Sound | Trust::MemoryOnly | Trust::Unread(_) => None,
         }
     }
 
@@ -374,6 +408,25 @@ impl State {
     /// A zone is gone: the brake does not reckon with it any more. Returns zones that may have room since.
     pub(crate) fn forget_load(&self, zone: &str) -> Vec<String> {
         self.lock().ledger.forget(zone)
+    }
+
+    /// Forgets zones that are not `served` any more, once nothing of them matters.
+    pub(crate) fn prune(&self, served: &BTreeSet<String>, window: std::time::Duration, now: Timestamp) {
+        let mut inner = self.lock();
+        let zones = &mut inner.document.zones;
+        let before = zones.len();
+        zones.retain(|zone, state| served.contains(zone) || !state.is_idle(window, now));
+        let shrank = zones.len() != before;
+        drop(inner);
+        if shrank {
+            self.touch();
+        }
+    }
+
+    /// The number of zones that something is kept of, and of those that the brake reckons with.
+    pub(super) fn sizes(&self) -> [usize; 2] {
+        let inner = self.lock();
+        [inner.document.zones.len(), inner.ledger.len()]
     }
 
     /// Remembers kinds of which objects are seen.

@@ -40,7 +40,7 @@ async fn the_document_comes_back_from_the_store() {
     let standing = BTreeSet::from(["abc".to_owned()]);
     assert_eq!(state.take(&standing), standing);
     state.save().await.unwrap();
-    assert_eq!(seen(&*store).await.len(), 1);
+    assert_eq!(seen(&*store).await, Some(BTreeSet::from(["services".to_owned()])));
     let back = load(&store).await;
     assert_eq!(back.lock().document, state.lock().document);
     assert_eq!(back.take(&standing), BTreeSet::new(), "each approval counts once, also after a restart");
@@ -113,4 +113,25 @@ async fn plans_that_are_held_together_are_approved_together() {
     // What one of them let go is set back: nobody meant the others by themselves.
     state.revoke("i/a", &BTreeSet::from([set("x.example A 192.0.2.1").key]));
     assert_eq!(["i/a", "i/b", "j/c"].map(approved), [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_zone_that_is_gone_is_forgotten_once_nothing_of_it_matters() {
+    let state = load(&Arc::new(MemoryStore::default())).await;
+    let served = BTreeSet::from(["i/served".to_owned()]);
+    let zones = |state: &State| state.lock().document.zones.keys().cloned().collect::<Vec<_>>();
+    let key = set("a.example A 192.0.2.1").key;
+    state.zone("i/served", |_| ());
+    state.zone("i/empty", |_| ());
+    state.zone("i/deleted", |zone| zone.window.deleted([(&key, None)], Timestamp(0)));
+    state.zone("i/owned", |zone| zone.window.owns(3, Timestamp(0)));
+    state.zone("i/held", |zone| zone.held = Some(held("abc", "a.example A 192.0.2.1", Scope::Zone)));
+    state.prune(&served, TTL, Timestamp(1));
+    assert_eq!(zones(&state), ["i/deleted", "i/held", "i/owned", "i/served"]);
+    let later = Timestamp(0).plus(TTL * 2);
+    state.prune(&served, TTL, later);
+    assert_eq!(zones(&state), ["i/held", "i/served"], "a held plan stays");
+    state.zone("i/held", |zone| zone.held = None);
+    state.prune(&served, TTL, later);
+    assert_eq!(zones(&state), ["i/served"]);
 }

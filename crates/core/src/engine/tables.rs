@@ -19,6 +19,7 @@ pub(super) type Sizes = BTreeMap<&'static str, usize>;
 /// Every table of the engine; those of zones are added up.
 pub(super) fn sizes(board: &Board) -> Sizes {
     let mut sizes: Sizes = board.asks().desired.sizes().into();
+    sizes.extend(["state_zones", "brake_zones"].into_iter().zip(board.state.sizes()));
     for desk in board.desks() {
         let (written, unread) = desk.view().unsettled();
         for (table, size) in [("inbox", desk.inbox.len()), ("view_written", written), ("view_unread", unread)] {
@@ -58,11 +59,15 @@ pub(super) fn publish(board: &Board) {
     }
 }
 
-/// Forgets the proofs of deletion that no record rests on any more.
+/// Forgets the proofs of deletion that no record rests on any more, and zones that are gone for good.
 pub(super) fn sweep(board: &Board) {
     let offices: Vec<(Arc<Office>, Vec<Arc<Desk>>)> = board.offices.iter().map(|o| (o.clone(), o.desks())).collect();
     let unknown = board.offices.iter().any(|office| !office.listing().tried || office.listing().error.is_some());
     let now = board.clock.now();
+    if !unknown {
+        let served = offices.iter().flat_map(|(_, desks)| desks).map(|desk| desk.label()).collect();
+        board.state.prune(&served, board.config.brake.window, now);
+    }
     board.asks().desired.sweep(now, |name, labels| unknown || is_needed(&offices, name, labels));
 }
 

@@ -148,6 +148,13 @@ impl Window {
         self.peaks.trim(window, now);
     }
 
+    /// Whether nothing was noted within the window.
+    pub fn is_over(&self, window: Duration, now: Timestamp) -> bool {
+        let deletes = self.deletes.iter().map(|(at, _)| at);
+        let counts = self.peaks.0.iter().map(|(at, _)| at);
+        deletes.chain(counts).chain(self.lost.values()).all(|at| at.plus(window) < now)
+    }
+
     /// The deletes done within the window, but for those `wanted` once more: they stand, so they were not done.
     pub fn deletes(&self, window: Duration, wanted: &BTreeSet<RecordKey>, now: Timestamp) -> usize {
         let within = |at: &Timestamp| at.plus(window) >= now;

@@ -111,10 +111,9 @@ impl Resolver {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use zonewright_core::source::{ObjectState, Source};
+    use zonewright_core::source::{ObjectState, SeenKinds, Source};
 
     use tokio::time::sleep;
 
@@ -165,7 +164,7 @@ mod tests {
             ..SourceOptions::default()
         };
         let options = Arc::new(options);
-        let source = Arc::new(K8sSource::new(Index::new(Arc::clone(&options), &BTreeSet::new())));
+        let source = Arc::new(K8sSource::new(Index::new(Arc::clone(&options), &SeenKinds::default())));
         let object = |name, hosts| Object::from_value(Kind::Service, service(name, hosts), &options.keep()).unwrap();
         source.feed([
             Event::Begin(Kind::Service),

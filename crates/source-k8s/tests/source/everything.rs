@@ -9,6 +9,7 @@ use proptest::sample::Index as Any;
 use serde_json::Value;
 use tokio::time::Instant;
 use zonewright_core::catalog::{FlagValue, Settings};
+use zonewright_core::source::SeenKinds;
 use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
@@ -209,7 +210,7 @@ fn all_options() -> [SourceOptions; 3] {
 static OPTIONS: LazyLock<[Arc<SourceOptions>; 3]> = LazyLock::new(|| all_options().map(Arc::new));
 
 fn index(options: &Arc<SourceOptions>) -> Index {
-    Index::new(Arc::clone(options), &BTreeSet::new())
+    Index::new(Arc::clone(options), &SeenKinds::default())
 }
 
 /// A sample in the test command; many in the soak.

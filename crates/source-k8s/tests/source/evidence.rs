@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, advance, timeout};
 use zonewright_core::endpoint::KindId;
-use zonewright_core::source::{KindState, Source};
+use zonewright_core::source::{KindState, SeenKinds, Source};
 use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
@@ -23,10 +23,10 @@ const KIND: Kind = Kind::Service;
 type Turn = fn(&K8sSource);
 
 fn source() -> K8sSource {
-    source_that_saw(&BTreeSet::new())
+    source_that_saw(&SeenKinds::default())
 }
 
-fn source_that_saw(seen: &BTreeSet<KindId>) -> K8sSource {
+fn source_that_saw(seen: &SeenKinds) -> K8sSource {
     K8sSource::new(Index::new(Arc::new(options()), seen))
 }
 
@@ -195,9 +195,13 @@ async fn a_denied_kind() {
     assert_eq!(state(&seen_now).objects, 1, "nothing is removed");
     assert!(seen_now.take(false).objects.len() == 1);
 
-    let seen_before = source_that_saw(&seen_now.seen());
+    let seen_before = source_that_saw(&SeenKinds::These(seen_now.seen()));
     seen_before.feed([Event::Denied(KIND)]);
     assert_eq!(letters(&seen_before), "fs", "remembered across a restart");
+
+    let unknown = source_that_saw(&SeenKinds::Any);
+    unknown.feed([Event::Denied(KIND)]);
+    assert_eq!(letters(&unknown), "fs", "what former processes saw cannot be read");
 
     assert_eq!(state(&never_seen).doubted, None, "nothing is missing");
     assert_eq!(state(&seen_before).doubted, Some(0), "the doubt of every process that finds it so");
@@ -241,7 +245,7 @@ async fn an_unreadable_object_that_nobody_knows_doubts_no_other() {
 #[tokio::test(start_paused = true)]
 async fn what_no_label_tells_doubts_the_kind() {
     let spoilt = |options: SourceOptions, key: ObjectKey| {
-        let source = K8sSource::new(Index::new(Arc::new(options), &BTreeSet::new()));
+        let source = K8sSource::new(Index::new(Arc::new(options), &SeenKinds::default()));
         let kind = key.kind;
         source.feed([Event::Begin(kind), unreadable(key), Event::Done(kind)]);
         source.evidence().kinds[&kind.id()].complete
@@ -259,7 +263,7 @@ async fn what_no_label_tells_doubts_the_kind() {
 fn resources_name_the_kinds_that_a_mapping_may_read() {
     let check = |filter: &[ServiceType], expected: &str| {
         let options = SourceOptions { service_type_filter: filter.to_vec(), ..options() };
-        let evidence = K8sSource::new(Index::new(Arc::new(options), &BTreeSet::new())).evidence();
+        let evidence = K8sSource::new(Index::new(Arc::new(options), &SeenKinds::default())).evidence();
         let lines: Vec<String> = evidence
             .resources
             .iter()
@@ -361,7 +365,7 @@ async fn whoever_does_not_ask_for_the_evidence_gets_objects_all_the_same() {
 /// A process that makes one pass tries again for a while what cannot be listed, and waits for what arrives.
 #[tokio::test(start_paused = true)]
 async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
-    let patient = |seen: &BTreeSet<KindId>| {
+    let patient = |seen: &SeenKinds| {
         let options = SourceOptions { patience: Duration::from_secs(30), ..options() };
         K8sSource::new(Index::new(Arc::new(options), seen))
     };
@@ -372,7 +376,7 @@ async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
         ("blind", |source| source.feed([Event::Blind(KIND)])),
     ];
     for (what, fail) in fails {
-        let source = patient(&BTreeSet::from([KIND.id()]));
+        let source = patient(&SeenKinds::These(BTreeSet::from([KIND.id()])));
         fail(&source);
         pass(29).await;
         fail(&source);
@@ -382,11 +386,11 @@ async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
         assert!(state(&source).settled && !state(&source).complete, "{what}");
     }
     // What was never seen and is denied is empty, and nothing is waited for.
-    let source = patient(&BTreeSet::new());
+    let source = patient(&SeenKinds::default());
     source.feed([Event::Denied(KIND)]);
     assert_eq!(letters(&source), "cfs");
     // A list that began in time is waited for to its end, however long it takes.
-    let source = patient(&BTreeSet::new());
+    let source = patient(&SeenKinds::default());
     lost(&source);
     pass(29).await;
     source.feed([Event::Begin(KIND), Event::Listed(services(1).remove(0))]);
@@ -394,7 +398,7 @@ async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
     assert_eq!(letters(&source), "");
     lost(&source);
     assert_eq!(letters(&source), "s", "unless it breaks off: there is no further attempt");
-    let source = patient(&BTreeSet::new());
+    let source = patient(&SeenKinds::default());
     pass(60).await;
     assert_eq!(letters(&source), "", "the first attempt is waited for as well");
     source.feed(list(KIND, services(1)));

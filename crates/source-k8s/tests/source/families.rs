@@ -1,11 +1,12 @@
 //! The sources that look beyond their own objects: a change of what they refer to maps them again, and nothing else; and
 //! whatever happens, the result is that of mapping everything from scratch.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use zonewright_core::source::SeenKinds;
 use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
@@ -21,7 +22,7 @@ fn options() -> SourceOptions {
 }
 
 fn index() -> Index {
-    Index::new(Arc::new(options()), &BTreeSet::new())
+    Index::new(Arc::new(options()), &SeenKinds::default())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "every caller makes it in the call")]

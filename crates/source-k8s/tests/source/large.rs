@@ -1,9 +1,9 @@
 //! Cost follows the change in a cluster of 50,000 objects too: what is added maps its dependents and nothing else, whatever
 //! else there is. Counted, not timed.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use zonewright_core::source::SeenKinds;
 use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
@@ -37,7 +37,7 @@ fn of_service(at: usize, number: usize) -> Vec<Object> {
 
 fn cluster(sources: &[SourceKind]) -> Index {
     let options = SourceOptions { sources: sources.to_vec(), ..SourceOptions::default() };
-    let mut index = Index::new(Arc::new(options), &BTreeSet::new());
+    let mut index = Index::new(Arc::new(options), &SeenKinds::default());
     let services = (0..NAMESPACES).flat_map(|at| (0..SERVICES).flat_map(move |number| of_service(at, number)));
     let nodes = (0..NODES).map(|n| node(&format!("n{n}"), &format!("198.51.100.{n}"), "1"));
     let ports =

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::Mapped;
-use zonewright_core::source::{ObjectState, Presence, PublishedNames};
+use zonewright_core::source::{ObjectState, Presence, PublishedNames, SeenKinds};
 use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
@@ -32,7 +32,7 @@ impl PublishedNames for Zone {
 
 fn index(limit: usize) -> Index {
     let options = SourceOptions { max_names_per_annotation: limit, ..options() };
-    Index::new(Arc::new(options), &std::collections::BTreeSet::new())
+    Index::new(Arc::new(options), &SeenKinds::default())
 }
 
 /// What the one object asks for now.

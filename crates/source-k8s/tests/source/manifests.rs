@@ -1,6 +1,5 @@
 //! The manifests feed on a real folder.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
-use zonewright_core::source::Source;
+use zonewright_core::source::{SeenKinds, Source};
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::source::K8sSource;
 
@@ -36,7 +35,7 @@ impl Lab {
         for (name, text) in files {
             place.write(name, text);
         }
-        let (source, tasks) = K8sSource::manifests(dir.path(), options(), &BTreeSet::new()).unwrap();
+        let (source, tasks) = K8sSource::manifests(dir.path(), options(), &SeenKinds::default()).unwrap();
         let mut lab = Self { dir, source, engine: Engine::default(), gone: Vec::new(), tasks };
         lab.until("the first reading", |lab| lab.source.evidence().is_settled()).await;
         lab
@@ -175,7 +174,7 @@ async fn an_empty_folder_is_complete() {
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_an_error() {
-    let error = K8sSource::manifests(Path::new("no/such/folder"), options(), &BTreeSet::new()).unwrap_err();
+    let error = K8sSource::manifests(Path::new("no/such/folder"), options(), &SeenKinds::default()).unwrap_err();
     assert!(error.to_string().contains("--manifests no/such/folder: expected a folder that can be read"), "{error}");
 }
 
@@ -275,7 +274,7 @@ async fn of_two_files_with_one_object_the_first_by_name_wins() {
 async fn a_folder_that_is_away_deletes_nothing() {
     let mut lab = Lab::with(&[("m/web.yaml", &service("web", "192.0.2.1"))]).await;
     let root = lab.dir.path().join("m");
-    let (source, tasks) = K8sSource::manifests(&root, options(), &BTreeSet::new()).unwrap();
+    let (source, tasks) = K8sSource::manifests(&root, options(), &SeenKinds::default()).unwrap();
     (lab.source, lab.tasks) = (source, tasks);
     lab.engine = Engine::default();
     lab.until_endpoints(&[WEB]).await;
@@ -296,7 +295,7 @@ async fn another_folder_in_its_place_is_watched() {
     let mut lab = Lab::with(&[]).await;
     let root = lab.dir.path().join("m");
     fs::create_dir(&root).unwrap();
-    (lab.source, lab.tasks) = K8sSource::manifests(&root, options(), &BTreeSet::new()).unwrap();
+    (lab.source, lab.tasks) = K8sSource::manifests(&root, options(), &SeenKinds::default()).unwrap();
     lab.until("the first reading", |lab| lab.source.evidence().is_settled()).await;
     fs::rename(&root, lab.dir.path().join("away")).unwrap();
     fs::create_dir(&root).unwrap();
@@ -345,7 +344,7 @@ async fn a_mounted_config_map() {
     symlink("..2026_1", place.path("..data")).unwrap();
     symlink("..data/web.yaml", place.path("web.yaml")).unwrap();
     symlink(".", place.path("loop")).unwrap();
-    let (source, tasks) = K8sSource::manifests(dir.path(), options(), &BTreeSet::new()).unwrap();
+    let (source, tasks) = K8sSource::manifests(dir.path(), options(), &SeenKinds::default()).unwrap();
     let mut lab = Lab { dir, source, engine: Engine::default(), gone: Vec::new(), tasks };
     lab.until_endpoints(&[WEB]).await;
     assert_eq!(lab.faults(), [""; 0]);

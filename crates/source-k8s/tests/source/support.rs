@@ -1,12 +1,12 @@
 //! Objects in a few words, and an engine that does nothing but remember what it was told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use zonewright_core::endpoint::{Mapped, ObjectRef};
-use zonewright_core::source::{ObjectState, Update};
+use zonewright_core::source::{ObjectState, SeenKinds, Update};
 use zonewright_source_k8s::feed::{Event, Unreadable};
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
@@ -18,7 +18,7 @@ pub(crate) fn options() -> SourceOptions {
 }
 
 pub(crate) fn index() -> Index {
-    Index::new(Arc::new(options()), &BTreeSet::new())
+    Index::new(Arc::new(options()), &SeenKinds::default())
 }
 
 pub(crate) fn object(kind: Kind, value: Value) -> Object {

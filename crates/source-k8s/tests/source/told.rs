@@ -1,10 +1,10 @@
 //! What the engine is told of an object: changes, and how it went.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
-use zonewright_core::source::ObjectState;
+use zonewright_core::source::{ObjectState, SeenKinds};
 use zonewright_source_k8s::annotations::{DEFAULT_PREFIX, Prefixes};
 use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
@@ -209,7 +209,7 @@ fn the_other_prefix_is_told_beside_what_is_asked_for() {
         let annotation_prefixes = Prefixes::parse(prefixes).expect("prefixes");
         let options = SourceOptions { annotation_prefixes, ..options() };
         let keep = options.keep();
-        let mut index = Index::new(Arc::new(options), &BTreeSet::new());
+        let mut index = Index::new(Arc::new(options), &SeenKinds::default());
         let service = json!({"metadata": {"namespace": "a", "name": "web", "annotations": annotations},
             "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}});
         let service = Object::from_value(Kind::Service, service, &keep).expect("a service");
