@@ -8,6 +8,8 @@
 //! A template with nothing after it (`%{record_type}` alone) and a wildcard replacement make names that several records
 //! map to. external-dns takes such configurations, so they are taken here too, and the sharing is watched instead.
 
+use std::borrow::Cow;
+
 use zonewright_core::name::NameError;
 use zonewright_core::{DnsName, RecordType};
 
@@ -31,17 +33,25 @@ pub(super) const TYPES: [RecordType; 13] = [
     RecordType::Svcb,
 ];
 
+/// The same in lower case, as they stand in names.
+const LOWER: [&str; TYPES.len()] =
+    ["a", "aaaa", "cname", "ns", "mx", "ptr", "srv", "naptr", "txt", "dname", "caa", "https", "svcb"];
+
 /// What is put around a record's first label to make the name of its claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Affixes {
     prefix: String,
     suffix: String,
     wildcard: String,
+    /// Whether prefix or suffix has the place for the type.
+    templated: bool,
 }
 
 impl Affixes {
     pub(super) fn new(prefix: &str, suffix: &str, wildcard: &str) -> Self {
-        Self { prefix: prefix.to_lowercase(), suffix: suffix.to_lowercase(), wildcard: wildcard.to_lowercase() }
+        let [prefix, suffix, wildcard] = [prefix, suffix, wildcard].map(str::to_lowercase);
+        let templated = prefix.contains(TEMPLATE) || suffix.contains(TEMPLATE);
+        Self { prefix, suffix, wildcard, templated }
     }
 
     /// The name of the claim on the records of `rtype` at `name`.
@@ -111,27 +121,28 @@ impl Affixes {
     }
 
     /// Prefix and suffix for one type in lower case, or for no type if `kind` is empty.
-    fn with_type(&self, kind: &str) -> (String, String) {
-        let mut prefix = self.prefix.replace(TEMPLATE, kind);
-        if !self.has_template() && !kind.is_empty() {
-            prefix.push_str(kind);
-            prefix.push('-');
-        }
-        (prefix, self.suffix.replace(TEMPLATE, kind))
+    fn with_type(&self, kind: &str) -> (Cow<'_, str>, Cow<'_, str>) {
+        let prefix = if self.templated || kind.is_empty() {
+            self.filled(&self.prefix, kind)
+        } else {
+            Cow::Owned(format!("{}{kind}-", self.prefix))
+        };
+        (prefix, self.filled(&self.suffix, kind))
     }
 
-    fn has_template(&self) -> bool {
-        self.prefix.contains(TEMPLATE) || self.suffix.contains(TEMPLATE)
+    /// An affix with the type in its place.
+    fn filled<'a>(&self, affix: &'a str, kind: &str) -> Cow<'a, str> {
+        if self.templated { Cow::Owned(affix.replace(TEMPLATE, kind)) } else { Cow::Borrowed(affix) }
     }
 
     /// The record's first label, and the rest with its dot. The first label has no dot, so where it ends is certain.
     fn take_off<'a>(&self, claim: &'a str, kind: &str) -> Option<(&'a str, &'a str)> {
         let (prefix, suffix) = self.with_type(kind);
-        let inner = claim.strip_prefix(&prefix)?;
+        let inner = claim.strip_prefix(&*prefix)?;
         let before_dot = suffix.find('.').unwrap_or(suffix.len());
         let end = inner.find('.').unwrap_or(inner.len()).checked_sub(before_dot)?;
         let (head, tail) = inner.split_at_checked(end)?;
-        let rest = tail.strip_prefix(&suffix)?;
+        let rest = tail.strip_prefix(&*suffix)?;
         (rest.is_empty() || rest.starts_with('.')).then_some((head, rest))
     }
 
@@ -158,13 +169,16 @@ impl Affixes {
         affix: &str,
         take: impl Fn(&str, &str) -> Option<String>,
     ) -> Option<(String, Option<RecordType>)> {
-        let by_type = |rtype: RecordType| Some((take(text, &affix.replace(TEMPLATE, &rtype.lower()))?, Some(rtype)));
-        if let Some(found) = TYPES.into_iter().filter(|_| self.has_template()).find_map(by_type) {
+        let kinds = || TYPES.into_iter().zip(LOWER);
+        let by_type = |(rtype, kind): (RecordType, &str)| Some((take(text, &self.filled(affix, kind))?, Some(rtype)));
+        if self.templated
+            && let Some(found) = kinds().find_map(by_type)
+        {
             return Some(found);
         }
-        let inner = take(text, &affix.replace(TEMPLATE, ""))?;
+        let inner = take(text, &self.filled(affix, ""))?;
         let typed = inner.split_once('-').and_then(|(kind, rest)| {
-            let rtype = TYPES.into_iter().find(|rtype| rtype.lower() == kind)?;
+            let (rtype, _) = kinds().find(|(_, lower)| *lower == kind)?;
             Some((rest.to_owned(), Some(rtype)))
         });
         Some(typed.unwrap_or((inner, None)))
@@ -185,6 +199,11 @@ mod tests {
             Some(rtype) => format!("{name} {rtype}"),
             None => format!("{name} old"),
         })
+    }
+
+    #[test]
+    fn types_have_their_lower_case() {
+        assert_eq!(TYPES.map(|rtype| rtype.lower().to_string()), LOWER);
     }
 
     #[test]
