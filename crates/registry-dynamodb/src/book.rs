@@ -5,10 +5,12 @@
 //! before anything is read or opened; one call is in flight at a time, so that a reading never misses a write of ours.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tracing::{error, info, warn};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::OwnerId;
@@ -35,6 +37,8 @@ pub(crate) struct Book {
     rows: RwLock<Rows>,
     changes: std::sync::Mutex<Changes>,
     desk: Mutex<Desk>,
+    /// Numbers whoever asks for a reading, and each reading, in the order in which they come.
+    turns: AtomicU64,
 }
 
 /// What only whoever reads or writes the table looks at.
@@ -42,10 +46,10 @@ pub(crate) struct Book {
 struct Desk {
     /// Whether the table had the right shape when it was last described.
     checked: bool,
-    /// When the last good reading began.
-    read: Option<Instant>,
-    /// When the last reading that failed began, and why.
-    failed: Option<(Instant, Error)>,
+    /// When the last good reading began, with its number.
+    read: Option<(u64, Instant)>,
+    /// The number of the last reading if it failed, and why.
+    failed: Option<(u64, Error)>,
     /// Something is known to differ from what was read.
     stale: bool,
     /// Writes that the table did not take yet, by the key of the row; memory counts them as done.
@@ -60,7 +64,8 @@ struct Desk {
 
 impl Book {
     pub(crate) fn new(me: OwnerId, table: Table, cache: Duration) -> Self {
-        Self { me, table, cache, rows: RwLock::default(), changes: std::sync::Mutex::default(), desk: Mutex::default() }
+        let (rows, changes, desk) = (RwLock::default(), std::sync::Mutex::default(), Mutex::default());
+        Self { me, table, cache, rows, changes, desk, turns: AtomicU64::default() }
     }
 
     pub(crate) fn table(&self) -> &str {
@@ -134,26 +139,30 @@ impl Book {
         self.rows.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn turn(&self) -> u64 {
+        self.turns.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Reads the table, unless that was done, or failed, since the caller asked, or was done within the cache's time.
     pub(crate) async fn load(&self) -> Result<()> {
-        let asked = Instant::now();
+        let (asked, now) = (self.turn(), Instant::now());
         let mut desk = self.desk.lock().await;
-        let good = |read: Instant| read > asked || read + self.cache > asked;
+        let good = |(read, at): (u64, Instant)| read > asked || at + self.cache > now;
         if !desk.stale && desk.read.is_some_and(good) {
             return Ok(());
         }
-        if let Some((_, problem)) = desk.failed.as_ref().filter(|(began, _)| *began > asked) {
+        if let Some((_, problem)) = desk.failed.as_ref().filter(|(failed, _)| *failed > asked) {
             return Err(problem.clone());
         }
         let first = desk.read.take().is_none();
-        let began = Instant::now();
+        let (number, began) = (self.turn(), Instant::now());
         let read = self.read_anew(&mut desk).await;
-        desk.failed = read.as_ref().err().map(|problem| (began, problem.clone()));
+        desk.failed = read.as_ref().err().map(|problem| (number, problem.clone()));
         read?;
         if first {
             info!(table = self.table.name, rows = self.rows().len(), "claims read");
         }
-        desk.read = Some(began);
+        desk.read = Some((number, began));
         desk.stale = false;
         Ok(())
     }

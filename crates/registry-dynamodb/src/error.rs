@@ -1,32 +1,6 @@
 //! What the service answers, as errors that say which table and what to do. The one place that reads its codes.
 
-use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use zonewright_core::error::{Error, ErrorKind, Retry};
-
-/// The error of a call that failed as a whole.
-pub(crate) fn of_call<E>(operation: &'static str, table: &str, error: SdkError<E>) -> Error
-where
-    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
-{
-    match &error {
-        SdkError::ServiceError(answer) => {
-            let code = answer.err().code().unwrap_or("an error without a code");
-            let message = answer.err().message().unwrap_or("no more was said");
-            let server = answer.raw().status().is_server_error();
-            of_code(operation, table, code, message, server)
-        }
-        SdkError::TimeoutError(_) => Error::new(ErrorKind::Timeout, operation, about(table, "no answer in time")),
-        SdkError::ResponseError(_) => {
-            Error::new(ErrorKind::Protocol, operation, about(table, "the answer cannot be read")).caused_by(error)
-        }
-        // The chain of causes is not shown by the SDK unless asked.
-        other => {
-            let timeout = matches!(other, SdkError::DispatchFailure(failure) if failure.is_timeout());
-            let kind = if timeout { ErrorKind::Timeout } else { ErrorKind::Unavailable };
-            Error::new(kind, operation, about(table, &DisplayErrorContext(&error).to_string()))
-        }
-    }
-}
 
 /// The error that a code names, of a call or of one statement in a batch.
 pub(crate) fn of_code(operation: &'static str, table: &str, code: &str, message: &str, server: bool) -> Error {
@@ -75,7 +49,7 @@ pub(crate) fn may_pass(error: &Error) -> bool {
     )
 }
 
-fn about(table: &str, what: &str) -> String {
+pub(crate) fn about(table: &str, what: &str) -> String {
     format!("table {table:?}: {what}")
 }
 

@@ -15,6 +15,8 @@
 
 mod book;
 mod changes;
+#[cfg(feature = "sdk")]
+mod client;
 mod config;
 mod decorate;
 mod deed;
@@ -23,9 +25,13 @@ mod key;
 mod litter;
 mod row;
 mod rows;
+#[cfg(feature = "sdk")]
+mod sdk;
+pub mod service;
 mod table;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
@@ -39,6 +45,7 @@ use book::Book;
 pub use config::{AccessKeys, DynamoConfig};
 use decorate::View;
 use rows::Rows;
+use service::TableService;
 use table::Table;
 
 /// The registry of `--registry=dynamodb`.
@@ -50,16 +57,28 @@ pub struct DynamoRegistry {
 }
 
 impl DynamoRegistry {
-    /// A registry by `config`. The table is not read before [`Registry::load`]; a missing one is no error here.
+    /// A registry by `config`, over the AWS SDK. The table is not read before [`Registry::load`]; a missing one is no error
+    /// here.
     ///
     /// # Errors
     /// [`zonewright_core::ErrorKind::Configuration`] if the table has no name, no region is known, or claims as TXT records
     /// cannot be read by the settings.
+    #[cfg(feature = "sdk")]
     pub async fn connect(config: DynamoConfig) -> Result<Self> {
         config.check()?;
+        let service = sdk::SdkService { client: config.client().await?, table: config.table.clone() };
+        Self::over(Arc::new(service), config)
+    }
+
+    /// A registry over another service; of `config`, what is said of region, keys and roles is passed over.
+    ///
+    /// # Errors
+    /// [`zonewright_core::ErrorKind::Configuration`] if the table has no name, or claims as TXT records cannot be read by the
+    /// settings.
+    pub fn over(service: Arc<dyn TableService>, config: DynamoConfig) -> Result<Self> {
+        config.check()?;
         let owner = config.txt.owner.clone();
-        let table =
-            Table { client: config.client().await?, name: config.table.clone(), attempts: config.attempts.max(1) };
+        let table = Table { service, name: config.table, attempts: config.attempts.max(1) };
         let book = Book::new(owner.clone(), table, config.cache);
         Ok(Self { owner, txt: TxtRegistry::new(config.txt)?, book })
     }

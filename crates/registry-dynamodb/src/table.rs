@@ -4,14 +4,10 @@
 //! in order. A throttled call or statement is repeated a few times with growing pauses, since it was turned away for sure;
 //! nothing else is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{
-    AttributeDefinition, AttributeValue, BatchStatementError, BatchStatementRequest, KeyType,
-    ReturnValuesOnConditionCheckFailure, ScalarAttributeType, TableDescription,
-};
 use zonewright_core::Result;
 use zonewright_core::claim::OwnerId;
 use zonewright_core::error::{Error, ErrorKind};
@@ -19,6 +15,7 @@ use zonewright_core::error::{Error, ErrorKind};
 use super::error;
 use super::row::Row;
 use super::rows::Stored;
+use super::service::{Item, Refusal, Schema, Statement, TableService, Value};
 
 /// How many statements the service takes in one batch.
 const BATCH: usize = 25;
@@ -29,7 +26,9 @@ const KEY: &str = "k";
 const OWNER: &str = "o";
 const LABELS: &str = "l";
 
-type Attributes = HashMap<String, AttributeValue>;
+/// What is done, as errors name it.
+pub(crate) const DESCRIBE: &str = "describe the table of claims";
+pub(crate) const WRITE: &str = "write claims";
 
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +63,7 @@ pub(crate) enum Done {
 /// A table of the service.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    pub(crate) client: Client,
+    pub(crate) service: Arc<dyn TableService>,
     pub(crate) name: String,
     /// How often a throttled call is made in all, at least once.
     pub(crate) attempts: u32,
@@ -73,13 +72,10 @@ pub(crate) struct Table {
 impl Table {
     /// Whether the table has the shape that external-dns gives it.
     pub(crate) async fn check(&self) -> Result<()> {
-        const OPERATION: &str = "describe the table of claims";
-        let answer = self.patiently(OPERATION, || self.client.describe_table().table_name(&self.name).send()).await?;
-        let wrong = |text: String| Err(Error::new(ErrorKind::Configuration, OPERATION, text));
-        match answer.table().map(|table| problem(&self.name, table)) {
-            Some(None) => Ok(()),
-            Some(Some(problem)) => wrong(problem),
-            None => wrong(format!("table {:?} was not described in the answer", self.name)),
+        let schema = self.patiently(|| self.service.describe()).await?;
+        match problem(&self.name, &schema) {
+            None => Ok(()),
+            Some(problem) => Err(Error::new(ErrorKind::Configuration, DESCRIBE, problem)),
         }
     }
 
@@ -87,13 +83,9 @@ impl Table {
     pub(crate) async fn rows(&self) -> Result<Vec<Stored>> {
         let (mut rows, mut start) = (Vec::new(), None);
         loop {
-            let page = self.patiently("read the table of claims", || {
-                let scan = self.client.scan().table_name(&self.name).consistent_read(true);
-                scan.projection_expression("k,o,l").set_exclusive_start_key(start.clone()).send()
-            });
-            let page = page.await?;
-            rows.extend(page.items.unwrap_or_default().into_iter().filter_map(stored));
-            start = page.last_evaluated_key.filter(|key| !key.is_empty());
+            let page = self.patiently(|| self.service.scan(start.as_ref())).await?;
+            rows.extend(page.items.into_iter().filter_map(stored));
+            start = page.last;
             if start.is_none() {
                 return Ok(rows);
             }
@@ -119,80 +111,38 @@ impl Table {
     }
 
     async fn batch(&self, writes: &[&Write]) -> Vec<Done> {
-        const OPERATION: &str = "write claims";
-        let all_fail = |error: Error| writes.iter().map(|_| Done::Failed(error.clone())).collect();
-        let statements: Result<Vec<BatchStatementRequest>, _> =
-            writes.iter().map(|write| self.statement(write)).collect();
-        let statements = match statements {
-            Ok(statements) => statements,
-            Err(error) => return all_fail(Error::new(ErrorKind::Invalid, OPERATION, error.to_string())),
+        let statements: Vec<Statement> = writes.iter().map(|write| statement(write)).collect();
+        let mut answers = match self.service.execute(&statements).await {
+            Ok(answers) => answers.into_iter(),
+            Err(error) => return writes.iter().map(|_| Done::Failed(error.clone())).collect(),
         };
-        let answer = self.client.batch_execute_statement().set_statements(Some(statements)).send().await;
-        let responses = match answer {
-            Ok(answer) => answer.responses.unwrap_or_default(),
-            Err(error) => return all_fail(error::of_call(OPERATION, &self.name, error)),
-        };
-        let mut responses = responses.into_iter();
         let silent = || {
             let text = format!("table {:?}: the answer says nothing of a statement", self.name);
-            Done::Failed(Error::new(ErrorKind::Protocol, OPERATION, text))
+            Done::Failed(Error::new(ErrorKind::Protocol, WRITE, text))
         };
-        let done = |_: &&Write| {
-            let answer = responses.next().map(|response| response.error);
-            answer.map_or_else(silent, |error| error.map_or(Done::Written, |error| self.refused(OPERATION, error)))
+        let done = |_: &&Write| match answers.next() {
+            None => silent(),
+            Some(None) => Done::Written,
+            Some(Some(refusal)) => self.refused(refusal),
         };
         writes.iter().map(done).collect()
     }
 
-    fn refused(&self, operation: &'static str, refusal: BatchStatementError) -> Done {
-        let code = refusal.code.as_ref().map_or("an error without a code", |code| code.as_str());
-        let message = refusal.message.as_deref().unwrap_or("no more was said");
-        let error = error::of_code(operation, &self.name, code, message, false);
+    fn refused(&self, refusal: Refusal) -> Done {
+        let error = error::of_code(WRITE, &self.name, &refusal.code, &refusal.message, false);
         match error.kind {
             ErrorKind::Conflict => Done::Lost(refusal.item.and_then(stored)),
             _ => Done::Failed(error),
         }
     }
 
-    /// The statement of a write: those of external-dns, with the owner in every condition.
-    fn statement(&self, write: &Write) -> Result<BatchStatementRequest, aws_sdk_dynamodb::error::BuildError> {
-        let table = &self.name;
-        let text = |text: &str| AttributeValue::S(text.to_owned());
-        let (statement, parameters) = match write {
-            Write::Insert { key, row } => (
-                format!("INSERT INTO \"{table}\" VALUE {{'k':?, 'o':?, 'l':?}}"),
-                vec![text(key), text(row.owner.as_str()), labels(row)],
-            ),
-            Write::Update { key, owner, row } if *owner == row.owner => (
-                format!("UPDATE \"{table}\" SET \"l\"=? WHERE \"k\"=? AND \"o\"=?"),
-                vec![labels(row), text(key), text(owner.as_str())],
-            ),
-            Write::Update { key, owner, row } => (
-                format!("UPDATE \"{table}\" SET \"o\"=? SET \"l\"=? WHERE \"k\"=? AND \"o\"=?"),
-                vec![text(row.owner.as_str()), labels(row), text(key), text(owner.as_str())],
-            ),
-            Write::Delete { key, owner } => {
-                (format!("DELETE FROM \"{table}\" WHERE \"k\"=? AND \"o\"=?"), vec![text(key), text(owner.as_str())])
-            }
-        };
-        BatchStatementRequest::builder()
-            .statement(statement)
-            .set_parameters(Some(parameters))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .build()
-    }
-
     /// Makes a call again while it is turned away, up to the number of attempts.
-    async fn patiently<T, E, F>(&self, operation: &'static str, call: impl Fn() -> F) -> Result<T>
-    where
-        F: Future<Output = Result<T, aws_sdk_dynamodb::error::SdkError<E>>>,
-        E: aws_sdk_dynamodb::error::ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
-    {
+    async fn patiently<T, F: Future<Output = Result<T>>>(&self, call: impl Fn() -> F) -> Result<T> {
         let mut attempt = 1;
         loop {
             let error = match call().await {
                 Ok(answer) => return Ok(answer),
-                Err(error) => error::of_call(operation, &self.name, error),
+                Err(error) => error,
             };
             if !error::was_turned_away(&error) || attempt >= self.attempts {
                 return Err(error);
@@ -200,6 +150,23 @@ impl Table {
             tokio::time::sleep(pause(attempt)).await;
             attempt += 1;
         }
+    }
+}
+
+/// The statement of a write, with the owner in every condition.
+fn statement(write: &Write) -> Statement {
+    let owner_of = |row: &Row| row.owner.as_str().to_owned();
+    match write {
+        Write::Insert { key, row } => {
+            Statement::Insert { key: key.clone(), owner: owner_of(row), labels: row.written() }
+        }
+        Write::Update { key, owner, row } => Statement::Update {
+            key: key.clone(),
+            owner: owner.as_str().to_owned(),
+            becomes: (*owner != row.owner).then(|| owner_of(row)),
+            labels: row.written(),
+        },
+        Write::Delete { key, owner } => Statement::Delete { key: key.clone(), owner: owner.as_str().to_owned() },
     }
 }
 
@@ -224,50 +191,42 @@ fn batches(chosen: &[usize], writes: &[Write]) -> Vec<Vec<usize>> {
     all
 }
 
-fn labels(row: &Row) -> AttributeValue {
-    AttributeValue::M(row.written().into_iter().map(|(key, value)| (key, AttributeValue::S(value))).collect())
-}
-
 /// An item as a row. `None` only where the item has no key, which the schema rules out.
-fn stored(mut item: Attributes) -> Option<Stored> {
-    let key = item.remove(KEY).and_then(|value| value.as_s().ok().cloned())?;
+fn stored(mut item: Item) -> Option<Stored> {
+    let Some(Value::Text(key)) = item.remove(KEY) else { return None };
     Some(Stored { key, row: row(item) })
 }
 
-fn row(mut item: Attributes) -> Result<Row, String> {
+fn row(mut item: Item) -> Result<Row, String> {
     let owner = match item.remove(OWNER) {
-        Some(AttributeValue::S(owner)) => OwnerId::new(&owner).ok_or("the attribute \"o\" (its owner) is empty")?,
+        Some(Value::Text(owner)) => OwnerId::new(&owner).ok_or("the attribute \"o\" (its owner) is empty")?,
         Some(_) => return Err("the attribute \"o\" (its owner) is no text".to_owned()),
         None => return Err("it has no attribute \"o\" (its owner)".to_owned()),
     };
     let labels = match item.remove(LABELS) {
-        Some(AttributeValue::M(labels)) => labels,
+        Some(Value::Map(labels)) => labels,
         Some(_) => return Err("the attribute \"l\" (its labels) is no map".to_owned()),
-        None => HashMap::new(),
+        None => Item::new(),
     };
-    let text = |(key, value): (String, AttributeValue)| match value {
-        AttributeValue::S(value) => Ok((key, value)),
+    let text = |(key, value): (String, Value)| match value {
+        Value::Text(value) => Ok((key, value)),
         _ => Err(format!("the label {key:?} is no text")),
     };
     Row::read(owner, labels.into_iter().map(text).collect::<Result<_, _>>()?)
 }
 
 /// What keeps a table from holding claims, in the words of external-dns.
-fn problem(name: &str, table: &TableDescription) -> Option<String> {
-    let kind = table.attribute_definitions().iter().find(|attribute| attribute.attribute_name() == KEY);
-    match kind.map(AttributeDefinition::attribute_type) {
-        Some(ScalarAttributeType::S) => {}
-        Some(other) => {
-            return Some(format!("table {name:?} attribute \"k\" must have type \"S\", not {:?}", other.as_str()));
-        }
+fn problem(name: &str, table: &Schema) -> Option<String> {
+    match table.attributes.iter().find(|(attribute, _)| attribute == KEY) {
+        Some((_, kind)) if kind == "S" => {}
+        Some((_, other)) => return Some(format!("table {name:?} attribute \"k\" must have type \"S\", not {other:?}")),
         None => return Some(format!("table {name:?} must have attribute \"k\" of type \"S\"")),
     }
-    let schema = table.key_schema();
-    if !schema.iter().any(|key| *key.key_type() == KeyType::Hash && key.attribute_name() == KEY) {
+    if !table.hash.iter().any(|key| key == KEY) {
         return Some(format!("table {name:?} must have hash key \"k\""));
     }
-    let range = schema.iter().find(|key| *key.key_type() == KeyType::Range)?;
-    Some(format!("table {name:?} must not have a range key; it has {:?}", range.attribute_name()))
+    let range = table.range.first()?;
+    Some(format!("table {name:?} must not have a range key; it has {range:?}"))
 }
 
 #[cfg(test)]
@@ -291,20 +250,17 @@ mod tests {
 
     #[test]
     fn rows_that_do_not_parse_say_why() {
-        let item = |parts: &[(&str, AttributeValue)]| -> Attributes {
+        let item = |parts: &[(&str, Value)]| -> Item {
             parts.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
         };
-        let text = |text: &str| AttributeValue::S(text.to_owned());
-        let map = |value| AttributeValue::M(HashMap::from([("resource".to_owned(), value)]));
+        let text = |text: &str| Value::Text(text.to_owned());
+        let map = |value| Value::Map(Item::from([("resource".to_owned(), value)]));
         for (parts, problem) in [
             (item(&[]), "no attribute \"o\""),
             (item(&[("o", text(""))]), "is empty"),
-            (item(&[("o", AttributeValue::Bool(true))]), "is no text"),
+            (item(&[("o", Value::Other)]), "is no text"),
             (item(&[("o", text("me")), ("l", text("x"))]), "is no map"),
-            (
-                item(&[("o", text("me")), ("l", map(AttributeValue::N("1".to_owned())))]),
-                "label \"resource\" is no text",
-            ),
+            (item(&[("o", text("me")), ("l", map(Value::Other))]), "label \"resource\" is no text"),
         ] {
             let told = row(parts).unwrap_err();
             assert!(told.contains(problem), "{told}");
