@@ -237,8 +237,9 @@ async fn send(worker: &mut Worker, groups: Vec<(RecordKey, Group)>) -> Result<()
     send::commit(worker, &groups, &outcomes).await;
     let moved: BTreeSet<DnsName> = applied(&groups, &outcomes);
     for key in keys {
-        // What was refused is planned again, at its time.
-        let to = if moved.contains(&key.name) { &mut worker.moves.next } else { &mut worker.moves.left };
+        // What was refused is planned again, at its time. In a dry run nothing has come of a step: it would be told for ever.
+        let goes_on = moved.contains(&key.name) && !worker.board.config.dry_run;
+        let to = if goes_on { &mut worker.moves.next } else { &mut worker.moves.left };
         put(to, key);
     }
     let (unfinished, problem) = send::remember(worker, &groups, outcomes, &BTreeMap::new());

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod conformance;
+mod dry_run;
 mod faults;
 mod litter;
 mod loading;
