@@ -298,6 +298,9 @@ impl World {
             Right::One { owner: by, .. } if Some(&*by) == owner => {}
             _ => return true,
         }
+        if truth.is_blocked_by_row(owner, key) {
+            return true;
+        }
         // What stands there may have to stay.
         let rivals: Vec<RecordKey> = truth.zones[zone]
             .sets
@@ -316,6 +319,9 @@ impl World {
         let beside = |set: &RecordSet| shares(&set.key) && !MANAGED.contains(&set.key.rtype);
         if key.rtype == RecordType::Cname && sets.values().any(beside) {
             return true;
+        }
+        if truth.objects.is_some() {
+            return false;
         }
         // Where the claim belongs, something else stands; or some place speaks for others.
         places.iter().any(|(place, _)| {

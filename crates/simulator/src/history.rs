@@ -178,7 +178,11 @@ impl History {
             Some(false) => " --staged none",
             None => "",
         };
-        let claims = if scope.claims == Claims::Objects { " --claims objects" } else { "" };
+        let claims = match scope.claims {
+            Claims::Zones => "",
+            Claims::Objects => " --claims objects",
+            Claims::Table => " --claims table",
+        };
         lines.push(format!("Again: cargo xtask simulate {}{profile}{staged}{claims}", self.words()));
         lines.join("\n")
     }

@@ -6,6 +6,7 @@
 mod desk;
 mod objects;
 mod shelf;
+mod table;
 mod weather;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,10 +31,11 @@ use self::weather::{Draw, Fault};
 
 pub(crate) use self::objects::Cabinet;
 pub(crate) use self::shelf::{Drawer, Mood, Shelf};
+pub(crate) use self::table::Table;
 pub(crate) use self::weather::Weather;
 
 /// More calls than any history needs; most make some hundred.
-const MOST_CALLS: u64 = 100_000;
+const MOST_CALLS: u64 = 30_000;
 
 /// One process' line.
 #[derive(Debug)]

@@ -6,6 +6,9 @@ use std::time::Instant;
 
 use zonewright_simulator::{Claims, History, Kept, Scope, Tally, Verdicts, parse_kept, profiles, simulate};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const USAGE: &str = "\
 cargo xtask simulate [options]
 
@@ -14,7 +17,7 @@ cargo xtask simulate [options]
   --threads N      on so many threads, 1 by default
   --profile NAME   only with this kind of provider
   --staged WORD    only: providers that need staged writes or whose reads lag; none: only the others
-  --claims WHERE   zones: in TXT records (the default); objects: in ConfigMaps
+  --claims WHERE   zones: in TXT records (the default); objects: in ConfigMaps; table: in a DynamoDB table
   --survey         go on after a rule was broken, and count how often each is
   --story SEED     tell this one history
   --shrink         as short as it gets
@@ -59,7 +62,8 @@ fn parse(words: &[String]) -> Result<Options, String> {
             "--staged" => return Err(format!("--staged {value:?}: expected only or none")),
             "--claims" if value == "zones" => options.scope.claims = Claims::Zones,
             "--claims" if value == "objects" => options.scope.claims = Claims::Objects,
-            "--claims" => return Err(format!("--claims {value:?}: expected zones or objects")),
+            "--claims" if value == "table" => options.scope.claims = Claims::Table,
+            "--claims" => return Err(format!("--claims {value:?}: expected zones, objects or table")),
             "--story" => options.story = Some(number()?),
             "--keep" => options.keep = Some(parse_kept(value)?),
             _ => return Err(format!("no such option: {word}\n\n{USAGE}")),
@@ -124,7 +128,7 @@ fn play(options: &Options) -> ExitCode {
 /// nothing to judge.
 fn looked(verdicts: &Verdicts, rounds: u64, scope: &Scope) -> ExitCode {
     println!("{}", verdicts.table());
-    let few = if scope.is_narrow() { Vec::new() } else { verdicts.too_few(rounds) };
+    let few = if scope.is_narrow() { Vec::new() } else { verdicts.too_few(rounds, scope.claims) };
     for (rule, judged, least) in &few {
         println!("Judged too rarely: {rule}: {judged} cases, at least {least} are expected");
     }

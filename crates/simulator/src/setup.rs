@@ -35,6 +35,8 @@ pub enum Claims {
     Zones,
     /// In objects beside the daemon.
     Objects,
+    /// In the rows of a table.
+    Table,
 }
 
 /// One daemon.
@@ -141,8 +143,7 @@ impl Setup {
         let profile = if set_ids { profile.with_set_ids() } else { profile };
         Self {
             set_ids,
-            // Where claims are in objects, the judge does not know yet what a command gives to whom.
-            commands: chance.percent(25) && scope.claims == Claims::Zones,
+            commands: chance.percent(25),
             texts: chance.percent(25),
             zones: zones.to_vec(),
             crowd,
@@ -178,6 +179,7 @@ impl std::fmt::Display for Setup {
         let claims = match self.claims {
             Claims::Zones => format!("with prefix {prefix:?} and suffix {suffix:?}"),
             Claims::Objects => "in objects beside the zones".to_owned(),
+            Claims::Table => format!("in a table; as texts with prefix {prefix:?} and suffix {suffix:?}"),
         };
         writeln!(f, "Claims {claims}; policy {:?}; names shared by {:?}.", self.policy, self.same_name)?;
         writeln!(

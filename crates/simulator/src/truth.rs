@@ -21,11 +21,13 @@ mod command;
 mod evidence;
 mod judge;
 mod objects;
+mod rows;
 mod shadow;
 mod story;
 
 use self::brake::Ledger;
 pub(crate) use self::objects::Objects;
+pub(crate) use self::rows::row_document;
 
 /// Who changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,7 +92,7 @@ pub(crate) struct Truth {
     pub(crate) profile: Profile,
     pub(crate) zones: Vec<Content>,
     pub(crate) affix: Affix,
-    /// Where claims are, if not in the zones.
+    /// Where claims are, if not in the zones: objects, or the rows of a table.
     pub(crate) objects: Option<Objects>,
     pub(crate) parties: Vec<Party>,
     ledgers: BTreeMap<(usize, usize), Ledger>,
@@ -198,7 +200,7 @@ impl Truth {
 
     /// The places of the claims on a key, remembered; none where claims are in objects.
     pub(crate) fn places(&mut self, zone: usize, key: &RecordKey) -> Vec<(RecordKey, bool)> {
-        if self.objects.is_some() {
+        if self.objects.as_ref().is_some_and(|objects| !objects.are_rows()) {
             return Vec::new();
         }
         if let Some(places) = self.places.get(&(zone, key.clone())) {
@@ -234,14 +236,16 @@ impl Truth {
 
     /// Who may change `key`, by what stands now.
     pub(crate) fn right(&mut self, zone: usize, key: &RecordKey) -> Right {
-        if let Some(right) = self.right_by_objects(zone, key) {
-            return right;
+        let mut rows = self.right_by_objects(zone, key);
+        if self.objects.as_ref().is_some_and(|objects| !objects.are_rows()) || rows == Some(Right::Several) {
+            return rows.unwrap_or(Right::Nobody);
         }
         let places = self.places(zone, key);
         let announced = |set: &RecordSet| format!("{}/{}/{}", intent::digest(set), key.rtype, key.name);
         let standing = self.zones[zone].sets.get(key).map(announced);
         for wanted in [true, false] {
-            let mut found: Vec<Right> = Vec::new();
+            // Rows count as claims whose place tells the type.
+            let mut found: Vec<Right> = rows.take().into_iter().filter(|right| *right != Right::Nobody).collect();
             for (place, typed) in places.iter().filter(|(_, typed)| *typed == wanted) {
                 let Some(set) = self.text_at(zone, place, *typed, key) else { continue };
                 for data in set.data.as_records() {

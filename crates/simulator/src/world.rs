@@ -25,7 +25,7 @@ use crate::peer::Peer;
 use crate::rules::Rule;
 use crate::setup::{Claims, Setup};
 use crate::step::{Action, Crowd, Flags, Step};
-use crate::truth::{Objects, Party, Right, Truth};
+use crate::truth::{Content, Objects, Party, Right, Truth};
 
 use self::process::Seat;
 
@@ -69,7 +69,12 @@ impl World {
         };
         let parties = setup.daemons.iter().map(party).collect();
         let mut truth = Truth::new(setup.profile.clone(), zones, setup.affix, parties, tell);
-        truth.objects = (setup.claims == Claims::Objects).then(Objects::default);
+        let named = |content: &Content| (content.zone.key.zone.as_str().to_owned(), content.zone.key.to_string());
+        truth.objects = match setup.claims {
+            Claims::Zones => None,
+            Claims::Objects => Some(Objects::default()),
+            Claims::Table => Some(Objects::of_rows(truth.zones.iter().map(named).collect())),
+        };
         let world = Self {
             truth: Arc::new(Mutex::new(truth)),
             clusters: (0..setup.clusters).map(|_| Cluster::new()).collect(),

@@ -72,6 +72,14 @@ const PROOFS: &[Proof] = &[
         reach: Reach::All,
         forbidden: &["aws-*", "zonewright-registry-dynamodb"],
     },
+    // The simulator has a model of the table.
+    Proof {
+        package: "zonewright-simulator",
+        except: &[],
+        features: Features::All,
+        reach: Reach::All,
+        forbidden: &["aws-*", "kube", "kube-*", "hyper"],
+    },
     // It is asked for over rustls with ring, as everything else.
     Proof {
         package: "zonewright-registry-dynamodb",

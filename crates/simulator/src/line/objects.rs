@@ -78,9 +78,9 @@ impl Cabinet {
             return Err(Error::new(ErrorKind::Conflict, WRITE, format!("{name} has changed")));
         }
         if self.0.command.is_some() {
-            return Ok(Version(truth.put_by_hand(name, Some(document.clone())).to_string()));
+            return Ok(Version(truth.order_object(self.0.daemon, name, Some(document.clone())).to_string()));
         }
-        Ok(Version(truth.note_object(self.0.daemon, name, document.clone()).to_string()))
+        Ok(Version(truth.note_object(self.0.daemon, name, Some(document.clone())).to_string()))
     }
 }
 

@@ -11,24 +11,25 @@ use zonewright_core::shelf::Document;
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, intent};
 
 use super::judge::Judged;
+use super::rows::{self, Named};
 use super::{Author, Right, Truth};
 use crate::names::is_record;
 use crate::rules::Rule;
 
 /// A record of a zone: the zone as entries name it, and the key.
-type Place = (String, RecordKey);
+pub(super) type Place = (String, RecordKey);
 
 /// What one entry says of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Word {
-    owner: String,
-    given: bool,
-    /// It speaks only for the record with this digest.
-    only: Option<String>,
-    resource: Option<String>,
-    policy: Option<String>,
+pub(super) struct Word {
+    pub(super) owner: String,
+    pub(super) given: bool,
+    /// It speaks only for a record with one of these digests.
+    pub(super) only: Option<BTreeSet<String>>,
+    pub(super) resource: Option<String>,
+    pub(super) policy: Option<String>,
     /// What it says instead once the record has this digest.
-    next: Option<(String, Option<String>, Option<String>)>,
+    pub(super) next: Option<(String, Option<String>, Option<String>)>,
 }
 
 /// One object.
@@ -39,13 +40,17 @@ struct Object {
     words: BTreeMap<Place, Word>,
 }
 
-/// All objects, of all owners.
+/// All objects, of all owners; or all rows of a table, each of which is taken for an object of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     all: BTreeMap<String, Object>,
+    /// The zones, where these are rows.
+    rows: Option<Vec<Named>>,
     versions: u64,
     /// The newest version by which each author changed what an object says of a record.
-    touched: HashMap<(String, Place), BTreeMap<Author, u64>>,
+    touched: HashMap<Place, BTreeMap<(String, Author), u64>>,
+    /// Every object that there ever was.
+    names: BTreeSet<String>,
     /// The newest version of an object that a daemon has seen.
     read: HashMap<(usize, String), u64>,
     /// Claims that processes of an owner have narrowed to the record as it stood, for the time of a write, or whose
@@ -71,7 +76,7 @@ fn word(value: &Value) -> Option<(Place, Word)> {
     let word = Word {
         owner,
         given: value.get("given").and_then(Value::as_bool).unwrap_or(false),
-        only: text(value, "intent"),
+        only: text(value, "intent").map(|digest| BTreeSet::from([digest])),
         resource: text(value, "resource"),
         policy: policy(value),
         next,
@@ -102,7 +107,8 @@ impl Word {
         if let Some((_, resource, policy)) = self.next.as_ref().filter(|(seal, ..)| Some(&**seal) == standing) {
             return Some(self.right(resource.as_ref(), policy.as_ref()));
         }
-        let counts = if self.given || self.only.is_some() { self.only.as_deref() == standing } else { true };
+        let announced = standing.is_some_and(|digest| self.only.iter().flatten().any(|only| only == digest));
+        let counts = if self.only.is_some() { announced } else { !self.given || standing.is_none() };
         counts.then(|| self.right(self.resource.as_ref(), self.policy.as_ref()))
     }
 
@@ -110,7 +116,7 @@ impl Word {
         let Self { owner, resource, policy, only, next, .. } = self;
         let resource = resource.as_deref().map(|resource| format!(" for {resource}")).unwrap_or_default();
         let policy = policy.as_deref().map(|policy| format!(",policy={policy}")).unwrap_or_default();
-        let only = only.as_deref().map(|seal| format!(" as {seal}")).unwrap_or_default();
+        let only = only.iter().flatten().map(|seal| format!(" as {seal}")).collect::<String>();
         let next = next.as_ref().map(|(seal, ..)| format!(", then as {seal}")).unwrap_or_default();
         format!("{owner}'s{resource}{policy}{only}{next}")
     }
@@ -123,6 +129,43 @@ impl Object {
 }
 
 impl Objects {
+    /// The rows of a table beside these zones: the id of each, and its label.
+    pub(crate) fn of_rows(zones: Vec<Named>) -> Self {
+        Self { rows: Some(zones), ..Self::default() }
+    }
+
+    pub(crate) fn are_rows(&self) -> bool {
+        self.rows.is_some()
+    }
+
+    fn words(&self, document: &Document) -> BTreeMap<Place, Word> {
+        match &self.rows {
+            Some(zones) => rows::words(document, zones),
+            None => words(document),
+        }
+    }
+
+    /// What an object holds.
+    pub(crate) fn read(&self, name: &str) -> Option<&Document> {
+        self.all.get(name).map(|object| &object.document)
+    }
+
+    /// As many objects after a name; the daemon has seen them then, and that there is nothing between them.
+    pub(crate) fn see_page(&mut self, daemon: usize, after: Option<&str>, most: usize) -> Vec<(String, Document)> {
+        let above = |name: &&String| after.is_none_or(|after| name.as_str() > after);
+        let page: Vec<(String, Document)> = self
+            .all
+            .iter()
+            .filter(|(name, _)| above(name))
+            .take(most)
+            .map(|(name, object)| (name.clone(), object.document.clone()))
+            .collect();
+        let last = page.get(most.saturating_sub(1)).map(|(name, _)| name);
+        let seen = self.names.iter().filter(|name| above(name) && last.is_none_or(|last| *name <= last));
+        self.read.extend(seen.map(|name| ((daemon, name.clone()), self.versions)));
+        page
+    }
+
     /// Every object, with its version.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&String, u64, &Document)> {
         self.all.iter().map(|(name, object)| (name, object.version, &object.document))
@@ -144,7 +187,7 @@ impl Objects {
     /// The names of the records of which an object would say something else, with both words.
     fn changes(&self, name: &str, document: Option<&Document>) -> Vec<(Place, Option<Word>, Option<Word>)> {
         let old = self.all.get(name).map(|object| object.words.clone()).unwrap_or_default();
-        let new = document.map(words).unwrap_or_default();
+        let new = document.map(|document| self.words(document)).unwrap_or_default();
         let places: BTreeSet<&Place> = old.keys().chain(new.keys()).collect();
         let both = |place: &Place| (place.clone(), old.get(place).cloned(), new.get(place).cloned());
         places.into_iter().map(both).filter(|(_, old, new)| old != new).collect()
@@ -162,11 +205,12 @@ impl Objects {
                     _ => false,
                 };
             }
-            self.touched.entry((name.to_owned(), place)).or_default().insert(author, self.versions);
+            self.touched.entry(place).or_default().insert((name.to_owned(), author), self.versions);
         }
+        self.names.insert(name.to_owned());
         match document {
             Some(document) => {
-                let words = words(&document);
+                let words = self.words(&document);
                 self.all.insert(name.to_owned(), Object { version: self.versions, document, words });
             }
             None => drop(self.all.remove(name)),
@@ -180,9 +224,9 @@ impl Objects {
     /// Whether somebody else changed what an object says of a record after the daemon saw it.
     pub(super) fn changed_unseen(&self, daemon: usize, zone: &str, key: &RecordKey) -> bool {
         let place = (zone.to_owned(), key.clone());
-        self.touched.iter().filter(|((_, touched), _)| *touched == place).any(|((name, _), by)| {
-            let seen = self.read.get(&(daemon, name.clone())).copied().unwrap_or(0);
-            by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen)
+        self.touched.get(&place).into_iter().flatten().any(|((name, author), at)| {
+            let seen = || self.read.get(&(daemon, name.clone())).copied().unwrap_or(0);
+            *author != Author::Daemon(daemon) && *at > seen()
         })
     }
 
@@ -231,17 +275,17 @@ impl Truth {
     }
 
     /// A daemon writes an object: judged by what becomes of the rights on records that stand.
-    pub(crate) fn note_object(&mut self, daemon: usize, name: &str, document: Document) -> u64 {
+    pub(crate) fn note_object(&mut self, daemon: usize, name: &str, document: Option<Document>) -> u64 {
         if self.parties[daemon].dry_run {
             self.broken(Rule::DryRun, format!("daemon {daemon} wrote {name}"));
         }
-        self.tell_changes(&format!("daemon {daemon}"), name, Some(&document));
-        let standing: Vec<(usize, RecordSet)> = self.spoken_of(name, &document);
+        self.tell_changes(&format!("daemon {daemon}"), name, document.as_ref());
+        let standing: Vec<(usize, RecordSet)> = self.spoken_of(name, document.as_ref());
         let before: Vec<(bool, bool)> = standing
             .iter()
             .map(|(zone, set)| (self.is_of(daemon, *zone, &set.key), self.may_change_hands(daemon, *zone, &set.key)))
             .collect();
-        let version = self.put_object(Author::Daemon(daemon), name, Some(document));
+        let version = self.put_object(Author::Daemon(daemon), name, document);
         for ((zone, set), (was_ours, excused)) in standing.iter().zip(before) {
             let is_ours = self.is_of(daemon, *zone, &set.key);
             if was_ours == is_ours {
@@ -302,8 +346,8 @@ impl Truth {
     }
 
     /// The records that stand of which an object is about to say something else: the right to no other one can change.
-    fn spoken_of(&self, name: &str, document: &Document) -> Vec<(usize, RecordSet)> {
-        let changes = self.objects.as_ref().map(|objects| objects.changes(name, Some(document))).unwrap_or_default();
+    fn spoken_of(&self, name: &str, document: Option<&Document>) -> Vec<(usize, RecordSet)> {
+        let changes = self.objects.as_ref().map(|objects| objects.changes(name, document)).unwrap_or_default();
         let standing = |zone: usize, (label, key): &Place| {
             let here = is_record(key) && self.label(zone) == *label;
             here.then(|| self.zones[zone].sets.get(key).cloned()).flatten()
@@ -346,6 +390,31 @@ impl Truth {
             let text = serde_json::to_string(&list).unwrap_or_default();
             self.put_by_hand(&name, Some(Document { text, ..document }));
         }
+    }
+
+    /// A command for the owner of `daemon` writes an object: of the records that stand it changes the right to none but its
+    /// owner's, or nobody's.
+    pub(crate) fn order_object(&mut self, daemon: usize, name: &str, document: Option<Document>) -> u64 {
+        let standing = self.spoken_of(name, document.as_ref());
+        let before: Vec<Right> = standing.iter().map(|(zone, set)| self.right(*zone, &set.key)).collect();
+        let version = self.put_by_hand(name, document);
+        let ours = self.parties[daemon].owner.clone();
+        for ((zone, set), before) in standing.iter().zip(before) {
+            let after = self.right(*zone, &set.key);
+            if before == after {
+                continue;
+            }
+            let fair = match &before {
+                Right::Nobody => matches!(&after, Right::One { owner, .. } if Some(owner) == ours.as_ref()),
+                Right::One { owner, .. } => Some(owner) == ours.as_ref(),
+                Right::Several => false,
+            };
+            self.verdicts.note(Rule::Command, true);
+            if !fair {
+                self.broken(Rule::Command, format!("of daemon {daemon}'s owner: {set} was {before:?}, is {after:?}"));
+            }
+        }
+        version
     }
 
     /// Somebody at a keyboard puts an object there, or takes one away.

@@ -1,11 +1,12 @@
 //! Somebody at a keyboard: in, a deed; out, the change that it comes to, if a zone file allows it.
 
+use serde_json::Value;
 use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use super::World;
 use crate::names::{Saying, same_row, saying, set, speaks, text};
 use crate::step::Deed;
-use crate::truth::{Author, Truth, with};
+use crate::truth::{Author, Objects, Truth, with};
 
 impl World {
     pub(super) fn human(&self, key: &RecordKey, deed: &Deed) {
@@ -66,8 +67,11 @@ impl World {
     }
 }
 
-/// What somebody does to claims in objects. Returns whether the deed is one of these.
+/// What somebody does to claims in objects or rows. Returns whether the deed is one of these.
 fn edit_objects(truth: &mut Truth, zone: usize, key: &RecordKey, deed: &Deed) -> bool {
+    if truth.objects.as_ref().is_some_and(Objects::are_rows) {
+        return edit_rows(truth, key, deed);
+    }
     match deed {
         Deed::Write(_) | Deed::Add(_) | Deed::Remove => return false,
         Deed::Disown => truth.edit_entries(zone, key, &|_| false),
@@ -87,6 +91,36 @@ fn edit_objects(truth: &mut Truth, zone: usize, key: &RecordKey, deed: &Deed) ->
             true
         }),
         Deed::Remark => {}
+    }
+    true
+}
+
+fn edit_rows(truth: &mut Truth, key: &RecordKey, deed: &Deed) -> bool {
+    let set = |row: &mut Value, name: &str, value: &str| row[name] = Value::from(value);
+    match deed {
+        Deed::Write(_) | Deed::Add(_) | Deed::Remove => return false,
+        Deed::Disown => truth.edit_rows(key, &|_| false),
+        Deed::Assign(owner) => truth.edit_rows(key, &|row| {
+            set(row, "o", owner);
+            true
+        }),
+        Deed::Dispute => truth.dispute_row(key),
+        Deed::Scribble => truth.edit_rows(key, &|row| {
+            set(row, "l", "scribble");
+            true
+        }),
+        Deed::Unlabel => truth.edit_rows(key, &|row| {
+            if let Some(labels) = row.get_mut("l").and_then(Value::as_object_mut) {
+                labels.remove("resource");
+            }
+            true
+        }),
+        Deed::Remark => truth.edit_rows(key, &|row| {
+            if let Some(labels) = row.get_mut("l").and_then(Value::as_object_mut) {
+                labels.insert("remark".to_owned(), Value::from("by hand"));
+            }
+            true
+        }),
     }
     true
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use zonewright_core::RecordType;
 use zonewright_core::clock::{Clock, Timestamp};
@@ -19,10 +20,11 @@ use zonewright_core::registry::Registry;
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 
 use super::{World, instance};
 use crate::cluster::Sight;
-use crate::line::{Cabinet, Drawer, Line, Mood, Shelf, lock};
+use crate::line::{Cabinet, Drawer, Line, Mood, Shelf, Table, lock};
 use crate::names::MANAGED;
 use crate::setup::Claims;
 use crate::step::Flags;
@@ -87,6 +89,13 @@ impl World {
         let config = TxtConfig::new(owner).expect("the simulator's owners are owners");
         let affix = self.setup.affix;
         let config = TxtConfig { prefix: affix.prefix.to_owned(), suffix: affix.suffix.to_owned(), ..config };
+        if self.setup.claims == Claims::Table {
+            // In every third history rows are taken as they were for a minute.
+            let cache = Duration::from_secs(if self.seed.is_multiple_of(3) { 60 } else { 0 });
+            let config = DynamoConfig { cache, ..DynamoConfig::new(config) };
+            let registry = DynamoRegistry::over(Arc::new(Table(line.clone())), config);
+            return Arc::new(registry.expect("the simulator's tables have a name"));
+        }
         Arc::new(TxtRegistry::new(config).expect("the simulator's affixes are affixes"))
     }
 
