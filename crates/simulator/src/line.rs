@@ -183,6 +183,9 @@ impl Line {
             (weather.bad.clone(), weather.types.clone())
         };
         let mut truth = lock(&self.truth);
+        if self.command.is_none() && dice.is_multiple_of(50) && lock(&self.weather).nonce != 0 {
+            truth.forestall(at, groups);
+        }
         let capability = truth.profile.capability.clone();
         let desk = Desk { capability: &capability, bad: &bad, types: &types, line: self, zone: at };
         if capability.batch.atomic == Atomicity::None {
@@ -191,6 +194,15 @@ impl Line {
             return desk.one_by_one(&mut truth, groups, stop);
         }
         desk.together(&mut truth, groups, dice)
+    }
+}
+
+impl Line {
+    fn note_answers(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) {
+        let place = self.place(zone);
+        let applied = groups.iter().zip(outcomes).filter(|(_, outcome)| matches!(outcome, Outcome::Applied));
+        let mut truth = lock(&self.truth);
+        applied.filter(|_| self.command.is_none()).for_each(|(group, _)| truth.answered(self.daemon, place, group));
     }
 }
 
@@ -307,7 +319,10 @@ impl Provider for Line {
                 self.die();
                 all(&dead)
             }
-            _ => outcomes,
+            _ => {
+                self.note_answers(zone, groups, &outcomes);
+                outcomes
+            }
         }
     }
 }

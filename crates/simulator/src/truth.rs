@@ -20,6 +20,7 @@ mod brake;
 mod command;
 mod evidence;
 mod judge;
+mod known;
 mod objects;
 mod rows;
 mod shadow;
@@ -131,6 +132,10 @@ pub(crate) struct Truth {
     /// What each daemon added to a record set within the last two minutes, and what it took away.
     added: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
     removed: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
+    /// Who changed a record last, and the serial of that.
+    last: HashMap<(usize, RecordKey), (Author, u64)>,
+    /// The serial of the last write of each record that a process was told the outcome of.
+    acked: HashMap<(usize, (usize, RecordKey)), u64>,
     /// Who changed something, and when.
     changes: VecDeque<(Author, Instant)>,
     pub(crate) writes: u64,
@@ -177,6 +182,8 @@ impl Truth {
             written: BTreeMap::new(),
             added: HashMap::new(),
             removed: HashMap::new(),
+            last: HashMap::new(),
+            acked: HashMap::new(),
             changes: VecDeque::new(),
             writes: 0,
             calls: 0,
@@ -305,6 +312,7 @@ impl Truth {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         for (key, to) in changes {
             self.touched.entry((zone, key.name.clone())).or_default().insert(author, content.serial);
+            self.last.insert((zone, key.clone()), (author, content.serial));
             removed.extend(content.sets.remove(key));
             if let Some(set) = to {
                 content.sets.insert(key.clone(), set.clone());

@@ -125,6 +125,9 @@ impl World {
             self.rest().await;
         }
         self.note_held();
+        if !step.hasty {
+            self.judge_rest(step.rough);
+        }
         self.revive().await;
         self.truth().check_shadows(false);
     }

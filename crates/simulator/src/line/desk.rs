@@ -36,6 +36,7 @@ impl Desk<'_> {
         let mut sets = truth.zones[self.zone].sets.clone();
         let mut all: Vec<(RecordKey, Option<RecordSet>)> = Vec::new();
         for (place, group) in groups.iter().enumerate() {
+            self.judge_memory(truth, &sets, group);
             match self.try_group(&mut sets, group) {
                 Ok(changes) => all.extend(changes),
                 Err(problem) => {
@@ -70,6 +71,7 @@ impl Desk<'_> {
                 );
             }
             let mut sets = truth.zones[self.zone].sets.clone();
+            self.judge_memory(truth, &sets, group);
             match self.try_group(&mut sets, group) {
                 Ok(changes) => {
                     self.commit(truth, std::slice::from_ref(group), &changes);
@@ -84,6 +86,12 @@ impl Desk<'_> {
             }
         }
         outcomes
+    }
+
+    fn judge_memory(&self, truth: &mut Truth, sets: &Sets, group: &Group) {
+        if self.line.command.is_none() {
+            truth.judge_memory(self.line.daemon, self.zone, sets, group);
+        }
     }
 
     fn commit(&self, truth: &mut Truth, groups: &[Group], changes: &[(RecordKey, Option<RecordSet>)]) {

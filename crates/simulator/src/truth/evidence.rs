@@ -3,6 +3,7 @@
 //! In: what a write took away, and what objects ask for. Out: a broken rule, unless the plan was on its way already when the
 //! view changed, or what it took away came unseen.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use zonewright_core::{RecordKey, RecordType};
@@ -10,7 +11,7 @@ use zonewright_core::{RecordKey, RecordType};
 use super::judge::Judged;
 use super::{Right, Truth};
 use crate::cluster::{Ask, Sight};
-use crate::names::ADDRESSES;
+use crate::names::{ADDRESSES, is_record, same_row};
 use crate::rules::Rule;
 
 /// The longest time from a plan to its last write: three attempts of a call, each until its deadline, and the pauses between.
@@ -53,6 +54,17 @@ impl Truth {
         }
     }
 
+    /// Who holds a record beside the one that goes, or held that one.
+    fn holders(&mut self, step: &Judged<'_>, label: Option<&str>) -> BTreeSet<String> {
+        let standing = self.zones[step.zone].sets.keys().filter(|key| same_row(key, step.key) && is_record(key));
+        let standing: Vec<RecordKey> = standing.cloned().collect();
+        let of = |key: &RecordKey| match self.right(step.zone, key) {
+            Right::One { resource, .. } => resource,
+            _ => None,
+        };
+        standing.iter().filter_map(of).chain(label.map(str::to_owned)).collect()
+    }
+
     pub(super) fn judge_evidence(&mut self, step: &Judged<'_>, right: &Right, sight: &Sight, replaced: bool) {
         let Some(stood) = step.stood.filter(|_| step.was_ours) else { return };
         if step.stands.is_some_and(|stands| stands.data.contains(&stood.data)) {
@@ -71,7 +83,8 @@ impl Truth {
         if step.stands.is_none() {
             let gone = asks.iter().all(|ask| Some(&*ask.label) != label);
             verdicts.push((Rule::Doubt, gone && !accepted && sight.is_doubtful(label)));
-            verdicts.push((Rule::AskedFor, is_asked_for(step, label, &asks, sight)));
+            let holders = self.holders(step, label);
+            verdicts.push((Rule::AskedFor, is_asked_for(step, label, &holders, &asks, sight)));
             let grace = self.parties[step.daemon].grace.saturating_sub(Duration::from_secs(3));
             verdicts.push((Rule::Pending, sight.is_pending(&step.key.name, label, grace)));
             let retained = matches!(right, Right::One { policy: Some(policy), .. } if policy != "sync");
@@ -92,16 +105,23 @@ impl Truth {
     }
 }
 
-/// Whether somebody asks for a record that goes; `label` is whose it was. A CNAME yields to what is asked for beside it, and to
+/// Whether somebody asks for a record that goes; `label` is whose it was, `holders` who holds anything there. A CNAME yields to what is asked for beside it, and to
 /// what is kept for an object without targets, unless its holder asks for nothing else. An address yields to a CNAME where its
 /// holder does not ask for an address any more: the holder of the name may have changed to the CNAME.
-fn is_asked_for(step: &Judged<'_>, label: Option<&str>, asks: &[Ask], sight: &Sight) -> bool {
+fn is_asked_for(
+    step: &Judged<'_>,
+    label: Option<&str>,
+    holders: &BTreeSet<String>,
+    asks: &[Ask],
+    sight: &Sight,
+) -> bool {
     let key = step.key;
     let (cnames, others): (Vec<&Ask>, Vec<&Ask>) = asks.iter().partition(|ask| ask.key.rtype == RecordType::Cname);
     let by_holder = |asks: &[&Ask]| asks.iter().any(|ask| Some(&*ask.label) == label);
     let pending = sight.pending().contains(&key.name);
     let yields = if key.rtype == RecordType::Cname {
-        pending || !others.is_empty() && (by_holder(&others) || !by_holder(&cnames))
+        let held = others.iter().any(|ask| holders.contains(&ask.label));
+        pending || !others.is_empty() && (held || !by_holder(&cnames))
     } else {
         !cnames.is_empty() && !by_holder(&others)
     };

@@ -285,6 +285,7 @@ impl Truth {
             .iter()
             .map(|(zone, set)| (self.is_of(daemon, *zone, &set.key), self.may_change_hands(daemon, *zone, &set.key)))
             .collect();
+        self.note_overwritten(daemon, name, document.as_ref());
         let version = self.put_object(Author::Daemon(daemon), name, document);
         for ((zone, set), (was_ours, excused)) in standing.iter().zip(before) {
             let is_ours = self.is_of(daemon, *zone, &set.key);
@@ -299,6 +300,18 @@ impl Truth {
             self.judge_claim(&step);
         }
         version
+    }
+
+    /// A write of a row demands that it is still its owner's, no more: what else somebody changed in it unseen is written over,
+    /// and may be widened again.
+    fn note_overwritten(&mut self, daemon: usize, name: &str, document: Option<&Document>) {
+        let Some(owner) = self.parties[daemon].owner.clone() else { return };
+        let Some(objects) = self.objects.as_mut().filter(|objects| objects.are_rows()) else { return };
+        for ((zone, key), ..) in objects.changes(name, document) {
+            if objects.changed_unseen(daemon, &zone, &key) {
+                objects.narrowed.insert((owner.clone(), (zone, key)));
+            }
+        }
     }
 
     /// Whether the right to a record may come or go with an object that a daemon writes. An object cannot demand anything of

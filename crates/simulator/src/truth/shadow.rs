@@ -143,6 +143,7 @@ impl Truth {
     /// A daemon is started again: it has seen nothing yet, and remembers what it was told until `since`.
     pub(crate) fn restarted(&mut self, daemon: usize, since: Option<Instant>) {
         self.tried.retain(|(who, _)| *who != daemon);
+        self.acked.retain(|(who, _), _| *who != daemon);
         self.stateless.remove(&daemon);
         let Some(since) = since else { return };
         for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {

@@ -15,6 +15,19 @@ impl World {
         }
     }
 
+    /// What must be so where everybody is at rest: what is held, and what was left behind.
+    pub(super) fn judge_rest(&self, rough: bool) {
+        let owners = self.setup.daemons.iter().enumerate().filter(|(_, daemon)| daemon.owner.is_some());
+        for (daemon, _) in owners.filter(|_| !rough) {
+            let plans = self.seats[daemon].process.iter().flat_map(|process| process.engine.plans());
+            for (zone, plan) in plans {
+                let keys: Vec<_> = plan.held.keys().cloned().collect();
+                self.truth().judge_held(daemon, &zone, &keys);
+            }
+        }
+        self.truth().judge_intents();
+    }
+
     pub(super) fn approve_one(&mut self, daemon: usize, pick: Pick) {
         self.note_held();
         let Some(process) = &self.seats[daemon].process else { return };

@@ -1,0 +1,138 @@
+//! What a process must know, since it did it or read it itself.
+//!
+//! In: its writes that were answered, its readings, what it holds for approval. Out: broken rules where it goes by something
+//! else, or leaves something behind, although nobody else was at work. The guards behind these would mend what comes of it, so
+//! nothing but this shows it.
+
+use std::time::Duration;
+
+use zonewright_core::capability::{Granularity, Preconditions};
+use zonewright_core::change::{Change, Group};
+use zonewright_core::{DnsName, RecordData, RecordKey, RecordSet, RecordType};
+
+use super::{Author, Truth};
+use crate::names::{Saying, Sets, data, is_record, saying, set};
+use crate::rules::Rule;
+
+/// How long a write of somebody else may keep a name from being in order.
+const LATELY: Duration = Duration::from_mins(10);
+
+impl Truth {
+    /// A write was answered: the process knows what stands there, until somebody else changes it.
+    pub(crate) fn answered(&mut self, daemon: usize, zone: usize, group: &Group) {
+        for change in group.changes() {
+            let at = (zone, change.key().clone());
+            if let Some((Author::Daemon(by), serial)) =
+                self.last.get(&at).filter(|(by, _)| *by == Author::Daemon(daemon))
+            {
+                self.acked.insert((*by, at), *serial);
+            }
+        }
+    }
+
+    /// Whether what the process wrote last is what stands.
+    fn knows(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        let at = (zone, key.clone());
+        let last = self.last.get(&at).map(|(_, serial)| *serial);
+        last.is_some() && last == self.acked.get(&(daemon, at)).copied()
+    }
+
+    /// A group is about to be carried out: what it takes for standing is what its process left there, if that is what stands.
+    /// No older listing speaks against it.
+    pub(crate) fn judge_memory(&mut self, daemon: usize, zone: usize, sets: &Sets, group: &Group) {
+        for change in group.changes().filter(|change| is_record(change.key())) {
+            let key = change.key();
+            if !self.knows(daemon, zone, key) {
+                continue;
+            }
+            self.verdicts.note(Rule::Memory, true);
+            let stands = sets.get(key).map(|set| &set.data);
+            if !self.is_as_expected(change, stands) {
+                let stands = stands.map_or("nothing".to_owned(), ToString::to_string);
+                let text = format!("daemon {daemon} sends {change}, and left {stands} there");
+                self.broken(Rule::Memory, text);
+            }
+        }
+    }
+
+    fn is_as_expected(&self, change: &Change, stands: Option<&RecordData>) -> bool {
+        let whole = self.profile.capability.granularity == Granularity::RecordSet;
+        match change {
+            Change::Create { to } if whole => stands.is_none_or(|stands| stands == &to.data),
+            Change::Create { .. } => true,
+            Change::Update { from, .. } | Change::Delete { from } => {
+                stands.is_some_and(|stands| if whole { *stands == from.data } else { stands.contains(&from.data) })
+            }
+        }
+    }
+
+    /// Whether somebody else changed a name, or the claims on a key, after the daemon last read it.
+    fn is_news(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        let Some((whole, _)) = self.read_zones.get(&(daemon, zone)).copied() else { return true };
+        let mut names: Vec<DnsName> = self.places(zone, key).into_iter().map(|(place, _)| place.name).collect();
+        names.push(key.name.clone());
+        let unseen = |name: &DnsName| {
+            let named = self.read_names.get(&(daemon, zone, name.clone())).map_or(0, |(serial, _)| *serial);
+            let seen = whole.max(named);
+            let touched = self.touched.iter().filter(|((at, other), _)| *at == zone && other == name);
+            let mut authors = touched.flat_map(|(_, by)| by);
+            authors.any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen)
+        };
+        let elsewhere = names.iter().any(|name| !name.is_within(&self.zones[zone].zone.name));
+        elsewhere || names.iter().any(unseen) || self.word_changed_unseen(daemon, zone, key)
+    }
+
+    /// What waits for an approval is the daemon's, as far as it can know.
+    pub(crate) fn judge_held(&mut self, daemon: usize, zone: &str, keys: &[RecordKey]) {
+        let Some(zone) = self.zones.iter().position(|content| content.zone.key.to_string() == zone) else { return };
+        for key in keys {
+            if !self.zones[zone].sets.contains_key(key) || self.is_news(daemon, zone, key) {
+                continue;
+            }
+            self.verdicts.note(Rule::HeldOurs, true);
+            if !self.is_of(daemon, zone, key) {
+                self.broken(Rule::HeldOurs, format!("daemon {daemon} holds the delete of {key}, which is not its own"));
+            }
+        }
+    }
+
+    /// Where no call has failed and no process died, who is at rest leaves no write half done.
+    pub(crate) fn judge_intents(&mut self) {
+        if !self.profile.staged || self.objects.is_some() || self.last_fault.is_some() || self.died {
+            return;
+        }
+        let others = self.changes.iter().any(|(by, at)| !matches!(by, Author::Daemon(_)) && at.elapsed() < LATELY);
+        self.verdicts.note(Rule::IntentLeft, !others);
+        if others {
+            return;
+        }
+        let is_intent = |set: &&RecordSet| {
+            set.data.as_records().iter().any(|data| match saying(data) {
+                Saying::Intent { owner, .. } => self.parties.iter().any(|party| party.owner.as_ref() == Some(&owner)),
+                _ => false,
+            })
+        };
+        let left = self.zones.iter().flat_map(|content| content.sets.values()).find(is_intent).cloned();
+        if let Some(left) = left {
+            self.broken(Rule::IntentLeft, format!("{left} stands, and nobody is at work"));
+        }
+    }
+
+    /// Somebody is quicker: right before a daemon creates a record, there is one of another's.
+    pub(crate) fn forestall(&mut self, zone: usize, groups: &[Group]) {
+        if self.profile.capability.preconditions == Preconditions::Stated {
+            return;
+        }
+        let mut creates = groups.iter().flat_map(Group::changes).filter_map(|change| match change {
+            Change::Create { to } => Some(to),
+            _ => None,
+        });
+        let sets = &self.zones[zone].sets;
+        let free =
+            |set: &&RecordSet| set.key.rtype == RecordType::A && !sets.keys().any(|key| key.name == set.key.name);
+        let Some(key) = creates.find(free).map(|set| set.key.clone()) else { return };
+        let quick = set(&key, [data(key.rtype, "192.0.2.77")]);
+        self.tell(|| format!("a human is quicker: {quick}"));
+        self.foreign(Author::Human, zone, &[(key, Some(quick))]);
+    }
+}
