@@ -11,6 +11,7 @@ mod dice;
 mod site;
 
 mod api;
+mod brake;
 mod chaos;
 mod claims;
 mod configmap;

@@ -12,11 +12,11 @@ use crate::cluster::{self, Space};
 use crate::site::{Site, ZONE};
 use crate::{LATER, SOON, needs, until};
 
-const CONFIGMAPS: &str = "/api/v1/namespaces/default/configmaps";
-const HELD: &str = "zonewright_held_deletes{zone=\"rfc2136/shop.test\"}";
+pub(crate) const CONFIGMAPS: &str = "/api/v1/namespaces/default/configmaps";
+pub(crate) const HELD: &str = "zonewright_held_deletes{zone=\"rfc2136/shop.test\"}";
 
 /// Whether one process can have files of its own at the place of the service account.
-fn mounts() -> bool {
+pub(crate) fn mounts() -> bool {
     let mut probe = Command::new("unshare");
     probe.args(["--user", "--map-root-user", "--mount", "sh", "-c", "mount -t tmpfs none /run"]).stderr(Stdio::null());
     probe.status().is_ok_and(|status| status.success())
