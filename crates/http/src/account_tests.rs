@@ -1,0 +1,132 @@
+//! Rate, share, concurrency and pauses, on a paused clock.
+
+use super::*;
+
+const LONG: Duration = Duration::from_hours(1);
+
+fn account(requests: u32, burst: u32) -> Account {
+    let rate = Rate { burst: NonZeroU32::new(burst).unwrap(), ..Rate::per_second(requests) };
+    Account::new("test", Limits { rate: Some(rate), concurrency: None })
+}
+
+/// Sends `count` requests one after the other, and says how many milliseconds that took.
+async fn run(account: &Account, share: Share, count: usize) -> u128 {
+    let start = Instant::now();
+    for _ in 0..count {
+        account.admit(share, LONG).await.unwrap();
+    }
+    start.elapsed().as_millis()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_goes_at_once_and_then_the_rate_holds() {
+    let account = account(5, 3);
+    assert_eq!(run(&account, Share::Full, 3).await, 0);
+    assert_eq!(run(&account, Share::Full, 10).await, 2000);
+    tokio::time::advance(Duration::from_mins(1)).await;
+    assert_eq!(run(&account, Share::Full, 4).await, 200, "quiet time fills the burst and no more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rate_is_that_of_all_clones_together() {
+    let account = account(10, 1);
+    let runs = (0..4).map(|_| {
+        let account = account.clone();
+        tokio::spawn(async move { run(&account, Share::Full, 25).await })
+    });
+    let start = Instant::now();
+    for run in runs.collect::<Vec<_>>() {
+        run.await.unwrap();
+    }
+    assert_eq!(start.elapsed().as_millis(), 9900, "100 requests at 10 a second, the first at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_background_uses_a_fifth_and_leaves_the_rest() {
+    let account = account(10, 1);
+    assert_eq!(run(&account, Share::Background, 11).await, 5000, "2 a second, also where nothing else is sent");
+    let behind = tokio::spawn({
+        let account = account.clone();
+        async move {
+            loop {
+                account.admit(Share::Background, LONG).await.unwrap();
+            }
+        }
+    });
+    let took = run(&account, Share::Full, 80).await;
+    behind.abort();
+    assert!((9_500..=10_500).contains(&took), "80 requests at 8 a second took {took} ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_gives_up_uses_no_turn() {
+    let account = account(1, 1);
+    run(&account, Share::Full, 1).await;
+    for _ in 0..5 {
+        let given_up = tokio::time::timeout(Duration::from_millis(100), account.admit(Share::Full, LONG)).await;
+        assert!(given_up.is_err());
+    }
+    assert_eq!(run(&account, Share::Full, 1).await, 500);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_than_so_many_are_under_way() {
+    let limits = Limits { rate: None, concurrency: NonZeroU32::new(2) };
+    let account = Account::new("test", limits);
+    let first = account.admit(Share::Full, LONG).await.unwrap();
+    let _second = account.admit(Share::Full, LONG).await.unwrap();
+    let wait = || tokio::time::timeout(Duration::from_secs(1), account.admit(Share::Full, LONG));
+    assert!(wait().await.is_err(), "a third has to wait");
+    drop(first);
+    assert!(wait().await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_holds_all_up_and_one_that_is_too_long_is_told() {
+    let account = Account::unlimited("test");
+    account.pause(Duration::from_secs(3));
+    account.pause(Duration::from_secs(1));
+    assert_eq!(run(&account.clone(), Share::Full, 5).await, 3000, "the longest counts");
+    account.pause(Duration::from_mins(1));
+    let told = account.admit(Share::Full, Duration::from_secs(10)).await.unwrap_err();
+    assert_eq!(told, Duration::from_mins(1));
+    account.pause(Duration::MAX);
+    assert!(account.admit(Share::Full, Duration::from_secs(10)).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_that_begins_while_one_waits_for_its_turn_holds_it_up() {
+    let account = account(1, 1);
+    run(&account, Share::Full, 1).await;
+    let waits = tokio::spawn({
+        let account = account.clone();
+        async move { run(&account, Share::Full, 1).await }
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    account.pause(Duration::from_secs(5));
+    assert_eq!(waits.await.unwrap(), 5500);
+}
+
+#[test]
+fn a_rate_of_nothing_is_no_panic() {
+    assert_eq!(Rate::per_second(0).requests.get(), 1);
+    let rate = Rate { period: Duration::ZERO, ..Rate::per_second(1) };
+    assert!(rate.quota(1).is_none());
+    let rate = Rate { period: Duration::MAX, ..Rate::per_second(1) };
+    assert!(rate.quota(PARTS).is_none());
+}
+
+#[test]
+fn equal_credentials_share_one_account_while_it_is_in_use() {
+    let accounts = Accounts::default();
+    let of = |service: &str, secret: &str| accounts.of(service, &secret.into(), Limits::default());
+    let first = of("cloudflare", "s3cret");
+    assert!(Arc::ptr_eq(&first.0, &of("cloudflare", "s3cret").0));
+    for other in [of("cloudflare", "other"), of("dnsimple", "s3cret")] {
+        assert!(!Arc::ptr_eq(&first.0, &other.0));
+    }
+    assert!(first.name().starts_with("cloudflare/") && !format!("{accounts:?} {first:?}").contains("s3cret"));
+    drop(first);
+    of("azure", "x");
+    assert_eq!(accounts.0.lock().unwrap().len(), 1, "what nobody uses goes");
+}

@@ -1,0 +1,59 @@
+//! The HTTP client of all providers.
+//!
+//! In: [`Request`]s of a provider. Out: [`Answer`]s, or a [`Failure`] that says what went wrong and whether the request may
+//! have been carried out. The single request is the unit of pace, retry and time: each attempt has a time-out, waits for its
+//! turn in the [`Account`] whose credentials it uses, asks [`Credentials`] for its headers, and is repeated only where that
+//! is safe. Providers map and send; they never pause and never repeat.
+//!
+//! ```no_run
+//! # async fn example() -> zonewright_core::Result<()> {
+//! use zonewright_http::{Account, Client, Fixed, Request};
+//!
+//! let client = Client::builder("https://api.example.com/v4")?
+//!     .account(Account::unlimited("example"))
+//!     .credentials(Fixed::bearer(&"token".into())?)
+//!     .build()?;
+//! let zones: Vec<serde_json::Value> = client.json("list zones", &Request::get("/zones").query("page", 1)).await?;
+//! # drop(zones); Ok(())
+//! # }
+//! ```
+//!
+//! What must hold: no header, credential or query appears in an error, a log line or a `Debug` text; nothing is sent twice
+//! that may have been carried out, unless it is idempotent; every body has a bound.
+
+mod account;
+mod answer;
+mod builder;
+mod client;
+mod connection;
+mod connector;
+mod credentials;
+mod error;
+mod metrics;
+mod proxy;
+mod redact;
+mod request;
+mod retry;
+mod status;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod tls;
+mod transport;
+
+pub use account::{Account, Accounts, Limits, Rate};
+pub use answer::Answer;
+pub use builder::{ClientBuilder, USER_AGENT};
+pub use client::Client;
+pub use connection::Connection;
+pub use credentials::{Credentials, Fixed, Headers, Rotating};
+pub use error::{Cause, Delivery, Failure, TransportError};
+pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+pub use metrics::{RequestLabels, RequestTimes};
+pub use proxy::Proxies;
+pub use redact::{shortened, shown};
+pub use request::{Repeat, Request, Share};
+pub use retry::RetryPolicy;
+pub use status::{Explain, Explanation, kind_of};
+pub use tls::{Tls, TlsError};
+pub use transport::{BodyLimits, Outgoing, Transport};
+pub use url::Url;
