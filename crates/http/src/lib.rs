@@ -7,13 +7,26 @@
 //!
 //! ```no_run
 //! # async fn example() -> zonewright_core::Result<()> {
-//! use zonewright_http::{Account, Client, Fixed, Request};
+//! use zonewright_http::{Account, Client, Fixed, Page, PageLimits, Pages, Request};
 //!
 //! let client = Client::builder("https://api.example.com/v4")?
 //!     .account(Account::unlimited("example"))
 //!     .credentials(Fixed::bearer(&"token".into())?)
 //!     .build()?;
-//! let zones: Vec<serde_json::Value> = client.json("list zones", &Request::get("/zones").query("page", 1)).await?;
+//! let mut pages = Pages::new(PageLimits::default());
+//! let zones: Vec<serde_json::Value> = pages
+//!     .rest("list zones", |cursor: Option<String>| {
+//!         let mut request = Request::get("/zones").query("per_page", 50);
+//!         if let Some(cursor) = cursor {
+//!             request = request.query("cursor", cursor);
+//!         }
+//!         let client = &client;
+//!         async move {
+//!             let items: Vec<serde_json::Value> = client.json("list zones", &request).await?;
+//!             Ok(Page { items, next: None })
+//!         }
+//!     }, |progress| tracing::debug!(?progress))
+//!     .await?;
 //! # drop(zones); Ok(())
 //! # }
 //! ```
@@ -30,6 +43,7 @@ mod connector;
 mod credentials;
 mod error;
 mod metrics;
+mod pages;
 mod proxy;
 mod redact;
 mod request;
@@ -49,6 +63,7 @@ pub use credentials::{Credentials, Fixed, Headers, Rotating};
 pub use error::{Cause, Delivery, Failure, TransportError};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 pub use metrics::{RequestLabels, RequestTimes};
+pub use pages::{Page, PageLimits, Pages, Progress, log_slow};
 pub use proxy::Proxies;
 pub use redact::{shortened, shown};
 pub use request::{Repeat, Request, Share};
