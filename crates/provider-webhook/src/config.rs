@@ -4,13 +4,11 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use hyper::Uri;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret as _;
 use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderConfig, Settings};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{Error, ErrorKind};
+use zonewright_http::{Fixed, Url};
 
 /// The flags of this provider.
 pub const FLAGS: &[FlagSpec] = &[
@@ -59,9 +57,9 @@ pub(crate) struct Config {
 #[derive(Debug)]
 pub(crate) struct Peer {
     /// The address as given, without user and password.
-    pub(crate) base: Uri,
-    /// The value of the Authorization header.
-    pub(crate) authorization: Option<SecretString>,
+    pub(crate) base: Url,
+    /// The user and password, as basic authentication.
+    pub(crate) credentials: Fixed,
 }
 
 impl Config {
@@ -108,19 +106,16 @@ impl Peer {
         let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
         let path = path.split('#').next().unwrap_or_default();
         let slash = if path.starts_with('/') { "" } else { "/" };
-        let base: Uri = format!("{scheme}://{host}{slash}{path}").parse().map_err(|_| bad(expected.to_owned()))?;
-        if base.host().is_none_or(str::is_empty) {
-            return Err(bad(expected.to_owned()));
-        }
-        Ok(Self { base, authorization: user.map(basic) })
+        let base: Url = format!("{scheme}://{host}{slash}{path}").parse().map_err(|_| bad(expected.to_owned()))?;
+        let credentials = user.map_or_else(|| Ok(Fixed::none()), basic)?;
+        Ok(Self { base, credentials })
     }
 }
 
 /// Basic authentication (RFC 7617) of `user:password`, each percent-encoded.
-fn basic(user: &str) -> SecretString {
+fn basic(user: &str) -> Result<Fixed, Error> {
     let (name, password) = user.split_once(':').unwrap_or((user, ""));
-    let plain = [decoded(name), b":".to_vec(), decoded(password)].concat();
-    SecretString::from(format!("Basic {}", STANDARD.encode(plain)))
+    Fixed::basic(&decoded(name), &decoded(password))
 }
 
 /// Resolves `%XX`; what is no such escape stands for itself.
@@ -149,17 +144,18 @@ pub(crate) fn bad(context: String) -> Error {
 mod tests {
     use super::*;
 
-    #[test]
-    fn addresses() {
+    #[tokio::test]
+    async fn addresses() {
         for (text, base, authorization) in [
             ("http://localhost:8888", "http://localhost:8888/", None),
             ("HTTPS://dns.example.com/a/b/", "https://dns.example.com/a/b/", None),
-            ("http://[::1]:80?tenant=a#top", "http://[::1]:80/?tenant=a", None),
+            ("http://[::1]:80?tenant=a#top", "http://[::1]/?tenant=a", None),
             ("http://me:p%40ss@host/x", "http://host/x", Some("Basic bWU6cEBzcw==")),
             ("http://me@host", "http://host/", Some("Basic bWU6")),
         ] {
             let peer = Peer::parse(text).unwrap();
-            let given = peer.authorization.as_ref().map(|value| value.expose_secret().to_owned());
+            let headers = zonewright_http::Credentials::headers(&peer.credentials).await.unwrap();
+            let given = headers.first().map(|(_, value)| value.expose_secret().to_owned());
             assert_eq!((peer.base.to_string().as_str(), given.as_deref()), (base, authorization), "{text}");
             assert!(!format!("{peer:?}").contains("bWU6"), "a secret is printed");
         }

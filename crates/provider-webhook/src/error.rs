@@ -1,14 +1,10 @@
 //! What can go wrong on the way to a peer and back, and its one border to core's error type.
 
-use std::error::Error as StdError;
 use std::time::Duration;
 
-use hyper::StatusCode;
 use zonewright_core::error::Retry;
 use zonewright_core::{Error, ErrorKind};
-
-/// Cause of a failure below HTTP.
-pub(crate) type Cause = Box<dyn StdError + Send + Sync>;
+use zonewright_http::{Cause, Delivery, StatusCode, TransportError};
 
 /// One failed exchange.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +42,8 @@ pub(crate) enum Fault {
     },
     #[error("its domain filter cannot be used: {0}")]
     Filter(String),
+    #[error(transparent)]
+    Other(TransportError),
 }
 
 /// The status, what the protocol has, what the peer said about it, and what to check.
@@ -72,7 +70,11 @@ fn media_text(found: Option<&str>) -> String {
 impl Fault {
     /// Whether the request may have reached the peer.
     pub(crate) fn was_sent(&self) -> bool {
-        !matches!(self, Self::Connect(_))
+        match self {
+            Self::Connect(_) => false,
+            Self::Other(error) => error.delivery() != Delivery::NotSent,
+            _ => true,
+        }
     }
 
     fn kind(&self) -> ErrorKind {
@@ -83,12 +85,14 @@ impl Fault {
             Self::TooLarge(_) | Self::Redirected { .. } | Self::Filter(_) => ErrorKind::Configuration,
             Self::Media(_) | Self::Version(_) | Self::Body { .. } => ErrorKind::Protocol,
             Self::Status { status, .. } => kind_of(*status),
+            Self::Other(error) => error.kind(),
         }
     }
 
     fn retry(&self) -> Retry {
         match self {
             Self::Status { after: Some(after), .. } => Retry::After(*after),
+            Self::Other(error) => error.retry(),
             _ => Retry::Backoff,
         }
     }
@@ -100,16 +104,11 @@ impl Fault {
     }
 }
 
-/// What kind of trouble a status is.
+/// What kind of error a status is. One that says that there is no such request speaks of the address, not of a record.
 fn kind_of(status: StatusCode) -> ErrorKind {
     match status.as_u16() {
-        401 | 403 | 407 => ErrorKind::Unauthorized,
         404 | 405 | 501 => ErrorKind::Configuration,
-        408 | 504 => ErrorKind::Timeout,
-        409 | 412 => ErrorKind::Conflict,
-        429 => ErrorKind::Throttled,
-        400..=499 => ErrorKind::Invalid,
-        500..=599 => ErrorKind::Unavailable,
-        _ => ErrorKind::Protocol,
+        410 => ErrorKind::Invalid,
+        _ => zonewright_http::kind_of(status),
     }
 }

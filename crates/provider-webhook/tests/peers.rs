@@ -226,6 +226,23 @@ async fn a_peer_that_is_away_is_waited_for() {
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::NotSent(_))), "{outcomes:?}");
 }
 
+#[tokio::test]
+async fn a_query_of_the_address_is_sent_and_never_shown() {
+    let peer = Peer::start().await;
+    peer.says("GET /records", answer(500, ""));
+    let provider = Webhook::new(&config(&format!("{}/?token=s3cret", peer.url), &[])).unwrap();
+    let zone = zone(&provider).await;
+    let error = provider.records(&zone, Read::All).await.unwrap_err();
+    check(&error, ErrorKind::Unavailable, &["500", &peer.url]);
+    peer.says("GET /records", Answer { headers: vec![("location", "/x?token=s3cret".to_owned())], ..answer(301, "") });
+    peer.says("GET /x", answer(500, ""));
+    let redirected = provider.records(&zone, Read::All).await.unwrap_err();
+    let told = provider.told().join(" ");
+    assert!(told.contains("redirects GET /records to"), "{told}");
+    let shown = format!("{error:?} {redirected:?} {told} {provider:?}");
+    assert!(!shown.contains("s3cret"), "{shown}");
+}
+
 /// A peer that reads a request, answers with these octets, and then hangs up, or waits for ever.
 async fn raw(octets: &'static str, hangs_up: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
