@@ -128,6 +128,34 @@ const PROOFS: &[Proof] = &[
             "k8s-openapi",
         ],
     },
+    // They speak HTTP by one client, which keeps pace, repeats and measures for all of them.
+    Proof {
+        package: "zonewright-provider-*",
+        except: &[],
+        features: Features::All,
+        reach: Reach::Direct,
+        forbidden: &["hyper", "hyper-*", "reqwest"],
+    },
+    // That client knows requests and errors, and nothing of what they are about.
+    Proof {
+        package: "zonewright-http",
+        except: &[],
+        features: Features::All,
+        reach: Reach::All,
+        forbidden: &[
+            "aws-*",
+            "kube",
+            "kube-*",
+            "k8s-openapi",
+            "openssl-sys",
+            "reqwest",
+            "zonewright-cluster",
+            "zonewright-engine",
+            "zonewright-provider-*",
+            "zonewright-registry*",
+            "zonewright-source-*",
+        ],
+    },
     // Developer tasks build in seconds, and work when nothing else compiles.
     Proof {
         package: "xtask",
