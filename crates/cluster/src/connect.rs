@@ -10,6 +10,7 @@ use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use zonewright_core::{Error, ErrorKind, Result};
+use zonewright_http::{Proxies, Url};
 
 use crate::cluster::{Cluster, Place};
 
@@ -91,13 +92,47 @@ async fn from_file(file: &Path, server: Option<&str>) -> Result<Config> {
     let said = |e: KubeconfigError| wrong(format!("kubeconfig {}: {e}", file.display())).caused_by(e);
     let kubeconfig = Kubeconfig::read_from(file).map_err(said)?;
     let context = kubeconfig.current_context.clone().unwrap_or_default();
+    let own_proxy = own_proxy(&kubeconfig);
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
         .await
         .map_err(|e| wrong(format!("kubeconfig {}, context {context:?}: {e}", file.display())).caused_by(e))?;
     if let Some(server) = server.filter(|server| !server.is_empty()) {
         config.cluster_url = server_url(server)?;
     }
+    config.proxy_url = match own_proxy {
+        Some(text) => Some(proxy_url(&text).ok_or_else(|| bad_proxy(file, &context))?),
+        None => environments_proxy(&Proxies::from_env()?, &config.cluster_url),
+    };
     Ok(config)
+}
+
+/// The `proxy-url` of the current context's cluster. It counts whatever `NO_PROXY` says, as with kubectl.
+fn own_proxy(kubeconfig: &Kubeconfig) -> Option<String> {
+    let name = kubeconfig.current_context.as_deref()?;
+    let context = kubeconfig.contexts.iter().find(|context| context.name == name)?.context.as_ref()?;
+    let cluster = kubeconfig.clusters.iter().find(|cluster| cluster.name == context.cluster)?.cluster.as_ref()?;
+    cluster.proxy_url.clone().filter(|text| !text.trim().is_empty())
+}
+
+fn proxy_url(text: &str) -> Option<Uri> {
+    let url: Uri = text.trim().parse().ok()?;
+    (url.host().is_some() && matches!(url.scheme_str(), Some("http" | "https" | "socks5"))).then_some(url)
+}
+
+/// The address is in no message: it may hold a password.
+fn bad_proxy(file: &Path, context: &str) -> Error {
+    let file = file.display();
+    wrong(format!(
+        "kubeconfig {file}, context {context:?}: proxy-url: expected an address such as http://proxy.example.com:3128 \
+         (http, https or socks5)"
+    ))
+}
+
+/// The proxy that the environment names for the server. Kube's own rule matches `NO_PROXY` against the proxy's address.
+fn environments_proxy(proxies: &Proxies, server: &Uri) -> Option<Uri> {
+    let server: Url = server.to_string().parse().ok()?;
+    // Names are resolved by the proxy in both forms.
+    proxies.proxy_for(&server).and_then(|proxy| proxy_url(&proxy.as_str().replacen("socks5h:", "socks5:", 1)))
 }
 
 fn server_url(server: &str) -> Result<Uri> {
@@ -150,6 +185,10 @@ fn wrong(context: impl Into<String>) -> Error {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::{Arc, Mutex};
+
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    use tokio::net::TcpListener;
 
     use super::*;
 
@@ -229,6 +268,72 @@ mod tests {
         assert!(said.contains(folder.path().to_str().unwrap()) && said.contains(r#"context "y""#), "{said}");
         let (_folder, options) = self::folder("clusters: [");
         assert!(error(&options).await.contains("kubeconfig /"));
+    }
+
+    /// A proxy that leads each CONNECT to a server which answers every request; and the first lines of what came.
+    async fn proxy() -> (String, Arc<Mutex<Vec<String>>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let seen = lines.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let mut stream = BufReader::new(stream);
+                for answer in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"] {
+                    let mut head = String::new();
+                    while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).await.is_ok_and(|read| read > 0) {}
+                    seen.lock().unwrap().push(head);
+                    stream.write_all(answer.as_bytes()).await.unwrap();
+                }
+            }
+        });
+        (address, lines)
+    }
+
+    fn through(proxy: &str) -> String {
+        let server = r#""server": "https://192.0.2.1:6443""#;
+        KUBECONFIG.replace(server, &format!(r#""server": "http://kube.test:81", "proxy-url": "{proxy}""#))
+    }
+
+    #[tokio::test]
+    async fn a_proxy_of_the_kubeconfig_is_used() {
+        let (address, lines) = proxy().await;
+        let (_folder, options) = folder(&through(&format!("http://me:p%40ss@{address}")));
+        let cluster = connect(&options).await.unwrap();
+        assert_eq!(cluster.read::<serde_json::Value>("/version").await.unwrap(), serde_json::json!({}));
+        let lines = lines.lock().unwrap().clone();
+        assert!(lines[0].starts_with("CONNECT kube.test:81 HTTP/1.1\r\n"), "{lines:?}");
+        assert!(lines[0].to_lowercase().contains("proxy-authorization: basic bwu6cebzcw=="), "{lines:?}");
+        assert!(lines[1].starts_with("GET /version HTTP/1.1\r\n"), "{lines:?}");
+        assert!(lines[1].contains("Bearer t0p-secret") && !lines[0].contains("t0p-secret"), "{lines:?}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_proxy_is_told_without_its_password() {
+        for proxy in ["ftp://me:s3cret@p", "proxy", "http://"] {
+            let (_folder, options) = folder(&through(proxy));
+            let said = error(&options).await;
+            assert!(said.contains("kubeconfig /") && !said.contains("s3cret"), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_environments_proxy_goes_by_the_server() {
+        let proxies = Proxies::of(|name| match name {
+            "HTTPS_PROXY" => Some("socks5h://p:1".to_owned()),
+            "NO_PROXY" => Some("10.0.0.0/8,".to_owned()),
+            _ => None,
+        });
+        let proxies = proxies.unwrap();
+        for (server, expected) in [
+            ("https://192.0.2.1:6443/", Some("socks5://p:1/")),
+            ("https://10.0.0.1:6443/", None),
+            ("https://127.0.0.1:6443/", None),
+            ("http://192.0.2.1/", None),
+        ] {
+            let found = environments_proxy(&proxies, &server.parse().unwrap());
+            assert_eq!(found.map(|uri| uri.to_string()).as_deref(), expected, "{server}");
+        }
     }
 
     #[tokio::test]
