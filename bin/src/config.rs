@@ -15,6 +15,7 @@ use zonewright_core::plan::Policy;
 use zonewright_core::provider::Provider;
 use zonewright_core::quota::Limits;
 use zonewright_core::registry::Registry;
+use zonewright_core::shared::Shared;
 use zonewright_core::shelf::Shelf;
 use zonewright_core::wrap::{self, Wrapping};
 use zonewright_core::zone::InstanceId;
@@ -236,10 +237,11 @@ pub(crate) async fn instance(
     catalog: &Catalog,
     settings: &Settings,
     shelf: Option<Arc<dyn Shelf>>,
+    shared: &Shared,
 ) -> Result<Instance> {
     let (entry, id) = provider(catalog, settings)?;
     let registry = registry(settings, shelf).await?;
-    Ok(Instance { provider: build(entry, &id, settings).await?, id, registry, options: entry.options })
+    Ok(Instance { provider: build(entry, &id, settings, shared).await?, id, registry, options: entry.options })
 }
 
 /// The provider that the flags choose, and the id of its instance.
@@ -256,11 +258,17 @@ pub(crate) fn provider<'c>(catalog: &'c Catalog, settings: &Settings) -> Result<
 ///
 /// # Errors
 /// As [`instance`].
-pub(crate) async fn build(entry: &ProviderEntry, id: &InstanceId, settings: &Settings) -> Result<Arc<dyn Provider>> {
+pub(crate) async fn build(
+    entry: &ProviderEntry,
+    id: &InstanceId,
+    settings: &Settings,
+    shared: &Shared,
+) -> Result<Arc<dyn Provider>> {
     let config = ProviderConfig {
         instance: id.clone(),
         settings: settings.clone(),
         credentials: std::collections::BTreeMap::new(),
+        shared: shared.clone(),
     };
     (entry.build)(config).await
 }

@@ -21,6 +21,7 @@ use zonewright_core::metrics::Metrics;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::Custody;
+use zonewright_core::shared::Shared;
 use zonewright_core::zone::ZoneKey;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 
@@ -119,7 +120,8 @@ impl Job {
         let engine = config::engine(&settings)?;
         let scope = Scope { filter: engine.filter.clone(), managed: engine.managed.clone(), select };
         let wanted = if order == Order::Adopt { daemon::adoptable(catalog, &settings).await? } else { Vec::new() };
-        let bare = config::instance(catalog, &settings, connection::registry(&settings).await?).await?;
+        let bare =
+            config::instance(catalog, &settings, connection::registry(&settings).await?, &Shared::default()).await?;
         let provider = Layers::new(bare.id.clone()).around(bare.provider, &Arc::new(Metrics::default()));
         let name = |text: &String| DnsName::parse(text).map_err(|error| wrong(format!("--force {text:?}: {error}")));
         let forced = match order {

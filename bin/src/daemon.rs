@@ -16,6 +16,7 @@ use zonewright_core::journal::Journaling;
 use zonewright_core::metrics::Metrics;
 use zonewright_core::name_policy::PermitAll;
 use zonewright_core::plan::Adoptable;
+use zonewright_core::shared::Shared;
 use zonewright_core::source::Source;
 use zonewright_core::store::{FileStore, MemoryStore, Store};
 use zonewright_core::wrap::Wrapped;
@@ -45,7 +46,8 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let config = config::engine(settings)?;
     let metrics = Arc::new(metrics());
     let cluster = connection::open(settings).await?;
-    let instance = config::instance(catalog, settings, connection::shelf(settings, cluster.as_ref())).await?;
+    let shared = shared(&metrics);
+    let instance = config::instance(catalog, settings, connection::shelf(settings, cluster.as_ref()), &shared).await?;
     let world = World::open(settings, &config, cluster).await?;
     if config.dry_run {
         info!("running in dry-run mode: no change is made to any zone");
@@ -98,7 +100,8 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<Vec<(ZoneKey, Adoptable)>> {
     let config = engine::Config { dry_run: true, one_pass: true, ..config::engine(settings)? };
     let cluster = connection::open(settings).await?;
-    let instance = config::instance(catalog, settings, connection::shelf(settings, cluster.as_ref())).await?;
+    let shelf = connection::shelf(settings, cluster.as_ref());
+    let instance = config::instance(catalog, settings, shelf, &Shared::default()).await?;
     let world = World::open(settings, &config, cluster).await?;
     let parts = Parts {
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
@@ -265,6 +268,19 @@ pub(crate) fn metrics() -> Metrics {
     metrics
 }
 
+/// What the provider instances have in common, with its metrics among those of the process.
+#[cfg_attr(not(feature = "provider-webhook"), expect(unused_variables, reason = "no provider here speaks HTTP"))]
+pub(crate) fn shared(metrics: &Metrics) -> Shared {
+    let shared = Shared::default();
+    #[cfg(feature = "provider-webhook")]
+    {
+        use zonewright_http::RequestTimes;
+        let times = shared.get::<RequestTimes>();
+        metrics.add_external_dns(RequestTimes::NAME, RequestTimes::HELP, times.family());
+    }
+    shared
+}
+
 /// Listens at `--metrics-address`, unless it is empty.
 pub(crate) async fn listen(settings: &Settings, pages: Pages, stop: CancellationToken) -> Result<Option<http::Server>> {
     let address = settings.text("metrics-address");
@@ -291,4 +307,20 @@ pub(crate) fn on_signal(stop: CancellationToken) -> Result<()> {
         stop.cancel();
     });
     Ok(())
+}
+
+#[cfg(all(test, feature = "provider-webhook"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_providers_are_among_the_metrics() {
+        let metrics = metrics();
+        let times = shared(&metrics).get::<zonewright_http::RequestTimes>();
+        let url = "http://localhost:8888/records".parse().expect("an address");
+        times.observe(&url, "records", "GET", Some(200), std::time::Duration::from_millis(3));
+        let line = "external_dns_http_request_duration_seconds_count{handler=\"instrumented_http\",scheme=\"http\",\
+                    host=\"localhost:8888\",path=\"records\",method=\"get\",status=\"200\"} 1";
+        assert!(metrics.text().contains(line), "{}", metrics.text());
+    }
 }

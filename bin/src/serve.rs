@@ -31,7 +31,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let scope = scope(settings)?;
     // An address that is taken shall be told before anything else begins.
     let listener = http::listen(ADDRESS, settings.text(ADDRESS)).await?;
-    let provider = config::build(entry, &id, settings).await?;
+    let provider = config::build(entry, &id, settings, &daemon::shared(&metrics)).await?;
     let dry_run = settings.bool("dry-run");
     let server = Server::new(Serving {
         provider: Layers { dry_run, ..Layers::new(id) }.around(provider, &metrics),

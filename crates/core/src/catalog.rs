@@ -14,6 +14,7 @@ use secrecy::SecretString;
 use crate::error::Error;
 use crate::options::OptionTable;
 use crate::provider::Provider;
+use crate::shared::Shared;
 use crate::zone::InstanceId;
 
 /// The type of a flag's value.
@@ -212,6 +213,8 @@ pub struct ProviderConfig {
     pub settings: Settings,
     /// Secrets by the keys of [`ProviderEntry::secret_keys`], for instances that are configured by objects.
     pub credentials: BTreeMap<String, SecretString>,
+    /// What all instances of the process have in common.
+    pub shared: Shared,
 }
 
 /// Builds a provider; see [`ProviderEntry::build`].

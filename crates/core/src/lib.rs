@@ -37,6 +37,7 @@ pub mod rdata;
 pub mod record;
 pub mod registry;
 pub mod rtype;
+pub mod shared;
 pub mod shelf;
 pub mod source;
 pub mod store;

@@ -380,6 +380,11 @@ impl Metrics {
         self.lock().sub_registry_with_prefix("zonewright").register(name, help, metric);
     }
 
+    /// Registers a metric of another part of the program that external-dns has too, under `external_dns_`.
+    pub fn add_external_dns(&self, name: &str, help: &str, metric: impl prometheus_client::registry::Metric) {
+        self.lock().sub_registry_with_prefix("external_dns").register(name, help, metric);
+    }
+
     pub(crate) fn provider_call(&self, instance: &InstanceId, operation: &str, outcome: &str, took: Duration) {
         let instance = instance.to_string();
         let call = Call { instance: instance.clone(), operation: operation.to_owned(), outcome: outcome.to_owned() };

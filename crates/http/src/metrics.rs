@@ -43,7 +43,8 @@ impl RequestTimes {
         self.0.clone()
     }
 
-    pub(crate) fn observe(&self, url: &Url, template: &str, method: &str, status: Option<u16>, took: Duration) {
+    /// Counts one attempt: where it went, the template of its path, its method, its status if there was an answer.
+    pub fn observe(&self, url: &Url, template: &str, method: &str, status: Option<u16>, took: Duration) {
         let host = url.host_str().unwrap_or_default();
         let labels = RequestLabels {
             handler: "instrumented_http".to_owned(),
@@ -56,7 +57,7 @@ impl RequestTimes {
         self.0.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// Number of attempts seen with these labels.
+    /// The metric as OpenMetrics text.
     #[cfg(any(test, feature = "testing"))]
     pub fn text(&self) -> String {
         let mut registry = prometheus_client::registry::Registry::default();

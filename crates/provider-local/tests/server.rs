@@ -12,6 +12,7 @@ use zonewright_core::catalog::{FlagValue, ProviderConfig, Settings};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Step};
 use zonewright_core::error::ErrorKind;
 use zonewright_core::provider::{Listing, Provider, Read};
+use zonewright_core::shared::Shared;
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Ttl, Zone};
 use zonewright_provider_local::{ENTRY, Local, LocalConfig};
@@ -180,7 +181,12 @@ async fn the_catalog_builds_it_from_either_zone_flag() {
     let mut settings = Settings::default();
     settings.set("local-listen", FlagValue::Text("127.0.0.1:0".to_owned()), true);
     settings.set("inmemory-zone", FlagValue::List(vec!["example.test".to_owned()]), true);
-    let config = ProviderConfig { instance: InstanceId::from("lab"), settings, credentials: BTreeMap::new() };
+    let config = ProviderConfig {
+        instance: InstanceId::from("lab"),
+        settings,
+        credentials: BTreeMap::new(),
+        shared: Shared::default(),
+    };
     let provider = (ENTRY.build)(config).await.unwrap();
     let zones = provider.zones().await.unwrap();
     assert_eq!(zones.iter().map(|zone| zone.key.to_string()).collect::<Vec<_>>(), ["lab/example.test"]);

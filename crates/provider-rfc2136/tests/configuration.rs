@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use common::*;
 use zonewright_core::catalog::ProviderConfig;
 use zonewright_core::provider::Provider;
+use zonewright_core::shared::Shared;
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{ErrorKind, Ttl};
 use zonewright_provider_rfc2136::{ENTRY, Rfc2136};
@@ -105,8 +106,12 @@ async fn secrets_of_an_object_beat_flags() {
         let values = ["ns.example.org:5353", "other.test.", "Object.Key.", SECRET, "hmac-sha384."];
         let credentials: BTreeMap<_, _> =
             keys.iter().zip(values).map(|(k, v)| ((*k).to_owned(), v.to_owned().into())).collect();
-        let config =
-            ProviderConfig { instance: InstanceId::from("object"), settings: settings(&with("", &[])), credentials };
+        let config = ProviderConfig {
+            instance: InstanceId::from("object"),
+            settings: settings(&with("", &[])),
+            credentials,
+            shared: Shared::default(),
+        };
         let provider = Rfc2136::new(&config).unwrap();
         let text = format!("{provider:?}");
         for expected in ["ns.example.org", "5353", "object.key", "Sha384"] {

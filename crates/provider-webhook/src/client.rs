@@ -94,7 +94,7 @@ impl Client {
     /// [`zonewright_core::ErrorKind::Configuration`] if the certificate authorities cannot be read, or the environment
     /// names a proxy that is none.
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
-        let Config { peer, connect, total, limit, ca, .. } = config;
+        let Config { peer, connect, total, limit, ca, times, .. } = config;
         let authorities = (!ca.is_empty()).then(|| PathBuf::from(&ca));
         let tls = Tls { authorities, ..Tls::default() };
         let proxies = Proxies::from_env()?;
@@ -102,7 +102,7 @@ impl Client {
         // A peer that asks to be left alone is left alone by those who ask, not by waiting in here.
         let retry = RetryPolicy { longest: Duration::ZERO, ..RetryPolicy::ONCE };
         let builder = zonewright_http::Client::builder(peer.base.as_str())?.connection(connection).retry(retry);
-        let built = builder.credentials(peer.credentials).timeout(total).limit(limit).build();
+        let built = builder.credentials(peer.credentials).timeout(total).limit(limit).times(times).build();
         let http = built.map_err(|error| {
             let hint = if ca.is_empty() { ("", "; give --tls-ca") } else { ("--tls-ca ", "") };
             bad(format!("{}{}{}", hint.0, error.context, hint.1))

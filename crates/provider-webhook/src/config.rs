@@ -8,7 +8,7 @@ use secrecy::ExposeSecret as _;
 use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderConfig, Settings};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{Error, ErrorKind};
-use zonewright_http::{Fixed, Url};
+use zonewright_http::{Fixed, RequestTimes, Url};
 
 /// The flags of this provider.
 pub const FLAGS: &[FlagSpec] = &[
@@ -51,6 +51,8 @@ pub(crate) struct Config {
     pub(crate) limit: Option<usize>,
     /// File with the authorities to trust; empty is the system's.
     pub(crate) ca: String,
+    /// Where the duration of requests is counted.
+    pub(crate) times: RequestTimes,
 }
 
 /// Where the peer is.
@@ -82,6 +84,7 @@ impl Config {
             total: read + write,
             limit: usize::try_from(settings.int("webhook-provider-max-body-size")).ok().filter(|octets| *octets > 0),
             ca: settings.text("tls-ca").to_owned(),
+            times: RequestTimes::clone(&from.shared.get()),
         })
     }
 }

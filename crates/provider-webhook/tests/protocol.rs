@@ -95,6 +95,20 @@ async fn a_zone_is_made_from_its_id() {
 }
 
 #[tokio::test]
+async fn requests_are_measured_by_path_and_status() {
+    let peer = Peer::start().await;
+    peer.says("GET /records", answer(500, ""));
+    let config = config(&peer.url, &[]);
+    let provider = Webhook::new(&config).unwrap();
+    let zone = zone(&provider).await;
+    provider.records(&zone, Read::All).await.unwrap_err();
+    let text = config.shared.get::<zonewright_http::RequestTimes>().text();
+    for labels in [r#"path="",method="get",status="200""#, r#"path="records",method="get",status="500""#] {
+        assert!(text.contains(&format!("{labels}}} 1")), "{labels} is missing in\n{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_path_prefix_and_credentials_go_along() {
     let peer = Peer::start().await;
     let url = peer.url.replace("http://", "http://me:s%20pass@") + "/dns/";

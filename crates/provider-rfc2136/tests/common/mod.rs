@@ -12,6 +12,7 @@ use zonewright_core::catalog::{FlagKind, FlagValue, ProviderConfig, Settings};
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::duration::{self, Signed, Units};
 use zonewright_core::provider::{Listing, Provider, Read};
+use zonewright_core::shared::Shared;
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl, Zone};
 use zonewright_provider_rfc2136::{FLAGS, Rfc2136};
@@ -81,6 +82,7 @@ pub fn try_provider(given: &[(&str, String)]) -> zonewright_core::Result<Rfc2136
         instance: InstanceId::from("default"),
         settings: settings(given),
         credentials: BTreeMap::new(),
+        shared: Shared::default(),
     })
 }
 

@@ -14,6 +14,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use zonewright_core::catalog::{FlagValue, ProviderConfig, Settings};
 use zonewright_core::provider::{Listing, Provider, Read};
+use zonewright_core::shared::Shared;
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl, Zone};
 use zonewright_provider_webhook::{ENTRY, Webhook};
@@ -122,7 +123,12 @@ pub(crate) fn config(url: &str, flags: &[(&'static str, FlagValue)]) -> Provider
     for (name, value) in flags {
         settings.set(name, value.clone(), true);
     }
-    ProviderConfig { instance: InstanceId::from("default"), settings, credentials: BTreeMap::new() }
+    ProviderConfig {
+        instance: InstanceId::from("default"),
+        settings,
+        credentials: BTreeMap::new(),
+        shared: Shared::default(),
+    }
 }
 
 fn text<'v>(endpoint: &'v Value, field: &str) -> &'v str {
