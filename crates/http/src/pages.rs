@@ -133,13 +133,19 @@ impl<T, C: Clone + Eq + Hash> Pages<T, C> {
 
 /// A `progress` for [`Pages::rest`] that logs a listing which takes longer than 10 seconds, and each further 10.
 pub fn log_slow(operation: &'static str, of: String) -> impl FnMut(Progress) {
-    const EACH: Duration = Duration::from_secs(10);
-    let mut due = EACH;
+    every(Duration::from_secs(10), move |progress| {
+        let (pages, items, seconds) = (progress.pages, progress.items, progress.elapsed.as_secs());
+        tracing::info!(of, pages, items, seconds, "{operation}: the listing is under way");
+    })
+}
+
+/// Passes progress on when so much time has gone by since it last did, and since the beginning.
+fn every(time: Duration, mut tell: impl FnMut(Progress)) -> impl FnMut(Progress) {
+    let mut due = time;
     move |progress| {
         if progress.elapsed >= due {
-            due = progress.elapsed + EACH;
-            let (pages, items, seconds) = (progress.pages, progress.items, progress.elapsed.as_secs());
-            tracing::info!(of, pages, items, seconds, "{operation}: the listing is under way");
+            due = progress.elapsed + time;
+            tell(progress);
         }
     }
 }
@@ -242,5 +248,15 @@ mod tests {
             elapsed: Duration::from_secs(seconds),
         });
         assert_eq!(told, expected);
+    }
+    #[test]
+    fn a_quick_listing_is_not_worth_a_line() {
+        let mut told = Vec::new();
+        let mut tell = every(Duration::from_secs(10), |progress: Progress| told.push(progress.pages));
+        for (pages, seconds) in [(1, 4), (2, 9), (3, 12), (4, 19), (5, 22), (6, 60)] {
+            tell(Progress { pages, items: 0, elapsed: Duration::from_secs(seconds) });
+        }
+        drop(tell);
+        assert_eq!(told, [3, 5, 6]);
     }
 }
