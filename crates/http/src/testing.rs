@@ -43,7 +43,7 @@ enum Reply {
 pub struct Step {
     method: &'static str,
     target: String,
-    headers: Vec<(&'static str, String)>,
+    headers: Vec<(&'static str, Option<String>)>,
     body: Option<String>,
     delay: Duration,
     reply: Reply,
@@ -58,7 +58,13 @@ pub fn on(method: &'static str, target: impl Into<String>) -> Step {
 impl Step {
     /// The request must have this header.
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name, value.into()));
+        self.headers.push((name, Some(value.into())));
+        self
+    }
+
+    /// The request must not have this header.
+    pub fn without_header(mut self, name: &'static str) -> Self {
+        self.headers.push((name, None));
         self
     }
 
@@ -110,7 +116,7 @@ impl Step {
         }
         for (name, expected) in &self.headers {
             let found = request.headers.get(*name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-            if found.as_deref() != Some(expected) {
+            if found != *expected {
                 return Some(format!("{method} {target} has {name}: {found:?}; expected {expected:?}"));
             }
         }
