@@ -53,12 +53,30 @@ struct Run {
     doubt: bool,
 }
 
+/// One attempt, with the credentials that it used and the time that it took; waiting for its turn is not counted.
+struct Attempt {
+    result: Result<Answer, TransportError>,
+    credentials: Headers,
+    took: Duration,
+}
+
 /// What one attempt says about a further one.
 struct Verdict {
     kind: ErrorKind,
     delivery: Delivery,
     passing: bool,
     after: Option<Duration>,
+}
+
+impl Verdict {
+    fn allows(&self, repeat: Repeat) -> bool {
+        self.passing
+            && match repeat {
+                Repeat::Idempotent => true,
+                Repeat::IfNotCarriedOut => self.delivery == Delivery::NotSent,
+                Repeat::Never => false,
+            }
+    }
 }
 
 impl Client {
@@ -138,63 +156,63 @@ impl Client {
     }
 
     async fn run(&self, request: &Request) -> Run {
-        let (begun, policy) = (Instant::now(), self.0.retry);
-        let mut pauses = policy.pauses();
-        let (mut doubt, mut renewed) = (false, false);
+        let mut pauses = self.0.retry.pauses();
+        let (mut spent, mut doubt, mut renewed) = (Duration::ZERO, false, false);
         loop {
-            let (headers, result) = self.attempt(request).await;
+            let Attempt { result, credentials, took } = self.attempt(request).await;
+            spent += took;
             let denied = result.as_ref().is_ok_and(|answer| answer.status == StatusCode::UNAUTHORIZED);
-            if denied && !renewed && request.repeat != Repeat::Never && self.0.credentials.rejected(&headers).await {
+            if denied && !renewed && request.repeat != Repeat::Never && self.0.credentials.rejected(&credentials).await
+            {
                 renewed = true;
                 continue;
             }
             let Some(verdict) = self.verdict(&result) else { return Run { result, doubt } };
-            let may = verdict.passing
-                && match request.repeat {
-                    Repeat::Idempotent => true,
-                    Repeat::IfNotCarriedOut => verdict.delivery == Delivery::NotSent,
-                    Repeat::Never => false,
-                };
-            let pause = if may { pauses.next() } else { None };
-            let pause = pause.map(|pause| pause.max(verdict.after.unwrap_or_default()));
-            let pause = pause.filter(|pause| *pause <= policy.longest && begun.elapsed() + *pause <= policy.total);
+            let pause = if verdict.allows(request.repeat) { pauses.next() } else { None };
+            let pause = self.pause(pause, &verdict, spent);
             if verdict.kind == ErrorKind::Throttled && result.is_ok() {
-                self.0.account.pause(verdict.after.or(pause).unwrap_or(policy.first).min(LONGEST_PAUSE));
+                let held = verdict.after.or(pause).unwrap_or(self.0.retry.first);
+                self.0.account.pause(held.min(LONGEST_PAUSE));
             }
             let Some(pause) = pause else { return Run { result, doubt } };
             doubt |= verdict.delivery == Delivery::Unknown && !request.is_safe();
-            tracing::debug!(
-                account = self.0.account.name(),
-                ?request,
-                ?pause,
-                kind = verdict.kind.label(),
-                "trying again"
-            );
+            let (account, kind) = (self.0.account.name(), verdict.kind.label());
+            tracing::debug!(account, ?request, ?pause, kind, "trying again");
+            spent += pause;
             sleep(pause).await;
         }
     }
 
-    /// One attempt, with the credentials that it used.
-    async fn attempt(&self, request: &Request) -> (Headers, Result<Answer, TransportError>) {
+    /// The pause before another attempt, if there is time for one: no shorter than the service asked for.
+    fn pause(&self, pause: Option<Duration>, verdict: &Verdict, spent: Duration) -> Option<Duration> {
+        let policy = self.0.retry;
+        let pause = pause?.max(verdict.after.unwrap_or_default());
+        (pause <= policy.longest && spent + pause <= policy.total).then_some(pause)
+    }
+
+    /// One attempt: its turn, its credentials, its exchange.
+    async fn attempt(&self, request: &Request) -> Attempt {
         let inner = &*self.0;
+        let failed = |error| Attempt { result: Err(error), credentials: Headers::new(), took: Duration::ZERO };
         let url = match request.url(&inner.base) {
             Ok(url) => url,
-            Err(error) => return (Headers::new(), Err(error)),
+            Err(error) => return failed(error),
         };
         let permit = match inner.account.admit(request.share, inner.retry.longest).await {
             Ok(permit) => permit,
-            Err(rest) => return (Headers::new(), Err(TransportError::Paused(rest))),
+            Err(rest) => return failed(TransportError::Paused(rest)),
         };
         let own = url.origin() == inner.base.origin();
         let credentials = if own { inner.credentials.headers().await } else { Ok(Headers::new()) };
         let (credentials, outgoing) = match credentials.and_then(|c| Ok((self.outgoing(request, url, &c)?, c))) {
             Ok((outgoing, credentials)) => (credentials, outgoing),
-            Err(error) => return (Headers::new(), Err(TransportError::Credentials(error))),
+            Err(error) => return failed(TransportError::Credentials(error)),
         };
+        let begun = Instant::now();
         let result = self.timed(request, &outgoing).await;
         drop(permit);
         let secrets: Vec<SecretString> = credentials.iter().map(|(_, value)| value.clone()).collect();
-        (credentials, result.map(|answer| Answer { secrets, ..answer }))
+        Attempt { result: result.map(|answer| Answer { secrets, ..answer }), credentials, took: begun.elapsed() }
     }
 
     fn outgoing(&self, request: &Request, url: Url, credentials: &Headers) -> Result<Outgoing> {
@@ -237,7 +255,7 @@ impl Client {
             _ => answer.retry_after(),
         };
         let (delivery, passing) = (delivery(answer.status, kind), is_passing(answer.status, kind));
-        Some(Verdict { kind, delivery, passing, after: after.map(|after| after.min(LONGEST_PAUSE)) })
+        Some(Verdict { kind, delivery, passing, after })
     }
 
     fn explained(&self, answer: &Answer) -> Option<Explanation> {

@@ -15,7 +15,8 @@ use zonewright_core::{Error, ErrorKind, Result};
 pub type Headers = Vec<(HeaderName, SecretString)>;
 
 /// Where the headers come from that authorise a request. Asked for each attempt, so that a token that was rotated is used
-/// at once.
+/// at once. An attempt has its turn already when it asks: what has to send requests for a token sends them by another
+/// [`crate::Account`].
 #[async_trait]
 pub trait Credentials: Send + Sync {
     /// The headers for the next attempt.

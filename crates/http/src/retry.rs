@@ -14,7 +14,8 @@ pub struct RetryPolicy {
     /// The longest pause that is waited for, whoever asks for it; a service that asks for more gets its error back to the
     /// caller, with the time it named.
     pub longest: Duration,
-    /// No attempt begins later than this after the first.
+    /// No attempt begins after so much time was spent on attempts and pauses. Waiting for a turn is not counted: it says
+    /// nothing about the service.
     pub total: Duration,
     /// Seed of the jitter, for runs that repeat exactly; by chance without.
     pub seed: Option<u64>,

@@ -145,8 +145,12 @@ async fn a_pause_that_is_too_long_goes_to_the_caller_and_holds_the_account_up() 
 #[tokio::test(start_paused = true)]
 async fn no_service_can_ask_for_a_year() {
     let script = Script::new([on("GET", "/r").answers(429, "").and_header("retry-after", "31536000")]);
-    let refused = failure(&client(&script), &Request::get("/r")).await;
+    let client = client(&script);
+    let refused = failure(&client, &Request::get("/r")).await;
     assert_eq!(refused.error.retry, Retry::After(Duration::from_hours(1)));
+    tokio::time::advance(Duration::from_hours(1)).await;
+    script.expect([on("GET", "/r")]);
+    client.send(OPERATION, &Request::get("/r")).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,6 +176,17 @@ async fn the_time_out_is_that_of_one_attempt() {
     script.expect([on("POST", "/r").hangs()]);
     let failure = failure(&client, &post().timeout(Duration::from_secs(2))).await;
     assert!(failure.error.context.contains("no complete answer within 2 s"), "{failure}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_turn_is_no_time_of_the_request() {
+    let rate = zonewright_http::Rate { period: Duration::from_mins(5), ..zonewright_http::Rate::per_second(1) };
+    let account = Account::new("slow", Limits { rate: Some(rate), concurrency: None });
+    let script = Script::new([on("GET", "/r"), on("GET", "/r").cuts(), on("GET", "/r")]);
+    let client = builder(&script).account(account).build().unwrap();
+    for _ in 0..2 {
+        client.send(OPERATION, &Request::get("/r")).await.unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -266,7 +281,10 @@ async fn after_a_401_fresh_credentials_are_tried_once() {
 
 #[tokio::test(start_paused = true)]
 async fn credentials_go_to_their_own_service_alone() {
-    let script = Script::new([on("GET", "/next").with_header("x-token", "token-0"), on("GET", "/next")]);
+    let script = Script::new([
+        on("GET", "/next").with_header("x-token", "token-0"),
+        on("GET", "/next").without_header("x-token"),
+    ]);
     let client = builder(&script).credentials(Expiring::default()).build().unwrap();
     let own = client.link(OPERATION, "/next").unwrap();
     client.send(OPERATION, &Request::link(Method::GET, own, "/zones")).await.unwrap();

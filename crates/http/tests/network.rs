@@ -249,6 +249,10 @@ async fn an_endless_body_ends_at_the_limit() {
     let client = builder(&server.url()).limit(Some(1000)).build().unwrap();
     let failure = get(&client, "/endless").await.unwrap_err();
     assert!(failure.error.context.contains("larger than 1000 bytes"), "{failure}");
+    for (limit, fits) in [("GET /x ".len(), true), ("GET /x ".len() - 1, false)] {
+        let client = builder(&server.url()).limit(Some(limit)).build().unwrap();
+        assert_eq!(get(&client, "/x").await.is_ok(), fits, "{limit}");
+    }
     let failure = get(&client, "/endless-refusal").await.unwrap_err();
     assert_eq!(failure.status, Some(StatusCode::BAD_REQUEST));
 }
