@@ -192,7 +192,8 @@ impl<'a> Dice<'a> {
             (3, RecordType::Srv),
         ]);
         let marked = self.setup.set_ids && self.chance.percent(50);
-        let set_id = if marked { SetId::new(*self.chance.pick(&["a", "b", "c"])) } else { None };
+        let id: &&str = if marked { self.chance.pick(&["a", "b", "c"]) } else { &"" };
+        let set_id = SetId::new(id);
         RecordKey { name, rtype, set_id }
     }
 

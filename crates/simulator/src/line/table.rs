@@ -75,7 +75,7 @@ impl Table {
             Statement::Delete { .. } if standing.is_none() => return None,
             Statement::Delete { owner, .. } if !is_of(owner) => return failed(),
             Statement::Insert { owner, labels, .. } => {
-                self.put(&mut truth, key, Some(row_document(key, owner, labels)))
+                self.put(&mut truth, key, Some(row_document(key, owner, labels)));
             }
             Statement::Update { owner, becomes, labels, .. } => {
                 let owner = becomes.as_ref().unwrap_or(owner);

@@ -72,8 +72,8 @@ impl Truth {
         let mut names: Vec<DnsName> = self.places(zone, key).into_iter().map(|(place, _)| place.name).collect();
         names.push(key.name.clone());
         let unseen = |name: &DnsName| {
-            let named = self.read_names.get(&(daemon, zone, name.clone())).map_or(0, |(serial, _)| *serial);
-            let seen = whole.max(named);
+            let targeted = self.read_names.get(&(daemon, zone, name.clone())).map_or(0, |(serial, _)| *serial);
+            let seen = whole.max(targeted);
             let touched = self.touched.iter().filter(|((at, other), _)| *at == zone && other == name);
             let mut authors = touched.flat_map(|(_, by)| by);
             authors.any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen)

@@ -116,7 +116,8 @@ impl Word {
         let Self { owner, resource, policy, only, next, .. } = self;
         let resource = resource.as_deref().map(|resource| format!(" for {resource}")).unwrap_or_default();
         let policy = policy.as_deref().map(|policy| format!(",policy={policy}")).unwrap_or_default();
-        let only = only.iter().flatten().map(|seal| format!(" as {seal}")).collect::<String>();
+        let seals: Vec<&str> = only.iter().flatten().map(String::as_str).collect();
+        let only = if seals.is_empty() { String::new() } else { format!(" as {}", seals.join(" or ")) };
         let next = next.as_ref().map(|(seal, ..)| format!(", then as {seal}")).unwrap_or_default();
         format!("{owner}'s{resource}{policy}{only}{next}")
     }
