@@ -175,8 +175,11 @@ impl ZoneView {
         began: Instant,
         settle: Duration,
     ) -> Changed {
-        // Later listings begin later: what is too old for this one is too old for them.
-        self.written.retain(|_, at| *at + settle >= began);
+        // Later listings begin later: what is too old for this one is too old for them. A targeted read says nothing of how far a
+        // listing lags.
+        if !matches!(listing, Listing::Names(_)) {
+            self.written.retain(|_, at| *at + settle >= began);
+        }
         let mut changed = Changed::new();
         match listing {
             Listing::Unchanged => {}

@@ -42,6 +42,24 @@ async fn a_listing_that_began_before_a_write_does_not_undo_it() {
     assert_eq!(shown(&view).len(), 2, "later the listing is right");
 }
 
+/// What was read of one name says nothing of how far a listing lags behind what was written to another.
+#[tokio::test(start_paused = true)]
+async fn a_targeted_read_does_not_let_a_lagging_listing_undo_a_write() {
+    let mut view = ZoneView::default();
+    let stale = || full(&["a.example A ttl=1 192.0.2.1", "b.example A ttl=1 192.0.2.2"]);
+    view.take(stale(), None, Instant::now(), NONE);
+    let change = Change::Delete { from: set("a.example A ttl=1 192.0.2.1") };
+    view.write(&Group::of(Step::record(change, None), vec![]), Instant::now(), Clone::clone);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let asked = BTreeSet::from([name("b.example")]);
+    view.take(Listing::Names(vec![set("b.example A ttl=1 192.0.2.2")]), Some(&asked), Instant::now(), NONE);
+    view.take(stale(), None, Instant::now(), Duration::from_secs(5));
+    assert_eq!(shown(&view), ["b.example 1 A 192.0.2.2"]);
+    tokio::time::advance(Duration::from_secs(9)).await;
+    view.take(stale(), None, Instant::now(), Duration::from_secs(5));
+    assert_eq!(shown(&view).len(), 2, "later the listing is right");
+}
+
 #[tokio::test(start_paused = true)]
 async fn deltas_apply_in_order_and_own_writes_are_no_news() {
     let mut view = ZoneView::default();
