@@ -171,6 +171,8 @@ impl Line {
             truth.read(self.daemon, at, None, seen);
         }
         if let Some(told) = told {
+            // What was left out looks like what somebody else took away.
+            truth.forget_answers(self.daemon, at);
             truth.tell(|| told);
         }
         listing

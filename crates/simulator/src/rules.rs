@@ -119,12 +119,13 @@ impl Verdicts {
         self.0.get(&rule).copied().unwrap_or_default()
     }
 
-    /// The rules that judged fewer cases than so many `rounds` have to bring, each with its cases and the least number: half as
-    /// many where claims are not in the zones. A rule that was never judged is always among them.
+    /// The rules that judged fewer cases than so many `rounds` have to bring, each with its cases and the least number: a third
+    /// where claims are not in the zones. A rule that was never judged is always among them.
     pub fn too_few(&self, rounds: u64, claims: Claims) -> Vec<(Rule, u64, u64)> {
-        // Where claims are elsewhere, nobody writes texts beside those of others.
-        let applies = |rule: &&Rule| claims == Claims::Zones || **rule != Rule::ForeignText;
-        let share = if claims == Claims::Zones { 1 } else { 2 };
+        // Where claims are elsewhere, nobody writes texts beside those of others, and no intents.
+        let of_texts = |rule: Rule| matches!(rule, Rule::ForeignText | Rule::IntentLeft);
+        let applies = |rule: &&Rule| claims == Claims::Zones || !of_texts(**rule);
+        let share = if claims == Claims::Zones { 1 } else { 3 };
         let least = |rule: Rule| (rule.least() * rounds / 100_000 / share).max(1);
         let all = Rule::ALL.iter().filter(applies).map(|rule| (*rule, self.of(*rule).judged, least(*rule)));
         all.filter(|(_, judged, least)| judged < least).collect()
@@ -152,8 +153,8 @@ mod tests {
             verdicts.note_many(*rule, true, rule.least());
         }
         assert_eq!(verdicts.too_few(100_000, Claims::Zones), Vec::new());
-        assert_eq!(verdicts.too_few(200_000, Claims::Table), Vec::new());
-        assert!(verdicts.too_few(300_000, Claims::Table).iter().any(|(rule, ..)| *rule == Rule::Brake));
+        assert_eq!(verdicts.too_few(300_000, Claims::Table), Vec::new());
+        assert!(verdicts.too_few(400_000, Claims::Table).iter().any(|(rule, ..)| *rule == Rule::Brake));
         assert!(verdicts.too_few(300_000, Claims::Zones).iter().any(|(rule, ..)| *rule == Rule::Brake));
         let mut others = Verdicts::default();
         others.note_many(Rule::Brake, false, 1_000_000);

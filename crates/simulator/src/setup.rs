@@ -129,7 +129,7 @@ impl Setup {
         ]);
         // A peer without zones has one pseudo-zone.
         let zones = if profile.rootless { &zones[..1] } else { zones };
-        let crowd = chance.weigh(&[(92, 0), (4, 12), (4, 260)]);
+        let crowd = chance.weigh(&[(91, 0), (4, 12), (5, 120)]);
         let brake = Brake {
             min_deletes: *chance.pick(&[1, 2, 4, 20]),
             percent: *chance.pick(&[10, 50]),

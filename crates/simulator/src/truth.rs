@@ -336,11 +336,12 @@ fn is_text_of(owner: Option<&String>, data: &RData) -> bool {
     }
 }
 
-/// A set with members added. Those that stand keep their TTL.
+/// A set with members added. Those that stand keep their TTL and routing.
 pub(crate) fn with(set: Option<&RecordSet>, more: &RecordSet) -> RecordSet {
     let members = set.map_or(&[][..], |set| set.data.as_records());
     let data = RecordData::records(members.iter().chain(more.data.as_records()).cloned());
-    RecordSet { data, ttl: set.map_or(more.ttl, |set| set.ttl), ..more.clone() }
+    let routing = set.map_or(&more.routing, |set| &set.routing).clone();
+    RecordSet { data, ttl: set.map_or(more.ttl, |set| set.ttl), routing, ..more.clone() }
 }
 
 /// A set without some members; `None` if nothing is left.

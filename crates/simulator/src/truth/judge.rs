@@ -264,7 +264,7 @@ impl Truth {
         let bare = stands.is_some() && !is_ours && (stood.is_none() || was_ours);
         // Whoever of our owner's processes wrote it: it is ours.
         let own = seized && self.is_of_our_owner(step);
-        let excused = (seized && !own || bare) && self.excused(daemon, zone, key);
+        let excused = (seized && !own || bare) && !self.must_have_read(step) && self.excused(daemon, zone, key);
         if stood.is_some() && is_ours {
             self.verdicts.note(Rule::ClaimSeized, !(own || seized && excused));
         }
@@ -280,6 +280,14 @@ impl Truth {
         } else if bare && !self.is_confirmed_by_another(step) && !self.shares_owner(daemon) {
             self.broken(Rule::Unclaimed, format!("daemon {daemon} left {}", show(stands)));
         }
+    }
+
+    /// Whether a create of this process came after everything that stands there now: where creates add, it reads back what it
+    /// added to before it confirms the claim.
+    fn must_have_read(&self, step: &Judged<'_>) -> bool {
+        let at = (step.zone, step.key.clone());
+        let by_itself = self.last.get(&at).is_some_and(|(by, _)| *by == Author::Daemon(step.daemon));
+        self.profile.capability.create == CreateMode::Additive && self.objects.is_none() && by_itself
     }
 
     fn judge_policy(&mut self, step: &Judged<'_>, replaced: bool) {
@@ -326,11 +334,12 @@ impl Truth {
         (self.profile.staged || self.objects.is_some()) && !stood.is_empty() && stood.iter().all(of_owner)
     }
 
-    /// Whether several processes write under this owner where nothing holds a write together: they take intents away from each
-    /// other, which leaves records that nobody claims.
+    /// Whether several processes write under this owner where nothing holds a write together, or a row does not tell which of
+    /// them opened it: they take intents away from each other, which leaves records that nobody claims.
     fn shares_owner(&self, daemon: usize) -> bool {
         let owner = &self.parties[daemon].owner;
-        self.profile.staged && self.parties.iter().filter(|party| party.owner == *owner).count() > 1
+        let rows = self.objects.as_ref().is_some_and(super::Objects::are_rows);
+        (self.profile.staged || rows) && self.parties.iter().filter(|party| party.owner == *owner).count() > 1
     }
 
     /// Whether another process under the owner wrote the record lately, and still has to confirm its claim.

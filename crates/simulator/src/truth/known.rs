@@ -30,6 +30,11 @@ impl Truth {
         }
     }
 
+    /// The process was shown something else than what stands.
+    pub(crate) fn forget_answers(&mut self, daemon: usize, zone: usize) {
+        self.acked.retain(|(who, (at, _)), _| *who != daemon || *at != zone);
+    }
+
     /// Whether what the process wrote last is what stands.
     fn knows(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
         let at = (zone, key.clone());
