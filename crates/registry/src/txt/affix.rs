@@ -70,6 +70,12 @@ impl Affixes {
         self.around(name, "")
     }
 
+    /// Where external-dns puts the claim on a name whose first label an object wrote in its own script: around that script, and
+    /// the whole became an A-label. `None` for other names, or where no such name can exist.
+    pub(super) fn international(&self, name: &DnsName, rtype: RecordType) -> Option<DnsName> {
+        self.around_text(&in_own_script(name)?, &rtype.lower()).ok()
+    }
+
     /// Whether external-dns takes `claim` for a name with a type, or for none of its own. Such a name never holds an
     /// old-format claim.
     pub(super) fn is_typed(&self, claim: &DnsName) -> bool {
@@ -78,14 +84,21 @@ impl Affixes {
 
     /// Every name and type whose claim stands at `claim`.
     pub(super) fn sources(&self, claim: &DnsName) -> Vec<(DnsName, RecordType)> {
-        let of = |rtype: RecordType| self.names_at(claim, &rtype.lower()).into_iter().map(move |name| (name, rtype));
-        let leads_back = |(name, rtype): &(DnsName, RecordType)| self.typed(name, *rtype).as_ref() == Ok(claim);
-        TYPES.into_iter().flat_map(of).filter(leads_back).collect()
+        let own_script = in_own_script(claim);
+        let texts = [Some(claim.as_str()), own_script.as_deref()];
+        let of = |(rtype, text): (RecordType, &str)| {
+            self.names_at(text, &rtype.lower()).into_iter().map(move |name| (name, rtype)).collect::<Vec<_>>()
+        };
+        let leads_back = |(name, rtype): &(DnsName, RecordType)| {
+            self.typed(name, *rtype).as_ref() == Ok(claim) || self.international(name, *rtype).as_ref() == Some(claim)
+        };
+        let all = TYPES.into_iter().flat_map(|rtype| texts.into_iter().flatten().map(move |text| (rtype, text)));
+        all.flat_map(of).filter(leads_back).collect()
     }
 
     /// Every name whose old-format claim stands at `claim`.
     pub(super) fn old_sources(&self, claim: &DnsName) -> Vec<DnsName> {
-        let names = self.names_at(claim, "");
+        let names = self.names_at(claim.as_str(), "");
         names.into_iter().filter(|name| self.old(name).as_ref() == Ok(claim)).collect()
     }
 
@@ -96,8 +109,8 @@ impl Affixes {
     }
 
     /// The names that may lie inside `claim`, as text; only what leads back is one.
-    fn names_at(&self, claim: &DnsName, kind: &str) -> Vec<DnsName> {
-        let Some((head, rest)) = self.take_off(claim.as_str(), kind) else { return Vec::new() };
+    fn names_at(&self, claim: &str, kind: &str) -> Vec<DnsName> {
+        let Some((head, rest)) = self.take_off(claim, kind) else { return Vec::new() };
         let heads = if head == self.wildcard && !head.is_empty() { vec![head, "*"] } else { vec![head] };
         heads.into_iter().filter_map(|head| DnsName::parse(&format!("{head}{rest}")).ok()).collect()
     }
@@ -118,6 +131,14 @@ impl Affixes {
         let (prefix, suffix) = self.with_type(kind);
         let first = format!("{prefix}{head}{suffix}");
         DnsName::parse(&if rest.is_root() { first } else { format!("{first}.{rest}") })
+    }
+
+    /// As [`Affixes::around`], of a name in any script.
+    fn around_text(&self, name: &str, kind: &str) -> Result<DnsName, NameError> {
+        let (head, rest) = name.split_once('.').unwrap_or((name, ""));
+        let (prefix, suffix) = self.with_type(kind);
+        let dot = if rest.is_empty() { "" } else { "." };
+        DnsName::parse(&format!("{prefix}{head}{suffix}{dot}{rest}"))
     }
 
     /// Prefix and suffix for one type in lower case, or for no type if `kind` is empty.
@@ -183,6 +204,11 @@ impl Affixes {
         });
         Some(typed.unwrap_or((inner, None)))
     }
+}
+
+/// A name whose first label is an A-label, in its own script.
+fn in_own_script(name: &DnsName) -> Option<String> {
+    name.as_str().starts_with("xn--").then(|| name.to_unicode())
 }
 
 #[cfg(test)]

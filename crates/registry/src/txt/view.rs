@@ -26,7 +26,7 @@ const CLOSED: &str = "unknown (its claim is encrypted, and not with the key give
 pub(super) enum Format {
     /// Claims are written there today.
     Current,
-    /// The typed name of external-dns, outside the record's zone.
+    /// The typed name of external-dns: outside the record's zone, or around a label in its own script.
     Elsewhere,
     /// Where former settings put it.
     Former,
@@ -86,6 +86,7 @@ pub(super) fn places(registry: &TxtRegistry, zone: &Zone, key: &RecordKey) -> Ve
     };
     add(registry.target(zone, key).ok(), Format::Current, false);
     add(registry.affixes.typed(&key.name, key.rtype).ok(), Format::Elsewhere, false);
+    add(registry.affixes.international(&key.name, key.rtype), Format::Elsewhere, false);
     for affixes in &registry.earlier {
         add(TxtRegistry::target_by(affixes, zone, key).ok(), Format::Former, true);
         add(affixes.typed(&key.name, key.rtype).ok(), Format::Former, true);

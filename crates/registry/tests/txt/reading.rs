@@ -319,3 +319,17 @@ fn a_claim_of_the_zone_above_speaks_for_one_record_at_most() {
         check(&format!("{above}\n{below}"), &[("sub.ex.com A", expected)]);
     }
 }
+
+#[test]
+fn claims_that_external_dns_put_around_a_label_in_its_own_script() {
+    // The A-label of `bücher` with `a-` before it.
+    let zone = "zone ex.com
+        xn--bcher-kva.ex.com A 192.0.2.1
+        xn--a-bcher-p2a.ex.com TXT !me:r";
+    check(("", "", ""), zone, &[("xn--bcher-kva.ex.com A", "ours by xn--a-bcher-p2a.ex.com (typed)")]);
+    check(("", "", ""), zone, &[("xn--bcher-kva.ex.com AAAA", "of nobody"), ("bcher-p2a.ex.com A", "of nobody")]);
+    let theirs = "zone ex.com
+        a-xn--bcher-kva.ex.com TXT !me
+        xn--a-bcher-p2a.ex.com TXT !other";
+    check(("", "", ""), theirs, &[("xn--bcher-kva.ex.com A", "disputed")]);
+}

@@ -271,3 +271,11 @@ fn upgrades_write_the_claim_of_today() {
         }
     }
 }
+
+#[test]
+fn a_claim_around_a_label_in_its_own_script_goes_with_its_record() {
+    let zone = "zone ex.com
+        xn--bcher-kva.ex.com A 192.0.2.1
+        xn--a-bcher-p2a.ex.com TXT !me:r";
+    check(zone, "- xn--bcher-kva.ex.com A", &["- xn--a-bcher-p2a.ex.com TXT !me:r"]);
+}
