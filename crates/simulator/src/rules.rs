@@ -123,7 +123,7 @@ impl Verdicts {
     /// where claims are not in the zones. A rule that was never judged is always among them.
     pub fn too_few(&self, rounds: u64, claims: Claims) -> Vec<(Rule, u64, u64)> {
         // Where claims are elsewhere, nobody writes texts beside those of others, and no intents.
-        let of_texts = |rule: Rule| matches!(rule, Rule::ForeignText | Rule::IntentLeft);
+        let of_texts = |rule: Rule| matches!(rule, Rule::ForeignText | Rule::IntentLeft | Rule::HeldOurs);
         let applies = |rule: &&Rule| claims == Claims::Zones || !of_texts(**rule);
         let share = if claims == Claims::Zones { 1 } else { 3 };
         let least = |rule: Rule| (rule.least() * rounds / 100_000 / share).max(1);

@@ -89,6 +89,10 @@ impl Truth {
 
     /// What waits for an approval is the daemon's, as far as it can know.
     pub(crate) fn judge_held(&mut self, daemon: usize, zone: &str, keys: &[RecordKey]) {
+        // Claims elsewhere are seen with the writes of others too, and planned by with the next reading.
+        if self.objects.is_some() {
+            return;
+        }
         let Some(zone) = self.zones.iter().position(|content| content.zone.key.to_string() == zone) else { return };
         for key in keys {
             if !self.zones[zone].sets.contains_key(key) || self.is_news(daemon, zone, key) {
