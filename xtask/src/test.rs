@@ -108,7 +108,7 @@ fn docs() -> Result<()> {
     )
 }
 
-/// The simulator's tests at full length: 200,000 rounds take a minute with optimisation, and ten without.
+/// The simulator's tests at full length: 150,000 rounds take a minute with optimisation, and ten without.
 fn simulation() -> Result<()> {
     run_command(workspace::cargo()?.args(["test", "--release", "--locked", "-p", "zonewright-simulator"]))
 }

@@ -75,11 +75,8 @@ fn thirty_zones_of_nine_names_are_not_emptied_one_by_one() {
     };
     let plans = ask(&["plans"]);
     let joint = plans.log.split("30 zones").nth(1).unwrap_or_else(|| panic!("no plan of 30 zones in {}", plans.log));
-    let hash: String = joint
-        .split("zonewright approve ")
-        .nth(1)
-        .map(|rest| rest.chars().take_while(char::is_ascii_hexdigit).collect())
-        .unwrap_or_else(|| panic!("no hash in {}", plans.log));
+    let Some(rest) = joint.split("zonewright approve ").nth(1) else { panic!("no hash in {}", plans.log) };
+    let hash: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
     let approved = ask(&["approve", &hash]);
     assert!(approved.status.success(), "{}", approved.log);
     ends(&blind, 0, "0 created, 0 updated, 270 deleted, 0 held");

@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn types_have_their_lower_case() {
-        assert_eq!(TYPES.map(|rtype| rtype.lower().to_string()), LOWER);
+        assert_eq!(TYPES.map(RecordType::lower), LOWER);
     }
 
     #[test]
