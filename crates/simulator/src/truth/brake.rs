@@ -49,8 +49,10 @@ impl Ledger {
         self.peaks.retain(|(_, at, _)| *at <= since);
     }
 
-    /// Another process goes on: what its clock puts into the future counts as of now.
-    pub(super) fn taken_over(&mut self, now: Timestamp) {
+    /// Another process goes on: what lies before its window is forgotten, and what its clock puts into the future counts as of
+    /// now.
+    pub(super) fn taken_over(&mut self, brake: &Brake, now: Timestamp) {
+        self.trim(brake, now);
         self.deletes.iter_mut().for_each(|(at, _)| *at = (*at).min(now));
         self.peaks.iter_mut().for_each(|(at, ..)| *at = (*at).min(now));
     }

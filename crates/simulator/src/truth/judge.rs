@@ -13,7 +13,7 @@ use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordTy
 use super::brake::Counted;
 use super::{Author, Party, Right, Truth, is_text_of};
 use crate::cluster::Sight;
-use crate::names::{is_forged, is_record, same_row};
+use crate::names::{is_forged, is_record, same_row, speaks};
 use crate::rules::Rule;
 
 /// One record before and after a write.
@@ -169,8 +169,10 @@ impl Truth {
             self.broken(Rule::Forged, format!("daemon {daemon} wrote {forged}"));
         }
         let mut broken = Vec::new();
+        let claimed: BTreeSet<&RecordKey> =
+            changes.iter().map(|(key, _)| key).filter(|key| self.is_claimed_text(daemon, zone, key)).collect();
         for (key, to) in changes {
-            if is_record(key) {
+            if is_record(key) || claimed.contains(key) {
                 continue;
             }
             let from = self.zones[zone].sets.get(key);
@@ -198,6 +200,12 @@ impl Truth {
             }
             self.broken(Rule::ForeignText, text);
         }
+    }
+
+    /// Whether a text that says nothing of claims is the daemon's by a claim that a human gave it.
+    fn is_claimed_text(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        let silent = self.zones[zone].sets.get(key).is_some_and(|set| !speaks(set));
+        key.rtype == RecordType::Txt && !is_record(key) && silent && self.is_of(daemon, zone, key)
     }
 
     fn judge(&mut self, step: &Judged<'_>, replaced: bool) {
@@ -257,7 +265,8 @@ impl Truth {
     /// A record of ours has our claim, and no other record has.
     pub(super) fn judge_claim(&mut self, step: &Judged<'_>) {
         let Judged { daemon, zone, key, stood, stands, was_ours, is_ours, .. } = *step;
-        if self.takes_back(step) {
+        // What could not be carried on is put back, whoever has taken the claim meanwhile.
+        if self.takes_back(step) || self.puts_back(step) {
             return;
         }
         let seized = stood.is_some() && stood == stands && !was_ours && is_ours;
@@ -336,7 +345,7 @@ impl Truth {
 
     /// Whether several processes write under this owner where nothing holds a write together, or a row does not tell which of
     /// them opened it: they take intents away from each other, which leaves records that nobody claims.
-    fn shares_owner(&self, daemon: usize) -> bool {
+    pub(super) fn shares_owner(&self, daemon: usize) -> bool {
         let owner = &self.parties[daemon].owner;
         let rows = self.objects.as_ref().is_some_and(super::Objects::are_rows);
         (self.profile.staged || rows) && self.parties.iter().filter(|party| party.owner == *owner).count() > 1

@@ -110,7 +110,10 @@ impl Truth {
         if !self.profile.staged || self.objects.is_some() || self.last_fault.is_some() || self.died {
             return;
         }
-        let others = self.changes.iter().any(|(by, at)| !matches!(by, Author::Daemon(_)) && at.elapsed() < LATELY);
+        // Where two processes of one owner cross, one of them finishes or sweeps it with a later reading.
+        let crossing = (0..self.parties.len()).any(|daemon| self.shares_owner(daemon));
+        let others =
+            crossing || self.changes.iter().any(|(by, at)| !matches!(by, Author::Daemon(_)) && at.elapsed() < LATELY);
         self.verdicts.note(Rule::IntentLeft, !others);
         if others {
             return;

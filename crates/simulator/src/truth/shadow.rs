@@ -135,8 +135,9 @@ impl Truth {
 
     /// A daemon begins, with its clock at `now`.
     pub(crate) fn begins(&mut self, daemon: usize, now: Timestamp) {
+        let brake = self.parties[daemon].brake;
         for (_, ledger) in self.ledgers.range_mut((daemon, 0)..=(daemon, usize::MAX)) {
-            ledger.taken_over(now);
+            ledger.taken_over(&brake, now);
         }
     }
 
