@@ -167,10 +167,9 @@ pub trait Registry: Send + Sync {
         published: &dyn Published,
     ) -> Result<Option<Group>, Dropped>;
 
-    /// How many groups it likes to be told of at once, where writing down a few costs as much as writing down many.
-    fn piece(&self) -> usize {
-        0
-    }
+    /// How many groups it likes to be told of at once, where writing down a few costs as much as writing down many; 0 where it
+    /// does not matter.
+    fn piece(&self) -> usize;
 
     /// Writes down what must stand before the groups are sent (intents, locks).
     ///

@@ -183,16 +183,12 @@ pub trait Source: Send + Sync {
     fn evidence(&self) -> Evidence;
 
     /// What went wrong with reading so far, and what is wrong now.
-    fn troubles(&self) -> Troubles {
-        Troubles::default()
-    }
+    fn troubles(&self) -> Troubles;
 
-    /// Gives the source access to what is published, before anything is taken. A source that never chooses needs none.
-    fn use_published(&self, _published: Arc<dyn PublishedNames>) {}
+    /// Gives the source access to what is published, before anything is taken. A source that never chooses drops it.
+    fn use_published(&self, published: Arc<dyn PublishedNames>);
 
     /// More is known of what is published than before: a zone was read for the first time. Returns whether something is mapped
     /// again for it; it comes with the next [`Source::take`], for which [`Source::changed`] wakes.
-    fn published_read(&self) -> bool {
-        false
-    }
+    fn published_read(&self) -> bool;
 }

@@ -27,14 +27,10 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// If that cannot be read.
-    async fn approvals(&self) -> Result<BTreeSet<String>> {
-        Ok(BTreeSet::new())
-    }
+    async fn approvals(&self) -> Result<BTreeSet<String>>;
 
-    /// How a plan is approved at the place itself, for people; `None` where it cannot be.
-    fn approve_with(&self, _hash: &str) -> Option<String> {
-        None
-    }
+    /// How the plan of this hash is approved at the place itself, for people; `None` where it cannot be.
+    fn approve_with(&self, hash: &str) -> Option<String>;
 
     /// Where it is, for people.
     fn place(&self) -> String;
@@ -53,6 +49,14 @@ impl Store for MemoryStore {
     async fn save(&self, document: &[u8]) -> Result<()> {
         *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(document.to_vec());
         Ok(())
+    }
+
+    async fn approvals(&self) -> Result<BTreeSet<String>> {
+        Ok(BTreeSet::new())
+    }
+
+    fn approve_with(&self, _: &str) -> Option<String> {
+        None
     }
 
     fn place(&self) -> String {
@@ -97,6 +101,14 @@ impl Store for FileStore {
                 _ => self.error("write state", e),
             }
         })
+    }
+
+    async fn approvals(&self) -> Result<BTreeSet<String>> {
+        Ok(BTreeSet::new())
+    }
+
+    fn approve_with(&self, _: &str) -> Option<String> {
+        None
     }
 
     fn place(&self) -> String {

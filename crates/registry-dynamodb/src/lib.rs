@@ -160,6 +160,10 @@ impl Registry for DynamoRegistry {
         self.view(&self.book.rows(), zone, published).assign(record, custody)
     }
 
+    fn piece(&self) -> usize {
+        0
+    }
+
     async fn prepare(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
         self.book.prepare(zone, groups).await
     }

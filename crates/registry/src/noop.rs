@@ -83,6 +83,10 @@ impl Registry for NoopRegistry {
         })
     }
 
+    fn piece(&self) -> usize {
+        0
+    }
+
     async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
         groups.into_iter().map(Ok).collect()
     }

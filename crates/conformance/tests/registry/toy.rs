@@ -262,6 +262,10 @@ impl Registry for Toy {
         Ok(Some(Group { requires, ..group }))
     }
 
+    fn piece(&self) -> usize {
+        0
+    }
+
     async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
         groups.into_iter().map(Ok).collect()
     }

@@ -36,8 +36,8 @@ impl From<&Endpoint> for Unwritable {
     }
 }
 
-/// The endpoints that the name policy lets pass, as far as the provider knows their identifiers; and what no object may
-/// write, whatever its source: a text that a registry would read as an ownership record.
+/// The endpoints that the name policy lets pass, as far as the provider knows their identifiers; and what may not be written: what
+/// that policy denies, and whatever its source a text that a registry would read as an ownership record.
 pub(super) fn admitted<'e>(
     endpoints: impl Iterator<Item = &'e Endpoint>,
     board: &Board,
@@ -49,6 +49,7 @@ pub(super) fn admitted<'e>(
         if let Err(denied) = board.name_policy.permit(endpoint) {
             let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
             notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
+            refused.push(Unwritable::from(&*identified(endpoint, capability).0));
             continue;
         }
         let (endpoint, note) = identified(endpoint, capability);

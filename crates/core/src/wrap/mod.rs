@@ -109,6 +109,7 @@ impl Wrapped {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 #[async_trait]
 impl Source for Wrapped {
     async fn changed(&self) {

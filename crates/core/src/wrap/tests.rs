@@ -233,6 +233,8 @@ impl Source for Troubled {
         Troubles { failures: 1, standing: vec!["web.yaml:2: no YAML".to_owned()], ..Troubles::default() }
     }
 
+    fn use_published(&self, _: Arc<dyn PublishedNames>) {}
+
     fn published_read(&self) -> bool {
         true
     }

@@ -258,6 +258,32 @@ async fn a_denied_name_is_told_and_holds_nothing() {
     assert!(world.told.has("a", "Denied"));
 }
 
+/// A name that is denied later is unmet, not unwanted: what is published stays, and nothing new is written.
+#[tokio::test(start_paused = true)]
+async fn what_is_published_stays_when_its_name_is_denied() {
+    struct Closed;
+    impl NamePolicy for Closed {
+        fn permit(&self, _: &Endpoint) -> Result<(), Denied> {
+            Err(Denied("closed".to_owned()))
+        }
+    }
+    let mut world = World::new(&["example"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    let before = world.sim.all();
+    world.name_policy = Arc::new(Closed);
+    world.cluster.put("a", &["x.example A 192.0.2.7", "y.example A 192.0.2.7"]);
+    let engine = world.start().await;
+    after(&engine, Duration::from_mins(5)).await;
+    assert_eq!(world.sim.all(), before);
+    assert!(world.told.has("a", "Denied"));
+    world.cluster.delete("a");
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!(world.sim.records(), [""; 0], "its object is gone");
+}
+
 #[tokio::test(start_paused = true)]
 async fn metrics_count_what_is_asked_published_and_left_alone() {
     let world = World::new(&["example"]);

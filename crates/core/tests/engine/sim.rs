@@ -22,7 +22,9 @@ use zonewright_core::options::OptionTable;
 use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
 use zonewright_core::record::{Routing, SetId};
 use zonewright_core::registry::Registry;
-use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Troubles, Update};
+use zonewright_core::source::{
+    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, Troubles, Update,
+};
 use zonewright_core::store::{MemoryStore, Store};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{
@@ -326,12 +328,19 @@ impl Provider for Sim {
         }
         let content = self.content();
         let token = Some(Token(content.serial.to_string()));
-        let own = |s: &&RecordSet| s.key.name.is_within(&zone.name);
+        let below = |s: &RecordSet| {
+            self.zones.iter().any(|other| {
+                other.name != zone.name && other.name.is_within(&zone.name) && s.key.name.is_within(&other.name)
+            })
+        };
+        let own = |s: &&RecordSet| s.key.name.is_within(&zone.name) && !below(s);
         Ok(match read {
             Read::Since(since) if Some(since) == token.as_ref() => Listing::Unchanged,
             Read::Names(names) => {
                 self.targeted.fetch_add(1, Ordering::SeqCst);
-                Listing::Names(content.sets.values().filter(|s| names.contains(&s.key.name)).cloned().collect())
+                Listing::Names(
+                    content.sets.values().filter(|s| names.contains(&s.key.name) && own(s)).cloned().collect(),
+                )
             }
             Read::All | Read::Since(_) => {
                 let hidden = self.hidden.lock().unwrap().clone();
@@ -554,6 +563,12 @@ impl Source for Cluster {
         }
     }
 
+    fn use_published(&self, _: Arc<dyn PublishedNames>) {}
+
+    fn published_read(&self) -> bool {
+        false
+    }
+
     fn troubles(&self) -> Troubles {
         self.troubles.lock().unwrap().clone()
     }
@@ -614,6 +629,10 @@ impl Store for Shelf {
 
     async fn approvals(&self) -> Result<BTreeSet<String>> {
         Ok(self.approvals.lock().unwrap().clone())
+    }
+
+    fn approve_with(&self, _: &str) -> Option<String> {
+        None
     }
 
     fn place(&self) -> String {

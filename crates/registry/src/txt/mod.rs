@@ -359,6 +359,10 @@ impl Registry for TxtRegistry {
         assign::assign(&self.view(zone, published), record, custody)
     }
 
+    fn piece(&self) -> usize {
+        0
+    }
+
     async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
         groups.into_iter().map(Ok).collect()
     }

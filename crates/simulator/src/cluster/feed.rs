@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use zonewright_core::endpoint::ObjectRef;
-use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, Source, Update};
+use zonewright_core::source::{
+    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, Troubles, Update,
+};
 
 use super::sight::Sees;
 use super::spec::{Id, KINDS, Spec, mapped, object};
@@ -60,6 +62,16 @@ impl Source for Feed {
         let present = inner.maps.iter().filter(|(id, _)| read(id));
         let present = present.map(|(id, map)| update(*id, self.read(*id, ObjectState::Present(map.clone()))));
         Update { complete: true, objects: gone.chain(present).collect() }
+    }
+
+    fn troubles(&self) -> Troubles {
+        Troubles::default()
+    }
+
+    fn use_published(&self, _: Arc<dyn PublishedNames>) {}
+
+    fn published_read(&self) -> bool {
+        false
     }
 
     fn evidence(&self) -> Evidence {

@@ -44,8 +44,10 @@ impl Truth {
             ADDRESSES.contains(rtype) && self.zones[step.zone].sets.contains_key(&other)
         };
         let comes = ADDRESSES.iter().any(stands);
-        let unknown =
-            !comes && (self.excused(step.daemon, step.zone, key) || sight.changed_within(&key.name, self.patience()));
+        // A delete demands nothing of the other types: somebody may just have taken what stood there.
+        let crossed = self.changed_unseen(step.daemon, step.zone, &key.name);
+        let excused = crossed || self.excused(step.daemon, step.zone, key);
+        let unknown = !comes && (excused || sight.changed_within(&key.name, self.patience()));
         self.verdicts.note(Rule::Replacement, !unknown);
         if !comes && !unknown {
             let text =

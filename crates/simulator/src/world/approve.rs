@@ -3,6 +3,7 @@
 use zonewright_core::engine::Engine;
 
 use super::World;
+use crate::line::lock;
 use crate::rules::Rule;
 use crate::step::Pick;
 
@@ -25,7 +26,11 @@ impl World {
                 self.truth().judge_held(daemon, &zone, &keys);
             }
         }
-        self.truth().judge_intents();
+        // What the provider refused for good in the middle of a write may stay until it takes the name again.
+        let refuses = lock(&self.weather).refused;
+        if !refuses {
+            self.truth().judge_intents();
+        }
     }
 
     pub(super) fn approve_one(&mut self, daemon: usize, pick: Pick) {
