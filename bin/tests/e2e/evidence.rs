@@ -2,13 +2,15 @@
 
 use serde_json::json;
 use zonewright_testkit::DnsSoftware::Bind;
+use zonewright_testkit::kube::User;
 
-use crate::cluster::{HOSTNAME, Space, shared};
+use crate::cluster::{HOSTNAME, Space, own, shared};
 use crate::daemon::Daemon;
 use crate::objects::at;
 use crate::site::Site;
 use crate::{LATER, SOON, crds, needs, until};
 
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const OLD: &str = "external-dns.alpha.kubernetes.io/";
 
 /// Waits until a round over everything found nothing to do.
@@ -89,4 +91,37 @@ fn an_unreadable_object_keeps_its_own_record_and_no_other() {
     // Its own deletion is as good a proof as any.
     space.delete(kind, "one");
     site.shows(&["renamed 0 A 192.0.2.80"]);
+}
+
+/// The rights on a kind are withdrawn under a running daemon: probe and metrics say which kind cannot be read and why, until it can.
+#[test]
+fn a_kind_that_may_not_be_read_any_more_shows_in_probe_and_metrics() {
+    needs!(Bind);
+    let (mut kube, site) = (own(), Site::start(Bind));
+    let space = Space::new(&kube);
+    let line = site.line(&space).arg("--interval=1s");
+    space.balancer("web", &at("web"), &["192.0.2.1"]);
+    let daemon = line.start();
+    site.shows(&["web 0 A 192.0.2.1"]);
+    daemon.ready();
+    let errors = |daemon: &Daemon| daemon.metric("external_dns_source_errors_total").unwrap_or_default();
+    assert!(errors(&daemon) < 1.0);
+    let path = format!("{RBAC}/clusterrolebindings/zonewright");
+    let mut binding = kube.get(&path).expect_success();
+    kube.delete(&path).expect_success();
+    until("the rights to be gone", SOON, || !kube.may(User::Zonewright, "list", "", "services"));
+    // Who watches goes on until the connection ends.
+    kube.kill_api();
+    kube.start_api();
+    daemon.unready(&["services", "cannot list resource"], 2 * LATER);
+    assert!(errors(&daemon) >= 1.0, "failures are counted");
+    assert!(daemon.page("/metrics").1.contains("zonewright_kind_evidence{kind=\"services\"} 0"));
+
+    if let Some(meta) = binding["metadata"].as_object_mut() {
+        meta.retain(|key, _| key == "name");
+    }
+    kube.post(&format!("{RBAC}/clusterrolebindings"), &binding).expect_success();
+    daemon.ready_within(2 * LATER);
+    assert!(daemon.page("/metrics").1.contains("zonewright_kind_evidence{kind=\"services\"} 1"));
+    site.shows(&["web 0 A 192.0.2.1"]);
 }
