@@ -113,7 +113,8 @@ fn a_kind_that_may_not_be_read_any_more_shows_in_probe_and_metrics() {
     // Who watches goes on until the connection ends.
     kube.kill_api();
     kube.start_api();
-    daemon.unready(&["services", "cannot list resource"], 2 * LATER);
+    daemon.unready(&["services: the watch is lost"], 2 * LATER);
+    daemon.says_within(&["services", "cannot", "forbidden"], LATER);
     assert!(errors(&daemon) >= 1.0, "failures are counted");
     assert!(daemon.page("/metrics").1.contains("zonewright_kind_evidence{kind=\"services\"} 0"));
 
