@@ -5,11 +5,10 @@
 //! to the upper one. Such a claim speaks for one record at most: for that of the zone that holds it, if there is one, and for none
 //! as long as the lower zone may hold another that has no claim of its own.
 
-use zonewright_core::claim::{Claim, OwnerId, Standing};
 use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{RecordKey, RecordType};
 
-use super::former::has_claim_at_home;
+use super::former::{has_claim_at_home, without_owner};
 use super::view::{Format, Site, View, reads_old};
 
 /// Stands for the owner that cannot be told. No owner id has a comma, so nobody can be taken for it.
@@ -36,15 +35,7 @@ pub(super) fn undoubted(view: &View<'_>, key: &RecordKey, site: Site) -> Site {
     if site.zone != view.zone.key || key.name == view.zone.name || !may_be_of_below(view, key) {
         return site;
     }
-    let unknown = OwnerId::new(DOUBTFUL).zip(site.claims.first()).map(|(owner, claim)| Claim {
-        owner,
-        resource: None,
-        labels: Vec::new(),
-        standing: Standing::Typed,
-        current: false,
-        site: claim.site.clone(),
-    });
-    Site { claims: unknown.into_iter().collect(), ..site }
+    without_owner(site, DOUBTFUL)
 }
 
 /// Whether a zone whose apex has the name of `key` may hold such a record without a claim of its own.

@@ -45,13 +45,16 @@ pub(super) fn undoubted(view: &View<'_>, key: &RecordKey, sites: Vec<Site>) -> V
     }
     if !sure.iter().any(|site| site.format == Format::Current) {
         // A name without a type says little: where another record has it with a type, it says nothing.
-        sure.extend(doubtful.into_iter().filter(|site| site.format != Format::Old).map(without_owner));
+        sure.extend(
+            doubtful.into_iter().filter(|site| site.format != Format::Old).map(|site| without_owner(site, DOUBTFUL)),
+        );
     }
     sure
 }
 
-fn without_owner(site: Site) -> Site {
-    let owner = OwnerId::new(DOUBTFUL);
+/// A site whose owner cannot be told: `stand_in` is named in its place.
+pub(super) fn without_owner(site: Site, stand_in: &str) -> Site {
+    let owner = OwnerId::new(stand_in);
     let unknown = owner.zip(site.claims.first()).map(|(owner, claim)| Claim {
         owner,
         resource: None,
