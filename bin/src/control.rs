@@ -16,11 +16,11 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
-use zonewright_core::engine::{Engine, approve_saved, saved_plans};
 use zonewright_core::flap::Fight;
 use zonewright_core::guard::{Brake, HeldPlan, JointPlan};
 use zonewright_core::store::Store;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
+use zonewright_engine::{Engine, approve_saved, saved_plans};
 
 use crate::journal::{nowhere, state_left_behind};
 use crate::{folder, history, undo};

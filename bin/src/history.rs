@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::duration::{self, Units};
-use zonewright_core::engine::Engine;
-use zonewright_core::journal::{self, Handover, Query, Reach, Told};
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
+use zonewright_engine::Engine;
+use zonewright_engine::journal::{self, Handover, Query, Reach, Told};
 
 use crate::control;
 use crate::journal::{left_behind, nowhere};

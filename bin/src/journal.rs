@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use tracing::warn;
 use zonewright_core::catalog::Settings;
-use zonewright_core::journal::{FolderJournal, JournalStore, Journaling, Limits, MemoryJournal, Mode};
+use zonewright_core::store::JournalStore;
 use zonewright_core::store::{FileStore, Store};
 use zonewright_core::{Error, ErrorKind, Result};
+use zonewright_engine::journal::{FolderJournal, Journaling, Limits, MemoryJournal, Mode};
 
 #[cfg(feature = "cluster")]
 use crate::connection::{self, Connection};

@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 use zonewright_core::catalog::Settings;
-use zonewright_core::layer::Layers;
 use zonewright_core::{Error, ErrorKind, Result};
+use zonewright_engine::layer::Layers;
 use zonewright_provider_webhook::server::{Scope, Server, Serving, Times};
 
 use crate::catalog::Catalog;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tracing::{error, info};
-use zonewright_core::engine::Outcome;
+use zonewright_engine::Outcome;
 
 /// Something was refused, or not written.
 const NOT_WRITTEN: u8 = 1;
@@ -44,7 +44,7 @@ fn code(outcome: &Outcome) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use zonewright_core::engine::{Changes, Problem};
+    use zonewright_engine::{Changes, Problem};
 
     use super::*;
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::{Timestamp, utc};
-use zonewright_core::engine::{Engine, Holding, UndoPlan, UndoReport, UndoRequest, UndoZone, saved_holds};
-use zonewright_core::journal::Query;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
+use zonewright_engine::journal::Query;
+use zonewright_engine::{Engine, Holding, UndoPlan, UndoReport, UndoRequest, UndoZone, saved_holds};
 
 use crate::control;
 use crate::history::{moment, query, wrong};

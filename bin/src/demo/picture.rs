@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use zonewright_core::endpoint::Note;
-use zonewright_core::engine::Engine;
+use zonewright_engine::Engine;
 use zonewright_source_k8s::feed::manifests::Fault;
 
 /// One line of the table.

@@ -5,7 +5,7 @@
 
 use zonewright_core::catalog::FlagKind::{Bool, Choice, ChoiceList, Duration, Int, List, Regex, Secret, Text};
 use zonewright_core::catalog::FlagSpec;
-use zonewright_core::journal::Mode;
+use zonewright_engine::journal::Mode;
 
 use super::set::{Group, Owner};
 

@@ -22,7 +22,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::Mutex;
-use zonewright_core::journal::{JournalStore, Visitor};
+use zonewright_core::store::{JournalStore, Visitor};
 use zonewright_core::{Error, ErrorKind, Result, Retry};
 
 use crate::api::Failure;

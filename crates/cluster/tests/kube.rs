@@ -16,7 +16,7 @@ use zonewright_cluster::{
 };
 use zonewright_core::ErrorKind;
 use zonewright_core::endpoint::{Note, ObjectRef, Reporter};
-use zonewright_core::journal::JournalStore;
+use zonewright_core::store::JournalStore;
 use zonewright_core::store::Store;
 use zonewright_testkit::kube::User;
 use zonewright_testkit::{KubeApi, require};

@@ -3,7 +3,8 @@
 //! Here is everything between "objects ask for these names" and "these changes go to that zone": DNS names and records,
 //! the three traits ([`provider::Provider`], [`registry::Registry`], [`source::Source`]), and the stages of the decision.
 //! All stages but the calls of those traits are pure functions over values: published records, claims, the present time
-//! and the brake's window are arguments. This crate knows neither Kubernetes nor HTTP nor TLS.
+//! and the brake's window are arguments. This crate knows neither Kubernetes nor HTTP nor TLS, and nothing here moves by
+//! itself: what does is in the engine.
 
 pub mod capability;
 pub mod catalog;
@@ -12,20 +13,15 @@ pub mod claim;
 pub mod claim_text;
 pub mod clock;
 pub mod contend;
-pub mod custody;
 pub mod desired;
 pub mod duration;
 pub mod endpoint;
-pub mod engine;
 pub mod error;
 pub mod filter;
 pub mod flap;
 pub mod guard;
 pub mod intent;
-pub mod journal;
-pub mod layer;
 pub mod lower;
-pub mod metrics;
 pub mod name;
 pub mod name_policy;
 pub mod notes;
@@ -45,8 +41,8 @@ pub mod view;
 pub mod wrap;
 pub mod zone;
 
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use error::{Error, ErrorKind, Result, Retry};
 pub use name::DnsName;

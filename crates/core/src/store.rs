@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
@@ -114,4 +115,30 @@ impl Store for FileStore {
     fn place(&self) -> String {
         self.path.display().to_string()
     }
+}
+
+/// What takes in pieces of text: whole lines, in the order in which they were written.
+pub type Visitor<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + Send + 'a;
+
+/// A place that lines are appended to.
+#[async_trait]
+pub trait JournalStore: Send + Sync {
+    /// Appends lines, none of which holds a line break. They are durable when this returns; where it fails, a part of them
+    /// may be, but never a part of one.
+    ///
+    /// # Errors
+    /// Whatever keeps them from being kept: no room, no right, no answer.
+    async fn append(&self, lines: &[String]) -> Result<()>;
+
+    /// Gives everything that is kept to `visit`, in pieces, the newest piece first, until it breaks off.
+    ///
+    /// # Errors
+    /// Whatever keeps the journal from being read. One that is empty is none.
+    async fn read(&self, visit: &mut Visitor<'_>) -> Result<()>;
+
+    /// Whether outcomes wait for the next entry, because each append is dear (a call to an API server).
+    fn outcomes_wait(&self) -> bool;
+
+    /// Where it is, for people.
+    fn place(&self) -> String;
 }

@@ -1,4 +1,6 @@
-//! Short forms for the tests of this crate.
+//! Short forms for tests, of this crate and of those that build on it (feature `testing`). A line that is none is a panic.
+
+#![allow(clippy::unwrap_used, reason = "a test states its own input")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,12 +11,13 @@ use crate::rdata::RData;
 use crate::record::{RecordSet, Routing, Ttl};
 use crate::rtype::RecordType;
 
-pub(crate) fn name(text: &str) -> DnsName {
+/// A name of its text.
+pub fn name(text: &str) -> DnsName {
     DnsName::parse(text).unwrap()
 }
 
 /// `name TYPE [ttl=N] target target ...`; a target with blanks has them written as `_`.
-pub(crate) fn set(line: &str) -> RecordSet {
+pub fn set(line: &str) -> RecordSet {
     let (name, rtype, ttl, records) = parts(line);
     RecordSet::simple(name, rtype, ttl, records)
 }
@@ -33,7 +36,8 @@ fn parts(line: &str) -> (DnsName, RecordType, Option<Ttl>, Vec<RData>) {
     (owner, rtype, ttl, records)
 }
 
-pub(crate) fn object(kind: &str, who: &str) -> ObjectRef {
+/// The object `Kind ns/who`, with the UID `uid-who`.
+pub fn object(kind: &str, who: &str) -> ObjectRef {
     ObjectRef {
         api_version: Arc::from("v1"),
         kind: Arc::from(kind),
@@ -44,7 +48,7 @@ pub(crate) fn object(kind: &str, who: &str) -> ObjectRef {
 }
 
 /// An endpoint of `Kind ns/who`, as [`set`] writes it.
-pub(crate) fn endpoint(kind: &str, who: &str, line: &str) -> Endpoint {
+pub fn endpoint(kind: &str, who: &str, line: &str) -> Endpoint {
     let (name, rtype, ttl, records) = parts(line);
     let source = kind.to_lowercase();
     Endpoint {
@@ -63,16 +67,19 @@ pub(crate) fn endpoint(kind: &str, who: &str, line: &str) -> Endpoint {
     }
 }
 
-pub(crate) fn aged(age: i64, endpoint: Endpoint) -> Endpoint {
+/// The same endpoint, of an object created at that time, in seconds since 1970.
+pub fn aged(age: i64, endpoint: Endpoint) -> Endpoint {
     let origin = Origin { created: Some(age), ..(*endpoint.origin).clone() };
     Endpoint { origin: Arc::new(origin), ..endpoint }
 }
 
-pub(crate) fn kind_of(kind: &str) -> KindId {
+/// The id of a kind: lower case, plural.
+pub fn kind_of(kind: &str) -> KindId {
     Arc::from(format!("{}s", kind.to_lowercase()))
 }
 
-pub(crate) fn mapped(kind: &str, who: &str, lines: &[&str]) -> Mapped {
+/// What the object `Kind ns/who` asks for, an endpoint for each line as [`set`] writes it.
+pub fn mapped(kind: &str, who: &str, lines: &[&str]) -> Mapped {
     Mapped {
         endpoints: lines.iter().map(|line| endpoint(kind, who, line)).collect(),
         kinds: BTreeSet::from([kind_of(kind)]),
@@ -81,7 +88,7 @@ pub(crate) fn mapped(kind: &str, who: &str, lines: &[&str]) -> Mapped {
 }
 
 /// A provider that can do everything that plain DNS servers can.
-pub(crate) fn capability() -> crate::capability::Capability {
+pub fn capability() -> crate::capability::Capability {
     use crate::capability::{Capability, TtlRange};
     Capability::authoritative(100, TtlRange::any(Ttl::ZERO))
 }

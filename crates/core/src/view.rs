@@ -151,7 +151,7 @@ impl ZoneView {
 
     /// The number of names that we wrote and that a listing may not show yet, and of those with claims of ours that were not
     /// read since.
-    pub(crate) fn unsettled(&self) -> (usize, usize) {
+    pub fn unsettled(&self) -> (usize, usize) {
         (self.written.len(), self.unread.len())
     }
 

@@ -12,8 +12,8 @@ use serde_json::json;
 use zonewright_core::ErrorKind;
 use zonewright_core::change::{Blame, Change, Group, Outcome, Step};
 use zonewright_core::error::Retry;
-use zonewright_core::layer::{Batcher, DryRun};
 use zonewright_core::provider::Provider;
+use zonewright_engine::layer::{Batcher, DryRun};
 use zonewright_provider_webhook::Webhook;
 
 fn group(change: Change) -> Group {

@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use zonewright_core::engine::Outcome;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::plan::Policy;
 use zonewright_core::zone::{InstanceId, Zone};
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
+use zonewright_engine::Outcome;
 
 use crate::cluster::Cluster;
 use crate::line::{Mood, Weather, lock};

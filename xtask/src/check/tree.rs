@@ -102,7 +102,27 @@ const PROOFS: &[Proof] = &[
         except: &[],
         features: Features::All,
         reach: Reach::All,
-        forbidden: &["kube", "kube-*", "k8s-openapi", "hyper", "hyper-*", "rustls", "reqwest"],
+        forbidden: &["kube", "kube-*", "k8s-openapi", "hyper", "hyper-*", "rustls", "reqwest", "zonewright-*"],
+    },
+    // What moves knows providers, registries and sources by their traits alone.
+    Proof {
+        package: "zonewright-engine",
+        except: &[],
+        features: Features::All,
+        reach: Reach::All,
+        forbidden: &[
+            "kube",
+            "kube-*",
+            "k8s-openapi",
+            "hyper",
+            "hyper-*",
+            "rustls",
+            "reqwest",
+            "zonewright-provider-*",
+            "zonewright-registry",
+            "zonewright-source-*",
+            "zonewright-cluster",
+        ],
     },
     // It costs most of the compile time, so one crate pays for it.
     Proof {
@@ -121,6 +141,7 @@ const PROOFS: &[Proof] = &[
         forbidden: &[
             "zonewright-provider-*",
             "zonewright-registry",
+            "zonewright-engine",
             "zonewright-cluster",
             "zonewright-source-*",
             "kube",

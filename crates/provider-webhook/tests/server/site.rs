@@ -13,11 +13,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zonewright_core::capability::{Capability, Preconditions};
 use zonewright_core::change::{Group, Outcome};
-use zonewright_core::layer::Layers;
 use zonewright_core::options::OptionTable;
 use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, Result, Zone};
+use zonewright_engine::layer::Layers;
 use zonewright_provider_local::{Local, LocalConfig};
 use zonewright_provider_webhook::server::{Scope, Server, Serving, Times};
 

@@ -10,7 +10,7 @@ mod loading;
 mod migration;
 // The simulated world of the engine's own tests, of which only a part is needed.
 #[allow(dead_code, reason = "shared with the tests of the engine")]
-#[path = "../../../core/tests/engine/sim.rs"]
+#[path = "../../../engine/tests/engine/sim.rs"]
 mod sim;
 mod support;
 mod undo;

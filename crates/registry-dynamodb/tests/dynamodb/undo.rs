@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::OwnerId;
-use zonewright_core::custody::{Estate, Proposal, Scope};
-use zonewright_core::engine::{Config, Engine, Instance, UndoPlan, UndoReport, UndoRequest};
-use zonewright_core::journal::{Cause, Query, Scribe};
-use zonewright_core::layer::Layers;
-use zonewright_core::metrics::Metrics;
 use zonewright_core::options::OptionTable;
 use zonewright_core::registry::Custody;
 use zonewright_core::zone::InstanceId;
+use zonewright_engine::custody::{Estate, Proposal, Scope};
+use zonewright_engine::journal::{Cause, Query, Scribe};
+use zonewright_engine::layer::Layers;
+use zonewright_engine::metrics::Metrics;
+use zonewright_engine::{Config, Engine, Instance, UndoPlan, UndoReport, UndoRequest};
 use zonewright_fakes::dynamodb::DynamoDb;
 
 use crate::sim::World;

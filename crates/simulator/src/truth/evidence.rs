@@ -45,7 +45,7 @@ impl Truth {
         };
         let comes = ADDRESSES.iter().any(stands);
         // A delete demands nothing of the other types: somebody may just have taken what stood there.
-        let crossed = self.changed_unseen(step.daemon, step.zone, &key.name);
+        let crossed = self.changed_since_listed(step.daemon, step.zone, &key.name);
         let excused = crossed || self.excused(step.daemon, step.zone, key);
         let unknown = !comes && (excused || sight.changed_within(&key.name, self.patience()));
         self.verdicts.note(Rule::Replacement, !unknown);

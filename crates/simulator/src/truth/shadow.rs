@@ -51,6 +51,14 @@ impl Truth {
         touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
     }
 
+    /// Whether somebody else changed a name since the daemon last read all of its zone: a plan rests on that reading, and what is
+    /// read again before a write is the record that goes, not what was to stand in its stead.
+    pub(super) fn changed_since_listed(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
+        let seen = self.read_zones.get(&(daemon, zone)).map_or(0, |(serial, _)| *serial);
+        let touched = self.touched.get(&(zone, name.clone()));
+        touched.is_some_and(|by| by.iter().any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen))
+    }
+
     /// Whether somebody else changed anything of a zone since the daemon last read all of it.
     pub(super) fn zone_changed_unseen(&self, daemon: usize, zone: usize) -> bool {
         let seen = self.read_zones.get(&(daemon, zone)).map_or(0, |(serial, _)| *serial);

@@ -1,6 +1,6 @@
 //! Approvals, one at a time: in, which hash somebody gives; out, what the judge knows of it, and what the engine makes of it.
 
-use zonewright_core::engine::Engine;
+use zonewright_engine::Engine;
 
 use super::World;
 use crate::line::lock;

@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::time::timeout;
 use zonewright_core::claim::OwnerId;
 use zonewright_core::clock::{Clock, Timestamp};
-use zonewright_core::custody::{Estate, Proposal, Scope, Selector};
-use zonewright_core::engine::{Instance, UndoRequest};
-use zonewright_core::journal::{Cause, Query, Scribe};
-use zonewright_core::layer::Layers;
-use zonewright_core::metrics::Metrics;
 use zonewright_core::options::OptionTable;
 use zonewright_core::registry::Custody;
+use zonewright_engine::custody::{Estate, Proposal, Scope, Selector};
+use zonewright_engine::journal::{Cause, Query, Scribe};
+use zonewright_engine::layer::Layers;
+use zonewright_engine::metrics::Metrics;
+use zonewright_engine::{Instance, UndoRequest};
 
 use super::{World, instance};
 use crate::line::Line;

@@ -1,0 +1,93 @@
+//! A proposal is carried out: written down, sent, and written down again.
+//!
+//! In: deeds as they were shown, and the journal of the daemon that looks after the zones. Out: the outcome of each. What must
+//! hold: an entry is durable before its group is sent; where the journal is required and cannot be written, nothing is.
+
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::claim::{OwnerId, judge};
+use zonewright_core::error::{Error, ErrorKind};
+use zonewright_core::record::{RecordKey, RecordSet};
+use zonewright_core::registry::Dropped;
+use zonewright_core::zone::Zone;
+
+use super::{Deed, Estate};
+use crate::journal::{Handover, Scribe, Standing, owner_of};
+
+/// Most groups that are sent together.
+const PIECE: usize = 500;
+
+impl Estate {
+    /// Carries deeds out, each written down before. Returns the outcome of each, in order. What earlier commands left unsettled
+    /// is settled first, by the zones as they were read.
+    pub async fn carry_out(&self, deeds: &[Deed], scribe: &Scribe) -> Vec<Outcome> {
+        scribe.settle(self).await;
+        let mut outcomes = Vec::new();
+        for part in deeds.chunk_by(|a, b| a.zone.key == b.zone.key).flat_map(|zone| zone.chunks(PIECE)) {
+            outcomes.extend(self.send(part, scribe).await);
+        }
+        outcomes
+    }
+
+    async fn send(&self, deeds: &[Deed], scribe: &Scribe) -> Vec<Outcome> {
+        let Some(zone) = deeds.first().map(|deed| &deed.zone) else { return Vec::new() };
+        let groups: Vec<Group> = deeds.iter().map(|deed| deed.group.clone()).collect();
+        let prepared = self.instance.registry.prepare(zone, groups).await;
+        let ready: Vec<(Group, &[Handover])> = prepared
+            .iter()
+            .zip(deeds)
+            .filter_map(|(group, deed)| Some((group.as_ref().ok()?.clone(), deed.handed.as_slice())))
+            .collect();
+        let mut sent = self.apply(zone, ready, scribe).await.into_iter();
+        let outcome = |group: Result<Group, (Group, Dropped)>| match group {
+            Err((_, dropped)) => Outcome::NotSent(Error::new(ErrorKind::Conflict, "prepare the claim", dropped.reason)),
+            Ok(_) => sent.next().unwrap_or_else(|| {
+                Outcome::Unknown(Error::new(ErrorKind::Protocol, "apply changes", "no outcome was told"))
+            }),
+        };
+        prepared.into_iter().map(outcome).collect()
+    }
+
+    /// Writes down, sends, and lets the registry and the journal know what became of it.
+    async fn apply(&self, zone: &Zone, ready: Vec<(Group, &[Handover])>, scribe: &Scribe) -> Vec<Outcome> {
+        if ready.is_empty() {
+            return Vec::new();
+        }
+        let told: Vec<(&Group, &[Handover])> = ready.iter().map(|(group, handed)| (group, *handed)).collect();
+        let begun = scribe.begin(zone, &told).await;
+        let groups: Vec<Group> = ready.into_iter().map(|(group, _)| group).collect();
+        let sent = match &begun {
+            Ok(_) => self.instance.provider.apply(zone, &groups).await,
+            Err(error) => groups.iter().map(|_| Outcome::NotSent(error.clone())).collect(),
+        };
+        let noted = self.instance.registry.commit(zone, &groups, &sent).await;
+        let sent: Vec<Outcome> = match noted {
+            Ok(()) => sent,
+            // What was not sent is no more in force for that.
+            Err(error) => sent.into_iter().map(|outcome| unnoted(outcome, &error)).collect(),
+        };
+        if let Ok(ids) = &begun {
+            scribe.end(ids, &sent).await;
+        }
+        sent
+    }
+}
+
+/// An outcome that the registry could not write down.
+fn unnoted(outcome: Outcome, error: &Error) -> Outcome {
+    if matches!(outcome, Outcome::NotSent(_)) { outcome } else { Outcome::Unknown(error.clone()) }
+}
+
+impl Standing for Estate {
+    fn zone(&self, zone: &str) -> Option<&Zone> {
+        self.zones.iter().map(|(known, _)| known).find(|known| known.key.to_string() == zone)
+    }
+
+    fn stands(&self, zone: &Zone, key: &RecordKey) -> Option<RecordSet> {
+        self.zones.iter().find(|(known, _)| known.key == zone.key).and_then(|(_, view)| view.find(key))
+    }
+
+    fn owner(&self, zone: &Zone, key: &RecordKey) -> Option<OwnerId> {
+        let registry = &self.instance.registry;
+        owner_of(&judge(&registry.claims(zone, key, self), registry.owner()), registry.owner())
+    }
+}

@@ -1,0 +1,198 @@
+//! Claims that change hands while their record stays: what an entry says of them, and how that is read off a group.
+//!
+//! In: a group that changes claims and no record, and what was published before it. Out: for each record that it is about,
+//! who claimed it before and who will. What must hold: the group alone decides, by the registry's own reading of the zone as
+//! it will be, so that whatever a registry writes (texts, rows, entries) is told in the same words.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use zonewright_core::change::{Group, Precondition, Role, Step};
+use zonewright_core::claim::{OwnerId, Ownership, judge};
+use zonewright_core::name::DnsName;
+use zonewright_core::record::{RecordKey, RecordSet};
+use zonewright_core::registry::{Oddity, Published, Registry};
+use zonewright_core::zone::{Zone, ZoneKey};
+
+use super::Terms;
+
+/// A record whose claim changes hands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handover {
+    /// The record.
+    pub key: RecordKey,
+    /// How it stands; `None` where the claim speaks for a record that is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<RecordSet>,
+    /// What the claim said before; nothing where nobody claimed it.
+    #[serde(default, skip_serializing_if = "Terms::is_empty")]
+    pub had: Terms,
+    /// What it shall say.
+    #[serde(default, skip_serializing_if = "Terms::is_empty")]
+    pub has: Terms,
+}
+
+impl fmt::Display for Handover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&line(&self.key, &self.had, &self.has))
+    }
+}
+
+/// A claim that changes hands, as people read it.
+pub(crate) fn line(key: &RecordKey, had: &Terms, has: &Terms) -> String {
+    let who = |terms: &Terms| terms.owner.as_ref().map_or_else(|| "nobody".to_owned(), ToString::to_string);
+    format!("claim of {key}: owner {} -> {}", who(had), who(has))
+}
+
+impl Handover {
+    /// The records whose claims change hands by a group, which stand as `published` shows them. A group that changes records
+    /// tells of its claims by itself.
+    pub fn of(registry: &dyn Registry, zone: &Zone, group: &Group, published: &dyn Published) -> Vec<Self> {
+        if registry.owner().is_none() || group.records().next().is_some() {
+            return Vec::new();
+        }
+        let bare: Vec<Self> = group.steps.iter().filter_map(Self::bare).collect();
+        if !bare.is_empty() {
+            return bare.into_iter().filter(Self::counts).collect();
+        }
+        let after = After { group, zone: &zone.key, published };
+        let said = group.steps.iter().find(|step| step.owner.is_some()).map(Terms::said);
+        let handover = |(key, record): (RecordKey, Option<RecordSet>)| {
+            let terms = |published: &dyn Published| {
+                Terms::of(&judge(&registry.claims(zone, &key, published), registry.owner()), registry.owner())
+            };
+            let (had, has) = (terms(published), said.clone().unwrap_or_else(|| terms(&after)));
+            Self { key, record, had, has }
+        };
+        about(registry, zone, group, published).into_iter().map(handover).filter(Self::counts).collect()
+    }
+
+    /// What a step says of a claim that is kept outside the zones.
+    fn bare(step: &Step) -> Option<Self> {
+        let (from, to) = (step.change.from()?, step.change.to()?);
+        let had = step.held.as_deref().map(Terms::from).unwrap_or_default();
+        let has = if step.owner.is_some() { Terms::said(step) } else { Terms::default() };
+        let bare = step.role == Role::Claim && from == to;
+        bare.then(|| Self { key: from.key.clone(), record: (!step.is_lost()).then(|| from.clone()), had, has })
+    }
+
+    fn counts(&self) -> bool {
+        self.had.owner != self.has.owner
+    }
+
+    /// Whether what it should be is so: `owner` tells whose the record is now. `None` where neither that nor what was before
+    /// is so.
+    pub(crate) fn is_done(&self, owner: Option<&OwnerId>) -> Option<bool> {
+        match owner {
+            owner if owner == self.has.owner.as_ref() => Some(true),
+            owner if owner == self.had.owner.as_ref() => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// Whose a record is, if that is one owner.
+pub fn owner_of(ownership: &Ownership, me: Option<&OwnerId>) -> Option<OwnerId> {
+    match ownership {
+        Ownership::Ours(_) => me.cloned(),
+        Ownership::Foreign(owner) => Some(owner.clone()),
+        Ownership::Unclaimed | Ownership::Disputed(_) => None,
+    }
+}
+
+impl Terms {
+    fn of(ownership: &Ownership, me: Option<&OwnerId>) -> Self {
+        let claim = ownership.claim().map(Self::from).unwrap_or_default();
+        Self { owner: owner_of(ownership, me), ..claim }
+    }
+
+    fn said(step: &Step) -> Self {
+        Self { owner: step.owner.clone(), resource: step.resource.clone(), labels: step.labels.clone() }
+    }
+}
+
+/// The records that a group of claim changes is about: the one that it requires, else those that an orphaned claim which it
+/// takes away may speak for.
+fn about(
+    registry: &dyn Registry,
+    zone: &Zone,
+    group: &Group,
+    published: &dyn Published,
+) -> Vec<(RecordKey, Option<RecordSet>)> {
+    let required = |condition: &Precondition| match condition {
+        Precondition::Exact(set) if set.key.name == group.name && !registry.is_claim(set) => Some(set.clone()),
+        _ => None,
+    };
+    if let Some(record) = group.requires.iter().find_map(required) {
+        return vec![(record.key.clone(), Some(record))];
+    }
+    let orphaned = |set: &RecordSet| match registry.oddity(zone, set, published) {
+        Some(Oddity::Orphan(keys)) => keys,
+        Some(Oddity::Closed(_)) | None => Vec::new(),
+    };
+    let keys = group.changes().filter_map(|change| change.from()).flat_map(orphaned);
+    keys.map(|key| (key, None)).collect()
+}
+
+/// What is published once a group is carried out.
+struct After<'a> {
+    group: &'a Group,
+    zone: &'a ZoneKey,
+    published: &'a dyn Published,
+}
+
+impl Published for After<'_> {
+    fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)> {
+        match self.group.changes().find(|change| change.key() == key) {
+            Some(change) => match change.to() {
+                Some(set) => Some((self.zone.clone(), set.clone())),
+                None => self.published.find(near, key).filter(|(zone, _)| zone != self.zone),
+            },
+            None => self.published.find(near, key),
+        }
+    }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        self.published.zones_at(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonewright_core::change::Change;
+    use zonewright_core::testing::set;
+
+    fn terms(owner: &str) -> Terms {
+        Terms { owner: OwnerId::new(owner), ..Terms::default() }
+    }
+
+    #[test]
+    fn a_handover_as_people_read_it_and_when_it_is_done() {
+        let record = set("a.example A 192.0.2.1");
+        let check = |had: &str, has: &str, text: &str| {
+            let handover =
+                Handover { key: record.key.clone(), record: Some(record.clone()), had: terms(had), has: terms(has) };
+            assert_eq!(handover.to_string(), text);
+            let line = serde_json::to_string(&handover).unwrap();
+            assert_eq!(serde_json::from_str::<Handover>(&line).unwrap(), handover);
+            let done = |owner: &str| handover.is_done(OwnerId::new(owner).as_ref());
+            assert_eq!([done(has), done(had), done("z")], [Some(true), Some(false), None], "{text}");
+        };
+        check("x", "y", "claim of a.example A: owner x -> y");
+        check("", "y", "claim of a.example A: owner nobody -> y");
+        check("x", "", "claim of a.example A: owner x -> nobody");
+    }
+
+    #[test]
+    fn a_step_that_changes_nothing_says_whose_it_was_and_will_be() {
+        let record = set("a.example A 192.0.2.1");
+        let same = Change::Update { from: record.clone(), to: record.clone() };
+        let step = Step { owner: OwnerId::new("y"), resource: Some("r".into()), ..Step::claim(same.clone()) };
+        let handover = Handover::bare(&step).unwrap();
+        assert_eq!((handover.had, &*handover.has.resource.unwrap()), (Terms::default(), "r"));
+        assert_eq!(Handover::bare(&Step::record(same, None)), None, "a record is no claim");
+        let change = Change::Update { from: record, to: set("a.example A 192.0.2.2") };
+        assert_eq!(Handover::bare(&Step::claim(change)), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! Claims that changed hands over a stretch of the journal, and what it takes that they go back.
+//!
+//! In: what was folded, and what stands now. Out: steps and preconditions. What must hold: a record stays as it is; a claim is
+//! taken or given only on the record that stood there when it changed hands, and given up on any.
+
+use zonewright_core::change::{Change, Precondition, Step};
+use zonewright_core::record::{RecordKey, RecordSet};
+
+use super::fold::{Folded, Misfit, Terms, meets};
+
+/// What became of the claim on a record that stayed as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// How the record stood; `None` where the claim spoke for a record that was gone.
+    pub record: Option<RecordSet>,
+    /// What the claim said when we left it.
+    pub left: Terms,
+    /// What it said before.
+    pub before: Terms,
+    /// Whether the claim is kept outside the zones: nothing of it stands there.
+    pub bare: bool,
+    /// Whether nothing newer changed the record.
+    pub latest: bool,
+}
+
+impl Passed {
+    /// Whether somebody took a claim that nobody had: to give that up, the record may hold what it will.
+    fn is_adoption(&self) -> bool {
+        self.record.is_some() && self.before.owner.is_none()
+    }
+}
+
+impl Folded {
+    /// What it takes that claims go back whose records stay: these as they are, and where the claim is kept elsewhere, a step
+    /// that says whose it will be.
+    pub(super) fn hand_back(
+        &self,
+        stands: impl Fn(&RecordKey) -> Option<RecordSet>,
+        steps: &mut Vec<Step>,
+        requires: &mut Vec<Precondition>,
+    ) -> Result<(), Misfit> {
+        for (key, passed) in self.passed() {
+            let changes = self.spans.get(key).is_some_and(|span| span.left != span.before);
+            if changes && passed.bare {
+                return Err(Misfit::Both(key.clone()));
+            }
+            let now = stands(key);
+            let fits = passed.is_adoption() || !passed.latest || meets(passed.record.as_ref(), now.as_ref());
+            if !fits || (passed.bare && now.is_none()) {
+                return Err(Misfit::Changed { key: key.clone(), stands: now.map(Box::new) });
+            }
+            let Some(record) = now.filter(|_| !changes) else { continue };
+            if passed.bare {
+                steps.push(passed.step(record.clone()));
+            }
+            let stays = Precondition::Exact(record);
+            if !requires.contains(&stays) {
+                requires.push(stays);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Passed {
+    fn step(&self, record: RecordSet) -> Step {
+        let claim = Step::claim(Change::Update { from: record.clone(), to: record });
+        Step {
+            resource: self.before.resource.clone(),
+            labels: self.before.labels.clone(),
+            held: self.left.claim(),
+            owner: self.before.owner.clone(),
+            ..claim
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Counts what is really sent: calls by operation and result, and how long they took.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+use zonewright_core::capability::Capability;
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::error::Result;
+use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::record::RecordSet;
+use zonewright_core::zone::{InstanceId, Zone, ZoneId};
+
+use crate::metrics::Metrics;
+
+/// Feeds `zonewright_provider_calls_total` and `zonewright_provider_call_seconds`.
+pub struct Metered {
+    inner: Arc<dyn Provider>,
+    instance: InstanceId,
+    metrics: Arc<Metrics>,
+}
+
+impl Metered {
+    /// Around `inner`.
+    pub fn new(inner: Arc<dyn Provider>, instance: InstanceId, metrics: Arc<Metrics>) -> Self {
+        Self { inner, instance, metrics }
+    }
+
+    fn note<T>(&self, operation: &'static str, began: Instant, result: Result<T>) -> Result<T> {
+        let outcome = result.as_ref().map_or_else(|error| error.kind.label(), |_| "ok");
+        self.metrics.provider_call(&self.instance, operation, outcome, began.elapsed());
+        result
+    }
+}
+
+impl std::fmt::Debug for Metered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Metered").field("instance", &self.instance).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Provider for Metered {
+    fn capability(&self, zone: Option<&Zone>) -> Capability {
+        self.inner.capability(zone)
+    }
+
+    async fn zones(&self) -> Result<Vec<Zone>> {
+        let began = Instant::now();
+        self.note("zones", began, self.inner.zones().await)
+    }
+
+    async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        let began = Instant::now();
+        self.note("zone", began, self.inner.zone(id).await)
+    }
+
+    async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
+        let operation = match read {
+            Read::All => "list",
+            Read::Since(_) => "audit",
+            Read::Names(_) => "read",
+        };
+        let began = Instant::now();
+        self.note(operation, began, self.inner.records(zone, read).await)
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+        let began = Instant::now();
+        self.note("adjust", began, self.inner.adjust(zone, sets).await)
+    }
+
+    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let began = Instant::now();
+        let outcomes = self.inner.apply(zone, groups).await;
+        let worst = outcomes.iter().find(|o| !matches!(o, Outcome::Applied)).unwrap_or(&Outcome::Applied);
+        self.metrics.provider_call(&self.instance, "apply", worst.label(), began.elapsed());
+        outcomes
+    }
+}

@@ -1,0 +1,70 @@
+//! Layers: what happens around every provider, each of them a provider itself.
+//!
+//! From the outside in: [`Staged`] keeps record and claim together where the provider cannot, [`Batcher`] cuts and bisects,
+//! [`Retry`](RetryLayer) repeats what may be repeated, [`Deadline`] ends what takes too long, [`Metered`] counts what is really
+//! sent, and [`DryRun`] sends nothing that changes anything. Providers themselves map and send, once; pace belongs to the
+//! single request, and so to the client of whoever sends it.
+
+mod batch;
+mod course;
+mod deadline;
+mod dry_run;
+mod meter;
+mod retry;
+mod staged;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonewright_core::provider::Provider;
+use zonewright_core::zone::InstanceId;
+
+use crate::metrics::Metrics;
+pub use batch::{Batcher, MOST_DENIED};
+pub use deadline::Deadline;
+pub use dry_run::DryRun;
+pub use meter::Metered;
+pub use retry::RetryLayer;
+pub use staged::Staged;
+
+/// How the layers around one provider are set.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    /// The instance, for metrics.
+    pub instance: InstanceId,
+    /// Whether nothing may be changed.
+    pub dry_run: bool,
+    /// Longest time for one call.
+    pub deadline: Duration,
+    /// Longest time for a reading of a whole zone.
+    pub listing_deadline: Duration,
+    /// How often a read is tried in all.
+    pub attempts: usize,
+    /// What the jitter of pauses is drawn from; by chance where it is not given.
+    pub seed: Option<u64>,
+}
+
+impl Layers {
+    /// The usual settings: 60 s a call, no limit, 3 attempts.
+    pub fn new(instance: InstanceId) -> Self {
+        let minute = Duration::from_mins(1);
+        Self { instance, dry_run: false, deadline: minute, listing_deadline: minute, attempts: 3, seed: None }
+    }
+
+    /// Puts the layers around a provider.
+    pub fn around(&self, provider: Arc<dyn Provider>, metrics: &Arc<Metrics>) -> Arc<dyn Provider> {
+        let mut inner: Arc<dyn Provider> = provider;
+        if self.dry_run {
+            inner = Arc::new(DryRun::new(inner));
+        }
+        inner = Arc::new(Metered::new(inner, self.instance.clone(), metrics.clone()));
+        inner = Arc::new(Deadline::new(inner, self.deadline).listing(self.listing_deadline));
+        inner = Arc::new(RetryLayer::new(inner, self.attempts).seeded(self.seed));
+        Arc::new(Staged::new(Arc::new(Batcher::new(inner))))
+    }
+}
+
+#[cfg(test)]
+mod staged_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Repeats what may be repeated: reads, and groups that were certainly never sent. Obeys what the other side asked for.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use backon::{BackoffBuilder, ExponentialBuilder};
+use zonewright_core::capability::Capability;
+use zonewright_core::change::{Group, Outcome};
+use zonewright_core::error::{Error, ErrorKind, Result, Retry};
+use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::record::RecordSet;
+use zonewright_core::zone::{Zone, ZoneId};
+
+/// The longest pause that is waited here; what asks for more goes back to the zone's own back-off.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Growing pauses with jitter between attempts.
+pub struct RetryLayer {
+    inner: Arc<dyn Provider>,
+    attempts: usize,
+    seed: Option<u64>,
+}
+
+impl RetryLayer {
+    /// Around `inner`; `attempts` counts the first one too.
+    pub fn new(inner: Arc<dyn Provider>, attempts: usize) -> Self {
+        Self { inner, attempts: attempts.max(1), seed: None }
+    }
+
+    /// With jitter that is drawn from `seed`, so that it can be repeated; by chance without one.
+    #[must_use]
+    pub fn seeded(self, seed: Option<u64>) -> Self {
+        Self { seed, ..self }
+    }
+
+    fn pauses(&self) -> impl Iterator<Item = Duration> + use<> {
+        let builder = ExponentialBuilder::default()
+            .with_min_delay(Duration::from_millis(200))
+            .with_max_delay(LONGEST_PAUSE)
+            .with_jitter()
+            .with_max_times(self.attempts - 1);
+        match self.seed {
+            Some(seed) => builder.with_jitter_seed(seed).build(),
+            None => builder.build(),
+        }
+    }
+
+    async fn repeat<T, F: Future<Output = Result<T>>>(&self, call: impl Fn() -> F) -> Result<T> {
+        let mut pauses = self.pauses();
+        loop {
+            match call().await {
+                Ok(value) => return Ok(value),
+                Err(error) => match pause_before(&error, &mut pauses) {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => return Err(error),
+                },
+            }
+        }
+    }
+}
+
+/// How long to wait before a repetition of a call that failed so; `None` gives up. What will not change by itself within
+/// seconds (credentials, conflicts, configuration) is not repeated.
+fn pause_before(error: &Error, pauses: &mut impl Iterator<Item = Duration>) -> Option<Duration> {
+    let passing =
+        matches!(error.kind, ErrorKind::Throttled | ErrorKind::Unavailable | ErrorKind::Timeout | ErrorKind::Protocol);
+    match error.retry {
+        _ if !passing => None,
+        Retry::Never => None,
+        Retry::Backoff => pauses.next(),
+        Retry::After(least) => pauses.next().map(|pause| pause.max(least)).filter(|pause| *pause <= LONGEST_PAUSE),
+    }
+}
+
+impl std::fmt::Debug for RetryLayer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RetryLayer").field("attempts", &self.attempts).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Provider for RetryLayer {
+    fn capability(&self, zone: Option<&Zone>) -> Capability {
+        self.inner.capability(zone)
+    }
+
+    async fn zones(&self) -> Result<Vec<Zone>> {
+        self.repeat(|| self.inner.zones()).await
+    }
+
+    async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        self.repeat(|| self.inner.zone(id)).await
+    }
+
+    async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
+        self.repeat(|| self.inner.records(zone, read)).await
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+        self.repeat(|| self.inner.adjust(zone, sets)).await
+    }
+
+    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let mut outcomes = self.inner.apply(zone, groups).await;
+        let mut pauses = self.pauses();
+        loop {
+            let unsent: Vec<usize> =
+                outcomes.iter().enumerate().filter(|(_, o)| matches!(o, Outcome::NotSent(_))).map(|(i, _)| i).collect();
+            let first = unsent.first().and_then(|i| outcomes[*i].error());
+            let Some(pause) = first.and_then(|error| pause_before(error, &mut pauses)) else { return outcomes };
+            tokio::time::sleep(pause).await;
+            let again: Vec<Group> = unsent.iter().filter_map(|i| groups.get(*i)).cloned().collect();
+            let fresh = self.inner.apply(zone, &again).await;
+            for (i, outcome) in unsent.into_iter().zip(fresh) {
+                outcomes[i] = outcome;
+            }
+        }
+    }
+}

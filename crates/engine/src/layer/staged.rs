@@ -1,0 +1,277 @@
+//! Keeps record and claim together where the provider cannot.
+//!
+//! In: groups. What changes nothing only tells a registry whose a record is, and is not sent. Out: the same outcomes as if
+//! each group had been carried out in one step. Where nothing is atomic ([`Atomicity::None`]) a group becomes a row of single
+//! writes with intents (`course`); the n-th writes of all groups go together. Where a create merely adds
+//! ([`CreateMode::Additive`]) the name is read back before the intent becomes a claim, and what was added beside something
+//! foreign is withdrawn. A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
+//! sure it is [`Outcome::Unknown`], and its names are read before anything else is done.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use zonewright_core::capability::{Atomicity, Capability, CreateMode};
+use zonewright_core::change::{Change, Group, Outcome, Role};
+use zonewright_core::error::{Error, ErrorKind, Result};
+use zonewright_core::name::DnsName;
+use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::record::RecordSet;
+use zonewright_core::rtype::RecordType;
+use zonewright_core::zone::{Zone, ZoneId};
+
+use super::course::{self, Write};
+
+/// One call of `apply` on this layer may become several on the provider.
+pub struct Staged {
+    inner: Arc<dyn Provider>,
+}
+
+impl Staged {
+    /// Around `inner`.
+    pub fn new(inner: Arc<dyn Provider>) -> Self {
+        Self { inner }
+    }
+}
+
+impl std::fmt::Debug for Staged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Staged")
+    }
+}
+
+/// A group on its way.
+struct Course<'a> {
+    group: &'a Group,
+    writes: Vec<Write>,
+    /// How many of them are in force.
+    done: usize,
+    outcome: Option<Outcome>,
+}
+
+impl<'a> Course<'a> {
+    fn new(group: &'a Group, atomic: Atomicity, create: CreateMode) -> Self {
+        if group.changes_nothing() {
+            return Self { group, writes: Vec::new(), done: 0, outcome: None };
+        }
+        let writes = match (atomic, create) {
+            (Atomicity::None, _) => course::staged(group),
+            (_, CreateMode::Additive) => course::announced(group),
+            _ => course::whole(group),
+        };
+        Self { group, writes, done: 0, outcome: None }
+    }
+
+    fn next(&self) -> Option<&Write> {
+        self.writes.get(self.done).filter(|_| self.outcome.is_none())
+    }
+
+    fn as_group(&self, write: &Write) -> Group {
+        Group { steps: write.steps.clone(), ..self.group.clone() }
+    }
+
+    /// The writes that are in force, undone from the last to the first. Where `somebody` else may have put a record there, or
+    /// changed the one that the next write was for, an intent does not become the claim again that it was: that would speak
+    /// for the stranger's record. Where that next write was for a claim, an updated record stays as it is: whose it is now
+    /// is to be read first.
+    fn way_back(&self, somebody: bool) -> WayBack {
+        let in_force = || self.writes.iter().take(self.done).rev();
+        let back = |write: &Write| Group { requires: Vec::new(), ..self.as_group(&write.inverse()) };
+        let created = self.group.records().filter_map(|step| created(&step.change));
+        let next = || self.writes.get(self.done).into_iter().flat_map(|write| &write.steps);
+        let doubted: Vec<&RecordSet> = created.chain(next().filter_map(|step| step.change.from())).collect();
+        let claim_doubted = next().any(|step| step.role == Role::Claim && step.change.from().is_some());
+        let stays =
+            |write: &Write| somebody && (write.lowers_claim(&doubted) || claim_doubted && write.updates_record());
+        let groups = in_force().filter(|write| !stays(write)).map(back).collect();
+        WayBack { groups, whole: !in_force().any(stays) }
+    }
+}
+
+/// How a group is taken back.
+struct WayBack {
+    groups: Vec<Group>,
+    /// Whether everything then stands as before.
+    whole: bool,
+}
+
+impl Staged {
+    /// Sends the next write of every group that has one. Returns the positions of those that took effect.
+    async fn step(&self, zone: &Zone, courses: &mut [Course<'_>]) -> Vec<usize> {
+        let (mut positions, mut groups) = (Vec::new(), Vec::new());
+        for (position, course) in courses.iter().enumerate() {
+            if let Some(write) = course.next() {
+                positions.push(position);
+                groups.push(course.as_group(write));
+            }
+        }
+        if groups.is_empty() {
+            return Vec::new();
+        }
+        let mut outcomes = self.inner.apply(zone, &groups).await.into_iter();
+        let mut went = Vec::new();
+        for position in positions {
+            let Some(course) = courses.get_mut(position) else { continue };
+            match outcomes.next() {
+                Some(Outcome::Applied) => {
+                    course.done += 1;
+                    went.push(position);
+                }
+                Some(other) => course.outcome = Some(self.give_up(zone, course, other).await),
+                None => course.outcome = Some(Outcome::Unknown(silent())),
+            }
+        }
+        went
+    }
+
+    /// A write did not take effect: those before it are taken back, the last one first, so that the name is not left without
+    /// a record. Where that fails it is not known what stands.
+    async fn give_up(&self, zone: &Zone, course: &Course<'_>, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Unknown(error) => Outcome::Unknown(error),
+            Outcome::Applied => Outcome::Applied,
+            other if self.go_back(zone, course, is_conflict(&other)).await => other,
+            Outcome::Refused { error, .. } | Outcome::NotSent(error) => Outcome::Unknown(error),
+        }
+    }
+
+    /// Undoes what is in force of a group. Returns whether everything stands as before.
+    async fn go_back(&self, zone: &Zone, course: &Course<'_>, somebody: bool) -> bool {
+        let WayBack { groups, whole } = course.way_back(somebody);
+        for group in groups {
+            // What was deleted is not put back beside what somebody put there since: nobody could tell whose that is.
+            if somebody && self.is_taken(zone, &group).await {
+                return false;
+            }
+            let undone = self.inner.apply(zone, std::slice::from_ref(&group)).await;
+            if !matches!(undone.as_slice(), [Outcome::Applied]) {
+                return false;
+            }
+        }
+        whole
+    }
+
+    /// Whether something stands where the group would put a record; also if that cannot be told.
+    async fn is_taken(&self, zone: &Zone, group: &Group) -> bool {
+        let keys: Vec<_> = group.records().filter_map(|step| created(&step.change)).map(|set| &set.key).collect();
+        if keys.is_empty() {
+            return false;
+        }
+        let names: BTreeSet<DnsName> = keys.iter().map(|key| key.name.clone()).collect();
+        match self.inner.records(zone, Read::Names(&names)).await {
+            Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => {
+                found.iter().any(|set| keys.contains(&&set.key))
+            }
+            Ok(_) | Err(_) => true,
+        }
+    }
+
+    /// Reads the names where something was added just now, and withdraws what stands beside something foreign.
+    async fn read_back(&self, zone: &Zone, courses: &mut [Course<'_>], went: &[usize]) {
+        let fresh = |course: &Course<'_>| -> Vec<RecordSet> {
+            let last = course.done.checked_sub(1).and_then(|last| course.writes.get(last));
+            last.map(|write| write.created().cloned().collect()).unwrap_or_default()
+        };
+        let added: Vec<(usize, Vec<RecordSet>)> =
+            went.iter().filter_map(|at| Some((*at, fresh(courses.get(*at)?)))).filter(|(_, s)| !s.is_empty()).collect();
+        let names: BTreeSet<DnsName> = added.iter().flat_map(|(_, sets)| sets).map(|s| s.key.name.clone()).collect();
+        if names.is_empty() {
+            return;
+        }
+        let listing = self.inner.records(zone, Read::Names(&names)).await;
+        for (position, sets) in added {
+            let Some(course) = courses.get_mut(position) else { continue };
+            let problem = match &listing {
+                Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => {
+                    sets.iter().find_map(|set| conflict(set, found)).map(|text| (true, refusal(text)))
+                }
+                Ok(_) => Some((false, silent())),
+                Err(error) => Some((false, error.clone())),
+            };
+            if let Some((known, error)) = problem {
+                let withdrawn = known && self.go_back(zone, course, true).await;
+                course.outcome = Some(if withdrawn { Outcome::refused(error) } else { Outcome::Unknown(error) });
+            }
+        }
+    }
+}
+
+/// What speaks against a record set that was just created, by what is found at its name.
+fn conflict(set: &RecordSet, found: &[RecordSet]) -> Option<String> {
+    let here: Vec<&RecordSet> = found.iter().filter(|other| other.key.name == set.key.name).collect();
+    let Some(own) = here.iter().find(|other| other.key == set.key) else {
+        return Some(format!("{} was confirmed, but is not there", set.key));
+    };
+    if let Some(stranger) = own.data.as_records().iter().find(|data| !set.data.as_records().contains(data)) {
+        return Some(format!("{}: {stranger} was put there by somebody else meanwhile", set.key));
+    }
+    let excludes = |other: &&&RecordSet| {
+        let one_is_cname = (other.key.rtype == RecordType::Cname) != (set.key.rtype == RecordType::Cname);
+        one_is_cname && other.key.set_id == set.key.set_id
+    };
+    let other = here.iter().find(excludes)?;
+    Some(format!("{}: {} was put beside it by somebody else meanwhile", set.key, other.key))
+}
+
+fn created(change: &Change) -> Option<&RecordSet> {
+    match change {
+        Change::Create { to } => Some(to),
+        Change::Update { .. } | Change::Delete { .. } => None,
+    }
+}
+
+/// Whether something else stands there than was to be expected.
+fn is_conflict(outcome: &Outcome) -> bool {
+    outcome.error().is_some_and(|error| error.kind == ErrorKind::Conflict)
+}
+
+fn refusal(text: String) -> Error {
+    Error::new(ErrorKind::Conflict, "read back", text)
+}
+
+fn silent() -> Error {
+    Error::new(ErrorKind::Protocol, "apply changes", "the provider did not tell what became of it")
+}
+
+#[async_trait]
+impl Provider for Staged {
+    fn capability(&self, zone: Option<&Zone>) -> Capability {
+        self.inner.capability(zone)
+    }
+
+    async fn zones(&self) -> Result<Vec<Zone>> {
+        self.inner.zones().await
+    }
+
+    async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        self.inner.zone(id).await
+    }
+
+    async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
+        self.inner.records(zone, read).await
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+        self.inner.adjust(zone, sets).await
+    }
+
+    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let capability = self.capability(Some(zone));
+        let additive = capability.create == CreateMode::Additive;
+        let idle = groups.iter().any(Group::changes_nothing);
+        if capability.batch.atomic == Atomicity::Batch && !additive && !idle {
+            return self.inner.apply(zone, groups).await;
+        }
+        let mut courses: Vec<Course<'_>> =
+            groups.iter().map(|group| Course::new(group, capability.batch.atomic, capability.create)).collect();
+        loop {
+            let went = self.step(zone, &mut courses).await;
+            if went.is_empty() && courses.iter().all(|course| course.next().is_none()) {
+                return courses.into_iter().map(|course| course.outcome.unwrap_or(Outcome::Applied)).collect();
+            }
+            if additive {
+                self.read_back(zone, &mut courses, &went).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use zonewright_core::capability::Capability;
+use zonewright_core::change::{Blame, Change, Group, Outcome, Step};
+use zonewright_core::error::{Error, ErrorKind, Result, Retry};
+use zonewright_core::provider::{Adjusted, Listing, Read};
+use zonewright_core::record::RecordSet;
+use zonewright_core::testing::{capability, name, set};
+use zonewright_core::zone::{Zone, ZoneId};
+
+use super::*;
+
+/// Answers `apply` with a function of the groups, and counts.
+struct Scripted<F> {
+    calls: AtomicUsize,
+    sizes: Mutex<Vec<usize>>,
+    answer: F,
+}
+
+impl<F: Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync> Scripted<F> {
+    fn new(answer: F) -> Arc<Self> {
+        Arc::new(Self { calls: AtomicUsize::new(0), sizes: Mutex::default(), answer })
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl<F: Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync> Provider for Scripted<F> {
+    fn capability(&self, _: Option<&Zone>) -> Capability {
+        capability()
+    }
+
+    async fn zones(&self) -> Result<Vec<Zone>> {
+        match self.calls.fetch_add(1, Ordering::SeqCst) {
+            0 => {
+                Err(Error::new(ErrorKind::Throttled, "list zones", "slow down")
+                    .retry(Retry::After(Duration::from_secs(3))))
+            }
+            1 => Err(Error::new(ErrorKind::Unavailable, "list zones", "try later")),
+            _ => Ok(vec![]),
+        }
+    }
+
+    async fn zone(&self, _: &ZoneId) -> Result<Option<Zone>> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        Err(Error::new(ErrorKind::Unauthorized, "read zone", "wrong key"))
+    }
+
+    async fn records(&self, _: &Zone, _: Read<'_>) -> Result<Listing> {
+        std::future::pending().await
+    }
+
+    async fn adjust(&self, _: &Zone, _: &[RecordSet]) -> Result<Vec<Adjusted>> {
+        Ok(vec![])
+    }
+
+    async fn apply(&self, _: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let call = self.calls.fetch_add(1, Ordering::SeqCst);
+        self.sizes.lock().unwrap().push(groups.len());
+        (self.answer)(call, groups)
+    }
+}
+
+fn zone() -> Zone {
+    Zone::new(&InstanceId::from("i"), "z", name("example"))
+}
+
+fn groups(count: usize) -> Vec<Group> {
+    let group =
+        |i| Group::of(Step::record(Change::Create { to: set(&format!("n{i}.example A 192.0.2.1")) }, None), vec![]);
+    (0..count).map(group).collect()
+}
+
+fn invalid() -> Error {
+    Error::new(ErrorKind::Invalid, "apply changes", "bad record")
+}
+
+fn labels(outcomes: &[Outcome]) -> Vec<&'static str> {
+    outcomes.iter().map(Outcome::label).collect()
+}
+
+/// A service that refuses a call as a whole if it holds one of the bad names.
+fn refuses(bad: &'static [&'static str]) -> impl Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync {
+    move |_, groups| {
+        let refused = groups.iter().any(|g| bad.contains(&g.name.as_str()));
+        let blame = if groups.len() == 1 { Blame::Group } else { Blame::Batch };
+        let outcome = || if refused { Outcome::Refused { error: invalid(), blame } } else { Outcome::Applied };
+        groups.iter().map(|_| outcome()).collect()
+    }
+}
+
+#[tokio::test]
+async fn one_bad_group_costs_at_most_two_log_n_more_calls() {
+    for count in [2_usize, 7, 64, 100] {
+        let inner = Scripted::new(refuses(&["n1.example"]));
+        let outcomes = Batcher::new(inner.clone()).apply(&zone(), &groups(count)).await;
+        let refused: Vec<usize> =
+            outcomes.iter().enumerate().filter(|(_, o)| o.label() == "refused").map(|(i, _)| i).collect();
+        assert_eq!((outcomes.len(), refused), (count, vec![1]));
+        let bound = 1 + 2 * count.next_power_of_two().ilog2() as usize;
+        assert!(inner.calls() <= bound, "{} calls for {count} groups, at most {bound}", inner.calls());
+    }
+}
+
+#[tokio::test]
+async fn a_named_offender_costs_no_search() {
+    let inner = Scripted::new(|call, groups: &[Group]| {
+        let blame = |i| if i == 3 { Blame::Group } else { Blame::Batch };
+        let one = |i| if call == 0 { Outcome::Refused { error: invalid(), blame: blame(i) } } else { Outcome::Applied };
+        (0..groups.len()).map(one).collect()
+    });
+    let outcomes = Batcher::new(inner.clone()).apply(&zone(), &groups(10)).await;
+    assert_eq!(outcomes.iter().filter(|o| o.label() == "applied").count(), 9);
+    assert_eq!((outcomes[3].label(), inner.calls()), ("refused", 2));
+}
+
+#[tokio::test]
+async fn two_bad_groups_leave_the_others_alone() {
+    let inner = Scripted::new(refuses(&["n0.example", "n9.example"]));
+    let outcomes = Batcher::new(inner).apply(&zone(), &groups(10)).await;
+    assert_eq!(outcomes.iter().filter(|o| o.label() == "applied").count(), 8);
+}
+
+/// A service that does not allow these names, whatever comes with them.
+fn denies(denied: impl Fn(&Group) -> bool + Send + Sync) -> impl Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync {
+    move |_, groups| {
+        let error = || Error::new(ErrorKind::Unauthorized, "apply changes", "not allowed");
+        let blame = if groups.len() == 1 { Blame::Group } else { Blame::Batch };
+        let refused = groups.iter().any(&denied);
+        let outcome = || if refused { Outcome::Refused { error: error(), blame } } else { Outcome::Applied };
+        groups.iter().map(|_| outcome()).collect()
+    }
+}
+
+#[tokio::test]
+async fn where_nothing_is_allowed_the_search_ends() {
+    let inner = Scripted::new(denies(|_| true));
+    let outcomes = Batcher::new(inner.clone()).apply(&zone(), &groups(400)).await;
+    let count = |label| labels(&outcomes).into_iter().filter(|one| *one == label).count();
+    assert_eq!((count("refused"), count("not_sent")), (MOST_DENIED, 400 - MOST_DENIED));
+    assert!(inner.calls() <= 2 * MOST_DENIED + 9, "{} calls", inner.calls());
+    assert!(outcomes.iter().all(|outcome| outcome.error().is_some_and(|error| error.kind == ErrorKind::Unauthorized)));
+}
+
+/// One accepted group says that others may be accepted too; what is invalid says nothing of the others.
+#[tokio::test]
+async fn where_something_is_allowed_all_of_it_is_found() {
+    let odd = |group: &Group| group.name.as_str().as_bytes()[1] % 2 == 1;
+    let inner = Scripted::new(denies(odd));
+    let outcomes = Batcher::new(inner).apply(&zone(), &groups(400)).await;
+    assert!(labels(&outcomes).into_iter().all(|label| label != "not_sent"));
+    let inner = Scripted::new(|_, groups: &[Group]| {
+        let blame = if groups.len() == 1 { Blame::Group } else { Blame::Batch };
+        groups.iter().map(|_| Outcome::Refused { error: invalid(), blame }).collect()
+    });
+    let outcomes = Batcher::new(inner).apply(&zone(), &groups(40)).await;
+    assert_eq!(labels(&outcomes), ["refused"; 40]);
+}
+
+#[tokio::test]
+async fn an_outcome_that_is_missing_is_unknown() {
+    let inner = Scripted::new(|_, _: &[Group]| vec![Outcome::Applied]);
+    assert_eq!(labels(&Batcher::new(inner).apply(&zone(), &groups(2)).await), ["applied", "unknown"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_are_repeated_after_the_time_that_was_asked_for() {
+    let inner = Scripted::new(|_, _: &[Group]| vec![]);
+    let began = tokio::time::Instant::now();
+    assert!(RetryLayer::new(inner.clone(), 3).zones().await.is_ok());
+    assert_eq!(inner.calls(), 3);
+    assert!(began.elapsed() >= Duration::from_secs(3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_will_not_pass_by_itself_is_not_repeated() {
+    let inner = Scripted::new(|_, _: &[Group]| vec![]);
+    let error = RetryLayer::new(inner.clone(), 5).zone(&ZoneId::from("z")).await.unwrap_err();
+    assert_eq!((error.kind, inner.calls()), (ErrorKind::Unauthorized, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_is_repeated_only_if_it_was_never_sent() {
+    let unavailable = || Error::new(ErrorKind::Unavailable, "apply changes", "connection refused");
+    let inner = Scripted::new(move |call, groups: &[Group]| match (call, groups.len()) {
+        (0, _) => vec![Outcome::Unknown(unavailable()), Outcome::NotSent(unavailable()), Outcome::Applied],
+        (_, 1) => vec![Outcome::Applied],
+        _ => panic!("only the group that was not sent is sent again"),
+    });
+    let outcomes = RetryLayer::new(inner.clone(), 3).apply(&zone(), &groups(3)).await;
+    assert_eq!(labels(&outcomes), ["unknown", "applied", "applied"]);
+    assert_eq!(*inner.sizes.lock().unwrap(), [3, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_cut_off_is_unknown() {
+    struct Stalled;
+    #[async_trait]
+    impl Provider for Stalled {
+        fn capability(&self, _: Option<&Zone>) -> Capability {
+            capability()
+        }
+        async fn zones(&self) -> Result<Vec<Zone>> {
+            std::future::pending().await
+        }
+        async fn zone(&self, _: &ZoneId) -> Result<Option<Zone>> {
+            std::future::pending().await
+        }
+        async fn records(&self, _: &Zone, _: Read<'_>) -> Result<Listing> {
+            std::future::pending().await
+        }
+        async fn adjust(&self, _: &Zone, _: &[RecordSet]) -> Result<Vec<Adjusted>> {
+            std::future::pending().await
+        }
+        async fn apply(&self, _: &Zone, _: &[Group]) -> Vec<Outcome> {
+            std::future::pending().await
+        }
+    }
+    let layer = Deadline::new(Arc::new(Stalled), Duration::from_secs(5));
+    assert_eq!(labels(&layer.apply(&zone(), &groups(2)).await), ["unknown", "unknown"]);
+    assert_eq!(layer.records(&zone(), Read::All).await.unwrap_err().kind, ErrorKind::Timeout);
+}
+
+#[tokio::test]
+async fn a_dry_run_sends_nothing() {
+    let inner = Scripted::new(|_, _: &[Group]| panic!("nothing may be sent"));
+    let metrics = Arc::new(Metrics::default());
+    let layers = Layers { dry_run: true, ..Layers::new(InstanceId::from("i")) };
+    let outcomes = layers.around(inner.clone(), &metrics).apply(&zone(), &groups(2)).await;
+    assert_eq!((labels(&outcomes), inner.calls()), (vec!["not_sent", "not_sent"], 0));
+}

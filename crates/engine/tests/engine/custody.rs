@@ -1,0 +1,552 @@
+//! Claims that change hands by command beside a running engine, and the way back: with claims in the zone, and in objects
+//! outside of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonewright_core::RecordType;
+use zonewright_core::change::Outcome;
+use zonewright_core::options::OptionTable;
+use zonewright_core::registry::{Custody, Registry};
+use zonewright_core::shelf::MemoryShelf;
+use zonewright_core::zone::InstanceId;
+use zonewright_engine::custody::{Estate, Proposal, Scope};
+use zonewright_engine::journal::{Cause, Journaling, Mode, Query, Scribe};
+use zonewright_engine::layer::Layers;
+use zonewright_engine::metrics::Metrics;
+use zonewright_engine::{Engine, Instance, UndoPlan, UndoReport, UndoRequest};
+use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
+use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+
+use crate::sim::{Fault, World, after, name, rest};
+
+const MINUTE: Duration = Duration::from_mins(1);
+const DAY: Duration = Duration::from_hours(24);
+
+/// Where claims are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Zone,
+    Objects,
+}
+
+const KEPT: [Kept; 2] = [Kept::Zone, Kept::Objects];
+
+struct Shop {
+    world: World,
+    shelf: Arc<MemoryShelf>,
+    kept: Kept,
+}
+
+impl Shop {
+    fn new(kept: Kept) -> Self {
+        let world = World::new(&["example"]);
+        world.sim.insert(&["foreign.example A 203.0.113.1"]);
+        Self { world, shelf: Arc::default(), kept }
+    }
+
+    fn registry(&self, owner: &str) -> Arc<dyn Registry> {
+        match self.kept {
+            Kept::Zone => Arc::new(TxtRegistry::new(TxtConfig::new(owner).unwrap()).unwrap()),
+            Kept::Objects => Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, self.shelf.clone()).unwrap())),
+        }
+    }
+
+    async fn start(&self) -> Engine {
+        let engine = self.world.start_with(self.registry("me")).await;
+        rest(&engine).await;
+        engine
+    }
+
+    /// The zones as a command of an owner reads them.
+    async fn estate(&self, owner: &str) -> Estate {
+        self.estate_with(owner, zonewright_engine::Config::default().managed).await
+    }
+
+    async fn estate_with(&self, owner: &str, managed: BTreeSet<RecordType>) -> Estate {
+        let bare = self.world.sim.clone();
+        let provider = Layers::new(InstanceId::from("sim")).around(bare, &Arc::new(Metrics::default()));
+        let (id, registry) = (InstanceId::from("sim"), self.registry(owner));
+        let instance = Instance { id, provider, registry, options: OptionTable::NONE };
+        let config = zonewright_engine::Config::default();
+        let scope = Scope { filter: config.filter, managed, select: Vec::new() };
+        Estate::read(instance, scope).await.unwrap()
+    }
+
+    fn scribe(&self, cause: Cause) -> Scribe {
+        Scribe::new(self.world.journal.clone(), self.world.clock, cause, 7)
+    }
+
+    /// A command of an owner from its reading to its end. Returns the plan's hash.
+    async fn order(&self, owner: &str, cause: Cause, propose: impl Fn(&Estate) -> Proposal) -> String {
+        let (estate, scribe) = (self.estate(owner).await, self.scribe(cause));
+        let proposal = propose(&estate);
+        assert!(!proposal.deeds.is_empty(), "{cause:?}: nothing to do, {:?}", proposal.left);
+        let outcomes = estate.carry_out(&proposal.deeds, &scribe).await;
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Applied)), "{cause:?}: {outcomes:?}");
+        scribe.plan().to_owned()
+    }
+
+    async fn adopt(&self, engine: &Engine) -> String {
+        let wanted = engine.adoptable();
+        self.order("me", Cause::Adopt, |estate| estate.adopt(&wanted, &BTreeSet::new())).await
+    }
+
+    async fn release(&self) -> String {
+        self.order("me", Cause::Release, |estate| estate.hand_over(&Custody::Release)).await
+    }
+
+    async fn transfer(&self, from: &str, to: &str) -> String {
+        let give = Custody::Give(zonewright_core::claim::OwnerId::new(to).unwrap());
+        self.order(from, Cause::Transfer, |estate| estate.hand_over(&give)).await
+    }
+
+    async fn drain(&self) -> String {
+        self.order("me", Cause::Drain, Estate::drain).await
+    }
+
+    /// The zone to the letter, and whose the records are by the objects.
+    fn whole(&self) -> Vec<String> {
+        let mut all = self.world.sim.all();
+        let texts = self.shelf.names().into_iter().filter_map(|name| Some((self.shelf.document(&name)?.text, name)));
+        for (text, name) in texts {
+            let entries: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+            let owned = entries.iter().filter(|entry| entry["owner"].as_str().is_some_and(|owner| !owner.is_empty()));
+            all.extend(owned.map(|entry| {
+                format!(
+                    "{name}: {} {} for {} is {}",
+                    entry["dnsname"], entry["target"], entry["resource"], entry["owner"]
+                )
+            }));
+        }
+        all.sort();
+        all
+    }
+
+    /// How many records have a claim of this owner. Objects may note the owners of others' records too.
+    fn owned(&self, owner: &str) -> usize {
+        let (text, entry) = (format!("owner={owner},"), format!(" is \"{owner}\""));
+        let all = self.whole();
+        let claims = all.iter().filter(|line| line.contains(&text) || line.ends_with(&entry));
+        claims.filter_map(|line| line.split(' ').find(|word| word.contains("example"))).collect::<BTreeSet<_>>().len()
+    }
+}
+
+async fn undo(engine: &Engine, plan: &str) -> (UndoPlan, UndoReport) {
+    let query = Query { plan: Some(plan.to_owned()), ..Query::default() };
+    let plan = engine.plan_undo(&UndoRequest { query, hold_for: DAY }).await.unwrap();
+    let report = if plan.is_empty() { UndoReport::default() } else { engine.undo(&plan.hash).await.unwrap() };
+    after(engine, MINUTE * 3).await;
+    (plan, report)
+}
+
+fn changes(plan: &UndoPlan) -> Vec<String> {
+    plan.zones.iter().flat_map(|zone| zone.changes.clone()).collect()
+}
+
+/// The newest entries as people read them: claims that change hands, and what became of them.
+async fn told(engine: &Engine) -> Vec<String> {
+    let (entries, _) = engine.history(&Query::default(), 100).await.unwrap();
+    let line = |told: &zonewright_engine::journal::Told| {
+        let handed: Vec<String> = told.entry.handed.iter().map(ToString::to_string).collect();
+        let outcome = told.closing.as_ref().map_or("open", |closing| closing.verdict.as_str());
+        (!handed.is_empty()).then(|| format!("{} {}: {outcome}", told.entry.cause.as_str(), handed.join(", ")))
+    };
+    entries.iter().filter_map(line).collect()
+}
+
+/// A record that nobody claims, and an object that wants exactly it.
+async fn unclaimed(kept: Kept, adopt: bool) -> (Shop, Engine) {
+    let mut shop = Shop::new(kept);
+    shop.world.config.adopt = adopt;
+    shop.world.sim.insert(&["x.example A 192.0.2.1"]);
+    shop.world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = shop.start().await;
+    after(&engine, MINUTE * 3).await;
+    (shop, engine)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_adoption_is_undone_by_giving_the_claim_up() {
+    for kept in KEPT {
+        let (shop, engine) = unclaimed(kept, false).await;
+        let before = shop.whole();
+        let plan = shop.adopt(&engine).await;
+        after(&engine, MINUTE * 3).await;
+        assert_eq!(shop.owned("me"), 1, "{kept:?}");
+        assert_eq!(told(&engine).await, ["adopt claim of x.example A: owner nobody -> me: applied"], "{kept:?}");
+        let (offer, report) = undo(&engine, &plan).await;
+        assert_eq!(changes(&offer), ["claim of x.example A: owner me -> nobody"], "{kept:?}");
+        assert_eq!((report.restored, report.failed), (vec![name("x.example")], vec![]), "{kept:?}");
+        assert_eq!(shop.whole(), before, "{kept:?}: to the letter");
+        assert_eq!(told(&engine).await[0], "undo claim of x.example A: owner me -> nobody: applied", "{kept:?}");
+        assert_eq!(engine.holds()[0].1.names.keys().collect::<Vec<_>>(), [&name("x.example")]);
+        // The undo itself can be undone.
+        let (_, report) = undo(&engine, &offer.hash).await;
+        assert_eq!((report.restored.len(), shop.owned("me")), (1, 1), "{kept:?}: {report:?}");
+        engine.stop().await;
+    }
+}
+
+/// What the daemon adopts by itself is in the journal like what a command adopts, and the hold keeps it from doing it again.
+#[tokio::test(start_paused = true)]
+async fn a_hold_stops_the_daemon_from_adopting_again() {
+    for kept in KEPT {
+        let (shop, engine) = unclaimed(kept, true).await;
+        assert_eq!(told(&engine).await, ["round claim of x.example A: owner nobody -> me: applied"], "{kept:?}");
+        let entry = engine.history(&Query::default(), 1).await.unwrap().0.remove(0).entry;
+        let (_, report) = undo(&engine, &entry.plan).await;
+        assert_eq!((report.restored.len(), shop.owned("me")), (1, 0), "{kept:?}: {report:?}");
+        after(&engine, MINUTE * 60).await;
+        assert_eq!(shop.owned("me"), 0, "{kept:?}: it stays given up");
+        engine.release(None);
+        after(&engine, MINUTE).await;
+        assert_eq!(shop.owned("me"), 1, "{kept:?}: without the hold it is adopted");
+        engine.stop().await;
+    }
+}
+
+/// What was adopted and then changed goes back both ways, and the claim goes.
+#[tokio::test(start_paused = true)]
+async fn an_adopted_record_that_was_changed_since() {
+    for kept in KEPT {
+        let (shop, engine) = unclaimed(kept, false).await;
+        let before = shop.whole();
+        let plan = shop.adopt(&engine).await;
+        after(&engine, MINUTE * 3).await;
+        shop.world.cluster.put("a", &["x.example A 192.0.2.2"]);
+        after(&engine, MINUTE).await;
+        assert!(shop.world.sim.records().contains(&"x.example A 192.0.2.2".to_owned()), "{kept:?}");
+        // The adoption alone: the record stays as it is.
+        let all = UndoRequest {
+            query: Query { since: Some(zonewright_core::clock::Timestamp(0)), ..Query::default() },
+            hold_for: DAY,
+        };
+        let whole = engine.plan_undo(&all).await.unwrap();
+        if kept == Kept::Objects {
+            assert!(whole.zones[0].skipped[0].1.contains("undo the plans one by one"), "{whole:?}");
+            let (_, report) = undo(&engine, &plan).await;
+            assert_eq!((report.restored.len(), shop.owned("me")), (1, 0), "{report:?}");
+            assert!(shop.world.sim.records().contains(&"x.example A 192.0.2.2".to_owned()));
+        } else {
+            let report = engine.undo(&whole.hash).await.unwrap();
+            assert_eq!((report.restored.len(), report.failed), (1, vec![]));
+            assert_eq!(shop.whole(), before, "record and claim at once");
+        }
+        engine.stop().await;
+    }
+}
+
+/// `x` and `y` of ours, for an object that asks for them.
+async fn two(kept: Kept) -> (Shop, Engine, Vec<String>) {
+    let shop = Shop::new(kept);
+    shop.world.cluster.put("a", &["x.example A 192.0.2.1", "y.example A 192.0.2.2"]);
+    let engine = shop.start().await;
+    after(&engine, MINUTE * 5).await;
+    let before = shop.whole();
+    assert_eq!(shop.owned("me"), 2, "{before:?}");
+    (shop, engine, before)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_is_undone_by_taking_the_claims_again() {
+    for kept in KEPT {
+        let (shop, engine, before) = two(kept).await;
+        let plan = shop.release().await;
+        after(&engine, MINUTE * 5).await;
+        assert_eq!((shop.owned("me"), shop.world.sim.records().len()), (0, 3), "{kept:?}");
+        let (offer, report) = undo(&engine, &plan).await;
+        assert_eq!(
+            changes(&offer),
+            ["claim of x.example A: owner nobody -> me", "claim of y.example A: owner nobody -> me"],
+            "{kept:?}"
+        );
+        assert_eq!((report.restored.len(), report.failed), (2, vec![]), "{kept:?}");
+        assert_eq!(shop.whole(), before, "{kept:?}: to the letter, with resources");
+        engine.stop().await;
+    }
+}
+
+/// Of what was released, somebody else has taken one and changed the other since: the rest comes back.
+#[tokio::test(start_paused = true)]
+async fn what_others_took_or_changed_since_a_release_stays_theirs() {
+    for kept in KEPT {
+        let shop = Shop::new(kept);
+        shop.world.cluster.put("a", &["x.example A 192.0.2.1", "y.example A 192.0.2.2", "z.example A 192.0.2.3"]);
+        let engine = shop.start().await;
+        let plan = shop.release().await;
+        shop.world.sim.insert(&["y.example A 203.0.113.9"]);
+        let other = shop.world.beside();
+        other.cluster.put("b", &["x.example A 192.0.2.1"]);
+        let mut other = Shop { world: other, shelf: shop.shelf.clone(), kept };
+        other.world.config.adopt = true;
+        let second = other.world.start_with(other.registry("other")).await;
+        after(&second, MINUTE * 3).await;
+        assert_eq!(shop.owned("other"), 1, "{kept:?}: {:?}", shop.whole());
+        second.stop().await;
+        after(&engine, MINUTE * 3).await;
+        let (offer, report) = undo(&engine, &plan).await;
+        assert_eq!(changes(&offer), ["claim of z.example A: owner nobody -> me"], "{kept:?}");
+        let skipped = &offer.zones[0].skipped;
+        let left = "the claim of x.example A was left to nobody, and now it is that of owner other";
+        assert!(skipped[0].1.contains(left), "{kept:?}: {skipped:?}");
+        assert!(skipped[1].1.contains("changed since by somebody else: y.example 0 A 203.0.113.9"), "{skipped:?}");
+        assert_eq!((report.restored, shop.owned("me"), shop.owned("other")), (vec![name("z.example")], 1, 1));
+        engine.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transfer_is_undone_by_taking_back_what_the_new_owner_did_not_touch() {
+    for kept in KEPT {
+        let (shop, engine, before) = two(kept).await;
+        let plan = shop.transfer("me", "other").await;
+        after(&engine, MINUTE * 5).await;
+        assert_eq!((shop.owned("me"), shop.owned("other")), (0, 2), "{kept:?}");
+        let (offer, report) = undo(&engine, &plan).await;
+        assert_eq!(
+            changes(&offer),
+            ["claim of x.example A: owner other -> me", "claim of y.example A: owner other -> me"],
+            "{kept:?}"
+        );
+        assert_eq!((report.restored.len(), report.failed), (2, vec![]), "{kept:?}");
+        after(&engine, MINUTE * 5).await;
+        assert_eq!(shop.whole(), before, "{kept:?}: to the letter");
+        engine.stop().await;
+    }
+}
+
+/// The new owner has changed one record, and given the other to a third.
+#[tokio::test(start_paused = true)]
+async fn what_the_new_owner_made_of_a_transfer_stays() {
+    let (shop, engine, _) = two(Kept::Zone).await;
+    let plan = shop.transfer("me", "other").await;
+    let theirs = |host: &str, owner: &str| {
+        format!(
+            "a-{host}.example TXT \"heritage=external-dns,external-dns/owner={owner},external-dns/resource=service/ns/a\""
+        )
+    };
+    shop.world.sim.insert(&["x.example A 203.0.113.9", &theirs("y", "third")]);
+    let now = shop.whole();
+    after(&engine, MINUTE * 3).await;
+    let (offer, _) = undo(&engine, &plan).await;
+    assert!(offer.is_empty(), "{offer:?}");
+    let skipped: Vec<&str> = offer.zones[0].skipped.iter().map(|(_, why)| why.as_str()).collect();
+    assert!(skipped[0].contains("changed since by somebody else: x.example 0 A 203.0.113.9"), "{skipped:?}");
+    assert!(skipped[1].contains("the claim of y.example A was left to owner other, and now it is that of owner third"));
+    assert_eq!(shop.whole(), now);
+    engine.stop().await;
+}
+
+/// Objects of another owner are theirs: what they took into one is not taken out of it by us.
+#[tokio::test(start_paused = true)]
+async fn what_the_new_owner_took_into_an_object_of_its_own_stays() {
+    let (shop, engine, _) = two(Kept::Objects).await;
+    let plan = shop.transfer("me", "other").await;
+    let other = shop.world.beside();
+    other.cluster.put("b", &["x.example A 192.0.2.1", "y.example A 192.0.2.2"]);
+    let second = other.start_with(shop.registry("other")).await;
+    after(&second, MINUTE * 5).await;
+    second.stop().await;
+    after(&engine, MINUTE * 5).await;
+    let (_, report) = undo(&engine, &plan).await;
+    assert_eq!(report.restored, []);
+    assert!(report.failed[0].1.contains("zonewright transfer --from other --to me"), "{report:?}");
+    assert_eq!((shop.owned("me"), shop.owned("other")), (0, 2), "{:?}", shop.whole());
+    engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drain_is_undone_where_nothing_stands_now() {
+    for kept in KEPT {
+        let (shop, engine, before) = two(kept).await;
+        // Nothing asks for them any more, and the daemon is not there to make them again.
+        engine.stop().await;
+        shop.world.cluster.delete("a");
+        let plan = shop.drain().await;
+        assert_eq!(shop.world.sim.all(), ["foreign.example 0 A 203.0.113.1"], "{kept:?}");
+        shop.world.sim.insert(&["y.example A 203.0.113.9"]);
+        let engine = shop.start().await;
+        let (offer, report) = undo(&engine, &plan).await;
+        let records: Vec<String> = changes(&offer).into_iter().filter(|line| !line.contains("heritage=")).collect();
+        assert!(records.contains(&"+ x.example 0 A 192.0.2.1".to_owned()), "{kept:?}: {records:?}");
+        assert_eq!(report.restored, [name("x.example")], "{kept:?}: {report:?}");
+        let mut expected: Vec<String> = before.into_iter().filter(|line| !line.contains("y.example")).collect();
+        expected.push("y.example 0 A 203.0.113.9".to_owned());
+        expected.sort();
+        after(&engine, MINUTE * 5).await;
+        assert_eq!(shop.whole(), expected, "{kept:?}");
+        engine.stop().await;
+    }
+}
+
+/// What delegates a zone is never touched, whatever claim stands for it.
+#[tokio::test(start_paused = true)]
+async fn a_drain_leaves_the_apex_delegation() {
+    let shop = Shop::new(Kept::Zone);
+    let claim = "\"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a\"";
+    let texts = [format!("ns-_apex.example TXT {claim}"), format!("a-x.example TXT {claim}")];
+    shop.world.sim.insert(&["example NS ns1.test", "x.example A 192.0.2.1", &texts[0], &texts[1]]);
+    let proposal = shop.estate_with("me", BTreeSet::from([RecordType::A, RecordType::Ns])).await.drain();
+    let deeds: Vec<&str> = proposal.deeds.iter().map(|deed| deed.text.as_str()).collect();
+    assert!(deeds.len() == 1 && deeds[0].contains("x.example"), "{deeds:?}");
+    assert_eq!(proposal.left, ["example NS: NS and SOA records at the apex of a zone are never touched"]);
+}
+
+/// A claim without a record goes with a drain. It does not come back onto a record that somebody has made since.
+#[tokio::test(start_paused = true)]
+async fn an_orphaned_claim_comes_back_onto_nothing() {
+    let shop = Shop::new(Kept::Zone);
+    let orphan = |host: &str| {
+        format!(
+            "a-{host}.example TXT \"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a\""
+        )
+    };
+    shop.world.sim.insert(&[&orphan("x"), &orphan("y")]);
+    let plan = shop.drain().await;
+    assert_eq!(shop.world.sim.all(), ["foreign.example 0 A 203.0.113.1"]);
+    shop.world.sim.insert(&["x.example A 203.0.113.9"]);
+    let engine = shop.start().await;
+    assert_eq!(
+        told(&engine).await,
+        [
+            "drain claim of y.example A: owner me -> nobody: applied",
+            "drain claim of x.example A: owner me -> nobody: applied"
+        ]
+    );
+    let (offer, report) = undo(&engine, &plan).await;
+    assert_eq!(changes(&offer), ["claim of y.example A: owner nobody -> me"]);
+    assert!(offer.zones[0].skipped[0].1.contains("x.example 0 A 203.0.113.9 stands there"), "{offer:?}");
+    assert_eq!((report.restored.len(), shop.owned("me")), (1, 1));
+    assert!(shop.world.sim.all().contains(&"x.example 0 A 203.0.113.9".to_owned()));
+    engine.stop().await;
+}
+
+/// The command dies between its call and the answer: the entry stays open until the daemon, asked for the history, reads.
+#[tokio::test(start_paused = true)]
+async fn an_entry_that_a_command_left_open_is_settled_by_the_next_reading() {
+    for (fault, expected) in [(Fault::Stall, "not applied"), (Fault::LostAnswer, "applied")] {
+        let (shop, engine, _) = two(Kept::Zone).await;
+        let (estate, scribe) = (shop.estate("me").await, shop.scribe(Cause::Release));
+        let proposal = estate.hand_over(&Custody::Release);
+        shop.world.sim.fault("example", fault);
+        let cut = tokio::time::timeout(Duration::from_secs(1), estate.carry_out(&proposal.deeds, &scribe)).await;
+        assert_eq!(cut.is_err(), fault == Fault::Stall);
+        shop.world.sim.fault("example", None);
+        let open = if fault == Fault::Stall { "open" } else { "unknown" };
+        let line =
+            |host: &str, outcome: &str| format!("release claim of {host}.example A: owner me -> nobody: {outcome}");
+        assert_eq!(told(&engine).await, [line("y", open), line("x", open)], "{fault:?}");
+        let (offer, _) = undo(&engine, scribe.plan()).await;
+        assert!(offer.is_empty() && offer.zones[0].skipped[0].1.contains("not known yet"), "{fault:?}: {offer:?}");
+        after(&engine, MINUTE).await;
+        assert_eq!(told(&engine).await, [line("y", open), line("x", open)], "a command may take its time");
+        after(&engine, MINUTE).await;
+        assert_eq!(told(&engine).await, [line("y", expected), line("x", expected)], "{fault:?}");
+        let restored = undo(&engine, scribe.plan()).await.1.restored.len();
+        assert_eq!((restored, shop.owned("me")), (if expected == "applied" { 2 } else { 0 }, 2), "{fault:?}");
+        engine.stop().await;
+    }
+}
+
+/// Without a daemon, the next command settles what an earlier one left.
+#[tokio::test(start_paused = true)]
+async fn the_next_command_settles_what_an_earlier_one_left_open() {
+    for kept in KEPT {
+        let (shop, engine, _) = two(kept).await;
+        engine.stop().await;
+        let (estate, scribe) = (shop.estate("me").await, shop.scribe(Cause::Release));
+        let proposal = estate.hand_over(&Custody::Release);
+        shop.world.sim.fault("example", Fault::LostWrite);
+        if kept == Kept::Objects {
+            // Nothing is sent to the zone: it is the objects that fail.
+            shop.shelf.fail([zonewright_core::shelf::Fault::CrashBefore]);
+        }
+        let outcomes = estate.carry_out(&proposal.deeds, &scribe).await;
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Unknown(_))), "{kept:?}: {outcomes:?}");
+        shop.world.sim.fault("example", None);
+        shop.shelf.revive();
+        tokio::time::sleep(MINUTE * 2).await;
+        let second = shop.transfer("me", "other").await;
+        let engine = shop.start().await;
+        let now = told(&engine).await;
+        assert!(now[..2].iter().all(|line| line.starts_with("transfer") && line.ends_with(": applied")), "{now:?}");
+        assert!(now[2..].iter().all(|line| line.starts_with("release") && line.ends_with(": not applied")), "{now:?}");
+        assert_eq!((now.len(), undo(&engine, &second).await.1.restored.len()), (4, 2), "{kept:?}");
+        engine.stop().await;
+    }
+}
+
+/// A journal that nothing can be written to.
+struct Full;
+
+#[async_trait::async_trait]
+impl zonewright_core::store::JournalStore for Full {
+    async fn append(&self, _: &[String]) -> zonewright_core::Result<()> {
+        let kind = zonewright_core::ErrorKind::Unavailable;
+        Err(zonewright_core::Error::new(kind, "write the journal", "no space left on device"))
+    }
+
+    async fn read(&self, _: &mut zonewright_core::store::Visitor<'_>) -> zonewright_core::Result<()> {
+        Ok(())
+    }
+
+    fn outcomes_wait(&self) -> bool {
+        false
+    }
+
+    fn place(&self) -> String {
+        "a full place".to_owned()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_sends_nothing_that_a_required_journal_does_not_hold() {
+    for kept in KEPT {
+        for mode in [Mode::Required, Mode::BestEffort, Mode::Off] {
+            let (shop, engine, before) = two(kept).await;
+            engine.stop().await;
+            let scribe = Scribe::new(Journaling { store: Arc::new(Full), mode }, shop.world.clock, Cause::Release, 7);
+            let estate = shop.estate("me").await;
+            let outcomes = estate.carry_out(&estate.hand_over(&Custody::Release).deeds, &scribe).await;
+            if mode == Mode::Required {
+                let texts: Vec<String> = outcomes.iter().filter_map(|o| Some(o.error()?.chain())).collect();
+                assert!(texts.len() == 2 && texts[0].contains("no space left on device"), "{texts:?}");
+                assert_eq!(shop.whole(), before, "{kept:?}: nothing was done");
+            } else {
+                assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Applied)), "{kept:?} {mode:?}");
+                assert_eq!(shop.owned("me"), 0, "{kept:?} {mode:?}");
+            }
+        }
+    }
+}
+
+/// Creates, updates and deletes of rounds come back under claims that are kept outside the zone, with resources.
+#[tokio::test(start_paused = true)]
+async fn rounds_are_undone_with_claims_outside_the_zone() {
+    let shop = Shop::new(Kept::Objects);
+    shop.world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    shop.world.cluster.put("b", &["y.example A 192.0.2.1"]);
+    let engine = shop.start().await;
+    after(&engine, MINUTE * 5).await;
+    let (then, before) = (shop.world.clock.now(), shop.whole());
+    after(&engine, MINUTE).await;
+    shop.world.cluster.put("a", &["x.example A 192.0.2.2"]);
+    shop.world.cluster.delete("b");
+    shop.world.cluster.put("c", &["z.example A 192.0.2.1"]);
+    after(&engine, MINUTE * 5).await;
+    assert_eq!((shop.world.sim.records().len(), shop.owned("me")), (3, 2));
+    let request = UndoRequest { query: Query { since: Some(then), ..Query::default() }, hold_for: DAY };
+    let plan = engine.plan_undo(&request).await.unwrap();
+    let report = engine.undo(&plan.hash).await.unwrap();
+    assert_eq!((report.restored.len(), report.failed), (3, vec![]));
+    after(&engine, MINUTE * 5).await;
+    assert_eq!(shop.whole(), before, "records and claims, to the letter");
+    assert!(shop.world.sim.all().iter().all(|line| !line.contains("TXT")), "no claim stands in the zone");
+    // Without the hold the objects have it their way again.
+    engine.release(None);
+    after(&engine, MINUTE * 5).await;
+    assert_eq!(shop.owned("me"), 2);
+    engine.stop().await;
+}

@@ -1,0 +1,155 @@
+//! One pass (`--once`): what fails is tried again until the time for that is over, what goes on is waited for, and whatever
+//! was not read or not written is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+use zonewright_core::source::Troubles;
+use zonewright_engine::{Changes, Engine, Outcome};
+
+use crate::sim::{Fault, World};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A world of so many names, whose engines make one pass.
+fn world(names: usize) -> World {
+    let mut world = World::new(&["example"]);
+    world.config.one_pass = true;
+    world.config.start_timeout = PATIENCE;
+    for n in 0..names {
+        world.cluster.put(&format!("s{n}"), &[&format!("n{n}.example A 192.0.2.1")]);
+    }
+    world
+}
+
+/// The outcome of one pass, and how long it took.
+async fn pass(world: &World) -> (Outcome, Duration) {
+    let began = Instant::now();
+    let engine = world.start().await;
+    let outcome = engine.settled().await;
+    engine.stop().await;
+    (outcome, began.elapsed())
+}
+
+fn created(created: usize) -> Outcome {
+    Outcome { changes: Changes { created, ..Changes::default() }, ..Outcome::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pass_counts_what_it_did() {
+    let mut world = world(3);
+    world.sim.insert(&["n0.example A 203.0.113.1"]);
+    let outcome = pass(&world).await.0;
+    assert_eq!(outcome, Outcome { left_alone: 1, ..created(2) });
+    assert!(!outcome.is_up_to_date());
+    world.cluster.vanish("s0");
+    assert!(pass(&world).await.0.is_up_to_date());
+    world.cluster.vanish("s1");
+    world.cluster.put("s2", &["n2.example A 192.0.2.2"]);
+    let changes = Changes { created: 0, updated: 1, deleted: 1, claims: 0 };
+    world.config.dry_run = true;
+    for _ in 0..2 {
+        assert_eq!(pass(&world).await.0, Outcome { changes, dry_run: true, ..Outcome::default() });
+    }
+    world.config.dry_run = false;
+    assert_eq!(pass(&world).await.0, Outcome { changes, ..Outcome::default() });
+}
+
+/// In a dry run the same is planned again and again, and counted once.
+#[tokio::test(start_paused = true)]
+async fn a_dry_run_counts_what_it_plans_again_once() {
+    let mut world = world(2);
+    world.config.dry_run = true;
+    let engine = world.start().await;
+    engine.settled().await;
+    world.cluster.put("s0", &["n0.example A 192.0.2.9"]);
+    let outcome = crate::sim::after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(outcome, Outcome { dry_run: true, ..created(2) });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_is_back_in_time_is_served() {
+    let world = world(3);
+    world.sim.fault("example", Fault::NoReads);
+    let sim = Arc::clone(&world.sim);
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(29)).await;
+        sim.fault("example", None);
+    });
+    let (outcome, took) = pass(&world).await;
+    assert_eq!(outcome, created(3));
+    // That attempt has pauses of its own, by chance.
+    assert!(took <= PATIENCE + Duration::from_secs(5), "the last attempt comes when the time is over: {took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_stays_away_is_not_read() {
+    let world = world(3);
+    world.sim.fault("example", Fault::Denied);
+    let (outcome, took) = pass(&world).await;
+    assert_eq!(outcome.failures(), ["zone example: read records: BADSIG"]);
+    assert_eq!((outcome.unread.len(), outcome.changes), (1, Changes::default()));
+    assert!((PATIENCE..PATIENCE + Duration::from_secs(5)).contains(&took), "{took:?}");
+}
+
+/// A reading that stands still ends by itself; until then it may be a long transfer.
+#[tokio::test(start_paused = true)]
+async fn a_reading_under_way_is_not_cut() {
+    let mut world = world(1);
+    world.config.start_timeout = Duration::from_secs(1);
+    world.sim.fault("example", Fault::Stall);
+    let (outcome, took) = pass(&world).await;
+    assert_eq!(outcome.failures(), ["zone example: read records: no answer within 1h0m0s"]);
+    assert!(took >= Duration::from_hours(1), "{took:?}");
+}
+
+/// Sources say themselves what they wait for no longer.
+#[tokio::test(start_paused = true)]
+async fn sources_that_go_on_are_waited_for() {
+    let world = world(2);
+    world.cluster.unsettle();
+    let engine = world.start().await;
+    let early = timeout(Duration::from_hours(2), engine.settled()).await;
+    assert!(early.is_err(), "{early:?}");
+    assert_eq!((engine.outcome().unfinished, engine.outcome().failures().len()), (true, 2), "{}", engine.outcome());
+    world.cluster.trust(true, true);
+    assert_eq!(engine.settled().await, created(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_not_read_is_told_with_its_reason() {
+    let world = world(2);
+    world.cluster.trust(false, false);
+    assert_eq!(pass(&world).await.0.failures(), ["services: not read to its end"]);
+    let reason = "web.yaml:2: no YAML".to_owned();
+    let unread = [(Arc::from("services"), reason)].into_iter().collect();
+    *world.cluster.troubles.lock().unwrap() = Troubles { unread, ..Troubles::default() };
+    assert_eq!(pass(&world).await.0.failures(), ["services: web.yaml:2: no YAML"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_written_is_counted() {
+    let world = world(3);
+    world.sim.refuse(&["n1.example"]);
+    assert_eq!(pass(&world).await.0, Outcome { refused: 1, ..created(2) });
+    world.sim.refuse(&[]);
+    world.cluster.put("more", &["more.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    world.sim.fault_after(0, "example", Fault::Denied);
+    world.sim.unstall_reads();
+    let outcome = engine.settled().await;
+    assert_eq!((outcome.unread.len(), outcome.unwritten.len(), outcome.refused), (0, 0, 2), "{outcome}");
+}
+
+/// What another writer did a moment ago is read and planned again before the pass ends.
+#[tokio::test(start_paused = true)]
+async fn a_conflict_is_settled_within_the_pass() {
+    let world = world(2);
+    let engine: Engine = world.start().await;
+    engine.settled().await;
+    world.sim.insert(&["late.example A 203.0.113.9"]);
+    world.cluster.put("late", &["late.example A 192.0.2.1"]);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(engine.settled().await, Outcome { left_alone: 1, ..created(2) });
+}
