@@ -8,6 +8,7 @@ use std::time::Duration;
 use zonewright_core::catalog::{ProviderConfig, ProviderEntry, Settings};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::contend::{NameRules, SameName};
+use zonewright_core::documents::DocumentStore;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
 use zonewright_core::plan::Policy;
@@ -15,7 +16,6 @@ use zonewright_core::provider::Provider;
 use zonewright_core::quota::Limits;
 use zonewright_core::registry::Registry;
 use zonewright_core::shared::Shared;
-use zonewright_core::shelf::Shelf;
 use zonewright_core::wrap::{self, Wrapping};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{Error, ErrorKind, RData, RecordType, Result, Ttl};
@@ -151,7 +151,7 @@ fn default_target(text: &str) -> Result<RData, String> {
     not(feature = "registry-dynamodb"),
     expect(clippy::unused_async, reason = "the same shape with and without the feature")
 )]
-pub(crate) async fn registry(settings: &Settings, shelf: Option<Arc<dyn Shelf>>) -> Result<Arc<dyn Registry>> {
+pub(crate) async fn registry(settings: &Settings, shelf: Option<Arc<dyn DocumentStore>>) -> Result<Arc<dyn Registry>> {
     match settings.text("registry") {
         "configmap" => {
             let shelf = shelf.ok_or_else(|| wrong("--registry=configmap needs a cluster"))?;
@@ -236,7 +236,7 @@ fn former_names(settings: &Settings) -> Vec<FormerNames> {
 pub(crate) async fn instance(
     catalog: &Catalog,
     settings: &Settings,
-    shelf: Option<Arc<dyn Shelf>>,
+    shelf: Option<Arc<dyn DocumentStore>>,
     shared: &Shared,
 ) -> Result<Instance> {
     let (entry, id) = provider(catalog, settings)?;

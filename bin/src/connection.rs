@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use zonewright_core::catalog::Settings;
-use zonewright_core::shelf::Shelf;
+use zonewright_core::documents::DocumentStore;
 use zonewright_core::{Error, ErrorKind, Result};
 
 /// A connection to a cluster.
@@ -76,7 +76,7 @@ pub(crate) async fn open(_: &Settings) -> Result<Option<Connection>> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) async fn registry(settings: &Settings) -> Result<Option<Arc<dyn Shelf>>> {
+pub(crate) async fn registry(settings: &Settings) -> Result<Option<Arc<dyn DocumentStore>>> {
     if settings.text("registry") != "configmap" {
         return Ok(None);
     }
@@ -85,7 +85,7 @@ pub(crate) async fn registry(settings: &Settings) -> Result<Option<Arc<dyn Shelf
 
 /// Where the registry keeps its records, if that is in a cluster.
 #[cfg(feature = "cluster")]
-pub(crate) fn shelf(settings: &Settings, cluster: Option<&Connection>) -> Option<Arc<dyn Shelf>> {
+pub(crate) fn shelf(settings: &Settings, cluster: Option<&Connection>) -> Option<Arc<dyn DocumentStore>> {
     let cluster = cluster.filter(|_| settings.text("registry") == "configmap")?;
     let namespace = Some(settings.text("registry-namespace")).filter(|text| !text.is_empty());
     let shelf = zonewright_cluster::ConfigMapShelf::new(cluster, namespace.unwrap_or(cluster.namespace()));
@@ -94,7 +94,7 @@ pub(crate) fn shelf(settings: &Settings, cluster: Option<&Connection>) -> Option
 
 /// There is no client.
 #[cfg(not(feature = "cluster"))]
-pub(crate) fn shelf(_: &Settings, _: Option<&Connection>) -> Option<Arc<dyn Shelf>> {
+pub(crate) fn shelf(_: &Settings, _: Option<&Connection>) -> Option<Arc<dyn DocumentStore>> {
     None
 }
 

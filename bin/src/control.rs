@@ -18,7 +18,7 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
 use zonewright_core::flap::Fight;
 use zonewright_core::guard::{Brake, HeldPlan, JointPlan};
-use zonewright_core::store::Store;
+use zonewright_core::store::StateStore;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::{Engine, approve_saved, saved_plans};
 
@@ -301,7 +301,7 @@ pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
 }
 
 /// The state that a process left, or keeps where its socket is out of reach: that of `--once`, say, or of a pod.
-async fn saved(settings: &Settings, folder: &Path) -> Result<Arc<dyn Store>> {
+async fn saved(settings: &Settings, folder: &Path) -> Result<Arc<dyn StateStore>> {
     state_left_behind(settings, folder).await?.ok_or_else(|| nowhere(settings, "saved state", folder))
 }
 
@@ -311,7 +311,7 @@ pub(crate) fn state_file(settings: &Settings) -> Option<PathBuf> {
     Some(Path::new(folder).join(format!("{}.json", file_name(settings.text("txt-owner-id")))))
 }
 
-async fn approve_for_the_next(store: Arc<dyn Store>, hash: &str) -> Result<Value> {
+async fn approve_for_the_next(store: Arc<dyn StateStore>, hash: &str) -> Result<Value> {
     if let Some(how) = store.approve_with(hash) {
         let text = format!("{} may be a running daemon's; approve the plan there: {how}", store.place());
         return Err(Error::new(ErrorKind::Invalid, "approve a plan", text));

@@ -15,7 +15,7 @@ use zonewright_core::name_policy::PermitAll;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::shared::Shared;
 use zonewright_core::source::Source;
-use zonewright_core::store::{FileStore, MemoryStore, Store};
+use zonewright_core::store::{FileStore, MemoryStore, StateStore};
 use zonewright_core::wrap::Wrapped;
 use zonewright_core::zone::ZoneKey;
 use zonewright_core::{Error, ErrorKind, Result};
@@ -31,9 +31,9 @@ use crate::http::{self, Health, Pages};
 use crate::reporter::Told;
 use crate::{config, control, journal, status, summary};
 
-/// How long the end waits for what objects are to be told: at a signal, and after one pass, which is in no hurry.
-const FAREWELL: Duration = Duration::from_secs(5);
-const LAST_WORDS: Duration = Duration::from_mins(1);
+/// How long the end waits for Events that are not posted yet: after a signal, and after a single pass, which is in no hurry.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
+const ONCE_GRACE: Duration = Duration::from_mins(1);
 
 /// Runs until SIGTERM or SIGINT, or one pass with `--once`.
 ///
@@ -83,7 +83,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         info!("Received SIGTERM. Terminating...");
         None
     };
-    let patience = if stop.is_cancelled() { FAREWELL } else { LAST_WORDS };
+    let patience = if stop.is_cancelled() { SHUTDOWN_GRACE } else { ONCE_GRACE };
     stop.cancel();
     engine.stop().await;
     world.tasks.end(patience).await;
@@ -128,7 +128,7 @@ pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<
 /// What is read, and where it is told and kept.
 struct World {
     source: Arc<dyn Source>,
-    store: Arc<dyn Store>,
+    store: Arc<dyn StateStore>,
     journal: Journaling,
     reporter: Arc<dyn Reporter>,
     tasks: Tasks,
@@ -185,7 +185,7 @@ impl World {
         use zonewright_cluster::{ConfigMapStore, EventOptions, EventReporter};
 
         let Some(cluster) = cluster else { return Err(connection::none()) };
-        let store: Arc<dyn Store> = match file_store(settings)? {
+        let store: Arc<dyn StateStore> = match file_store(settings)? {
             Some(store) => store,
             None if cluster.in_cluster() => {
                 let store = ConfigMapStore::new(&cluster, cluster.namespace(), settings.text("txt-owner-id"));
@@ -219,13 +219,13 @@ impl World {
     }
 }
 
-fn memory(why: &str) -> Arc<dyn Store> {
+fn memory(why: &str) -> Arc<dyn StateStore> {
     warn!("{why}: the brake's window and approvals are kept in memory only, and forgotten at a restart");
     Arc::new(MemoryStore::default())
 }
 
 /// The store in `--state-dir`, if there is one.
-fn file_store(settings: &Settings) -> Result<Option<Arc<dyn Store>>> {
+fn file_store(settings: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
     let Some(file) = control::state_file(settings) else { return Ok(None) };
     let folder = settings.text("state-dir");
     std::fs::create_dir_all(folder).map_err(|e| {

@@ -11,7 +11,7 @@ use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::duration::{self, Units};
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::Engine;
-use zonewright_engine::journal::{self, Handover, Query, Reach, Told};
+use zonewright_engine::journal::{self, Handover, JournalRecord, Query, Reach};
 
 use crate::control;
 use crate::journal::{left_behind, nowhere};
@@ -64,7 +64,7 @@ pub(crate) async fn reply(engine: &Engine, request: &Value) -> Value {
     }
 }
 
-fn answer(place: &str, entries: &[Told], reach: Reach) -> Value {
+fn answer(place: &str, entries: &[JournalRecord], reach: Reach) -> Value {
     let entries: Vec<Value> = entries.iter().map(entry).collect();
     json!({
         "place": place,
@@ -74,7 +74,7 @@ fn answer(place: &str, entries: &[Told], reach: Reach) -> Value {
     })
 }
 
-fn entry(told: &Told) -> Value {
+fn entry(told: &JournalRecord) -> Value {
     let (entry, closing) = (&told.entry, told.closing.as_ref());
     let changes: Vec<Value> = entry
         .steps

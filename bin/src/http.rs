@@ -23,7 +23,7 @@ use zonewright_core::{Error, ErrorKind};
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// How long answers that are under way may take after the order to stop.
-const FAREWELL: Duration = Duration::from_secs(3);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 
 /// Connections that wait to be taken.
 const BACKLOG: i32 = 128;
@@ -90,7 +90,7 @@ async fn answer(listener: TcpListener, router: Router, stop: CancellationToken) 
     let served = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
     let too_late = async {
         stop.cancelled().await;
-        tokio::time::sleep(FAREWELL).await;
+        tokio::time::sleep(SHUTDOWN_GRACE).await;
     };
     tokio::select! {
         result = served.into_future() => if let Err(error) = result {
@@ -294,6 +294,6 @@ mod tests {
         let mut silent = TcpStream::connect(server.address).await.unwrap();
         silent.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
         stop.cancel();
-        tokio::time::timeout(FAREWELL * 3, server.task).await.unwrap().unwrap();
+        tokio::time::timeout(SHUTDOWN_GRACE * 3, server.task).await.unwrap().unwrap();
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tracing::warn;
 use zonewright_core::catalog::Settings;
 use zonewright_core::store::JournalStore;
-use zonewright_core::store::{FileStore, Store};
+use zonewright_core::store::{FileStore, StateStore};
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::journal::{FolderJournal, Journaling, Limits, MemoryJournal, Mode};
 
@@ -160,24 +160,24 @@ async fn ring_at_hand(_: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
 ///
 /// # Errors
 /// The cluster cannot be asked.
-pub(crate) async fn state_left_behind(settings: &Settings, state: &Path) -> Result<Option<Arc<dyn Store>>> {
+pub(crate) async fn state_left_behind(settings: &Settings, state: &Path) -> Result<Option<Arc<dyn StateStore>>> {
     let file = state.join(format!("{}.json", prefix(settings)));
     let stored = if is_named(settings) { None } else { state_at_hand(settings).await? };
-    Ok(stored.or_else(|| file.is_file().then(|| -> Arc<dyn Store> { Arc::new(FileStore::new(file)) })))
+    Ok(stored.or_else(|| file.is_file().then(|| -> Arc<dyn StateStore> { Arc::new(FileStore::new(file)) })))
 }
 
 #[cfg(feature = "cluster")]
-async fn state_at_hand(settings: &Settings) -> Result<Option<Arc<dyn Store>>> {
+async fn state_at_hand(settings: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
     let Some(cluster) = connection::at_hand(settings).await? else { return Ok(None) };
     let namespace = connection::home(settings, &cluster);
     let store = zonewright_cluster::ConfigMapStore::new(&cluster, namespace, settings.text("txt-owner-id"));
-    Ok(store.load().await?.is_some().then(|| -> Arc<dyn Store> { Arc::new(store) }))
+    Ok(store.load().await?.is_some().then(|| -> Arc<dyn StateStore> { Arc::new(store) }))
 }
 
 /// There is no client.
 #[cfg(not(feature = "cluster"))]
 #[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
-async fn state_at_hand(_: &Settings) -> Result<Option<Arc<dyn Store>>> {
+async fn state_at_hand(_: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
     Ok(None)
 }
 

@@ -7,7 +7,6 @@ pub mod catalog;
 mod config;
 mod connection;
 mod control;
-mod custody;
 mod daemon;
 #[cfg(feature = "demo")]
 mod demo;
@@ -17,6 +16,7 @@ mod history;
 pub mod http;
 mod journal;
 pub mod logging;
+mod ownership;
 mod reporter;
 mod rights;
 mod run;

@@ -9,7 +9,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
-use crate::{control, custody, daemon, history, logging, rights, undo};
+use crate::{control, daemon, history, logging, ownership, rights, undo};
 
 /// Reads the command line, does what it says and returns the status of the process.
 pub fn run(catalog: &Catalog) -> ExitCode {
@@ -33,9 +33,9 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         Command::Approve { hash } => {
             block_on(async { control::approve(settings, hash).await.map(|text| answer(&text)) })
         }
-        Command::Custody { order, words } => {
+        Command::Ownership { order, words } => {
             logging::start(settings);
-            block_on(custody::run(catalog, settings, *order, words))
+            block_on(ownership::run(catalog, settings, *order, words))
         }
         Command::History { name } => {
             block_on(async { history::show(settings, name, Clock::system().now()).await.map(|text| answer(&text)) })

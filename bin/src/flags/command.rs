@@ -128,7 +128,7 @@ const STATE_NAMESPACE: FlagSpec = FlagSpec::new(
 const YES: FlagSpec = FlagSpec::new("yes", FlagKind::Bool, "Go on without asking");
 
 /// A command on claims: it takes the flags of the daemon and its own.
-struct Deed {
+struct OwnershipCommand {
     name: &'static str,
     usage: &'static str,
     about: &'static str,
@@ -136,8 +136,8 @@ struct Deed {
     order: Order,
 }
 
-const DEEDS: &[Deed] = &[
-    Deed {
+const OWNERSHIP_COMMANDS: &[OwnershipCommand] = &[
+    OwnershipCommand {
         name: "adopt",
         usage: "zonewright adopt [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
         about: "Shows the records that the cluster wants and nobody claims, and claims those whose values match; changes no \
@@ -153,7 +153,7 @@ const DEEDS: &[Deed] = &[
         ],
         order: Order::Adopt,
     },
-    Deed {
+    OwnershipCommand {
         name: "transfer",
         usage: "zonewright transfer --from=OWNER --to=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
         about: "Gives the records of one owner to another; changes no record. Can be broken off and repeated",
@@ -165,14 +165,14 @@ const DEEDS: &[Deed] = &[
         ],
         order: Order::Transfer,
     },
-    Deed {
+    OwnershipCommand {
         name: "release",
         usage: "zonewright release --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
         about: "Drops the claims of one owner and leaves its records",
         flags: &[YES, STATE_NAMESPACE],
         order: Order::Release,
     },
-    Deed {
+    OwnershipCommand {
         name: "drain",
         usage: "zonewright drain --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
         about: "Deletes every record of one owner with its claims, also of a cluster that is gone",
@@ -183,7 +183,7 @@ const DEEDS: &[Deed] = &[
 
 /// The order that a word gives, if it is one.
 pub(super) fn order(word: &OsString) -> Option<Order> {
-    DEEDS.iter().find(|deed| word == deed.name).map(|deed| deed.order)
+    OWNERSHIP_COMMANDS.iter().find(|deed| word == deed.name).map(|deed| deed.order)
 }
 
 /// Reads a command line that begins with the word of an order.
@@ -196,7 +196,7 @@ pub(super) fn custody(
     arguments: impl IntoIterator<Item = OsString>,
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
-    let Some(deed) = DEEDS.iter().find(|deed| word == deed.name) else {
+    let Some(deed) = OWNERSHIP_COMMANDS.iter().find(|deed| word == deed.name) else {
         return Err(parsing(format!("unexpected {}", word.to_string_lossy())));
     };
     let set = FlagSet::daemon(catalog).with(deed.flags);
@@ -212,7 +212,7 @@ pub(super) fn custody(
     }
     let sources = deed.order == Order::Adopt;
     let invocation = super::checked(catalog, settings, &set, sources)?;
-    Ok(Invocation { command: Command::Custody { order: deed.order, words }, ..invocation })
+    Ok(Invocation { command: Command::Ownership { order: deed.order, words }, ..invocation })
 }
 
 /// The word that asks for the rights.
@@ -224,7 +224,7 @@ const RIGHTS_ABOUT: &str =
 /// The commands as clap sees them. Those on claims, and the rights, take the flags of the daemon, too.
 pub(super) fn commands() -> Vec<clap::Command> {
     let words = WORDS.iter().map(|word| (word.name, word.about, word.flags));
-    let deeds = DEEDS.iter().map(|deed| (deed.name, deed.about, deed.flags));
+    let deeds = OWNERSHIP_COMMANDS.iter().map(|deed| (deed.name, deed.about, deed.flags));
     let all = words.chain(deeds).chain([(RIGHTS, RIGHTS_ABOUT, &[][..])]);
     all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about)).collect()
 }
@@ -270,8 +270,12 @@ pub(super) fn parse(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let Some(spec) = WORDS.iter().chain([&DOCS]).find(|spec| spec.name == word) else {
-        let known: Vec<&str> =
-            WORDS.iter().map(|spec| spec.name).chain(DEEDS.iter().map(|deed| deed.name)).chain([RIGHTS]).collect();
+        let known: Vec<&str> = WORDS
+            .iter()
+            .map(|spec| spec.name)
+            .chain(OWNERSHIP_COMMANDS.iter().map(|deed| deed.name))
+            .chain([RIGHTS])
+            .collect();
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
     };
     let set = FlagSet::small(spec.flags);

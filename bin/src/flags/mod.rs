@@ -32,7 +32,7 @@ pub use reference::page as reference;
 pub use selection::Selection;
 
 use crate::catalog::Catalog;
-pub use crate::custody::Order;
+pub use crate::ownership::Order;
 use argv::Given;
 use set::FlagSet;
 
@@ -49,7 +49,7 @@ pub enum Command {
         hash: String,
     },
     /// Claims change hands, or an owner leaves for good.
-    Custody {
+    Ownership {
         /// What is to become of the claims.
         order: Order,
         /// Which records are meant: names and resources.

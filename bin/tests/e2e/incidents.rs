@@ -140,7 +140,7 @@ fn two_writers_with_one_owner_id_end_in_no_endless_fight() {
     let mut one = line(&site, mine.path(), &state.1).start();
     let mut two = line(&site, theirs.path(), &other.1).start();
     // Each puts back what the other takes away, until one of them sees what is going on and says so.
-    until("the fight to be named", LATER, || one.count("NameFought") + two.count("NameFought") > 0);
+    until("the fight to be named", LATER, || one.count("RecordContested") + two.count("RecordContested") > 0);
     assert!(one.runs() && two.runs());
     let named = [&one, &two].map(crate::daemon::Daemon::log);
     assert!(named.iter().any(|log| log.contains("keeps changing")), "{named:?}");

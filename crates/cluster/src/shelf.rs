@@ -15,7 +15,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use zonewright_core::shelf::{Document, Listed, Shelf, Version};
+use zonewright_core::documents::{Document, DocumentStore, Listed, Version};
 use zonewright_core::{Error, ErrorKind, Result, Retry};
 
 use crate::api::Failure;
@@ -142,7 +142,7 @@ fn body(name: &str, version: Option<&Version>, document: &Document) -> Value {
 }
 
 #[async_trait]
-impl Shelf for ConfigMapShelf {
+impl DocumentStore for ConfigMapShelf {
     async fn list(&self) -> Result<Vec<Listed>> {
         let place = format!("ConfigMaps in namespace {}", self.namespace);
         let (mut listed, mut next) = (Vec::new(), None::<String>);

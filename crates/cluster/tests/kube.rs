@@ -17,7 +17,7 @@ use zonewright_cluster::{
 use zonewright_core::ErrorKind;
 use zonewright_core::endpoint::{Note, ObjectRef, Reporter};
 use zonewright_core::store::JournalStore;
-use zonewright_core::store::Store;
+use zonewright_core::store::StateStore;
 use zonewright_testkit::kube::User;
 use zonewright_testkit::{KubeApi, require};
 

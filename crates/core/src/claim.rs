@@ -32,7 +32,7 @@ impl fmt::Display for OwnerId {
 
 /// How specific a claim is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum ClaimRank {
     /// It names the record type; it hides an old-format claim, whoever owns that.
     Typed,
     /// The format of before 2022, one for all types of a name but AAAA.
@@ -49,7 +49,7 @@ pub struct Claim {
     /// Further labels, passed on as they are.
     pub labels: Vec<(Arc<str>, Arc<str>)>,
     /// How specific it is.
-    pub standing: Standing,
+    pub rank: ClaimRank,
     /// Whether it stands where and how this registry would write it today, and no other one has to go; otherwise
     /// [`crate::registry::Registry::upgrade`] has a step to make.
     pub current: bool,
@@ -74,7 +74,7 @@ pub enum Ownership {
     Foreign(OwnerId),
     /// Nobody claims it.
     Unclaimed,
-    /// Claims of one standing name different owners: told and left alone.
+    /// Claims of one rank name different owners: told and left alone.
     Disputed(Vec<OwnerId>),
 }
 
@@ -93,12 +93,12 @@ impl Ownership {
     }
 }
 
-/// Who owns what `claims` speak of. A typed claim hides those in the old format; among claims of one standing, different
+/// Who owns what `claims` speak of. A typed claim hides those in the old format; among claims of one rank, different
 /// owners are a dispute. `owner` is `None` where the registry keeps no claims.
 pub fn judge(claims: &[Claim], owner: Option<&OwnerId>) -> Ownership {
     let Some(owner) = owner else { return Ownership::Ours(None) };
-    let typed = claims.iter().any(|claim| claim.standing == Standing::Typed);
-    let deciding: Vec<&Claim> = claims.iter().filter(|claim| !typed || claim.standing == Standing::Typed).collect();
+    let typed = claims.iter().any(|claim| claim.rank == ClaimRank::Typed);
+    let deciding: Vec<&Claim> = claims.iter().filter(|claim| !typed || claim.rank == ClaimRank::Typed).collect();
     let mut owners: Vec<OwnerId> = deciding.iter().map(|claim| claim.owner.clone()).collect();
     owners.sort();
     owners.dedup();
@@ -117,20 +117,20 @@ pub fn judge(claims: &[Claim], owner: Option<&OwnerId>) -> Ownership {
 mod tests {
     use super::*;
 
-    fn claim(owner: &str, standing: Standing) -> Claim {
+    fn claim(owner: &str, rank: ClaimRank) -> Claim {
         Claim {
             owner: OwnerId::new(owner).unwrap(),
             resource: None,
             labels: vec![],
-            standing,
-            current: standing == Standing::Typed,
+            rank,
+            current: rank == ClaimRank::Typed,
             site: None,
         }
     }
 
     #[test]
     fn typed_hides_old_and_only_equals_dispute() {
-        use Standing::{Old, Typed};
+        use ClaimRank::{Old, Typed};
         let me = OwnerId::new("me").unwrap();
         let verdict = |claims: &[Claim]| match judge(claims, Some(&me)) {
             Ownership::Ours(_) => "ours",

@@ -65,7 +65,7 @@ pub struct Wanted {
 
 /// What is published under a key, and our claim on it.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing<'a> {
+pub struct PublishedRecord<'a> {
     /// The record set.
     pub set: &'a RecordSet,
     /// Our claim; `None` under a registry that keeps none.
@@ -75,7 +75,7 @@ pub struct Standing<'a> {
 /// What is known about one name besides its endpoints.
 pub trait Scene {
     /// Our record set under a key, if there is one and it is ours.
-    fn ours(&self, key: &RecordKey) -> Option<Standing<'_>>;
+    fn ours(&self, key: &RecordKey) -> Option<PublishedRecord<'_>>;
 
     /// Whether surplus targets under this key may be an inheritance: at the first reading of the zone by this process, or
     /// because they were found to be one then.
@@ -163,7 +163,7 @@ fn settle_cname(
 /// The CNAME of an object that holds a published record of the name, unless a holder asks for another type.
 fn cname_holder<'a>(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'a>, scene: &dyn Scene) -> Option<&'a Endpoint> {
     let keys = RecordType::WRITABLE.map(at);
-    let standings: Vec<Standing<'_>> = keys.iter().filter_map(|key| scene.ours(key)).collect();
+    let standings: Vec<PublishedRecord<'_>> = keys.iter().filter_map(|key| scene.ours(key)).collect();
     let holds = |endpoint: &Endpoint| standings.iter().any(|standing| standing.is_held_by(endpoint));
     let mut others = types.iter().filter(|(rtype, _)| **rtype != RecordType::Cname).flat_map(|(_, all)| all);
     if others.any(|endpoint| holds(endpoint)) {
@@ -182,7 +182,7 @@ fn holders(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'_>, scene: &dyn Sc
     RecordType::WRITABLE.into_iter().filter_map(label).collect()
 }
 
-impl Standing<'_> {
+impl PublishedRecord<'_> {
     /// Whether an object holds the record: the claim names it; where that names nobody, it asks for what is published.
     fn is_held_by(&self, endpoint: &Endpoint) -> bool {
         if let Some(resource) = self.claim.and_then(|claim| claim.resource.as_deref()) {
@@ -313,7 +313,7 @@ impl<'a> Side<'a> {
         oldest.unwrap_or((i64::MAX, ("", "", "")))
     }
 
-    fn wanted(&self, key: RecordKey, standing: Option<Standing<'_>>, holders: &[Arc<str>]) -> Wanted {
+    fn wanted(&self, key: RecordKey, standing: Option<PublishedRecord<'_>>, holders: &[Arc<str>]) -> Wanted {
         let named = standing.and_then(|s| s.claim).and_then(|claim| claim.resource.clone());
         let of = |label: &Arc<str>| self.endpoints.iter().find(|e| e.resource.as_ref() == Some(label));
         let speaker = named.iter().chain(holders).find_map(of).unwrap_or(&self.endpoints[0]);
@@ -341,7 +341,7 @@ impl<'a> Side<'a> {
 
 /// The holder: whom the claim names, while it asks; else who wants what is published; else who holds another type at the name; else
 /// the oldest.
-fn choose(sides: &[Side<'_>], standing: Option<Standing<'_>>, holders: &[Arc<str>]) -> Option<usize> {
+fn choose(sides: &[Side<'_>], standing: Option<PublishedRecord<'_>>, holders: &[Arc<str>]) -> Option<usize> {
     let of = |label: &str| sides.iter().position(|side| side.asks_for(label));
     let named = || of(standing?.claim?.resource.as_deref()?);
     let published = || {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::claim::{OwnerId, Standing as Rank};
+use crate::claim::{ClaimRank, OwnerId};
 use crate::testing::{aged, endpoint, name, set};
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ impl World {
             owner: OwnerId::new("me").unwrap(),
             resource: resource.map(Arc::from),
             labels: vec![],
-            standing: Rank::Typed,
+            rank: ClaimRank::Typed,
             current: true,
             site: None,
         };
@@ -25,8 +25,8 @@ impl World {
 }
 
 impl Scene for World {
-    fn ours(&self, key: &RecordKey) -> Option<Standing<'_>> {
-        self.ours.get(key).map(|(set, claim)| Standing { set, claim: claim.as_ref() })
+    fn ours(&self, key: &RecordKey) -> Option<PublishedRecord<'_>> {
+        self.ours.get(key).map(|(set, claim)| PublishedRecord { set, claim: claim.as_ref() })
     }
 
     fn may_inherit(&self, _: &RecordKey) -> bool {

@@ -298,8 +298,12 @@ impl Desired {
 
     /// Forgets the proofs that are too old, and those that no record needs any more: `needed` tells of a name and the labels
     /// of the objects that are gone whether a record that they held may still stand.
-    pub fn sweep(&mut self, now: Timestamp, needed: impl Fn(&DnsName, &BTreeSet<Option<Arc<str>>>) -> bool) {
-        self.tombstones.sweep(now, needed);
+    pub fn collect_stale_claims(
+        &mut self,
+        now: Timestamp,
+        needed: impl Fn(&DnsName, &BTreeSet<Option<Arc<str>>>) -> bool,
+    ) {
+        self.tombstones.collect_stale_claims(now, needed);
     }
 
     /// The number of entries of each table, by the table's name.

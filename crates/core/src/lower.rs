@@ -125,7 +125,7 @@ fn first<'a>(records: &'a [RData], published: Option<&RecordSet>) -> &'a RData {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contend::{Contended, NameRules, Scene, Standing, contend};
+    use crate::contend::{Contended, NameRules, PublishedRecord, Scene, contend};
     use crate::endpoint::Endpoint;
     use crate::options::{OptionKind, OptionSpec};
     use crate::record::{RecordKey, Ttl};
@@ -135,7 +135,7 @@ mod tests {
     struct Nothing;
 
     impl Scene for Nothing {
-        fn ours(&self, _: &RecordKey) -> Option<Standing<'_>> {
+        fn ours(&self, _: &RecordKey) -> Option<PublishedRecord<'_>> {
             None
         }
 

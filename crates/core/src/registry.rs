@@ -41,18 +41,18 @@ pub struct Dropped {
 
 /// What shall become of the claim on a record that stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Custody {
+pub enum OwnershipChange {
     /// Nobody claims it: it becomes ours, for this resource.
     Take(Option<Arc<str>>),
     /// It is ours, and becomes somebody else's; what the claim says besides stays.
     Give(OwnerId),
     /// It is ours, and becomes nobody's.
-    Release,
+    Disown,
 }
 
 /// What in a claim set speaks for no record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Litter {
+pub enum StaleClaims {
     /// Intents of writes that were not finished.
     Intents,
     /// Those, and claims whose record is gone. Somebody may still wait for that record: only an owner that leaves for good
@@ -62,7 +62,7 @@ pub enum Litter {
 
 /// What others have done to claims that are kept outside the zones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct News {
+pub struct ExternalChanges {
     /// Names whose claims have changed: they are planned again.
     pub names: BTreeSet<DnsName>,
     /// Those of them where a claim of ours is gone or says something else, and we did not write that: foreign changes
@@ -72,7 +72,7 @@ pub struct News {
 
 /// What an operator should know of a record set that holds a claim, or seems to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Oddity {
+pub enum ClaimAnomaly {
     /// It looks like the encrypted claim on this record, and does not open: the record counts as another owner's.
     Closed(RecordKey),
     /// It is ours, and none of the records that it may speak for stands.
@@ -105,7 +105,7 @@ pub trait Registry: Send + Sync {
     ///
     /// # Errors
     /// Whatever kept it from being written: then nothing is planned in this zone.
-    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<News>;
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<ExternalChanges>;
 
     /// Whether a record set holds claims, and so is no ordinary record.
     fn is_claim(&self, set: &RecordSet) -> bool;
@@ -139,15 +139,21 @@ pub trait Registry: Send + Sync {
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group>;
 
     /// What is odd about a record set, if anything is. Pure over what was read.
-    fn oddity(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Oddity>;
+    fn anomaly(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<ClaimAnomaly>;
 
     /// A group that takes away from a claim set what is ours and speaks for no record. `None` if it holds nothing of the kind.
     /// Pure over what was read.
-    fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group>;
+    fn collect_stale_claims(
+        &self,
+        zone: &Zone,
+        set: &RecordSet,
+        what: StaleClaims,
+        published: &dyn Published,
+    ) -> Option<Group>;
 
     /// Our claims outside the zones on records of `zone` that stand in none: a group of [`crate::change::Step::lost`] for each.
     /// They are prepared and committed, and nothing of them is sent. `published` must know all zones of the instance
-    /// completely. Registries that keep claims in the zones have none: theirs are found by [`Registry::sweep`]. Pure over what
+    /// completely. Registries that keep claims in the zones have none: theirs are found by [`Registry::collect_stale_claims`]. Pure over what
     /// was read.
     fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group>;
 
@@ -163,7 +169,7 @@ pub trait Registry: Send + Sync {
         &self,
         zone: &Zone,
         record: &RecordSet,
-        custody: &Custody,
+        change: &OwnershipChange,
         published: &dyn Published,
     ) -> Result<Option<Group>, Dropped>;
 

@@ -142,7 +142,7 @@ impl Evidence {
 
 /// What is wrong with what a source reads, besides what it tells objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Troubles {
+pub struct SourceErrors {
     /// Failed lists and watches, missing rights and texts that could not be read, since the start.
     pub failures: u64,
     /// What cannot be read now, each with its place, for people.
@@ -183,7 +183,7 @@ pub trait Source: Send + Sync {
     fn evidence(&self) -> Evidence;
 
     /// What went wrong with reading so far, and what is wrong now.
-    fn troubles(&self) -> Troubles;
+    fn errors(&self) -> SourceErrors;
 
     /// Gives the source access to what is published, before anything is taken. A source that never chooses drops it.
     fn use_published(&self, published: Arc<dyn PublishedNames>);

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Keeps one small document.
 #[async_trait]
-pub trait Store: Send + Sync {
+pub trait StateStore: Send + Sync {
     /// The document as it was last saved; `None` if there is none yet.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ pub trait Store: Send + Sync {
 pub struct MemoryStore(std::sync::Mutex<Option<Vec<u8>>>);
 
 #[async_trait]
-impl Store for MemoryStore {
+impl StateStore for MemoryStore {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
         Ok(self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone())
     }
@@ -83,7 +83,7 @@ impl FileStore {
 }
 
 #[async_trait]
-impl Store for FileStore {
+impl StateStore for FileStore {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
         match std::fs::read(&self.path) {
             Ok(document) => Ok(Some(document)),

@@ -4,10 +4,10 @@
 //! every change, the state that survives a restart, metrics. One worker for each zone plans and carries out; the layers stand
 //! between it and the provider.
 
-pub mod custody;
 mod engine;
 pub mod journal;
 pub mod layer;
 pub mod metrics;
+pub mod ownership;
 
 pub use engine::*;

@@ -15,15 +15,15 @@ use tracing::{error, info, warn};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::error::Error;
-use zonewright_core::registry::{Contents, Dropped, News};
+use zonewright_core::registry::{Contents, Dropped, ExternalChanges};
 use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{RecordKey, Result};
 
 use super::changes::Changes;
 use super::deed::deeds;
-use super::litter::{self, Missing};
 use super::row::Row;
 use super::rows::{Rows, Stored};
+use super::stale::{self, Missing};
 use super::table::{Done, Table, Write};
 use super::{error, key};
 
@@ -77,7 +77,7 @@ impl Book {
     }
 
     /// What others have changed in the rows of the zone's names since this was last asked.
-    pub(crate) fn news(&self, zone: &Zone) -> News {
+    pub(crate) fn news(&self, zone: &Zone) -> ExternalChanges {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).news(zone)
     }
 
@@ -86,7 +86,7 @@ impl Book {
     pub(crate) async fn tidy(&self, zone: &Zone, contents: &dyn Contents) {
         let mut desk = self.desk.lock().await;
         let id = zone.key.zone.as_str();
-        let named = litter::named(&self.rows(), &self.me, zone);
+        let named = stale::named(&self.rows(), &self.me, zone);
         let missing = named.iter().filter_map(|key| Some((key.clone(), self.silent(key, id, contents)?))).collect();
         let verdict = desk.missing.count(&zone.key, &missing, named.len());
         if let Some(records) = verdict.doubted {

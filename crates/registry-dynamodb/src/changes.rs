@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use zonewright_core::DnsName;
-use zonewright_core::registry::News;
+use zonewright_core::registry::ExternalChanges;
 use zonewright_core::zone::{Zone, ZoneKey};
 
 /// For so many readings of the table a change is kept: each zone asks at least once between two of them.
@@ -39,14 +39,14 @@ impl Changes {
     }
 
     /// What is new in a zone since this was last asked.
-    pub(super) fn news(&mut self, zone: &Zone) -> News {
+    pub(super) fn news(&mut self, zone: &Zone) -> ExternalChanges {
         let reading = self.reading;
         let seen = self.seen.insert(zone.key.clone(), reading).unwrap_or(0);
         let fresh = |names: &BTreeMap<DnsName, u64>| {
             let fresh = names.iter().filter(|(name, at)| **at > seen && name.is_within(&zone.name));
             fresh.map(|(name, _)| name.clone()).collect()
         };
-        News { names: fresh(&self.names), contested: fresh(&self.contested) }
+        ExternalChanges { names: fresh(&self.names), contested: fresh(&self.contested) }
     }
 }
 

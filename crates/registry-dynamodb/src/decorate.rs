@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use zonewright_core::change::{Change, Group, Precondition, Role, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
-use zonewright_core::registry::{Custody, Dropped, Published, Registry as _};
+use zonewright_core::registry::{Dropped, OwnershipChange, Published, Registry as _};
 use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType};
 use zonewright_registry::txt::TxtRegistry;
@@ -134,7 +134,7 @@ impl View<'_> {
             return Ok(());
         }
         let veiled = Veiled { view: *self, record: &record.key };
-        match self.txt.assign(self.zone, record, &Custody::Release, &veiled) {
+        match self.txt.assign(self.zone, record, &OwnershipChange::Disown, &veiled) {
             Ok(group) => group.map_or(Ok(()), |group| withdrawn.add(group)),
             Err(dropped) => Err(dropped.reason),
         }
@@ -151,7 +151,7 @@ impl View<'_> {
         if withdrawn.steps.is_empty() {
             // Another record needs the TXT records: they go with that one.
             let moved = self.row_confirmed(&self.zone.key, &record.key);
-            return (!moved).then(|| custody(record, Some(self.me.clone()), resource, labels));
+            return (!moved).then(|| change(record, Some(self.me.clone()), resource, labels));
         }
         let group = Group {
             name: record.key.name.clone(),
@@ -166,19 +166,21 @@ impl View<'_> {
         Some(group)
     }
 
-    pub(crate) fn assign(&self, record: &RecordSet, wanted: &Custody) -> Result<Option<Group>, Dropped> {
+    pub(crate) fn assign(&self, record: &RecordSet, wanted: &OwnershipChange) -> Result<Option<Group>, Dropped> {
         let dropped = |reason| Dropped { reason };
         let key = &record.key;
         let canonical = key::text(key).map_err(dropped)?;
         let row = self.rows.only(&canonical).map_err(|problem| dropped(format!("{key}: {problem}")))?;
         let owner = match (wanted, self.ownership(key)) {
-            (Custody::Take(_), Ownership::Ours(_)) | (Custody::Release, Ownership::Unclaimed) => return Ok(None),
-            (Custody::Give(owner), Ownership::Foreign(other)) if *owner == other => return Ok(None),
-            (Custody::Take(resource), Ownership::Unclaimed) => {
-                return Ok(Some(custody(record, Some(self.me.clone()), resource.clone(), Vec::new())));
+            (OwnershipChange::Take(_), Ownership::Ours(_)) | (OwnershipChange::Disown, Ownership::Unclaimed) => {
+                return Ok(None);
             }
-            (Custody::Give(owner), Ownership::Ours(_)) => Some(owner.clone()),
-            (Custody::Release, Ownership::Ours(_)) => None,
+            (OwnershipChange::Give(owner), Ownership::Foreign(other)) if *owner == other => return Ok(None),
+            (OwnershipChange::Take(resource), Ownership::Unclaimed) => {
+                return Ok(Some(change(record, Some(self.me.clone()), resource.clone(), Vec::new())));
+            }
+            (OwnershipChange::Give(owner), Ownership::Ours(_)) => Some(owner.clone()),
+            (OwnershipChange::Disown, Ownership::Ours(_)) => None,
             (_, other) => return Err(dropped(self.not_ours(key, &other))),
         };
         let own = row.filter(|found| found.row.owner == *self.me && found.row.speaks(self.zone_id(), Some(record)));
@@ -195,7 +197,7 @@ impl View<'_> {
                 found.key
             )));
         }
-        Ok(Some(custody(record, owner, found.row.resource.clone(), found.row.labels.clone())))
+        Ok(Some(change(record, owner, found.row.resource.clone(), found.row.labels.clone())))
     }
 
     fn not_ours(&self, key: &RecordKey, ownership: &Ownership) -> String {
@@ -220,7 +222,7 @@ impl View<'_> {
 }
 
 /// A group that changes no record; only what the table says of one.
-fn custody(
+fn change(
     record: &RecordSet,
     owner: Option<OwnerId>,
     resource: Option<Arc<str>>,

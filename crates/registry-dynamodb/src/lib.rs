@@ -11,7 +11,7 @@
 //!   an error: nothing is planned on old rows.
 //! - Claims that stand as TXT records are read, and move into the table: first the row, then the TXT record goes (`decorate`).
 //!
-//! Rows that cannot be read are told and left alone. Rows of ours whose records are gone end (`litter`).
+//! Rows that cannot be read are told and left alone. Rows of ours whose records are gone end (`what`).
 
 mod book;
 mod changes;
@@ -22,12 +22,12 @@ mod decorate;
 mod deed;
 mod error;
 mod key;
-mod litter;
 mod row;
 mod rows;
 #[cfg(feature = "sdk")]
 mod sdk;
 pub mod service;
+mod stale;
 mod table;
 
 use std::collections::BTreeSet;
@@ -36,7 +36,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
+use zonewright_core::registry::{
+    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
 use zonewright_registry::txt::TxtRegistry;
@@ -100,7 +102,7 @@ impl Registry for DynamoRegistry {
 
     /// What others have changed in the rows since this was last asked for. Rows of ours end whose records
     /// are gone.
-    async fn resync(&self, zone: &Zone, contents: &dyn Contents, _changed: bool) -> Result<News> {
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
         self.book.tidy(zone, contents).await;
         Ok(self.book.news(zone))
     }
@@ -133,31 +135,39 @@ impl Registry for DynamoRegistry {
         groups.into_iter().map(|group| view.decorate(group)).collect()
     }
 
-    fn oddity(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Oddity> {
-        (!self.is_record(zone, set, published)).then(|| self.txt.oddity(zone, set, published)).flatten()
+    fn anomaly(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<ClaimAnomaly> {
+        (!self.is_record(zone, set, published)).then(|| self.txt.anomaly(zone, set, published)).flatten()
     }
 
     fn upgrade(&self, zone: &Zone, record: &RecordSet, published: &dyn Published) -> Option<Group> {
         self.view(&self.book.rows(), zone, published).upgrade(record)
     }
 
-    /// Of TXT records; rows are no record sets (`litter`).
-    fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group> {
-        (!self.is_record(zone, set, published)).then(|| self.txt.sweep(zone, set, litter, published)).flatten()
+    /// Of TXT records; rows are no record sets (`what`).
+    fn collect_stale_claims(
+        &self,
+        zone: &Zone,
+        set: &RecordSet,
+        what: StaleClaims,
+        published: &dyn Published,
+    ) -> Option<Group> {
+        (!self.is_record(zone, set, published))
+            .then(|| self.txt.collect_stale_claims(zone, set, what, published))
+            .flatten()
     }
 
     fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {
-        litter::leftovers(&self.book.rows(), &self.owner, zone, published)
+        stale::leftovers(&self.book.rows(), &self.owner, zone, published)
     }
 
     fn assign(
         &self,
         zone: &Zone,
         record: &RecordSet,
-        custody: &Custody,
+        change: &OwnershipChange,
         published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
-        self.view(&self.book.rows(), zone, published).assign(record, custody)
+        self.view(&self.book.rows(), zone, published).assign(record, change)
     }
 
     fn piece(&self) -> usize {

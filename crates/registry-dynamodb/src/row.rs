@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use zonewright_core::RecordSet;
-use zonewright_core::claim::{Claim, OwnerId, Standing};
+use zonewright_core::claim::{Claim, ClaimRank, OwnerId};
 use zonewright_core::intent::digest;
 
 /// The zones in which the right stands.
@@ -172,7 +172,7 @@ impl Row {
             owner: self.owner.clone(),
             resource: self.resource.clone(),
             labels: self.labels.clone(),
-            standing: Standing::Typed,
+            rank: ClaimRank::Typed,
             current,
             site: None,
         }

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
+use zonewright_core::registry::{
+    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
 
@@ -25,8 +27,8 @@ impl Registry for NoopRegistry {
         Ok(())
     }
 
-    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<News> {
-        Ok(News::default())
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
+        Ok(ExternalChanges::default())
     }
 
     fn is_claim(&self, _set: &RecordSet) -> bool {
@@ -59,11 +61,17 @@ impl Registry for NoopRegistry {
         None
     }
 
-    fn oddity(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Oddity> {
+    fn anomaly(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<ClaimAnomaly> {
         None
     }
 
-    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _litter: Litter, _published: &dyn Published) -> Option<Group> {
+    fn collect_stale_claims(
+        &self,
+        _zone: &Zone,
+        _set: &RecordSet,
+        _litter: StaleClaims,
+        _published: &dyn Published,
+    ) -> Option<Group> {
         None
     }
 
@@ -75,7 +83,7 @@ impl Registry for NoopRegistry {
         &self,
         _zone: &Zone,
         record: &RecordSet,
-        _custody: &Custody,
+        _custody: &OwnershipChange,
         _published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
         Err(Dropped {

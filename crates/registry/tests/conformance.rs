@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use zonewright_conformance::registry::{Harness, LostUpdate};
 use zonewright_core::claim::OwnerId;
+use zonewright_core::documents::MemoryDocuments;
 use zonewright_core::registry::Registry;
-use zonewright_core::shelf::MemoryShelf;
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
@@ -54,7 +54,7 @@ impl Harness for Noop {
 }
 
 struct ConfigMaps {
-    shelf: Arc<MemoryShelf>,
+    shelf: Arc<MemoryDocuments>,
     limit: usize,
     ours: ConfigMapRegistry,
     theirs: ConfigMapRegistry,
@@ -63,12 +63,12 @@ struct ConfigMaps {
 impl ConfigMaps {
     /// Objects of this size at most.
     fn new(limit: usize) -> Self {
-        let shelf = Arc::new(MemoryShelf::default());
+        let shelf = Arc::new(MemoryDocuments::default());
         let (ours, theirs) = (Self::of("me", &shelf, limit), Self::of("other", &shelf, limit));
         Self { shelf, limit, ours, theirs }
     }
 
-    fn of(owner: &str, shelf: &Arc<MemoryShelf>, limit: usize) -> ConfigMapRegistry {
+    fn of(owner: &str, shelf: &Arc<MemoryDocuments>, limit: usize) -> ConfigMapRegistry {
         let config = ConfigMapConfig::new(owner, shelf.clone()).expect("an owner");
         ConfigMapRegistry::new(ConfigMapConfig { limit, ..config })
     }

@@ -5,7 +5,7 @@
 
 mod desk;
 mod objects;
-mod shelf;
+mod state_line;
 mod table;
 mod weather;
 
@@ -30,7 +30,7 @@ use self::desk::Desk;
 use self::weather::{Draw, Fault};
 
 pub(crate) use self::objects::Cabinet;
-pub(crate) use self::shelf::{Drawer, Mood, Shelf};
+pub(crate) use self::state_line::{Drawer, Mood, StateLine};
 pub(crate) use self::table::Table;
 pub(crate) use self::weather::Weather;
 

@@ -15,7 +15,7 @@ use tokio::sync::futures::Notified;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use zonewright_core::endpoint::KindId;
-use zonewright_core::source::{Evidence, KindState, PublishedNames, SeenKinds, Source, Troubles, Update};
+use zonewright_core::source::{Evidence, KindState, PublishedNames, SeenKinds, Source, SourceErrors, Update};
 use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::batch::Batch;
@@ -293,7 +293,7 @@ impl Source for K8sSource {
         self.state().evidence(Instant::now())
     }
 
-    fn troubles(&self) -> Troubles {
+    fn errors(&self) -> SourceErrors {
         let state = self.state();
         let standing: Vec<String> = state.faults.iter().map(ToString::to_string).collect();
         let reason =
@@ -305,7 +305,7 @@ impl Source for K8sSource {
                 (None, None, []) => "not read to its end".to_owned(),
             };
         let unread = state.index.unread().map(|(kind, object)| (kind.id(), reason(kind, object))).collect();
-        Troubles { failures: state.failures, standing, unread }
+        SourceErrors { failures: state.failures, standing, unread }
     }
 
     fn use_published(&self, published: Arc<dyn PublishedNames>) {

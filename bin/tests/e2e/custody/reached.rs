@@ -24,7 +24,7 @@ fn history_and_holds_of_nobody() {
 fn what_a_daemon_keeps_in_a_cluster_is_found_there() {
     use zonewright_cluster::{ConfigMapJournal, ConfigMapStore, ConnectOptions, RingLimits, connect};
     use zonewright_core::store::JournalStore as _;
-    use zonewright_core::store::Store as _;
+    use zonewright_core::store::StateStore as _;
 
     crate::needs!(DnsSoftware::Bind);
     const OWNER: &str = "far-away";

@@ -22,7 +22,7 @@ use http::Method;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use sha2::{Digest, Sha256};
-use zonewright_core::store::Store;
+use zonewright_core::store::StateStore;
 use zonewright_core::{Error, ErrorKind, Result, Retry};
 
 use self::parts::Pointer;
@@ -171,7 +171,7 @@ impl ConfigMapStore {
 }
 
 #[async_trait]
-impl Store for ConfigMapStore {
+impl StateStore for ConfigMapStore {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
         // Another process may write meanwhile: then the pointer is read once more.
         for last in [false, true] {

@@ -3,13 +3,13 @@
 #![allow(clippy::missing_panics_doc, reason = "a case fails by panicking, as every test does")]
 
 mod changes;
-mod custody;
 mod dangers;
+mod ownership;
 mod reading;
 
 pub use changes::*;
-pub use custody::*;
 pub use dangers::*;
+pub use ownership::*;
 pub use reading::*;
 
 use zonewright_core::RecordType;

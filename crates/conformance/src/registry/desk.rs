@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind};
-use zonewright_core::registry::{Contents, Litter, Published, Registry};
+use zonewright_core::registry::{Contents, Published, Registry, StaleClaims};
 use zonewright_core::zone::{InstanceId, ZoneKey};
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, Ttl, Zone};
 
@@ -103,10 +103,10 @@ impl Desk {
     }
 
     /// What ends claims that speak for no record, with the zone to send it to.
-    pub(crate) fn litter(&self, registry: &dyn Registry) -> Vec<(Zone, Group)> {
+    pub(crate) fn what(&self, registry: &dyn Registry) -> Vec<(Zone, Group)> {
         let of = |(zone, sets): &(Zone, Sets)| {
             let claims = sets.values().filter(|set| registry.is_claim(set));
-            let swept = claims.filter_map(|set| registry.sweep(zone, set, Litter::Claims, self));
+            let swept = claims.filter_map(|set| registry.collect_stale_claims(zone, set, StaleClaims::Claims, self));
             let groups: Vec<Group> = swept.chain(registry.leftovers(zone, self)).collect();
             groups.into_iter().map(|group| (zone.clone(), group)).collect::<Vec<_>>()
         };

@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
-use zonewright_core::claim::{Claim, OwnerId, Standing};
+use zonewright_core::claim::{Claim, ClaimRank, OwnerId};
 use zonewright_core::error::Result;
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
+use zonewright_core::registry::{
+    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Zone};
 
 /// What is wrong with the registry.
@@ -101,7 +103,7 @@ impl Toy {
         let owner = if self.is(Fault::EveryOwnerIsUs) { self.owner.clone() } else { OwnerId::new(owner)? };
         let resource = words.next().filter(|word| !word.is_empty()).map(Arc::from);
         let labels = words.filter_map(|word| word.split_once('=')).map(|(k, v)| (Arc::from(k), Arc::from(v))).collect();
-        Some(Claim { owner, resource, labels, standing: Standing::Typed, current: true, site: Some((near, set)) })
+        Some(Claim { owner, resource, labels, rank: ClaimRank::Typed, current: true, site: Some((near, set)) })
     }
 
     fn one(&self, zone: &Zone, mut group: Group, published: &dyn Published) -> Result<Group, (Group, Dropped)> {
@@ -162,10 +164,10 @@ impl Registry for Toy {
         Ok(())
     }
 
-    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<News> {
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
         let forgets = self.is(Fault::ForgetsAtReading) || self.is(Fault::EndsAllAtReading);
         self.blind.store(forgets, Ordering::SeqCst);
-        Ok(News::default())
+        Ok(ExternalChanges::default())
     }
 
     fn is_record(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> bool {
@@ -184,7 +186,7 @@ impl Registry for Toy {
             owner: self.owner.clone(),
             resource: None,
             labels: vec![],
-            standing: Standing::Typed,
+            rank: ClaimRank::Typed,
             current: true,
             site: None,
         });
@@ -210,16 +212,22 @@ impl Registry for Toy {
         Some(Group::of(Step::claim(Change::Update { from: from.clone(), to: from }), vec![]))
     }
 
-    fn oddity(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Oddity> {
+    fn anomaly(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<ClaimAnomaly> {
         None
     }
 
-    fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group> {
+    fn collect_stale_claims(
+        &self,
+        zone: &Zone,
+        set: &RecordSet,
+        what: StaleClaims,
+        published: &dyn Published,
+    ) -> Option<Group> {
         let (label, _) = set.key.name.split_first()?;
         let rtype: RecordType = label.strip_suffix("-mark")?.parse().ok()?;
         let key = RecordKey { name: set.key.name.parent()?, rtype, set_id: set.key.set_id.clone() };
         let claim = self.read(zone, &key, published).filter(|claim| claim.owner == self.owner)?;
-        let wanted = litter == Litter::Claims && published.find(&zone.key, &key).is_none();
+        let wanted = what == StaleClaims::Claims && published.find(&zone.key, &key).is_none();
         let (_, from) = claim.site.filter(|_| wanted && !self.is(Fault::HandsNothingOver))?;
         Some(Group::of(Step::claim(Change::Delete { from }), vec![]))
     }
@@ -232,26 +240,28 @@ impl Registry for Toy {
         &self,
         zone: &Zone,
         record: &RecordSet,
-        custody: &Custody,
+        order: &OwnershipChange,
         published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
         let claim = self.read(zone, &record.key, published);
         let site = claim.as_ref().and_then(|claim| claim.site.clone()).map(|(_, set)| set);
         let ours = claim.as_ref().is_some_and(|claim| claim.owner == self.owner);
         let place = self.place(&record.key).ok_or_else(|| Dropped { reason: "no room".to_owned() })?;
-        let resource = |custody: &Custody| match custody {
-            Custody::Take(resource) => resource.clone(),
+        let resource = |order: &OwnershipChange| match order {
+            OwnershipChange::Take(resource) => resource.clone(),
             _ => claim.as_ref().and_then(|claim| claim.resource.clone()),
         };
-        let step = Step { resource: resource(custody), ..Step::record(Change::Create { to: record.clone() }, None) };
-        let change = match (custody, site) {
+        let step = Step { resource: resource(order), ..Step::record(Change::Create { to: record.clone() }, None) };
+        let change = match (order, site) {
             _ if self.is(Fault::HandsNothingOver) => return Ok(None),
-            (Custody::Take(_), None) => Change::Create { to: self.write(place, &step) },
-            (Custody::Take(_), Some(_)) if ours => return Ok(None),
-            (Custody::Release, None) => return Ok(None),
-            (Custody::Release, Some(from)) if ours => Change::Delete { from },
-            (Custody::Give(owner), Some(_)) if claim.as_ref().is_some_and(|c| c.owner == *owner) => return Ok(None),
-            (Custody::Give(owner), Some(from)) if ours => {
+            (OwnershipChange::Take(_), None) => Change::Create { to: self.write(place, &step) },
+            (OwnershipChange::Take(_), Some(_)) if ours => return Ok(None),
+            (OwnershipChange::Disown, None) => return Ok(None),
+            (OwnershipChange::Disown, Some(from)) if ours => Change::Delete { from },
+            (OwnershipChange::Give(owner), Some(_)) if claim.as_ref().is_some_and(|c| c.owner == *owner) => {
+                return Ok(None);
+            }
+            (OwnershipChange::Give(owner), Some(from)) if ours => {
                 let to = Toy::new(owner.as_str(), self.fault).write(place, &step);
                 Change::Update { from, to }
             }

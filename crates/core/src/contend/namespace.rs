@@ -3,7 +3,7 @@
 //! In: what is asked for at one name, and what is published there. Out: the same without the members of other namespaces than
 //! the one that holds the name, each of which is told.
 
-use super::{Note, RecordKey, RecordType, Row, SameName, Scene, Standing, Targets, union_of};
+use super::{Note, PublishedRecord, RecordKey, RecordType, Row, SameName, Scene, Targets, union_of};
 use crate::endpoint::Endpoint;
 
 /// Leaves the members of one namespace: that of the holder of a published record, else of those who ask for what is
@@ -21,7 +21,7 @@ pub(super) fn keep_one(
         return;
     }
     let keys = RecordType::WRITABLE.map(at);
-    let standings: Vec<Standing<'_>> = keys.iter().filter_map(|key| scene.ours(key)).collect();
+    let standings: Vec<PublishedRecord<'_>> = keys.iter().filter_map(|key| scene.ours(key)).collect();
     let Some(home) = home(&members, &standings) else { return };
     let stays = |endpoint: &&Endpoint| union_of(endpoint, mode).is_none() || namespace(endpoint) == home;
     for (rtype, endpoints) in types.iter_mut() {
@@ -44,7 +44,7 @@ fn namespace(endpoint: &Endpoint) -> &str {
 }
 
 /// The namespace that holds the name. Members come and go, so it is enough that one of the holder's namespace still asks.
-fn home<'a>(members: &[&'a Endpoint], standings: &[Standing<'_>]) -> Option<&'a str> {
+fn home<'a>(members: &[&'a Endpoint], standings: &[PublishedRecord<'_>]) -> Option<&'a str> {
     let named = standings.iter().filter_map(|standing| namespace_of(standing.claim?.resource.as_deref()?));
     let mut holding =
         named.filter_map(|named| members.iter().map(|member| namespace(member)).find(|namespace| *namespace == named));
@@ -66,7 +66,7 @@ fn namespace_of(resource: &str) -> Option<&str> {
 }
 
 /// Whether a claim that names nobody may be this member's: it asks for something that is published.
-fn shares(member: &Endpoint, standing: &Standing<'_>) -> bool {
+fn shares(member: &Endpoint, standing: &PublishedRecord<'_>) -> bool {
     let unnamed = standing.claim.is_none_or(|claim| claim.resource.is_none());
     let Targets::Records(targets) = &member.targets else { return false };
     unnamed

@@ -70,7 +70,11 @@ impl Tombstones {
     }
 
     /// Forgets what is too old, and of what has rested what no record needs any more.
-    pub(super) fn sweep(&mut self, now: Timestamp, needed: impl Fn(&DnsName, &BTreeSet<Option<Arc<str>>>) -> bool) {
+    pub(super) fn collect_stale_claims(
+        &mut self,
+        now: Timestamp,
+        needed: impl Fn(&DnsName, &BTreeSet<Option<Arc<str>>>) -> bool,
+    ) {
         let lives = |since: Timestamp| since.plus(LIFE) > now;
         let rests = |since: Timestamp| since.plus(REST) > now;
         self.names
@@ -112,14 +116,14 @@ mod tests {
         tombstones.add(&used, labels("service/ns/a"), Timestamp(0));
         tombstones.add(&kept, labels("service/ns/a"), Timestamp(0));
         tombstones.add_label(&label, Timestamp(0));
-        tombstones.sweep(Timestamp(0).plus(REST / 2), |_, _| false);
+        tombstones.collect_stale_claims(Timestamp(0).plus(REST / 2), |_, _| false);
         assert_eq!(tombstones.len(), (2, 1), "its record may still be on its way");
-        tombstones.sweep(Timestamp(0).plus(REST), |name, _| *name == kept);
+        tombstones.collect_stale_claims(Timestamp(0).plus(REST), |name, _| *name == kept);
         assert_eq!(tombstones.len(), (1, 1));
         let resource = Some(Arc::from("service/ns/a"));
         assert!(tombstones.prove(&kept, resource.as_ref()) && !tombstones.prove(&used, resource.as_ref()));
         assert!(tombstones.prove(&used, Some(&label)), "whatever its name");
-        tombstones.sweep(Timestamp(0).plus(LIFE), |_, _| true);
+        tombstones.collect_stale_claims(Timestamp(0).plus(LIFE), |_, _| true);
         assert_eq!(tombstones.len(), (0, 0));
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::claim::OwnerId;
-use crate::claim::{Claim, Standing};
+use crate::claim::{Claim, ClaimRank};
 use crate::endpoint::{OtherPrefix, Sharing, Targets};
 use crate::testing::{endpoint, name, set};
 use std::collections::HashMap;
@@ -67,7 +67,7 @@ fn ours(resource: &str) -> Ownership {
         owner: OwnerId::new("me").unwrap(),
         resource: Some(Arc::from(resource)),
         labels: policy.map(|p| (Arc::from(POLICY_LABEL), Arc::from(p))).into_iter().collect(),
-        standing: Standing::Typed,
+        rank: ClaimRank::Typed,
         current: true,
         site: None,
     }))
@@ -232,7 +232,7 @@ fn addresses_of_one_object_change_families_as_one_group() {
             let key = set("x.example AAAA 2001:db8::1").key;
             w.claims.insert(key, Ownership::Foreign(OwnerId::new("other").unwrap()));
         })
-        .gives(&[], &["ForeignClaim", "WishNotMet"]);
+        .gives(&[], &["ForeignClaim", "RecordUnsupported"]);
     // Another object's record is no replacement.
     case(&[&a], &["b: x.example AAAA 2001:db8::1"])
         .gives(&["+ x.example AAAA 2001:db8::1", "- x.example A 192.0.2.1 !"], &[]);
@@ -343,22 +343,24 @@ fn a_wish_that_cannot_be_written_keeps_what_stands_in_its_place() {
     };
     let published = own("x.example A 192.0.2.1");
     // Under the very key, whoever asks.
-    case(&[&published], &[]).world(unmet("service/ns/b", "x.example A 192.0.2.2")).gives(&[], &["WishNotMet"]);
+    case(&[&published], &[]).world(unmet("service/ns/b", "x.example A 192.0.2.2")).gives(&[], &["RecordUnsupported"]);
     // Where it would take the place of what its own resource holds.
     let cname = "x.example CNAME y.example";
-    case(&[&published], &[]).world(unmet(MINE_AS_RESOURCE, cname)).gives(&[], &["WishNotMet"]);
+    case(&[&published], &[]).world(unmet(MINE_AS_RESOURCE, cname)).gives(&[], &["RecordUnsupported"]);
     case(&[&published], &[]).world(unmet("service/ns/b", cname)).gives(&["- x.example A 192.0.2.1 !"], &[]);
-    case(&[&published], &[]).world(unmet(MINE_AS_RESOURCE, "x.example AAAA 2001:db8::1")).gives(&[], &["WishNotMet"]);
+    case(&[&published], &[])
+        .world(unmet(MINE_AS_RESOURCE, "x.example AAAA 2001:db8::1"))
+        .gives(&[], &["RecordUnsupported"]);
     case(&[&published], &[])
         .world(unmet("service/ns/b", "x.example AAAA 2001:db8::1"))
         .gives(&["- x.example A 192.0.2.1 !"], &[]);
     // What can be written goes on beside it, but for what the kept record excludes.
     case(&[&published], &["a: x.example AAAA 2001:db8::1"])
         .world(unmet(MINE_AS_RESOURCE, "x.example A 192.0.2.2"))
-        .gives(&["+ x.example AAAA 2001:db8::1"], &["WishNotMet"]);
+        .gives(&["+ x.example AAAA 2001:db8::1"], &["RecordUnsupported"]);
     case(&[&published], &["b: x.example CNAME z.example"])
         .world(unmet(MINE_AS_RESOURCE, "x.example A 192.0.2.2"))
-        .gives(&[], &["WishNotMet", "WishNotMet"]);
+        .gives(&[], &["RecordUnsupported", "RecordUnsupported"]);
     case(&["x.example A 192.0.2.1 = other"], &[]).world(unmet(MINE_AS_RESOURCE, cname)).gives(&[], &[]);
 }
 

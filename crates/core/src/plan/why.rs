@@ -75,8 +75,8 @@ impl Why {
             Self::Doubt(_) => "WaitingForEvidence",
             Self::Pending(_) => "PendingTargets",
             Self::OtherPrefix { .. } => "KeptForOtherPrefix",
-            Self::Unmet => "WishNotMet",
-            Self::Fought(_) => "NameFought",
+            Self::Unmet => "RecordUnsupported",
+            Self::Fought(_) => "RecordContested",
             Self::OnHold(_) => "OnHold",
         }
     }

@@ -18,7 +18,7 @@ use ipnet::IpNet;
 use crate::endpoint::{Endpoint, Mapped, OtherPrefix, Pending};
 use crate::rdata::RData;
 use crate::rtype::RecordType;
-use crate::source::{Evidence, ObjectState, PublishedNames, Source, Troubles, Update};
+use crate::source::{Evidence, ObjectState, PublishedNames, Source, SourceErrors, Update};
 
 pub use net::{NetError, nat64_prefix, network};
 
@@ -132,8 +132,8 @@ impl Source for Wrapped {
         self.inner.evidence()
     }
 
-    fn troubles(&self) -> Troubles {
-        self.inner.troubles()
+    fn errors(&self) -> SourceErrors {
+        self.inner.errors()
     }
 
     fn use_published(&self, published: Arc<dyn PublishedNames>) {

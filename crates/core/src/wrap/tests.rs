@@ -229,8 +229,8 @@ impl Source for Troubled {
         Evidence::default()
     }
 
-    fn troubles(&self) -> Troubles {
-        Troubles { failures: 1, standing: vec!["web.yaml:2: no YAML".to_owned()], ..Troubles::default() }
+    fn errors(&self) -> SourceErrors {
+        SourceErrors { failures: 1, standing: vec!["web.yaml:2: no YAML".to_owned()], ..SourceErrors::default() }
     }
 
     fn use_published(&self, _: Arc<dyn PublishedNames>) {}
@@ -243,6 +243,6 @@ impl Source for Troubled {
 #[test]
 fn nothing_that_a_source_says_is_lost() {
     let wrapped = Wrapped::around(Arc::new(Troubled), Wrapping::default());
-    assert_eq!(wrapped.troubles(), Troubled.troubles());
+    assert_eq!(wrapped.errors(), Troubled.errors());
     assert!(wrapped.published_read());
 }

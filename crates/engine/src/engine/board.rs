@@ -20,7 +20,7 @@ use zonewright_core::plan::Adoptable;
 use zonewright_core::quota::Quotas;
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::{Contents, Published};
-use zonewright_core::source::{Evidence, KindState, Source, Troubles};
+use zonewright_core::source::{Evidence, KindState, Source, SourceErrors};
 use zonewright_core::view::ZoneView;
 use zonewright_core::zone::{InstanceId, Zone, ZoneKey, route};
 
@@ -28,12 +28,12 @@ use super::chronicle::Chronicle;
 use super::inbox::Inbox;
 use super::journal::Journal;
 use super::outcome::Changes;
-use super::published::News;
+use super::published::ExternalChanges;
 use super::quotas;
 use super::state::State;
 use super::undo::{Order, UndoPlan};
 use super::{Config, Instance};
-use crate::journal::{Journaling, Told};
+use crate::journal::{JournalRecord, Journaling};
 use crate::metrics::{ByReason, ByZone, Metrics};
 
 /// One zone: its view, its inbox, its state of health.
@@ -297,7 +297,7 @@ pub(crate) struct Asks {
     pub(crate) quotas: Quotas,
     pub(crate) evidence: Evidence,
     /// What of the sources cannot be read now.
-    pub(crate) troubles: Troubles,
+    pub(crate) troubles: SourceErrors,
     /// Doubt about kinds that an operator accepted for some deletes: readiness does not warn of it any more.
     pub(crate) accepted: AcceptedKinds,
 }
@@ -332,8 +332,8 @@ pub(crate) struct Board {
     /// How far the zones of each instance are: before all are planned once, or have failed, no counted delete goes.
     pub(super) first_plans: Mutex<BTreeMap<InstanceId, FirstPlans>>,
     /// What sources were told of zones that were read.
-    pub(super) published: News,
-    /// Told whenever some loop comes to rest.
+    pub(super) published: ExternalChanges,
+    /// JournalRecord whenever some loop comes to rest.
     pub(crate) rested: Notify,
     pub(crate) intake_turned: Mutex<Instant>,
     pub(super) asks: Mutex<Asks>,
@@ -361,7 +361,7 @@ impl Board {
             own_object: None,
             started: watch::Sender::new(false),
             first_plans: Mutex::default(),
-            published: News::default(),
+            published: ExternalChanges::default(),
             rested: Notify::new(),
             intake_turned: Mutex::new(Instant::now()),
             asks: Mutex::default(),
@@ -497,7 +497,7 @@ impl Board {
     }
 
     /// An entry of the journal that a command left without an outcome is settled by the worker of its zone.
-    pub(super) fn found_open(&self, told: &Told) {
+    pub(super) fn found_open(&self, told: &JournalRecord) {
         if let Some(zone) = self.chronicle.found(told) {
             let desks = self.desks().into_iter().filter(|desk| desk.label() == zone);
             desks.for_each(|desk| desk.inbox.wake());

@@ -21,8 +21,8 @@ use super::board::{Board, Desk, Office};
 use super::facts::ownership;
 use super::worker::Worker;
 use crate::journal::{
-    Cause, Closing, Deeds, Entry, Handover, Heading, IDS_OF_A_MILLISECOND, Journaling, Line, Mode, Told, Verdict,
-    is_over, owner_of, scan,
+    Cause, Closing, Deeds, Entry, Handover, Heading, IDS_OF_A_MILLISECOND, JournalRecord, Journaling, Line, Mode,
+    Verdict, is_over, owner_of, scan,
 };
 use crate::metrics::Metrics;
 
@@ -244,7 +244,7 @@ impl Chronicle {
     }
 
     /// Takes note of an entry that a command left without an outcome. Returns its zone, where that was not known.
-    pub(super) fn found(&self, told: &Told) -> Option<String> {
+    pub(super) fn found(&self, told: &JournalRecord) -> Option<String> {
         let settled = told.closing.as_ref().is_some_and(|closing| closing.verdict != Verdict::Unknown);
         if settled || self.journaling.mode == Mode::Off || !is_over(&told.entry, self.clock.now()) {
             return None;

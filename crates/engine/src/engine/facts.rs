@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::clock::Timestamp;
-use zonewright_core::contend::{Scene, Standing};
+use zonewright_core::contend::{PublishedRecord, Scene};
 use zonewright_core::desired::{Asked, Desired};
 use zonewright_core::endpoint::{KindId, Sharing, Unknown};
 use zonewright_core::guard::{AcceptedKinds, Approval, Digest};
@@ -56,10 +56,10 @@ impl<'a> NameScene<'a> {
 }
 
 impl Scene for NameScene<'_> {
-    fn ours(&self, key: &RecordKey) -> Option<Standing<'_>> {
+    fn ours(&self, key: &RecordKey) -> Option<PublishedRecord<'_>> {
         let set = self.published.iter().find(|set| set.key == *key)?;
         match self.ownership.get(key)? {
-            Ownership::Ours(claim) => Some(Standing { set, claim: claim.as_ref() }),
+            Ownership::Ours(claim) => Some(PublishedRecord { set, claim: claim.as_ref() }),
             _ => None,
         }
     }

@@ -146,7 +146,7 @@ fn begin(worker: &Worker, name: &DnsName) {
         let asks = worker.board.asks();
         asks.desired.at(name).endpoints.iter().map(|endpoint| endpoint.origin.object.clone()).collect()
     };
-    worker.board.tell(objects.iter().map(|object| Note::warning(object, "NameFought", text.clone())));
+    worker.board.tell(objects.iter().map(|object| Note::warning(object, "RecordContested", text.clone())));
 }
 
 /// Ends what has calmed down; its names are planned again.

@@ -14,7 +14,7 @@ use zonewright_core::capability::Capability;
 use zonewright_core::clock::Timestamp;
 use zonewright_core::record::RecordKey;
 use zonewright_core::rtype::RecordType;
-use zonewright_core::source::{Evidence, Troubles};
+use zonewright_core::source::{Evidence, SourceErrors};
 
 use super::board::{Board, Desk};
 use super::{quotas, tables};
@@ -78,7 +78,7 @@ impl Intake {
         }
         let told = board.published.told();
         self.evidence();
-        self.troubles();
+        self.errors();
         for source in &board.sources {
             let update = source.take(everything);
             if update.objects.is_empty() && !update.complete {
@@ -106,8 +106,8 @@ impl Intake {
     }
 
     /// Takes over what is wrong with reading.
-    fn troubles(&mut self) {
-        let all: Vec<Troubles> = self.board.sources.iter().map(|source| source.troubles()).collect();
+    fn errors(&mut self) {
+        let all: Vec<SourceErrors> = self.board.sources.iter().map(|source| source.errors()).collect();
         let failures = all.iter().map(|troubles| troubles.failures).sum();
         let (mut standing, mut unread) = (Vec::new(), BTreeMap::new());
         for troubles in all {
@@ -117,7 +117,7 @@ impl Intake {
         let metrics = &self.board.metrics;
         metrics.source_errors.inc_by(failures - std::mem::replace(&mut self.failures, failures).min(failures));
         metrics.source_faults.set(i64::try_from(standing.len()).unwrap_or(i64::MAX));
-        self.board.asks().troubles = Troubles { failures, standing, unread };
+        self.board.asks().troubles = SourceErrors { failures, standing, unread };
     }
 
     /// Takes over how far the sources' views can be trusted; what waited for it is looked at again.

@@ -53,10 +53,10 @@ use zonewright_core::guard::{HeldPlan, JointPlan};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::source::SeenKinds;
-use zonewright_core::store::Store;
+use zonewright_core::store::StateStore;
 use zonewright_core::zone::ZoneKey;
 
-use crate::journal::{self as record, Journaling, Query, Reach, Told};
+use crate::journal::{self as record, JournalRecord, Journaling, Query, Reach};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
 pub use announce::Announcement;
@@ -158,7 +158,7 @@ impl Engine {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub async fn history(&self, query: &Query, limit: usize) -> Result<(Vec<Told>, Reach)> {
+    pub async fn history(&self, query: &Query, limit: usize) -> Result<(Vec<JournalRecord>, Reach)> {
         self.board.chronicle.flush().await;
         let (entries, reach) = record::last(&*self.board.chronicle.journaling.store, query, limit).await?;
         for told in &entries {
@@ -278,7 +278,7 @@ impl Engine {
 ///
 /// # Errors
 /// If the state cannot be read, or is none.
-pub async fn saved_plans(store: Arc<dyn Store>) -> Result<(Vec<(String, HeldPlan)>, Vec<JointPlan>)> {
+pub async fn saved_plans(store: Arc<dyn StateStore>) -> Result<(Vec<(String, HeldPlan)>, Vec<JointPlan>)> {
     let state = state::State::open(store).await?;
     Ok((state.held(), state.joint()))
 }
@@ -288,7 +288,11 @@ pub async fn saved_plans(store: Arc<dyn Store>) -> Result<(Vec<(String, HeldPlan
 ///
 /// # Errors
 /// The state cannot be read or saved.
-pub async fn approve_saved(store: Arc<dyn Store>, hash: &str, until: Timestamp) -> Result<Option<(String, usize)>> {
+pub async fn approve_saved(
+    store: Arc<dyn StateStore>,
+    hash: &str,
+    until: Timestamp,
+) -> Result<Option<(String, usize)>> {
     let state = state::State::open(store).await?;
     let Some(approved) = state.approve(hash, until) else { return Ok(None) };
     state.save().await?;
@@ -299,14 +303,14 @@ pub async fn approve_saved(store: Arc<dyn Store>, hash: &str, until: Timestamp) 
 ///
 /// # Errors
 /// If the state cannot be read, or is none.
-pub async fn saved_holds(store: &dyn Store, now: Timestamp) -> Result<Option<Vec<(String, Holding)>>> {
+pub async fn saved_holds(store: &dyn StateStore, now: Timestamp) -> Result<Option<Vec<(String, Holding)>>> {
     let holds = state::saved_holds(store).await?;
     Ok(holds.map(|holds| holds.into_iter().filter(|(_, hold)| hold.until > now).collect()))
 }
 
 /// The kinds of which objects were seen by former processes, by the saved state: sources are built with them. A state that
 /// cannot be read may speak of any.
-pub async fn seen_kinds(store: &dyn Store) -> SeenKinds {
+pub async fn seen_kinds(store: &dyn StateStore) -> SeenKinds {
     match state::seen(store).await {
         Some(kinds) => SeenKinds::These(kinds.into_iter().map(KindId::from).collect()),
         None => SeenKinds::Any,

@@ -5,7 +5,7 @@
 
 use tracing::warn;
 use zonewright_core::record::{RecordKey, RecordSet};
-use zonewright_core::registry::Oddity;
+use zonewright_core::registry::ClaimAnomaly;
 use zonewright_core::rtype::RecordType;
 
 use super::worker::Worker;
@@ -41,16 +41,16 @@ fn find(worker: &Worker) -> Found {
     let texts: Vec<RecordSet> = worker.desk.view().sets_of(|rtype| rtype == RecordType::Txt).collect();
     let mut found = Found::default();
     for set in &texts {
-        match registry.oddity(&worker.desk.zone, set, &*worker.office) {
-            Some(Oddity::Closed(key)) => {
+        match registry.anomaly(&worker.desk.zone, set, &*worker.office) {
+            Some(ClaimAnomaly::Closed(key)) => {
                 found.closed += 1;
                 found.under.get_or_insert(key);
             }
-            Some(Oddity::Orphan(keys)) if !is_wanted(worker, &keys) => {
+            Some(ClaimAnomaly::Orphan(keys)) if !is_wanted(worker, &keys) => {
                 found.orphans += 1;
                 found.orphan.get_or_insert_with(|| set.key.clone());
             }
-            Some(Oddity::Orphan(_)) | None => {}
+            Some(ClaimAnomaly::Orphan(_)) | None => {}
         }
     }
     found

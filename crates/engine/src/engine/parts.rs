@@ -18,7 +18,7 @@ use zonewright_core::record::Ttl;
 use zonewright_core::registry::Registry;
 use zonewright_core::rtype::RecordType;
 use zonewright_core::source::Source;
-use zonewright_core::store::Store;
+use zonewright_core::store::StateStore;
 use zonewright_core::zone::InstanceId;
 
 use super::announce::Announcement;
@@ -118,7 +118,7 @@ pub struct Parts {
     /// Who may ask for which name.
     pub name_policy: Arc<dyn NamePolicy>,
     /// Where the state lives that survives a restart.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn StateStore>,
     /// Where it is written down what was changed.
     pub journal: Journaling,
     /// Where notes go.

@@ -20,7 +20,7 @@ use zonewright_core::options::{LABEL_PREFIX, OptionValue};
 use zonewright_core::plan::{Adoptable, NamePlan, Placed, Policy, Rules, plan};
 use zonewright_core::provider::{Adjusted, Read};
 use zonewright_core::record::RecordSet;
-use zonewright_core::registry::{Custody, Dropped, Litter as Sweep};
+use zonewright_core::registry::{Dropped, OwnershipChange, StaleClaims as StaleKind};
 
 use super::admit::{Unwritable, admitted};
 use super::facts::{NameFacts, NameScene, is_claim};
@@ -284,7 +284,8 @@ fn sweeps(worker: &mut Worker, capability: &Capability, names: &[DnsName]) -> Ve
     let (registry, zone) = (&worker.office.instance.registry, &worker.desk.zone);
     let claims: Vec<RecordSet> = names.iter().flat_map(|name| worker.desk.view().at(name)).collect();
     let claims = claims.into_iter().filter(|set| registry.is_claim(set));
-    let sweep = |set: RecordSet| Some((registry.sweep(zone, &set, Sweep::Intents, &*worker.office)?, set));
+    let sweep =
+        |set: RecordSet| Some((registry.collect_stale_claims(zone, &set, StaleKind::Intents, &*worker.office)?, set));
     let (groups, void): (Vec<Group>, Vec<RecordSet>) = claims.filter_map(sweep).unzip();
     if capability.batch.atomic != Atomicity::None && capability.create != CreateMode::Additive {
         return groups;
@@ -310,7 +311,7 @@ fn adoptions(worker: &Worker, names: &[DnsName], plans: &[NamePlan]) -> Vec<Grou
         return Vec::new();
     }
     let take = |one: &&Adoptable| {
-        let custody = Custody::Take(one.resource.clone());
+        let custody = OwnershipChange::Take(one.resource.clone());
         let registry = &worker.office.instance.registry;
         registry.assign(&worker.desk.zone, &one.published, &custody, &*worker.office).ok().flatten()
     };

@@ -66,18 +66,18 @@ fn holds(
 
 /// How often sources were told that a zone was read, and how much of that the intake has taken over since.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct ExternalChanges {
     told: AtomicU64,
     taken: AtomicU64,
 }
 
-impl News {
+impl ExternalChanges {
     /// Something will be mapped again.
     pub(super) fn tell(&self) {
         self.told.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// What was told so far, to be handed to [`News::take`] after the next look at the sources.
+    /// What was told so far, to be handed to [`ExternalChanges::take`] after the next look at the sources.
     pub(super) fn told(&self) -> u64 {
         self.told.load(Ordering::SeqCst)
     }

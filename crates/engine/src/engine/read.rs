@@ -9,7 +9,7 @@ use zonewright_core::capability::Audit;
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::{Listing, Read};
 use zonewright_core::record::RecordKey;
-use zonewright_core::registry::News;
+use zonewright_core::registry::ExternalChanges;
 use zonewright_core::rtype::RecordType;
 use zonewright_core::view::Changed;
 
@@ -85,7 +85,7 @@ impl Worker {
             return true;
         }
         match self.office.instance.registry.resync(&self.desk.zone, &*self.desk, changed).await {
-            Ok(News { names, contested }) => {
+            Ok(ExternalChanges { names, contested }) => {
                 fights::contested(self, &contested);
                 if !names.is_empty() {
                     info!(zone = %self.desk.zone.name, names = names.len(), "claims were changed by others");

@@ -16,7 +16,7 @@ use zonewright_core::clock::Timestamp;
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::guard::{Approval, HeldPlan, JointPlan, Scope, Window, hash};
 use zonewright_core::record::RecordKey;
-use zonewright_core::store::Store;
+use zonewright_core::store::StateStore;
 use zonewright_core::zone::{InstanceId, ZoneId};
 
 use super::holds::Holding;
@@ -83,7 +83,7 @@ enum Trust {
 }
 
 /// The kinds that the saved document speaks of; `None` if there may be one and it cannot be read, which [`State::load`] says.
-pub(crate) async fn seen(store: &dyn Store) -> Option<BTreeSet<String>> {
+pub(crate) async fn seen(store: &dyn StateStore) -> Option<BTreeSet<String>> {
     match read(store).await {
         Ok(document) => Some(document.unwrap_or_default().seen),
         Err(error) if error.kind == ErrorKind::Unauthorized => Some(BTreeSet::new()),
@@ -95,7 +95,7 @@ pub(crate) async fn seen(store: &dyn Store) -> Option<BTreeSet<String>> {
 ///
 /// # Errors
 /// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
-pub(crate) async fn saved_holds(store: &dyn Store) -> Result<Option<Vec<(String, Holding)>>> {
+pub(crate) async fn saved_holds(store: &dyn StateStore) -> Result<Option<Vec<(String, Holding)>>> {
     Ok(read(store).await?.map(|document| document.holds()))
 }
 
@@ -103,7 +103,7 @@ pub(crate) async fn saved_holds(store: &dyn Store) -> Result<Option<Vec<(String,
 ///
 /// # Errors
 /// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
-async fn read(store: &dyn Store) -> Result<Option<Document>> {
+async fn read(store: &dyn StateStore) -> Result<Option<Document>> {
     let Some(text) = store.load().await? else { return Ok(None) };
     let foreign = |e| {
         let text = format!("{}: what is saved there is no state", store.place());
@@ -153,7 +153,7 @@ struct Inner {
 
 /// Holds the document, and saves it soon after it changed.
 pub(crate) struct State {
-    store: Arc<dyn Store>,
+    store: Arc<dyn StateStore>,
     inner: Mutex<Inner>,
     changed: Notify,
     dirty: AtomicBool,
@@ -167,14 +167,14 @@ impl State {
     ///
     /// # Errors
     /// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
-    pub(crate) async fn open(store: Arc<dyn Store>) -> Result<Self> {
+    pub(crate) async fn open(store: Arc<dyn StateStore>) -> Result<Self> {
         let document = read(&*store).await?.unwrap_or_default();
         Ok(Self::of(store, document, Trust::Sound))
     }
 
     /// Loads the document, for a process that goes on with it. One that cannot be read is said, tried again, and never
     /// written over; whether it can be written is found out at once.
-    pub(crate) async fn load(store: Arc<dyn Store>, now: Timestamp, approval_ttl: std::time::Duration) -> Self {
+    pub(crate) async fn load(store: Arc<dyn StateStore>, now: Timestamp, approval_ttl: std::time::Duration) -> Self {
         let (mut document, trust) = match read(&*store).await {
             Ok(document) => (document.unwrap_or_default(), Trust::Sound),
             Err(error) if error.kind == ErrorKind::Unauthorized => {
@@ -193,7 +193,7 @@ impl State {
         state
     }
 
-    fn of(store: Arc<dyn Store>, document: Document, trust: Trust) -> Self {
+    fn of(store: Arc<dyn StateStore>, document: Document, trust: Trust) -> Self {
         let inner = Inner { document, ledger: Ledger::default(), trust };
         Self {
             store,

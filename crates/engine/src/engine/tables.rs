@@ -69,7 +69,7 @@ pub(super) fn sweep(board: &Board) {
         let served = offices.iter().flat_map(|(_, desks)| desks).map(|desk| desk.label()).collect();
         board.state.prune(&served, board.config.brake.window, now);
     }
-    board.asks().desired.sweep(now, |name, labels| unknown || is_needed(&offices, name, labels));
+    board.asks().desired.collect_stale_claims(now, |name, labels| unknown || is_needed(&offices, name, labels));
 }
 
 /// Whether a record that one of these objects held may still stand in some zone.

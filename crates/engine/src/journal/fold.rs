@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use zonewright_core::change::{Change, Group, Precondition, Role, Step};
-use zonewright_core::claim::{Claim, OwnerId, Standing};
+use zonewright_core::claim::{Claim, ClaimRank, OwnerId};
 use zonewright_core::endpoint::ObjectRef;
 use zonewright_core::name::DnsName;
 use zonewright_core::record::{RecordKey, RecordSet};
 
-use super::passed::Passed;
+use super::passed::OwnershipTransfer;
 use super::{Entry, EntryStep, Handover, Verdict, line};
 
 /// What a claim says.
@@ -43,7 +43,7 @@ impl Terms {
     pub(crate) fn claim(&self) -> Option<Box<Claim>> {
         let owner = self.owner.clone()?;
         let (resource, labels) = (self.resource.clone(), self.labels.clone());
-        Some(Box::new(Claim { owner, resource, labels, standing: Standing::Typed, current: true, site: None }))
+        Some(Box::new(Claim { owner, resource, labels, rank: ClaimRank::Typed, current: true, site: None }))
     }
 }
 
@@ -74,7 +74,7 @@ pub struct Folded {
     /// Each key with what became of it.
     pub spans: BTreeMap<RecordKey, Span>,
     /// Records whose claims changed hands, and what these said.
-    pub handed: BTreeMap<RecordKey, Passed>,
+    pub handed: BTreeMap<RecordKey, OwnershipTransfer>,
     /// The names that the entries were about.
     pub names: BTreeSet<DnsName>,
     /// The objects behind them.
@@ -87,7 +87,7 @@ pub struct Folded {
 
 /// Why something cannot go back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Misfit {
+pub enum UndoRefusal {
     /// Something else stands there than what we left.
     Changed {
         /// The key.
@@ -111,7 +111,7 @@ pub enum Misfit {
     NoZone(String),
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for UndoRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Changed { key, stands: None } => write!(f, "changed since by somebody else: {key} is gone"),
@@ -180,7 +180,7 @@ impl Fold {
             self.found.insert(key.clone(), step.from.clone());
         }
         for one in &entry.handed {
-            let passed = group.handed.entry(one.key.clone()).or_insert_with(|| Passed {
+            let passed = group.handed.entry(one.key.clone()).or_insert_with(|| OwnershipTransfer {
                 record: one.record.clone(),
                 left: one.has.clone(),
                 before: Terms::default(),
@@ -267,7 +267,7 @@ impl Folded {
     }
 
     /// The records whose claims belong to somebody else now than before.
-    pub fn passed(&self) -> impl Iterator<Item = (&RecordKey, &Passed)> {
+    pub fn passed(&self) -> impl Iterator<Item = (&RecordKey, &OwnershipTransfer)> {
         self.handed.iter().filter(|(_, passed)| passed.left.owner != passed.before.owner)
     }
 
@@ -290,21 +290,21 @@ impl Folded {
     ///
     /// # Errors
     /// Why it cannot be.
-    pub fn inverse(&self, stands: impl Fn(&RecordKey) -> Option<RecordSet>) -> Result<Group, Misfit> {
+    pub fn inverse(&self, stands: impl Fn(&RecordKey) -> Option<RecordSet>) -> Result<Group, UndoRefusal> {
         if self.open {
-            return Err(Misfit::Open);
+            return Err(UndoRefusal::Open);
         }
         let mut now: Vec<(&RecordKey, &Span, Option<RecordSet>)> =
             self.spans.iter().map(|(key, span)| (key, span, stands(key))).collect();
         // What people look at is told first.
         now.sort_by_key(|(_, span, _)| span.claim);
         if !now.is_empty() && now.iter().all(|(_, span, stands)| meets(span.before.as_ref(), stands.as_ref())) {
-            return Err(Misfit::Back);
+            return Err(UndoRefusal::Back);
         }
         let (mut steps, mut requires) = (Vec::new(), Vec::new());
         for (key, span, stands) in now {
             if !meets(span.left.as_ref(), stands.as_ref()) {
-                return Err(Misfit::Changed { key: key.clone(), stands: stands.map(Box::new) });
+                return Err(UndoRefusal::Changed { key: key.clone(), stands: stands.map(Box::new) });
             }
             match (stands, span.before.clone()) {
                 (None, None) => requires.push(Precondition::Absent(key.clone())),
@@ -315,7 +315,7 @@ impl Folded {
         self.hand_back(&stands, &mut steps, &mut requires)?;
         // What goes makes room for what comes.
         steps.sort_by_key(|step| matches!(step.change, Change::Create { .. }));
-        let Some(name) = self.name().cloned() else { return Err(Misfit::Back) };
+        let Some(name) = self.name().cloned() else { return Err(UndoRefusal::Back) };
         Ok(Group { name, steps, requires, objects: self.objects.iter().cloned().collect() })
     }
 }

@@ -11,7 +11,7 @@ use zonewright_core::change::{Group, Precondition, Role, Step};
 use zonewright_core::claim::{OwnerId, Ownership, judge};
 use zonewright_core::name::DnsName;
 use zonewright_core::record::{RecordKey, RecordSet};
-use zonewright_core::registry::{Oddity, Published, Registry};
+use zonewright_core::registry::{ClaimAnomaly, Published, Registry};
 use zonewright_core::zone::{Zone, ZoneKey};
 
 use super::Terms;
@@ -126,9 +126,9 @@ fn about(
     if let Some(record) = group.requires.iter().find_map(required) {
         return vec![(record.key.clone(), Some(record))];
     }
-    let orphaned = |set: &RecordSet| match registry.oddity(zone, set, published) {
-        Some(Oddity::Orphan(keys)) => keys,
-        Some(Oddity::Closed(_)) | None => Vec::new(),
+    let orphaned = |set: &RecordSet| match registry.anomaly(zone, set, published) {
+        Some(ClaimAnomaly::Orphan(keys)) => keys,
+        Some(ClaimAnomaly::Closed(_)) | None => Vec::new(),
     };
     let keys = group.changes().filter_map(|change| change.from()).flat_map(orphaned);
     keys.map(|key| (key, None)).collect()

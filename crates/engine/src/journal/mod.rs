@@ -27,15 +27,15 @@ use zonewright_core::store::JournalStore;
 
 pub(crate) use entry::Heading;
 pub use entry::{Cause, Closing, Entry, EntryStep, Verdict};
-pub use fold::{Fold, Folded, Misfit, Span, Terms};
+pub use fold::{Fold, Folded, Span, Terms, UndoRefusal};
 pub use folder::{FolderJournal, Limits};
 pub(crate) use handover::line;
 pub use handover::{Handover, owner_of};
 pub use line::Line;
 use line::{Head, HeadKind};
 pub use memory::MemoryJournal;
-pub use passed::Passed;
-pub use query::{Query, Reach, Told, last, read, scan};
+pub use passed::OwnershipTransfer;
+pub use query::{JournalRecord, Query, Reach, last, read, scan};
 pub use scribe::Scribe;
 pub(crate) use scribe::{IDS_OF_A_MILLISECOND, Standing, is_over};
 pub(crate) use settle::Deeds;

@@ -6,11 +6,11 @@
 use zonewright_core::change::{Change, Precondition, Step};
 use zonewright_core::record::{RecordKey, RecordSet};
 
-use super::fold::{Folded, Misfit, Terms, meets};
+use super::fold::{Folded, Terms, UndoRefusal, meets};
 
 /// What became of the claim on a record that stayed as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passed {
+pub struct OwnershipTransfer {
     /// How the record stood; `None` where the claim spoke for a record that was gone.
     pub record: Option<RecordSet>,
     /// What the claim said when we left it.
@@ -23,7 +23,7 @@ pub struct Passed {
     pub latest: bool,
 }
 
-impl Passed {
+impl OwnershipTransfer {
     /// Whether somebody took a claim that nobody had: to give that up, the record may hold what it will.
     fn is_adoption(&self) -> bool {
         self.record.is_some() && self.before.owner.is_none()
@@ -38,16 +38,16 @@ impl Folded {
         stands: impl Fn(&RecordKey) -> Option<RecordSet>,
         steps: &mut Vec<Step>,
         requires: &mut Vec<Precondition>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), UndoRefusal> {
         for (key, passed) in self.passed() {
             let changes = self.spans.get(key).is_some_and(|span| span.left != span.before);
             if changes && passed.bare {
-                return Err(Misfit::Both(key.clone()));
+                return Err(UndoRefusal::Both(key.clone()));
             }
             let now = stands(key);
             let fits = passed.is_adoption() || !passed.latest || meets(passed.record.as_ref(), now.as_ref());
             if !fits || (passed.bare && now.is_none()) {
-                return Err(Misfit::Changed { key: key.clone(), stands: now.map(Box::new) });
+                return Err(UndoRefusal::Changed { key: key.clone(), stands: now.map(Box::new) });
             }
             let Some(record) = now.filter(|_| !changes) else { continue };
             if passed.bare {
@@ -62,7 +62,7 @@ impl Folded {
     }
 }
 
-impl Passed {
+impl OwnershipTransfer {
     fn step(&self, record: RecordSet) -> Step {
         let claim = Step::claim(Change::Update { from: record.clone(), to: record });
         Step {

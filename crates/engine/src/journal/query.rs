@@ -44,7 +44,7 @@ fn is_zone(zone: &str, entry: &Entry) -> bool {
 
 /// An entry with what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct JournalRecord {
     /// The entry.
     pub entry: Entry,
     /// What became of it; `None` if nothing is written down.
@@ -68,7 +68,7 @@ pub struct Reach {
 pub async fn read(
     store: &dyn JournalStore,
     query: &Query,
-    mut take: impl FnMut(Told) -> ControlFlow<()> + Send,
+    mut take: impl FnMut(JournalRecord) -> ControlFlow<()> + Send,
 ) -> Result<Reach> {
     let mut reach = Reach::default();
     let mut closings: HashMap<u64, Closing> = HashMap::new();
@@ -90,7 +90,7 @@ pub async fn read(
             Some(Line::Change(entry)) => {
                 let closing = closings.remove(&entry.id);
                 if query.fits(&entry) {
-                    done = take(Told { entry, closing }).is_break();
+                    done = take(JournalRecord { entry, closing }).is_break();
                 }
             }
             None => reach.unreadable += 1,
@@ -104,7 +104,7 @@ pub async fn read(
 ///
 /// # Errors
 /// As [`JournalStore::read`].
-pub async fn last(store: &dyn JournalStore, query: &Query, limit: usize) -> Result<(Vec<Told>, Reach)> {
+pub async fn last(store: &dyn JournalStore, query: &Query, limit: usize) -> Result<(Vec<JournalRecord>, Reach)> {
     let mut found = Vec::new();
     let take = |told| {
         found.push(told);
@@ -167,7 +167,7 @@ mod tests {
 
     async fn ids(store: &MemoryJournal, query: Query) -> Vec<(u64, Option<Verdict>)> {
         let mut found = Vec::new();
-        let take = |told: Told| {
+        let take = |told: JournalRecord| {
             found.push((told.entry.id, told.closing.map(|closing| closing.verdict)));
             ControlFlow::Continue(())
         };

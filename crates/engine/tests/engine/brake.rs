@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use zonewright_core::store::Store as _;
+use zonewright_core::store::StateStore as _;
 use zonewright_engine::journal::{MemoryJournal, Query};
 use zonewright_engine::{Engine, UndoRequest};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use zonewright_core::shelf::{Fault as ShelfFault, MemoryShelf};
+use zonewright_core::documents::{Fault as ShelfFault, MemoryDocuments};
 use zonewright_engine::Engine;
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry, LONGEST};
 
@@ -18,7 +18,7 @@ fn world() -> World {
 }
 
 /// A process with a registry of its own over the shelf.
-async fn start(world: &World, shelf: &Arc<MemoryShelf>, limit: usize) -> Engine {
+async fn start(world: &World, shelf: &Arc<MemoryDocuments>, limit: usize) -> Engine {
     let config = ConfigMapConfig::new("me", shelf.clone()).unwrap();
     world.start_with(Arc::new(ConfigMapRegistry::new(ConfigMapConfig { limit, ..config }))).await
 }
@@ -30,12 +30,12 @@ async fn calm(engine: &Engine) {
     }
 }
 
-fn text(shelf: &MemoryShelf) -> String {
+fn text(shelf: &MemoryDocuments) -> String {
     shelf.names().iter().filter_map(|name| shelf.document(name)).map(|document| document.text).collect()
 }
 
 /// Everything stands as it should, the objects say so, and nothing more is done.
-async fn is_converged(world: &World, shelf: &MemoryShelf, engine: &Engine, expected: &[&str], about: &str) {
+async fn is_converged(world: &World, shelf: &MemoryDocuments, engine: &Engine, expected: &[&str], about: &str) {
     calm(engine).await;
     assert_eq!(world.sim.records(), expected, "{about}");
     let text = text(shelf);
@@ -50,7 +50,7 @@ async fn is_converged(world: &World, shelf: &MemoryShelf, engine: &Engine, expec
 
 #[tokio::test(start_paused = true)]
 async fn records_come_change_and_go() {
-    let (world, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
     world.cluster.put("web", &["www.example A 192.0.2.1"]);
     let engine = start(&world, &shelf, LONGEST).await;
     rest(&engine).await;
@@ -66,7 +66,7 @@ async fn records_come_change_and_go() {
 
 #[tokio::test(start_paused = true)]
 async fn what_stands_already_is_left_alone() {
-    let (world, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
     world.cluster.put("web", &["foreign.example A 192.0.2.1"]);
     let engine = start(&world, &shelf, LONGEST).await;
     is_converged(&world, &shelf, &engine, &[FOREIGN], "foreign").await;
@@ -81,7 +81,7 @@ async fn a_crash_at_any_point_strands_nothing() {
     for cut in 0..16 {
         for crash in [ShelfFault::CrashBefore, ShelfFault::CrashAfter] {
             let about = format!("{crash:?} at write {cut}");
-            let (world, shelf) = (world(), Arc::new(MemoryShelf::default()));
+            let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
             shelf.fail(std::iter::repeat_n(ShelfFault::None, cut).chain([crash]));
             let mut engine = start(&world, &shelf, LONGEST).await;
             for (lines, expected) in [
@@ -123,7 +123,7 @@ async fn a_lost_answer_and_a_restart_strand_nothing() {
     for fault in [Fault::LostAnswer, Fault::LostWrite] {
         for restart in [false, true] {
             let about = format!("{fault:?}, restart: {restart}");
-            let (world, shelf) = (world(), Arc::new(MemoryShelf::default()));
+            let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
             let mut engine = start(&world, &shelf, LONGEST).await;
             rest(&engine).await;
             for (lines, expected) in [
@@ -152,7 +152,7 @@ async fn a_lost_answer_and_a_restart_strand_nothing() {
 /// A foreign record that comes while our write hangs is never ours.
 #[tokio::test(start_paused = true)]
 async fn a_record_that_was_faster_stays_foreign() {
-    let (world, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
     let engine = start(&world, &shelf, LONGEST).await;
     rest(&engine).await;
     world.sim.fault("example", Fault::LostWrite);
@@ -169,7 +169,7 @@ async fn a_record_that_was_faster_stays_foreign() {
 /// Many records in many small objects; the objects vanish, and with them every right.
 #[tokio::test(start_paused = true)]
 async fn many_records_and_the_loss_of_their_objects() {
-    let (world, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
     let lines: Vec<String> = (0..300).map(|number| format!("n{number}.example A 192.0.2.1")).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     world.cluster.put("web", &lines);
@@ -191,7 +191,7 @@ async fn many_records_and_the_loss_of_their_objects() {
 async fn a_dry_run_writes_no_object() {
     let mut world = world();
     world.config.dry_run = true;
-    let shelf = Arc::new(MemoryShelf::default());
+    let shelf = Arc::new(MemoryDocuments::default());
     world.cluster.put("web", &["www.example A 192.0.2.1"]);
     let engine = start(&world, &shelf, LONGEST).await;
     calm(&engine).await;
@@ -199,14 +199,14 @@ async fn a_dry_run_writes_no_object() {
     engine.stop().await;
 }
 
-async fn start_as(world: &World, owner: &str, shelf: &Arc<MemoryShelf>) -> Engine {
+async fn start_as(world: &World, owner: &str, shelf: &Arc<MemoryDocuments>) -> Engine {
     world.start_with(Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, shelf.clone()).unwrap()))).await
 }
 
 /// A name that another owner lets go is taken, though nothing changes in the zone any more.
 #[tokio::test(start_paused = true)]
 async fn a_name_that_another_owner_lets_go_is_taken() {
-    let (one, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    let (one, shelf) = (world(), Arc::new(MemoryDocuments::default()));
     let two = one.beside();
     one.cluster.put("a", &["www.example A 192.0.2.1"]);
     let engines = (start_as(&one, "me", &shelf).await, start_as(&two, "other", &shelf).await);
@@ -224,7 +224,7 @@ async fn a_name_that_another_owner_lets_go_is_taken() {
 /// Two clusters under one owner id that change the type of one name back and forth, each with the claims of both in hand.
 #[tokio::test(start_paused = true)]
 async fn two_clusters_with_one_owner_id_come_to_rest() {
-    let (one, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    let (one, shelf) = (world(), Arc::new(MemoryDocuments::default()));
     let two = one.beside();
     one.cluster.put("a", &["www.example A 192.0.2.1"]);
     two.cluster.put("b", &["www.example CNAME lb.example."]);
@@ -246,7 +246,7 @@ async fn two_clusters_with_one_owner_id_come_to_rest() {
 /// Listings that lack a record of ours end no claim on it: it is looked up by its name.
 #[tokio::test(start_paused = true)]
 async fn a_record_that_listings_leave_out_stays_ours() {
-    let (world, shelf) = (world(), Arc::new(MemoryShelf::default()));
+    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
     world.cluster.put("web", &["www.example A 192.0.2.1"]);
     let engine = start(&world, &shelf, LONGEST).await;
     rest(&engine).await;
@@ -271,14 +271,14 @@ async fn where_listings_lag_the_first_one_waits() {
     let mut world = world();
     world.config.settle = Duration::from_secs(20);
     world.cluster.put("web", &["www.example A 192.0.2.1"]);
-    let engine = start(&world, &Arc::new(MemoryShelf::default()), LONGEST).await;
+    let engine = start(&world, &Arc::new(MemoryDocuments::default()), LONGEST).await;
     tokio::time::sleep(Duration::from_secs(19)).await;
     assert_eq!(world.sim.calls(), (0, 0));
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(world.sim.records(), [FOREIGN, "www.example A 192.0.2.1"]);
     engine.stop().await;
     // Nobody waits for the end of it.
-    let engine = start(&world, &Arc::new(MemoryShelf::default()), LONGEST).await;
+    let engine = start(&world, &Arc::new(MemoryDocuments::default()), LONGEST).await;
     let began = tokio::time::Instant::now();
     engine.stop().await;
     assert!(began.elapsed() < Duration::from_secs(1));

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use zonewright_core::RecordType;
 use zonewright_core::change::Outcome;
+use zonewright_core::documents::MemoryDocuments;
 use zonewright_core::options::OptionTable;
-use zonewright_core::registry::{Custody, Registry};
-use zonewright_core::shelf::MemoryShelf;
+use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_core::zone::InstanceId;
-use zonewright_engine::custody::{Estate, Proposal, Scope};
 use zonewright_engine::journal::{Cause, Journaling, Mode, Query, Scribe};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
+use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope};
 use zonewright_engine::{Engine, Instance, UndoPlan, UndoReport, UndoRequest};
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
@@ -35,7 +35,7 @@ const KEPT: [Kept; 2] = [Kept::Zone, Kept::Objects];
 
 struct Shop {
     world: World,
-    shelf: Arc<MemoryShelf>,
+    shelf: Arc<MemoryDocuments>,
     kept: Kept,
 }
 
@@ -60,18 +60,18 @@ impl Shop {
     }
 
     /// The zones as a command of an owner reads them.
-    async fn estate(&self, owner: &str) -> Estate {
+    async fn snapshot(&self, owner: &str) -> InstanceSnapshot {
         self.estate_with(owner, zonewright_engine::Config::default().managed).await
     }
 
-    async fn estate_with(&self, owner: &str, managed: BTreeSet<RecordType>) -> Estate {
+    async fn estate_with(&self, owner: &str, managed: BTreeSet<RecordType>) -> InstanceSnapshot {
         let bare = self.world.sim.clone();
         let provider = Layers::new(InstanceId::from("sim")).around(bare, &Arc::new(Metrics::default()));
         let (id, registry) = (InstanceId::from("sim"), self.registry(owner));
         let instance = Instance { id, provider, registry, options: OptionTable::NONE };
         let config = zonewright_engine::Config::default();
         let scope = Scope { filter: config.filter, managed, select: Vec::new() };
-        Estate::read(instance, scope).await.unwrap()
+        InstanceSnapshot::read(instance, scope).await.unwrap()
     }
 
     fn scribe(&self, cause: Cause) -> Scribe {
@@ -79,31 +79,31 @@ impl Shop {
     }
 
     /// A command of an owner from its reading to its end. Returns the plan's hash.
-    async fn order(&self, owner: &str, cause: Cause, propose: impl Fn(&Estate) -> Proposal) -> String {
-        let (estate, scribe) = (self.estate(owner).await, self.scribe(cause));
-        let proposal = propose(&estate);
-        assert!(!proposal.deeds.is_empty(), "{cause:?}: nothing to do, {:?}", proposal.left);
-        let outcomes = estate.carry_out(&proposal.deeds, &scribe).await;
+    async fn order(&self, owner: &str, cause: Cause, propose: impl Fn(&InstanceSnapshot) -> Proposal) -> String {
+        let (snapshot, scribe) = (self.snapshot(owner).await, self.scribe(cause));
+        let proposal = propose(&snapshot);
+        assert!(!proposal.actions.is_empty(), "{cause:?}: nothing to do, {:?}", proposal.left);
+        let outcomes = snapshot.carry_out(&proposal.actions, &scribe).await;
         assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Applied)), "{cause:?}: {outcomes:?}");
         scribe.plan().to_owned()
     }
 
     async fn adopt(&self, engine: &Engine) -> String {
         let wanted = engine.adoptable();
-        self.order("me", Cause::Adopt, |estate| estate.adopt(&wanted, &BTreeSet::new())).await
+        self.order("me", Cause::Adopt, |snapshot| snapshot.adopt(&wanted, &BTreeSet::new())).await
     }
 
     async fn release(&self) -> String {
-        self.order("me", Cause::Release, |estate| estate.hand_over(&Custody::Release)).await
+        self.order("me", Cause::Release, |snapshot| snapshot.hand_over(&OwnershipChange::Disown)).await
     }
 
     async fn transfer(&self, from: &str, to: &str) -> String {
-        let give = Custody::Give(zonewright_core::claim::OwnerId::new(to).unwrap());
-        self.order(from, Cause::Transfer, |estate| estate.hand_over(&give)).await
+        let give = OwnershipChange::Give(zonewright_core::claim::OwnerId::new(to).unwrap());
+        self.order(from, Cause::Transfer, |snapshot| snapshot.hand_over(&give)).await
     }
 
     async fn drain(&self) -> String {
-        self.order("me", Cause::Drain, Estate::drain).await
+        self.order("me", Cause::Drain, InstanceSnapshot::drain).await
     }
 
     /// The zone to the letter, and whose the records are by the objects.
@@ -148,7 +148,7 @@ fn changes(plan: &UndoPlan) -> Vec<String> {
 /// The newest entries as people read them: claims that change hands, and what became of them.
 async fn told(engine: &Engine) -> Vec<String> {
     let (entries, _) = engine.history(&Query::default(), 100).await.unwrap();
-    let line = |told: &zonewright_engine::journal::Told| {
+    let line = |told: &zonewright_engine::journal::JournalRecord| {
         let handed: Vec<String> = told.entry.handed.iter().map(ToString::to_string).collect();
         let outcome = told.closing.as_ref().map_or("open", |closing| closing.verdict.as_str());
         (!handed.is_empty()).then(|| format!("{} {}: {outcome}", told.entry.cause.as_str(), handed.join(", ")))
@@ -389,8 +389,8 @@ async fn a_drain_leaves_the_apex_delegation() {
     let texts = [format!("ns-_apex.example TXT {claim}"), format!("a-x.example TXT {claim}")];
     shop.world.sim.insert(&["example NS ns1.test", "x.example A 192.0.2.1", &texts[0], &texts[1]]);
     let proposal = shop.estate_with("me", BTreeSet::from([RecordType::A, RecordType::Ns])).await.drain();
-    let deeds: Vec<&str> = proposal.deeds.iter().map(|deed| deed.text.as_str()).collect();
-    assert!(deeds.len() == 1 && deeds[0].contains("x.example"), "{deeds:?}");
+    let actions: Vec<&str> = proposal.actions.iter().map(|action| action.text.as_str()).collect();
+    assert!(actions.len() == 1 && actions[0].contains("x.example"), "{actions:?}");
     assert_eq!(proposal.left, ["example NS: NS and SOA records at the apex of a zone are never touched"]);
 }
 
@@ -428,10 +428,10 @@ async fn an_orphaned_claim_comes_back_onto_nothing() {
 async fn an_entry_that_a_command_left_open_is_settled_by_the_next_reading() {
     for (fault, expected) in [(Fault::Stall, "not applied"), (Fault::LostAnswer, "applied")] {
         let (shop, engine, _) = two(Kept::Zone).await;
-        let (estate, scribe) = (shop.estate("me").await, shop.scribe(Cause::Release));
-        let proposal = estate.hand_over(&Custody::Release);
+        let (snapshot, scribe) = (shop.snapshot("me").await, shop.scribe(Cause::Release));
+        let proposal = snapshot.hand_over(&OwnershipChange::Disown);
         shop.world.sim.fault("example", fault);
-        let cut = tokio::time::timeout(Duration::from_secs(1), estate.carry_out(&proposal.deeds, &scribe)).await;
+        let cut = tokio::time::timeout(Duration::from_secs(1), snapshot.carry_out(&proposal.actions, &scribe)).await;
         assert_eq!(cut.is_err(), fault == Fault::Stall);
         shop.world.sim.fault("example", None);
         let open = if fault == Fault::Stall { "open" } else { "unknown" };
@@ -456,14 +456,14 @@ async fn the_next_command_settles_what_an_earlier_one_left_open() {
     for kept in KEPT {
         let (shop, engine, _) = two(kept).await;
         engine.stop().await;
-        let (estate, scribe) = (shop.estate("me").await, shop.scribe(Cause::Release));
-        let proposal = estate.hand_over(&Custody::Release);
+        let (snapshot, scribe) = (shop.snapshot("me").await, shop.scribe(Cause::Release));
+        let proposal = snapshot.hand_over(&OwnershipChange::Disown);
         shop.world.sim.fault("example", Fault::LostWrite);
         if kept == Kept::Objects {
             // Nothing is sent to the zone: it is the objects that fail.
-            shop.shelf.fail([zonewright_core::shelf::Fault::CrashBefore]);
+            shop.shelf.fail([zonewright_core::documents::Fault::CrashBefore]);
         }
-        let outcomes = estate.carry_out(&proposal.deeds, &scribe).await;
+        let outcomes = snapshot.carry_out(&proposal.actions, &scribe).await;
         assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Unknown(_))), "{kept:?}: {outcomes:?}");
         shop.world.sim.fault("example", None);
         shop.shelf.revive();
@@ -508,8 +508,8 @@ async fn a_command_sends_nothing_that_a_required_journal_does_not_hold() {
             let (shop, engine, before) = two(kept).await;
             engine.stop().await;
             let scribe = Scribe::new(Journaling { store: Arc::new(Full), mode }, shop.world.clock, Cause::Release, 7);
-            let estate = shop.estate("me").await;
-            let outcomes = estate.carry_out(&estate.hand_over(&Custody::Release).deeds, &scribe).await;
+            let snapshot = shop.snapshot("me").await;
+            let outcomes = snapshot.carry_out(&snapshot.hand_over(&OwnershipChange::Disown).actions, &scribe).await;
             if mode == Mode::Required {
                 let texts: Vec<String> = outcomes.iter().filter_map(|o| Some(o.error()?.chain())).collect();
                 assert!(texts.len() == 2 && texts[0].contains("no space left on device"), "{texts:?}");

@@ -47,11 +47,11 @@ async fn an_editor_who_changes_a_name_three_times() {
         edit(&world, &engine, number).await;
         assert_eq!(x(&world), OURS, "a change by hand is repaired by the audit");
     }
-    assert!(fought(&engine).is_empty() && !world.told.has("a", "NameFought"));
+    assert!(fought(&engine).is_empty() && !world.told.has("a", "RecordContested"));
     edit(&world, &engine, 3).await;
     assert_eq!(fought(&engine), ["x.example in example by an unknown writer"]);
-    assert!(world.told.has("a", "NameFought") && !world.told.has("b", "NameFought"));
-    assert!(engine.metrics().text().contains("zonewright_fought_names{zone=\"sim/example\"} 1"));
+    assert!(world.told.has("a", "RecordContested") && !world.told.has("b", "RecordContested"));
+    assert!(engine.metrics().text().contains("zonewright_contested_records{zone=\"sim/example\"} 1"));
     assert_eq!(x(&world), "x.example A 203.0.113.3", "the last repair is a minute old");
     after(&engine, minutes(3)).await;
     assert_eq!(x(&world), "x.example A 203.0.113.3");
@@ -85,7 +85,7 @@ async fn nothing_is_deleted_while_it_lasts_and_an_hour_of_calm_ends_it() {
     after(&engine, minutes(3)).await;
     assert_eq!((x(&world).as_str(), fought(&engine).len()), ("", 0));
     assert!(engine.plans().is_empty());
-    assert!(engine.metrics().text().contains("zonewright_fought_names{zone=\"sim/example\"} 0"));
+    assert!(engine.metrics().text().contains("zonewright_contested_records{zone=\"sim/example\"} 0"));
 }
 
 #[tokio::test(start_paused = true)]

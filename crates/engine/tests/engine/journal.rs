@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use zonewright_core::store::{JournalStore, Visitor};
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::Engine;
-use zonewright_engine::journal::{Journaling, MemoryJournal, Mode, Query, Told};
+use zonewright_engine::journal::{JournalRecord, Journaling, MemoryJournal, Mode, Query};
 
 use crate::sim::{Fault, World, after, name, rest};
 
@@ -19,7 +19,7 @@ pub(crate) async fn history(engine: &Engine) -> Vec<String> {
     entries.iter().map(shown).collect()
 }
 
-fn shown(told: &Told) -> String {
+fn shown(told: &JournalRecord) -> String {
     let records = told.entry.steps.iter().filter(|step| !step.claim);
     let changes: Vec<String> = records.filter_map(|step| Some(step.change()?.to_string())).collect();
     let outcome = told.closing.as_ref().map_or("open".to_owned(), |closing| {

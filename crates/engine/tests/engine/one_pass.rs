@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
-use zonewright_core::source::Troubles;
+use zonewright_core::source::SourceErrors;
 use zonewright_engine::{Changes, Engine, Outcome};
 
 use crate::sim::{Fault, World};
@@ -124,7 +124,7 @@ async fn a_kind_that_is_not_read_is_told_with_its_reason() {
     assert_eq!(pass(&world).await.0.failures(), ["services: not read to its end"]);
     let reason = "web.yaml:2: no YAML".to_owned();
     let unread = [(Arc::from("services"), reason)].into_iter().collect();
-    *world.cluster.troubles.lock().unwrap() = Troubles { unread, ..Troubles::default() };
+    *world.cluster.troubles.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
     assert_eq!(pass(&world).await.0.failures(), ["services: web.yaml:2: no YAML"]);
 }
 

@@ -20,9 +20,9 @@ use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
 use zonewright_core::record::{Routing, SetId};
 use zonewright_core::registry::Registry;
 use zonewright_core::source::{
-    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, Troubles, Update,
+    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, SourceErrors, Update,
 };
-use zonewright_core::store::{MemoryStore, Store};
+use zonewright_core::store::{MemoryStore, StateStore};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{
     DnsName, Error, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Result, Ttl, Zone,
@@ -407,7 +407,7 @@ pub(crate) struct Cluster {
     updates: Mutex<Vec<ObjectUpdate>>,
     state: Mutex<KindState>,
     changed: Notify,
-    pub(crate) troubles: Mutex<Troubles>,
+    pub(crate) troubles: Mutex<SourceErrors>,
 }
 
 pub(crate) const SERVICES: &str = "services";
@@ -569,7 +569,7 @@ impl Source for Cluster {
         false
     }
 
-    fn troubles(&self) -> Troubles {
+    fn errors(&self) -> SourceErrors {
         self.troubles.lock().unwrap().clone()
     }
 
@@ -612,7 +612,7 @@ pub(crate) struct Shelf {
 }
 
 #[async_trait]
-impl Store for Shelf {
+impl StateStore for Shelf {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
         if self.unreadable.load(Ordering::SeqCst) {
             return Err(Error::new(ErrorKind::Unavailable, "read the state", "nobody answers"));
@@ -694,7 +694,7 @@ impl World {
     pub(crate) async fn start_with(&self, registry: Arc<dyn Registry>) -> Engine {
         let instance =
             Instance { id: InstanceId::from("sim"), provider: self.sim.clone(), registry, options: OptionTable::NONE };
-        let store: Arc<dyn Store> = self.store.clone();
+        let store: Arc<dyn StateStore> = self.store.clone();
         Engine::start(
             self.config.clone(),
             Parts {

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use zonewright_core::source::Troubles;
+use zonewright_core::source::SourceErrors;
 
 use crate::sim::{Fault, World, after, rest};
 
@@ -81,7 +81,7 @@ async fn troubles_of_sources_are_counted_and_named() {
     let engine = world.start().await;
     rest(&engine).await;
     *world.cluster.troubles.lock().unwrap() =
-        Troubles { failures: 3, standing: vec!["web.yaml:2: no YAML".to_owned()], ..Troubles::default() };
+        SourceErrors { failures: 3, standing: vec!["web.yaml:2: no YAML".to_owned()], ..SourceErrors::default() };
     after(&engine, MINUTE).await;
     assert_eq!(measured(&engine, "external_dns_source_errors_total"), 3);
     assert_eq!(measured(&engine, "zonewright_source_faults"), 1);
@@ -94,7 +94,7 @@ async fn troubles_of_sources_are_counted_and_named() {
         engine.health()
     );
     world.cluster.trust(true, true);
-    *world.cluster.troubles.lock().unwrap() = Troubles { failures: 4, ..Troubles::default() };
+    *world.cluster.troubles.lock().unwrap() = SourceErrors { failures: 4, ..SourceErrors::default() };
     after(&engine, MINUTE).await;
     assert_eq!(measured(&engine, "external_dns_source_errors_total"), 4);
     assert!(engine.health().is_ready() && measured(&engine, "zonewright_source_faults") == 0);

@@ -24,7 +24,7 @@ use crate::media::MEDIA_TYPE;
 use crate::wire::List;
 
 /// How long a connection that asks nothing may stay after the order to stop.
-const FAREWELL: Duration = Duration::from_secs(3);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 
 /// Answers until the order to stop; then what has begun is carried to its end.
 pub(super) async fn serve(server: Arc<Server>, listener: TcpListener, stop: CancellationToken) {
@@ -34,7 +34,7 @@ pub(super) async fn serve(server: Arc<Server>, listener: TcpListener, stop: Canc
         .with_graceful_shutdown(stop.clone().cancelled_owned());
     let too_late = async {
         stop.cancelled().await;
-        tokio::time::sleep(FAREWELL).await;
+        tokio::time::sleep(SHUTDOWN_GRACE).await;
         server.begun.close();
         server.begun.wait().await;
         // The caller of the last change shall have its answer.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use zonewright_core::ErrorKind;
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::{News, Registry};
+use zonewright_core::registry::{ExternalChanges, Registry};
 use zonewright_fakes::dynamodb::{Fault, Schema};
 use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 
@@ -63,7 +63,7 @@ async fn what_others_did_to_claims_is_told() {
     let zone = zones.zone("z");
     let news = async || {
         registry.load().await.unwrap();
-        let News { names, contested } = registry.resync(&zone, &zones.contents("z"), true).await.unwrap();
+        let ExternalChanges { names, contested } = registry.resync(&zone, &zones.contents("z"), true).await.unwrap();
         let text =
             |names: std::collections::BTreeSet<_>| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         (text(names), text(contested))

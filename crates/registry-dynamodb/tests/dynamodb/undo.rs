@@ -7,12 +7,12 @@ use std::time::Duration;
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::OwnerId;
 use zonewright_core::options::OptionTable;
-use zonewright_core::registry::Custody;
+use zonewright_core::registry::OwnershipChange;
 use zonewright_core::zone::InstanceId;
-use zonewright_engine::custody::{Estate, Proposal, Scope};
 use zonewright_engine::journal::{Cause, Query, Scribe};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
+use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope};
 use zonewright_engine::{Config, Engine, Instance, UndoPlan, UndoReport, UndoRequest};
 use zonewright_fakes::dynamodb::DynamoDb;
 
@@ -63,16 +63,16 @@ impl Shop {
         shown(&self.table).iter().filter(|row| row.contains(&format!(" {owner} "))).count()
     }
 
-    async fn order(&self, from: &str, cause: Cause, propose: impl Fn(&Estate) -> Proposal) -> String {
+    async fn order(&self, from: &str, cause: Cause, propose: impl Fn(&InstanceSnapshot) -> Proposal) -> String {
         let id = InstanceId::from("sim");
         let provider = Layers::new(id.clone()).around(self.world.sim.clone(), &Arc::new(Metrics::default()));
         let registry = Arc::new(loaded(&self.table, from).await);
         let instance = Instance { id, provider, registry, options: OptionTable::NONE };
         let Config { filter, managed, .. } = Config::default();
-        let estate = Estate::read(instance, Scope { filter, managed, select: Vec::new() }).await.unwrap();
+        let snapshot = InstanceSnapshot::read(instance, Scope { filter, managed, select: Vec::new() }).await.unwrap();
         let scribe = Scribe::new(self.world.journal.clone(), self.world.clock, cause, 7);
-        let deeds = propose(&estate).deeds;
-        let outcomes = estate.carry_out(&deeds, &scribe).await;
+        let deeds = propose(&snapshot).actions;
+        let outcomes = snapshot.carry_out(&deeds, &scribe).await;
         let applied = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
         assert_eq!((applied, applied == deeds.len()), (2, true), "{outcomes:?}");
         scribe.plan().to_owned()
@@ -135,7 +135,7 @@ async fn an_adoption_ends_with_its_rows() {
     };
     tokio::time::timeout(Duration::from_secs(20), adoptable).await.expect("two records to adopt");
     let (before, wanted) = (shop.whole(), engine.adoptable());
-    let plan = shop.order("me", Cause::Adopt, |estate| estate.adopt(&wanted, &BTreeSet::new())).await;
+    let plan = shop.order("me", Cause::Adopt, |snapshot| snapshot.adopt(&wanted, &BTreeSet::new())).await;
     assert_eq!(shop.owned("me"), 2);
     let (offer, report) = undo(&engine, of(plan)).await;
     assert_eq!(offer.zones[0].changes[0], "claim of x.example A: owner me -> nobody");
@@ -147,7 +147,7 @@ async fn an_adoption_ends_with_its_rows() {
 async fn a_release_is_taken_back_with_its_resource() {
     let (shop, engine) = two(false).await;
     let before = shop.whole();
-    let plan = shop.order("me", Cause::Release, |estate| estate.hand_over(&Custody::Release)).await;
+    let plan = shop.order("me", Cause::Release, |snapshot| snapshot.hand_over(&OwnershipChange::Disown)).await;
     assert_eq!(shop.owned("me"), 0);
     let (_, report) = undo(&engine, of(plan)).await;
     assert_eq!((report.restored.len(), report.failed), (2, vec![]));
@@ -159,8 +159,8 @@ async fn a_release_is_taken_back_with_its_resource() {
 async fn a_transfer_is_taken_back_while_the_row_is_still_the_new_owners() {
     let (shop, engine) = two(false).await;
     let before = shop.whole();
-    let give = Custody::Give(OwnerId::new("other").unwrap());
-    let plan = shop.order("me", Cause::Transfer, |estate| estate.hand_over(&give)).await;
+    let give = OwnershipChange::Give(OwnerId::new("other").unwrap());
+    let plan = shop.order("me", Cause::Transfer, |snapshot| snapshot.hand_over(&give)).await;
     assert_eq!((shop.owned("me"), shop.owned("other")), (0, 2));
     // Of the two, one passes on to a third.
     let mut row =

@@ -3,7 +3,7 @@
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::Ownership;
 use zonewright_core::intent::digest;
-use zonewright_core::registry::{Custody, Registry};
+use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_fakes::dynamodb::Fault;
 
 use crate::support::*;
@@ -222,8 +222,8 @@ async fn claims_change_hands_while_the_record_stays() {
     let mut zones = Zones::new(&["z"]);
     zones.put("z", set(WWW));
     let zone = zones.zone("z");
-    let take = Custody::Take(Some(RESOURCE.into()));
-    let give = Custody::Give(theirs.owner().unwrap().clone());
+    let take = OwnershipChange::Take(Some(RESOURCE.into()));
+    let give = OwnershipChange::Give(theirs.owner().unwrap().clone());
     for (custody, expected) in [(&take, vec![settled("me")]), (&give, vec![settled("other")])] {
         let group = mine.assign(&zone, &set(WWW), custody, &zones).unwrap().unwrap();
         assert!(group.changes_nothing(), "{custody:?}");
@@ -231,12 +231,12 @@ async fn claims_change_hands_while_the_record_stays() {
         assert_eq!(shown(&service), expected, "{custody:?}");
         assert_eq!(mine.assign(&zone, &set(WWW), custody, &zones), Ok(None), "it is so already");
     }
-    for custody in [&take, &Custody::Release] {
+    for custody in [&take, &OwnershipChange::Disown] {
         let told = mine.assign(&zone, &set(WWW), custody, &zones).unwrap_err();
         assert!(told.reason.contains("belongs to another owner"), "{}", told.reason);
     }
     theirs.load().await.unwrap();
-    let group = theirs.assign(&zone, &set(WWW), &Custody::Release, &zones).unwrap().unwrap();
+    let group = theirs.assign(&zone, &set(WWW), &OwnershipChange::Disown, &zones).unwrap().unwrap();
     zones.hand_over(&theirs, "z", group).await.unwrap();
     assert_eq!(shown(&service), Vec::<String>::new());
     assert_eq!(zones.all("z").len(), 1, "the record stays");
@@ -248,7 +248,7 @@ async fn a_handover_that_met_another_owner_does_nothing() {
     let mine = loaded(&service, "me").await;
     let mut zones = Zones::new(&["z"]);
     zones.put("z", set(WWW));
-    let take = mine.assign(&zones.zone("z"), &set(WWW), &Custody::Take(None), &zones).unwrap().unwrap();
+    let take = mine.assign(&zones.zone("z"), &set(WWW), &OwnershipChange::Take(None), &zones).unwrap().unwrap();
     service.put(TABLE, row("www.example#A#", "other"));
     let told = zones.hand_over(&mine, "z", take).await.unwrap_err();
     assert!(told.contains("www.example#A#"), "{told}");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use zonewright_core::RecordSet;
 use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
-use zonewright_core::registry::{Custody, Dropped};
+use zonewright_core::registry::{Dropped, OwnershipChange};
 
 use super::step;
 
@@ -19,18 +19,20 @@ use super::step;
 pub(super) fn assign(
     me: &OwnerId,
     record: &RecordSet,
-    custody: &Custody,
+    change: &OwnershipChange,
     claims: &[Claim],
 ) -> Result<Option<Group>, Dropped> {
-    match (custody, judge(claims, Some(me))) {
-        (Custody::Take(_), Ownership::Ours(_)) | (Custody::Release, Ownership::Unclaimed) => Ok(None),
-        (Custody::Take(resource), Ownership::Unclaimed) => Ok(Some(handed(record, Some(me), resource.clone(), &[]))),
-        (Custody::Give(owner), Ownership::Foreign(other)) if *owner == other => Ok(None),
-        (Custody::Give(owner), Ownership::Ours(_)) if owner == me => Ok(None),
-        (Custody::Give(owner), Ownership::Ours(Some(claim))) => {
+    match (change, judge(claims, Some(me))) {
+        (OwnershipChange::Take(_), Ownership::Ours(_)) | (OwnershipChange::Disown, Ownership::Unclaimed) => Ok(None),
+        (OwnershipChange::Take(resource), Ownership::Unclaimed) => {
+            Ok(Some(handed(record, Some(me), resource.clone(), &[])))
+        }
+        (OwnershipChange::Give(owner), Ownership::Foreign(other)) if *owner == other => Ok(None),
+        (OwnershipChange::Give(owner), Ownership::Ours(_)) if owner == me => Ok(None),
+        (OwnershipChange::Give(owner), Ownership::Ours(Some(claim))) => {
             Ok(Some(handed(record, Some(owner), claim.resource, &claim.labels)))
         }
-        (Custody::Release, Ownership::Ours(_)) => Ok(Some(handed(record, None, None, &[]))),
+        (OwnershipChange::Disown, Ownership::Ours(_)) => Ok(Some(handed(record, None, None, &[]))),
         (_, other) => Err(Dropped { reason: step::not_ours(&record.key, me, &other) }),
     }
 }

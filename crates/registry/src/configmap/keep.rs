@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use zonewright_core::claim::OwnerId;
-use zonewright_core::shelf::{Document, Shelf, Version};
+use zonewright_core::documents::{Document, DocumentStore, Version};
 use zonewright_core::{Error, ErrorKind, Result};
 
 use super::document::{self, Entries};
@@ -106,7 +106,7 @@ impl Writer {
 pub(super) struct Keeper {
     pub(super) owner: OwnerId,
     base: String,
-    shelf: Arc<dyn Shelf>,
+    shelf: Arc<dyn DocumentStore>,
     limit: usize,
     table: RwLock<Table>,
 }
@@ -121,7 +121,7 @@ enum Put {
 }
 
 impl Keeper {
-    pub(super) fn new(owner: OwnerId, shelf: Arc<dyn Shelf>, limit: usize) -> Self {
+    pub(super) fn new(owner: OwnerId, shelf: Arc<dyn DocumentStore>, limit: usize) -> Self {
         let table = RwLock::new(Table::new(&owner));
         Self { base: name::base(owner.as_str()), owner, shelf, limit, table }
     }

@@ -1,7 +1,7 @@
 //! Claims in ConfigMaps beside the daemon: nothing of them is in the zones.
 //!
 //! One object, `<owner>-registry`, lists all records of the zones as JSON (`entry` has the fields); past 900 KB it
-//! is split over `<owner>-registry-1` and so on, by a hash of the name. In: the objects, through a [`Shelf`], and what the
+//! is split over `<owner>-registry-1` and so on, by a hash of the name. In: the objects, through a [`DocumentStore`], and what the
 //! engine reads and is about to write. Out: claims, and objects that hold them. What must hold:
 //!
 //! - what a group announces is in the object before the group is sent, and counts for nothing but exactly that (`right`): a
@@ -31,9 +31,11 @@ use tokio::sync::{Mutex, MutexGuard};
 use tracing::warn;
 use zonewright_core::change::{Group, Outcome, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
+use zonewright_core::documents::DocumentStore;
 use zonewright_core::error::{Error, ErrorKind, Retry};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
-use zonewright_core::shelf::Shelf;
+use zonewright_core::registry::{
+    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+};
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result, Zone};
 
 use document::Entries;
@@ -54,7 +56,7 @@ pub struct ConfigMapConfig {
     /// `--txt-owner-id`: who we are.
     pub owner: OwnerId,
     /// Where the objects are.
-    pub shelf: Arc<dyn Shelf>,
+    pub shelf: Arc<dyn DocumentStore>,
     /// Longest text of one object in octets; what is longer is split.
     pub limit: usize,
 }
@@ -64,7 +66,7 @@ impl ConfigMapConfig {
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] if `owner` is empty.
-    pub fn new(owner: &str, shelf: Arc<dyn Shelf>) -> Result<Self> {
+    pub fn new(owner: &str, shelf: Arc<dyn DocumentStore>) -> Result<Self> {
         let context = "owner id cannot be empty";
         let empty = || Error::new(ErrorKind::Configuration, "configure the configmap registry", context);
         let owner = OwnerId::new(owner).ok_or_else(|| empty().retry(Retry::Never))?;
@@ -243,7 +245,7 @@ impl Registry for ConfigMapRegistry {
         self.keeper.load(&mut writer).await
     }
 
-    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<News> {
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<ExternalChanges> {
         let mut writer = self.writer().await;
         let text: Arc<str> = Arc::from(zone.key.to_string());
         // Nothing of the zone is under way now: what is still noted so was given up on the way.
@@ -300,7 +302,7 @@ impl Registry for ConfigMapRegistry {
         groups.into_iter().map(checked).collect()
     }
 
-    fn oddity(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<Oddity> {
+    fn anomaly(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> Option<ClaimAnomaly> {
         None
     }
 
@@ -312,7 +314,13 @@ impl Registry for ConfigMapRegistry {
     }
 
     /// No record set holds claims.
-    fn sweep(&self, _zone: &Zone, _set: &RecordSet, _litter: Litter, _published: &dyn Published) -> Option<Group> {
+    fn collect_stale_claims(
+        &self,
+        _zone: &Zone,
+        _set: &RecordSet,
+        _litter: StaleClaims,
+        _published: &dyn Published,
+    ) -> Option<Group> {
         None
     }
 
@@ -326,10 +334,10 @@ impl Registry for ConfigMapRegistry {
         &self,
         zone: &Zone,
         record: &RecordSet,
-        custody: &Custody,
+        change: &OwnershipChange,
         _published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
-        assign::assign(self.me(), record, custody, &self.of_record(zone, record))
+        assign::assign(self.me(), record, change, &self.of_record(zone, record))
     }
 
     fn piece(&self) -> usize {

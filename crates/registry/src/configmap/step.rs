@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use zonewright_core::change::{Change, Role, Step};
-use zonewright_core::claim::{Claim, OwnerId, Ownership, Standing, judge};
+use zonewright_core::claim::{Claim, ClaimRank, OwnerId, Ownership, judge};
 use zonewright_core::{RecordKey, RecordSet};
 
 use super::right::{Kind, Next, Right, Seal};
@@ -21,7 +21,7 @@ pub(super) fn claims(rights: &[Right], standing: Option<Seal>) -> Vec<Claim> {
             owner: right.owner.clone(),
             resource: resource.clone(),
             labels: labels.clone(),
-            standing: Standing::Typed,
+            rank: ClaimRank::Typed,
             current: right.kind != Kind::Given,
             site: None,
         })

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use zonewright_core::claim::OwnerId;
-use zonewright_core::registry::{Contents, News};
-use zonewright_core::shelf::Version;
+use zonewright_core::documents::Version;
+use zonewright_core::registry::{Contents, ExternalChanges};
 use zonewright_core::{DnsName, RecordKey, RecordSet, ZoneKey};
 
 use super::document::{self, Entries};
@@ -363,13 +363,13 @@ impl Table {
     }
 
     /// What somebody else has changed since the last call.
-    pub(super) fn news(&mut self, zone: &Arc<str>) -> News {
+    pub(super) fn news(&mut self, zone: &Arc<str>) -> ExternalChanges {
         let former: Vec<(Place, Right)> = self.former.extract_if(|place, _| place.zone == *zone).collect();
         // What only went from one of our objects to another one says the same.
         let same = |place: &Place, right: &Right| self.own(place).is_some_and(|now| now.says_as(right));
         let contested = former.iter().filter(|(place, right)| !same(place, right));
         let contested = contested.map(|(place, _)| place.key.name.clone()).collect();
-        News { names: self.news.remove(zone).unwrap_or_default(), contested }
+        ExternalChanges { names: self.news.remove(zone).unwrap_or_default(), contested }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use zonewright_core::change::{Change, Group};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
-use zonewright_core::registry::{Custody, Dropped};
+use zonewright_core::registry::{Dropped, OwnershipChange};
 use zonewright_core::{RData, RecordData, RecordSet};
 
 use super::decorate::Draft;
@@ -13,19 +13,21 @@ use super::rewrite::foreign_members;
 use super::value::Heritage;
 use super::view::View;
 
-pub(super) fn assign(view: &View<'_>, record: &RecordSet, custody: &Custody) -> Result<Option<Group>, Dropped> {
+pub(super) fn assign(view: &View<'_>, record: &RecordSet, change: &OwnershipChange) -> Result<Option<Group>, Dropped> {
     let mut draft = Draft::empty(view);
     draft.requires.push(record.clone());
     let claims = view.claims(&record.key);
     let ownership = judge(&claims, Some(&view.registry.owner));
-    let done = match (custody, ownership) {
-        (Custody::Take(_), Ownership::Ours(_)) | (Custody::Release, Ownership::Unclaimed) => return Ok(None),
-        (Custody::Take(resource), Ownership::Unclaimed) => {
+    let done = match (change, ownership) {
+        (OwnershipChange::Take(_), Ownership::Ours(_)) | (OwnershipChange::Disown, Ownership::Unclaimed) => {
+            return Ok(None);
+        }
+        (OwnershipChange::Take(resource), Ownership::Unclaimed) => {
             draft.place(record, &Heritage::new(&view.registry.owner, resource.as_ref(), &[]))
         }
-        (Custody::Give(owner), Ownership::Foreign(other)) if *owner == other => return Ok(None),
-        (Custody::Give(owner), Ownership::Ours(Some(claim))) => give(&mut draft, record, owner, &claim),
-        (Custody::Release, Ownership::Ours(_)) => release(&mut draft, record),
+        (OwnershipChange::Give(owner), Ownership::Foreign(other)) if *owner == other => return Ok(None),
+        (OwnershipChange::Give(owner), Ownership::Ours(Some(claim))) => give(&mut draft, record, owner, &claim),
+        (OwnershipChange::Disown, Ownership::Ours(_)) => release(&mut draft, record),
         (_, other) => Err(draft.not_ours(&record.key, &other, &claims)),
     };
     done.map_err(|reason| Dropped { reason })?;

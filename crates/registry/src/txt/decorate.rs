@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 
 use zonewright_core::change::{Change, Group, Precondition, Role, Step};
-use zonewright_core::claim::{Claim, Ownership, Standing, judge};
+use zonewright_core::claim::{Claim, ClaimRank, Ownership, judge};
 use zonewright_core::name::NameError;
 use zonewright_core::registry::Dropped;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
@@ -297,8 +297,7 @@ impl<'a> Draft<'a> {
     /// Whether all that speaks against us are old-format claims at a name that we hold by today's: leftovers of another
     /// owner, which external-dns never removes.
     fn is_overruled(&self, key: &RecordKey, claims: &[Claim]) -> bool {
-        claims.iter().all(|claim| claim.standing == Standing::Old)
-            && self.view.holds_name(key, &self.view.registry.owner)
+        claims.iter().all(|claim| claim.rank == ClaimRank::Old) && self.view.holds_name(key, &self.view.registry.owner)
     }
 
     /// Nothing stands where a new claim is to come.

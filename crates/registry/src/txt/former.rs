@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use zonewright_core::claim::{Claim, OwnerId, Standing};
+use zonewright_core::claim::{Claim, ClaimRank, OwnerId};
 use zonewright_core::{DnsName, RecordKey, RecordType};
 
 use super::affix::Affixes;
@@ -59,7 +59,7 @@ pub(super) fn without_owner(site: Site, stand_in: &str) -> Site {
         owner,
         resource: None,
         labels: Vec::new(),
-        standing: Standing::Typed,
+        rank: ClaimRank::Typed,
         current: false,
         site: claim.site.clone(),
     });

@@ -7,11 +7,11 @@ use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::intent::{Announced, Intent};
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{Litter, Oddity};
+use zonewright_core::registry::{ClaimAnomaly, StaleClaims};
 use zonewright_core::{RData, RecordData, RecordKey, RecordSet};
 
 use super::TxtRegistry;
-use super::oddity::oddity;
+use super::anomaly::anomaly;
 use super::record::is_record;
 use super::value::{Heritage, is_intent};
 use super::view::View;
@@ -75,13 +75,13 @@ pub(super) fn is_void(view: &View<'_>, set: &RecordSet) -> bool {
 }
 
 /// The group that takes away what is ours and speaks for nothing.
-pub(super) fn sweep(view: &View<'_>, set: &RecordSet, litter: Litter) -> Option<Group> {
+pub(super) fn collect_stale_claims(view: &View<'_>, set: &RecordSet, what: StaleClaims) -> Option<Group> {
     if is_record(view, &view.zone.key, set) {
         return None;
     }
     let begun = begun(view.registry, set);
     let heritages = view.registry.heritages(set);
-    let orphaned = litter == Litter::Claims && matches!(oddity(view, set), Some(Oddity::Orphan(_)));
+    let orphaned = what == StaleClaims::Claims && matches!(anomaly(view, set), Some(ClaimAnomaly::Orphan(_)));
     let ours = |data: &RData| heritages.iter().any(|(at, heritage)| *at == data && view.registry.is_ours(heritage));
     let unfinished = |data: &RData| {
         begun

@@ -26,6 +26,7 @@
 //! withdrawn; the rest of the set stays as it was read.
 
 mod affix;
+mod anomaly;
 mod apex;
 mod assign;
 mod cipher;
@@ -33,7 +34,6 @@ mod decorate;
 mod former;
 mod intents;
 mod ledger;
-mod oddity;
 mod record;
 mod rewrite;
 mod upgrade;
@@ -50,7 +50,9 @@ use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::name::NameError;
 use zonewright_core::plan::{FORMER_OWNER_LABEL, POLICY_LABEL};
-use zonewright_core::registry::{Contents, Custody, Dropped, Litter, News, Oddity, Published, Registry};
+use zonewright_core::registry::{
+    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+};
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
 
@@ -300,8 +302,8 @@ impl Registry for TxtRegistry {
         Ok(())
     }
 
-    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<News> {
-        Ok(News::default())
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
+        Ok(ExternalChanges::default())
     }
 
     fn is_claim(&self, set: &RecordSet) -> bool {
@@ -337,12 +339,18 @@ impl Registry for TxtRegistry {
         upgrade::upgrade(&self.view(zone, published), record)
     }
 
-    fn oddity(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<Oddity> {
-        oddity::oddity(&self.view(zone, published), set)
+    fn anomaly(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> Option<ClaimAnomaly> {
+        anomaly::anomaly(&self.view(zone, published), set)
     }
 
-    fn sweep(&self, zone: &Zone, set: &RecordSet, litter: Litter, published: &dyn Published) -> Option<Group> {
-        intents::sweep(&self.view(zone, published), set, litter)
+    fn collect_stale_claims(
+        &self,
+        zone: &Zone,
+        set: &RecordSet,
+        what: StaleClaims,
+        published: &dyn Published,
+    ) -> Option<Group> {
+        intents::collect_stale_claims(&self.view(zone, published), set, what)
     }
 
     fn leftovers(&self, _zone: &Zone, _published: &dyn Published) -> Vec<Group> {
@@ -353,10 +361,10 @@ impl Registry for TxtRegistry {
         &self,
         zone: &Zone,
         record: &RecordSet,
-        custody: &Custody,
+        change: &OwnershipChange,
         published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
-        assign::assign(&self.view(zone, published), record, custody)
+        assign::assign(&self.view(zone, published), record, change)
     }
 
     fn piece(&self) -> usize {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use zonewright_core::claim::{Claim, OwnerId, Standing};
+use zonewright_core::claim::{Claim, ClaimRank, OwnerId};
 use zonewright_core::options::OptionValue;
 use zonewright_core::record::{RecordData, SetId};
 use zonewright_core::registry::Published;
@@ -193,7 +193,7 @@ impl View<'_> {
             owner,
             resource: heritage.resource(),
             labels: heritage.further(),
-            standing: if format == Format::Old { Standing::Old } else { Standing::Typed },
+            rank: if format == Format::Old { ClaimRank::Old } else { ClaimRank::Typed },
             current: is_current,
             site: Some((zone.clone(), set.clone())),
         };
@@ -270,7 +270,7 @@ impl View<'_> {
     }
 
     fn has_typed_claim(&self, key: &RecordKey) -> bool {
-        self.claims(key).iter().any(|claim| claim.standing == Standing::Typed)
+        self.claims(key).iter().any(|claim| claim.rank == ClaimRank::Typed)
     }
 }
 

@@ -3,8 +3,8 @@
 use zonewright_core::ErrorKind;
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::Ownership;
+use zonewright_core::documents::Fault;
 use zonewright_core::registry::Registry;
-use zonewright_core::shelf::Fault;
 use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
@@ -203,7 +203,7 @@ async fn a_claim_that_goes_while_something_else_is_announced_is_missed() {
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     audit(&registry, &zones).await;
     let standing = shelf.document("me-registry").unwrap();
-    shelf.overtake("me-registry", zonewright_core::shelf::Document { text: "[]".to_owned(), ..standing });
+    shelf.overtake("me-registry", zonewright_core::documents::Document { text: "[]".to_owned(), ..standing });
     let groups = vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.9"), create("b.org A 192.0.2.2")];
     let answers = prepare(&registry, &zones, groups).await;
     let labels: Vec<bool> = answers.iter().map(Result::is_ok).collect();

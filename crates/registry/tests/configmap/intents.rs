@@ -3,8 +3,8 @@
 use serde_json::json;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::Ownership;
+use zonewright_core::documents::Fault;
 use zonewright_core::registry::Registry;
-use zonewright_core::shelf::Fault;
 use zonewright_core::{Error, ErrorKind};
 use zonewright_registry::configmap::LONGEST;
 
@@ -180,7 +180,7 @@ async fn an_entry_that_changed_meanwhile_is_not_written_over() {
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     audit(&registry, &zones).await;
     let theirs = shelf.document("me-registry").unwrap();
-    let theirs = zonewright_core::shelf::Document { text: "[]".to_owned(), ..theirs };
+    let theirs = zonewright_core::documents::Document { text: "[]".to_owned(), ..theirs };
     shelf.overtake("me-registry", theirs);
     let answer = prepare(&registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0);
     let (_, dropped) = answer.unwrap_err();
@@ -210,7 +210,7 @@ async fn what_another_process_announces_in_the_same_words_stays_announced() {
 }
 
 async fn fresh(
-    shelf: &std::sync::Arc<zonewright_core::shelf::MemoryShelf>,
+    shelf: &std::sync::Arc<zonewright_core::documents::MemoryDocuments>,
 ) -> zonewright_registry::configmap::ConfigMapRegistry {
     let registry = support::registry(shelf, LONGEST);
     registry.load().await.unwrap();
@@ -242,7 +242,7 @@ async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
     let document = shelf.document("me-registry").unwrap();
     let left: Vec<_> = records(&shelf, "me-registry").into_iter().filter(|entry| entry["dnsname"] != "b.org").collect();
     let text = serde_json::to_string(&left).unwrap();
-    shelf.edit("me-registry", Some(zonewright_core::shelf::Document { text, ..document }));
+    shelf.edit("me-registry", Some(zonewright_core::documents::Document { text, ..document }));
     registry.load().await.unwrap();
     registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();
     assert!(!is_ours(&registry, &zones, "b.org A") && !is_ours(&fresh(&shelf).await, &zones, "b.org A"));

@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 use serde_json::json;
 use zonewright_core::change::{Group, Outcome};
+use zonewright_core::documents::MemoryDocuments;
 use zonewright_core::registry::Registry;
-use zonewright_core::shelf::MemoryShelf;
 use zonewright_registry::configmap::LONGEST;
 
 use support::{Zones, audit, carry, create, is_ours, prepare, record, records, registry};
 
-fn start() -> (Arc<MemoryShelf>, impl Registry) {
-    let shelf = Arc::new(MemoryShelf::default());
+fn start() -> (Arc<MemoryDocuments>, impl Registry) {
+    let shelf = Arc::new(MemoryDocuments::default());
     let registry = registry(&shelf, LONGEST);
     (shelf, registry)
 }

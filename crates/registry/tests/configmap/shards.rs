@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use zonewright_core::documents::{Document, Fault, MemoryDocuments};
 use zonewright_core::registry::Registry;
-use zonewright_core::shelf::{Document, Fault, MemoryShelf};
 
 use crate::support::{Zones, audit, carry, create, is_ours, records, registry};
 
@@ -16,7 +16,7 @@ fn names(count: usize) -> Vec<String> {
 }
 
 /// The names that the objects list, and how often each.
-fn listed(shelf: &MemoryShelf) -> Vec<String> {
+fn listed(shelf: &MemoryDocuments) -> Vec<String> {
     let records = shelf.names().into_iter().flat_map(|name| records(shelf, &name));
     let mut all: Vec<String> = records.map(|record| record["dnsname"].as_str().unwrap().to_owned()).collect();
     all.sort();
@@ -29,7 +29,7 @@ fn ours(registry: &dyn Registry, zones: &Zones, lines: &[String]) -> usize {
 
 #[tokio::test]
 async fn a_long_list_is_split_by_name() {
-    let shelf = Arc::new(MemoryShelf::default());
+    let shelf = Arc::new(MemoryDocuments::default());
     let registry = registry(&shelf, SMALL);
     let mut zones = Zones::new(&["foreign.org A 192.0.2.99"]);
     let lines = names(100);
@@ -60,7 +60,7 @@ async fn a_split_that_is_cut_off_loses_no_claim() {
     let mut cuts = 0;
     for cut in 0..40 {
         for crash in [Fault::CrashBefore, Fault::CrashAfter] {
-            let shelf = Arc::new(MemoryShelf::default());
+            let shelf = Arc::new(MemoryDocuments::default());
             let mut zones = Zones::new(&[]);
             carry(&registry(&shelf, 1_000_000), &mut zones, lines.iter().map(|line| create(line)).collect()).await;
             assert_eq!(shelf.names(), ["me-registry"]);
@@ -84,7 +84,7 @@ async fn a_split_that_is_cut_off_loses_no_claim() {
 
 #[tokio::test]
 async fn a_claim_withdrawn_is_gone_from_every_shard() {
-    let shelf = Arc::new(MemoryShelf::default());
+    let shelf = Arc::new(MemoryDocuments::default());
     let mut zones = Zones::new(&[]);
     let lines = names(60);
     let registry = registry(&shelf, SMALL);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::{Ownership, judge};
+use zonewright_core::documents::{Document, MemoryDocuments};
 use zonewright_core::registry::{Contents, Dropped, Published, Registry};
-use zonewright_core::shelf::{Document, MemoryShelf};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, RecordType, Zone, ZoneKey};
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
@@ -68,7 +68,7 @@ impl Published for Zones {
 }
 
 /// The registry of `me` on a shelf.
-pub(crate) fn registry(shelf: &Arc<MemoryShelf>, limit: usize) -> ConfigMapRegistry {
+pub(crate) fn registry(shelf: &Arc<MemoryDocuments>, limit: usize) -> ConfigMapRegistry {
     let config = ConfigMapConfig::new("me", shelf.clone()).unwrap();
     ConfigMapRegistry::new(ConfigMapConfig { limit, ..config })
 }
@@ -129,18 +129,18 @@ pub(crate) fn is_ours(registry: &dyn Registry, zones: &Zones, line: &str) -> boo
 }
 
 /// The records of an object, as JSON.
-pub(crate) fn records(shelf: &MemoryShelf, name: &str) -> Vec<Value> {
+pub(crate) fn records(shelf: &MemoryDocuments, name: &str) -> Vec<Value> {
     let document = shelf.document(name).unwrap_or_else(|| panic!("there is no object {name}"));
     serde_json::from_str(&document.text).unwrap()
 }
 
 /// The record of a name in an object.
-pub(crate) fn record(shelf: &MemoryShelf, name: &str) -> Option<Value> {
+pub(crate) fn record(shelf: &MemoryDocuments, name: &str) -> Option<Value> {
     records(shelf, "me-registry").into_iter().find(|record| record["dnsname"] == name)
 }
 
 /// Changes the text of an object by another hand.
-pub(crate) fn edit(shelf: &MemoryShelf, name: &str, change: impl FnOnce(String) -> String) {
+pub(crate) fn edit(shelf: &MemoryDocuments, name: &str, change: impl FnOnce(String) -> String) {
     let document = shelf.document(name).unwrap();
     shelf.edit(name, Some(Document { text: change(document.text), ..document }));
 }

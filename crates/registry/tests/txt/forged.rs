@@ -1,6 +1,6 @@
 //! Texts that read as claims and that objects asked for: they give nobody a right.
 
-use zonewright_core::registry::{Litter, Registry, holds_claims};
+use zonewright_core::registry::{Registry, StaleClaims, holds_claims};
 use zonewright_registry::txt::TxtRegistry;
 
 use crate::moving::{moving, owner_of};
@@ -87,9 +87,13 @@ fn such_a_text_is_a_record_like_any_other() {
     let (forged, claim) = (world.record(&key("a-legacy.ex.com TXT")), world.record(&key("txt-a-legacy.ex.com TXT")));
     assert!(!holds_claims(&registry, world.zone(), &forged, &world));
     assert!(holds_claims(&registry, world.zone(), &claim, &world));
-    assert_eq!(registry.oddity(world.zone(), &forged, &world), None);
-    assert_eq!(registry.sweep(world.zone(), &forged, Litter::Claims, &world), None);
-    assert_eq!(registry.sweep(world.zone(), &claim, Litter::Claims, &world), None, "its record stands");
+    assert_eq!(registry.anomaly(world.zone(), &forged, &world), None);
+    assert_eq!(registry.collect_stale_claims(world.zone(), &forged, StaleClaims::Claims, &world), None);
+    assert_eq!(
+        registry.collect_stale_claims(world.zone(), &claim, StaleClaims::Claims, &world),
+        None,
+        "its record stands"
+    );
 }
 
 /// The former prefix makes the name that a claim on today's claim would have.

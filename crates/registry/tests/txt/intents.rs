@@ -4,7 +4,7 @@ use crate::support::{World, decorate, key, record, registry, verdict};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::intent::Intent;
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{Custody, Litter, Registry};
+use zonewright_core::registry::{OwnershipChange, Registry, StaleClaims};
 use zonewright_core::{RData, RecordSet};
 
 /// The intent of `owner` for a record, at the name of a claim.
@@ -79,7 +79,7 @@ fn a_write_that_was_done_is_confirmed() {
     assert_eq!(world.record(&key("a-www.ex.com TXT")).data, record("a-www.ex.com TXT !me:r").data);
     assert_eq!(registry.upgrade(world.zone(), &standing, &world), None);
     let claims = world.record(&key("a-www.ex.com TXT"));
-    assert_eq!(registry.sweep(world.zone(), &claims, Litter::Claims, &world), None);
+    assert_eq!(registry.collect_stale_claims(world.zone(), &claims, StaleClaims::Claims, &world), None);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_void_intent_is_swept_and_one_that_holds_is_not() {
     ] {
         let mut world = world(zone, "a-www.ex.com", "www.ex.com A 192.0.2.1", owner);
         let set = world.record(&key("a-www.ex.com TXT"));
-        let group = registry.sweep(world.zone(), &set, Litter::Intents, &world);
+        let group = registry.collect_stale_claims(world.zone(), &set, StaleClaims::Intents, &world);
         assert_eq!(group.is_some(), swept, "{zone} {owner}");
         if let Some(group) = group {
             world.apply(&group);
@@ -131,8 +131,8 @@ fn a_delete_takes_an_intent_that_holds_along() {
 
 #[test]
 fn custody_changes_claims_and_no_record() {
-    let give = || Custody::Give("b".parse_owner());
-    let take = || Custody::Take(Some("service/ns/x".into()));
+    let give = || OwnershipChange::Give("b".parse_owner());
+    let take = || OwnershipChange::Take(Some("service/ns/x".into()));
     for (zone, custody, expected) in [
         ("", take(), vec!["+ a-www.ex.com TXT !me:service/ns/x", "= www.ex.com A 192.0.2.1"]),
         ("a-www.ex.com TXT !me:r", take(), vec![]),
@@ -156,13 +156,17 @@ fn custody_changes_claims_and_no_record() {
             give(),
             vec!["+ a-www.ex.com TXT !b:r", "- www.ex.com TXT !me:r", "= www.ex.com A 192.0.2.1"],
         ),
-        ("a-www.ex.com TXT !me:r", Custody::Release, vec!["- a-www.ex.com TXT !me:r", "= www.ex.com A 192.0.2.1"]),
+        (
+            "a-www.ex.com TXT !me:r",
+            OwnershipChange::Disown,
+            vec!["- a-www.ex.com TXT !me:r", "= www.ex.com A 192.0.2.1"],
+        ),
         (
             "a-www.ex.com TXT !me\nwww.ex.com TXT !me",
-            Custody::Release,
+            OwnershipChange::Disown,
             vec!["- www.ex.com TXT !me", "- a-www.ex.com TXT !me", "= www.ex.com A 192.0.2.1"],
         ),
-        ("", Custody::Release, vec![]),
+        ("", OwnershipChange::Disown, vec![]),
     ] {
         let mut world = World::new(&format!("zone ex.com\nwww.ex.com A 192.0.2.1\n{zone}"));
         let registry = registry("", "", "");
@@ -201,8 +205,12 @@ fn claims_without_a_record_are_swept_where_an_owner_leaves_for_good() {
     ] {
         let world = World::new(&format!("zone ex.com\n{zone}"));
         let set = world.record(&key(at));
-        assert_eq!(registry.sweep(world.zone(), &set, Litter::Claims, &world).is_some(), gone, "{zone}");
-        assert_eq!(registry.sweep(world.zone(), &set, Litter::Intents, &world), None, "{zone}");
+        assert_eq!(
+            registry.collect_stale_claims(world.zone(), &set, StaleClaims::Claims, &world).is_some(),
+            gone,
+            "{zone}"
+        );
+        assert_eq!(registry.collect_stale_claims(world.zone(), &set, StaleClaims::Intents, &world), None, "{zone}");
     }
 }
 

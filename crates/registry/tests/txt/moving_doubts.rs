@@ -191,9 +191,9 @@ fn odd_claims_are_told() {
             world.put(claim.clone());
         }
         let set = world.record(&key(&format!("{at} TXT")));
-        let told = registry.oddity(world.zone(), &set, &world).map(|oddity| match oddity {
-            zonewright_core::registry::Oddity::Closed(key) => format!("closed: {key}"),
-            zonewright_core::registry::Oddity::Orphan(_) => "orphan".to_owned(),
+        let told = registry.anomaly(world.zone(), &set, &world).map(|oddity| match oddity {
+            zonewright_core::registry::ClaimAnomaly::Closed(key) => format!("closed: {key}"),
+            zonewright_core::registry::ClaimAnomaly::Orphan(_) => "orphan".to_owned(),
         });
         assert_eq!(told.as_deref(), odd, "{at} in {zone}");
     }

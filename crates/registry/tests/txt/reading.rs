@@ -1,7 +1,7 @@
 //! Who owns what the zones hold.
 
 use crate::support::{World, key, record, registry};
-use zonewright_core::claim::{Claim, Ownership, Standing, judge};
+use zonewright_core::claim::{Claim, ClaimRank, Ownership, judge};
 use zonewright_core::options::OptionValue;
 use zonewright_core::record::{AliasTarget, RecordData};
 use zonewright_core::registry::Registry;
@@ -15,10 +15,10 @@ fn owner(registry: &TxtRegistry, world: &World, record: &str) -> String {
     match judge(&claims, registry.owner()) {
         Ownership::Ours(claim) => {
             let claim = claim.expect("a claim");
-            let standing = match (claim.standing, claim.current) {
+            let standing = match (claim.rank, claim.current) {
                 (_, true) => "current",
-                (Standing::Typed, false) => "typed",
-                (Standing::Old, false) => "old",
+                (ClaimRank::Typed, false) => "typed",
+                (ClaimRank::Old, false) => "old",
             };
             format!("ours by {} ({standing})", site(&claim))
         }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use zonewright_core::endpoint::ObjectRef;
 use zonewright_core::source::{
-    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, Troubles, Update,
+    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, SourceErrors, Update,
 };
 
 use super::sight::Sees;
@@ -64,8 +64,8 @@ impl Source for Feed {
         Update { complete: true, objects: gone.chain(present).collect() }
     }
 
-    fn troubles(&self) -> Troubles {
-        Troubles::default()
+    fn errors(&self) -> SourceErrors {
+        SourceErrors::default()
     }
 
     fn use_published(&self, _: Arc<dyn PublishedNames>) {}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::{sleep, timeout};
-use zonewright_core::shelf::{Document, Listed, Shelf, Version};
+use zonewright_core::documents::{Document, DocumentStore, Listed, Version};
 use zonewright_core::{Error, ErrorKind, Result, Retry};
 
 use super::weather::Fault;
@@ -85,7 +85,7 @@ impl Cabinet {
 }
 
 #[async_trait]
-impl Shelf for Cabinet {
+impl DocumentStore for Cabinet {
     async fn list(&self) -> Result<Vec<Listed>> {
         self.ask("list objects").await?;
         let truth = lock(&self.0.truth);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value as Json;
 use tokio::time::{sleep, timeout};
-use zonewright_core::shelf::Document;
+use zonewright_core::documents::Document;
 use zonewright_core::{ErrorKind, Result, Retry};
 use zonewright_registry_dynamodb::service::{Item, Page, Refusal, Schema, Statement, TableService, Value};
 

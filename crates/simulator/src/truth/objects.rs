@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use serde_json::Value;
+use zonewright_core::documents::Document;
 use zonewright_core::record::SetId;
-use zonewright_core::shelf::Document;
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, intent};
 
 use super::judge::Judged;

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use zonewright_core::documents::Document;
 use zonewright_core::record::SetId;
-use zonewright_core::shelf::Document;
 use zonewright_core::{DnsName, RecordKey, RecordType};
 
 use super::Truth;

@@ -10,11 +10,11 @@ use tokio::time::timeout;
 use zonewright_core::claim::OwnerId;
 use zonewright_core::clock::{Clock, Timestamp};
 use zonewright_core::options::OptionTable;
-use zonewright_core::registry::Custody;
-use zonewright_engine::custody::{Estate, Proposal, Scope, Selector};
+use zonewright_core::registry::OwnershipChange;
 use zonewright_engine::journal::{Cause, Query, Scribe};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
+use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope, Selector};
 use zonewright_engine::{Instance, UndoRequest};
 
 use super::{World, instance};
@@ -61,23 +61,23 @@ impl World {
             Command::Adopt | Command::Undo(_) => Vec::new(),
         };
         let scope = Scope { filter: self.filter(daemon), managed: self.managed(), select };
-        let Ok(estate) = Estate::read(bare, scope).await else { return };
-        let (proposal, cause) = self.propose(daemon, command, &estate);
+        let Ok(snapshot) = InstanceSnapshot::read(bare, scope).await else { return };
+        let (proposal, cause) = self.propose(daemon, command, &snapshot);
         let scribe = Scribe::new(self.journaling(daemon), clock, cause, 7);
-        estate.carry_out(&proposal.deeds, &scribe).await;
+        snapshot.carry_out(&proposal.actions, &scribe).await;
     }
 
-    fn propose(&self, daemon: usize, command: &Command, estate: &Estate) -> (Proposal, Cause) {
+    fn propose(&self, daemon: usize, command: &Command, snapshot: &InstanceSnapshot) -> (Proposal, Cause) {
         match command {
             Command::Transfer(_, to) => match OwnerId::new(to) {
-                Some(owner) => (estate.hand_over(&Custody::Give(owner)), Cause::Transfer),
+                Some(owner) => (snapshot.hand_over(&OwnershipChange::Give(owner)), Cause::Transfer),
                 None => (Proposal::default(), Cause::Transfer),
             },
-            Command::Release(_) => (estate.hand_over(&Custody::Release), Cause::Release),
-            Command::Drain(_) => (estate.drain(), Cause::Drain),
+            Command::Release(_) => (snapshot.hand_over(&OwnershipChange::Disown), Cause::Release),
+            Command::Drain(_) => (snapshot.drain(), Cause::Drain),
             Command::Adopt | Command::Undo(_) => {
                 let wanted = self.seats[daemon].process.as_ref().map(|process| process.engine.adoptable());
-                (estate.adopt(&wanted.unwrap_or_default(), &std::collections::BTreeSet::new()), Cause::Adopt)
+                (snapshot.adopt(&wanted.unwrap_or_default(), &std::collections::BTreeSet::new()), Cause::Adopt)
             }
         }
     }

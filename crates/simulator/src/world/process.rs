@@ -24,7 +24,7 @@ use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 
 use super::{World, instance};
 use crate::cluster::Sight;
-use crate::line::{Cabinet, Drawer, Line, Mood, Shelf, Table, lock};
+use crate::line::{Cabinet, Drawer, Line, Mood, StateLine, Table, lock};
 use crate::names::MANAGED;
 use crate::setup::Claims;
 use crate::step::Flags;
@@ -142,7 +142,7 @@ impl World {
             sources: vec![feed],
             instances: vec![instance],
             name_policy: Arc::new(PermitAll),
-            store: Arc::new(Shelf {
+            store: Arc::new(StateLine {
                 daemon,
                 truth: self.truth.clone(),
                 drawer: self.seats[daemon].drawer.clone(),

@@ -408,9 +408,9 @@ async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
 #[test]
 fn what_was_not_read_is_told_with_its_reason() {
     let source = source();
-    assert_eq!(source.troubles().unread[&KIND.id()], "not read to its end");
+    assert_eq!(source.errors().unread[&KIND.id()], "not read to its end");
     source.feed(list(KIND, services(1)));
-    assert!(!source.troubles().unread.contains_key(&KIND.id()));
+    assert!(!source.errors().unread.contains_key(&KIND.id()));
     source.feed([unreadable(ObjectKey::new(KIND, "a", "odd"))]);
-    assert!(source.troubles().unread[&KIND.id()].ends_with("a/odd cannot be read"), "{:?}", source.troubles());
+    assert!(source.errors().unread[&KIND.id()].ends_with("a/odd cannot be read"), "{:?}", source.errors());
 }

@@ -230,7 +230,7 @@ async fn garbage_leaves_the_last_good_content_in_force() {
     lab.until_faults(&["web.yaml:2: unclosed bracket '['"]).await;
     lab.until_endpoints(&[other, WEB]).await;
     assert!(lab.is_evidence(), "what the file held is known");
-    assert_eq!(lab.source.troubles().failures, 1);
+    assert_eq!(lab.source.errors().failures, 1);
 
     place.write("web.yaml", &format!("{}---\nkind: Service\n", service("web", "192.0.2.2")));
     lab.until_endpoints(&[other, "web.example.com A 192.0.2.2"]).await;

@@ -10,10 +10,10 @@ use zonewright_core::record::{RecordKey, RecordSet};
 
 use super::super::board::{Board, Desk, Office};
 use super::super::facts::{is_claim, ownership};
-use crate::journal::{Folded, Misfit, Span, owner_of};
+use crate::journal::{Folded, Span, UndoRefusal, owner_of};
 
 /// The group that brings back what stood before, if that may be done now.
-pub(super) fn judge(board: &Board, office: &Office, desk: &Desk, folded: &Folded) -> Result<Group, Misfit> {
+pub(super) fn judge(board: &Board, office: &Office, desk: &Desk, folded: &Folded) -> Result<Group, UndoRefusal> {
     handed(office, desk, folded)?;
     let view = desk.view();
     let mut group = folded.inverse(|key| view.find(key))?;
@@ -21,15 +21,17 @@ pub(super) fn judge(board: &Board, office: &Office, desk: &Desk, folded: &Folded
     let config = &board.config;
     for key in folded.records().map(|(key, _)| key).chain(folded.handed.keys()) {
         if !config.filter.matches(&key.name) || !desk.zone.covers(&key.name) || !config.managed.contains(&key.rtype) {
-            return Err(Misfit::OutOfScope);
+            return Err(UndoRefusal::OutOfScope);
         }
     }
     // Whose a record is was a person's order, and no matter of the policy.
     let by_order = folded.passed().next().is_some();
     for step in group.steps.iter().filter(|step| step.role == Role::Record || !by_order) {
         match (config.policy, &step.change) {
-            (Policy::UpsertOnly | Policy::CreateOnly, Change::Delete { .. }) => return Err(Misfit::Policy("deletes")),
-            (Policy::CreateOnly, Change::Update { .. }) => return Err(Misfit::Policy("updates")),
+            (Policy::UpsertOnly | Policy::CreateOnly, Change::Delete { .. }) => {
+                return Err(UndoRefusal::Policy("deletes"));
+            }
+            (Policy::CreateOnly, Change::Update { .. }) => return Err(UndoRefusal::Policy("updates")),
             _ => {}
         }
     }
@@ -39,16 +41,16 @@ pub(super) fn judge(board: &Board, office: &Office, desk: &Desk, folded: &Folded
 }
 
 /// Whether each claim that changed hands still is whose we left it: ours, somebody else's by our own deed, or nobody's.
-fn handed(office: &Office, desk: &Desk, folded: &Folded) -> Result<(), Misfit> {
+fn handed(office: &Office, desk: &Desk, folded: &Folded) -> Result<(), UndoRefusal> {
     if folded.open {
-        return Err(Misfit::Open);
+        return Err(UndoRefusal::Open);
     }
     let me = office.instance.registry.owner();
     for (key, passed) in folded.passed().filter(|(_, passed)| passed.latest) {
         let now = ownership(office, desk, key);
         let owner = owner_of(&now, me);
         if matches!(now, Ownership::Disputed(_)) {
-            return Err(Misfit::NotOurs(format!("several owners claim {key}")));
+            return Err(UndoRefusal::NotOurs(format!("several owners claim {key}")));
         }
         if owner == passed.left.owner {
             continue;
@@ -56,20 +58,22 @@ fn handed(office: &Office, desk: &Desk, folded: &Folded) -> Result<(), Misfit> {
         if owner == passed.before.owner {
             // Where the claim stands in the zone, its text tells whether all of it is back.
             if folded.spans.is_empty() {
-                return Err(Misfit::Back);
+                return Err(UndoRefusal::Back);
             }
             continue;
         }
         let said =
             |owner: Option<&OwnerId>| owner.map_or_else(|| "nobody".to_owned(), |owner| format!("owner {owner}"));
         let (now, left) = (said(owner.as_ref()), said(passed.left.owner.as_ref()));
-        return Err(Misfit::NotOurs(format!("the claim of {key} was left to {left}, and now it is that of {now}")));
+        return Err(UndoRefusal::NotOurs(format!(
+            "the claim of {key} was left to {left}, and now it is that of {now}"
+        )));
     }
     Ok(())
 }
 
 /// Whether all of it is ours, or free. Returns the claims that must stay while the group is carried out.
-fn owned(office: &Office, desk: &Desk, folded: &Folded) -> Result<Vec<Precondition>, Misfit> {
+fn owned(office: &Office, desk: &Desk, folded: &Folded) -> Result<Vec<Precondition>, UndoRefusal> {
     let mut requires = Vec::new();
     let by_order = |key: &RecordKey| folded.handed.get(key).is_some_and(|passed| passed.latest);
     let keys: BTreeSet<RecordKey> = match folded.records().next() {
@@ -91,10 +95,10 @@ fn owned(office: &Office, desk: &Desk, folded: &Folded) -> Result<Vec<Preconditi
             }
             (Ownership::Unclaimed, None) => {}
             (Ownership::Unclaimed, Some(set)) => {
-                return Err(Misfit::NotOurs(format!("{} stands there, and nobody claims it", set.key)));
+                return Err(UndoRefusal::NotOurs(format!("{} stands there, and nobody claims it", set.key)));
             }
-            (Ownership::Foreign(owner), _) => return Err(Misfit::NotOurs(format!("owner {owner} claims {key}"))),
-            (Ownership::Disputed(_), _) => return Err(Misfit::NotOurs(format!("several owners claim {key}"))),
+            (Ownership::Foreign(owner), _) => return Err(UndoRefusal::NotOurs(format!("owner {owner} claims {key}"))),
+            (Ownership::Disputed(_), _) => return Err(UndoRefusal::NotOurs(format!("several owners claim {key}"))),
         }
         beside(office, desk, folded, &key)?;
     }
@@ -108,7 +112,7 @@ fn owned(office: &Office, desk: &Desk, folded: &Folded) -> Result<Vec<Preconditi
 }
 
 /// Nothing is added beside a record of somebody else, or of a type that excludes it.
-fn beside(office: &Office, desk: &Desk, folded: &Folded, key: &RecordKey) -> Result<(), Misfit> {
+fn beside(office: &Office, desk: &Desk, folded: &Folded, key: &RecordKey) -> Result<(), UndoRefusal> {
     let comes = |span: &Span| span.left.is_none() && span.before.is_some();
     if !folded.spans.get(key).is_some_and(comes) {
         return Ok(());
@@ -120,7 +124,7 @@ fn beside(office: &Office, desk: &Desk, folded: &Folded, key: &RecordKey) -> Res
     });
     for other in others {
         if key.rtype.excludes(other.key.rtype) || !ownership(office, desk, &other.key).is_ours() {
-            return Err(Misfit::NotOurs(format!("{} stands at the same name", other.key)));
+            return Err(UndoRefusal::NotOurs(format!("{} stands at the same name", other.key)));
         }
     }
     Ok(())

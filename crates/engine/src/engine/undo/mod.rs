@@ -21,7 +21,7 @@ use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::name::DnsName;
 
 use super::board::{Board, Desk, Office};
-use crate::journal::{Fold, Folded, Misfit, Query, Reach, Told, read};
+use crate::journal::{Fold, Folded, JournalRecord, Query, Reach, UndoRefusal, read};
 use judge::judge;
 pub(super) use work::carry_out;
 
@@ -124,7 +124,7 @@ pub(super) struct Order {
 pub(super) async fn plan(board: &Board, request: &UndoRequest) -> Result<UndoPlan> {
     let mut folds: BTreeMap<String, Fold> = BTreeMap::new();
     let mut beside: BTreeSet<String> = BTreeSet::new();
-    let take = |told: Told| {
+    let take = |told: JournalRecord| {
         board.found_open(&told);
         if told.entry.cause.is_command() {
             beside.insert(told.entry.zone.clone());
@@ -173,7 +173,7 @@ fn zone_plan(board: &Board, zone: &str, fold: Fold) -> UndoZone {
     for folded in fold.finish() {
         let judged = match &served {
             Some((office, desk)) => judge(board, office, desk, &folded),
-            None => Err(Misfit::NoZone(zone.to_owned())),
+            None => Err(UndoRefusal::NoZone(zone.to_owned())),
         };
         match judged {
             Ok(group) => {
@@ -183,7 +183,7 @@ fn zone_plan(board: &Board, zone: &str, fold: Fold) -> UndoZone {
                 plan.cut.extend(folded.name().filter(|_| folded.cut).cloned());
                 plan.folded.push(folded);
             }
-            Err(Misfit::Back) => {}
+            Err(UndoRefusal::Back) => {}
             Err(misfit) => plan.skipped.push((title(&folded), misfit.to_string())),
         }
     }

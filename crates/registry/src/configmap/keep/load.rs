@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tracing::{error, warn};
 use zonewright_core::claim::OwnerId;
-use zonewright_core::shelf::{Listed, Version};
+use zonewright_core::documents::{Listed, Version};
 use zonewright_core::{Error, ErrorKind, Result, Retry};
 
 use super::super::document::{self, Entries};

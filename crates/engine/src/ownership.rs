@@ -1,8 +1,8 @@
 //! Claims that change hands by a person's order, and the leaving of an owner for good.
 //!
 //! In: the zones of one provider instance, read completely, and whose records are meant. Out: a [`Proposal`] that can be
-//! looked at, and what became of its deeds once it is carried out. What must hold: nothing is done that the proposal does not
-//! show; each deed requires the record and its claim as they were read; taking, giving and releasing change no record.
+//! looked at, and what became of its actions once it is carried out. What must hold: nothing is done that the proposal does not
+//! show; each action requires the record and its claim as they were read; taking, giving and releasing change no record.
 
 mod carry;
 
@@ -18,7 +18,7 @@ use zonewright_core::name::DnsName;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::provider::Read;
 use zonewright_core::record::{RecordKey, RecordSet};
-use zonewright_core::registry::{Custody, Litter, Published, holds_claims};
+use zonewright_core::registry::{OwnershipChange, Published, StaleClaims, holds_claims};
 use zonewright_core::rtype::RecordType;
 use zonewright_core::view::ZoneView;
 use zonewright_core::zone::{Zone, ZoneKey};
@@ -85,7 +85,7 @@ impl Scope {
 
 /// One thing to do.
 #[derive(Debug, Clone)]
-pub struct Deed {
+pub struct Action {
     /// Its zone.
     pub zone: Zone,
     /// What it is, in one line.
@@ -99,7 +99,7 @@ pub struct Deed {
 #[derive(Debug, Clone, Default)]
 pub struct Proposal {
     /// Deeds, in the order of zones and names.
-    pub deeds: Vec<Deed>,
+    pub actions: Vec<Action>,
     /// What was meant and is left alone, each with the reason.
     pub left: Vec<String>,
 }
@@ -108,12 +108,12 @@ impl fmt::Display for Proposal {
     /// Deeds by zone, then what is left alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut zone = None;
-        for deed in &self.deeds {
-            if zone != Some(&deed.zone.key) {
-                writeln!(f, "zone {}", deed.zone.name)?;
-                zone = Some(&deed.zone.key);
+        for action in &self.actions {
+            if zone != Some(&action.zone.key) {
+                writeln!(f, "zone {}", action.zone.name)?;
+                zone = Some(&action.zone.key);
             }
-            writeln!(f, "  {}", deed.text)?;
+            writeln!(f, "  {}", action.text)?;
         }
         if !self.left.is_empty() {
             writeln!(f, "left alone")?;
@@ -123,19 +123,19 @@ impl fmt::Display for Proposal {
 }
 
 /// What the zones of an instance hold, and whose it is.
-pub struct Estate {
+pub struct InstanceSnapshot {
     instance: Instance,
     scope: Scope,
     zones: Vec<(Zone, ZoneView)>,
 }
 
-impl fmt::Debug for Estate {
+impl fmt::Debug for InstanceSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Estate").field("instance", &self.instance).finish_non_exhaustive()
+        f.debug_struct("InstanceSnapshot").field("instance", &self.instance).finish_non_exhaustive()
     }
 }
 
-impl Published for Estate {
+impl Published for InstanceSnapshot {
     fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)> {
         let mut holders: Vec<&(Zone, ZoneView)> =
             self.zones.iter().filter(|(zone, _)| key.name.is_within(&zone.name)).collect();
@@ -149,7 +149,7 @@ impl Published for Estate {
     }
 }
 
-impl Estate {
+impl InstanceSnapshot {
     /// Reads every zone of the instance.
     ///
     /// # Errors
@@ -200,11 +200,11 @@ impl Estate {
     }
 
     /// Gives our claims on the selected records to another owner, or to nobody.
-    pub fn hand_over(&self, custody: &Custody) -> Proposal {
+    pub fn hand_over(&self, custody: &OwnershipChange) -> Proposal {
         let from = self.instance.registry.owner().map(ToString::to_string).unwrap_or_default();
         let to = match custody {
-            Custody::Give(owner) => owner.to_string(),
-            Custody::Release | Custody::Take(_) => "nobody".to_owned(),
+            OwnershipChange::Give(owner) => owner.to_string(),
+            OwnershipChange::Disown | OwnershipChange::Take(_) => "nobody".to_owned(),
         };
         let mut proposal = Proposal::default();
         for (zone, set, claim) in self.ours() {
@@ -236,21 +236,21 @@ impl Estate {
                 continue;
             }
             let text = format!("= {set}  becomes ours, for {}", resource.unwrap_or("no resource"));
-            self.propose(&mut proposal, zone, &set, &Custody::Take(asked.resource.clone()), text);
+            self.propose(&mut proposal, zone, &set, &OwnershipChange::Take(asked.resource.clone()), text);
         }
         proposal
     }
 
-    fn propose(&self, proposal: &mut Proposal, zone: &Zone, set: &RecordSet, custody: &Custody, text: String) {
+    fn propose(&self, proposal: &mut Proposal, zone: &Zone, set: &RecordSet, custody: &OwnershipChange, text: String) {
         match self.instance.registry.assign(zone, set, custody, self) {
-            Ok(Some(group)) => proposal.deeds.push(self.deed(zone, text, group)),
+            Ok(Some(group)) => proposal.actions.push(self.action(zone, text, group)),
             Ok(None) => {}
             Err(dropped) => proposal.left.push(dropped.reason),
         }
     }
 
-    /// A deed with what the journal needs to know of it; where the claim is kept elsewhere, its step says whose it was.
-    fn deed(&self, zone: &Zone, text: String, mut group: Group) -> Deed {
+    /// A action with what the journal needs to know of it; where the claim is kept elsewhere, its step says whose it was.
+    fn action(&self, zone: &Zone, text: String, mut group: Group) -> Action {
         let registry = &self.instance.registry;
         if group.changes_nothing() {
             for step in &mut group.steps {
@@ -259,7 +259,7 @@ impl Estate {
             }
         }
         let handed = Handover::of(&**registry, zone, &group, self);
-        Deed { zone: zone.clone(), text, group, handed }
+        Action { zone: zone.clone(), text, group, handed }
     }
 
     /// Deletes the selected records of ours with their claims, and where all are meant also claims without a record.
@@ -278,34 +278,34 @@ impl Estate {
         for (zone, groups) in by_zone.into_values() {
             for decorated in self.instance.registry.decorate(zone, groups, self) {
                 match decorated {
-                    Ok(group) => proposal.deeds.push(self.deed(zone, group.headline(), group)),
+                    Ok(group) => proposal.actions.push(self.action(zone, group.headline(), group)),
                     Err((_, dropped)) => proposal.left.push(dropped.reason),
                 }
             }
         }
         if self.scope.select.is_empty() {
-            proposal.deeds.extend(self.orphans());
+            proposal.actions.extend(self.orphans());
         }
         proposal
     }
 
     /// Our claims that speak for no record.
-    fn orphans(&self) -> Vec<Deed> {
+    fn orphans(&self) -> Vec<Action> {
         let registry = &self.instance.registry;
         let sweep = |zone: &Zone, set: &RecordSet| {
-            let group = registry.sweep(zone, set, Litter::Claims, self)?;
-            Some(self.deed(zone, format!("{}  a claim without a record", group.headline()), group))
+            let group = registry.collect_stale_claims(zone, set, StaleClaims::Claims, self)?;
+            Some(self.action(zone, format!("{}  a claim without a record", group.headline()), group))
         };
         let outside = |zone: &Zone| {
             let key =
                 |group: &Group| group.changes().next().map_or_else(String::new, |change| change.key().to_string());
-            let deed = |group| {
+            let action = |group| {
                 let text = format!("- {}  a claim without a record", key(&group));
-                self.deed(zone, text, group)
+                self.action(zone, text, group)
             };
-            registry.leftovers(zone, self).into_iter().map(deed).collect::<Vec<_>>()
+            registry.leftovers(zone, self).into_iter().map(action).collect::<Vec<_>>()
         };
-        let of = |(zone, view)| -> Vec<Deed> {
+        let of = |(zone, view)| -> Vec<Action> {
             let (zone, view): (&Zone, &ZoneView) = (zone, view);
             let claims = view.sets_of(|_| true).filter(|set| registry.is_claim(set));
             claims.filter_map(|set| sweep(zone, &set)).chain(outside(zone)).collect()

@@ -2,7 +2,7 @@
 //!
 //! In: a TXT set, and what is published. Out: what an operator should know of it.
 
-use zonewright_core::registry::Oddity;
+use zonewright_core::registry::ClaimAnomaly;
 use zonewright_core::{RData, RecordKey, RecordSet, RecordType};
 
 use super::affix::TYPES;
@@ -11,7 +11,7 @@ use super::intents::{begun, holds_intent};
 use super::record::is_record;
 use super::view::View;
 
-pub(super) fn oddity(view: &View<'_>, set: &RecordSet) -> Option<Oddity> {
+pub(super) fn anomaly(view: &View<'_>, set: &RecordSet) -> Option<ClaimAnomaly> {
     if set.key.rtype != RecordType::Txt || is_record(view, &view.zone.key, set) {
         return None;
     }
@@ -19,7 +19,7 @@ pub(super) fn oddity(view: &View<'_>, set: &RecordSet) -> Option<Oddity> {
     let is_closed = |data: &RData| matches!(data, RData::Txt(txt) if registry.codec.is_closed(txt));
     if set.data.as_records().iter().any(is_closed) {
         // Long tokens that are no claims stand at other names.
-        return typed(view, set).into_iter().find(|key| view.stands(key)).map(Oddity::Closed);
+        return typed(view, set).into_iter().find(|key| view.stands(key)).map(ClaimAnomaly::Closed);
     }
     let ours = registry.heritages(set).iter().any(|(_, heritage)| registry.is_ours(heritage));
     let intent = || begun(registry, set).iter().any(|begun| registry.is_of_us(begun.owner().as_ref()));
@@ -29,7 +29,7 @@ pub(super) fn oddity(view: &View<'_>, set: &RecordSet) -> Option<Oddity> {
     }
     let keys: Vec<RecordKey> = typed(view, set).into_iter().chain(old(view, set)).collect();
     let elsewhere = |key: &RecordKey| view.published.find(&view.zone.key, key).is_some();
-    (!keys.iter().any(elsewhere)).then_some(Oddity::Orphan(keys))
+    (!keys.iter().any(elsewhere)).then_some(ClaimAnomaly::Orphan(keys))
 }
 
 /// The records that a set speaks for if its claim names a type.

@@ -37,7 +37,7 @@ pub struct Listed {
 
 /// Keeps documents.
 #[async_trait]
-pub trait Shelf: Send + Sync {
+pub trait DocumentStore: Send + Sync {
     /// Every document of the shelf, of all owners, in the order of the names.
     ///
     /// # Errors
@@ -60,14 +60,14 @@ pub trait Shelf: Send + Sync {
     /// Replaces a document that stands in this version. Returns the new one.
     ///
     /// # Errors
-    /// [`ErrorKind::Conflict`] if it has changed or is gone; otherwise as [`Shelf::create`].
+    /// [`ErrorKind::Conflict`] if it has changed or is gone; otherwise as [`DocumentStore::create`].
     async fn replace(&self, name: &str, version: &Version, document: &Document) -> Result<Version>;
 
     /// Where a document is, for people.
     fn place(&self, name: &str) -> String;
 }
 
-/// What a [`MemoryShelf`] does instead of a write.
+/// What a [`MemoryDocuments`] does instead of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The write is carried out.
@@ -78,15 +78,15 @@ pub enum Fault {
     Before,
     /// It is written, and the answer is lost.
     After,
-    /// Nothing is written, and nothing answers any more until [`MemoryShelf::revive`].
+    /// Nothing is written, and nothing answers any more until [`MemoryDocuments::revive`].
     CrashBefore,
-    /// It is written, and nothing answers any more until [`MemoryShelf::revive`].
+    /// It is written, and nothing answers any more until [`MemoryDocuments::revive`].
     CrashAfter,
 }
 
 /// A shelf in memory, with faults on demand: for tests, and for trying out.
 #[derive(Debug, Default)]
-pub struct MemoryShelf(Mutex<State>);
+pub struct MemoryDocuments(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -100,7 +100,7 @@ struct State {
     writes: usize,
 }
 
-impl MemoryShelf {
+impl MemoryDocuments {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -207,7 +207,7 @@ fn dead(operation: &'static str) -> Error {
 }
 
 #[async_trait]
-impl Shelf for MemoryShelf {
+impl DocumentStore for MemoryDocuments {
     async fn list(&self) -> Result<Vec<Listed>> {
         self.read_as(|state| {
             let listed = |(name, (version, document)): (&String, &(u64, Document))| Listed {
@@ -249,7 +249,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_was_read_is_replaced() {
-        let shelf = MemoryShelf::default();
+        let shelf = MemoryDocuments::default();
         let first = shelf.create("a", &text("1")).await.unwrap();
         assert_eq!(shelf.create("a", &text("2")).await.unwrap_err().kind, ErrorKind::Conflict);
         let second = shelf.replace("a", &first, &text("2")).await.unwrap();
@@ -261,7 +261,7 @@ mod tests {
 
     #[tokio::test]
     async fn faults_come_in_the_order_given() {
-        let shelf = MemoryShelf::default();
+        let shelf = MemoryDocuments::default();
         shelf.fail([Fault::Before, Fault::After, Fault::Conflict, Fault::CrashAfter]);
         assert_eq!(shelf.create("a", &text("1")).await.unwrap_err().kind, ErrorKind::Unavailable);
         assert_eq!(shelf.document("a"), None);

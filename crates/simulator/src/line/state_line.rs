@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use zonewright_core::store::Store;
+use zonewright_core::store::StateStore;
 use zonewright_core::{ErrorKind, Result};
 
 use super::{error, lock};
@@ -39,7 +39,7 @@ pub(crate) struct Drawer {
 
 /// The store of one process.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct StateLine {
     pub(crate) daemon: usize,
     pub(crate) truth: Arc<Mutex<Truth>>,
     pub(crate) drawer: Arc<Mutex<Drawer>>,
@@ -48,7 +48,7 @@ pub(crate) struct Shelf {
     pub(crate) blind: Arc<AtomicBool>,
 }
 
-impl Shelf {
+impl StateLine {
     /// Tells the judge since when this process works without its state.
     fn note(&self) {
         let lost = self.blind.load(Ordering::SeqCst) || lock(&self.drawer).mood == Mood::Full;
@@ -62,7 +62,7 @@ impl Shelf {
 }
 
 #[async_trait]
-impl Store for Shelf {
+impl StateStore for StateLine {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
         let (document, mood) = {
             let drawer = lock(&self.drawer);

@@ -1,6 +1,6 @@
 //! A proposal is carried out: written down, sent, and written down again.
 //!
-//! In: deeds as they were shown, and the journal of the daemon that looks after the zones. Out: the outcome of each. What must
+//! In: actions as they were shown, and the journal of the daemon that looks after the zones. Out: the outcome of each. What must
 //! hold: an entry is durable before its group is sent; where the journal is required and cannot be written, nothing is.
 
 use zonewright_core::change::{Group, Outcome};
@@ -10,32 +10,32 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::Dropped;
 use zonewright_core::zone::Zone;
 
-use super::{Deed, Estate};
+use super::{Action, InstanceSnapshot};
 use crate::journal::{Handover, Scribe, Standing, owner_of};
 
 /// Most groups that are sent together.
 const PIECE: usize = 500;
 
-impl Estate {
-    /// Carries deeds out, each written down before. Returns the outcome of each, in order. What earlier commands left unsettled
+impl InstanceSnapshot {
+    /// Carries actions out, each written down before. Returns the outcome of each, in order. What earlier commands left unsettled
     /// is settled first, by the zones as they were read.
-    pub async fn carry_out(&self, deeds: &[Deed], scribe: &Scribe) -> Vec<Outcome> {
+    pub async fn carry_out(&self, actions: &[Action], scribe: &Scribe) -> Vec<Outcome> {
         scribe.settle(self).await;
         let mut outcomes = Vec::new();
-        for part in deeds.chunk_by(|a, b| a.zone.key == b.zone.key).flat_map(|zone| zone.chunks(PIECE)) {
+        for part in actions.chunk_by(|a, b| a.zone.key == b.zone.key).flat_map(|zone| zone.chunks(PIECE)) {
             outcomes.extend(self.send(part, scribe).await);
         }
         outcomes
     }
 
-    async fn send(&self, deeds: &[Deed], scribe: &Scribe) -> Vec<Outcome> {
-        let Some(zone) = deeds.first().map(|deed| &deed.zone) else { return Vec::new() };
-        let groups: Vec<Group> = deeds.iter().map(|deed| deed.group.clone()).collect();
+    async fn send(&self, actions: &[Action], scribe: &Scribe) -> Vec<Outcome> {
+        let Some(zone) = actions.first().map(|action| &action.zone) else { return Vec::new() };
+        let groups: Vec<Group> = actions.iter().map(|action| action.group.clone()).collect();
         let prepared = self.instance.registry.prepare(zone, groups).await;
         let ready: Vec<(Group, &[Handover])> = prepared
             .iter()
-            .zip(deeds)
-            .filter_map(|(group, deed)| Some((group.as_ref().ok()?.clone(), deed.handed.as_slice())))
+            .zip(actions)
+            .filter_map(|(group, action)| Some((group.as_ref().ok()?.clone(), action.handed.as_slice())))
             .collect();
         let mut sent = self.apply(zone, ready, scribe).await.into_iter();
         let outcome = |group: Result<Group, (Group, Dropped)>| match group {
@@ -77,7 +77,7 @@ fn unnoted(outcome: Outcome, error: &Error) -> Outcome {
     if matches!(outcome, Outcome::NotSent(_)) { outcome } else { Outcome::Unknown(error.clone()) }
 }
 
-impl Standing for Estate {
+impl Standing for InstanceSnapshot {
     fn zone(&self, zone: &str) -> Option<&Zone> {
         self.zones.iter().map(|(known, _)| known).find(|known| known.key.to_string() == zone)
     }

@@ -1,7 +1,7 @@
 //! `adopt`, `transfer`, `release` and `drain`: claims that change hands, and an owner that leaves for good.
 //!
 //! In come the daemon's own flags and an order; out comes a plan that is printed first, and carried out after `--yes` or the
-//! answer of a person. What must hold: between the plan and the deed the zones are read once more, and whatever has become
+//! answer of a person. What must hold: between the plan and the action the zones are read once more, and whatever has become
 //! different is left alone.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,15 +15,15 @@ use zonewright_core::claim::OwnerId;
 use zonewright_core::clock::Clock;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::record::{RecordKey, RecordSet};
-use zonewright_core::registry::Custody;
+use zonewright_core::registry::OwnershipChange;
 use zonewright_core::shared::Shared;
 use zonewright_core::zone::ZoneKey;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::Instance;
-use zonewright_engine::custody::{Deed, Estate, Proposal, Scope, Selector};
 use zonewright_engine::journal::{Cause, Journaling, Mode, Scribe};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
+use zonewright_engine::ownership::{Action, InstanceSnapshot, Proposal, Scope, Selector};
 
 use crate::catalog::Catalog;
 use crate::{config, connection, control, daemon, journal};
@@ -66,15 +66,15 @@ fn wrong(text: impl Into<String>) -> Error {
 /// What keeps the plan from being made: nothing was done then.
 pub(crate) async fn run(catalog: &Catalog, settings: &Settings, order: Order, words: &[String]) -> Result<ExitCode> {
     let job = Job::new(catalog, settings, order, words).await?;
-    let first = job.estate().await?;
+    let first = job.snapshot().await?;
     job.check_owner(&first)?;
     let plan = job.proposal(&first);
-    if plan.deeds.is_empty() {
+    if plan.actions.is_empty() {
         print!("{plan}");
         println!("nothing to do");
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{}", job.headline(plan.deeds.len()));
+    println!("{}", job.headline(plan.actions.len()));
     print!("{plan}");
     warn_of_daemon(settings, order);
     if settings.bool("dry-run") {
@@ -133,27 +133,27 @@ impl Job {
         Ok(Self { order, instance: Instance { provider, ..bare }, journal, scope, owner_given, to, wanted, forced })
     }
 
-    async fn estate(&self) -> Result<Estate> {
-        Estate::read(self.instance.clone(), self.scope.clone()).await
+    async fn snapshot(&self) -> Result<InstanceSnapshot> {
+        InstanceSnapshot::read(self.instance.clone(), self.scope.clone()).await
     }
 
     /// What takes something away needs to be told whose: the default owner id is shared by too many.
-    fn check_owner(&self, estate: &Estate) -> Result<()> {
+    fn check_owner(&self, snapshot: &InstanceSnapshot) -> Result<()> {
         if self.owner_given || self.order == Order::Adopt {
             return Ok(());
         }
-        let owners = estate.owners();
+        let owners = snapshot.owners();
         let known: Vec<String> = owners.iter().map(|(owner, count)| format!("{owner} ({count} records)")).collect();
         let known = if known.is_empty() { "nobody".to_owned() } else { known.join(", ") };
         Err(wrong(format!("whose records are meant? Give --txt-owner-id; in these zones there are those of {known}")))
     }
 
-    fn proposal(&self, estate: &Estate) -> Proposal {
+    fn proposal(&self, snapshot: &InstanceSnapshot) -> Proposal {
         match (self.order, &self.to) {
-            (Order::Adopt, _) => estate.adopt(&self.wanted, &self.forced),
-            (Order::Transfer, Some(to)) => estate.hand_over(&Custody::Give(to.clone())),
-            (Order::Release | Order::Transfer, _) => estate.hand_over(&Custody::Release),
-            (Order::Drain, _) => estate.drain(),
+            (Order::Adopt, _) => snapshot.adopt(&self.wanted, &self.forced),
+            (Order::Transfer, Some(to)) => snapshot.hand_over(&OwnershipChange::Give(to.clone())),
+            (Order::Release | Order::Transfer, _) => snapshot.hand_over(&OwnershipChange::Disown),
+            (Order::Drain, _) => snapshot.drain(),
         }
     }
 
@@ -174,18 +174,18 @@ impl Job {
 
     /// Reads the zones again and does what was shown, as far as it is still the same; then reads them once more and says
     /// how they stand.
-    async fn carry_out(&self, first: &Estate, shown: &Proposal, scribe: &Scribe) -> Result<ExitCode> {
-        let estate = self.estate().await?;
-        let shown: BTreeSet<String> = shown.deeds.iter().map(line).collect();
-        let (deeds, other): (Vec<Deed>, Vec<Deed>) =
-            self.proposal(&estate).deeds.into_iter().partition(|deed| shown.contains(&line(deed)));
-        let gone = shown.len().saturating_sub(deeds.len());
-        let outcomes = estate.carry_out(&deeds, scribe).await;
+    async fn carry_out(&self, first: &InstanceSnapshot, shown: &Proposal, scribe: &Scribe) -> Result<ExitCode> {
+        let snapshot = self.snapshot().await?;
+        let shown: BTreeSet<String> = shown.actions.iter().map(line).collect();
+        let (actions, other): (Vec<Action>, Vec<Action>) =
+            self.proposal(&snapshot).actions.into_iter().partition(|action| shown.contains(&line(action)));
+        let gone = shown.len().saturating_sub(actions.len());
+        let outcomes = snapshot.carry_out(&actions, scribe).await;
         let mut failed = 0;
-        for (deed, outcome) in deeds.iter().zip(&outcomes) {
+        for (action, outcome) in actions.iter().zip(&outcomes) {
             if let Some(error) = outcome.error() {
                 failed += 1;
-                eprintln!("{}: {}: {}", outcome.label(), deed.text, error.chain());
+                eprintln!("{}: {}: {}", outcome.label(), action.text, error.chain());
             }
         }
         let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
@@ -201,14 +201,14 @@ impl Job {
     }
 
     /// Whether the records are what they were; a drain has nothing to compare.
-    async fn verify(&self, first: &Estate) -> Result<bool> {
-        let now = self.estate().await?;
+    async fn verify(&self, first: &InstanceSnapshot) -> Result<bool> {
+        let now = self.snapshot().await?;
         if self.order == Order::Drain {
-            let left = now.drain().deeds.len();
+            let left = now.drain().actions.len();
             println!("{left} changes are left to do");
             return Ok(left == 0);
         }
-        let left = self.proposal(&now).deeds.len();
+        let left = self.proposal(&now).actions.len();
         let changed = differences(&first.contents(), &now.contents());
         for key in &changed {
             println!("{key} was changed by somebody else meanwhile");
@@ -240,8 +240,8 @@ fn differences(before: &Contents, after: &Contents) -> Vec<RecordKey> {
     keys.into_iter().filter(|key| before.get(*key) != after.get(*key)).map(|(_, key)| key.clone()).collect()
 }
 
-fn line(deed: &Deed) -> String {
-    format!("{} {}", deed.zone.key, deed.text)
+fn line(action: &Action) -> String {
+    format!("{} {}", action.zone.key, action.text)
 }
 
 /// A daemon that runs goes on publishing what its objects ask for.

@@ -2,26 +2,26 @@
 
 use zonewright_core::change::{Change, Group};
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::{Custody, Registry};
+use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_core::{RecordKey, RecordSet};
 
 use super::{CLAIMED, both};
 use crate::registry::desk::{Desk, RESOURCE, Stopped, create, group, labels, other, set};
 use crate::registry::{Harness, LostUpdate};
 
-fn assign(desk: &Desk, registry: &dyn Registry, record: &RecordSet, custody: &Custody) -> Option<Group> {
+fn assign(desk: &Desk, registry: &dyn Registry, record: &RecordSet, change: &OwnershipChange) -> Option<Group> {
     let zone = desk.zone_of(&record.key.name);
-    let done = registry.assign(&zone, record, custody, desk);
-    done.unwrap_or_else(|dropped| panic!("{custody:?} of {record}: {}", dropped.reason))
+    let done = registry.assign(&zone, record, change, desk);
+    done.unwrap_or_else(|dropped| panic!("{change:?} of {record}: {}", dropped.reason))
 }
 
 /// Carries out what assign answers; it must answer with something.
-async fn hand(desk: &mut Desk, registry: &dyn Registry, record: &RecordSet, custody: &Custody) {
-    let group = assign(desk, registry, record, custody);
-    let group = group.unwrap_or_else(|| panic!("{custody:?} of {record} is not so already"));
-    assert_eq!(group.records().count(), 0, "{custody:?} of {record} changes a record");
-    desk.send(registry, group).await.unwrap_or_else(|e| panic!("{custody:?} of {record}: {e}"));
-    assert_eq!(assign(desk, registry, record, custody), None, "{custody:?} of {record}, once more");
+async fn hand(desk: &mut Desk, registry: &dyn Registry, record: &RecordSet, change: &OwnershipChange) {
+    let group = assign(desk, registry, record, change);
+    let group = group.unwrap_or_else(|| panic!("{change:?} of {record} is not so already"));
+    assert_eq!(group.records().count(), 0, "{change:?} of {record} changes a record");
+    desk.send(registry, group).await.unwrap_or_else(|e| panic!("{change:?} of {record}: {e}"));
+    assert_eq!(assign(desk, registry, record, change), None, "{change:?} of {record}, once more");
 }
 
 async fn load(registry: &dyn Registry) {
@@ -41,15 +41,15 @@ pub async fn a_record_is_taken_unless_it_is_claimed(harness: &dyn Harness) {
         let mut desk = Desk::new();
         desk.put(set(name, *rtype));
         let record = standing(&desk, &set(name, *rtype).key);
-        hand(&mut desk, ours, &record, &Custody::Take(Some(RESOURCE.into()))).await;
+        hand(&mut desk, ours, &record, &OwnershipChange::Take(Some(RESOURCE.into()))).await;
         let owned = desk.ownership(ours, &record.key);
         let claim = owned.claim().unwrap_or_else(|| panic!("{record} was taken and is {owned:?}"));
         assert_eq!(claim.resource.as_deref(), Some(RESOURCE), "{record}");
         load(theirs).await;
         let zone = desk.zone_of(&record.key.name);
-        for custody in [Custody::Take(None), Custody::Release] {
-            let refused = theirs.assign(&zone, &record, &custody, &desk);
-            assert!(refused.is_err(), "{custody:?} of a record of somebody else: {refused:?}");
+        for change in [OwnershipChange::Take(None), OwnershipChange::Disown] {
+            let refused = theirs.assign(&zone, &record, &change, &desk);
+            assert!(refused.is_err(), "{change:?} of a record of somebody else: {refused:?}");
         }
     }
 }
@@ -61,7 +61,7 @@ pub async fn what_has_changed_is_not_taken(harness: &dyn Harness) {
         let mut desk = Desk::new();
         desk.put(set(name, *rtype));
         let record = standing(&desk, &set(name, *rtype).key);
-        let Some(group) = assign(&desk, ours, &record, &Custody::Take(None)) else {
+        let Some(group) = assign(&desk, ours, &record, &OwnershipChange::Take(None)) else {
             panic!("{record} is ours already")
         };
         desk.put(other(&record));
@@ -80,7 +80,7 @@ pub async fn a_record_is_given_to_another_owner(harness: &dyn Harness) {
         let wanted = set(name, *rtype);
         desk.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
         let record = standing(&desk, &wanted.key);
-        hand(&mut desk, ours, &record, &Custody::Give(them.clone())).await;
+        hand(&mut desk, ours, &record, &OwnershipChange::Give(them.clone())).await;
         assert_eq!(desk.ownership(ours, &record.key), Ownership::Foreign(them.clone()), "{record}");
         load(theirs).await;
         let owned = desk.ownership(theirs, &record.key);
@@ -109,7 +109,7 @@ pub async fn a_released_record_is_nobodys(harness: &dyn Harness) {
         let wanted = set(name, *rtype);
         desk.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
         let record = standing(&desk, &wanted.key);
-        hand(&mut desk, ours, &record, &Custody::Release).await;
+        hand(&mut desk, ours, &record, &OwnershipChange::Disown).await;
         load(theirs).await;
         for registry in [ours, theirs] {
             assert_eq!(desk.ownership(registry, &record.key), Ownership::Unclaimed, "{record}");
@@ -275,7 +275,7 @@ pub async fn what_an_owner_leaves_behind_is_found(harness: &dyn Harness) {
         desk.take(&set(name, *rtype).key);
     }
     load(ours).await;
-    for (zone, group) in desk.litter(ours) {
+    for (zone, group) in desk.what(ours) {
         assert_eq!(group.records().count(), 0, "{} changes a record", group.headline());
         desk.send_in(ours, &zone, group).await.unwrap_or_else(|e| panic!("the end of a claim: {e}"));
     }
@@ -291,7 +291,7 @@ pub async fn what_an_owner_leaves_behind_is_found(harness: &dyn Harness) {
             _ => assert!(desk.ownership(theirs, &wanted.key).is_ours(), "{wanted} stands and is theirs"),
         }
     }
-    assert!(desk.litter(ours).is_empty(), "once is enough");
+    assert!(desk.what(ours).is_empty(), "once is enough");
 }
 
 /// Reading the zones changes no claim.
