@@ -159,7 +159,7 @@ async fn reply(engine: &Engine, request: &Value) -> Value {
         (Some("plans"), _) => {
             let plans = listed(engine.plans(), engine.joint_plans(), |_| None);
             let fight = |(zone, name, fight): (DnsName, DnsName, Fight)| json!({ "zone": zone.to_string(), "name": name.to_string(), "text": fight.to_string() });
-            let fights: Vec<Value> = engine.fights().into_iter().map(fight).collect();
+            let fights: Vec<Value> = engine.contested().into_iter().map(fight).collect();
             json!({ "plans": plans, "fights": fights, "holds": undo::holds_of(engine) })
         }
         (Some("approve"), Some(hash)) => match engine.approve(hash) {

@@ -14,7 +14,7 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::journal::Query;
-use zonewright_engine::{Engine, Holding, UndoPlan, UndoReport, UndoRequest, UndoZone, saved_holds};
+use zonewright_engine::{Engine, Pin, UndoPlan, UndoReport, UndoRequest, UndoZone, saved_pins};
 
 use crate::control;
 use crate::history::{moment, query, wrong};
@@ -34,7 +34,7 @@ pub(crate) async fn reply(engine: &Engine, request: &Value) -> Value {
         Ok(_) => return json!({ "error": "expected since or plan" }),
         Err(problem) => return json!({ "error": problem }),
     };
-    match engine.plan_undo(&UndoRequest { query, hold_for }).await {
+    match engine.plan_undo(&UndoRequest { query, pin_for: hold_for }).await {
         Ok(plan) => planned(&plan),
         Err(error) => json!({ "error": error.chain() }),
     }
@@ -43,7 +43,7 @@ pub(crate) async fn reply(engine: &Engine, request: &Value) -> Value {
 fn planned(plan: &UndoPlan) -> Value {
     let zone = |zone: &UndoZone| json!({ "zone": zone.zone, "changes": zone.changes, "skipped": zone.skipped, "cut": zone.cut });
     let zones: Vec<Value> = plan.zones.iter().map(zone).collect();
-    let hold = zonewright_core::duration::show(plan.hold_for);
+    let hold = zonewright_core::duration::show(plan.pin_for);
     let oldest = plan.reach.oldest.map(|at| json!({ "at": at, "utc": utc(at) }));
     json!({ "plan": plan.hash, "groups": plan.len(), "zones": zones, "hold": hold, "oldest": oldest, "dry_run": plan.dry_run })
 }
@@ -54,11 +54,11 @@ fn done(report: &UndoReport) -> Value {
 
 /// The names on hold, as the daemon tells them.
 pub(crate) fn holds_of(engine: &Engine) -> Value {
-    holds_as_json(engine.holds())
+    holds_as_json(engine.pins())
 }
 
-fn holds_as_json(holds: Vec<(String, Holding)>) -> Value {
-    let hold = |(zone, hold): (String, Holding)| {
+fn holds_as_json(holds: Vec<(String, Pin)>) -> Value {
+    let hold = |(zone, hold): (String, Pin)| {
         let names: Vec<&DnsName> = hold.names.keys().collect();
         json!({ "zone": zone, "plan": hold.plan, "since": utc(hold.since), "until": utc(hold.until), "names": names })
     };
@@ -74,7 +74,7 @@ pub(crate) fn release(engine: &Engine, name: &str) -> Value {
             Err(problem) => return json!({ "error": format!("{name:?}: {problem}") }),
         },
     };
-    let released = engine.release(name.as_ref());
+    let released = engine.unpin(name.as_ref());
     match name {
         Some(name) if released.is_empty() => {
             json!({ "error": format!("{name} is not on hold; `zonewright holds` shows the names that are") })
@@ -106,7 +106,7 @@ pub(crate) async fn holds(settings: &Settings, now: Timestamp) -> Result<String>
 async fn saved(settings: &Settings, folder: &Path, now: Timestamp) -> Result<Value> {
     let nowhere = || nowhere(settings, "saved state", folder);
     let store = state_left_behind(settings, folder).await?.ok_or_else(nowhere)?;
-    let holds = saved_holds(&*store, now).await?.ok_or_else(nowhere)?;
+    let holds = saved_pins(&*store, now).await?.ok_or_else(nowhere)?;
     Ok(json!({ "holds": holds_as_json(holds), "place": store.place() }))
 }
 

@@ -51,7 +51,7 @@ impl Picture {
             })
             .collect();
         rows.sort();
-        let events = engine.journal().last(100).into_iter().flat_map(|entry| {
+        let events = engine.recent_changes().last(100).into_iter().flat_map(|entry| {
             let failed = entry.error.is_some();
             let error = entry.error.map(|error| format!("  ({error})")).unwrap_or_default();
             entry.changes.into_iter().map(move |change| Event {

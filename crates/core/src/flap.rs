@@ -1,4 +1,4 @@
-//! Names that somebody else keeps changing back.
+//! Names that another writer keeps changing back.
 //!
 //! In come foreign changes (a record set or claim that was ours stands otherwise than we left it), repairs and the time; out
 //! goes whether a name is fought over, by whom, and when it may be repaired again. What must hold: three foreign changes of

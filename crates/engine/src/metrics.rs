@@ -139,19 +139,19 @@ pub struct Metrics {
     pub audit_period: Family<ByZone, Seconds>,
     /// Names that back off alone.
     pub parked: Family<ByZone, Gauge>,
-    /// Names that somebody else keeps changing back.
-    pub fought: Family<ByZone, Gauge>,
+    /// Names that another writer keeps changing back.
+    pub contested: Family<ByZone, Gauge>,
     /// Our records whose claim stands elsewhere than by today's settings, or there and elsewhere.
     pub claims_to_move: Family<ByZone, Gauge>,
     /// Names that an undo set back and holds.
-    pub on_hold: Family<ByZone, Gauge>,
+    pub pinned: Family<ByZone, Gauge>,
     /// Records that wait because their object or namespace has as many as it may have.
     pub quota_waiting: Family<ByNamespace, Gauge>,
     /// Failed writes of the journal.
     pub journal_errors: Counter,
     /// Whether the commands beside the process can reach it.
     pub control_socket: Gauge,
-    /// Notes told to objects.
+    /// Notes reported on objects.
     pub notes: Family<ByReason, Counter>,
     /// Objects held in memory.
     pub objects: Family<ByKind, Gauge>,
@@ -209,9 +209,9 @@ impl Default for Metrics {
             zone_errors: Family::default(),
             audit_period: Family::default(),
             parked: Family::default(),
-            fought: Family::default(),
+            contested: Family::default(),
             claims_to_move: Family::default(),
-            on_hold: Family::default(),
+            pinned: Family::default(),
             quota_waiting: Family::default(),
             journal_errors: Counter::default(),
             control_socket: Gauge::default(),
@@ -284,18 +284,18 @@ impl Metrics {
         ours.register("zone_errors", "Errors of zones by kind", self.zone_errors.clone());
         ours.register("audit_period_seconds", "Time between two audits of a zone", self.audit_period.clone());
         ours.register("parked_names", "Names that back off alone", self.parked.clone());
-        ours.register("fought_names", "Names that somebody else keeps changing back", self.fought.clone());
+        ours.register("contested_records", "Names that another writer keeps changing back", self.contested.clone());
         ours.register(
             "claims_to_move",
             "Our record sets whose claim does not stand, or not only, where today's settings put it",
             self.claims_to_move.clone(),
         );
-        ours.register("held_names", "Names that an undo set back and holds", self.on_hold.clone());
+        ours.register("held_names", "Names that an undo set back and holds", self.pinned.clone());
         let waiting = "Records that wait because their object or namespace has as many as it may have";
         ours.register("quota_waiting_records", waiting, self.quota_waiting.clone());
         ours.register("journal_errors", "Failed writes of the journal", self.journal_errors.clone());
         ours.register("control_socket", "Whether the socket for commands is open", self.control_socket.clone());
-        ours.register("notes", "Notes told to objects, by reason", self.notes.clone());
+        ours.register("notes", "Notes reported on objects, by reason", self.notes.clone());
         ours.register(
             "source_faults",
             "Texts of sources (manifests) that cannot be read now",
@@ -340,9 +340,9 @@ impl Metrics {
             &self.released,
             &self.zone_ready,
             &self.parked,
-            &self.fought,
+            &self.contested,
             &self.claims_to_move,
-            &self.on_hold,
+            &self.pinned,
         ] {
             family.remove(&label);
         }

@@ -23,7 +23,7 @@ use zonewright_core::rtype::RecordType;
 use zonewright_core::view::ZoneView;
 use zonewright_core::zone::{Zone, ZoneKey};
 
-use crate::engine::Instance;
+use crate::config::Instance;
 use crate::journal::Handover;
 
 /// Which records are meant, by a word of the command line.
@@ -98,7 +98,7 @@ pub struct Action {
 /// What would be done, and what would be left alone.
 #[derive(Debug, Clone, Default)]
 pub struct Proposal {
-    /// Deeds, in the order of zones and names.
+    /// Actions, in the order of zones and names.
     pub actions: Vec<Action>,
     /// What was meant and is left alone, each with the reason.
     pub left: Vec<String>,

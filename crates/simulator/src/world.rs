@@ -150,7 +150,7 @@ impl World {
 
     /// Whether some daemon is in a fight.
     pub(crate) fn fights(&self) -> bool {
-        self.seats.iter().filter_map(|seat| seat.process.as_ref()).any(|process| !process.engine.fights().is_empty())
+        self.seats.iter().filter_map(|seat| seat.process.as_ref()).any(|process| !process.engine.contested().is_empty())
     }
 
     pub(crate) fn holds(&self, daemon: usize) -> bool {

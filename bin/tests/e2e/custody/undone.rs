@@ -138,7 +138,7 @@ fn a_transfer_is_told_and_undone(software: DnsSoftware) {
     // The new owner makes one of the records its own; the other one comes back.
     beside.shop.site.dns.nsupdate("update delete web.shop.test A\nupdate add web.shop.test 0 A 192.0.2.9");
     let undone = beside.said(&["undo", &format!("--plan={hash}"), "--yes"]);
-    assert!(undone.contains("left alone: web.shop.test A: changed since by somebody else"), "{undone}");
+    assert!(undone.contains("left alone: web.shop.test A: changed since by another writer"), "{undone}");
     assert!(undone.contains("  claim of api.shop.test A: owner next -> e2e\n"), "{undone}");
     let mut expected: Vec<String> = before.iter().filter(|line| !line.contains("web.")).cloned().collect();
     let web = |line: &&String| line.contains("web.");

@@ -140,7 +140,7 @@ pub(crate) struct Heading {
 }
 
 impl Entry {
-    /// The entry of a group that is about to be sent to `zone`; `None` where nothing is to be told.
+    /// The entry of a group that is about to be sent to `zone`; `None` where there is nothing to write down.
     pub(crate) fn new(
         heading: impl FnOnce() -> Heading,
         zone: &Zone,

@@ -3,7 +3,7 @@
 //! In: entries of one zone, the newest first, each with what became of it; then what stands there now. Out: groups of
 //! changes that lead from there to what stood before the oldest entry. What must hold: nothing is touched but what is
 //! exactly as we left it; what was changed together (a record and its claim, a record and what took its place) goes back
-//! together or not at all. Where somebody else changed a record between two entries, it goes back to what they made of it:
+//! together or not at all. Where another writer changed a record between two entries, it goes back to what they made of it:
 //! what lies before is no longer ours to bring back.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use zonewright_core::endpoint::ObjectRef;
 use zonewright_core::name::DnsName;
 use zonewright_core::record::{RecordKey, RecordSet};
 
-use super::passed::OwnershipTransfer;
+use super::transfer::OwnershipTransfer;
 use super::{Entry, EntryStep, Handover, Verdict, line};
 
 /// What a claim says.
@@ -79,7 +79,7 @@ pub struct Folded {
     pub names: BTreeSet<DnsName>,
     /// The objects behind them.
     pub objects: BTreeSet<ObjectRef>,
-    /// Somebody else's change lies before the oldest entry that counts: it is what comes back.
+    /// A change by another writer lies before the oldest entry that counts: it is what comes back.
     pub cut: bool,
     /// An entry of which it is not known what became of it: nothing is done before it is.
     pub open: bool,
@@ -114,8 +114,8 @@ pub enum UndoRefusal {
 impl fmt::Display for UndoRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Changed { key, stands: None } => write!(f, "changed since by somebody else: {key} is gone"),
-            Self::Changed { stands: Some(set), .. } => write!(f, "changed since by somebody else: {set} stands there"),
+            Self::Changed { key, stands: None } => write!(f, "changed since by another writer: {key} is gone"),
+            Self::Changed { stands: Some(set), .. } => write!(f, "changed since by another writer: {set} stands there"),
             Self::Back => f.write_str("it is as it was before already"),
             Self::Open => f.write_str("it is not known yet what became of the last change; try again in a minute"),
             Self::NotOurs(who) => write!(f, "it is not ours: {who}"),
@@ -266,7 +266,7 @@ impl Folded {
         self.records().map(|(key, _)| key).chain(self.handed.keys()).chain(self.spans.keys()).next()
     }
 
-    /// The records whose claims belong to somebody else now than before.
+    /// The records whose claims belong to another owner now than before.
     pub fn passed(&self) -> impl Iterator<Item = (&RecordKey, &OwnershipTransfer)> {
         self.handed.iter().filter(|(_, passed)| passed.left.owner != passed.before.owner)
     }
@@ -296,7 +296,7 @@ impl Folded {
         }
         let mut now: Vec<(&RecordKey, &Span, Option<RecordSet>)> =
             self.spans.iter().map(|(key, span)| (key, span, stands(key))).collect();
-        // What people look at is told first.
+        // What people look at comes first.
         now.sort_by_key(|(_, span, _)| span.claim);
         if !now.is_empty() && now.iter().all(|(_, span, stands)| meets(span.before.as_ref(), stands.as_ref())) {
             return Err(UndoRefusal::Back);

@@ -88,7 +88,9 @@ fn undo(entries: &[(&str, &[&str], Verdict)], stands: &[&str]) -> Vec<String> {
     };
     fold.finish()
         .iter()
-        .map(|folded| folded.inverse(find).map_or_else(|misfit| format!("{}: {misfit}", folded.name().unwrap()), shown))
+        .map(|folded| {
+            folded.inverse(find).map_or_else(|refusal| format!("{}: {refusal}", folded.name().unwrap()), shown)
+        })
         .collect()
 }
 
@@ -132,7 +134,7 @@ fn what_was_done_is_undone_and_nothing_else() {
         &["x.example: it is not known yet what became of the last change; try again in a minute"],
     );
     // Somebody else changed it since.
-    let changed = "x.example: changed since by somebody else:";
+    let changed = "x.example: changed since by another writer:";
     check(&[(x, moved, Applied)], &[&x3], &[&format!("{changed} x.example A 192.0.2.3 stands there")]);
     check(&[(x, moved, Applied)], &[], &[&format!("{changed} x.example A is gone")]);
     check(&[(x, went, Applied)], &[&x2], &[&format!("{changed} x.example A 192.0.2.2 stands there")]);

@@ -2,7 +2,7 @@
 //!
 //! In: a group that changes claims and no record, and what was published before it. Out: for each record that it is about,
 //! who claimed it before and who will. What must hold: the group alone decides, by the registry's own reading of the zone as
-//! it will be, so that whatever a registry writes (texts, rows, entries) is told in the same words.
+//! it will be, so that whatever a registry writes (texts, rows, entries) reads the same.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The journal: what was changed, with what stood there before, so that it can be told and undone.
+//! The journal: what was changed, with what stood there before, so that it can be shown and undone.
 //!
 //! In: entries right before changes are sent, and outcomes after. Out: both again, the newest first. It is only ever
 //! appended to. What must hold: an entry is durable before its change is sent, so that whatever a crash leaves behind is
@@ -15,10 +15,10 @@ mod folder;
 mod handover;
 mod line;
 mod memory;
-mod passed;
 mod query;
 mod scribe;
-mod settle;
+mod transfer;
+mod unsettled;
 
 use std::sync::Arc;
 
@@ -34,11 +34,11 @@ pub use handover::{Handover, owner_of};
 pub use line::Line;
 use line::{Head, HeadKind};
 pub use memory::MemoryJournal;
-pub use passed::OwnershipTransfer;
 pub use query::{JournalRecord, Query, Reach, last, read, scan};
 pub use scribe::Scribe;
 pub(crate) use scribe::{IDS_OF_A_MILLISECOND, Standing, is_over};
-pub(crate) use settle::Deeds;
+pub use transfer::OwnershipTransfer;
+pub(crate) use unsettled::EntryEffects;
 
 /// The version of the form of a line.
 pub const VERSION: u32 = 1;
@@ -48,7 +48,7 @@ pub const VERSION: u32 = 1;
 pub enum Mode {
     /// Nothing is sent that is not in the journal.
     Required,
-    /// It is told, and changes go on.
+    /// It is reported, and changes go on.
     #[default]
     BestEffort,
     /// Nothing is written.
@@ -81,7 +81,7 @@ pub struct Journaling {
 
 impl Journaling {
     /// What follows from an entry that could not be written: where the journal may do without, the error comes back to be
-    /// told.
+    /// reported.
     ///
     /// # Errors
     /// Nothing may be sent that is not written down.

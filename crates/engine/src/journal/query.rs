@@ -61,7 +61,7 @@ pub struct Reach {
 }
 
 /// Gives the entries that fit to `take`, the newest first. One that breaks off ends the search, but not the reading, so that
-/// the reach is told in any case.
+/// the reach is known in any case.
 ///
 /// # Errors
 /// As [`JournalStore::read`].
@@ -106,8 +106,8 @@ pub async fn read(
 /// As [`JournalStore::read`].
 pub async fn last(store: &dyn JournalStore, query: &Query, limit: usize) -> Result<(Vec<JournalRecord>, Reach)> {
     let mut found = Vec::new();
-    let take = |told| {
-        found.push(told);
+    let take = |record| {
+        found.push(record);
         if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let reach = read(store, query, take).await?;
@@ -167,8 +167,8 @@ mod tests {
 
     async fn ids(store: &MemoryJournal, query: Query) -> Vec<(u64, Option<Verdict>)> {
         let mut found = Vec::new();
-        let take = |told: JournalRecord| {
-            found.push((told.entry.id, told.closing.map(|closing| closing.verdict)));
+        let take = |record: JournalRecord| {
+            found.push((record.entry.id, record.closing.map(|closing| closing.verdict)));
             ControlFlow::Continue(())
         };
         read(store, &query, take).await.unwrap();

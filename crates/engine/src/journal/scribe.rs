@@ -15,7 +15,7 @@ use zonewright_core::guard;
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::zone::Zone;
 
-use super::{Cause, Closing, Deeds, Entry, Handover, Heading, Journaling, Line, Mode, Verdict, scan};
+use super::{Cause, Closing, Entry, EntryEffects, Handover, Heading, Journaling, Line, Mode, Verdict, scan};
 
 /// Ids of one millisecond, as the daemon counts them; each command has one of them for its own.
 pub(crate) const IDS_OF_A_MILLISECOND: u64 = 1 << 11;
@@ -33,7 +33,7 @@ pub struct Scribe {
     last: AtomicU64,
     /// Which id of a millisecond is ours.
     own: u64,
-    /// Whether it was told that the journal cannot be written, and that it cannot be read.
+    /// Whether it was reported that the journal cannot be written, and that it cannot be read.
     complained: [AtomicBool; 2],
     /// Whether any change was written down.
     written: AtomicBool,
@@ -144,11 +144,11 @@ impl Scribe {
 
     fn complain(&self, doing: Doing, error: &Error, consequence: &str) {
         let [writing, reading] = &self.complained;
-        let (told, what) = match doing {
+        let (reported, what) = match doing {
             Doing::Writing => (writing, "written"),
             Doing::Reading => (reading, "read"),
         };
-        if !told.swap(true, Ordering::SeqCst) {
+        if !reported.swap(true, Ordering::SeqCst) {
             let place = self.journaling.store.place();
             warn!(place, error = error.chain(), "the journal cannot be {what}: {consequence}");
         }
@@ -168,8 +168,8 @@ impl Scribe {
         };
         let closings = open.iter().filter(|entry| is_over(entry, self.clock.now())).filter_map(|entry| {
             let zone = standing.zone(&entry.zone)?;
-            let deeds = Deeds::from(entry);
-            let verdict: Verdict = deeds.verdict(|key| standing.stands(zone, key), |key| standing.owner(zone, key));
+            let effects = EntryEffects::from(entry);
+            let verdict: Verdict = effects.verdict(|key| standing.stands(zone, key), |key| standing.owner(zone, key));
             Some(Closing { id: entry.id, at: self.clock.now(), verdict, found: true, error: None })
         });
         let closings: Vec<Closing> = closings.collect();
@@ -191,17 +191,17 @@ mod tests {
     use crate::journal::MemoryJournal;
     use zonewright_core::clock::Timestamp;
 
-    fn scribe(writer: u32) -> Scribe {
+    fn journal(writer: u32) -> Scribe {
         let journaling = Journaling { store: Arc::new(MemoryJournal::default()), mode: Mode::BestEffort };
         Scribe::new(journaling, Clock::starting_at(Timestamp(1_700_000_000_000)), Cause::Adopt, writer)
     }
 
     #[test]
     fn ids_grow_and_no_two_writers_share_one() {
-        let writers = [scribe(1), scribe(2), scribe(1_023)];
+        let writers = [journal(1), journal(2), journal(1_023)];
         let mut all = BTreeSet::new();
-        for scribe in &writers {
-            let ids: Vec<u64> = (0..1_000).map(|_| scribe.id()).collect();
+        for journal in &writers {
+            let ids: Vec<u64> = (0..1_000).map(|_| journal.id()).collect();
             assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
             assert!(ids.iter().all(|id| *id < 1 << 53), "every reader of JSON can hold them");
             all.extend(ids);
@@ -210,6 +210,6 @@ mod tests {
         // A daemon that starts in the same millisecond counts on from an even one.
         let daemon = 1_700_000_000_000 * IDS_OF_A_MILLISECOND;
         assert!((daemon..daemon + 3).all(|id| !all.contains(&id)));
-        assert_ne!(scribe(1).plan(), scribe(2).plan());
+        assert_ne!(journal(1).plan(), journal(2).plan());
     }
 }

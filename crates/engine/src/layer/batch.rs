@@ -38,7 +38,7 @@ impl Batcher {
             let error = zonewright_core::error::Error::new(
                 zonewright_core::error::ErrorKind::Protocol,
                 "apply changes",
-                "the provider told no outcome",
+                "the provider gave no outcome",
             );
             Outcome::Unknown(error)
         });

@@ -139,7 +139,7 @@ impl Staged {
     async fn go_back(&self, zone: &Zone, course: &Course<'_>, somebody: bool) -> bool {
         let WayBack { groups, whole } = course.way_back(somebody);
         for group in groups {
-            // What was deleted is not put back beside what somebody put there since: nobody could tell whose that is.
+            // What was deleted is not put back beside what somebody put there since: it is not known whose that is.
             if somebody && self.is_taken(zone, &group).await {
                 return false;
             }
@@ -151,7 +151,7 @@ impl Staged {
         whole
     }
 
-    /// Whether something stands where the group would put a record; also if that cannot be told.
+    /// Whether something stands where the group would put a record; also if that is not known.
     async fn is_taken(&self, zone: &Zone, group: &Group) -> bool {
         let keys: Vec<_> = group.records().filter_map(|step| created(&step.change)).map(|set| &set.key).collect();
         if keys.is_empty() {
@@ -230,7 +230,7 @@ fn refusal(text: String) -> Error {
 }
 
 fn silent() -> Error {
-    Error::new(ErrorKind::Protocol, "apply changes", "the provider did not tell what became of it")
+    Error::new(ErrorKind::Protocol, "apply changes", "the provider gave no outcome")
 }
 
 #[async_trait]

@@ -19,16 +19,16 @@ const PIECE: usize = 500;
 impl InstanceSnapshot {
     /// Carries actions out, each written down before. Returns the outcome of each, in order. What earlier commands left unsettled
     /// is settled first, by the zones as they were read.
-    pub async fn carry_out(&self, actions: &[Action], scribe: &Scribe) -> Vec<Outcome> {
-        scribe.settle(self).await;
+    pub async fn carry_out(&self, actions: &[Action], journal: &Scribe) -> Vec<Outcome> {
+        journal.settle(self).await;
         let mut outcomes = Vec::new();
         for part in actions.chunk_by(|a, b| a.zone.key == b.zone.key).flat_map(|zone| zone.chunks(PIECE)) {
-            outcomes.extend(self.send(part, scribe).await);
+            outcomes.extend(self.send(part, journal).await);
         }
         outcomes
     }
 
-    async fn send(&self, actions: &[Action], scribe: &Scribe) -> Vec<Outcome> {
+    async fn send(&self, actions: &[Action], journal: &Scribe) -> Vec<Outcome> {
         let Some(zone) = actions.first().map(|action| &action.zone) else { return Vec::new() };
         let groups: Vec<Group> = actions.iter().map(|action| action.group.clone()).collect();
         let prepared = self.instance.registry.prepare(zone, groups).await;
@@ -37,23 +37,23 @@ impl InstanceSnapshot {
             .zip(actions)
             .filter_map(|(group, action)| Some((group.as_ref().ok()?.clone(), action.handed.as_slice())))
             .collect();
-        let mut sent = self.apply(zone, ready, scribe).await.into_iter();
+        let mut sent = self.apply(zone, ready, journal).await.into_iter();
         let outcome = |group: Result<Group, (Group, Dropped)>| match group {
             Err((_, dropped)) => Outcome::NotSent(Error::new(ErrorKind::Conflict, "prepare the claim", dropped.reason)),
             Ok(_) => sent.next().unwrap_or_else(|| {
-                Outcome::Unknown(Error::new(ErrorKind::Protocol, "apply changes", "no outcome was told"))
+                Outcome::Unknown(Error::new(ErrorKind::Protocol, "apply changes", "the provider gave no outcome"))
             }),
         };
         prepared.into_iter().map(outcome).collect()
     }
 
     /// Writes down, sends, and lets the registry and the journal know what became of it.
-    async fn apply(&self, zone: &Zone, ready: Vec<(Group, &[Handover])>, scribe: &Scribe) -> Vec<Outcome> {
+    async fn apply(&self, zone: &Zone, ready: Vec<(Group, &[Handover])>, journal: &Scribe) -> Vec<Outcome> {
         if ready.is_empty() {
             return Vec::new();
         }
-        let told: Vec<(&Group, &[Handover])> = ready.iter().map(|(group, handed)| (group, *handed)).collect();
-        let begun = scribe.begin(zone, &told).await;
+        let entries: Vec<(&Group, &[Handover])> = ready.iter().map(|(group, handed)| (group, *handed)).collect();
+        let begun = journal.begin(zone, &entries).await;
         let groups: Vec<Group> = ready.into_iter().map(|(group, _)| group).collect();
         let sent = match &begun {
             Ok(_) => self.instance.provider.apply(zone, &groups).await,
@@ -66,7 +66,7 @@ impl InstanceSnapshot {
             Err(error) => sent.into_iter().map(|outcome| unnoted(outcome, &error)).collect(),
         };
         if let Ok(ids) = &begun {
-            scribe.end(ids, &sent).await;
+            journal.end(ids, &sent).await;
         }
         sent
     }

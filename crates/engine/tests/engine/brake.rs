@@ -279,12 +279,12 @@ async fn an_undo_revokes_the_approval() {
     engine.approve(&hash).unwrap();
     rest(&engine).await;
     let query = Query { plan: Some(hash), ..Query::default() };
-    let plan = engine.plan_undo(&UndoRequest { query, hold_for: Duration::from_hours(24) }).await.unwrap();
+    let plan = engine.plan_undo(&UndoRequest { query, pin_for: Duration::from_hours(24) }).await.unwrap();
     assert_eq!(engine.undo(&plan.hash).await.unwrap().restored.len(), 60);
     rest(&engine).await;
-    assert_eq!(engine.release(None).len(), 60);
+    assert_eq!(engine.unpin(None).len(), 60);
     assert_eq!((rest(&engine).await.held, world.sim.records().len()), (60, 60));
-    assert_eq!(engine.release(Some(&name("n1.z0.test"))).len(), 0);
+    assert_eq!(engine.unpin(Some(&name("n1.z0.test"))).len(), 0);
 }
 
 /// The approval of one zone's plan accepts no doubt about the records of another zone.
@@ -337,7 +337,7 @@ async fn an_approval_does_not_accept_later_doubt() {
 
 /// A state that cannot be saved any more holds what is counted: a restart would forget it.
 #[tokio::test(start_paused = true)]
-async fn a_state_that_cannot_be_saved_holds_counted_deletes() {
+async fn a_state_that_cannot_be_saved_pins_counted_deletes() {
     let world = zones(1, 6);
     let engine = world.start().await;
     rest(&engine).await;

@@ -231,7 +231,11 @@ async fn two_clusters_with_one_owner_id_come_to_rest() {
     let engines = (start_as(&one, "me", &shelf).await, start_as(&two, "me", &shelf).await);
     after(&engines.0, Duration::from_mins(20)).await;
     let fought = |engine: &Engine| {
-        engine.fights().into_iter().map(|(_, name, fight)| format!("{name} by {}", fight.suspect)).collect::<Vec<_>>()
+        engine
+            .contested()
+            .into_iter()
+            .map(|(_, name, fight)| format!("{name} by {}", fight.suspect))
+            .collect::<Vec<_>>()
     };
     let expected = "www.example by another writer under the owner id me";
     assert_eq!((fought(&engines.0), fought(&engines.1)), (vec![expected.to_owned()], vec![expected.to_owned()]));

@@ -135,7 +135,7 @@ impl Shop {
 
 async fn undo(engine: &Engine, plan: &str) -> (UndoPlan, UndoReport) {
     let query = Query { plan: Some(plan.to_owned()), ..Query::default() };
-    let plan = engine.plan_undo(&UndoRequest { query, hold_for: DAY }).await.unwrap();
+    let plan = engine.plan_undo(&UndoRequest { query, pin_for: DAY }).await.unwrap();
     let report = if plan.is_empty() { UndoReport::default() } else { engine.undo(&plan.hash).await.unwrap() };
     after(engine, MINUTE * 3).await;
     (plan, report)
@@ -181,7 +181,7 @@ async fn an_adoption_is_undone_by_giving_the_claim_up() {
         assert_eq!((report.restored, report.failed), (vec![name("x.example")], vec![]), "{kept:?}");
         assert_eq!(shop.whole(), before, "{kept:?}: to the letter");
         assert_eq!(told(&engine).await[0], "undo claim of x.example A: owner me -> nobody: applied", "{kept:?}");
-        assert_eq!(engine.holds()[0].1.names.keys().collect::<Vec<_>>(), [&name("x.example")]);
+        assert_eq!(engine.pins()[0].1.names.keys().collect::<Vec<_>>(), [&name("x.example")]);
         // The undo itself can be undone.
         let (_, report) = undo(&engine, &offer.hash).await;
         assert_eq!((report.restored.len(), shop.owned("me")), (1, 1), "{kept:?}: {report:?}");
@@ -200,7 +200,7 @@ async fn a_hold_stops_the_daemon_from_adopting_again() {
         assert_eq!((report.restored.len(), shop.owned("me")), (1, 0), "{kept:?}: {report:?}");
         after(&engine, MINUTE * 60).await;
         assert_eq!(shop.owned("me"), 0, "{kept:?}: it stays given up");
-        engine.release(None);
+        engine.unpin(None);
         after(&engine, MINUTE).await;
         assert_eq!(shop.owned("me"), 1, "{kept:?}: without the hold it is adopted");
         engine.stop().await;
@@ -221,7 +221,7 @@ async fn an_adopted_record_that_was_changed_since() {
         // The adoption alone: the record stays as it is.
         let all = UndoRequest {
             query: Query { since: Some(zonewright_core::clock::Timestamp(0)), ..Query::default() },
-            hold_for: DAY,
+            pin_for: DAY,
         };
         let whole = engine.plan_undo(&all).await.unwrap();
         if kept == Kept::Objects {
@@ -291,7 +291,7 @@ async fn what_others_took_or_changed_since_a_release_stays_theirs() {
         let skipped = &offer.zones[0].skipped;
         let left = "the claim of x.example A was left to nobody, and now it is that of owner other";
         assert!(skipped[0].1.contains(left), "{kept:?}: {skipped:?}");
-        assert!(skipped[1].1.contains("changed since by somebody else: y.example 0 A 203.0.113.9"), "{skipped:?}");
+        assert!(skipped[1].1.contains("changed since by another writer: y.example 0 A 203.0.113.9"), "{skipped:?}");
         assert_eq!((report.restored, shop.owned("me"), shop.owned("other")), (vec![name("z.example")], 1, 1));
         engine.stop().await;
     }
@@ -333,7 +333,7 @@ async fn what_the_new_owner_made_of_a_transfer_stays() {
     let (offer, _) = undo(&engine, &plan).await;
     assert!(offer.is_empty(), "{offer:?}");
     let skipped: Vec<&str> = offer.zones[0].skipped.iter().map(|(_, why)| why.as_str()).collect();
-    assert!(skipped[0].contains("changed since by somebody else: x.example 0 A 203.0.113.9"), "{skipped:?}");
+    assert!(skipped[0].contains("changed since by another writer: x.example 0 A 203.0.113.9"), "{skipped:?}");
     assert!(skipped[1].contains("the claim of y.example A was left to owner other, and now it is that of owner third"));
     assert_eq!(shop.whole(), now);
     engine.stop().await;
@@ -537,7 +537,7 @@ async fn rounds_are_undone_with_claims_outside_the_zone() {
     shop.world.cluster.put("c", &["z.example A 192.0.2.1"]);
     after(&engine, MINUTE * 5).await;
     assert_eq!((shop.world.sim.records().len(), shop.owned("me")), (3, 2));
-    let request = UndoRequest { query: Query { since: Some(then), ..Query::default() }, hold_for: DAY };
+    let request = UndoRequest { query: Query { since: Some(then), ..Query::default() }, pin_for: DAY };
     let plan = engine.plan_undo(&request).await.unwrap();
     let report = engine.undo(&plan.hash).await.unwrap();
     assert_eq!((report.restored.len(), report.failed), (3, vec![]));
@@ -545,7 +545,7 @@ async fn rounds_are_undone_with_claims_outside_the_zone() {
     assert_eq!(shop.whole(), before, "records and claims, to the letter");
     assert!(shop.world.sim.all().iter().all(|line| !line.contains("TXT")), "no claim stands in the zone");
     // Without the hold the objects have it their way again.
-    engine.release(None);
+    engine.unpin(None);
     after(&engine, MINUTE * 5).await;
     assert_eq!(shop.owned("me"), 2);
     engine.stop().await;

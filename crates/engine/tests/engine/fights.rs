@@ -1,4 +1,4 @@
-//! Names that somebody else keeps changing back.
+//! Names that another writer keeps changing back.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn x(world: &World) -> String {
 }
 
 fn fought(engine: &Engine) -> Vec<String> {
-    engine.fights().into_iter().map(|(zone, name, fight)| format!("{name} in {zone} by {}", fight.suspect)).collect()
+    engine.contested().into_iter().map(|(zone, name, fight)| format!("{name} in {zone} by {}", fight.suspect)).collect()
 }
 
 /// `x.example` and `y.example`, published.

@@ -614,7 +614,7 @@ async fn a_dry_run_writes_nothing() {
     after(&engine, Duration::from_mins(10)).await;
     assert!(world.sim.all().is_empty());
     assert_eq!(world.sim.calls().1, 0);
-    let said = engine.journal().last(100);
+    let said = engine.recent_changes().last(100);
     assert_eq!((said.len(), said[0].outcome), (5, "not_sent"));
 }
 
@@ -632,7 +632,7 @@ async fn the_same_input_gives_the_same_plan() {
         }
         let engine = world.start().await;
         rest(&engine).await;
-        let mut journal = engine.journal().last(256);
+        let mut journal = engine.recent_changes().last(256);
         journal.reverse();
         plans.push(journal.into_iter().map(|e| e.changes).collect::<Vec<_>>());
     }

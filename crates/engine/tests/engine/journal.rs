@@ -157,7 +157,7 @@ fn what_a_crash_left_open_is_settled_by_a_reading() {
                 "+ z.example A 192.0.2.1: something else stands (found)",
             ]
         );
-        assert!(engine.fights().is_empty());
+        assert!(engine.contested().is_empty());
         engine.stop().await;
         let settled = history(&world.start().await).await.len();
         assert_eq!(settled, 4, "and once");

@@ -54,7 +54,7 @@ async fn undo(engine: &zonewright_engine::Engine, last: Duration) {
     let Some(newest) = told.first().map(|told| told.entry.at.0) else { return };
     let since = Timestamp(newest - i64::try_from(last.as_millis()).unwrap());
     let query = Query { since: Some(since), ..Query::default() };
-    let plan = engine.plan_undo(&UndoRequest { query, hold_for: Duration::from_mins(10) }).await.unwrap();
+    let plan = engine.plan_undo(&UndoRequest { query, pin_for: Duration::from_mins(10) }).await.unwrap();
     if !plan.is_empty() {
         engine.undo(&plan.hash).await.unwrap();
     }
@@ -102,7 +102,7 @@ async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 engine = world.start().await;
             }
             Step::Undo(seconds) => undo(&engine, Duration::from_secs(seconds.into())).await,
-            Step::Release => drop(engine.release(None)),
+            Step::Release => drop(engine.unpin(None)),
             Step::Wait(seconds) => tokio::time::sleep(Duration::from_secs(seconds.into())).await,
         }
         tokio::time::sleep(Duration::from_millis(1)).await;

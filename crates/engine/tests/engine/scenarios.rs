@@ -114,7 +114,7 @@ async fn the_holder_goes_and_the_other_takes_over_by_an_update() {
     rest(&engine).await;
     assert_eq!(world.sim.all(), [format!("a-x.example 0 TXT {}", claim("a")), "x.example 0 A 192.0.2.1".to_owned()]);
     assert_eq!(world.sim.calls().1, before + 1, "one write, without a gap");
-    let change = &engine.journal().last(1)[0];
+    let change = &engine.recent_changes().last(1)[0];
     assert!(change.changes[0].starts_with("~ x.example A 192.0.2.1"), "{:?}", change.changes);
 }
 

@@ -24,7 +24,7 @@ thread_local! {
 }
 
 fn since(at: Timestamp) -> UndoRequest {
-    UndoRequest { query: Query { since: Some(at), ..Query::default() }, hold_for: DAY }
+    UndoRequest { query: Query { since: Some(at), ..Query::default() }, pin_for: DAY }
 }
 
 async fn undo(engine: &Engine, request: UndoRequest) -> (UndoPlan, UndoReport) {
@@ -91,7 +91,7 @@ async fn what_was_done_since_goes_back_and_stays_so() {
         world.told.has("a", "OnHold")
             && engine.metrics().text().contains("zonewright_held_names{zone=\"sim/example\"} 3")
     );
-    let holds = engine.holds();
+    let holds = engine.pins();
     assert_eq!(
         holds.iter().map(|(zone, hold)| (zone.as_str(), hold.plan.clone(), hold.names.len())).collect::<Vec<_>>(),
         [("sim/example", plan.hash.clone(), 3)]
@@ -108,17 +108,17 @@ async fn a_release_lets_the_objects_have_it_their_way() {
     let (world, engine, then, before) = changed().await;
     let (wanted, _) = (world.sim.all(), undo(&engine, since(then)).await);
     assert_eq!(world.sim.all(), before);
-    assert_eq!(engine.release(Some(&name("nobody.example"))).len(), 0);
-    assert_eq!(engine.release(Some(&name("x.example"))).len(), 1);
+    assert_eq!(engine.unpin(Some(&name("nobody.example"))).len(), 0);
+    assert_eq!(engine.unpin(Some(&name("x.example"))).len(), 1);
     rest(&engine).await;
     assert_eq!(
         world.sim.records(),
         ["foreign.example A 203.0.113.1", "x.example A 192.0.2.2", "y.example A 192.0.2.1"]
     );
-    assert_eq!(engine.release(None).len(), 2);
+    assert_eq!(engine.unpin(None).len(), 2);
     rest(&engine).await;
     assert_eq!(world.sim.all(), wanted);
-    assert!(engine.holds().is_empty());
+    assert!(engine.pins().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -138,7 +138,7 @@ async fn a_change_of_the_object_releases_and_doubt_does_not() {
     world.cluster.put("a", &["x.example A 192.0.2.2"]);
     world.cluster.trust(true, true);
     after(&engine, MINUTE).await;
-    assert_eq!((world.sim.all(), engine.holds()[0].1.names.len()), (before, 3));
+    assert_eq!((world.sim.all(), engine.pins()[0].1.names.len()), (before, 3));
     // Another target is one, for its name alone.
     world.cluster.put("a", &["x.example A 192.0.2.3"]);
     rest(&engine).await;
@@ -146,7 +146,7 @@ async fn a_change_of_the_object_releases_and_doubt_does_not() {
         world.sim.records(),
         ["foreign.example A 203.0.113.1", "x.example A 192.0.2.3", "y.example A 192.0.2.1"]
     );
-    assert_eq!(engine.holds()[0].1.names.keys().map(DnsName::as_str).collect::<Vec<_>>(), ["y.example", "z.example"]);
+    assert_eq!(engine.pins()[0].1.names.keys().map(DnsName::as_str).collect::<Vec<_>>(), ["y.example", "z.example"]);
     // Another object that asks is one too.
     world.cluster.put("d", &["y.example A 192.0.2.9"]);
     rest(&engine).await;
@@ -156,13 +156,13 @@ async fn a_change_of_the_object_releases_and_doubt_does_not() {
 #[tokio::test(start_paused = true)]
 async fn a_hold_ends_with_its_time() {
     let (world, engine, then, before) = changed().await;
-    undo(&engine, UndoRequest { hold_for: Duration::from_hours(1), ..since(then) }).await;
+    undo(&engine, UndoRequest { pin_for: Duration::from_hours(1), ..since(then) }).await;
     after(&engine, MINUTE * 59).await;
     assert_eq!(world.sim.all(), before);
     after(&engine, MINUTE * 2).await;
     assert!(world.sim.records().contains(&"x.example A 192.0.2.2".to_owned()));
     assert!(
-        engine.holds().is_empty() && engine.metrics().text().contains("zonewright_held_names{zone=\"sim/example\"} 0")
+        engine.pins().is_empty() && engine.metrics().text().contains("zonewright_held_names{zone=\"sim/example\"} 0")
     );
 }
 
@@ -183,7 +183,7 @@ async fn a_restart_keeps_the_hold() {
     after(&engine, MINUTE * 10).await;
     assert_eq!(world.sim.all(), before);
     assert!(engine.metrics().text().contains("zonewright_held_names{zone=\"sim/example\"} 3"));
-    engine.release(None);
+    engine.unpin(None);
     rest(&engine).await;
     assert_eq!(world.sim.all(), wanted);
 }
@@ -196,7 +196,7 @@ async fn an_undo_can_be_undone() {
     assert_eq!(world.sim.all(), before);
     let of = |plan: &UndoPlan| UndoRequest {
         query: Query { plan: Some(plan.hash.clone()), ..Query::default() },
-        hold_for: DAY,
+        pin_for: DAY,
     };
     let (second, report) = undo(&engine, of(&first)).await;
     assert_eq!((report.restored.len(), world.sim.all()), (3, wanted.clone()));
@@ -217,9 +217,9 @@ async fn what_somebody_else_changed_since_stays() {
     let report = engine.undo(&plan.hash).await.unwrap();
     assert_eq!(report.restored.len(), 2);
     assert_eq!(report.failed.len(), 1);
-    assert!(report.failed[0].1.contains("changed since by somebody else: x.example 0 A 203.0.113.9"), "{report:?}");
+    assert!(report.failed[0].1.contains("changed since by another writer: x.example 0 A 203.0.113.9"), "{report:?}");
     assert!(!world.sim.records().contains(&"x.example A 192.0.2.1".to_owned()), "it is not set back");
-    assert!(!engine.holds()[0].1.names.contains_key(&name("x.example")), "what was not set back is not held");
+    assert!(!engine.pins()[0].1.names.contains_key(&name("x.example")), "what was not set back is not held");
 }
 
 /// An undo reads names; what it finds changed there by others is repaired as if an audit had found it.
@@ -276,10 +276,9 @@ async fn policy_filters_and_zones_are_kept_to() {
     world.config = zonewright_engine::Config::default();
     let engine = world.start().await;
     rest(&engine).await;
-    let other =
-        UndoRequest { query: Query { zone: Some("other.test".to_owned()), ..since(then).query }, hold_for: DAY };
+    let other = UndoRequest { query: Query { zone: Some("other.test".to_owned()), ..since(then).query }, pin_for: DAY };
     assert!(engine.plan_undo(&other).await.unwrap().is_empty());
-    let this = UndoRequest { query: Query { zone: Some("example".to_owned()), ..since(then).query }, hold_for: DAY };
+    let this = UndoRequest { query: Query { zone: Some("example".to_owned()), ..since(then).query }, pin_for: DAY };
     undo(&engine, this).await;
     assert_eq!(world.sim.all(), before);
 }
@@ -294,7 +293,7 @@ async fn a_dry_run_sends_nothing_and_holds_nothing() {
     rest(&engine).await;
     let (plan, report) = undo(&engine, since(then)).await;
     assert!(plan.dry_run);
-    assert_eq!((report.dry, report.restored.len(), engine.holds().len()), (3, 0, 0));
+    assert_eq!((report.dry, report.restored.len(), engine.pins().len()), (3, 0, 0));
     assert_eq!((world.sim.all(), world.sim.calls().1), (wanted, writes));
 }
 
@@ -305,7 +304,7 @@ async fn what_is_refused_is_told_and_not_held() {
     let (_, report) = undo(&engine, since(then)).await;
     assert_eq!(report.restored.len(), 2);
     assert!(report.failed[0].0.contains("x.example") && report.failed[0].1.contains("refused"), "{report:?}");
-    assert_eq!(engine.holds()[0].1.names.len(), 2);
+    assert_eq!(engine.pins()[0].1.names.len(), 2);
     assert!(world.sim.records().contains(&"x.example A 192.0.2.2".to_owned()));
 }
 
@@ -319,7 +318,7 @@ async fn an_unanswered_undo_is_held_and_settled() {
     assert_eq!((report.restored.len(), report.failed.len()), (0, 3));
     world.sim.fault("example", None);
     after(&engine, MINUTE * 5).await;
-    assert_eq!((world.sim.all(), engine.holds()[0].1.names.len()), (before, 3));
+    assert_eq!((world.sim.all(), engine.pins()[0].1.names.len()), (before, 3));
     let told = history(&engine).await;
     assert!(told[..3].iter().all(|line| line.ends_with(": applied (found)")), "{told:?}");
 }
@@ -335,11 +334,7 @@ async fn a_zone_that_cannot_be_served_gives_up_the_undo() {
     assert_eq!((report.restored.len(), report.failed.len()), (0, 3), "{report:?}");
     world.sim.fault("example", None);
     after(&engine, MINUTE * 10).await;
-    assert_eq!(
-        (world.sim.all(), engine.holds().len()),
-        (wanted, 0),
-        "nothing is done later behind the operator's back"
-    );
+    assert_eq!((world.sim.all(), engine.pins().len()), (wanted, 0), "nothing is done later behind the operator's back");
 }
 
 /// The zone is busy with a call that is never answered: the order is taken back after a while.
@@ -355,7 +350,7 @@ async fn a_zone_that_stands_still_gives_up_the_undo() {
     let wanted = world.sim.all();
     world.sim.fault("example", None);
     after(&engine, MINUTE * 10).await;
-    assert_eq!((world.sim.all(), engine.holds().len()), (wanted, 0));
+    assert_eq!((world.sim.all(), engine.pins().len()), (wanted, 0));
 }
 
 /// Creates are undone by deletes, which an operator asked for: the brake does not count them, nor hold them.
@@ -395,7 +390,7 @@ async fn an_approved_plan_is_undone_by_its_hash() {
     engine.approve(&hash);
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1", "y.example A 192.0.2.1"]);
-    let request = UndoRequest { query: Query { plan: Some(hash), ..Query::default() }, hold_for: DAY };
+    let request = UndoRequest { query: Query { plan: Some(hash), ..Query::default() }, pin_for: DAY };
     let (_, report) = undo(&engine, request).await;
     assert_eq!(report.restored.len(), 30, "its deletes and nothing of the round beside them");
     let now = world.sim.all();

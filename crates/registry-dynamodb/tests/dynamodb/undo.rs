@@ -80,7 +80,7 @@ impl Shop {
 }
 
 async fn undo(engine: &Engine, query: Query) -> (UndoPlan, UndoReport) {
-    let plan = engine.plan_undo(&UndoRequest { query, hold_for: Duration::from_hours(1) }).await.unwrap();
+    let plan = engine.plan_undo(&UndoRequest { query, pin_for: Duration::from_hours(1) }).await.unwrap();
     let report = engine.undo(&plan.hash).await.unwrap();
     (plan, report)
 }

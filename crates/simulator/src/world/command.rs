@@ -88,7 +88,7 @@ impl World {
         let back = i64::try_from(seconds).unwrap_or(0) * 1_000;
         let since = Timestamp(self.now(daemon).0 - back);
         let query = Query { since: Some(since), ..Query::default() };
-        let request = UndoRequest { query, hold_for: Duration::from_hours(24) };
+        let request = UndoRequest { query, pin_for: Duration::from_hours(24) };
         let Ok(plan) = process.engine.plan_undo(&request).await else { return };
         self.truth().undoing.insert(daemon);
         let report = process.engine.undo(&plan.hash).await;
@@ -101,7 +101,7 @@ impl World {
     /// Names are no longer kept as an undo left them.
     pub(crate) fn follow_all(&self) {
         for process in self.seats.iter().filter_map(|seat| seat.process.as_ref()) {
-            process.engine.release(None);
+            process.engine.unpin(None);
         }
     }
 }

@@ -1,0 +1,90 @@
+//! Approvals of held plans: by command, or at the place where the state is kept.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use zonewright_core::endpoint::Note;
+use zonewright_core::guard::JointPlan;
+
+use crate::context::EngineContext;
+
+/// Time between two looks at the store, while a plan is held.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Lets the held deletes of this hash go. Returns the zone and their number; `None` if no such plan is held.
+pub(crate) fn approve(context: &EngineContext, hash: &str) -> Option<(String, usize)> {
+    let until = context.clock.now().plus(context.config.brake.approval_ttl);
+    let plans = context.state.held();
+    let approved = context.state.approve(hash, until)?;
+    info!(hash, zone = approved.0, deletes = approved.1, "plan approved");
+    // A view that looks doubtful only because it is empty is as it should be, says the operator: that is nothing to warn of
+    // any more. Deletes rest on it only where they were shown; one that is lost stays in doubt.
+    let shown = plans.into_iter().filter(|(zone, _)| approved.0.split(", ").any(|one| one == zone));
+    context.desired_state().accepted.extend(shown.flat_map(|(_, plan)| plan.kinds));
+    context.zone_handles().iter().for_each(|handle| handle.inbox.recheck());
+    Some(approved)
+}
+
+/// Takes approvals from the store. Nothing is asked while no plan is held. Each approval counts once, also over restarts: one
+/// that is left standing must not let go the same deletes a month later.
+pub(crate) async fn watch(context: Arc<EngineContext>, cancel: CancellationToken) {
+    let mut said = false;
+    loop {
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            () = sleep(PERIOD) => {}
+        }
+        look(&context, &mut said).await;
+    }
+}
+
+/// Looks once. Before the first plan of a process this counts for what an earlier one held. `said`: a failure was reported.
+pub(crate) async fn look(context: &EngineContext, said: &mut bool) {
+    if context.state.held().is_empty() {
+        return;
+    }
+    match context.state.approvals().await {
+        Ok(hashes) => {
+            *said = false;
+            context.state.take(&hashes).iter().for_each(|hash| take(context, hash));
+        }
+        Err(error) if !*said => {
+            *said = true;
+            warn!(error = error.chain(), "approvals cannot be read; `zonewright approve` works all the same");
+        }
+        Err(_) => {}
+    }
+}
+
+fn take(context: &EngineContext, hash: &str) {
+    if approve(context, hash).is_none() {
+        warn!(
+            hash,
+            "a plan of this hash was approved, but none is held; it may have changed since, and nothing is done"
+        );
+    }
+}
+
+/// Reports plans that are held together over several zones, each once; `said` are the hashes that were reported.
+pub(crate) fn announce_joint(context: &EngineContext, said: &mut BTreeSet<String>) {
+    let joint = context.state.joint();
+    let now: BTreeSet<String> = joint.iter().map(|plan| plan.hash.clone()).collect();
+    for plan in joint.iter().filter(|plan| !said.contains(&plan.hash)) {
+        let JointPlan { hash, reason, zones, .. } = plan;
+        let text = format!("{} deletes in {} zones are held together: {reason}", plan.deletes(), zones.len());
+        let or = context.state.approve_with(hash).map(|command| format!(" or `{command}`")).unwrap_or_default();
+        warn!(
+            hash,
+            "{text}. Look at them with `zonewright plans`, approve all of them with `zonewright approve {hash}`{or}"
+        );
+        if let Some(object) = &context.own_object {
+            let text = format!("{text}. Approve all of them with: zonewright approve {hash}");
+            context.report([Note::warning(object, "PlanHeld", text)]);
+        }
+    }
+    *said = now;
+}

@@ -1,0 +1,138 @@
+//! What an engine is made from.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonewright_core::clock::Clock;
+use zonewright_core::contend::NameRules;
+use zonewright_core::endpoint::{ObjectRef, Reporter};
+use zonewright_core::filter::DomainFilter;
+use zonewright_core::guard::Brake;
+use zonewright_core::name_policy::NamePolicy;
+use zonewright_core::options::OptionTable;
+use zonewright_core::plan::Policy;
+use zonewright_core::provider::Provider;
+use zonewright_core::quota::Limits;
+use zonewright_core::record::Ttl;
+use zonewright_core::registry::Registry;
+use zonewright_core::rtype::RecordType;
+use zonewright_core::source::Source;
+use zonewright_core::store::StateStore;
+use zonewright_core::zone::InstanceId;
+
+use crate::announce::Announcement;
+use crate::journal::Journaling;
+use crate::metrics::Metrics;
+
+/// How the engine decides.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// What may be done at all.
+    pub policy: Policy,
+    /// The record types that count.
+    pub managed: BTreeSet<RecordType>,
+    /// The names that count.
+    pub filter: DomainFilter,
+    /// How objects share names.
+    pub names: NameRules,
+    /// How long a published record stays whose object has no known targets.
+    pub status_grace: Duration,
+    /// Time between two audits of a zone, where a cheap question serves.
+    pub interval: Duration,
+    /// Least time between two full listings of a zone.
+    pub cache_time: Duration,
+    /// Longest wait for the first listing of every kind. With `one_pass`, how long a read that fails is tried again.
+    pub start_timeout: Duration,
+    /// Whether the process ends after one pass. Then planning begins when the sources wait for no kind any longer, however long
+    /// that takes, and what fails is tried again for `start_timeout` and given up then.
+    pub one_pass: bool,
+    /// The brake.
+    pub brake: Brake,
+    /// TTL of endpoints that state none.
+    pub min_ttl: Option<Ttl>,
+    /// How long reads may lag behind writes. A process waits so long before its first reading.
+    pub settle: Duration,
+    /// Whether records that nobody claims become ours, where they hold exactly what is wanted.
+    pub adopt: bool,
+    /// How many records objects and namespaces may have.
+    pub quotas: Limits,
+    /// Whether nothing may be changed.
+    pub dry_run: bool,
+    /// Which changes are reported to objects.
+    pub announce: BTreeSet<Announcement>,
+    /// What the jitter of pauses is drawn from; by chance for each process where it is not given. With a seed and a paused
+    /// clock a history can be repeated exactly.
+    pub seed: Option<u64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            policy: Policy::Sync,
+            managed: BTreeSet::from([RecordType::A, RecordType::Aaaa, RecordType::Cname]),
+            filter: DomainFilter::default(),
+            names: NameRules::default(),
+            status_grace: Duration::from_mins(5),
+            interval: Duration::from_mins(1),
+            cache_time: Duration::ZERO,
+            start_timeout: Duration::from_secs(30),
+            one_pass: false,
+            brake: Brake::default(),
+            min_ttl: None,
+            settle: Duration::ZERO,
+            adopt: false,
+            quotas: Limits::default(),
+            dry_run: false,
+            announce: BTreeSet::from([Announcement::RecordReady]),
+            seed: None,
+        }
+    }
+}
+
+/// One provider with the registry that keeps its claims.
+#[derive(Clone)]
+pub struct Instance {
+    /// Its name.
+    pub id: InstanceId,
+    /// The provider, bare: the engine puts the layers around it.
+    pub provider: Arc<dyn Provider>,
+    /// The registry.
+    pub registry: Arc<dyn Registry>,
+    /// The provider's options.
+    pub options: OptionTable,
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// What the engine works with.
+pub struct Parts {
+    /// Where endpoints come from.
+    pub sources: Vec<Arc<dyn Source>>,
+    /// Where they go.
+    pub instances: Vec<Instance>,
+    /// Who may ask for which name.
+    pub name_policy: Arc<dyn NamePolicy>,
+    /// Where the state lives that survives a restart.
+    pub store: Arc<dyn StateStore>,
+    /// Where it is written down what was changed.
+    pub journal: Journaling,
+    /// Where notes go.
+    pub reporter: Arc<dyn Reporter>,
+    /// The metrics.
+    pub metrics: Arc<Metrics>,
+    /// The time.
+    pub clock: Clock,
+    /// The object that stands for this process in the cluster, if there is one.
+    pub own_object: Option<ObjectRef>,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("instances", &self.instances).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,245 @@
+//! The engine: loops around the pure stages.
+//!
+//! The intake takes over what sources report and sends dirty names to the zones; the directory keeps each instance's zones;
+//! every zone has a worker that reads it, plans, and carries out. All of them share one context.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+use zonewright_core::error::Result;
+use zonewright_core::flap::Fight;
+use zonewright_core::guard::{HeldPlan, JointPlan};
+use zonewright_core::name::DnsName;
+use zonewright_core::plan::Adoptable;
+use zonewright_core::zone::ZoneKey;
+
+use crate::approvals;
+use crate::config::{Config, Instance, Parts};
+use crate::context::EngineContext;
+use crate::health::{self, Health, NameState};
+use crate::housekeeping;
+use crate::intake;
+use crate::journal::{self as record, JournalRecord, Journaling, Query, Reach};
+use crate::journal_sending::JournalWriter;
+use crate::layer::Layers;
+use crate::metrics::Metrics;
+use crate::outcome::{self, Outcome};
+use crate::pins::{self, Pin};
+use crate::presence;
+use crate::recent::RecentChanges;
+use crate::state;
+use crate::table_sizes;
+use crate::undo::{self, UndoPlan, UndoReport, UndoRequest};
+use crate::zone_directory;
+use crate::zone_handle::ZoneHandle;
+
+/// Longest reading of a whole zone in a process that makes one pass.
+const LONG_LISTING: Duration = Duration::from_hours(1);
+
+/// A running engine. Dropping it stops nothing; [`Engine::stop`] does.
+pub struct Engine {
+    context: Arc<EngineContext>,
+    cancel: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Engine")
+    }
+}
+
+impl Engine {
+    /// Loads the saved state and starts all loops on the current runtime.
+    pub async fn start(config: Config, parts: Parts) -> Self {
+        let state = state::State::load(parts.store, parts.clock.now(), config.brake.approval_ttl).await;
+        let metrics = parts.metrics.clone();
+        let layered = |instance: Instance| {
+            let usual = Layers::new(instance.id.clone());
+            // A pass that is the only one waits for a long transfer; providers notice themselves when the other side falls silent.
+            let listing_deadline = if config.one_pass { LONG_LISTING } else { usual.listing_deadline };
+            let layers = Layers { dry_run: config.dry_run, seed: config.seed, listing_deadline, ..usual };
+            Instance { provider: layers.around(instance.provider, &metrics), ..instance }
+        };
+        let instances: Vec<Instance> = parts.instances.into_iter().map(layered).collect();
+        let mode = if config.dry_run { record::Mode::Off } else { parts.journal.mode };
+        let journaling = Journaling { mode, ..parts.journal };
+        let journal_writer = JournalWriter::new(journaling, parts.clock, metrics.clone());
+        journal_writer.load().await;
+        let context = Arc::new(EngineContext {
+            journal_writer,
+            sources: parts.sources,
+            name_policy: parts.name_policy,
+            clock: parts.clock,
+            metrics: parts.metrics,
+            reporter: parts.reporter,
+            own_object: parts.own_object,
+            ..EngineContext::new(config, instances, state)
+        });
+        for source in &context.sources {
+            source.use_published(Arc::new(presence::Published(Arc::downgrade(&context))));
+        }
+        approvals::look(&context, &mut false).await;
+        let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
+        tasks.spawn(intake::run(context.clone(), cancel.clone()));
+        for instance in &context.instances {
+            tasks.spawn(zone_directory::run(context.clone(), instance.clone(), cancel.clone()));
+        }
+        tasks.spawn(housekeeping::keep_state(context.clone(), cancel.clone()));
+        tasks.spawn(approvals::watch(context.clone(), cancel.clone()));
+        tasks.spawn(housekeeping::keep_journal(context.clone(), cancel.clone()));
+        tasks.close();
+        Self { context, cancel, tasks }
+    }
+
+    /// Stops after the groups that are being sent now, and saves the state.
+    pub async fn stop(&self) {
+        self.cancel.cancel();
+        self.tasks.wait().await;
+        self.context.journal_writer.flush().await;
+        if let Err(error) = self.context.state.save().await {
+            warn!(error = error.chain(), "the state could not be saved");
+        }
+        info!("stopped");
+    }
+
+    /// The plans that wait for an approval, by zone.
+    pub fn plans(&self) -> Vec<(String, HeldPlan)> {
+        self.context.state.held()
+    }
+
+    /// The plans that the brake held together over several zones: one approval may cover them.
+    pub fn joint_plans(&self) -> Vec<JointPlan> {
+        self.context.state.joint()
+    }
+
+    /// Approves the plan of this hash, or those that are held together under it: their deletes go, each once. Returns the
+    /// zones and the number of deletes, or `None` if no plan of that hash is held (it may have changed meanwhile).
+    pub fn approve(&self, hash: &str) -> Option<(String, usize)> {
+        approvals::approve(&self.context, hash)
+    }
+
+    /// What was changed, the newest first, at most `limit` entries, and how far back the journal goes.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub async fn history(&self, query: &Query, limit: usize) -> Result<(Vec<JournalRecord>, Reach)> {
+        self.context.journal_writer.flush().await;
+        let (entries, reach) = record::last(&*self.context.journal_writer.journaling.store, query, limit).await?;
+        for record in &entries {
+            self.context.found_open(record);
+        }
+        Ok((entries, reach))
+    }
+
+    /// Where the journal is, for people.
+    pub fn journal_place(&self) -> String {
+        self.context.journal_writer.journaling.store.place()
+    }
+
+    /// What an undo would do. It can be carried out with [`Engine::undo`] as long as it is one of the last plans made.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub async fn plan_undo(&self, request: &UndoRequest) -> Result<UndoPlan> {
+        undo::plan(&self.context, request).await
+    }
+
+    /// Carries out the plan of this hash, and pins its names.
+    ///
+    /// # Errors
+    /// There is no such plan.
+    pub async fn undo(&self, hash: &str) -> Result<UndoReport> {
+        undo::confirm(&self.context, hash).await
+    }
+
+    /// The names that an undo pinned, by zone.
+    pub fn pins(&self) -> Vec<(String, Pin)> {
+        self.context.state.pins()
+    }
+
+    /// Unpins one name, or all; returns the names. They are planned again at once.
+    pub fn unpin(&self, name: Option<&DnsName>) -> BTreeSet<DnsName> {
+        let meant = name.map(|name| BTreeSet::from([name.clone()]));
+        let zones: BTreeSet<String> = self.pins().into_iter().map(|(zone, _)| zone).collect();
+        let mut unpinned = BTreeSet::new();
+        for zone in zones {
+            let names = pins::unpin(&self.context, &zone, meant.as_ref());
+            let zone_handles = self.context.zone_handles().into_iter().filter(|handle| handle.label() == zone);
+            zone_handles.for_each(|handle| handle.inbox.changed(names.iter().cloned()));
+            unpinned.extend(names);
+        }
+        info!(names = unpinned.len(), "names are no longer on hold");
+        unpinned
+    }
+
+    /// The names that another writer keeps changing back, by zone.
+    pub fn contested(&self) -> Vec<(DnsName, DnsName, Fight)> {
+        let of = |handle: Arc<ZoneHandle>| {
+            let contested = handle.status().contested.clone();
+            contested.into_iter().map(move |(name, fight)| (handle.zone.name.clone(), name, fight))
+        };
+        self.context.zone_handles().into_iter().flat_map(of).collect()
+    }
+
+    /// The records that are wanted and stand without a claim, by zone.
+    pub fn adoptable(&self) -> Vec<(ZoneKey, Adoptable)> {
+        let of = |handle: Arc<ZoneHandle>| {
+            let all: Vec<Adoptable> = handle.status().adoptable.values().cloned().collect();
+            all.into_iter().map(move |adoptable| (handle.zone.key.clone(), adoptable))
+        };
+        self.context.zone_handles().into_iter().flat_map(of).collect()
+    }
+
+    /// The last changes.
+    pub fn recent_changes(&self) -> &RecentChanges {
+        &self.context.recent
+    }
+
+    /// The metrics.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.context.metrics
+    }
+
+    /// The number of entries of each table that is keyed by names, objects or zones, by the table's name.
+    pub fn table_sizes(&self) -> BTreeMap<&'static str, usize> {
+        table_sizes::sizes(&self.context)
+    }
+
+    /// Health of the loops and of the zones.
+    pub fn health(&self) -> Health {
+        Health::of(&self.context)
+    }
+
+    /// What is wanted and published at every name, for people.
+    pub fn names(&self) -> Vec<NameState> {
+        health::names(&self.context)
+    }
+
+    /// How the pass went so far: what is not done yet counts as not read, or not written.
+    pub fn outcome(&self) -> Outcome {
+        outcome::outcome(&self.context)
+    }
+
+    /// Waits until nothing is left to do for now: everything that is known has been planned, and carried out, refused or
+    /// held. What fails counts as done; with [`Config::one_pass`] once it is not tried again.
+    pub async fn settled(&self) -> Outcome {
+        loop {
+            let rested = self.context.rested.notified();
+            let outcome = self.outcome();
+            if !outcome.unfinished {
+                return outcome;
+            }
+            // The notification may have come before we listened: look again soon in any case.
+            tokio::select! {
+                () = rested => {}
+                () = sleep(Duration::from_millis(20)) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Health that tells the truth: live means the loops turn, ready means views are complete and writes go through.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use zonewright_core::claim::Ownership;
+use zonewright_core::endpoint::KindId;
+use zonewright_core::name::DnsName;
+use zonewright_core::record::RecordSet;
+use zonewright_core::source::KindState;
+
+use crate::context::EngineContext;
+use crate::zone_handle::STALE;
+
+/// A loop that has not turned for this long is stuck.
+const STUCK: Duration = Duration::from_mins(3);
+
+/// So many of the texts that cannot be read are shown.
+const SHOWN: usize = 5;
+
+/// Problems by what they concern; empty is good.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Loops that do not turn: a restart would help.
+    pub stuck: Vec<String>,
+    /// What is not complete or not fresh: a restart would not help.
+    pub unready: Vec<String>,
+}
+
+impl Health {
+    pub(crate) fn of(context: &EngineContext) -> Self {
+        let mut health = Self::default();
+        let intake = *context.intake_turned.lock().unwrap_or_else(PoisonError::into_inner);
+        if intake.elapsed() > STUCK {
+            health.stuck.push("sources: the loop does not turn".to_owned());
+        }
+        {
+            let desired_state = context.desired_state();
+            let accepted = |(kind, state): &(&KindId, &KindState)| desired_state.is_accepted(kind, **state);
+            let all = desired_state.evidence.kinds.iter().all(|kind| kind.1.is_evidence() || accepted(&kind));
+            for (kind, state) in desired_state.evidence.kinds.iter().filter(|kind| !accepted(kind)) {
+                match state {
+                    KindState { complete: false, .. } => {
+                        let why =
+                            desired_state.errors.unread.get(kind).map(|why| format!(": {why}")).unwrap_or_default();
+                        health.unready.push(format!("{kind}: not read completely{why}"));
+                    }
+                    // Where texts are read, what is wrong with them says more.
+                    KindState { fresh: false, .. } if desired_state.errors.standing.is_empty() => {
+                        health.unready.push(format!("{kind}: the watch is lost"));
+                    }
+                    KindState { fresh: false, .. } => health.unready.push(format!("{kind}: not fresh")),
+                    _ => {}
+                }
+            }
+            if !all {
+                health.unready.extend(
+                    desired_state.errors.standing.iter().take(SHOWN).map(|text| format!("cannot be read: {text}")),
+                );
+            }
+        }
+        health.unready.extend(context.state.in_doubt());
+        for instance in &context.instances {
+            let listing = instance.listing();
+            match &listing.error {
+                Some((error, since)) if since.elapsed() > STALE || instance.zone_handles().is_empty() => {
+                    health.unready.push(format!("zones of {}: {}", instance.id, error.chain()));
+                }
+                None if !listing.tried => {
+                    health.unready.push(format!("zones of {}: not listed yet", instance.id));
+                }
+                _ => {}
+            }
+        }
+        for handle in context.zone_handles() {
+            let status = handle.status();
+            if status.turned.is_some_and(|at| at.elapsed() > STUCK) {
+                health.stuck.push(format!("zone {}: the loop does not turn", handle.zone.name));
+            }
+            drop(status);
+            let unready = handle.publish_ready(&context.metrics);
+            health.unready.extend(unready.map(|why| format!("zone {}: {why}", handle.zone.name)));
+        }
+        health
+    }
+
+    /// Whether the loops turn.
+    pub fn is_live(&self) -> bool {
+        self.stuck.is_empty()
+    }
+
+    /// Whether everything is complete and fresh.
+    pub fn is_ready(&self) -> bool {
+        self.unready.is_empty()
+    }
+}
+
+/// One record set that is wanted or ours, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameState {
+    /// Its zone.
+    pub zone: DnsName,
+    /// What is published.
+    pub set: RecordSet,
+    /// The owner id of its claim, where there is one.
+    pub owner: Option<String>,
+    /// The resource that its claim names.
+    pub resource: Option<String>,
+}
+
+/// Every record set of a managed type, with its owner.
+pub(crate) fn names(context: &EngineContext) -> Vec<NameState> {
+    let mut all = Vec::new();
+    for instance in &context.instances {
+        for handle in instance.zone_handles() {
+            let managed = |rtype| context.config.managed.contains(&rtype);
+            let sets: Vec<RecordSet> = handle.view().sets_of(managed).collect();
+            let shown = |set: &RecordSet| !instance.is_claim(&handle.zone, set);
+            for set in sets.into_iter().filter(shown) {
+                let (owner, resource) = match instance.ownership(&handle.zone, &set.key) {
+                    Ownership::Ours(claim) => (
+                        claim.as_ref().map(|c| c.owner.to_string()),
+                        claim.and_then(|c| c.resource).map(|r| r.to_string()),
+                    ),
+                    Ownership::Foreign(owner) => (Some(owner.to_string()), None),
+                    Ownership::Unclaimed | Ownership::Disputed(_) => (None, None),
+                };
+                all.push(NameState { zone: handle.zone.name.clone(), set, owner, resource });
+            }
+        }
+    }
+    all
+}

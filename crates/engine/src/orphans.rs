@@ -1,0 +1,92 @@
+//! What is said once of our records in a zone, when it is planned for the first time: which of them nobody asks for any more,
+//! and which lie outside what is managed now.
+//!
+//! Other sources, namespaces or selectors than before leave records without an object: under `sync` they go, within the brake.
+//! A narrower domain filter or fewer record types leave records alone: they are released, and stay.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tracing::warn;
+use zonewright_core::plan::Policy;
+use zonewright_core::record::RecordKey;
+
+use crate::brake::scope;
+use crate::metrics::ByZone;
+use crate::worker::Worker;
+
+/// Says both, and keeps the number of those that are released.
+pub(crate) fn announce(worker: &Worker) {
+    if worker.instance.registry.owner().is_none() {
+        return;
+    }
+    let scope: BTreeSet<RecordKey> = scope(worker).into_iter().collect();
+    let Orphans { foreign_kinds, unasked, other_prefix } = orphans(worker, &scope);
+    let fate = if worker.context.config.policy == Policy::Sync {
+        "they are deleted, as far as the brake lets them"
+    } else {
+        "they stay"
+    };
+    let zone = &worker.handle.zone.name;
+    for (kind, count) in foreign_kinds {
+        warn!(zone = %zone, "{count} records of ours belong to resources of kind {kind:?}, which no --source reads: {fate}");
+    }
+    if !unasked.is_empty() {
+        let count: usize = unasked.values().sum();
+        let list: Vec<String> = unasked.iter().map(|(of, count)| format!("{of}: {count}")).collect();
+        warn!(zone = %zone, "{count} records of ours are asked for by no object that is read now ({}): {fate}", list.join(", "));
+    }
+    if other_prefix > 0 {
+        warn!(zone = %zone, "{other_prefix} records of ours are asked for with annotations of the other well-known prefix, which is \
+            not in force: they are neither deleted nor changed; their events say which --annotation-prefix to add");
+    }
+    released(worker, &scope);
+}
+
+/// Our records that no object asks for.
+#[derive(Debug, Default)]
+struct Orphans {
+    /// By kind, where no source reads that kind.
+    foreign_kinds: BTreeMap<String, usize>,
+    /// By kind and namespace.
+    unasked: BTreeMap<String, usize>,
+    /// Those that are asked for under a prefix that is not in force.
+    other_prefix: usize,
+}
+
+fn orphans(worker: &Worker, scope: &BTreeSet<RecordKey>) -> Orphans {
+    let desired_state = worker.context.desired_state();
+    let known: BTreeSet<Arc<str>> = desired_state.evidence.resources.keys().cloned().collect();
+    let mut orphans = Orphans::default();
+    for key in scope {
+        let ownership = worker.instance.ownership(&worker.handle.zone, key);
+        let Some(resource) = ownership.claim().and_then(|claim| claim.resource.as_deref()) else { continue };
+        let mut parts = resource.split('/');
+        let (kind, namespace) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let asked = desired_state.table.at(&key.name);
+        let here = !asked.endpoints.is_empty() || !asked.pending.is_empty();
+        let under_other_prefix = !asked.other_prefix.is_empty() && worker.context.config.brake.enabled;
+        if !known.contains(kind) {
+            *orphans.foreign_kinds.entry(kind.to_owned()).or_default() += 1;
+        } else if !here && under_other_prefix {
+            orphans.other_prefix += 1;
+        } else if !here {
+            *orphans.unasked.entry(format!("{kind} in namespace {namespace:?}")).or_default() += 1;
+        }
+    }
+    orphans
+}
+
+fn released(worker: &Worker, scope: &BTreeSet<RecordKey>) {
+    let sets: Vec<_> = worker.handle.view().sets_of(|_| true).filter(|set| !scope.contains(&set.key)).collect();
+    let outside = sets.iter().filter(|set| !worker.instance.is_claim(&worker.handle.zone, set));
+    let ours = outside.filter(|set| worker.instance.ownership(&worker.handle.zone, &set.key).is_ours()).count();
+    let label = ByZone { zone: worker.handle.label() };
+    worker.context.metrics.released.get_or_create(&label).set(i64::try_from(ours).unwrap_or(i64::MAX));
+    if ours > 0 {
+        warn!(
+            zone = %worker.handle.zone.name,
+            "{ours} records of ours lie outside the domain filter or the managed record types: they are released and left alone"
+        );
+    }
+}

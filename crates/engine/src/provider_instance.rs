@@ -1,0 +1,137 @@
+//! One provider instance: its provider and registry, the zones that it was last seen to have, and whose a record in them is.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use tokio::time::Instant;
+use zonewright_core::claim::{Ownership, judge};
+use zonewright_core::error::Error;
+use zonewright_core::name::DnsName;
+use zonewright_core::options::OptionTable;
+use zonewright_core::provider::Provider;
+use zonewright_core::record::{RecordKey, RecordSet};
+use zonewright_core::registry::{Published, Registry, holds_claims};
+use zonewright_core::zone::{InstanceId, Zone, ZoneKey, route};
+
+use crate::config::Instance;
+use crate::zone_handle::ZoneHandle;
+
+/// One provider instance with the zones that it was last seen to have.
+pub(crate) struct ProviderInstance {
+    pub(crate) id: InstanceId,
+    /// The provider, with the layers around it.
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) options: OptionTable,
+    zones: RwLock<Vec<Arc<ZoneHandle>>>,
+    listing: Mutex<Listing>,
+}
+
+/// How the list of an instance's zones is doing.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) tried: bool,
+    pub(crate) error: Option<(Error, Instant)>,
+    /// They are not listed again.
+    pub(crate) given_up: bool,
+}
+
+impl ProviderInstance {
+    pub(crate) fn new(instance: Instance) -> Self {
+        let Instance { id, provider, registry, options } = instance;
+        Self { id, provider, registry, options, zones: RwLock::default(), listing: Mutex::default() }
+    }
+
+    pub(crate) fn zone_handles(&self) -> Vec<Arc<ZoneHandle>> {
+        self.zones.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_zone_handles(&self, zone_handles: Vec<Arc<ZoneHandle>>) {
+        *self.zones.write().unwrap_or_else(PoisonError::into_inner) = zone_handles;
+    }
+
+    pub(crate) fn listing(&self) -> MutexGuard<'_, Listing> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The zone handle that a name belongs to.
+    pub(crate) fn route(&self, name: &DnsName) -> Vec<Arc<ZoneHandle>> {
+        let rule = self.provider.capability(None).zone_rule;
+        let zone_handles = self.zone_handles();
+        let keys: Vec<ZoneKey> =
+            route(rule, zone_handles.iter().map(|d| &d.zone), name).into_iter().map(|zone| zone.key.clone()).collect();
+        zone_handles.into_iter().filter(|handle| keys.contains(&handle.zone.key)).collect()
+    }
+
+    /// Whether a name belongs to the zone of `zone handle`.
+    pub(crate) fn serves(&self, handle: &ZoneHandle, name: &DnsName) -> bool {
+        // With one zone there is nothing to choose.
+        if let [only] = &**self.zones.read().unwrap_or_else(PoisonError::into_inner) {
+            return only.zone.key == handle.zone.key && name.is_within(&only.zone.name);
+        }
+        self.route(name).iter().any(|other| other.zone.key == handle.zone.key)
+    }
+
+    /// Whose `key` in a zone is, by the claims in all zones of the instance.
+    pub(crate) fn ownership(&self, zone: &Zone, key: &RecordKey) -> Ownership {
+        let owner = self.registry.owner();
+        if owner.is_none() {
+            return Ownership::Ours(None);
+        }
+        judge(&self.registry.claims(zone, key, self), owner)
+    }
+
+    /// Whether a record set in a zone holds claims. The views must not be locked.
+    pub(crate) fn is_claim(&self, zone: &Zone, set: &RecordSet) -> bool {
+        holds_claims(&*self.registry, zone, set, self)
+    }
+}
+
+impl Published for ProviderInstance {
+    fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)> {
+        let zone_handles = self.zones.read().unwrap_or_else(PoisonError::into_inner);
+        let here = |handle: &Arc<ZoneHandle>| Some((handle.zone.key.clone(), handle.view().find(key)?));
+        if let Some(found) = zone_handles.iter().find(|handle| handle.zone.key == *near).and_then(here) {
+            return Some(found);
+        }
+        let other = |handle: &&Arc<ZoneHandle>| handle.zone.key != *near && key.name.is_within(&handle.zone.name);
+        let mut others: Vec<&Arc<ZoneHandle>> = zone_handles.iter().filter(other).collect();
+        others.sort_by_key(|handle| std::cmp::Reverse(handle.zone.name.label_count()));
+        others.into_iter().find_map(here)
+    }
+
+    fn zones_at(&self, name: &DnsName) -> Vec<(Zone, bool)> {
+        let zone_handles = self.zones.read().unwrap_or_else(PoisonError::into_inner);
+        let at = zone_handles.iter().filter(|handle| handle.zone.name == *name);
+        at.map(|handle| (handle.zone.clone(), handle.view().is_complete())).collect()
+    }
+}
+
+/// How far the zones of an instance are since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstPlans {
+    /// Some zone was neither planned nor has it failed, or the zones were not listed yet.
+    Open,
+    /// The zones cannot be listed, and none is known.
+    Unlisted,
+    /// Every zone has been planned once, or has failed.
+    Done,
+}
+
+impl FirstPlans {
+    pub(crate) fn of(instance: &ProviderInstance) -> Self {
+        let zone_handles = instance.zone_handles();
+        {
+            let listing = instance.listing();
+            match (listing.tried, listing.error.is_some() && zone_handles.is_empty()) {
+                (false, _) => return Self::Open,
+                (true, true) => return Self::Unlisted,
+                (true, false) => {}
+            }
+        }
+        let done = |handle: &Arc<ZoneHandle>| {
+            let status = handle.status();
+            status.planned || status.failing.is_some()
+        };
+        if zone_handles.iter().all(done) { Self::Done } else { Self::Open }
+    }
+}

@@ -1,0 +1,529 @@
+//! The state that survives restarts: brake windows, held plans, approvals, and the kinds that were seen.
+//!
+//! What must hold: a document that exists but cannot be read is never written over, and while it cannot be read, or what
+//! changed cannot be saved, no counted delete goes ([`State::in_doubt`]). Only where the right to write was missing from the
+//! beginning does the state live in memory alone, and that is said.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tracing::{info, warn};
+use zonewright_core::clock::Timestamp;
+use zonewright_core::error::{Error, ErrorKind, Result};
+use zonewright_core::guard::{Approval, HeldPlan, JointPlan, Scope, Window, hash};
+use zonewright_core::record::RecordKey;
+use zonewright_core::store::StateStore;
+use zonewright_core::zone::{InstanceId, ZoneId};
+
+use crate::brake_ledger::Ledger;
+use crate::pins::Pin;
+
+/// What is kept of one zone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ZoneState {
+    #[serde(default)]
+    pub(crate) window: Window,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) held: Option<HeldPlan>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) approvals: Vec<Approval>,
+    /// Names that an undo set back.
+    #[serde(rename = "holds", default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) pins: Vec<Pin>,
+}
+
+impl ZoneState {
+    /// Whether nothing of it matters any more: nothing was deleted or owned within the window, and nothing is held or approved.
+    fn is_idle(&self, window: std::time::Duration, now: Timestamp) -> bool {
+        let approved = self.approvals.iter().any(|approval| approval.until > now);
+        self.window.is_over(window, now) && self.held.is_none() && self.pins.is_empty() && !approved
+    }
+
+    /// Deletes that approvals cover were done, or their records are gone: they are covered no more.
+    pub(crate) fn spend<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>) -> bool {
+        let mut spent = false;
+        for key in keys {
+            for approval in &mut self.approvals {
+                spent |= approval.spend(key);
+            }
+        }
+        spent
+    }
+}
+
+/// The document in the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Document {
+    /// Zones by their key as text.
+    #[serde(default)]
+    pub(crate) zones: BTreeMap<String, ZoneState>,
+    /// Kinds of which objects were seen.
+    #[serde(default)]
+    seen: BTreeSet<String>,
+    /// Approvals that were taken from where the document is kept, and still stand there: each counts once.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    taken: BTreeSet<String>,
+}
+
+/// How far the kept document can be relied on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Trust {
+    /// It was read, and what changes is saved.
+    Sound,
+    /// There may be one, and it cannot be read: why.
+    Unread(String),
+    /// What changed could not be saved: why.
+    Unsaved(String),
+    /// It may not be written since the start: it lives in memory alone.
+    MemoryOnly,
+}
+
+/// The kinds that the saved document speaks of; `None` if there may be one and it cannot be read, which [`State::load`] says.
+pub(crate) async fn seen(store: &dyn StateStore) -> Option<BTreeSet<String>> {
+    match read(store).await {
+        Ok(document) => Some(document.unwrap_or_default().seen),
+        Err(error) if error.kind == ErrorKind::Unauthorized => Some(BTreeSet::new()),
+        Err(_) => None,
+    }
+}
+
+/// Every hold of a saved state, by zone; `None` where no state was saved yet.
+///
+/// # Errors
+/// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
+pub(crate) async fn saved_pins(store: &dyn StateStore) -> Result<Option<Vec<(String, Pin)>>> {
+    Ok(read(store).await?.map(|document| document.pins()))
+}
+
+/// The document of a store; `None` if there is none yet.
+///
+/// # Errors
+/// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
+async fn read(store: &dyn StateStore) -> Result<Option<Document>> {
+    let Some(text) = store.load().await? else { return Ok(None) };
+    let foreign = |e| {
+        let text = format!("{}: what is saved there is no state", store.place());
+        Error::new(ErrorKind::Invalid, "read state", text).caused_by(e)
+    };
+    serde_json::from_slice::<Document>(&text).map(Some).map_err(foreign)
+}
+
+impl Document {
+    fn pins(&self) -> Vec<(String, Pin)> {
+        let zones = self.zones.iter();
+        zones.flat_map(|(zone, state)| state.pins.iter().map(|hold| (zone.clone(), hold.clone()))).collect()
+    }
+
+    /// Joins what an earlier process saved and what this one noted before it could read that.
+    fn join(&mut self, earlier: Self) {
+        for (zone, state) in earlier.zones {
+            let own = self.zones.entry(zone).or_default();
+            own.window.join(state.window);
+            own.approvals.extend(state.approvals);
+            own.pins.extend(state.pins);
+            own.held = own.held.take().or(state.held);
+        }
+        self.seen.extend(earlier.seen);
+        self.taken.extend(earlier.taken);
+    }
+
+    /// Another process goes on with this document.
+    fn take_over(&mut self, now: Timestamp, approval_ttl: std::time::Duration) {
+        for zone in self.zones.values_mut() {
+            zone.window.taken_over(now);
+            for approval in &mut zone.approvals {
+                approval.until = approval.until.min(now.plus(approval_ttl));
+                // Only a kind that was denied from the beginning is doubted by a new process for the same reason.
+                approval.kinds.retain(|_, doubt| *doubt == 0);
+            }
+        }
+    }
+}
+
+/// What the lock is around.
+struct Inner {
+    document: Document,
+    ledger: Ledger,
+    trust: Trust,
+}
+
+/// Holds the document, and saves it soon after it changed.
+pub(crate) struct State {
+    store: Arc<dyn StateStore>,
+    inner: Mutex<Inner>,
+    changed: Notify,
+    dirty: AtomicBool,
+    begun: Instant,
+    /// Held while it is saved: who asks for that meanwhile waits, and knows then that his change is in it.
+    saving: tokio::sync::Mutex<()>,
+}
+
+impl State {
+    /// Opens the document for a look without a daemon.
+    ///
+    /// # Errors
+    /// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
+    pub(crate) async fn open(store: Arc<dyn StateStore>) -> Result<Self> {
+        let document = read(&*store).await?.unwrap_or_default();
+        Ok(Self::of(store, document, Trust::Sound))
+    }
+
+    /// Loads the document, for a process that goes on with it. One that cannot be read is said, tried again, and never
+    /// written over; whether it can be written is found out at once.
+    pub(crate) async fn load(store: Arc<dyn StateStore>, now: Timestamp, approval_ttl: std::time::Duration) -> Self {
+        let (mut document, trust) = match read(&*store).await {
+            Ok(document) => (document.unwrap_or_default(), Trust::Sound),
+            Err(error) if error.kind == ErrorKind::Unauthorized => {
+                warn!(place = store.place(), error = error.chain(), "{MEMORY_ONLY}");
+                (Document::default(), Trust::MemoryOnly)
+            }
+            Err(error) => {
+                warn!(place = store.place(), error = error.chain(), "{UNREAD}");
+                (Document::default(), Trust::Unread(error.chain()))
+            }
+        };
+        document.take_over(now, approval_ttl);
+        info!(place = store.place(), "state of brake and approvals");
+        let state = Self::of(store, document, trust);
+        state.try_out().await;
+        state
+    }
+
+    fn of(store: Arc<dyn StateStore>, document: Document, trust: Trust) -> Self {
+        let inner = Inner { document, ledger: Ledger::default(), trust };
+        Self {
+            store,
+            inner: Mutex::new(inner),
+            changed: Notify::new(),
+            dirty: false.into(),
+            begun: Instant::now(),
+            saving: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Writes once, to know whether that is allowed.
+    async fn try_out(&self) {
+        self.dirty.store(true, Ordering::SeqCst);
+        if self.lock().trust != Trust::Sound {
+            return;
+        }
+        if let Err(error) = self.save().await
+            && error.kind == ErrorKind::Unauthorized
+        {
+            warn!(place = self.store.place(), error = error.chain(), "{MEMORY_ONLY}");
+            self.lock().trust = Trust::MemoryOnly;
+        }
+    }
+
+    /// Tries once more to read a document that could not be read. Returns whether it could be now.
+    pub(crate) async fn read_again(&self, now: Timestamp, approval_ttl: std::time::Duration) -> bool {
+        if !matches!(self.lock().trust, Trust::Unread(_)) {
+            return false;
+        }
+        match read(&*self.store).await {
+            Ok(document) => {
+                let mut earlier = document.unwrap_or_default();
+                earlier.take_over(now, approval_ttl);
+                let mut inner = self.lock();
+                inner.document.join(earlier);
+                inner.trust = Trust::Sound;
+                drop(inner);
+                info!(place = self.store.place(), "the saved state can be read now");
+                self.touch();
+                true
+            }
+            Err(error) => {
+                self.lock().trust = Trust::Unread(error.chain());
+                false
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why no counted delete may rest on the kept state now, if that is so.
+    pub(crate) fn in_doubt(&self) -> Option<String> {
+        match &self.lock().trust {
+            Trust::Sound | Trust::MemoryOnly => None,
+            Trust::Unread(why) => Some(format!("the state of the brake cannot be read ({why})")),
+            Trust::Unsaved(why) => Some(format!("the state of the brake cannot be saved ({why})")),
+        }
+    }
+
+    /// Time since this process began with it.
+    pub(crate) fn age(&self) -> std::time::Duration {
+        self.begun.elapsed()
+    }
+
+    /// Why the kept document was not read, if that is so.
+    pub(crate) fn unread(&self) -> Option<String> {
+        match &self.lock().trust {
+            Trust::Unread(why) => Some(why.clone()),
+            Trust::Sound | Trust::MemoryOnly | Trust::Unsaved(_) => None,
+        }
+    }
+
+    /// Why what changed was not saved, if that is so.
+    pub(crate) fn unsaved(&self) -> Option<String> {
+        match &self.lock().trust {
+            Trust::Unsaved(why) => Some(why.clone()),
+            Trust::Sound | Trust::MemoryOnly | Trust::Unread(_) => None,
+        }
+    }
+
+    /// Looks at, or changes, windows and approvals of all zones in one step, beside what the brake knows of them.
+    pub(crate) fn judge<T>(&self, judge: impl FnOnce(&mut Document, &mut Ledger) -> T) -> T {
+        self.dirty.store(true, Ordering::SeqCst);
+        let inner = &mut *self.lock();
+        judge(&mut inner.document, &mut inner.ledger)
+    }
+
+    /// Changes what is kept of a zone; it is saved soon.
+    pub(crate) fn zone<T>(&self, zone: &str, change: impl FnOnce(&mut ZoneState) -> T) -> T {
+        let out = self.note(zone, change);
+        self.touch();
+        out
+    }
+
+    /// Changes what is kept of a zone, where it does no harm if that is forgotten; it is saved with the next change.
+    pub(crate) fn note<T>(&self, zone: &str, change: impl FnOnce(&mut ZoneState) -> T) -> T {
+        self.dirty.store(true, Ordering::SeqCst);
+        change(self.lock().document.zones.entry(zone.to_owned()).or_default())
+    }
+
+    /// Hashes that were approved where the document is kept.
+    ///
+    /// # Errors
+    /// As the store.
+    pub(crate) async fn approvals(&self) -> Result<BTreeSet<String>> {
+        self.store.approvals().await
+    }
+
+    /// Of the approvals that stand there now, those that were not taken yet; they are from here on.
+    pub(crate) fn take(&self, standing: &BTreeSet<String>) -> BTreeSet<String> {
+        let mut inner = self.lock();
+        let taken = &mut inner.document.taken;
+        let fresh: BTreeSet<String> = standing.difference(taken).cloned().collect();
+        let changed = *taken != *standing;
+        taken.clone_from(standing);
+        drop(inner);
+        if changed {
+            self.touch();
+        }
+        fresh
+    }
+
+    /// How a plan is approved where the document is kept.
+    pub(crate) fn approve_with(&self, hash: &str) -> Option<String> {
+        self.store.approve_with(hash)
+    }
+
+    /// Looks at what is kept of a zone.
+    pub(crate) fn look<T>(&self, zone: &str, look: impl FnOnce(&ZoneState) -> T) -> T {
+        match self.lock().document.zones.get(zone) {
+            Some(state) => look(state),
+            None => look(&ZoneState::default()),
+        }
+    }
+
+    /// The zones of an instance of which something is kept.
+    pub(crate) fn zones_of(&self, instance: &InstanceId) -> BTreeSet<ZoneId> {
+        let prefix = format!("{instance}/");
+        let inner = self.lock();
+        inner.document.zones.keys().filter_map(|label| label.strip_prefix(&prefix)).map(ZoneId::from).collect()
+    }
+
+    /// Every hold, by zone.
+    pub(crate) fn pins(&self) -> Vec<(String, Pin)> {
+        self.lock().document.pins()
+    }
+
+    /// The hash of the held plan of a zone.
+    pub(crate) fn held_hash(&self, zone: &str) -> Option<String> {
+        self.lock().document.zones.get(zone)?.held.as_ref().map(|held| held.hash.clone())
+    }
+
+    /// Every held plan, by zone.
+    pub(crate) fn held(&self) -> Vec<(String, HeldPlan)> {
+        let held = |(zone, state): (&String, &ZoneState)| Some((zone.clone(), state.held.clone()?));
+        self.lock().document.zones.iter().filter_map(held).collect()
+    }
+
+    /// The plans that were held together over several zones, each under one hash.
+    pub(crate) fn joint(&self) -> Vec<JointPlan> {
+        self.lock().document.joint()
+    }
+
+    /// Approves the held plan of this hash, or those that are held together under it; `None` if there is none. Returns the
+    /// zones and how many deletes it covers.
+    pub(crate) fn approve(&self, hash: &str, until: Timestamp) -> Option<(String, usize)> {
+        let mut inner = self.lock();
+        let document = &mut inner.document;
+        let joint = document.joint().into_iter().find(|joint| joint.hash == hash);
+        let covered = |zone: &String, held: &HeldPlan| {
+            held.hash == hash || joint.as_ref().is_some_and(|joint| joint.zones.contains_key(zone))
+        };
+        let (mut zones, mut count) = (Vec::new(), 0);
+        for (zone, state) in &mut document.zones {
+            let Some(held) = state.held.as_ref().filter(|held| covered(zone, held)) else { continue };
+            // What was approved is what was typed: its hash leads to what it let go, and back.
+            state.approvals.push(Approval { plan: hash.to_owned(), ..held.approval(until) });
+            count += held.held.len();
+            zones.push(zone.clone());
+        }
+        drop(inner);
+        if zones.is_empty() {
+            return None;
+        }
+        self.touch();
+        Some((zones.join(", "), count))
+    }
+
+    /// An undo sets records back: the approvals that let them go are over, in every zone.
+    pub(crate) fn revoke(&self, zone: &str, keys: &BTreeSet<RecordKey>) {
+        let mut inner = self.lock();
+        let zones = &mut inner.document.zones;
+        let speaks = |approval: &&Approval| {
+            keys.iter().any(|key| approval.spent.contains(key) || approval.open.contains_key(key))
+        };
+        let approvals = zones.get(zone).map_or(&[][..], |state| &state.approvals);
+        let plans: BTreeSet<String> = approvals.iter().filter(speaks).map(|approval| approval.plan.clone()).collect();
+        if plans.is_empty() {
+            return;
+        }
+        for state in zones.values_mut() {
+            state.approvals.retain(|approval| !plans.contains(&approval.plan));
+        }
+        drop(inner);
+        info!(plans = plans.into_iter().collect::<Vec<_>>().join(", "), "approvals end: what they let go is set back");
+        self.touch();
+    }
+
+    /// A zone is gone: the brake does not reckon with it any more. Returns zones that may have room since.
+    pub(crate) fn forget_load(&self, zone: &str) -> Vec<String> {
+        self.lock().ledger.forget(zone)
+    }
+
+    /// Forgets zones that are not `served` any more, once nothing of them matters.
+    pub(crate) fn prune(&self, served: &BTreeSet<String>, window: std::time::Duration, now: Timestamp) {
+        let mut inner = self.lock();
+        let zones = &mut inner.document.zones;
+        let before = zones.len();
+        zones.retain(|zone, state| served.contains(zone) || !state.is_idle(window, now));
+        let shrank = zones.len() != before;
+        drop(inner);
+        if shrank {
+            self.touch();
+        }
+    }
+
+    /// The number of zones that something is kept of, and of those that the brake reckons with.
+    pub(crate) fn sizes(&self) -> [usize; 2] {
+        let inner = self.lock();
+        [inner.document.zones.len(), inner.ledger.len()]
+    }
+
+    /// Remembers kinds of which objects are seen.
+    pub(crate) fn saw(&self, kinds: impl IntoIterator<Item = String>) {
+        let mut inner = self.lock();
+        let seen = &mut inner.document.seen;
+        let before = seen.len();
+        seen.extend(kinds);
+        let grew = seen.len() != before;
+        drop(inner);
+        if grew {
+            self.touch();
+        }
+    }
+
+    fn touch(&self) {
+        self.dirty.store(true, Ordering::SeqCst);
+        self.changed.notify_one();
+    }
+
+    /// Waits for a change.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Saves the document if it changed since it was last saved. One that could not be read is not written over: the change
+    /// waits.
+    ///
+    /// # Errors
+    /// As the store; the change stays to be saved. Where it may not be written since the start, that is no error.
+    pub(crate) async fn save(&self) -> Result<()> {
+        let _saving = self.saving.lock().await;
+        let text = {
+            let inner = self.lock();
+            if let Trust::Unread(why) = &inner.trust {
+                let text = format!(
+                    "{}: what is saved there cannot be read, and is not written over: {why}",
+                    self.store.place()
+                );
+                return Err(Error::new(ErrorKind::Unavailable, "write state", text));
+            }
+            if !self.dirty.swap(false, Ordering::SeqCst) {
+                return Ok(());
+            }
+            serde_json::to_vec(&inner.document)
+        };
+        let saved =
+            match text {
+                Ok(text) => self.store.save(&text).await,
+                Err(e) => Err(Error::new(ErrorKind::Invalid, "write state", "the document cannot be written as JSON")
+                    .caused_by(e)),
+            };
+        let mut inner = self.lock();
+        if saved.is_err() {
+            self.dirty.store(true, Ordering::SeqCst);
+        }
+        match (&saved, &inner.trust) {
+            (_, Trust::Unread(_)) => {}
+            (Ok(()), _) => inner.trust = Trust::Sound,
+            (Err(_), Trust::MemoryOnly) => return Ok(()),
+            (Err(error), _) => inner.trust = Trust::Unsaved(error.chain()),
+        }
+        saved
+    }
+}
+
+impl Document {
+    /// The plans that were held by a judgement over more than their zone, where there are several of a kind.
+    fn joint(&self) -> Vec<JointPlan> {
+        let mut scopes: BTreeMap<(Scope, &str), Vec<(&String, &HeldPlan)>> = BTreeMap::new();
+        for (zone, state) in &self.zones {
+            let Some(held) = &state.held else { continue };
+            let of = match held.scope {
+                Scope::Zone => continue,
+                Scope::Instance => zone.split_once('/').map_or(zone.as_str(), |(instance, _)| instance),
+                Scope::Process => "",
+            };
+            scopes.entry((held.scope, of)).or_default().push((zone, held));
+        }
+        let several = scopes.into_iter().filter(|(_, plans)| plans.len() > 1);
+        let joined = several.map(|((scope, of), plans)| {
+            let all = plans.iter().map(|(zone, held)| format!("{zone} {}", held.hash));
+            let newest = plans.iter().max_by_key(|(_, held)| held.since).map(|(_, held)| held.reason.clone());
+            JointPlan {
+                hash: hash(of, all),
+                scope,
+                zones: plans.iter().map(|(zone, held)| ((*zone).clone(), held.held.len())).collect(),
+                reason: newest.unwrap_or_default(),
+            }
+        });
+        joined.collect()
+    }
+}
+
+const MEMORY_ONLY: &str = "the state may not be kept there: the brake's window and approvals live in memory only, and are forgotten at a restart";
+const UNREAD: &str = "the saved state cannot be read: until it can, or is taken away, deletes that the brake counts are held, and nothing is written over it";
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

@@ -1,0 +1,214 @@
+//! What a worker reads of its zone, and who is to be planned again for it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::info;
+use zonewright_core::capability::Audit;
+use zonewright_core::name::DnsName;
+use zonewright_core::provider::{Listing, Read};
+use zonewright_core::record::RecordKey;
+use zonewright_core::registry::ExternalChanges;
+use zonewright_core::rtype::RecordType;
+use zonewright_core::view::Changed;
+
+use crate::brake;
+use crate::contested;
+use crate::journal_sending;
+use crate::worker::Worker;
+
+/// More names are not looked up one by one.
+const MOST_LOOKED_UP: usize = 200;
+
+impl Worker {
+    /// Reads the zone: completely at first, then what changed. Returns whether that went well.
+    pub(crate) async fn read_zone(&mut self) -> bool {
+        if let Err(problem) = self.instance.registry.load().await {
+            self.failed(problem);
+            return false;
+        }
+        let token = { self.handle.view().token().cloned() };
+        let complete = self.handle.view().is_complete();
+        let read = match &token {
+            Some(token) if complete => Read::Since(token),
+            _ => Read::All,
+        };
+        let began = Instant::now();
+        match self.instance.provider.records(&self.handle.zone, read).await {
+            Ok(listing) => {
+                // A transfer shows where it ends, and an answer without news is one about the whole zone.
+                let whole = !matches!(listing, Listing::Full { .. });
+                let news = self.took(listing, began, complete);
+                (whole || self.look_up_missing().await) && self.resync(news).await
+            }
+            Err(problem) => {
+                self.failed(problem);
+                false
+            }
+        }
+    }
+
+    /// Looks up by name what is claimed outside the zone and a listing does not show: one that lacks its end says nothing of it,
+    /// and a claim on a record that stands must not end. Returns whether that went well. Where very much is missing, the
+    /// registry doubts the listing as a whole.
+    async fn look_up_missing(&mut self) -> bool {
+        let instance = self.instance.clone();
+        let cheap = instance.provider.capability(Some(&self.handle.zone)).audit == Audit::Cheap;
+        if cheap || self.context.config.dry_run {
+            return true;
+        }
+        let missing = instance.registry.leftovers(&self.handle.zone, &*self.instance);
+        let names: BTreeSet<DnsName> = missing.into_iter().map(|group| group.name).collect();
+        if names.is_empty() || names.len() > MOST_LOOKED_UP {
+            return true;
+        }
+        let began = Instant::now();
+        match instance.provider.records(&self.handle.zone, Read::Names(&names)).await {
+            Ok(listing) => {
+                let found = self.handle.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+                if !found.is_empty() {
+                    info!(zone = %self.handle.zone.name, names = found.len(), "the listing lacked records that stand");
+                    self.owned = brake::count_owned(self);
+                    self.handle.inbox.put_back(found.into_keys().map(|name| (name, Instant::now())));
+                }
+                true
+            }
+            Err(problem) => {
+                self.failed(problem);
+                false
+            }
+        }
+    }
+
+    /// Lets the registry bring what it keeps outside the zone in step with the view. Returns whether that went well.
+    async fn resync(&mut self, changed: bool) -> bool {
+        if self.context.config.dry_run {
+            return true;
+        }
+        match self.instance.registry.resync(&self.handle.zone, &*self.handle, changed).await {
+            Ok(ExternalChanges { names, contested }) => {
+                contested::note_claims(self, &contested);
+                if !names.is_empty() {
+                    info!(zone = %self.handle.zone.name, names = names.len(), "claims were changed by others");
+                    self.owned = brake::count_owned(self);
+                    self.handle.inbox.put_back(names.into_iter().map(|name| (name, Instant::now())));
+                }
+                true
+            }
+            Err(problem) => {
+                self.failed(problem);
+                false
+            }
+        }
+    }
+
+    /// Takes a listing over. Returns whether it may show something new.
+    fn took(&mut self, listing: Listing, began: Instant, audit: bool) -> bool {
+        let full = matches!(listing, Listing::Full { .. });
+        let changed = self.handle.view_mut().take(listing, None, began, self.context.config.settle);
+        self.handle.status().listed = true;
+        let capability = self.instance.provider.capability(Some(&self.handle.zone));
+        let period = match capability.audit {
+            Audit::Cheap => self.context.config.interval,
+            Audit::Listing => {
+                // One call that stood still says nothing of how long a listing takes: the shorter of the last two counts,
+                // and nothing is known after the first.
+                let took = began.elapsed();
+                let typical = self.listing_took.replace(took).map_or(Duration::ZERO, |former| former.min(took));
+                self.context.config.interval.max(self.context.config.cache_time).max(typical * 10)
+            }
+        };
+        let period = period.max(Duration::from_secs(1));
+        self.audit_due = Instant::now() + period;
+        self.context.metrics.audit_period.get_or_create(&self.label()).set(period.as_secs_f64());
+        if full {
+            self.owned = brake::count_owned(self);
+            let now = self.context.clock.now();
+            self.context.state.zone(&self.handle.label(), |state| state.window.owns(self.owned, now));
+            info!(zone = %self.handle.zone.name, record_sets = self.handle.view().len(), owned = self.owned,
+                audit_every = zonewright_core::duration::show(period), "zone read");
+        }
+        let news = full || !changed.is_empty();
+        if !audit {
+            self.wake_above();
+        }
+        if audit && !changed.is_empty() {
+            info!(zone = %self.handle.zone.name, names = changed.len(), "the zone was changed by others");
+            let names: Vec<DnsName> = changed.keys().cloned().collect();
+            self.wake_neighbours(&changed);
+            contested::note(self, changed);
+            self.handle
+                .inbox
+                .put_back(names.into_iter().flat_map(|name| self.concerned(name)).map(|n| (n, Instant::now())));
+        }
+        let owned = i64::try_from(self.owned).unwrap_or(i64::MAX);
+        self.context.metrics.owned.get_or_create(&self.label()).set(owned);
+        news
+    }
+
+    /// The names to plan again after `name` changed: itself, and where it holds claims, all that we want or own.
+    fn concerned(&self, name: DnsName) -> BTreeSet<DnsName> {
+        let registry = &self.instance.registry;
+        let claims = self.handle.view().at(&name).iter().any(|set| registry.is_claim(set));
+        if claims || self.handle.view().at(&name).is_empty() { self.all_names() } else { BTreeSet::from([name]) }
+    }
+
+    /// Whose the records at our apex's name are in the zones above depends on what stands here: it is planned again there.
+    fn wake_above(&self) {
+        let apex = &self.handle.zone.name;
+        for handle in self
+            .instance
+            .zone_handles()
+            .iter()
+            .filter(|handle| handle.zone.name != *apex && apex.is_within(&handle.zone.name))
+        {
+            handle.inbox.again([apex.clone()]);
+        }
+    }
+
+    /// Claims on the apex of another zone may stand in this one: where they changed, that apex is planned again. The other way
+    /// round, so is the name of our apex in the zones above.
+    fn wake_neighbours(&self, changed: &Changed) {
+        let registry = &self.instance.registry;
+        let ours = |rtype: &RecordType| {
+            let key = RecordKey::simple(self.handle.zone.name.clone(), *rtype);
+            registry.claim_names(&self.handle.zone, &key).iter().any(|name| changed.contains_key(name))
+        };
+        if changed.contains_key(&self.handle.zone.name) || self.context.config.managed.iter().any(ours) {
+            self.wake_above();
+        }
+        for handle in self.instance.zone_handles().iter().filter(|handle| handle.zone.key != self.handle.zone.key) {
+            let rests = |rtype: &RecordType| {
+                let key = RecordKey::simple(handle.zone.name.clone(), *rtype);
+                registry.claim_names(&handle.zone, &key).iter().any(|name| changed.contains_key(name))
+            };
+            if self.context.config.managed.iter().any(rests) {
+                handle.inbox.again([handle.zone.name.clone()]);
+            }
+        }
+    }
+
+    /// Reads the names of which it is not known what stands there. Returns whether that went well.
+    pub(crate) async fn read_unsure(&mut self) -> bool {
+        if self.unsure.is_empty() {
+            return true;
+        }
+        let names = self.unsure.clone();
+        let began = Instant::now();
+        match self.instance.provider.records(&self.handle.zone, Read::Names(&names)).await {
+            Ok(listing) => {
+                let changed = self.handle.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+                contested::note(self, changed);
+                self.unsure.clear();
+                self.doubtful.clear();
+                journal_sending::settle(self).await;
+                self.resync(true).await
+            }
+            Err(problem) => {
+                self.failed(problem);
+                false
+            }
+        }
+    }
+}
