@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::sync::Arc;
-use std::time::Duration;
 
 use zonewright_core::catalog::{ProviderConfig, ProviderEntry, Settings};
 use zonewright_core::claim::OwnerId;
@@ -11,6 +10,7 @@ use zonewright_core::contend::{NameRules, SameName};
 use zonewright_core::documents::DocumentStore;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
+use zonewright_core::options::OptionReader;
 use zonewright_core::plan::Policy;
 use zonewright_core::provider::Provider;
 use zonewright_core::quota::Limits;
@@ -54,6 +54,7 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
             same_name: if settings.text("same-name") == "union" { SameName::Union } else { SameName::Holder },
             cname_yields: settings.bool("cname-yields"),
             one_namespace: settings.text("union-namespaces") == "same",
+            ..NameRules::default()
         },
         status_grace: settings.duration("status-grace"),
         interval: settings.duration("interval"),
@@ -62,7 +63,6 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         one_pass: settings.bool("once"),
         brake: brake(settings)?,
         min_ttl: min_ttl(settings),
-        settle: Duration::ZERO,
         adopt: settings.bool("adopt-matching"),
         quotas: Limits {
             per_namespace: count(settings, "max-records-per-namespace")?,
@@ -229,6 +229,11 @@ fn former_names(settings: &Settings) -> Vec<FormerNames> {
     affixes.into_iter().flat_map(with).skip(1).collect()
 }
 
+/// What a provider reads out of the properties of objects, under the annotation prefixes in force.
+pub(crate) fn options(entry: &ProviderEntry, settings: &Settings) -> OptionReader {
+    OptionReader::new(entry.options, settings.list("annotation-prefix").iter().map(|prefix| prefix.as_str().into()))
+}
+
 /// The provider that the flags describe, with its registry.
 ///
 /// # Errors
@@ -241,7 +246,8 @@ pub(crate) async fn instance(
 ) -> Result<Instance> {
     let (entry, id) = provider(catalog, settings)?;
     let registry = registry(settings, shelf).await?;
-    Ok(Instance { provider: build(entry, &id, settings, shared).await?, id, registry, options: entry.options })
+    let options = options(entry, settings);
+    Ok(Instance { provider: build(entry, &id, settings, shared).await?, id, registry, options })
 }
 
 /// The provider that the flags choose, and the id of its instance.

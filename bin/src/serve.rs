@@ -35,7 +35,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let dry_run = settings.bool("dry-run");
     let server = Server::new(Serving {
         provider: Layers { dry_run, ..Layers::new(id) }.around(provider, &metrics),
-        options: entry.options,
+        options: config::options(entry, settings),
         scope,
         times: times(settings),
         limit: usize::try_from(settings.int("webhook-provider-max-body-size")).ok().filter(|octets| *octets > 0),

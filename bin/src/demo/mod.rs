@@ -88,7 +88,7 @@ pub(crate) async fn run(settings: &Settings, stop: CancellationToken) -> Result<
             id: InstanceId::from(INSTANCE),
             provider: local.clone(),
             registry,
-            options: OptionTable::NONE,
+            options: OptionTable::NONE.into(),
         }],
         name_policy: Arc::new(PermitAll),
         store: Arc::new(MemoryStore::default()),

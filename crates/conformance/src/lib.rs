@@ -9,6 +9,7 @@
 //! zonewright_conformance::provider_suite!(harness);
 //! ```
 
+pub mod cloud;
 pub mod provider;
 pub mod registry;
 mod run;

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use crate::record::{SetId, Ttl};
+use crate::record::Ttl;
 use crate::rtype::RecordType;
 use crate::zone::ZoneRule;
 
 /// The abilities of a provider, narrowed for one zone where zones differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent abilities, each with its own name; no state machine")]
 pub struct Capability {
     /// Whether a record set may hold several records.
     pub targets: TargetCount,
@@ -18,8 +17,6 @@ pub struct Capability {
     pub routing: RoutingSupport,
     /// Whether sets of one name and type can stand side by side, each with an identifier.
     pub set_ids: bool,
-    /// What one write replaces.
-    pub granularity: Granularity,
     /// What a create does where something stands already.
     pub create: CreateMode,
     /// Limits of one call.
@@ -28,27 +25,22 @@ pub struct Capability {
     pub preconditions: Preconditions,
     /// Bounds of TTLs.
     pub ttl: TtlRange,
-    /// Whether the rules of RFC 1034 3.6.2 (a CNAME stands alone) hold in what the provider lists. A webhook lists whatever
-    /// its author saw fit.
-    pub strict_cname: bool,
+    /// What a CNAME may stand beside, and where.
+    pub cname: CnameRules,
     /// Whether alias records exist.
     pub alias: bool,
     /// Whether wildcard names can be written.
     pub wildcards: bool,
-    /// Whether claims can be kept in the record itself (comment, tag, metadata).
-    pub native_claims: bool,
     /// How names go to zones.
     pub zone_rule: ZoneRule,
     /// How a zone is kept current.
     pub audit: Audit,
+    /// How long a listing may lag behind a write: within that time after a write, what was written counts and not what is
+    /// listed. A process waits so long before its first reading, so that it reads what its predecessor wrote.
+    pub settle: Duration,
 }
 
 impl Capability {
-    /// The identifier under which a set is written: the one asked for, where there are any.
-    pub fn identifier<'a>(&self, asked: Option<&'a SetId>) -> Option<&'a SetId> {
-        asked.filter(|_| self.set_ids)
-    }
-
     /// What an authoritative DNS server can do that takes changes with preconditions, in batches of so many: whole record
     /// sets of every writable type, guarded and atomic.
     pub fn authoritative(changes: usize, ttl: TtlRange) -> Self {
@@ -57,17 +49,16 @@ impl Capability {
             types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
             routing: RoutingSupport::None,
             set_ids: false,
-            granularity: Granularity::RecordSet,
             create: CreateMode::Guarded,
-            batch: Batch { changes, size: None, interval: Duration::ZERO, atomic: Atomicity::Batch },
+            batch: Batch::of(changes),
             preconditions: Preconditions::Any,
             ttl,
-            strict_cname: true,
+            cname: CnameRules::STRICT,
             alias: false,
             wildcards: true,
-            native_claims: false,
             zone_rule: ZoneRule::LongestSuffix,
             audit: Audit::Cheap,
+            settle: Duration::ZERO,
         }
     }
 }
@@ -101,7 +92,7 @@ impl TypeSupport {
 }
 
 /// Kinds of routing policies, without their values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RoutingKind {
     /// By weight.
     Weighted,
@@ -117,6 +108,19 @@ pub enum RoutingKind {
     Multivalue,
 }
 
+impl std::fmt::Display for RoutingKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Weighted => "weighted",
+            Self::Latency => "latency",
+            Self::Failover => "failover",
+            Self::Geolocation => "geolocation",
+            Self::Geoproximity => "geoproximity",
+            Self::Multivalue => "multivalue",
+        })
+    }
+}
+
 /// Which routing policies there are, and where they are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoutingSupport {
@@ -128,13 +132,46 @@ pub enum RoutingSupport {
     InSet(&'static [RoutingKind]),
 }
 
-/// What one write replaces.
+/// What a CNAME may stand beside, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Granularity {
-    /// A whole record set.
-    RecordSet,
-    /// One record.
-    Record,
+pub struct CnameRules {
+    /// Whether RFC 1034 3.6.2 (a CNAME stands alone) holds in what the provider lists. A webhook lists whatever its author saw
+    /// fit.
+    pub alone: bool,
+    /// Whether a CNAME may stand at the apex of a zone. It is answered there with the addresses of its target (flattened), and
+    /// stands beside every type but addresses.
+    pub flattened: bool,
+}
+
+impl CnameRules {
+    /// Those of a plain authoritative DNS server.
+    pub const STRICT: Self = Self { alone: true, flattened: false };
+
+    /// Whether records of these types exclude each other at one name; `apex` says whether it is that of the zone.
+    ///
+    /// ```
+    /// use zonewright_core::RecordType::{A, Cname, Mx};
+    /// use zonewright_core::capability::CnameRules;
+    ///
+    /// let flattening = CnameRules { alone: true, flattened: true };
+    /// assert!(CnameRules::STRICT.excludes(Cname, Mx, true));
+    /// assert!(flattening.excludes(Cname, Mx, false) && flattening.excludes(Cname, A, true));
+    /// assert!(!flattening.excludes(Cname, Mx, true));
+    /// ```
+    pub fn excludes(self, one: RecordType, other: RecordType, apex: bool) -> bool {
+        let address = |rtype| matches!(rtype, RecordType::A | RecordType::Aaaa | RecordType::Cname);
+        one.excludes(other) && (!(self.flattened && apex) || address(one) && address(other))
+    }
+}
+
+impl RoutingSupport {
+    /// Whether there is this policy.
+    pub fn has(self, kind: RoutingKind) -> bool {
+        match self {
+            Self::None => false,
+            Self::PerSet(kinds) | Self::InSet(kinds) => kinds.contains(&kind),
+        }
+    }
 }
 
 /// What a create does where something stands already.
@@ -170,14 +207,25 @@ impl Preconditions {
 /// Limits of one call of `apply`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// Most changes in a call, a record and its claim counting as two.
+    /// Most changes in a call, a record and its claim counting as two, and an update as [`Batch::update`].
     pub changes: usize,
-    /// Most octets (or characters, as the service counts) in a call, by [`crate::change::Group::size`].
+    /// Most values in a call: the records of all sets that are written or taken away (an alias is one).
+    pub values: Option<usize>,
+    /// Most bytes (or characters, as the service counts) in a call, by [`crate::change::Group::size`].
     pub size: Option<usize>,
-    /// Pause between two calls.
+    /// What an update counts, in changes and for each of its sets in values: 2 where it is sent as a delete and a create.
+    pub update: usize,
+    /// Least time from the end of a call to the beginning of the next one in the same zone.
     pub interval: Duration,
     /// What stands or falls together.
     pub atomic: Atomicity,
+}
+
+impl Batch {
+    /// So many changes in a call, without any other limit; the whole call stands or falls together.
+    pub const fn of(changes: usize) -> Self {
+        Self { changes, values: None, size: None, update: 1, interval: Duration::ZERO, atomic: Atomicity::Batch }
+    }
 }
 
 /// What stands or falls together in one call.

@@ -4,11 +4,13 @@
 //! set identifier, and a note for everybody who does not get what they asked for.
 
 mod namespace;
+mod routing;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use crate::capability::{Capability, CnameRules, RoutingSupport};
 use crate::claim::Claim;
 use crate::endpoint::{Endpoint, Labels, Note, ObjectPolicy, ObjectRef, Origin, Sharing, Targets};
 use crate::name::DnsName;
@@ -16,6 +18,7 @@ use crate::options::Properties;
 use crate::rdata::{Members, RData};
 use crate::record::{RecordKey, RecordSet, Routing, SetId, Ttl};
 use crate::rtype::RecordType;
+use crate::zone::Zone;
 
 /// How objects of the holder kind share a name (`--same-name`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -29,6 +32,7 @@ pub enum SameName {
 
 /// How objects share names: the flags `--same-name`, `--cname-yields` and `--union-namespaces`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent rules, each with its own name; no state machine")]
 pub struct NameRules {
     /// How objects of the holder kind share a name.
     pub same_name: SameName,
@@ -36,6 +40,27 @@ pub struct NameRules {
     pub cname_yields: bool,
     /// Whether the members of one name come from one namespace: the holder's, else that of the oldest member.
     pub one_namespace: bool,
+    /// Whether all sets of a name and type have one kind of routing policy, since each is a record of its own. It is so of a
+    /// provider, and no flag says it.
+    pub one_kind: bool,
+    /// Whether a CNAME at this name is flattened: the name is the apex of a zone whose provider does that.
+    pub flattened: bool,
+}
+
+impl NameRules {
+    /// The same for one name in a zone.
+    #[must_use]
+    pub fn at(self, name: &DnsName, zone: &Zone, capability: &Capability) -> Self {
+        Self {
+            one_kind: matches!(capability.routing, RoutingSupport::PerSet(_)),
+            flattened: capability.cname.flattened && *name == zone.name,
+            ..self
+        }
+    }
+
+    fn excludes(self, one: RecordType, other: RecordType) -> bool {
+        CnameRules { alone: true, flattened: self.flattened }.excludes(one, other, self.flattened)
+    }
 }
 
 /// One record set that shall stand, decided but not yet in a provider's terms.
@@ -77,6 +102,9 @@ pub trait Scene {
     /// Our record set under a key, if there is one and it is ours.
     fn ours(&self, key: &RecordKey) -> Option<PublishedRecord<'_>>;
 
+    /// Our record sets of a type at the name, under any identifier.
+    fn published(&self, rtype: RecordType) -> Vec<PublishedRecord<'_>>;
+
     /// Whether surplus targets under this key may be an inheritance: at the first reading of the zone by this process, or
     /// because they were found to be one then.
     fn may_inherit(&self, key: &RecordKey) -> bool;
@@ -103,11 +131,18 @@ struct Side<'a> {
 
 /// Decides over one name.
 pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene: &dyn Scene) -> Contended {
+    let mut out = Contended::default();
+    let alike;
+    let endpoints = if rules.one_kind {
+        alike = routing::keep_one_kind(endpoints, scene, &mut out.notes);
+        &*alike
+    } else {
+        endpoints
+    };
     let mut rows: BTreeMap<Option<SetId>, BTreeMap<RecordType, Vec<&Endpoint>>> = BTreeMap::new();
     for endpoint in endpoints {
         rows.entry(endpoint.set_id.clone()).or_default().entry(endpoint.rtype).or_default().push(endpoint);
     }
-    let mut out = Contended::default();
     for (set_id, mut types) in rows {
         let at = |rtype| RecordKey { name: name.clone(), rtype, set_id: set_id.clone() };
         if rules.one_namespace {
@@ -134,11 +169,12 @@ fn settle_cname(
     scene: &dyn Scene,
     notes: &mut Vec<Note>,
 ) {
-    if types.len() < 2 || !types.contains_key(&RecordType::Cname) {
+    let excluded = |rtype: &RecordType| rules.excludes(RecordType::Cname, *rtype);
+    if !types.contains_key(&RecordType::Cname) || !types.keys().any(excluded) {
         return;
     }
     if let Some(holder) = cname_holder(at, types, scene).filter(|_| !rules.cname_yields) {
-        for (rtype, endpoints) in types.iter().filter(|(rtype, _)| **rtype != RecordType::Cname) {
+        for (rtype, endpoints) in types.iter().filter(|(rtype, _)| excluded(rtype)) {
             let text = format!(
                 "{} is left out: {} holds the name with a CNAME, which stands alone; it is released when that object no \
                  longer requests it",
@@ -148,11 +184,11 @@ fn settle_cname(
             let note = |e: &&Endpoint| Note::warning(&e.origin.object, "NameConflict", text.clone());
             notes.extend(endpoints.iter().map(note));
         }
-        types.retain(|rtype, _| *rtype == RecordType::Cname);
+        types.retain(|rtype, _| !excluded(rtype));
         return;
     }
     let Some(cnames) = types.remove(&RecordType::Cname) else { return };
-    let others = types.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let others = types.keys().filter(|rtype| excluded(rtype)).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let key = at(RecordType::Cname);
     for endpoint in cnames {
         let text = format!("{key} is left out: {others} is wanted at the same name, and a CNAME stands alone");
@@ -188,8 +224,7 @@ impl PublishedRecord<'_> {
         if let Some(resource) = self.claim.and_then(|claim| claim.resource.as_deref()) {
             return endpoint.resource.as_deref() == Some(resource);
         }
-        let published = Targets::Records(self.set.data.as_records().to_vec());
-        endpoint.rtype == self.set.key.rtype && endpoint.targets.same(&published)
+        endpoint.rtype == self.set.key.rtype && endpoint.targets.same(&Targets::from(&self.set.data))
     }
 }
 
@@ -345,7 +380,7 @@ fn choose(sides: &[Side<'_>], standing: Option<PublishedRecord<'_>>, holders: &[
     let of = |label: &str| sides.iter().position(|side| side.asks_for(label));
     let named = || of(standing?.claim?.resource.as_deref()?);
     let published = || {
-        let published = Targets::Records(standing?.set.data.as_records().to_vec());
+        let published = Targets::from(&standing?.set.data);
         sides.iter().position(|side| side.targets.same(&published))
     };
     let elsewhere = || holders.iter().find_map(|label| of(label));

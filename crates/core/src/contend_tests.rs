@@ -29,6 +29,12 @@ impl Scene for World {
         self.ours.get(key).map(|(set, claim)| PublishedRecord { set, claim: claim.as_ref() })
     }
 
+    fn published(&self, rtype: RecordType) -> Vec<PublishedRecord<'_>> {
+        let mut keys: Vec<&RecordKey> = self.ours.keys().filter(|key| key.rtype == rtype).collect();
+        keys.sort();
+        keys.into_iter().filter_map(|key| self.ours(key)).collect()
+    }
+
     fn may_inherit(&self, _: &RecordKey) -> bool {
         self.inherit
     }
@@ -285,4 +291,67 @@ fn one_namespace_also_binds_joined_holders_and_inherited_unions() {
     let rules = NameRules { one_namespace: true, ..NameRules::default() };
     assert_eq!(shown(&run_by(&all, rules, &world)), ["A 192.0.2.1 pod/a/one"]);
     assert_eq!(shown(&run(&all, SameName::Holder, &world)), ["A 192.0.2.1, 192.0.2.2 pod/a/one"]);
+}
+
+/// `line` as a weighted set under the identifier `id`.
+fn weighted(who: &str, id: &str, line: &str) -> Endpoint {
+    let routing = Routing::Weighted { weight: 1 };
+    Endpoint { set_id: SetId::new(id), routing, ..endpoint("Ingress", who, line) }
+}
+
+#[test]
+fn a_name_and_type_has_one_kind_of_routing() {
+    let rules = NameRules { one_kind: true, ..NameRules::default() };
+    let simple = |who, age| aged(age, endpoint("Ingress", who, "app.example A 192.0.2.1"));
+    let (blue, green) =
+        (weighted("b", "blue", "app.example A 192.0.2.2"), weighted("c", "green", "app.example A 192.0.2.3"));
+    let decide = |endpoints: &[Endpoint], world: &World| {
+        let done = run_by(endpoints, rules, world);
+        (
+            done.wanted.iter().map(|w| w.key.to_string()).collect::<Vec<_>>(),
+            done.notes.iter().map(|n| n.reason).collect::<Vec<_>>(),
+        )
+    };
+    let all = [simple("a", 9), aged(1, blue.clone()), aged(5, green.clone())];
+    let (wanted, reasons) = decide(&all, &World::default());
+    assert_eq!(wanted, ["app.example A (blue)", "app.example A (green)"], "the oldest object decides");
+    assert_eq!(reasons, ["RoutingConflict"]);
+    let (wanted, reasons) = decide(&all, &World::with("app.example A 192.0.2.9", Some("ingress/ns/z")));
+    assert_eq!((wanted, reasons.len()), (vec!["app.example A".to_owned()], 2), "what is published stays of its kind");
+    let (wanted, _) = decide(&all, &World::with("app.example A 192.0.2.9", Some("ingress/ns/c")));
+    assert_eq!(wanted, ["app.example A (blue)", "app.example A (green)"], "the holder may change the kind");
+    let free = NameRules::default();
+    assert_eq!(run_by(&all, free, &World::default()).wanted.len(), 3, "where sets do not mind, nobody is left out");
+}
+
+#[test]
+fn a_flattened_cname_stands_beside_all_but_addresses() {
+    let rules = NameRules { flattened: true, ..NameRules::default() };
+    let cname = endpoint("Ingress", "a", "app.example CNAME lb.test");
+    let mx = endpoint("Service", "b", "app.example MX 10_mail.test");
+    let a = endpoint("Service", "c", "app.example A 192.0.2.1");
+    let types = |endpoints: &[Endpoint], rules| {
+        run_by(endpoints, rules, &World::default()).wanted.iter().map(|w| w.key.rtype).collect::<Vec<_>>()
+    };
+    assert_eq!(types(&[cname.clone(), mx.clone()], rules), [RecordType::Cname, RecordType::Mx]);
+    assert_eq!(types(&[cname.clone(), mx.clone()], NameRules::default()), [RecordType::Mx]);
+    assert_eq!(types(&[cname, mx, a], rules), [RecordType::A, RecordType::Mx]);
+}
+
+#[test]
+fn the_holder_keeps_a_name_as_alias_too() {
+    let alias = |host: &str| crate::record::AliasTarget { target: host.into(), zone: None, evaluate_health: false };
+    let asking = |who: &str, age, host: &str| {
+        let endpoint = aged(age, endpoint("Ingress", who, "app.example A 192.0.2.1"));
+        Endpoint { targets: Targets::Alias(alias(host)), ..endpoint }
+    };
+    let published =
+        RecordSet { data: crate::record::RecordData::Alias(alias("lb-a.test")), ..set("app.example A 192.0.2.1") };
+    let rivals = [asking("a", 9, "lb-a.test"), asking("b", 1, "lb-b.test")];
+    let world = World { ours: HashMap::from([(published.key.clone(), (published, None))]), inherit: false };
+    let done = run(&rivals, SameName::Holder, &world);
+    assert_eq!(done.wanted[0].resource.as_deref(), Some("ingress/ns/a"), "who asks for what is published");
+    let cname = World::with("app.example CNAME lb-a.test", Some("ingress/ns/a"));
+    let done = run(&rivals, SameName::Holder, &cname);
+    assert_eq!(done.wanted[0].resource.as_deref(), Some("ingress/ns/a"), "who holds the CNAME that was there before");
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::name::DnsName;
 use crate::options::Properties;
 use crate::rdata::{Members, RData};
-use crate::record::{AliasTarget, RecordKey, Routing, SetId, Ttl};
+use crate::record::{AliasTarget, RecordData, RecordKey, Routing, SetId, Ttl};
 use crate::rtype::RecordType;
 
 /// A kind of object that a source reads, by resource and group: `services`, `endpointslices.discovery.k8s.io`.
@@ -132,6 +132,15 @@ impl Targets {
         match (self, other) {
             (Self::Records(a), Self::Records(b)) => Members::same(a, b),
             (a, b) => a == b,
+        }
+    }
+}
+
+impl From<&RecordData> for Targets {
+    fn from(data: &RecordData) -> Self {
+        match data {
+            RecordData::Records(records) => Self::Records(records.clone()),
+            RecordData::Alias(alias) => Self::Alias(alias.clone()),
         }
     }
 }

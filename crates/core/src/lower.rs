@@ -3,14 +3,12 @@
 //! Once, before the plan: done inside a provider, a lossy step cannot converge, since the desired set would never equal
 //! what is read back. Every loss is a note.
 
-use std::borrow::Cow;
-
 use crate::capability::{Capability, RoutingSupport, TargetCount};
 use crate::contend::Wanted;
-use crate::endpoint::{Endpoint, Note, Targets};
-use crate::options::OptionTable;
+use crate::endpoint::{Note, Targets};
+use crate::options::OptionReader;
 use crate::rdata::RData;
-use crate::record::{RecordData, RecordSet, Routing};
+use crate::record::{RecordData, RecordSet};
 use crate::rtype::RecordType;
 use crate::zone::Zone;
 
@@ -23,28 +21,12 @@ pub struct Lowered {
     pub notes: Vec<Note>,
 }
 
-/// What an endpoint asks for where sets have no identifiers: the plain set of its name and type, as external-dns writes it
-/// there. Objects that ask for one name under several identifiers then contend for it.
-pub fn identified<'e>(endpoint: &'e Endpoint, capability: &Capability) -> (Cow<'e, Endpoint>, Option<Note>) {
-    let asked = endpoint.set_id.as_ref();
-    let Some(id) = asked.filter(|_| capability.identifier(asked).is_none()) else {
-        return (Cow::Borrowed(endpoint), None);
-    };
-    let Endpoint { name, rtype, .. } = endpoint;
-    let text = format!(
-        "{name} {rtype}: this provider has no set identifiers; it is published without \"{}\", as one set",
-        id.as_str()
-    );
-    let note = Note::warning(&endpoint.origin.object, "SetIdentifierIgnored", text);
-    (Cow::Owned(Endpoint { set_id: None, ..endpoint.clone() }), Some(note))
-}
-
 /// Lowers one wanted set to what `zone` can hold; `published` is what stands there under its key.
 pub fn lower(
     wanted: &Wanted,
     zone: &Zone,
     capability: &Capability,
-    options: &OptionTable,
+    options: &OptionReader,
     published: Option<&RecordSet>,
 ) -> Lowered {
     let mut out = Lowered::default();
@@ -95,7 +77,7 @@ fn refusal(wanted: &Wanted, zone: &Zone, capability: &Capability) -> Option<(&'s
     if key.name.is_wildcard() && !capability.wildcards {
         return Some(("UnsupportedWildcard", format!("{key}: this provider has no wildcard records")));
     }
-    if apex && capability.strict_cname && rtype == RecordType::Cname {
+    if apex && capability.cname.alone && !capability.cname.flattened && rtype == RecordType::Cname {
         let text =
             format!("{key}: a CNAME cannot stand at the apex of zone {}; point it to addresses instead", zone.name);
         return Some(("CnameAtApex", text));
@@ -106,14 +88,27 @@ fn refusal(wanted: &Wanted, zone: &Zone, capability: &Capability) -> Option<(&'s
     if matches!(wanted.targets, Targets::Alias(_)) && !capability.alias {
         return Some(("UnsupportedAlias", format!("{key}: this provider has no alias records")));
     }
-    if wanted.routing != Routing::Simple && capability.routing == RoutingSupport::None {
-        return Some(("UnsupportedRouting", format!("{key}: this provider has no routing policies")));
+    if let Some(text) = routing_refusal(wanted, capability) {
+        return Some(("UnsupportedRouting", format!("{key}: {text}")));
     }
     let to_itself = |data: &RData| matches!(data, RData::Cname(target) | RData::Dname(target) if *target == key.name);
     if wanted.targets.as_records().iter().any(to_itself) {
         return Some(("SelfReference", format!("{key} points to itself")));
     }
     None
+}
+
+/// Why the routing policy of a wanted set cannot be had.
+fn routing_refusal(wanted: &Wanted, capability: &Capability) -> Option<String> {
+    let kind = wanted.routing.kind()?;
+    if capability.routing == RoutingSupport::None {
+        return Some("this provider has no routing policies".to_owned());
+    }
+    if !capability.routing.has(kind) {
+        return Some(format!("this provider has no {kind} routing"));
+    }
+    let none = wanted.key.set_id.is_none();
+    none.then(|| format!("{kind} routing needs a set identifier, which tells its sets apart; none is stated"))
 }
 
 /// The published target while it is still wanted, else the first one that is wanted.
@@ -127,7 +122,7 @@ mod tests {
     use super::*;
     use crate::contend::{Contended, NameRules, PublishedRecord, Scene, contend};
     use crate::endpoint::Endpoint;
-    use crate::options::{OptionKind, OptionSpec};
+    use crate::options::{OptionKind, OptionSpec, OptionTable};
     use crate::record::{RecordKey, Ttl};
     use crate::testing::{capability, endpoint, name, set};
     use crate::zone::InstanceId;
@@ -137,6 +132,10 @@ mod tests {
     impl Scene for Nothing {
         fn ours(&self, _: &RecordKey) -> Option<PublishedRecord<'_>> {
             None
+        }
+
+        fn published(&self, _: RecordType) -> Vec<PublishedRecord<'_>> {
+            Vec::new()
         }
 
         fn may_inherit(&self, _: &RecordKey) -> bool {
@@ -163,7 +162,7 @@ mod tests {
             &wanted(&endpoint("Ingress", "a", line)),
             &zone,
             &capability,
-            &OptionTable::NONE,
+            &OptionTable::NONE.into(),
             published.map(set).as_ref(),
         );
         assert_eq!(lowered.set.map(|s| s.to_string()).unwrap_or_default(), expected, "{line}");
@@ -193,19 +192,6 @@ mod tests {
     }
 
     #[test]
-    fn where_sets_have_no_identifiers_the_plain_set_is_asked_for() {
-        let asking =
-            Endpoint { set_id: crate::record::SetId::new("blue"), ..endpoint("Ingress", "a", "a.example A 192.0.2.1") };
-        let (plain, note) = identified(&asking, &capability());
-        assert_eq!(*plain, endpoint("Ingress", "a", "a.example A 192.0.2.1"));
-        let note = note.expect("the object is told");
-        assert!(note.reason == "SetIdentifierIgnored" && note.message.contains("\"blue\""), "{note:?}");
-        let (kept, note) = identified(&asking, &Capability { set_ids: true, ..capability() });
-        assert_eq!((&*kept, note), (&asking, None));
-        assert_eq!(identified(&plain, &capability()).1, None);
-    }
-
-    #[test]
     fn a_ttl_out_of_range_is_moved_into_it() {
         let floor = |c: &mut Capability| c.ttl.min = Ttl::from_secs(60).unwrap();
         check("a.example A ttl=5 192.0.2.1", floor, None, "a.example 60 A 192.0.2.1", &["TTLAdjusted"]);
@@ -216,12 +202,12 @@ mod tests {
     fn bad_options_are_told_and_left_out() {
         let table = OptionTable {
             specs: &[OptionSpec { key: "x/n", kind: OptionKind::Int { min: 0, max: 9 }, default: "0", doc: "N." }],
-            open_prefix: None,
+            ..OptionTable::NONE
         };
         let mut asking = endpoint("Ingress", "a", "a.example A 192.0.2.1");
         asking.properties.insert("x/n".into(), "ten".into());
         let zone = Zone::new(&InstanceId::from("i"), "z", name("example"));
-        let lowered = lower(&wanted(&asking), &zone, &capability(), &table, None);
+        let lowered = lower(&wanted(&asking), &zone, &capability(), &table.into(), None);
         assert!(lowered.set.is_some_and(|s| s.options.is_empty()));
         assert!(lowered.notes[0].message.contains("x/n=\"ten\""), "{}", lowered.notes[0].message);
     }

@@ -119,43 +119,111 @@ pub struct OptionSpec {
 }
 
 /// Every option that a provider knows.
+///
+/// ```
+/// use zonewright_core::options::{OptionKind, OptionReader, OptionSpec, OptionTable};
+///
+/// const TABLE: OptionTable = OptionTable {
+///     annotations: &[OptionSpec { key: "cloud-proxied", kind: OptionKind::Bool, default: "false", doc: "Proxy." }],
+///     ..OptionTable::NONE
+/// };
+/// let reader = OptionReader::new(TABLE, ["dns.example.com/".into()]);
+/// let stated = [("dns.example.com/cloud-proxied".into(), "true".into())].into();
+/// let (options, problems) = reader.parse(&stated);
+/// assert_eq!(options.get("cloud-proxied").map(ToString::to_string).as_deref(), Some("true"));
+/// assert!(problems.is_empty());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionTable {
-    /// The options.
+    /// The options whose key an object states as it is, e.g. `aws/weight`.
     pub specs: &'static [OptionSpec],
+    /// Those that are annotations themselves: an object states them behind an annotation prefix that is in force. Their key here
+    /// is what follows the prefix, and so it stands in [`Options`].
+    pub annotations: &'static [OptionSpec],
     /// Keys without `/`, and keys that begin with this prefix, are passed on as text (the webhook protocol).
     pub open_prefix: Option<&'static str>,
 }
 
 impl OptionTable {
     /// A provider without options.
-    pub const NONE: Self = Self { specs: &[], open_prefix: None };
+    pub const NONE: Self = Self { specs: &[], annotations: &[], open_prefix: None };
+}
+
+/// A table, and the annotation prefixes that are in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionReader {
+    table: OptionTable,
+    prefixes: Arc<[Arc<str>]>,
+}
+
+impl From<OptionTable> for OptionReader {
+    /// Without any prefix.
+    fn from(table: OptionTable) -> Self {
+        Self::new(table, [])
+    }
+}
+
+impl OptionReader {
+    /// A reader; each of the prefixes ends with a slash, and an earlier one goes before a later one.
+    pub fn new(table: OptionTable, prefixes: impl IntoIterator<Item = Arc<str>>) -> Self {
+        Self { table, prefixes: prefixes.into_iter().collect() }
+    }
+
+    /// Whether keys are passed on that no table knows.
+    pub fn is_open(&self) -> bool {
+        self.table.open_prefix.is_some()
+    }
 
     /// Parses an object's properties. Returns the options, and a sentence for each key that is meant for this provider
     /// (by its prefix) and wrong. Keys of other providers are left alone: one object may feed several.
     pub fn parse(&self, properties: &Properties) -> (Options, Vec<String>) {
-        let mut options = Options::default();
-        let mut problems = Vec::new();
+        let (mut options, mut problems) = (Options::default(), Vec::new());
         for (key, text) in properties {
-            if let Some(spec) = self.specs.iter().find(|s| s.key == &**key) {
+            if let Some(spec) = self.spec(key) {
+                // Where an object states an annotation under two prefixes, the first of them counts.
+                let first = || {
+                    self.prefixes
+                        .iter()
+                        .map(|prefix| format!("{prefix}{}", spec.key))
+                        .find(|k| properties.contains_key(&**k))
+                };
+                if *spec.key != **key && first().is_some_and(|first| first != **key) {
+                    continue;
+                }
                 match spec.kind.parse(text) {
-                    Ok(value) => options.set(key, value),
+                    Ok(value) => options.set(spec.key, value),
                     Err(expected) => problems.push(format!("option {key}={text:?}: {expected}")),
                 }
-            } else if self.open_prefix.is_some_and(|prefix| !key.contains('/') || key.starts_with(prefix)) {
+            } else if self.table.open_prefix.is_some_and(|prefix| !key.contains('/') || key.starts_with(prefix)) {
                 options.set(key, OptionValue::Text(text.clone()));
-            } else if self.is_ours(key) {
-                let known = self.specs.iter().map(|s| s.key).collect::<Vec<_>>().join(", ");
-                problems.push(format!("option {key} is unknown; known are {known}"));
+            } else if let Some(known) = self.alike(key) {
+                problems.push(format!("option {key} is unknown; known are {}", known.join(", ")));
             }
         }
         (options, problems)
     }
 
-    /// Whether a key has the prefix (up to `/`) that this table's keys have.
-    fn is_ours(&self, key: &str) -> bool {
-        let prefix = |key: &str| key.split_once('/').map(|(prefix, _)| prefix.to_owned());
-        prefix(key).is_some_and(|p| self.specs.iter().any(|s| prefix(s.key).as_ref() == Some(&p)))
+    /// What follows an annotation prefix that is in force.
+    fn annotation<'k>(&self, key: &'k str) -> Option<&'k str> {
+        self.prefixes.iter().find_map(|prefix| key.strip_prefix(&**prefix))
+    }
+
+    fn spec(&self, key: &str) -> Option<&'static OptionSpec> {
+        let annotation = self.annotation(key);
+        let stated = self.table.specs.iter().find(|spec| spec.key == key);
+        stated.or_else(|| self.table.annotations.iter().find(|spec| Some(spec.key) == annotation))
+    }
+
+    /// The options of this table that begin as the key does: up to `/`, an annotation up to `-`.
+    fn alike(&self, key: &str) -> Option<Vec<&'static str>> {
+        let (specs, key, end) = match self.annotation(key) {
+            Some(annotation) => (self.table.annotations, annotation, '-'),
+            None => (self.table.specs, key, '/'),
+        };
+        let stem = |key: &str| key.split_once(end).map(|(stem, _)| stem.to_owned());
+        let asked = stem(key)?;
+        let known: Vec<&'static str> = specs.iter().map(|spec| spec.key).collect();
+        known.iter().any(|known| stem(known).as_ref() == Some(&asked)).then_some(known)
     }
 }
 
@@ -169,12 +237,13 @@ mod tests {
             OptionSpec { key: "x/proxied", kind: OptionKind::Bool, default: "false", doc: "Proxy." },
             OptionSpec { key: "x/tier", kind: OptionKind::Choice(&["a", "b"]), default: "a", doc: "Tier." },
         ],
+        annotations: &[OptionSpec { key: "cloud-proxied", kind: OptionKind::Bool, default: "false", doc: "Proxy." }],
         open_prefix: None,
     };
 
     fn parse(table: OptionTable, pairs: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
         let properties = pairs.iter().map(|(k, v)| (Arc::from(*k), Arc::from(*v))).collect();
-        let (options, problems) = table.parse(&properties);
+        let (options, problems) = OptionReader::new(table, ["p/".into(), "q/".into()]).parse(&properties);
         (options.iter().map(|(k, v)| format!("{k}={v}")).collect(), problems)
     }
 
@@ -192,9 +261,19 @@ mod tests {
 
     #[test]
     fn an_open_table_passes_text() {
-        let open = OptionTable { specs: &[], open_prefix: Some("webhook/") };
+        let open = OptionTable { open_prefix: Some("webhook/"), ..OptionTable::NONE };
         let (options, problems) = parse(open, &[("webhook/a", "1"), ("alias", "true"), ("aws/weight", "1")]);
         assert_eq!(options, ["alias=true", "webhook/a=1"]);
         assert!(problems.is_empty());
+    }
+
+    #[test]
+    fn annotations_are_known_under_the_prefixes_in_force() {
+        let one = |pairs: &[(&str, &str)]| parse(TABLE, pairs);
+        assert_eq!(one(&[("p/cloud-proxied", "true")]).0, ["cloud-proxied=true"]);
+        assert_eq!(one(&[("q/cloud-proxied", "true"), ("p/cloud-proxied", "false")]).0, ["cloud-proxied=false"]);
+        assert_eq!(one(&[("r/cloud-proxied", "true"), ("cloud-proxied", "true")]), (vec![], vec![]));
+        let (options, problems) = one(&[("p/cloud-proxid", "true"), ("p/hostname", "x")]);
+        assert!(options.is_empty() && problems.len() == 1 && problems[0].contains("cloud-proxied"), "{problems:?}");
     }
 }

@@ -4,6 +4,7 @@
 //! groups of changes, and for everything that is not done the reason.
 
 mod other_prefix;
+mod routing;
 mod row;
 mod why;
 
@@ -14,6 +15,7 @@ pub use other_prefix::OtherPrefixRequest;
 use row::Row;
 pub use why::{Skip, Why};
 
+use crate::capability::CnameRules;
 use crate::change::Group;
 use crate::claim::Ownership;
 use crate::contend::Wanted;
@@ -108,12 +110,21 @@ pub struct Rules<'a> {
     pub policy: Policy,
     /// The record types that count; others are invisible, but for CNAMEs that must stand alone.
     pub managed: &'a BTreeSet<RecordType>,
-    /// Whether a CNAME must stand alone in this zone.
-    pub strict_cname: bool,
+    /// What a CNAME may stand beside in this zone, and where.
+    pub cname: CnameRules,
+    /// Whether all sets of a name and type have one kind of routing policy.
+    pub one_kind: bool,
     /// Whether a record set may hold several records.
     pub many_targets: bool,
     /// The apex of the zone.
     pub apex: &'a DnsName,
+}
+
+impl Rules<'_> {
+    /// Whether a set and a record of another type cannot stand at one name.
+    fn excludes(&self, set: &RecordSet, other: RecordType) -> bool {
+        self.cname.excludes(set.key.rtype, other, set.key.name == *self.apex)
+    }
 }
 
 /// A group with what the brake needs to know.
@@ -168,22 +179,27 @@ pub fn plan(
     facts: &dyn Facts,
 ) -> NamePlan {
     let mut out = NamePlan::default();
+    let (managed, other): (Vec<&RecordSet>, Vec<&RecordSet>) =
+        published.iter().copied().partition(|s| rules.managed.contains(&s.key.rtype));
+    let mut placed: Vec<&Placed> = placed.iter().collect();
+    let mut managed: Vec<(&RecordSet, Ownership)> =
+        managed.into_iter().map(|set| (set, facts.ownership(&set.key))).collect();
+    let row = |placed, published, id: Option<Option<&SetId>>| {
+        let beside = other.iter().filter(|set| id.is_none_or(|id| set.key.set_id.as_ref() == id));
+        let beside = beside.map(|set| set.key.rtype).chain(claims.iter().copied()).collect();
+        Row { placed, published, beside, rules, facts }
+    };
+    if rules.one_kind {
+        (placed, managed) = routing::exchange(row(placed, managed, None), &mut out);
+    }
+    let standing = managed.iter().map(|(set, _)| *set).chain(other.iter().copied());
     let ids: BTreeSet<Option<&SetId>> =
-        placed.iter().map(|p| &p.set).chain(published.iter().copied()).map(|s| s.key.set_id.as_ref()).collect();
+        placed.iter().map(|p| &p.set).chain(standing).map(|s| s.key.set_id.as_ref()).collect();
     for id in ids {
-        let in_row = |set: &RecordSet| set.key.set_id.as_ref() == id;
-        let (managed, other): (Vec<&RecordSet>, Vec<&RecordSet>) =
-            published.iter().copied().filter(|s| in_row(s)).partition(|s| rules.managed.contains(&s.key.rtype));
-        let mut beside: Vec<RecordType> = other.iter().map(|s| s.key.rtype).collect();
-        beside.extend(claims);
-        let row = Row {
-            placed: placed.iter().filter(|p| in_row(&p.set)).collect(),
-            published: managed.into_iter().map(|set| (set, facts.ownership(&set.key))).collect(),
-            beside,
-            rules,
-            facts,
-        };
-        row.plan(&mut out);
+        let (here, rest) = managed.into_iter().partition(|(set, _)| set.key.set_id.as_ref() == id);
+        managed = rest;
+        let wanted = placed.iter().copied().filter(|p| p.set.key.set_id.as_ref() == id).collect();
+        row(wanted, here, Some(id)).plan(&mut out);
     }
     out
 }

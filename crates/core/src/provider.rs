@@ -1,4 +1,19 @@
 //! The contract of a provider: what it can do, which zones it has, what they hold, and how they are changed.
+//!
+//! What each method does at the edges:
+//!
+//! | what | `zones`, `zone` | `records` | `adjust` | `apply` |
+//! |---|---|---|---|---|
+//! | an empty zone | it is listed like any other | `Full` without sets; by names: `Names` without sets | as ever | as ever |
+//! | a zone that is gone | left out; `zone`: `None` | `ErrorKind::NotFound` | `Unknown` of kind `NotFound`, or as ever | `Refused` with `ErrorKind::NotFound`, nothing is sent |
+//! | a page that fails | the whole list fails, never a part of it | the error; the pages before it stay good, and [`Read::From`] asks for it again | | |
+//! | a cursor that is no longer known | | `ErrorKind::Conflict`: the listing begins anew | | |
+//! | a duplicate: the same key, zone or set twice | one zone for each id | each key once; several records of one key are one set | an answer for each, equal ones | two groups that write one key are an error of the caller: the second is `Refused` |
+//! | a record type that is not known | | listed as [`crate::RData`] of the other kind: never ours, never left out | `Refused` | `Refused` |
+//! | a time-out, a cut answer | the error | the error | `Unknown` | `Unknown` for every group that may have arrived, `NotSent` for the rest |
+//! | throttling | the error with its `Retry::After`; a layer repeats | the same | `Unknown` | `NotSent` where nothing was done, else `Unknown` |
+//! | a group that changes nothing | | | | `Applied`, and nothing is sent |
+//! | no groups, no sets, no names | | `Names` without sets, and nothing is sent | nothing, and nothing is sent | nothing, and nothing is sent |
 
 use std::collections::BTreeSet;
 
@@ -6,7 +21,9 @@ use async_trait::async_trait;
 
 use crate::capability::Capability;
 use crate::change::{Group, Outcome};
-use crate::error::Result;
+use crate::endpoint::Endpoint;
+use crate::error::{Error, Result};
+use crate::interpret::Interpretation;
 use crate::name::DnsName;
 use crate::rdata::RData;
 use crate::record::{RecordSet, Ttl};
@@ -16,11 +33,17 @@ use crate::zone::{Zone, ZoneId};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Token(pub String);
 
+/// Where a listing goes on: what the provider calls its next page.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cursor(pub String);
+
 /// Which records are wanted of a zone.
 #[derive(Debug, Clone, Copy)]
 pub enum Read<'a> {
-    /// All of them.
+    /// All of them; where they come in pages, the first one.
     All,
+    /// The page of a listing at which [`Listing::Page`] said that it goes on.
+    From(&'a Cursor),
     /// What changed since a listing or delta that gave this token; the provider may answer with all of them.
     Since(&'a Token),
     /// Those at these names.
@@ -41,7 +64,14 @@ pub struct Record {
 /// What a zone holds, as far as it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listing {
-    /// Every record set of the zone, each key once.
+    /// A page of a listing, and that it is not the last one. Each key of a zone is on one page.
+    Page {
+        /// The record sets.
+        sets: Vec<RecordSet>,
+        /// Where it goes on.
+        next: Cursor,
+    },
+    /// Every record set of the zone, each key once; of a listing in pages, the last page.
     Full {
         /// The record sets.
         sets: Vec<RecordSet>,
@@ -71,13 +101,45 @@ pub struct Delta {
     pub added: Vec<Record>,
 }
 
-/// A record set in the form that the provider would read back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Adjusted {
-    /// Position of the wanted set that it was made from.
-    pub from: usize,
-    /// The set.
-    pub set: RecordSet,
+/// What becomes of one wanted record set ([`Provider::adjust`]).
+#[derive(Debug, Clone)]
+pub enum Adjustment {
+    /// It is published so, in one or several sets.
+    As {
+        /// The sets in the form in which they would be read back.
+        sets: Vec<RecordSet>,
+        /// What its object should know, a sentence each.
+        notes: Vec<String>,
+    },
+    /// It cannot be published, for this reason; what stands in its place is kept.
+    Refused(String),
+    /// It is not known now: neither it nor anything else at its name is touched, and it is asked for again.
+    Unknown(Error),
+}
+
+impl Adjustment {
+    /// It is published as this set.
+    pub fn to(set: RecordSet) -> Self {
+        Self::As { sets: vec![set], notes: Vec::new() }
+    }
+
+    /// The sets that are published; none where it is refused or not known.
+    pub fn sets(&self) -> &[RecordSet] {
+        match self {
+            Self::As { sets, .. } => sets,
+            Self::Refused(_) | Self::Unknown(_) => &[],
+        }
+    }
+
+    /// Each set as it is: for a provider that reads back exactly what is asked for.
+    pub fn none(sets: &[RecordSet]) -> Vec<Self> {
+        sets.iter().cloned().map(Self::to).collect()
+    }
+
+    /// The same error for every set: the question found no answer.
+    pub fn unknown(sets: &[RecordSet], error: &Error) -> Vec<Self> {
+        sets.iter().map(|_| Self::Unknown(error.clone())).collect()
+    }
 }
 
 /// A DNS provider. Object-safe, without default methods, so that a wrapper that forgets a method does not compile.
@@ -101,18 +163,20 @@ pub trait Provider: Send + Sync {
     /// As [`Provider::zones`].
     async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>>;
 
-    /// Reads a zone.
+    /// Reads a zone, or a page of it. One request of the service, or as few as can be: its time-out and its repetition are those
+    /// of the request, and a listing of any size goes on from the page that failed.
     ///
     /// # Errors
     /// Whatever kept the answer from being complete. A partial listing is never returned.
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing>;
 
-    /// Brings wanted record sets into the form in which they would be read back. May split one into several; each answer
-    /// names the set that it came from. Equal input gives equal output: the caller caches by input.
-    ///
-    /// # Errors
-    /// Whatever kept the answer from being complete.
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>>;
+    /// What it makes of an endpoint in a zone, before objects contend for the name: aliases, routing policies from properties,
+    /// the zone that an object names. No I/O; equal input gives equal output.
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation;
+
+    /// Brings wanted record sets into the form in which they would be read back. One answer for each set, in order: a set that
+    /// cannot be adjusted is refused alone. Equal input gives equal output: the caller caches by input.
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment>;
 
     /// Carries groups out in one call, as far as [`Capability::batch`] allows; a group is never split. Returns one outcome
     /// for each group, in order.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::capability::RoutingKind;
 use crate::name::DnsName;
 use crate::options::Options;
 use crate::rdata::{Members, RData};
@@ -134,6 +135,19 @@ impl Routing {
     /// Whether there is no choice.
     pub fn is_simple(&self) -> bool {
         *self == Self::Simple
+    }
+
+    /// The kind of the policy, without its values; `None` where there is no choice.
+    pub fn kind(&self) -> Option<RoutingKind> {
+        Some(match self {
+            Self::Simple => return None,
+            Self::Weighted { .. } => RoutingKind::Weighted,
+            Self::Latency { .. } => RoutingKind::Latency,
+            Self::Failover { .. } => RoutingKind::Failover,
+            Self::Geolocation { .. } => RoutingKind::Geolocation,
+            Self::Geoproximity { .. } => RoutingKind::Geoproximity,
+            Self::Multivalue => RoutingKind::Multivalue,
+        })
     }
 }
 

@@ -182,7 +182,8 @@ impl ZoneView {
         }
         let mut changed = Changed::new();
         match listing {
-            Listing::Unchanged => {}
+            // A page says nothing of what the others hold: a listing is taken over as a whole ([`crate::listing::Pages`]).
+            Listing::Unchanged | Listing::Page { .. } => {}
             Listing::Full { sets, token } => {
                 self.token = token;
                 let known = std::mem::replace(&mut self.complete, true);

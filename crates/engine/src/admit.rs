@@ -4,14 +4,18 @@
 //! away what is published in its place.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use zonewright_core::capability::Capability;
 use zonewright_core::claim_text::reads_as_claim;
 use zonewright_core::contend::Wanted;
 use zonewright_core::endpoint::{Endpoint, Note};
-use zonewright_core::lower::identified;
+use zonewright_core::interpret::{Interpreted, interpret};
+use zonewright_core::provider::Provider;
 use zonewright_core::record::RecordKey;
+use zonewright_core::rtype::RecordType;
+use zonewright_core::zone::{Zone, ZoneId};
 
 use crate::context::EngineContext;
 
@@ -37,36 +41,66 @@ impl From<&Endpoint> for Unwritable {
     }
 }
 
-/// The endpoints that the name policy lets pass, as far as the provider knows their identifiers; and what may not be written: what
-/// that policy denies, and whatever its source a text that a registry would read as an ownership record.
-pub(crate) fn admitted<'e>(
-    endpoints: impl Iterator<Item = &'e Endpoint>,
-    context: &EngineContext,
-    capability: &Capability,
-    notes: &mut Vec<Note>,
-) -> (Vec<Cow<'e, Endpoint>>, Vec<Unwritable>) {
-    let (mut admitted, mut refused) = (Vec::new(), Vec::new());
-    for endpoint in endpoints {
-        if let Err(denied) = context.name_policy.permit(endpoint) {
-            let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
-            notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
-            refused.push(Unwritable::from(&*identified(endpoint, capability).0));
-            continue;
+/// What goes on to contend for a name in one zone, and what does not.
+#[derive(Debug, Default)]
+pub(crate) struct Admitted<'e> {
+    /// Endpoints in the form in which the provider would publish them.
+    pub(crate) forms: Vec<Cow<'e, Endpoint>>,
+    /// What is asked for and may not or cannot be written.
+    pub(crate) refused: Vec<Unwritable>,
+}
+
+/// The zone that endpoints are admitted to, and what is reported on the way.
+pub(crate) struct Gate<'a> {
+    pub(crate) context: &'a EngineContext,
+    pub(crate) provider: &'a dyn Provider,
+    pub(crate) zone: &'a Zone,
+    /// The zones of the instance that the name belongs to.
+    pub(crate) candidates: &'a [ZoneId],
+    pub(crate) capability: &'a Capability,
+    /// The record types that count.
+    pub(crate) managed: &'a BTreeSet<RecordType>,
+}
+
+impl Gate<'_> {
+    /// Brings the endpoints at one name into the provider's own form, and leaves out what the name policy denies, and whatever its
+    /// source a text that a registry would read as an ownership record.
+    pub(crate) fn admit<'e>(
+        &self,
+        endpoints: impl Iterator<Item = &'e Endpoint>,
+        notes: &mut Vec<Note>,
+    ) -> Admitted<'e> {
+        let mut out = Admitted::default();
+        for endpoint in endpoints {
+            let made = self.provider.interpret(self.zone, endpoint);
+            let Interpreted { forms, elsewhere, notes: said } =
+                interpret(endpoint, self.zone, self.candidates, self.capability, made);
+            let forms: Vec<Cow<'e, Endpoint>> =
+                forms.into_iter().filter(|form| self.managed.contains(&form.rtype)).collect();
+            if let Err(denied) = self.context.name_policy.permit(endpoint) {
+                let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
+                notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
+                out.refused.extend(forms.iter().map(|form| Unwritable::from(&**form)));
+                continue;
+            }
+            if forms.is_empty() && !elsewhere && self.managed.contains(&endpoint.rtype) {
+                out.refused.push(Unwritable::from(endpoint));
+            }
+            notes.extend(said);
+            let (texts, forms): (Vec<_>, Vec<_>) =
+                forms.into_iter().partition(|form| form.targets.as_records().iter().any(reads_as_claim));
+            out.forms.extend(forms);
+            for form in texts {
+                let unwritable = Unwritable::from(&*form);
+                let text = format!(
+                    "{} is refused: a registry would read its text as an ownership record; expected a text without \
+                     \"heritage=external-dns\" that does not look like an encrypted one",
+                    unwritable.key
+                );
+                notes.push(Note::warning(&endpoint.origin.object, "OwnershipText", text));
+                out.refused.push(unwritable);
+            }
         }
-        let (endpoint, note) = identified(endpoint, capability);
-        notes.extend(note);
-        if endpoint.targets.as_records().iter().any(reads_as_claim) {
-            let unwritable = Unwritable::from(&*endpoint);
-            let text = format!(
-                "{} is refused: a registry would read its text as an ownership record; expected a text without \
-                 \"heritage=external-dns\" that does not look like an encrypted one",
-                unwritable.key
-            );
-            notes.push(Note::warning(&endpoint.origin.object, "OwnershipText", text));
-            refused.push(unwritable);
-        } else {
-            admitted.push(endpoint);
-        }
+        out
     }
-    (admitted, refused)
 }

@@ -10,7 +10,7 @@ use zonewright_core::endpoint::{ObjectRef, Reporter};
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
 use zonewright_core::name_policy::NamePolicy;
-use zonewright_core::options::OptionTable;
+use zonewright_core::options::OptionReader;
 use zonewright_core::plan::Policy;
 use zonewright_core::provider::Provider;
 use zonewright_core::quota::Limits;
@@ -51,8 +51,6 @@ pub struct Config {
     pub brake: Brake,
     /// TTL of endpoints that state none.
     pub min_ttl: Option<Ttl>,
-    /// How long reads may lag behind writes. A process waits so long before its first reading.
-    pub settle: Duration,
     /// Whether records that nobody claims become ours, where they hold exactly what is wanted.
     pub adopt: bool,
     /// How many records objects and namespaces may have.
@@ -80,7 +78,6 @@ impl Default for Config {
             one_pass: false,
             brake: Brake::default(),
             min_ttl: None,
-            settle: Duration::ZERO,
             adopt: false,
             quotas: Limits::default(),
             dry_run: false,
@@ -99,8 +96,8 @@ pub struct Instance {
     pub provider: Arc<dyn Provider>,
     /// The registry.
     pub registry: Arc<dyn Registry>,
-    /// The provider's options.
-    pub options: OptionTable,
+    /// The provider's options, with the annotation prefixes in force.
+    pub options: OptionReader,
 }
 
 impl std::fmt::Debug for Instance {

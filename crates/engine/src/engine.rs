@@ -38,9 +38,6 @@ use crate::undo::{self, UndoPlan, UndoReport, UndoRequest};
 use crate::zone_directory;
 use crate::zone_handle::ZoneHandle;
 
-/// Longest reading of a whole zone in a process that makes one pass.
-const LONG_LISTING: Duration = Duration::from_hours(1);
-
 /// A running engine. Dropping it stops nothing; [`Engine::stop`] does.
 pub struct Engine {
     context: Arc<EngineContext>,
@@ -61,9 +58,9 @@ impl Engine {
         let metrics = parts.metrics.clone();
         let layered = |instance: Instance| {
             let usual = Layers::new(instance.id.clone());
-            // A pass that is the only one waits for a long transfer; providers notice themselves when the other side falls silent.
-            let listing_deadline = if config.one_pass { LONG_LISTING } else { usual.listing_deadline };
-            let layers = Layers { dry_run: config.dry_run, seed: config.seed, listing_deadline, ..usual };
+            // A pass that is the only one has no second attempt; providers notice themselves when the other side falls silent.
+            let patient = config.one_pass;
+            let layers = Layers { dry_run: config.dry_run, seed: config.seed, patient, ..usual };
             Instance { provider: layers.around(instance.provider, &metrics), ..instance }
         };
         let instances: Vec<Instance> = parts.instances.into_iter().map(layered).collect();

@@ -10,14 +10,13 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
-use zonewright_core::capability::Capability;
 use zonewright_core::clock::Timestamp;
-use zonewright_core::record::RecordKey;
 use zonewright_core::rtype::RecordType;
 use zonewright_core::source::{Evidence, SourceErrors};
 
 use crate::context::EngineContext;
 use crate::metrics::{ByKind, ByType};
+use crate::provider_instance::ProviderInstance;
 use crate::quotas;
 use crate::table_sizes;
 use crate::zone_handle::ZoneHandle;
@@ -193,19 +192,12 @@ impl Intake {
     /// Counts what is asked for and what is published, by type.
     fn measure(&self) {
         let metrics = &self.context.metrics;
-        let places: Vec<(Capability, Arc<ZoneHandle>)> = self
-            .context
-            .instances
-            .iter()
-            .flat_map(|instance| {
-                let provider = &instance.provider;
-                instance
-                    .zone_handles()
-                    .into_iter()
-                    .map(|handle| (provider.capability(Some(&handle.zone)), handle))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let of = |instance: &Arc<ProviderInstance>| {
+            let place = |handle: Arc<ZoneHandle>| (instance.clone(), handle);
+            instance.zone_handles().into_iter().map(place).collect::<Vec<_>>()
+        };
+        let places: Vec<(Arc<ProviderInstance>, Arc<ZoneHandle>)> =
+            self.context.instances.iter().flat_map(of).collect();
         let mut published = Counts::default();
         for (_, handle) in &places {
             handle.view().types().for_each(|rtype| published.count(rtype));
@@ -213,9 +205,8 @@ impl Intake {
         let (mut asked, mut verified) = (Counts::default(), Counts::default());
         for endpoint in self.context.desired_state().table.endpoints() {
             asked.count(endpoint.rtype);
-            let stands = |(capability, handle): &(Capability, Arc<ZoneHandle>)| {
-                let set_id = capability.identifier(endpoint.set_id.as_ref()).cloned();
-                handle.view().holds(&RecordKey { name: endpoint.name.clone(), rtype: endpoint.rtype, set_id })
+            let stands = |(instance, handle): &(Arc<ProviderInstance>, Arc<ZoneHandle>)| {
+                endpoint.name.is_within(&handle.zone.name) && instance.has_published(handle, endpoint)
             };
             if places.iter().any(stands) {
                 verified.count(endpoint.rtype);

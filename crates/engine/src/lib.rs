@@ -4,6 +4,7 @@
 //! every change, the state that survives a restart, metrics. One worker for each zone plans and carries out; the layers stand
 //! between it and the provider.
 
+mod adjusting;
 mod admit;
 mod announce;
 mod approvals;

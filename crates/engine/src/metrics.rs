@@ -139,6 +139,8 @@ pub struct Metrics {
     pub audit_period: Family<ByZone, Seconds>,
     /// Names that back off alone.
     pub parked: Family<ByZone, Gauge>,
+    /// Record sets that the listing under way has read so far.
+    pub listing: Family<ByZone, Gauge>,
     /// Names that another writer keeps changing back.
     pub contested: Family<ByZone, Gauge>,
     /// Our records whose claim stands elsewhere than by today's settings, or there and elsewhere.
@@ -209,6 +211,7 @@ impl Default for Metrics {
             zone_errors: Family::default(),
             audit_period: Family::default(),
             parked: Family::default(),
+            listing: Family::default(),
             contested: Family::default(),
             claims_to_move: Family::default(),
             pinned: Family::default(),
@@ -284,6 +287,11 @@ impl Metrics {
         ours.register("zone_errors", "Errors of zones by kind", self.zone_errors.clone());
         ours.register("audit_period_seconds", "Time between two audits of a zone", self.audit_period.clone());
         ours.register("parked_names", "Names that back off alone", self.parked.clone());
+        ours.register(
+            "listing_record_sets",
+            "Record sets that the listing under way has read so far; 0 where none is",
+            self.listing.clone(),
+        );
         ours.register("contested_records", "Names that another writer keeps changing back", self.contested.clone());
         ours.register(
             "claims_to_move",
@@ -340,6 +348,7 @@ impl Metrics {
             &self.released,
             &self.zone_ready,
             &self.parked,
+            &self.listing,
             &self.contested,
             &self.claims_to_move,
             &self.pinned,

@@ -13,6 +13,7 @@ use zonewright_core::guard::{AcceptedKinds, Approval, Digest};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{Facts, OtherPrefixRequest};
 use zonewright_core::record::{RecordKey, RecordSet};
+use zonewright_core::rtype::RecordType;
 use zonewright_core::source::Evidence;
 
 use crate::admit::Unwritable;
@@ -49,6 +50,11 @@ impl Scene for NameScene<'_> {
             Ownership::Ours(claim) => Some(PublishedRecord { set, claim: claim.as_ref() }),
             _ => None,
         }
+    }
+
+    fn published(&self, rtype: RecordType) -> Vec<PublishedRecord<'_>> {
+        let of_type = self.published.iter().filter(|set| set.key.rtype == rtype);
+        of_type.filter_map(|set| self.ours(&set.key)).collect()
     }
 
     fn may_inherit(&self, key: &RecordKey) -> bool {

@@ -14,9 +14,9 @@ use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::filter::DomainFilter;
+use zonewright_core::listing;
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::Adoptable;
-use zonewright_core::provider::Read;
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::{OwnershipChange, Published, StaleClaims, holds_claims};
 use zonewright_core::rtype::RecordType;
@@ -163,7 +163,7 @@ impl InstanceSnapshot {
         let mut zones = Vec::new();
         for zone in instance.provider.zones().await? {
             let mut view = ZoneView::default();
-            let listing = instance.provider.records(&zone, Read::All).await?;
+            let listing = listing::whole(&*instance.provider, &zone).await?;
             view.take(listing, None, Instant::now(), std::time::Duration::ZERO);
             zones.push((zone, view));
         }

@@ -9,20 +9,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use zonewright_core::capability::{Atomicity, Capability, CreateMode};
+use tracing::warn;
+use zonewright_core::capability::{Atomicity, Capability, CreateMode, RoutingSupport};
 use zonewright_core::change::{Group, Precondition};
-use zonewright_core::contend::{SameName, Wanted, contend};
+use zonewright_core::contend::{SameName, contend};
 use zonewright_core::endpoint::{Endpoint, Note};
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::lower::lower;
 use zonewright_core::name::DnsName;
-use zonewright_core::options::{LABEL_PREFIX, OptionValue};
 use zonewright_core::plan::{Adoptable, NamePlan, Placed, Policy, Rules, plan};
-use zonewright_core::provider::{Adjusted, Read};
+use zonewright_core::provider::Read;
 use zonewright_core::record::RecordSet;
 use zonewright_core::registry::{Dropped, OwnershipChange, StaleClaims as StaleKind};
 
-use crate::admit::{Unwritable, admitted};
+use crate::adjusting::{AdjustedDrafts, Draft, adjust};
+use crate::admit::{Admitted, Gate, Unwritable};
 use crate::brake::{Before, Passed, Tally, brake, passing};
 use crate::contested;
 use crate::name_facts::{NameFacts, NameScene};
@@ -39,12 +40,6 @@ pub(crate) enum Pass<'a> {
     Survey(&'a mut Tally),
     /// These counted deletes alone, which the brake let pass.
     Deletes(&'a Passed),
-}
-
-/// What a name shall hold, before the provider adjusted it.
-struct Draft {
-    name: DnsName,
-    sets: Vec<(RecordSet, Arc<Wanted>)>,
 }
 
 /// What came of names.
@@ -70,15 +65,25 @@ pub(crate) async fn prepare(
     pass: Pass<'_>,
     busy: Option<&BTreeSet<DnsName>>,
 ) -> Result<Prepared> {
-    let (drafts, notes, unmet) = draft(worker, capability, names, first);
+    let (drafts, notes, mut unmet) = draft(worker, capability, names, first);
     let again = matches!(pass, Pass::Deletes(_));
+    let labelled = worker.instance.options.is_open();
+    let AdjustedDrafts { placed, refused, unknown, notes: adjusted } =
+        adjust(&*worker.instance.provider, &worker.handle.zone, drafts, labelled).await?;
+    for wanted in refused {
+        unmet.entry(wanted.key.name.clone()).or_default().push(Unwritable::from((*wanted).clone()));
+    }
+    let seed = worker.context.seed;
+    for (name, error) in unknown {
+        warn!(zone = %worker.handle.zone.name, %name, error = error.chain(), "the provider cannot tell how it would publish this name");
+        write_through::park(worker, &name, false, |attempts| crate::backoff::backoff(seed, attempts, error.retry));
+    }
     if !again {
-        worker.context.report(notes);
+        worker.context.report(notes.into_iter().chain(adjusted));
         let planned: BTreeSet<&DnsName> = names.iter().collect();
         worker.left_alone.retain(|key| !planned.contains(&key.name));
         worker.left_alone.extend(unmet.values().flatten().map(|wanted| wanted.key.clone()));
     }
-    let placed = adjust(worker, drafts).await?;
     let mut plans = decide(worker, capability, &placed, &unmet);
     drop(placed);
     contested::restrain(worker, &mut plans);
@@ -152,19 +157,28 @@ fn draft(
     let desired_state = context.desired_state();
     let counts = |name: &&DnsName| config.filter.matches(name) && worker.handle.zone.filter.matches(name);
     for name in names.iter().filter(counts) {
-        let here = worker.instance.serves(&worker.handle, name);
+        let candidates = worker.instance.candidates(&worker.handle, name);
+        let here = candidates.contains(&worker.handle.zone.key.zone);
         let asked = desired_state.table.at(name);
-        let endpoints = asked.endpoints.iter().copied().filter(|e| here && config.managed.contains(&e.rtype));
+        let endpoints = asked.endpoints.iter().copied().filter(|_| here);
         let endpoints =
             endpoints.filter(|endpoint| !quotas::waits(&context, &desired_state, endpoint, &asked.endpoints));
-        let (endpoints, refused) = admitted(endpoints, &context, capability, &mut notes);
+        let gate = Gate {
+            context: &context,
+            provider: &*instance.provider,
+            zone: &worker.handle.zone,
+            candidates: &candidates,
+            capability,
+            managed: &config.managed,
+        };
+        let Admitted { forms, refused } = gate.admit(endpoints, &mut notes);
         if !refused.is_empty() {
             unmet.insert(name.clone(), refused);
         }
-        let endpoints: Vec<&Endpoint> = endpoints.iter().map(Cow::as_ref).collect();
+        let endpoints: Vec<&Endpoint> = forms.iter().map(Cow::as_ref).collect();
         let published = worker.handle.view().at(name);
         let scene = NameScene::new(&worker.instance, &worker.handle, &published, &worker.inherited, first);
-        let contended = contend(name, &endpoints, config.names, &scene);
+        let contended = contend(name, &endpoints, config.names.at(name, &worker.handle.zone, capability), &scene);
         notes.extend(contended.notes);
         inherited.extend(contended.inherited);
         let mut sets = Vec::new();
@@ -189,52 +203,6 @@ fn draft(
     (drafts, notes, unmet)
 }
 
-/// Asks the provider for the form in which it would read the sets back.
-async fn adjust(worker: &Worker, drafts: Vec<Draft>) -> Result<Vec<(DnsName, Vec<Placed>)>> {
-    let labelled = worker.instance.options.open_prefix.is_some();
-    let mut sets: Vec<RecordSet> = Vec::new();
-    let drafts: Vec<(DnsName, Vec<Arc<Wanted>>)> = drafts
-        .into_iter()
-        .map(|draft| {
-            let (mut own, wanted): (Vec<RecordSet>, Vec<Arc<Wanted>>) = draft.sets.into_iter().unzip();
-            if labelled {
-                own.iter_mut().zip(&wanted).for_each(|(set, wanted)| label(set, wanted));
-            }
-            sets.extend(own);
-            (draft.name, wanted)
-        })
-        .collect();
-    let mut adjusted: Vec<Vec<RecordSet>> = sets.iter().map(|_| Vec::new()).collect();
-    if !sets.is_empty() {
-        for Adjusted { from, mut set } in worker.instance.provider.adjust(&worker.handle.zone, &sets).await? {
-            set.options.drop_labels();
-            if let Some(slot) = adjusted.get_mut(from) {
-                slot.push(set);
-            }
-        }
-    }
-    let mut adjusted = adjusted.into_iter();
-    let place = |(name, wanted): (DnsName, Vec<Arc<Wanted>>)| {
-        let placed = wanted
-            .into_iter()
-            .flat_map(|wanted| {
-                let sets = adjusted.next().unwrap_or_default();
-                sets.into_iter().map(move |set| Placed { set, wanted: wanted.clone() })
-            })
-            .collect();
-        (name, placed)
-    };
-    Ok(drafts.into_iter().map(place).collect())
-}
-
-/// Tells a peer of the webhook protocol which object asks, as external-dns does.
-fn label(set: &mut RecordSet, wanted: &Wanted) {
-    let labels = wanted.labels.iter().map(|(key, value)| (&**key, value));
-    for (key, value) in labels.chain(wanted.resource.iter().map(|resource| ("resource", resource))) {
-        set.options.set(&format!("{LABEL_PREFIX}{key}"), OptionValue::Text(value.clone()));
-    }
-}
-
 /// Plans each name: pure, over the context.
 fn decide(
     worker: &mut Worker,
@@ -248,7 +216,8 @@ fn decide(
     let rules = Rules {
         policy: config.policy,
         managed: &config.managed,
-        strict_cname: capability.strict_cname,
+        cname: capability.cname,
+        one_kind: matches!(capability.routing, RoutingSupport::PerSet(_)),
         many_targets: capability.targets == zonewright_core::capability::TargetCount::Full,
         apex: &worker.handle.zone.name,
     };

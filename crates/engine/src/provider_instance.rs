@@ -4,13 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tokio::time::Instant;
 use zonewright_core::claim::{Ownership, judge};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::Error;
+use zonewright_core::interpret::interpret;
 use zonewright_core::name::DnsName;
-use zonewright_core::options::OptionTable;
+use zonewright_core::options::OptionReader;
 use zonewright_core::provider::Provider;
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::{Published, Registry, holds_claims};
-use zonewright_core::zone::{InstanceId, Zone, ZoneKey, route};
+use zonewright_core::zone::{InstanceId, Zone, ZoneId, ZoneKey, route};
 
 use crate::config::Instance;
 use crate::zone_handle::ZoneHandle;
@@ -21,7 +23,7 @@ pub(crate) struct ProviderInstance {
     /// The provider, with the layers around it.
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) registry: Arc<dyn Registry>,
-    pub(crate) options: OptionTable,
+    pub(crate) options: OptionReader,
     zones: RwLock<Vec<Arc<ZoneHandle>>>,
     listing: Mutex<Listing>,
 }
@@ -69,6 +71,25 @@ impl ProviderInstance {
             return only.zone.key == handle.zone.key && name.is_within(&only.zone.name);
         }
         self.route(name).iter().any(|other| other.zone.key == handle.zone.key)
+    }
+
+    /// The zones that a name belongs to, by their ids, in a stable order.
+    pub(crate) fn candidates(&self, handle: &ZoneHandle, name: &DnsName) -> Vec<ZoneId> {
+        if let [only] = &**self.zones.read().unwrap_or_else(PoisonError::into_inner) {
+            let here = only.zone.key == handle.zone.key && name.is_within(&only.zone.name);
+            return if here { vec![only.zone.key.zone.clone()] } else { Vec::new() };
+        }
+        self.route(name).iter().map(|other| other.zone.key.zone.clone()).collect()
+    }
+
+    /// Whether a record set stands in a zone under a key that the provider would publish an endpoint under.
+    pub(crate) fn has_published(&self, handle: &ZoneHandle, endpoint: &Endpoint) -> bool {
+        let capability = self.provider.capability(Some(&handle.zone));
+        let made = self.provider.interpret(&handle.zone, endpoint);
+        let own = std::slice::from_ref(&handle.zone.key.zone);
+        let forms = interpret(endpoint, &handle.zone, own, &capability, made).forms;
+        let view = handle.view();
+        forms.iter().any(|form| view.holds(&form.key()))
     }
 
     /// Whose `key` in a zone is, by the claims in all zones of the instance.

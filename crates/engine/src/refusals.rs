@@ -212,7 +212,7 @@ impl Worker {
 pub(crate) fn refused(worker: &mut Worker, group: &Group, error: &Error) {
     let seed = worker.context.seed;
     let denied = error.kind == ErrorKind::Unauthorized;
-    let attempts = park(worker, group, denied, |attempts| match (error.kind, error.retry) {
+    let attempts = park(worker, &group.name, denied, |attempts| match (error.kind, error.retry) {
         // The names are read again and planned from what stands there: at once, the first time.
         (ErrorKind::Conflict, _) if attempts == 1 => Duration::ZERO,
         (_, Retry::Never) => Duration::from_hours(1),

@@ -34,6 +34,7 @@ use crate::stale_intents::StaleIntents;
 use crate::table_sizes;
 use crate::undo;
 use crate::zone_handle::{Failure, ZoneHandle};
+use crate::zone_reading::ListingUnderWay;
 
 /// The loop turns at least this often, so that health can see it.
 const TURN: Duration = Duration::from_secs(10);
@@ -93,6 +94,8 @@ pub(crate) struct Worker {
     pub(crate) waited: Option<brake::Before>,
     /// Counted deletes of this round that room is reserved for in the brake's window, with what it said of each before.
     pub(crate) reserved: BTreeMap<RecordKey, Option<Timestamp>>,
+    /// A listing that stopped at a page.
+    pub(crate) listing: Option<ListingUnderWay>,
     /// How long the last listing took.
     pub(crate) listing_took: Option<Duration>,
     /// Number of our records in the zone.
@@ -146,6 +149,7 @@ pub(crate) async fn run(
         mismatched: HashMap::new(),
         waited: None,
         reserved: BTreeMap::new(),
+        listing: None,
         listing_took: None,
         owned: 0,
         announced: None,
@@ -167,7 +171,7 @@ pub(crate) async fn run(
     journal_sending::resume(&mut worker);
     worker.handle.status().working = true;
     // What another process wrote right before this one began, a reading that lags does not show, and nobody here knows of it.
-    let lag = worker.context.config.settle;
+    let lag = worker.instance.provider.capability(Some(&worker.handle.zone)).settle;
     if !lag.is_zero() && timeout(lag, worker.cancel.cancelled()).await.is_ok() {
         return;
     }

@@ -241,7 +241,8 @@ pub(crate) fn touched(worker: &Worker, group: &Group) -> BTreeSet<DnsName> {
 /// The registry cannot claim the records of a group; that is reported, and it is planned again later, since what is in the way may go.
 pub(crate) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
     let seed = worker.context.seed;
-    let attempts = park(worker, group, false, |attempts| crate::backoff::backoff(seed, attempts + 2, Retry::Backoff));
+    let attempts =
+        park(worker, &group.name, false, |attempts| crate::backoff::backoff(seed, attempts + 2, Retry::Backoff));
     let text = format!("{}: {reason}", group.headline());
     if attempts == 1 {
         warn!(zone = %worker.handle.zone.name, "{text}");
@@ -252,15 +253,15 @@ pub(crate) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
 /// What a group rests on, or what was written for it, is not what was read back: it is planned again, later each time.
 pub(crate) fn unconfirmed(worker: &mut Worker, group: &Group) {
     let seed = worker.context.seed;
-    let attempts = park(worker, group, false, |attempts| crate::backoff::backoff(seed, attempts, Retry::Backoff));
+    let attempts = park(worker, &group.name, false, |attempts| crate::backoff::backoff(seed, attempts, Retry::Backoff));
     warn!(zone = %worker.handle.zone.name, attempts, "read back otherwise than it was known, not sent: {}", group.headline());
 }
 
-/// Lets a group's name back off alone; `denied` says that it is not allowed. Returns how often it has been refused by now.
-pub(crate) fn park(worker: &mut Worker, group: &Group, denied: bool, pause: impl FnOnce(u32) -> Duration) -> u32 {
-    let former = worker.attempts.get(&group.name).copied().unwrap_or_else(|| Parked::until(Instant::now()));
+/// Lets a name back off alone; `denied` says that it is not allowed. Returns how often it has been refused by now.
+pub(crate) fn park(worker: &mut Worker, name: &DnsName, denied: bool, pause: impl FnOnce(u32) -> Duration) -> u32 {
+    let former = worker.attempts.get(name).copied().unwrap_or_else(|| Parked::until(Instant::now()));
     let attempts = former.attempts + 1;
     let until = Instant::now() + pause(attempts);
-    worker.parked.insert(group.name.clone(), Parked { until, attempts, denied, ..former });
+    worker.parked.insert(name.clone(), Parked { until, attempts, denied, ..former });
     attempts
 }

@@ -3,15 +3,19 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 use tracing::info;
 use zonewright_core::capability::Audit;
+use zonewright_core::error::{Error, ErrorKind, Result};
+use zonewright_core::listing::Pages;
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::{Listing, Read};
 use zonewright_core::record::RecordKey;
 use zonewright_core::registry::ExternalChanges;
 use zonewright_core::rtype::RecordType;
 use zonewright_core::view::Changed;
+use zonewright_core::zone::Zone;
 
 use crate::brake;
 use crate::contested;
@@ -20,6 +24,34 @@ use crate::worker::Worker;
 
 /// More names are not looked up one by one.
 const MOST_LOOKED_UP: usize = 200;
+
+/// A listing that has begun and comes in pages.
+pub(crate) struct ListingUnderWay {
+    pages: Pages,
+    began: Instant,
+    /// When its progress was last logged.
+    logged: Instant,
+}
+
+/// Time between two lines about the progress of a listing.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+impl ListingUnderWay {
+    fn begin() -> Self {
+        let now = Instant::now();
+        Self { pages: Pages::default(), began: now, logged: now }
+    }
+
+    /// Reports a page: in the metric each, in the log what takes long.
+    fn report(&mut self, zone: &Zone, gauge: &Gauge) {
+        gauge.set(i64::try_from(self.pages.sets()).unwrap_or(i64::MAX));
+        if self.logged.elapsed() >= PROGRESS {
+            self.logged = Instant::now();
+            info!(zone = %zone.name, record_sets = self.pages.sets(), pages = self.pages.read(),
+                seconds = self.began.elapsed().as_secs(), "the zone is being listed");
+        }
+    }
+}
 
 impl Worker {
     /// Reads the zone: completely at first, then what changed. Returns whether that went well.
@@ -30,13 +62,16 @@ impl Worker {
         }
         let token = { self.handle.view().token().cloned() };
         let complete = self.handle.view().is_complete();
-        let read = match &token {
-            Some(token) if complete => Read::Since(token),
-            _ => Read::All,
+        let read = match token.filter(|_| complete) {
+            Some(token) => {
+                let began = Instant::now();
+                let since = self.instance.provider.records(&self.handle.zone, Read::Since(&token)).await;
+                since.map(|listing| (began, listing))
+            }
+            None => self.list().await,
         };
-        let began = Instant::now();
-        match self.instance.provider.records(&self.handle.zone, read).await {
-            Ok(listing) => {
+        match read {
+            Ok((began, listing)) => {
                 // A transfer shows where it ends, and an answer without news is one about the whole zone.
                 let whole = !matches!(listing, Listing::Full { .. });
                 let news = self.took(listing, began, complete);
@@ -47,6 +82,32 @@ impl Worker {
                 false
             }
         }
+    }
+
+    /// Lists the zone, page by page; goes on where an earlier attempt stopped. Returns when it began, too.
+    async fn list(&mut self) -> Result<(Instant, Listing)> {
+        let mut listing = self.listing.take().unwrap_or_else(ListingUnderWay::begin);
+        let gauge = self.context.metrics.listing.get_or_create(&self.label()).clone();
+        let read = loop {
+            if self.cancel.is_cancelled() {
+                break Err(Error::new(ErrorKind::Unavailable, "list records", "the process stops"));
+            }
+            match listing.pages.turn(&*self.instance.provider, &self.handle.zone).await {
+                Ok(Some(whole)) => break Ok((listing.began, whole)),
+                Ok(None) => listing.report(&self.handle.zone, &gauge),
+                Err(problem) => {
+                    // What was read stays: the next attempt asks for the page that failed.
+                    if listing.pages.read() > 0 {
+                        self.listing = Some(listing);
+                    }
+                    break Err(problem);
+                }
+            }
+        };
+        if self.listing.is_none() {
+            gauge.set(0);
+        }
+        read
     }
 
     /// Looks up by name what is claimed outside the zone and a listing does not show: one that lacks its end says nothing of it,
@@ -105,10 +166,10 @@ impl Worker {
 
     /// Takes a listing over. Returns whether it may show something new.
     fn took(&mut self, listing: Listing, began: Instant, audit: bool) -> bool {
-        let full = matches!(listing, Listing::Full { .. });
-        let changed = self.handle.view_mut().take(listing, None, began, self.context.config.settle);
-        self.handle.status().listed = true;
         let capability = self.instance.provider.capability(Some(&self.handle.zone));
+        let full = matches!(listing, Listing::Full { .. });
+        let changed = self.handle.view_mut().take(listing, None, began, capability.settle);
+        self.handle.status().listed = true;
         let period = match capability.audit {
             Audit::Cheap => self.context.config.interval,
             Audit::Listing => {

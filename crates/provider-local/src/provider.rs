@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use zonewright_core::capability::{Capability, TtlRange};
 use zonewright_core::change::{Blame, Group, Outcome};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result};
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{DnsName, RecordSet, Zone};
 
@@ -35,12 +37,13 @@ impl Provider for Local {
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
         self.state.count(|calls| match read {
-            Read::All => calls.list += 1,
+            Read::All | Read::From(_) => calls.list += 1,
             Read::Since(_) => calls.since += 1,
             Read::Names(_) => calls.names += 1,
         });
         self.state.view(&zone.name, |table| match read {
-            Read::All => full(table),
+            // It gives no pages, so that nobody has a cursor.
+            Read::All | Read::From(_) => full(table),
             Read::Since(token) => match table.journal.since(token) {
                 Some(steps) if steps.is_empty() => Listing::Unchanged,
                 Some(steps) => Listing::Delta { steps, token: table.journal.token() },
@@ -50,10 +53,14 @@ impl Provider for Local {
         })
     }
 
-    async fn adjust(&self, _zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+    fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+        Interpretation::as_stated()
+    }
+
+    async fn adjust(&self, _zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
         self.state.count(|calls| calls.adjust += 1);
         let fill = |set: &RecordSet| RecordSet { ttl: set.ttl.or(Some(default_ttl())), ..set.clone() };
-        Ok(sets.iter().enumerate().map(|(from, set)| Adjusted { from, set: fill(set) }).collect())
+        sets.iter().map(|set| Adjustment::to(fill(set))).collect()
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

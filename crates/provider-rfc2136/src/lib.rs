@@ -57,8 +57,10 @@ use futures::future::BoxFuture;
 use zonewright_core::capability::{Batch, Capability, TtlRange};
 use zonewright_core::catalog::{ProviderConfig, ProviderEntry};
 use zonewright_core::change::{Blame, Group, Outcome};
+use zonewright_core::endpoint::Endpoint;
+use zonewright_core::interpret::Interpretation;
 use zonewright_core::options::OptionTable;
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, ErrorKind, RecordSet, Result, Ttl, Zone};
 
@@ -174,7 +176,8 @@ impl Provider for Rfc2136 {
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
         let zone = &zone.name;
         match read {
-            Read::All => self.all(zone).await,
+            // A zone transfer is one page.
+            Read::All | Read::From(_) => self.all(zone).await,
             Read::Since(token) => match State::parse(token) {
                 Some(known) => self.since(zone, &known).await,
                 None => self.all(zone).await,
@@ -188,9 +191,13 @@ impl Provider for Rfc2136 {
         }
     }
 
-    async fn adjust(&self, _zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+    fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+        Interpretation::as_stated()
+    }
+
+    async fn adjust(&self, _zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
         let raised = |set: &RecordSet| RecordSet { ttl: set.ttl.map(|ttl| ttl.max(self.min_ttl)), ..set.clone() };
-        Ok(sets.iter().enumerate().map(|(from, set)| Adjusted { from, set: raised(set) }).collect())
+        sets.iter().map(|set| Adjustment::to(raised(set))).collect()
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

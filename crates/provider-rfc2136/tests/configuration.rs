@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use common::*;
 use zonewright_core::catalog::ProviderConfig;
-use zonewright_core::provider::Provider;
+use zonewright_core::provider::{Adjustment, Provider};
 use zonewright_core::shared::Shared;
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{ErrorKind, Ttl};
@@ -127,9 +127,11 @@ async fn ttls_are_raised_and_left_open() {
     let provider = provider(&with("", &[("rfc2136-min-ttl", "60s")]));
     let zone = zone(&provider).await;
     let wanted = ["a 30 A 192.0.2.1", "a 90 A 192.0.2.1", "a - A 192.0.2.1"].map(set);
-    let adjusted = provider.adjust(&zone, &wanted).await.unwrap();
-    let ttls: Vec<_> = adjusted.iter().map(|one| (one.from, one.set.ttl.map(Ttl::secs))).collect();
-    assert_eq!(ttls, [(0, Some(60)), (1, Some(90)), (2, None)]);
+    let adjusted = provider.adjust(&zone, &wanted).await;
+    let of = |one: &Adjustment| one.sets().iter().map(|set| set.ttl.map(Ttl::secs)).collect::<Vec<_>>();
+    let ttls: Vec<Vec<Option<u32>>> = adjusted.iter().map(of).collect();
+    let expected = [vec![Some(60)], vec![Some(90)], vec![None]];
+    assert_eq!(ttls, expected);
     let capability = provider.capability(Some(&zone));
     assert_eq!((capability.ttl.min.secs(), capability.ttl.default.secs()), (60, 60));
 }

@@ -6,13 +6,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use zonewright_core::provider::Adjusted;
 use zonewright_core::record::SetId;
 use zonewright_core::{DnsName, RecordKey, RecordSet};
 
 use crate::convert::{decode, plain};
 use crate::told::Told;
 use crate::wire::Endpoint;
+
+/// An answer, and the position of the set that it belongs to.
+#[derive(Debug)]
+pub(crate) struct Adjusted {
+    pub(crate) from: usize,
+    pub(crate) set: RecordSet,
+}
 
 /// Matches answers to what was asked, and tells what does not match.
 pub(crate) fn matched(

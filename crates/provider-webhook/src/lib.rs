@@ -48,14 +48,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use zonewright_core::capability::{
-    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingSupport, TargetCount, TtlRange,
-    TypeSupport,
+    Audit, Batch, Capability, CnameRules, CreateMode, Preconditions, RoutingSupport, TargetCount, TtlRange, TypeSupport,
 };
 use zonewright_core::catalog::{ProviderConfig, ProviderEntry};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::filter::DomainFilter;
+use zonewright_core::interpret::Interpretation;
 use zonewright_core::options::OptionTable;
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::zone::{InstanceId, ZoneId, ZoneRule};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, Result, Ttl, Zone};
 
@@ -76,7 +76,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
     aliases: &[],
     about: "Any provider that speaks the external-dns webhook protocol",
     flags: FLAGS,
-    options: OptionTable { specs: &[], open_prefix: Some("webhook/") },
+    options: OptionTable { open_prefix: Some("webhook/"), ..OptionTable::NONE },
     secret_keys: SECRET_KEYS,
     build: |config| Box::pin(async move { Ok(Arc::new(Webhook::new(&config)?) as Arc<dyn Provider>) }),
 };
@@ -164,18 +164,17 @@ impl Provider for Webhook {
             types: TypeSupport::Any,
             routing: RoutingSupport::None,
             set_ids: true,
-            granularity: Granularity::RecordSet,
             create: CreateMode::Guarded,
-            batch: Batch { changes: usize::MAX, size: None, interval: Duration::ZERO, atomic: Atomicity::Batch },
+            batch: Batch::of(usize::MAX),
             preconditions: Preconditions::Stated,
             // 0 is the protocol's word for unset.
             ttl: TtlRange { min: second, ..TtlRange::any(UNSET) },
-            strict_cname: false,
+            cname: CnameRules { alone: false, flattened: false },
             alias: false,
             wildcards: true,
-            native_claims: false,
             zone_rule: ZoneRule::LongestSuffix,
             audit: Audit::Listing,
+            settle: Duration::ZERO,
         }
     }
 
@@ -204,33 +203,45 @@ impl Provider for Webhook {
         self.state().spellings = spellings;
         let sets = sets.into_values();
         Ok(match read {
-            Read::All | Read::Since(_) => Listing::Full { sets: sets.collect(), token: None },
+            Read::All | Read::From(_) | Read::Since(_) => Listing::Full { sets: sets.collect(), token: None },
             Read::Names(names) => Listing::Names(at(sets, names)),
         })
     }
 
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+    fn interpret(&self, _: &Zone, _: &zonewright_core::endpoint::Endpoint) -> Interpretation {
+        Interpretation::as_stated()
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
         const OPERATION: &str = "adjust endpoints";
         if !is_root(zone) {
-            return Err(self.no_such_zone(zone, OPERATION));
+            return Adjustment::unknown(sets, &self.no_such_zone(zone, OPERATION));
         }
         let mut asked = Vec::with_capacity(sets.len());
-        let mut rest = Vec::new();
+        let mut adjusted: Vec<Vec<RecordSet>> = Vec::with_capacity(sets.len());
         for (from, set) in sets.iter().enumerate() {
             match encode(set, Quoting::Bare) {
-                Ok(endpoint) => asked.push((from, endpoint)),
+                Ok(endpoint) => {
+                    asked.push((from, endpoint));
+                    adjusted.push(Vec::new());
+                }
                 // What cannot be said is left as it is, and refused with the reason when it comes to be written.
-                Err(_) => rest.push(Adjusted { from, set: plain(set) }),
+                Err(_) => adjusted.push(vec![plain(set)]),
             }
         }
-        if asked.is_empty() {
-            return Ok(rest);
+        if !asked.is_empty() {
+            let question = asked.iter().map(|(_, endpoint)| endpoint.clone()).collect();
+            let answers = match self.adjusted(question).await {
+                Ok(answers) => answers,
+                Err(fault) => return Adjustment::unknown(sets, &self.error(OPERATION, fault)),
+            };
+            for one in adjust::matched(sets, &asked, answers, &self.told) {
+                if let Some(sets) = adjusted.get_mut(one.from) {
+                    sets.push(one.set);
+                }
+            }
         }
-        let question = asked.iter().map(|(_, endpoint)| endpoint.clone()).collect();
-        let answers = self.adjusted(question).await.map_err(|fault| self.error(OPERATION, fault))?;
-        let mut adjusted = adjust::matched(sets, &asked, answers, &self.told);
-        adjusted.extend(rest);
-        Ok(adjusted)
+        adjusted.into_iter().map(|sets| Adjustment::As { sets, notes: Vec::new() }).collect()
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

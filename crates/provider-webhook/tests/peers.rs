@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use zonewright_core::catalog::FlagValue;
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::error::Retry;
-use zonewright_core::provider::{Provider, Read};
+use zonewright_core::provider::{Adjustment, Provider, Read};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{DnsName, Error, ErrorKind, Zone};
 use zonewright_provider_webhook::Webhook;
@@ -138,8 +138,8 @@ async fn a_peer_without_adjustendpoints_leaves_endpoints_as_they_are() {
         peer.says("POST /adjustendpoints", answer(status, ""));
         let provider = peer.provider();
         let wanted = [set("a.b A ttl=60 192.0.2.1")];
-        let adjusted = provider.adjust(&root(), &wanted).await.unwrap();
-        assert_eq!(adjusted.iter().map(|one| &one.set).collect::<Vec<_>>(), [&wanted[0]]);
+        let adjusted = provider.adjust(&root(), &wanted).await;
+        assert_eq!(adjusted.iter().flat_map(Adjustment::sets).collect::<Vec<_>>(), [&wanted[0]]);
         assert!(matches!(provider.told().as_slice(), [one] if one.contains("very old")), "{:?}", provider.told());
     }
 }
@@ -154,8 +154,9 @@ async fn adjusting_fails_as_a_whole() {
     ] {
         let peer = Peer::start().await;
         peer.says("POST /adjustendpoints", given);
-        let error = peer.provider().adjust(&root(), &[set("a.b A 192.0.2.1")]).await.unwrap_err();
-        check(&error, kind, &[part]);
+        let adjusted = peer.provider().adjust(&root(), &[set("a.b A 192.0.2.1")]).await;
+        let [Adjustment::Unknown(error)] = adjusted.as_slice() else { panic!("{adjusted:?}") };
+        check(error, kind, &[part]);
         assert_eq!(error.retry, Retry::Backoff, "a peer that is mended is noticed");
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::options::LABEL_PREFIX;
 use zonewright_core::options::OptionValue;
-use zonewright_core::provider::{Listing, Provider, Read};
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{DnsName, ErrorKind, RecordSet};
 use zonewright_provider_webhook::Webhook;
@@ -223,19 +223,19 @@ async fn nothing_is_sent_for_nothing() {
     let provider = peer.provider();
     let zone = zone(&provider).await;
     assert!(provider.apply(&zone, &[]).await.is_empty());
-    assert!(provider.adjust(&zone, &[]).await.unwrap().is_empty());
+    assert!(provider.adjust(&zone, &[]).await.is_empty());
     assert_eq!((peer.calls("POST /records"), peer.calls("POST /adjustendpoints")), (0, 0));
 }
 
 /// What adjusting gives: position and set, one line each.
 async fn adjusted(provider: &Webhook, sets: &[RecordSet]) -> Vec<String> {
     let zone = zone(provider).await;
-    let all = provider.adjust(&zone, sets).await.unwrap();
-    all.iter()
-        .map(|one| {
-            format!("{}: {} {:?}", one.from, one.set, one.set.options.iter().map(|(k, _)| k).collect::<Vec<_>>())
-        })
-        .collect()
+    let all = provider.adjust(&zone, sets).await;
+    let shown = |set: &RecordSet| format!("{set} {:?}", set.options.iter().map(|(k, _)| k).collect::<Vec<_>>());
+    let one = |(from, one): (usize, &Adjustment)| -> Vec<String> {
+        one.sets().iter().map(|set| format!("{from}: {}", shown(set))).collect()
+    };
+    all.iter().enumerate().flat_map(one).collect()
 }
 
 #[tokio::test]
@@ -361,7 +361,11 @@ async fn another_zone_is_not_this_ones() {
     let provider = peer.provider();
     let mut other = zone(&provider).await;
     other.key.zone = ZoneId::from("example.com");
-    assert_eq!(provider.adjust(&other, &[]).await.unwrap_err().kind, ErrorKind::NotFound);
+    let adjusted = provider.adjust(&other, &[set("a.b A 192.0.2.1")]).await;
+    assert!(
+        matches!(adjusted.as_slice(), [Adjustment::Unknown(error)] if error.kind == ErrorKind::NotFound),
+        "{adjusted:?}"
+    );
     assert_eq!(provider.records(&other, Read::All).await.unwrap_err().kind, ErrorKind::NotFound);
     assert_eq!((peer.calls("POST /adjustendpoints"), peer.calls("GET /records")), (0, 0));
 }

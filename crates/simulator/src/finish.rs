@@ -288,7 +288,7 @@ impl World {
         let mut truth = self.truth();
         let apex = truth.zones[zone].zone.name.clone();
         if key.name.is_wildcard() && !capability.wildcards
-            || key.rtype == RecordType::Cname && key.name == apex && capability.strict_cname
+            || key.rtype == RecordType::Cname && key.name == apex && capability.cname.alone
         {
             return true;
         }

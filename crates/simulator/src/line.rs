@@ -18,7 +18,9 @@ use tokio::time::{Instant, sleep};
 use zonewright_core::capability::{Atomicity, Capability, Preconditions};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::clock::Clock;
-use zonewright_core::provider::{Adjusted, Delta, Listing, Provider, Read, Record, Token};
+use zonewright_core::endpoint::Endpoint;
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Delta, Listing, Provider, Read, Record, Token};
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{Error, ErrorKind, RecordSet, Result, Retry, Ttl, Zone};
 
@@ -147,7 +149,7 @@ impl Line {
                 });
                 (Listing::Delta { steps: steps.collect(), token: Token(serial.to_string()) }, serial)
             }
-            Read::Since(_) | Read::All => {
+            Read::Since(_) | Read::All | Read::From(_) => {
                 let old = content.past.iter().filter(|(until, ..)| *until + truth.profile.lag >= Instant::now());
                 let old: Vec<_> = old.collect();
                 let pick = usize::try_from(dice % (old.len() as u64 + 1)).unwrap_or(0);
@@ -253,8 +255,12 @@ impl Provider for Line {
         Ok(listing)
     }
 
-    async fn adjust(&self, _: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        Ok(sets.iter().cloned().enumerate().map(|(from, set)| Adjusted { from, set }).collect())
+    fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+        Interpretation::as_stated()
+    }
+
+    async fn adjust(&self, _: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        Adjustment::none(sets)
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use zonewright_core::Ttl;
 use zonewright_core::capability::{
-    Atomicity, Audit, Batch, Capability, CreateMode, Granularity, Preconditions, RoutingKind, RoutingSupport,
+    Atomicity, Audit, Batch, Capability, CnameRules, CreateMode, Preconditions, RoutingKind, RoutingSupport,
     TargetCount, TtlRange,
 };
 
@@ -36,7 +36,7 @@ fn seconds(n: u32) -> Ttl {
 }
 
 fn batch(changes: usize, atomic: Atomicity) -> Batch {
-    Batch { changes, size: None, interval: Duration::ZERO, atomic }
+    Batch { atomic, ..Batch::of(changes) }
 }
 
 impl Profile {
@@ -53,6 +53,12 @@ impl Profile {
     fn is_guarded(&self) -> bool {
         self.capability.preconditions == Preconditions::Any
     }
+}
+
+/// The same where a listing may lag behind a write.
+fn lagging(profile: Profile) -> Profile {
+    let lag = Duration::from_secs(20);
+    Profile { lag, capability: Capability { settle: lag, ..profile.capability }, ..profile }
 }
 
 /// Every kind of provider.
@@ -81,32 +87,22 @@ pub fn profiles() -> Vec<Profile> {
     };
     let stated = Capability {
         preconditions: Preconditions::Stated,
-        strict_cname: false,
+        cname: CnameRules { alone: false, flattened: false },
         set_ids: true,
         batch: batch(usize::MAX, Atomicity::Batch),
         ..listing.clone()
     };
     let tagged = Capability { batch: batch(1, Atomicity::None), ..changed.clone() };
-    let loose = Capability {
-        granularity: Granularity::Record,
-        create: CreateMode::Additive,
-        batch: batch(1, Atomicity::None),
-        ..none.clone()
-    };
-    let additive = Capability {
-        granularity: Granularity::Record,
-        create: CreateMode::Additive,
-        batch: batch(20, Atomicity::Batch),
-        ..none.clone()
-    };
+    let loose = Capability { create: CreateMode::Additive, batch: batch(1, Atomicity::None), ..none.clone() };
+    let additive = Capability { create: CreateMode::Additive, batch: batch(20, Atomicity::Batch), ..none.clone() };
     vec![
         Profile { delta: true, ..plain("update", update.clone()) },
         plain("update-whole", update),
         Profile { delta: true, ..plain("first-target", small) },
         plain("listing", listing.clone()),
-        Profile { lag: Duration::from_secs(20), ..plain("lagging", listing) },
+        lagging(plain("lagging", listing)),
         plain("changed", changed.clone()),
-        Profile { lag: Duration::from_secs(20), ..plain("changed-lagging", changed) },
+        lagging(plain("changed-lagging", changed)),
         plain("blind", none),
         Profile { rootless: true, ..plain("webhook", stated) },
         Profile { staged: true, ..plain("etag", tagged) },

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use zonewright_core::capability::{Capability, TargetCount};
 use zonewright_core::change::{Change, Group, Outcome, Step};
+use zonewright_core::cost::Cost;
 use zonewright_core::error::ErrorKind;
-use zonewright_core::provider::{Listing, Provider, Read, Token};
+use zonewright_core::listing;
+use zonewright_core::provider::{Adjustment, Listing, Provider, Token};
 use zonewright_core::{DnsName, RecordData, RecordSet, RecordType, Zone};
 
 use super::Harness;
@@ -78,12 +80,14 @@ impl<'a> Walk<'a> {
     }
 
     /// The sets in the form that would be read back.
-    pub(crate) async fn adjusted(&self, sets: &[RecordSet]) -> Vec<RecordSet> {
-        let adjusted = self.provider().adjust(self.zone(), sets).await.unwrap_or_else(|e| panic!("adjust: {e:?}"));
-        for one in &adjusted {
-            assert!(one.from < sets.len(), "adjust names set {} of {}", one.from, sets.len());
-        }
-        adjusted.into_iter().map(|one| one.set).collect()
+    pub(crate) async fn adjusted(&self, asked: &[RecordSet]) -> Vec<RecordSet> {
+        let adjusted = self.provider().adjust(self.zone(), asked).await;
+        assert_eq!(adjusted.len(), asked.len(), "adjust has one answer for each set");
+        let sets = |(adjustment, asked): (Adjustment, &RecordSet)| match adjustment {
+            Adjustment::As { sets, .. } => sets,
+            other => panic!("adjust of {asked}: {other:?}"),
+        };
+        adjusted.into_iter().zip(asked).flat_map(sets).collect()
     }
 
     /// Goes to the state where exactly `wanted` is ours: each step must be applied, and then be there, and last.
@@ -123,7 +127,7 @@ impl<'a> Walk<'a> {
 
     /// A full listing with the provider's mark of the state.
     pub(crate) async fn list_with_token(&self) -> (Sets, Option<Token>) {
-        match self.provider().records(self.zone(), Read::All).await {
+        match listing::whole(self.provider(), self.zone()).await {
             Ok(Listing::Full { sets, token }) => (by_key(sets, "the listing"), token),
             other => panic!("a read of all gave {other:?}; expected a full listing"),
         }
@@ -190,10 +194,9 @@ fn plan(current: &Sets, wanted: &Sets) -> Vec<Group> {
 
 /// Cuts the groups so that each call keeps the declared limits.
 fn batches<'g>(groups: &'g [Group], capability: &Capability) -> Vec<&'g [Group]> {
+    let limits = capability.batch;
     let fits = |batch: &[Group]| {
-        let changes: usize = batch.iter().map(|group| group.steps.len()).sum();
-        let size: usize = batch.iter().map(Group::size).sum();
-        changes <= capability.batch.changes && capability.batch.size.is_none_or(|limit| size <= limit)
+        limits.holds(batch.iter().map(|group| limits.cost(group)).fold(Cost::default(), std::ops::Add::add))
     };
     let mut out = Vec::new();
     let mut rest = groups;

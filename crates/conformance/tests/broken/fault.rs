@@ -7,8 +7,10 @@ use async_trait::async_trait;
 use zonewright_conformance::provider::Harness;
 use zonewright_core::capability::{Capability, TypeSupport};
 use zonewright_core::change::{Change, Group, Outcome, Precondition};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::Result;
-use zonewright_core::provider::{Adjusted, Delta, Listing, Provider, Read, Token};
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Delta, Listing, Provider, Read, Token};
 use zonewright_core::rdata::Txt;
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{DnsName, RData, RecordData, RecordSet, RecordType, Ttl, Zone};
@@ -199,21 +201,26 @@ impl Provider for Broken {
         };
         Ok(match listing {
             Listing::Full { sets, token } => Listing::Full { sets: self.spoil(sets), token },
+            Listing::Page { sets, next } => Listing::Page { sets: self.spoil(sets), next },
             Listing::Names(sets) => Listing::Names(self.spoil(sets)),
             Listing::Delta { steps, token } => Listing::Delta { steps: self.spoil_history(steps), token },
             Listing::Unchanged => Listing::Unchanged,
         })
     }
 
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        let mut adjusted = self.local.adjust(zone, sets).await?;
-        if self.fault == Fault::AdjustCreeps {
-            let more = |ttl: Ttl| Ttl::from_secs(ttl.secs() + 1).unwrap_or(ttl);
-            for one in &mut adjusted {
-                one.set.ttl = one.set.ttl.map(more);
-            }
-        }
-        Ok(adjusted)
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
+        self.local.interpret(zone, endpoint)
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        let more = |ttl: Ttl| Ttl::from_secs(ttl.secs() + 1).unwrap_or(ttl);
+        let crept = |adjustment: Adjustment| {
+            let sets = adjustment.sets().iter().cloned();
+            let sets = sets.map(|set| RecordSet { ttl: set.ttl.map(more), ..set }).collect();
+            Adjustment::As { sets, notes: Vec::new() }
+        };
+        let adjusted = self.local.adjust(zone, sets).await;
+        if self.fault == Fault::AdjustCreeps { adjusted.into_iter().map(crept).collect() } else { adjusted }
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

@@ -44,7 +44,7 @@ impl Row<'_> {
                 self.left(&set.key, ownership, out);
                 out.skips.push(Skip { key: set.key.clone(), why: Why::Unmet, objects: Vec::new() });
                 creates.retain(|placed| {
-                    !placed.set.key.rtype.excludes(set.key.rtype) || {
+                    !self.excludes(&placed.set, set.key.rtype) || {
                         out.skips.push(skip(placed, Why::Unmet));
                         false
                     }
@@ -53,7 +53,7 @@ impl Row<'_> {
                 deletes.push((*set, ownership));
             }
         }
-        let exclusive = |p: &Placed, d: &RecordSet| p.set.key.rtype.excludes(d.key.rtype);
+        let exclusive = |p: &Placed, d: &RecordSet| self.excludes(&p.set, d.key.rtype);
         if creates.iter().any(|p| deletes.iter().any(|(d, _)| exclusive(p, d))) {
             self.change_type(&creates, &deletes, out);
             return;
@@ -72,6 +72,11 @@ impl Row<'_> {
         for (set, ownership) in deletes {
             self.delete(set, ownership, out);
         }
+    }
+
+    /// Whether a set and a record of another type cannot stand at one name.
+    fn excludes(&self, set: &RecordSet, other: RecordType) -> bool {
+        self.rules.excludes(set, other)
     }
 
     /// Plans a create. Returns whether it may be.
@@ -113,6 +118,7 @@ impl Row<'_> {
     /// others want in its place waits.
     fn keep_pending(&mut self, out: &mut NamePlan) {
         let mut kept = Vec::new();
+        let rules = self.rules;
         for (set, ownership) in &self.published {
             let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
             let by_holder = self.placed.iter().any(|p| p.set.key == set.key && p.wanted.resource.as_ref() == resource);
@@ -125,7 +131,7 @@ impl Row<'_> {
                 kept.push(set.key.clone());
                 // What stands already beside it, where the provider lets it, is not in its way.
                 let stands = |key: &RecordKey| self.published.iter().any(|(set, o)| set.key == *key && o.is_ours());
-                let excludes = |p: &Placed| p.set.key.rtype.excludes(set.key.rtype) && !stands(&p.set.key);
+                let excludes = |p: &Placed| rules.excludes(&p.set, set.key.rtype) && !stands(&p.set.key);
                 let in_the_way = |p: &&Placed| p.set.key == set.key || excludes(p);
                 let (waiting, rest): (Vec<&Placed>, Vec<&Placed>) =
                     std::mem::take(&mut self.placed).into_iter().partition(in_the_way);
@@ -208,12 +214,12 @@ impl Row<'_> {
 
     /// Whether a record may be created; whose it would be.
     fn may_create(&self, placed: &Placed) -> Result<Ownership, Why> {
-        let rtype = placed.set.key.rtype;
         if let Some((set, _)) = self.published.iter().find(|(_, ownership)| !ownership.is_ours()) {
             return Err(Why::ForeignBeside(set.key.clone()));
         }
-        let excluded: Vec<RecordType> = self.beside.iter().copied().filter(|other| rtype.excludes(*other)).collect();
-        if self.rules.strict_cname && !excluded.is_empty() {
+        let excluded: Vec<RecordType> =
+            self.beside.iter().copied().filter(|other| self.excludes(&placed.set, *other)).collect();
+        if self.rules.cname.alone && !excluded.is_empty() {
             return Err(Why::CnameBeside(excluded));
         }
         let ownership = match self.facts.ownership(&placed.set.key) {
@@ -276,6 +282,58 @@ impl Row<'_> {
         let policy = label(POLICY_LABEL).and_then(ObjectPolicy::parse);
         let may_move = self.rules.policy.may_update(policy) && label(FORMER_OWNER_LABEL).is_none();
         self.note_claim(key, ownership, may_move, out);
+    }
+
+    /// Every set of a type is replaced by sets with another kind of routing policy: one group. Names stay served, so nothing of
+    /// it counts as a delete.
+    pub(super) fn replace_all(&self, new: &[&Placed], old: &[(&RecordSet, Ownership)], out: &mut NamePlan) {
+        let stays = |key: &RecordKey| new.iter().any(|placed| placed.set.key == *key);
+        let comes = |key: &RecordKey| old.iter().any(|(set, _)| set.key == *key);
+        let going: Vec<(&RecordSet, &Ownership)> =
+            old.iter().filter(|(set, _)| !stays(&set.key)).map(|(set, ownership)| (*set, ownership)).collect();
+        let refused =
+            new.iter().filter(|placed| !comes(&placed.set.key)).find_map(|placed| self.may_create(placed).err());
+        let held = old.iter().find_map(|(set, ownership)| self.exchange_forbidden(set, ownership, new));
+        if let Some(why) = refused.or(held) {
+            for (set, ownership) in old {
+                self.left(&set.key, ownership, out);
+            }
+            out.skips.extend(new.iter().map(|placed| skip(placed, why.clone())));
+            return;
+        }
+        let removed = going.iter().map(|(set, ownership)| removal(set, ownership));
+        let written = new.iter().filter_map(|placed| match old.iter().find(|(set, _)| set.key == placed.set.key) {
+            Some((from, _)) if placed.set.is_met_by(from) => None,
+            Some((from, ownership)) => {
+                replace(placed, (from, ownership), &placed.set, placed.wanted.resource.clone()).steps.pop()
+            }
+            None => create(placed).steps.pop(),
+        });
+        let steps: Vec<Step> = removed.chain(written).collect();
+        let objects = new.iter().flat_map(|placed| placed.wanted.objects.iter().cloned()).collect();
+        let Some(name) = steps.first().map(|step| step.change.key().name.clone()) else { return };
+        out.groups
+            .push(PlannedGroup { group: Group { name, steps, requires: Vec::new(), objects }, counted: Vec::new() });
+    }
+
+    /// Why a set of ours may not give way to sets of another kind of routing now: the policies, or the evidence.
+    fn exchange_forbidden(&self, set: &RecordSet, ownership: &Ownership, new: &[&Placed]) -> Option<Why> {
+        let claim = ownership.claim();
+        let kept = claim.and_then(|claim| claim.label(POLICY_LABEL)).and_then(ObjectPolicy::parse);
+        let frozen = new.iter().any(|placed| !self.rules.policy.may_update(placed.wanted.policy));
+        if frozen || !self.rules.policy.may_update(kept) {
+            return Some(Why::Policy("updates"));
+        }
+        let former = claim.and_then(|claim| claim.resource.as_ref());
+        let asks = new.iter().any(|placed| placed.wanted.resource.as_ref() == former);
+        if !asks && !self.may_delete(set, ownership) {
+            return Some(Why::Policy("deletes"));
+        }
+        let pending = self.facts.pending(former).filter(|_| !asks).map(Why::Pending);
+        let unmet = || self.facts.unmet(&set.key, former).then_some(Why::Unmet);
+        let doubt = self.doubt(former, !asks);
+        let doubt = (!doubt.is_empty()).then_some(Why::Doubt(doubt));
+        pending.or_else(|| self.asked_under_other_prefix(set, former)).or_else(unmet).or(doubt)
     }
 
     /// A CNAME takes the place of other records or gives way to them: one group, so that the name is never empty. What goes
@@ -355,7 +413,7 @@ fn is_replaced(set: &RecordSet, ownership: &Ownership, placed: &Placed) -> bool 
     new.replaces(old) && (new.excludes(old) || same_object())
 }
 
-fn skip(placed: &Placed, why: Why) -> Skip {
+pub(super) fn skip(placed: &Placed, why: Why) -> Skip {
     Skip { key: placed.set.key.clone(), why, objects: placed.wanted.objects.clone() }
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::claim::OwnerId;
 use crate::claim::{Claim, ClaimRank};
 use crate::endpoint::{OtherPrefix, Sharing, Targets};
+use crate::record::Routing;
 use crate::testing::{endpoint, name, set};
 use std::collections::HashMap;
 
@@ -55,6 +56,10 @@ impl Facts for World {
 
 struct Case {
     policy: Policy,
+    cname: CnameRules,
+    one_kind: bool,
+    /// Whose each published set is, in order.
+    owners: Vec<Ownership>,
     managed: Vec<RecordType>,
     world: World,
     published: Vec<RecordSet>,
@@ -78,6 +83,9 @@ fn ours(resource: &str) -> Ownership {
 fn case(published: &[&str], wanted: &[&str]) -> Case {
     let mut case = Case {
         policy: Policy::Sync,
+        cname: CnameRules::STRICT,
+        one_kind: false,
+        owners: vec![],
         managed: vec![RecordType::A, RecordType::Aaaa, RecordType::Cname],
         world: World::default(),
         published: vec![],
@@ -91,6 +99,7 @@ fn case(published: &[&str], wanted: &[&str]) -> Case {
             _ if owner == "-" => Ownership::Unclaimed,
             _ => Ownership::Foreign(OwnerId::new(owner).unwrap()),
         };
+        case.owners.push(ownership.clone());
         case.world.claims.insert(set.key.clone(), ownership);
         case.published.push(set);
     }
@@ -117,6 +126,28 @@ fn case(published: &[&str], wanted: &[&str]) -> Case {
 }
 
 impl Case {
+    /// Each set is a record of its own; those whose identifier this names have a weight, published or wanted.
+    fn routed(mut self, published: &[&str], wanted: &[&str]) -> Self {
+        self.one_kind = true;
+        let give = |set: &mut RecordSet, id: &str| {
+            let id = SetId::new(id);
+            set.routing = if id.is_some() { Routing::Weighted { weight: 1 } } else { Routing::Simple };
+            set.key.set_id = id;
+        };
+        self.world.claims.clear();
+        for ((set, id), ownership) in self.published.iter_mut().zip(published).zip(&self.owners) {
+            give(set, id);
+            self.world.claims.insert(set.key.clone(), ownership.clone());
+        }
+        for (placed, id) in self.placed.iter_mut().zip(wanted) {
+            give(&mut placed.set, id);
+            let (set_id, routing) = (placed.set.key.set_id.clone(), placed.set.routing.clone());
+            let wanted = Arc::make_mut(&mut placed.wanted);
+            (wanted.key.set_id, wanted.routing) = (set_id, routing);
+        }
+        self
+    }
+
     fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
@@ -134,8 +165,14 @@ impl Case {
     fn plan(&self) -> NamePlan {
         let managed = self.managed.iter().copied().collect();
         let apex = name("example");
-        let rules =
-            Rules { policy: self.policy, managed: &managed, strict_cname: true, many_targets: true, apex: &apex };
+        let rules = Rules {
+            policy: self.policy,
+            managed: &managed,
+            cname: self.cname,
+            one_kind: self.one_kind,
+            many_targets: true,
+            apex: &apex,
+        };
         plan(&self.placed, &self.published.iter().collect::<Vec<_>>(), &[], rules, &self.world)
     }
 
@@ -437,4 +474,50 @@ fn what_the_other_prefix_asks_for_stays() {
     // A member stays in its name, and others come beside it.
     with(&own, &["a: x.example A 192.0.2.3"], other_prefix("b", x1, true))
         .gives(&["~ x.example A 192.0.2.1 ; 192.0.2.3 (was 192.0.2.1)"], kept);
+}
+
+#[test]
+fn sets_of_another_kind_of_routing_are_replaced_together() {
+    let simple = "x.example A 192.0.2.1 = me/service/ns/a";
+    let wanted = ["a: x.example A 192.0.2.1", "b: x.example A 192.0.2.2"];
+    case(&[simple], &wanted)
+        .routed(&[""], &["blue", "green"])
+        .gives(&["- x.example A 192.0.2.1 & + x.example A (blue) 192.0.2.1 & + x.example A (green) 192.0.2.2"], &[]);
+    let published = ["x.example A 192.0.2.1 = me/service/ns/a", "x.example A 192.0.2.2 = me/service/ns/b"];
+    case(&published, &["a: x.example A 192.0.2.1"])
+        .routed(&["blue", "green"], &[""])
+        .gives(&["- x.example A (blue) 192.0.2.1 & - x.example A (green) 192.0.2.2 & + x.example A 192.0.2.1"], &[]);
+    // A CNAME without an identifier and addresses with one cannot stand together either.
+    case(&["x.example CNAME y.test = me/service/ns/a"], &["a: x.example A 192.0.2.1"])
+        .routed(&[""], &["blue"])
+        .gives(&["- x.example CNAME y.test. & + x.example A (blue) 192.0.2.1"], &[]);
+}
+
+#[test]
+fn sets_of_another_kind_stay_where_one_of_them_may_not_go() {
+    let wanted = ["a: x.example A 192.0.2.1", "b: x.example A 192.0.2.2"];
+    let simple = "x.example A 192.0.2.1 = me/service/ns/a";
+    let change = |published: &str| case(&[published], &wanted).routed(&[""], &["blue", "green"]);
+    change("x.example A 192.0.2.9 = other").gives(&[], &["ForeignRecord", "ForeignRecord"]);
+    change("x.example A 192.0.2.9 = -").gives(&[], &["ForeignRecord", "ForeignRecord"]);
+    change(simple).policy(Policy::CreateOnly).gives(&[], &["Policy", "Policy"]);
+    change("x.example A 192.0.2.1 = me/service/ns/z").policy(Policy::UpsertOnly).gives(&[], &["Policy", "Policy"]);
+    change(simple).world(|w| w.doubtful = true).gives(&[], &["WaitingForEvidence", "WaitingForEvidence"]);
+    let gone = "x.example A 192.0.2.1 = me/service/ns/z";
+    change(gone).world(|w| w.pending = vec!["service/ns/z".into()]).gives(&[], &["PendingTargets", "PendingTargets"]);
+    // Sets of the same kind mind nobody: another owner's stands beside ours.
+    case(&["x.example A 192.0.2.9 = other"], &["a: x.example A 192.0.2.1"])
+        .routed(&["red"], &["blue"])
+        .gives(&["+ x.example A (blue) 192.0.2.1"], &[]);
+}
+
+#[test]
+fn a_flattened_cname_stands_beside_all_but_addresses() {
+    let mx = "example MX 10_mail.test = -";
+    let flattened = CnameRules { alone: true, flattened: true };
+    let apex = |cname| Case { cname, ..case(&[mx], &["a: example CNAME lb.test"]) };
+    apex(CnameRules::STRICT).gives(&[], &["CnameConflict"]);
+    apex(flattened).gives(&["+ example CNAME lb.test."], &[]);
+    let address = case(&["example A 192.0.2.1 = me/service/ns/a"], &["a: example CNAME lb.test"]);
+    Case { cname: flattened, ..address }.gives(&["- example A 192.0.2.1 & + example CNAME lb.test."], &[]);
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::capability::RoutingKind;
 use crate::claim::OwnerId;
 use crate::endpoint::{KindId, Note, ObjectRef};
 use crate::record::RecordKey;
@@ -19,6 +20,8 @@ pub enum Why {
     Disputed(Vec<OwnerId>),
     /// Another record of a managed type at the name is not ours.
     ForeignBeside(RecordKey),
+    /// Sets of another kind of routing policy stand there that are not ours: this one, of this kind.
+    ForeignRouting(RecordKey, Option<RoutingKind>),
     /// There is no record, but another owner's claim on it.
     ForeignClaim(OwnerId),
     /// A CNAME cannot stand beside these types.
@@ -67,7 +70,7 @@ impl Why {
     /// The reason as an event's `reason` and a metric label.
     pub fn reason(&self) -> &'static str {
         match self {
-            Self::Foreign(_) | Self::Unclaimed | Self::ForeignBeside(_) => "ForeignRecord",
+            Self::Foreign(_) | Self::Unclaimed | Self::ForeignBeside(_) | Self::ForeignRouting(..) => "ForeignRecord",
             Self::Disputed(_) => "DisputedClaim",
             Self::ForeignClaim(_) => "ForeignClaim",
             Self::CnameBeside(_) => "CnameConflict",
@@ -96,6 +99,13 @@ impl fmt::Display for Why {
             Self::Disputed(owners) => write!(f, "owners {} claim it at the same time; it is left alone", list(owners)),
             Self::ForeignBeside(key) => {
                 write!(f, "{key} stands at the same name and is not ours; nothing is added beside it")
+            }
+            Self::ForeignRouting(key, kind) => {
+                let kind = kind.map_or_else(|| "no routing policy".to_owned(), |kind| format!("{kind} routing"));
+                write!(
+                    f,
+                    "{key} stands there with {kind} and is not ours; all sets of a name and type have one kind, so nothing is changed"
+                )
             }
             Self::ForeignClaim(owner) => {
                 write!(f, "owner {owner} claims it, though no record stands there; nothing is created")

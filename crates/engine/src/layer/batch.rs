@@ -4,16 +4,22 @@
 //! none where the reply names the offender. Where [`MOST_DENIED`] groups were not allowed and none was accepted, the rest is not
 //! sent: nothing suggests that it would fare better.
 
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 use zonewright_core::capability::{Batch, Capability};
 use zonewright_core::change::{Blame, Group, Outcome};
+use zonewright_core::cost::Cost;
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, Result};
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
-use zonewright_core::zone::{Zone, ZoneId};
+use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
 
 /// So many updates in a row may be refused as not allowed before it is taken for the trouble of the zone.
 pub const MOST_DENIED: usize = 16;
@@ -21,18 +27,38 @@ pub const MOST_DENIED: usize = 16;
 /// One call of `apply` on this layer may become many on the provider.
 pub struct Batcher {
     inner: Arc<dyn Provider>,
+    /// When the last call in each zone ended, where calls have to keep a distance.
+    ended: Mutex<HashMap<ZoneKey, Instant>>,
 }
 
 impl Batcher {
     /// Around `inner`.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
-        Self { inner }
+        Self { inner, ended: Mutex::default() }
+    }
+
+    fn ended(&self) -> MutexGuard<'_, HashMap<ZoneKey, Instant>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the zone may be changed again: the pause holds between any two calls, whoever asked for them.
+    async fn pause(&self, zone: &Zone, interval: Duration) {
+        let ended = self.ended().get(&zone.key).copied();
+        if let Some(ended) = ended {
+            tokio::time::sleep_until(ended + interval).await;
+        }
     }
 
     /// Carries out one range of groups; what was refused as a batch is left as [`Outcome::Refused`] with
     /// [`Blame::Batch`].
-    async fn call(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+    async fn call(&self, zone: &Zone, groups: &[Group], interval: Duration) -> Vec<Outcome> {
+        if !interval.is_zero() {
+            self.pause(zone, interval).await;
+        }
         let mut outcomes = self.inner.apply(zone, groups).await;
+        if !interval.is_zero() {
+            self.ended().insert(zone.key.clone(), Instant::now());
+        }
         // A provider that forgets a group must not make it look done.
         outcomes.resize_with(groups.len(), || {
             let error = zonewright_core::error::Error::new(
@@ -55,16 +81,14 @@ impl std::fmt::Debug for Batcher {
 /// Cuts groups into ranges that fit one call; a group that is too large alone is a range of its own.
 fn cut(groups: &[Group], batch: Batch) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
-    let (mut start, mut changes, mut size) = (0, 0, 0);
+    let (mut start, mut call) = (0, Cost::default());
     for (i, group) in groups.iter().enumerate() {
-        let (more_changes, more_size) = (group.steps.len(), if batch.size.is_some() { group.size() } else { 0 });
-        let full = changes + more_changes > batch.changes || batch.size.is_some_and(|limit| size + more_size > limit);
-        if full && i > start {
+        let cost = batch.cost(group);
+        if !batch.holds(call + cost) && i > start {
             ranges.push(start..i);
-            (start, changes, size) = (i, 0, 0);
+            (start, call) = (i, Cost::default());
         }
-        changes += more_changes;
-        size += more_size;
+        call = call + cost;
     }
     if start < groups.len() {
         ranges.push(start..groups.len());
@@ -125,7 +149,11 @@ impl Provider for Batcher {
         self.inner.records(zone, read).await
     }
 
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
+        self.inner.interpret(zone, endpoint)
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
         self.inner.adjust(zone, sets).await
     }
 
@@ -134,7 +162,6 @@ impl Provider for Batcher {
         let mut outcomes: Vec<Option<Outcome>> = groups.iter().map(|_| None).collect();
         // Positions to send together; halves of a refused call are put back on top.
         let mut waiting: Vec<Vec<usize>> = cut(groups, batch).into_iter().rev().map(Iterator::collect).collect();
-        let mut first = true;
         let mut denials = Denials::default();
         while let Some(part) = waiting.pop() {
             if let Some(error) = denials.stop() {
@@ -143,14 +170,11 @@ impl Provider for Batcher {
                 }
                 continue;
             }
-            if !std::mem::take(&mut first) && !batch.interval.is_zero() {
-                tokio::time::sleep(batch.interval).await;
-            }
             let results = if let Some(call) = neighbours(groups, &part) {
-                self.call(zone, call).await
+                self.call(zone, call, batch.interval).await
             } else {
                 let call: Vec<Group> = part.iter().map(|i| groups[*i].clone()).collect();
-                self.call(zone, &call).await
+                self.call(zone, &call, batch.interval).await
             };
             let again = if part.len() > 1 { blamed_together(&results) } else { Vec::new() };
             let mut retry = Vec::new();
@@ -177,8 +201,6 @@ impl Provider for Batcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-    use zonewright_core::capability::Atomicity;
     use zonewright_core::change::{Change, Step};
     use zonewright_core::testing::set;
 
@@ -193,10 +215,11 @@ mod tests {
 
     #[test]
     fn cuts_by_changes_and_by_size() {
-        let batch = |changes, size| Batch { changes, size, interval: Duration::ZERO, atomic: Atomicity::Batch };
+        let batch = |changes, size| Batch { size, ..Batch::of(changes) };
         assert_eq!(cut(&groups(5), batch(2, None)), [0..2, 2..4, 4..5]);
         assert_eq!(cut(&groups(5), batch(100, Some(20))), [0..2, 2..4, 4..5]);
         assert_eq!(cut(&groups(2), batch(100, Some(1))), [0..1, 1..2]);
         assert!(cut(&groups(0), batch(2, None)).is_empty());
+        assert_eq!(cut(&groups(5), Batch { values: Some(2), ..batch(100, None) }), [0..2, 2..4, 4..5]);
     }
 }

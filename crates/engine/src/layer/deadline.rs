@@ -1,35 +1,70 @@
 //! Ends what takes too long. A write that was cut off is [`Outcome::Unknown`]: it may have been carried out.
 
+use std::collections::HashMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Group, Outcome};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result};
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
-use zonewright_core::zone::{Zone, ZoneId};
+use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
 
 /// A limit on the time of one call.
 pub struct Deadline {
     inner: Arc<dyn Provider>,
     limit: Duration,
-    /// For a reading of a whole zone.
-    listing: Duration,
+    budgets: Budgets,
+}
+
+/// The longest that a listing in one answer may take.
+const LONGEST_LISTING: Duration = Duration::from_hours(1);
+
+/// How long the first answer to a listing may take, by zone. What comes in pages has the limit of one call for each of them; what
+/// comes in one answer takes as long as the zone is large: four times as long as the last one took, and after a time-out twice
+/// as long as that one was given.
+#[derive(Debug, Default)]
+struct Budgets {
+    of_zones: Mutex<HashMap<ZoneKey, Duration>>,
+    /// Where there is no second attempt.
+    at_once: bool,
+}
+
+impl Budgets {
+    fn of(&self, zone: &Zone, least: Duration) -> Duration {
+        let known = self.of_zones.lock().unwrap_or_else(PoisonError::into_inner).get(&zone.key).copied();
+        if self.at_once {
+            LONGEST_LISTING
+        } else {
+            known.unwrap_or_default().clamp(least.min(LONGEST_LISTING), LONGEST_LISTING)
+        }
+    }
+
+    fn set(&self, zone: &Zone, budget: Duration) {
+        self.of_zones
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(zone.key.clone(), budget.min(LONGEST_LISTING));
+    }
 }
 
 impl Deadline {
     /// Around `inner`.
     pub fn new(inner: Arc<dyn Provider>, limit: Duration) -> Self {
-        Self { inner, limit, listing: limit }
+        Self { inner, limit, budgets: Budgets::default() }
     }
 
-    /// With another limit for a reading of a whole zone, whose time follows the size of the zone.
+    /// A listing has the longest time from the first attempt on: there may be no second one.
     #[must_use]
-    pub fn listing(self, limit: Duration) -> Self {
-        Self { listing: limit, ..self }
+    pub fn patient(mut self, patient: bool) -> Self {
+        self.budgets.at_once = patient;
+        self
     }
 
     fn error(operation: &'static str, limit: Duration) -> Error {
@@ -67,12 +102,27 @@ impl Provider for Deadline {
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
-        let limit = if matches!(read, Read::All) { self.listing } else { self.limit };
-        Self::limited(limit, "read records", self.inner.records(zone, read)).await
+        if !matches!(read, Read::All) {
+            return self.within("read records", self.inner.records(zone, read)).await;
+        }
+        let (budget, began) = (self.budgets.of(zone, self.limit), Instant::now());
+        let listed = Self::limited(budget, "list records", self.inner.records(zone, read)).await;
+        match &listed {
+            Ok(_) => self.budgets.set(zone, began.elapsed() * 4),
+            Err(error) if error.kind == ErrorKind::Timeout => self.budgets.set(zone, budget * 2),
+            Err(_) => {}
+        }
+        listed
     }
 
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        self.within("adjust records", self.inner.adjust(zone, sets)).await
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
+        self.inner.interpret(zone, endpoint)
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        let limit = self.limit;
+        let adjusted = tokio::time::timeout(limit, self.inner.adjust(zone, sets)).await;
+        adjusted.unwrap_or_else(|_| Adjustment::unknown(sets, &Self::error("adjust records", limit)))
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

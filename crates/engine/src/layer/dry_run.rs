@@ -5,8 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Group, Outcome};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result};
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
 use zonewright_core::zone::{Zone, ZoneId};
 
@@ -46,7 +48,11 @@ impl Provider for DryRun {
         self.inner.records(zone, read).await
     }
 
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
+        self.inner.interpret(zone, endpoint)
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
         self.inner.adjust(zone, sets).await
     }
 

@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Group, Outcome};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::Result;
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
 use zonewright_core::zone::{InstanceId, Zone, ZoneId};
 
@@ -57,7 +59,7 @@ impl Provider for Metered {
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
         let operation = match read {
-            Read::All => "list",
+            Read::All | Read::From(_) => "list",
             Read::Since(_) => "audit",
             Read::Names(_) => "read",
         };
@@ -65,9 +67,19 @@ impl Provider for Metered {
         self.note(operation, began, self.inner.records(zone, read).await)
     }
 
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
+        self.inner.interpret(zone, endpoint)
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
         let began = Instant::now();
-        self.note("adjust", began, self.inner.adjust(zone, sets).await)
+        let adjusted = self.inner.adjust(zone, sets).await;
+        let unknown = adjusted.iter().find_map(|adjustment| match adjustment {
+            Adjustment::Unknown(error) => Some(error.kind.label()),
+            Adjustment::As { .. } | Adjustment::Refused(_) => None,
+        });
+        self.metrics.provider_call(&self.instance, "adjust", unknown.unwrap_or("ok"), began.elapsed());
+        adjusted
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

@@ -36,8 +36,8 @@ pub struct Layers {
     pub dry_run: bool,
     /// Longest time for one call.
     pub deadline: Duration,
-    /// Longest time for a reading of a whole zone.
-    pub listing_deadline: Duration,
+    /// Whether a listing in one answer has an hour from the first attempt on, and not only after shorter ones.
+    pub patient: bool,
     /// How often a read is tried in all.
     pub attempts: usize,
     /// What the jitter of pauses is drawn from; by chance where it is not given.
@@ -47,8 +47,7 @@ pub struct Layers {
 impl Layers {
     /// The usual settings: 60 s a call, no limit, 3 attempts.
     pub fn new(instance: InstanceId) -> Self {
-        let minute = Duration::from_mins(1);
-        Self { instance, dry_run: false, deadline: minute, listing_deadline: minute, attempts: 3, seed: None }
+        Self { instance, dry_run: false, deadline: Duration::from_mins(1), patient: false, attempts: 3, seed: None }
     }
 
     /// Puts the layers around a provider.
@@ -58,7 +57,7 @@ impl Layers {
             inner = Arc::new(DryRun::new(inner));
         }
         inner = Arc::new(Metered::new(inner, self.instance.clone(), metrics.clone()));
-        inner = Arc::new(Deadline::new(inner, self.deadline).listing(self.listing_deadline));
+        inner = Arc::new(Deadline::new(inner, self.deadline).patient(self.patient));
         inner = Arc::new(RetryLayer::new(inner, self.attempts).seeded(self.seed));
         Arc::new(Staged::new(Arc::new(Batcher::new(inner))))
     }

@@ -8,8 +8,10 @@ use async_trait::async_trait;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Group, Outcome};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result, Retry};
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
 use zonewright_core::zone::{Zone, ZoneId};
 
@@ -98,8 +100,30 @@ impl Provider for RetryLayer {
         self.repeat(|| self.inner.records(zone, read)).await
     }
 
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        self.repeat(|| self.inner.adjust(zone, sets)).await
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
+        self.inner.interpret(zone, endpoint)
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        let mut adjusted = self.inner.adjust(zone, sets).await;
+        let mut pauses = self.pauses();
+        loop {
+            let error = |adjustment: &Adjustment| match adjustment {
+                Adjustment::Unknown(error) => Some(error.clone()),
+                Adjustment::As { .. } | Adjustment::Refused(_) => None,
+            };
+            let open: Vec<usize> =
+                adjusted.iter().enumerate().filter(|(_, one)| error(one).is_some()).map(|(i, _)| i).collect();
+            let first = open.first().and_then(|i| error(adjusted.get(*i)?));
+            let Some(pause) = first.and_then(|error| pause_before(&error, &mut pauses)) else { return adjusted };
+            tokio::time::sleep(pause).await;
+            let again: Vec<RecordSet> = open.iter().filter_map(|i| sets.get(*i)).cloned().collect();
+            for (i, fresh) in open.into_iter().zip(self.inner.adjust(zone, &again).await) {
+                if let Some(slot) = adjusted.get_mut(i) {
+                    *slot = fresh;
+                }
+            }
+        }
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

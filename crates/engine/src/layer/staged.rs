@@ -13,11 +13,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use zonewright_core::capability::{Atomicity, Capability, CreateMode};
 use zonewright_core::change::{Change, Group, Outcome, Role};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result};
+use zonewright_core::interpret::Interpretation;
 use zonewright_core::name::DnsName;
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
-use zonewright_core::rtype::RecordType;
 use zonewright_core::zone::{Zone, ZoneId};
 
 use super::course::{self, Write};
@@ -179,11 +180,16 @@ impl Staged {
             return;
         }
         let listing = self.inner.records(zone, Read::Names(&names)).await;
+        let rules = self.capability(Some(zone)).cname;
+        let beside = |set: &RecordSet, other: &RecordSet| {
+            let excludes = rules.excludes(set.key.rtype, other.key.rtype, set.key.name == zone.name);
+            excludes && other.key.set_id == set.key.set_id
+        };
         for (position, sets) in added {
             let Some(course) = courses.get_mut(position) else { continue };
             let problem = match &listing {
                 Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => {
-                    sets.iter().find_map(|set| conflict(set, found)).map(|text| (true, refusal(text)))
+                    sets.iter().find_map(|set| conflict(set, found, &beside)).map(|text| (true, refusal(text)))
                 }
                 Ok(_) => Some((false, silent())),
                 Err(error) => Some((false, error.clone())),
@@ -196,8 +202,9 @@ impl Staged {
     }
 }
 
-/// What speaks against a record set that was just created, by what is found at its name.
-fn conflict(set: &RecordSet, found: &[RecordSet]) -> Option<String> {
+/// What speaks against a record set that was just created, by what is found at its name, where `excludes` says which sets
+/// cannot stand together.
+fn conflict(set: &RecordSet, found: &[RecordSet], excludes: &dyn Fn(&RecordSet, &RecordSet) -> bool) -> Option<String> {
     let here: Vec<&RecordSet> = found.iter().filter(|other| other.key.name == set.key.name).collect();
     let Some(own) = here.iter().find(|other| other.key == set.key) else {
         return Some(format!("{} was confirmed, but is not there", set.key));
@@ -205,11 +212,7 @@ fn conflict(set: &RecordSet, found: &[RecordSet]) -> Option<String> {
     if let Some(stranger) = own.data.as_records().iter().find(|data| !set.data.as_records().contains(data)) {
         return Some(format!("{}: {stranger} was put there by somebody else meanwhile", set.key));
     }
-    let excludes = |other: &&&RecordSet| {
-        let one_is_cname = (other.key.rtype == RecordType::Cname) != (set.key.rtype == RecordType::Cname);
-        one_is_cname && other.key.set_id == set.key.set_id
-    };
-    let other = here.iter().find(excludes)?;
+    let other = here.iter().find(|other| excludes(set, other))?;
     Some(format!("{}: {} was put beside it by somebody else meanwhile", set.key, other.key))
 }
 
@@ -251,7 +254,11 @@ impl Provider for Staged {
         self.inner.records(zone, read).await
     }
 
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
+        self.inner.interpret(zone, endpoint)
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
         self.inner.adjust(zone, sets).await
     }
 

@@ -2,10 +2,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use zonewright_core::capability::Batch;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Blame, Change, Group, Outcome, Step};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result, Retry};
-use zonewright_core::provider::{Adjusted, Listing, Read};
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Cursor, Listing, Read};
 use zonewright_core::record::RecordSet;
 use zonewright_core::testing::{capability, name, set};
 use zonewright_core::zone::{Zone, ZoneId};
@@ -55,8 +58,12 @@ impl<F: Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync> Provider for Scripted
         std::future::pending().await
     }
 
-    async fn adjust(&self, _: &Zone, _: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        Ok(vec![])
+    fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+        Interpretation::as_stated()
+    }
+
+    async fn adjust(&self, _: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        Adjustment::none(sets)
     }
 
     async fn apply(&self, _: &Zone, groups: &[Group]) -> Vec<Outcome> {
@@ -214,7 +221,10 @@ async fn a_write_that_is_cut_off_is_unknown() {
         async fn records(&self, _: &Zone, _: Read<'_>) -> Result<Listing> {
             std::future::pending().await
         }
-        async fn adjust(&self, _: &Zone, _: &[RecordSet]) -> Result<Vec<Adjusted>> {
+        fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+            Interpretation::as_stated()
+        }
+        async fn adjust(&self, _: &Zone, _: &[RecordSet]) -> Vec<Adjustment> {
             std::future::pending().await
         }
         async fn apply(&self, _: &Zone, _: &[Group]) -> Vec<Outcome> {
@@ -223,7 +233,61 @@ async fn a_write_that_is_cut_off_is_unknown() {
     }
     let layer = Deadline::new(Arc::new(Stalled), Duration::from_secs(5));
     assert_eq!(labels(&layer.apply(&zone(), &groups(2)).await), ["unknown", "unknown"]);
-    assert_eq!(layer.records(&zone(), Read::All).await.unwrap_err().kind, ErrorKind::Timeout);
+    let sets = [set("a.example A 192.0.2.1")];
+    assert!(matches!(&*layer.adjust(&zone(), &sets).await, [Adjustment::Unknown(e)] if e.kind == ErrorKind::Timeout));
+    // A listing in one answer gets more time with each attempt, and at last an hour; a page and a name do not.
+    let mut budgets = Vec::new();
+    for _ in 0..12 {
+        let began = tokio::time::Instant::now();
+        assert_eq!(layer.records(&zone(), Read::All).await.unwrap_err().kind, ErrorKind::Timeout);
+        budgets.push(began.elapsed().as_secs());
+    }
+    assert_eq!(budgets, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]);
+    let (began, cursor) = (tokio::time::Instant::now(), Cursor("2".to_owned()));
+    assert_eq!(layer.records(&zone(), Read::From(&cursor)).await.unwrap_err().kind, ErrorKind::Timeout);
+    assert_eq!(began.elapsed().as_secs(), 5);
+}
+
+/// Calls of it keep a distance of a second.
+struct Paced(Arc<dyn Provider>);
+
+#[async_trait]
+impl Provider for Paced {
+    fn capability(&self, zone: Option<&Zone>) -> Capability {
+        let plain = self.0.capability(zone);
+        Capability { batch: Batch { interval: Duration::from_secs(1), ..plain.batch }, ..plain }
+    }
+    async fn zones(&self) -> Result<Vec<Zone>> {
+        self.0.zones().await
+    }
+    async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        self.0.zone(id).await
+    }
+    async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
+        self.0.records(zone, read).await
+    }
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
+        self.0.interpret(zone, endpoint)
+    }
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        self.0.adjust(zone, sets).await
+    }
+    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        self.0.apply(zone, groups).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_in_one_zone_keep_their_distance() {
+    let inner = Scripted::new(|_, groups: &[Group]| groups.iter().map(|_| Outcome::Applied).collect());
+    let layer = Batcher::new(Arc::new(Paced(inner.clone())));
+    let other = Zone::new(&InstanceId::from("i"), "y", name("other"));
+    let began = tokio::time::Instant::now();
+    layer.apply(&zone(), &groups(1)).await;
+    layer.apply(&other, &groups(1)).await;
+    assert_eq!(began.elapsed(), Duration::ZERO, "another zone does not wait");
+    layer.apply(&zone(), &groups(1)).await;
+    assert_eq!((began.elapsed().as_secs(), inner.calls()), (1, 3), "a call of its own keeps the distance too");
 }
 
 #[tokio::test]

@@ -272,8 +272,8 @@ async fn a_record_that_listings_leave_out_stays_ours() {
 /// first one waits.
 #[tokio::test(start_paused = true)]
 async fn where_listings_lag_the_first_one_waits() {
-    let mut world = world();
-    world.config.settle = Duration::from_secs(20);
+    let world = world();
+    *world.sim.settle.lock().unwrap() = Duration::from_secs(20);
     world.cluster.put("web", &["www.example A 192.0.2.1"]);
     let engine = start(&world, &Arc::new(MemoryDocuments::default()), LONGEST).await;
     tokio::time::sleep(Duration::from_secs(19)).await;

@@ -68,7 +68,7 @@ impl Shop {
         let bare = self.world.sim.clone();
         let provider = Layers::new(InstanceId::from("sim")).around(bare, &Arc::new(Metrics::default()));
         let (id, registry) = (InstanceId::from("sim"), self.registry(owner));
-        let instance = Instance { id, provider, registry, options: OptionTable::NONE };
+        let instance = Instance { id, provider, registry, options: OptionTable::NONE.into() };
         let config = zonewright_engine::Config::default();
         let scope = Scope { filter: config.filter, managed, select: Vec::new() };
         InstanceSnapshot::read(instance, scope).await.unwrap()

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod brake;
+mod cloud;
 mod configmap;
 mod custody;
 mod evidence;

@@ -14,9 +14,10 @@ use zonewright_core::endpoint::{
     Endpoint, Mapped, Note, ObjectPolicy, ObjectRef, Origin, OtherPrefix, Pending, Reporter, Sharing, Targets, Unknown,
 };
 use zonewright_core::error::Retry;
+use zonewright_core::interpret::Interpretation;
 use zonewright_core::name_policy::{NamePolicy, PermitAll};
 use zonewright_core::options::OptionTable;
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read, Token};
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read, Token};
 use zonewright_core::record::{Routing, SetId};
 use zonewright_core::registry::Registry;
 use zonewright_core::source::{
@@ -102,6 +103,8 @@ pub(crate) struct Sim {
     written: Mutex<Vec<DnsName>>,
     /// A name that listings of everything leave out.
     hidden: Mutex<Option<DnsName>>,
+    /// How long a listing may lag behind a write.
+    pub(crate) settle: Mutex<Duration>,
 }
 
 impl Sim {
@@ -127,6 +130,7 @@ impl Sim {
             failing_lists: AtomicUsize::new(0),
             written: Mutex::default(),
             hidden: Mutex::default(),
+            settle: Mutex::default(),
         })
     }
 
@@ -295,6 +299,7 @@ impl Provider for Sim {
         if self.hidden.lock().unwrap().is_some() {
             capability.audit = Audit::Listing;
         }
+        capability.settle = *self.settle.lock().unwrap();
         capability
     }
 
@@ -342,7 +347,7 @@ impl Provider for Sim {
                     content.sets.values().filter(|s| names.contains(&s.key.name) && own(s)).cloned().collect(),
                 )
             }
-            Read::All | Read::Since(_) => {
+            Read::All | Read::From(_) | Read::Since(_) => {
                 let hidden = self.hidden.lock().unwrap().clone();
                 let shown = |s: &&RecordSet| own(s) && hidden.as_ref() != Some(&s.key.name);
                 Listing::Full { sets: content.sets.values().filter(shown).cloned().collect(), token }
@@ -350,8 +355,12 @@ impl Provider for Sim {
         })
     }
 
-    async fn adjust(&self, _: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        Ok(sets.iter().cloned().enumerate().map(|(from, set)| Adjusted { from, set }).collect())
+    fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+        Interpretation::as_stated()
+    }
+
+    async fn adjust(&self, _: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        Adjustment::none(sets)
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
@@ -439,7 +448,7 @@ impl Cluster {
     }
 
     /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `label:TEXT` its label
-    /// in claims; `unknown` asks for more than can be told; `other:LINE` is asked for under an annotation prefix that is not in
+    /// in claims; `prop:KEY=VALUE` a property; `unknown` asks for more than can be told; `other:LINE` is asked for under an annotation prefix that is not in
     /// force.
     pub(crate) fn put(&self, who: &str, lines: &[&str]) {
         let label = lines.iter().find_map(|line| line.strip_prefix("label:")).map(str::to_owned);
@@ -449,6 +458,8 @@ impl Cluster {
         let origin = Arc::new(origin);
         let policy = lines.iter().find_map(|l| l.strip_prefix("policy:")).and_then(ObjectPolicy::parse);
         let set_id = lines.iter().find_map(|l| l.strip_prefix("set:")).and_then(SetId::new);
+        let stated = lines.iter().filter_map(|l| l.strip_prefix("prop:")?.split_once('='));
+        let properties: BTreeMap<Arc<str>, Arc<str>> = stated.map(|(key, value)| (key.into(), value.into())).collect();
         let mut mapped = Mapped { kinds: BTreeSet::from([Arc::from(SERVICES)]), ..Mapped::default() };
         let endpoint = |line: &str| {
             let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };
@@ -459,7 +470,7 @@ impl Cluster {
                 ttl: None,
                 set_id: set_id.clone(),
                 routing: Routing::Simple,
-                properties: BTreeMap::new(),
+                properties: properties.clone(),
                 origin: origin.clone(),
                 resource: label.clone(),
                 labels: Box::default(),
@@ -486,7 +497,7 @@ impl Cluster {
                 mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
             }
             let is_setting = |start: &&str| line.starts_with(*start);
-            if *line != "unknown" && !["policy:", "set:", "label:", "other:"].iter().any(is_setting) {
+            if *line != "unknown" && !["policy:", "set:", "prop:", "label:", "other:"].iter().any(is_setting) {
                 mapped.endpoints.push(endpoint(line));
             }
         }
@@ -692,14 +703,22 @@ impl World {
     }
 
     pub(crate) async fn start_with(&self, registry: Arc<dyn Registry>) -> Engine {
-        let instance =
-            Instance { id: InstanceId::from("sim"), provider: self.sim.clone(), registry, options: OptionTable::NONE };
+        let instance = Instance {
+            id: InstanceId::from("sim"),
+            provider: self.sim.clone(),
+            registry,
+            options: OptionTable::NONE.into(),
+        };
+        self.start_instances(vec![instance]).await
+    }
+
+    pub(crate) async fn start_instances(&self, instances: Vec<Instance>) -> Engine {
         let store: Arc<dyn StateStore> = self.store.clone();
         Engine::start(
             self.config.clone(),
             Parts {
                 sources: vec![self.cluster.clone()],
-                instances: vec![instance],
+                instances,
                 name_policy: self.name_policy.clone(),
                 store,
                 journal: self.journal.clone(),

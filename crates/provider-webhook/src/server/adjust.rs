@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use zonewright_core::provider::Adjusted;
+use zonewright_core::provider::Adjustment;
 use zonewright_core::{RecordSet, Result};
 
 use super::Server;
@@ -43,10 +43,14 @@ impl Server {
         });
         for (place, share) in shares {
             let Some(zone) = zones.get(place) else { continue };
-            for Adjusted { from, set } in self.provider.adjust(zone, &share.sets).await? {
-                let at = share.places.get(from).copied();
-                if let Some((at, endpoint)) = at.and_then(|at| Some((at, asked.get(at)?))) {
-                    answers.push((at, spelled(&set, endpoint)));
+            let adjusted = self.provider.adjust(zone, &share.sets).await;
+            for (at, adjustment) in share.places.into_iter().zip(adjusted) {
+                let Some(endpoint) = asked.get(at) else { continue };
+                match adjustment {
+                    Adjustment::As { sets, .. } => answers.extend(sets.iter().map(|set| (at, spelled(set, endpoint)))),
+                    // It is refused with the reason when it comes to be written.
+                    Adjustment::Refused(_) => answers.push((at, endpoint.clone())),
+                    Adjustment::Unknown(error) => return Err(error),
                 }
             }
         }

@@ -30,7 +30,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
-use zonewright_core::options::OptionTable;
+use zonewright_core::options::OptionReader;
 use zonewright_core::provider::{Listing, Provider, Read};
 use zonewright_core::{Error, ErrorKind, RecordType, Result, Zone};
 
@@ -46,7 +46,7 @@ pub struct Serving {
     /// The provider, in its layers.
     pub provider: Arc<dyn Provider>,
     /// The options that the provider knows.
-    pub options: OptionTable,
+    pub options: OptionReader,
     /// The domain filter of the flags.
     pub scope: Scope,
     /// Bounds of waiting.
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Serving {
 /// The server end.
 pub struct Server {
     provider: Arc<dyn Provider>,
-    options: OptionTable,
+    options: OptionReader,
     scope: Scope,
     times: Times,
     limit: Option<usize>,

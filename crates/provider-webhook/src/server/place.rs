@@ -11,8 +11,9 @@ use zonewright_core::capability::Capability;
 use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::contend::Wanted;
 use zonewright_core::endpoint::{ObjectRef, Origin, Targets};
+use zonewright_core::interpret::has_identifier;
 use zonewright_core::lower::{Lowered, lower};
-use zonewright_core::options::{OptionTable, Properties};
+use zonewright_core::options::{OptionReader, Properties};
 use zonewright_core::record::{Routing, SetId};
 use zonewright_core::zone::{ZoneRule, route};
 use zonewright_core::{DnsName, ErrorKind, RData, RecordKey, RecordSet, RecordType, Ttl, Zone};
@@ -38,7 +39,7 @@ pub(super) struct Places<'a> {
     pub(super) zones: &'a [Zone],
     pub(super) rule: ZoneRule,
     pub(super) scope: &'a Scope,
-    pub(super) options: &'a OptionTable,
+    pub(super) options: &'a OptionReader,
     pub(super) capability: &'a dyn Fn(&Zone) -> Capability,
 }
 
@@ -104,7 +105,8 @@ impl<'a> Places<'a> {
         let nowhere = || invalid(format!("{} is in no zone", wanted.key.name));
         let (place, zone) = self.zones_of(&wanted.key.name)?.into_iter().next().ok_or_else(nowhere)?;
         // A caller that reads its records back without an identifier would make and remove them in turns.
-        wanted.key.set_id = (self.capability)(zone).identifier(wanted.key.set_id.as_ref()).cloned();
+        let id = wanted.key.set_id.take();
+        wanted.key.set_id = id.filter(|_| has_identifier(&wanted.routing, &(self.capability)(zone)));
         Ok((place, self.lowered(&wanted, zone)?))
     }
 
@@ -182,7 +184,7 @@ fn in_order((place, mut group): (usize, Group)) -> (usize, Group) {
 }
 
 /// The old side: what the caller takes to be there.
-fn standing(endpoint: &Endpoint, options: &OptionTable) -> Result<RecordSet, Objection> {
+fn standing(endpoint: &Endpoint, options: &OptionReader) -> Result<RecordSet, Objection> {
     let set = decode(endpoint, Some(Ttl::ZERO)).map_err(|problem| invalid(problem.to_string()))?;
     if endpoint.targets.is_empty() {
         return Err(invalid(format!("{}: the old targets are not stated; expected what stands there", set.key)));

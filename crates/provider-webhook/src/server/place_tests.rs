@@ -1,7 +1,7 @@
 //! Requests to groups: what is sent to which zone, and what is refused with which words.
 
 use zonewright_core::capability::{TargetCount, TtlRange};
-use zonewright_core::options::{OptionKind, OptionSpec};
+use zonewright_core::options::{OptionKind, OptionSpec, OptionTable};
 use zonewright_core::zone::InstanceId;
 
 use super::*;
@@ -9,7 +9,7 @@ use crate::server::ask::bundles;
 
 const OPTIONS: OptionTable = OptionTable {
     specs: &[OptionSpec { key: "x/n", kind: OptionKind::Int { min: 0, max: 9 }, default: "0", doc: "N." }],
-    open_prefix: None,
+    ..OptionTable::NONE
 };
 
 fn zones() -> Vec<Zone> {
@@ -30,7 +30,7 @@ fn placed(json: &str, narrow: impl Fn(&mut Capability)) -> Vec<String> {
         zones: &zones,
         rule: ZoneRule::LongestSuffix,
         scope: &scope,
-        options: &OPTIONS,
+        options: &OPTIONS.into(),
         capability: &capability,
     };
     let group = |(place, group): (usize, Group)| {

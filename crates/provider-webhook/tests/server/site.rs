@@ -13,8 +13,10 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zonewright_core::capability::{Capability, Preconditions};
 use zonewright_core::change::{Group, Outcome};
+use zonewright_core::endpoint::Endpoint;
+use zonewright_core::interpret::Interpretation;
 use zonewright_core::options::OptionTable;
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, Result, Zone};
 use zonewright_engine::layer::Layers;
@@ -70,7 +72,7 @@ impl Site {
         let include: Vec<String> = setting.include.iter().map(|text| (*text).to_owned()).collect();
         let server = Server::new(Serving {
             provider,
-            options: OptionTable::NONE,
+            options: OptionTable::NONE.into(),
             scope: Scope::new(&include, &[], "", "").unwrap(),
             times: setting.times,
             limit: setting.limit,
@@ -186,9 +188,15 @@ impl Provider for Behind {
         self.local.records(zone, read).await
     }
 
-    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        self.fault()?;
-        self.local.adjust(zone, sets).await
+    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
+        self.local.interpret(zone, endpoint)
+    }
+
+    async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        match self.fault() {
+            Ok(()) => self.local.adjust(zone, sets).await,
+            Err(error) => Adjustment::unknown(sets, &error),
+        }
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

@@ -67,7 +67,7 @@ impl Shop {
         let id = InstanceId::from("sim");
         let provider = Layers::new(id.clone()).around(self.world.sim.clone(), &Arc::new(Metrics::default()));
         let registry = Arc::new(loaded(&self.table, from).await);
-        let instance = Instance { id, provider, registry, options: OptionTable::NONE };
+        let instance = Instance { id, provider, registry, options: OptionTable::NONE.into() };
         let Config { filter, managed, .. } = Config::default();
         let snapshot = InstanceSnapshot::read(instance, Scope { filter, managed, select: Vec::new() }).await.unwrap();
         let scribe = Scribe::new(self.world.journal.clone(), self.world.clock, cause, 7);

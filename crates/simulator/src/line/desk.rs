@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use zonewright_core::capability::{Capability, CreateMode, Granularity, Preconditions};
+use zonewright_core::capability::{Capability, CreateMode, Preconditions};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Result};
 
@@ -139,7 +139,7 @@ impl Desk<'_> {
             let here: Vec<&RecordKey> = sets.keys().filter(|key| same_row(key, changed)).collect();
             here.len() > 1 && here.iter().any(|key| key.rtype == RecordType::Cname)
         };
-        let strict = self.capability.strict_cname && self.capability.create == CreateMode::Guarded;
+        let strict = self.capability.cname.alone && self.capability.create == CreateMode::Guarded;
         if let Some(key) = changes.iter().map(|(key, _)| key).find(|key| strict && crowded(key)) {
             return Err(conflict(format!("{}: a CNAME stands alone", key.name)));
         }
@@ -148,7 +148,7 @@ impl Desk<'_> {
 
     /// What becomes of one record set.
     fn one(&self, stands: Option<&RecordSet>, change: &Change) -> Result<Option<RecordSet>, String> {
-        let members = self.capability.granularity == Granularity::Record;
+        let members = self.capability.create == CreateMode::Additive;
         let stated = self.capability.preconditions == Preconditions::Stated;
         let demands = self.capability.preconditions == Preconditions::Any;
         let exact = self.capability.preconditions == Preconditions::Changed;

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use zonewright_core::capability::{Granularity, Preconditions};
+use zonewright_core::capability::{CreateMode, Preconditions};
 use zonewright_core::change::{Change, Group};
 use zonewright_core::{DnsName, RecordData, RecordKey, RecordSet, RecordType};
 
@@ -61,7 +61,7 @@ impl Truth {
     }
 
     fn is_as_expected(&self, change: &Change, stands: Option<&RecordData>) -> bool {
-        let whole = self.profile.capability.granularity == Granularity::RecordSet;
+        let whole = self.profile.capability.create == CreateMode::Guarded;
         match change {
             Change::Create { to } if whole => stands.is_none_or(|stands| stands == &to.data),
             Change::Create { .. } => true,

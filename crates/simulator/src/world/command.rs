@@ -53,7 +53,7 @@ impl World {
         let registry = self.registry(daemon, &line);
         let layers = Layers { seed: Some(self.seed), ..Layers::new(instance()) };
         let provider = layers.around(line, &Arc::new(Metrics::default()));
-        let bare = Instance { id: instance(), provider, registry, options: OptionTable::NONE };
+        let bare = Instance { id: instance(), provider, registry, options: OptionTable::NONE.into() };
         let select = match command {
             Command::Transfer(name, _) | Command::Release(name) | Command::Drain(name) => {
                 vec![Selector::Below(name.clone())]

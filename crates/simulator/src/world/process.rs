@@ -108,7 +108,6 @@ impl World {
             status_grace: self.setup.grace,
             interval: self.setup.interval,
             brake: self.setup.brake,
-            settle: self.setup.profile.lag,
             dry_run: self.setup.daemons[daemon].dry_run,
             seed: Some(self.seed ^ daemon as u64),
             ..Config::default()
@@ -136,7 +135,7 @@ impl World {
             id: instance(),
             registry: self.registry(daemon, &line),
             provider: line,
-            options: OptionTable::NONE,
+            options: OptionTable::NONE.into(),
         };
         let parts = Parts {
             sources: vec![feed],

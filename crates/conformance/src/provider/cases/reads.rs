@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use zonewright_core::capability::Audit;
-use zonewright_core::provider::{Listing, Read, Record, Token};
+use zonewright_core::provider::{Cursor, Listing, Read, Record, Token};
 use zonewright_core::{DnsName, RecordSet, RecordType, Ttl};
 
 use crate::provider::Harness;
@@ -157,4 +157,40 @@ pub async fn adjust_is_idempotent_and_true(harness: &dyn Harness) {
         assert!(default, "{stands} is read back; adjust left its TTL open, and the default is {}", range.default);
     }
     assert!(walk.adjusted(&[]).await.is_empty(), "adjusting nothing gives nothing");
+}
+
+/// A page of a listing is the same when it is asked for again, so that a listing goes on from a page that failed; no set is on two
+/// pages, and every page before the last one says where it goes on.
+pub async fn a_page_can_be_asked_again(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let many: Vec<RecordSet> = (0..7).map(|i| walk.set(&format!("p{i}"), A, 60, &["192.0.2.1"])).collect();
+    walk.reach(&many).await;
+    let mut pages: Vec<Vec<RecordSet>> = Vec::new();
+    let mut cursors: Vec<Cursor> = Vec::new();
+    loop {
+        let read = cursors.last().map_or(Read::All, Read::From);
+        let (first, again) = (page(&walk, read).await, page(&walk, read).await);
+        assert_eq!(first, again, "page {}, asked for twice", pages.len() + 1);
+        pages.push(first.0);
+        let Some(next) = first.1 else { break };
+        assert!(!cursors.contains(&next), "page {} leads back to an earlier one", pages.len());
+        cursors.push(next);
+    }
+    if cursors.is_empty() {
+        note("listings come in one page");
+    }
+    let all: Vec<RecordSet> = pages.concat();
+    let keys: BTreeSet<_> = all.iter().map(|set| set.key.clone()).collect();
+    assert_eq!(keys.len(), all.len(), "a set is on two pages");
+    assert_eq!(view::by_key(all, "the pages"), walk.list().await, "the pages together are the listing");
+    walk.reach(&[]).await;
+}
+
+/// A page, and where it goes on.
+async fn page(walk: &Walk<'_>, read: Read<'_>) -> (Vec<RecordSet>, Option<Cursor>) {
+    match walk.provider().records(walk.zone(), read).await {
+        Ok(Listing::Page { sets, next }) => (sets, Some(next)),
+        Ok(Listing::Full { sets, .. }) => (sets, None),
+        other => panic!("a read of {read:?} gave {other:?}; expected a page"),
+    }
 }

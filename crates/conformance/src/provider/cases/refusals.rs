@@ -114,7 +114,7 @@ pub async fn create_on_existing_is_refused(harness: &dyn Harness) {
 /// A CNAME is not put beside data, nor data beside a CNAME.
 pub async fn a_cname_stands_alone(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
-    if !walk.capability.strict_cname || !walk.writes(RecordType::Cname) {
+    if !walk.capability.cname.alone || !walk.writes(RecordType::Cname) {
         return note("CNAME rules are not declared");
     }
     walk.foreign(walk.set("data", A, 300, &["192.0.2.1"])).await;

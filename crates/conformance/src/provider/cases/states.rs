@@ -1,7 +1,8 @@
 //! Walks through states: whatever is asked for is there afterwards, and a second plan is empty.
 
 use zonewright_core::capability::{RoutingKind, RoutingSupport};
-use zonewright_core::record::{Routing, SetId};
+use zonewright_core::error::ErrorKind;
+use zonewright_core::record::{AliasTarget, RecordData, Routing, SetId};
 use zonewright_core::{RecordSet, RecordType};
 
 use crate::provider::Harness;
@@ -148,24 +149,71 @@ pub async fn many_names(harness: &dyn Harness) {
 /// Several sets of one name and type live beside each other, and a changed weight is an update.
 pub async fn weights(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
-    let kinds = match walk.capability.routing {
-        RoutingSupport::PerSet(kinds) | RoutingSupport::InSet(kinds) => kinds,
-        RoutingSupport::None => {
-            return note("no routing policies are declared; that they are refused is a case of its own");
-        }
-    };
-    if !kinds.contains(&RoutingKind::Weighted) {
+    if !has_weights(&walk) {
         return note("weights are not declared");
     }
-    let weighted = |walk: &Walk<'_>, id: &str, weight, data: &str| {
-        let mut set = walk.set("weighted", A, 60, &[data]);
-        set.key.set_id = SetId::new(id);
-        RecordSet { routing: Routing::Weighted { weight }, ..set }
-    };
     let (one, two) = (weighted(&walk, "one", 10, "192.0.2.1"), weighted(&walk, "two", 20, "192.0.2.2"));
     walk.reach(std::slice::from_ref(&one)).await;
     walk.reach(&[one, two.clone()]).await;
     walk.reach(&[weighted(&walk, "one", 30, "192.0.2.1"), two.clone()]).await;
     walk.reach(&[two]).await;
+    walk.reach(&[]).await;
+}
+
+fn has_weights(walk: &Walk<'_>) -> bool {
+    matches!(walk.capability.routing, RoutingSupport::PerSet(_)) && walk.capability.routing.has(RoutingKind::Weighted)
+}
+
+fn weighted(walk: &Walk<'_>, id: &str, weight: u32, data: &str) -> RecordSet {
+    let mut set = walk.set("weighted", A, 60, &[data]);
+    set.key.set_id = SetId::new(id);
+    RecordSet { routing: Routing::Weighted { weight }, ..set }
+}
+
+/// The sets of a name change from a simple one to routed ones and back, all of them in one group.
+pub async fn a_name_changes_between_simple_and_routed(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    if !has_weights(&walk) {
+        return note("weights are not declared");
+    }
+    let simple = walk.set("weighted", A, 60, &["192.0.2.1"]);
+    let routed = [weighted(&walk, "one", 10, "192.0.2.1"), weighted(&walk, "two", 20, "192.0.2.2")];
+    walk.reach(std::slice::from_ref(&simple)).await;
+    walk.reach(&routed).await;
+    walk.reach(&[simple]).await;
+    walk.reach(&[]).await;
+}
+
+/// An alias stands at a name and at the apex, gets another target, gives way to records, and comes back.
+pub async fn aliases(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    if !walk.capability.alias {
+        return note("aliases are not declared; that they are refused is a case of its own");
+    }
+    let alias = |set: RecordSet, host: &str| {
+        let target = AliasTarget { target: host.into(), zone: None, evaluate_health: false };
+        RecordSet { ttl: None, data: RecordData::Alias(target), ..set }
+    };
+    for plain in [walk.set("alias", A, 60, &["192.0.2.1"]), walk.at_apex(A, 60, &["192.0.2.1"])] {
+        let (one, two) = (alias(plain.clone(), "one.example.net."), alias(plain.clone(), "two.example.net."));
+        for state in [&one, &two, &plain, &one] {
+            walk.reach(std::slice::from_ref(state)).await;
+        }
+        walk.reach(&[]).await;
+    }
+}
+
+/// Where a CNAME at the apex is flattened, it stands there beside everything but addresses.
+pub async fn a_flattened_cname_stands_at_the_apex(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    if !walk.capability.cname.flattened {
+        return note("a CNAME is not flattened");
+    }
+    let cname = |host: &str| walk.at_apex(RecordType::Cname, 300, &[host]);
+    let (one, two) = (cname("one.example.net."), cname("two.example.net."));
+    let text = walk.at_apex(RecordType::Txt, 300, &["\"beside\""]);
+    walk.reach(&[one.clone(), text.clone()]).await;
+    walk.refused(create(&walk.at_apex(A, 300, &["192.0.2.1"])), &[ErrorKind::Conflict, ErrorKind::Invalid]).await;
+    walk.reach(&[two, text]).await;
     walk.reach(&[]).await;
 }

@@ -116,8 +116,12 @@ impl Provider for Plain {
         Ok(Listing::Names(sets.collect()))
     }
 
-    async fn adjust(&self, _: &Zone, _: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        Ok(vec![])
+    fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+        Interpretation::as_stated()
+    }
+
+    async fn adjust(&self, _: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        Adjustment::none(sets)
     }
 
     async fn apply(&self, _: &Zone, groups: &[Group]) -> Vec<Outcome> {

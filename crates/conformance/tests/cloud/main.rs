@@ -1,0 +1,75 @@
+//! The provider suite on a provider of the kind that clouds are: in pages, with aliases or flattened CNAMEs, and weights. It
+//! passes, and each fault is found by the case that is there for it.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::FutureExt as _;
+use zonewright_conformance::cloud::{Cloud, CloudAccount, CloudFault};
+use zonewright_conformance::provider::{CASES, Harness};
+use zonewright_core::provider::Provider;
+use zonewright_core::{DnsName, RecordSet, Zone};
+
+struct Site(Cloud);
+
+#[async_trait]
+impl Harness for Site {
+    fn provider(&self) -> &dyn Provider {
+        &self.0
+    }
+
+    fn zone(&self) -> &Zone {
+        self.0.its_zone()
+    }
+
+    async fn insert(&self, set: RecordSet) {
+        self.0.insert(set);
+    }
+
+    async fn dump(&self) -> Vec<RecordSet> {
+        self.0.dump()
+    }
+}
+
+fn cloud() -> Cloud {
+    Cloud::new("one", &DnsName::parse("example.test").unwrap(), &Arc::new(CloudAccount::default()))
+}
+
+async fn with_aliases() -> Option<Site> {
+    Some(Site(cloud()))
+}
+
+async fn flattening() -> Option<Site> {
+    Some(Site(cloud().flattening()))
+}
+
+mod aliases {
+    zonewright_conformance::provider_suite!(super::with_aliases);
+}
+
+mod flattened {
+    zonewright_conformance::provider_suite!(super::flattening);
+}
+
+/// The cases that the embedded server has no fault for, with the fault that each finds here.
+const FAULTS: &[(CloudFault, bool, &str)] = &[
+    (CloudFault::ForgetsPages, false, "a_page_can_be_asked_again"),
+    (CloudFault::KeepsWeights, false, "weights"),
+    (CloudFault::RefusesExchange, false, "a_name_changes_between_simple_and_routed"),
+    (CloudFault::KeepsAliases, false, "aliases"),
+    (CloudFault::StrictApex, true, "a_flattened_cname_stands_at_the_apex"),
+];
+
+#[tokio::test]
+async fn every_fault_is_found_by_the_case_that_is_there_for_it() {
+    for &(fault, flattening, case) in FAULTS {
+        let cloud = cloud().broken(fault);
+        let site = Site(if flattening { cloud.flattening() } else { cloud });
+        let (name, run) = CASES.iter().find(|(name, _)| *name == case).unwrap();
+        let ended = AssertUnwindSafe(run(&site)).catch_unwind().await;
+        assert!(ended.is_err(), "{name} passed a provider with fault {fault:?}");
+    }
+}

@@ -1,0 +1,184 @@
+//! A provider of the kind that clouds are: pages, throttling, aliases, weights, several accounts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonewright_conformance::cloud::{Cloud, CloudAccount, OPTIONS};
+use zonewright_core::RecordType;
+use zonewright_core::zone::InstanceId;
+use zonewright_engine::{Engine, Instance};
+use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+
+use crate::sim::{World, after, name, rest, set};
+
+/// An instance of its own account, with its zone.
+fn cloud(id: &str, zone: &str) -> (Arc<Cloud>, Arc<CloudAccount>, Instance) {
+    let account = Arc::new(CloudAccount::default());
+    let cloud = Arc::new(Cloud::new(id, &name(zone), &account));
+    let registry = TxtRegistry::new(TxtConfig { prefix: "zw-".to_owned(), ..TxtConfig::new("me").unwrap() }).unwrap();
+    let instance = Instance {
+        id: InstanceId::from(id),
+        provider: cloud.clone(),
+        registry: Arc::new(registry),
+        options: OPTIONS.into(),
+    };
+    (cloud, account, instance)
+}
+
+/// What stands but for claims: key, data and weight.
+fn shown(cloud: &Cloud) -> Vec<String> {
+    let records = cloud.dump().into_iter().filter(|set| set.key.rtype != RecordType::Txt);
+    records.map(|set| format!("{} {}", set.key, set.data)).collect()
+}
+
+async fn start(world: &World, instances: Vec<Instance>) -> Engine {
+    world.start_instances(instances).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_page_costs_that_page_alone() {
+    let (cloud, account, instance) = cloud("one", "example");
+    for i in 0..9 {
+        cloud.insert(set(&format!("foreign{i}.example A 192.0.2.{i}")));
+    }
+    // The list of zones, two pages, and then nothing for longer than a call is repeated.
+    account.throttle([3, 4, 5, 6]);
+    let world = World::new(&[]);
+    let engine = start(&world, vec![instance]).await;
+    let outcome = after(&engine, Duration::from_secs(30)).await;
+    assert!(outcome.failures().is_empty(), "{:?}", outcome.failures());
+    assert_eq!(account.requests(), 1 + 5 + 4, "one list of zones, each of five pages once, and the throttled requests");
+    engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_name_at_the_apex_is_an_alias() {
+    let (cloud, _, instance) = cloud("one", "example");
+    let world = World::new(&[]);
+    world.cluster.put("lb", &["example CNAME LB.test"]);
+    world.cluster.put("mail", &["mail.example A 192.0.2.25"]);
+    let engine = start(&world, vec![instance]).await;
+    rest(&engine).await;
+    let expected = ["example A alias of lb.test.", "example AAAA alias of lb.test.", "mail.example A 192.0.2.25"];
+    assert_eq!(shown(&cloud), expected);
+    assert!(!world.told.has("lb", "CnameAtApex"));
+    // Converged: nothing is written again.
+    let before = cloud.dump();
+    after(&engine, Duration::from_mins(30)).await;
+    assert_eq!(cloud.dump(), before);
+    engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_holds_a_name_keeps_it_as_cname_alias_and_address() {
+    let (cloud, _, instance) = cloud("one", "example");
+    let world = World::new(&[]);
+    world.cluster.put("z", &["www.example CNAME lb.test"]);
+    let engine = start(&world, vec![instance]).await;
+    rest(&engine).await;
+    // An older object asks for it too.
+    world.cluster.put("a", &["www.example A 192.0.2.1"]);
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["www.example CNAME lb.test."]);
+    world.cluster.put("z", &["www.example CNAME lb.test", "prop:alias=true"]);
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["www.example A alias of lb.test.", "www.example AAAA alias of lb.test."]);
+    world.cluster.put("z", &["www.example A 192.0.2.9"]);
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["www.example A 192.0.2.9"]);
+    world.cluster.put("z", &["www.example CNAME lb.test", "prop:alias=true"]);
+    rest(&engine).await;
+    world.cluster.put("z", &["www.example CNAME other.test"]);
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["www.example CNAME other.test."]);
+    world.cluster.delete("z");
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["www.example A 192.0.2.1"], "the other one has it when nobody else asks");
+    engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_changes_between_simple_and_weighted_sets() {
+    let (cloud, _, instance) = cloud("one", "example");
+    let world = World::new(&[]);
+    world.cluster.put("a", &["www.example A 192.0.2.1"]);
+    let engine = start(&world, vec![instance]).await;
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["www.example A 192.0.2.1"]);
+    // A second object with a weight does not take the name from the first.
+    world.cluster.put("b", &["www.example A 192.0.2.2", "set:green", "prop:cloud/weight=20"]);
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["www.example A 192.0.2.1"]);
+    assert!(world.told.has("b", "RoutingConflict"));
+    // The holder changes to a weight: all sets change in one call.
+    world.cluster.put("a", &["www.example A 192.0.2.1", "set:blue", "prop:cloud/weight=10"]);
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["www.example A (blue) 192.0.2.1", "www.example A (green) 192.0.2.2"]);
+    let claims: Vec<_> = cloud.dump().into_iter().filter(|set| set.key.name.as_str().starts_with("zw-")).collect();
+    let routed = |id: &str| {
+        claims.iter().any(|c| c.key.set_id.as_ref().is_some_and(|i| i.as_str() == id) && !c.routing.is_simple())
+    };
+    assert!(claims.len() == 2 && routed("blue") && routed("green"), "claims are routed as their records: {claims:?}");
+    world.cluster.delete("b");
+    rest(&engine).await;
+    world.cluster.put("a", &["www.example A 192.0.2.1"]);
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["www.example A 192.0.2.1"]);
+    engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn sets_of_another_owner_are_not_exchanged() {
+    let (cloud, _, instance) = cloud("one", "example");
+    let foreign = set("www.example A 198.51.100.1");
+    cloud.insert(foreign.clone());
+    let world = World::new(&[]);
+    world.cluster.put("a", &["www.example A 192.0.2.1", "set:blue", "prop:cloud/weight=10"]);
+    let engine = start(&world, vec![instance]).await;
+    rest(&engine).await;
+    assert_eq!(cloud.dump(), [foreign]);
+    assert!(world.told.has("a", "ForeignRecord"));
+    engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_set_that_cannot_be_adjusted_is_refused_alone() {
+    let (cloud, _, instance) = cloud("one", "example");
+    let world = World::new(&[]);
+    world.cluster.put("a", &["a.example A 192.0.2.1"]);
+    let engine = start(&world, vec![instance]).await;
+    rest(&engine).await;
+    world.cluster.put("a", &["a.example A 192.0.2.9", "prop:cloud/tier=closed"]);
+    world.cluster.put("b", &["b.example A 192.0.2.2", "prop:cloud/tier=b"]);
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["a.example A 192.0.2.1", "b.example A 192.0.2.2"], "what is published stays");
+    assert!(world.told.has("a", "RecordUnsupported") && !world.told.has("b", "RecordUnsupported"));
+    engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_may_name_the_zone() {
+    let (cloud, _, instance) = cloud("one", "example");
+    let world = World::new(&[]);
+    world.cluster.put("a", &["a.example A 192.0.2.1", "prop:cloud/zone=Z-one"]);
+    world.cluster.put("b", &["b.example A 192.0.2.2", "prop:cloud/zone=Z-none"]);
+    let engine = start(&world, vec![instance]).await;
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["a.example A 192.0.2.1"]);
+    assert!(world.told.has("b", "UnknownZone") && !world.told.has("a", "UnknownZone"));
+    engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_account_that_is_throttled_holds_up_no_other() {
+    let ((one, quiet, first), (two, busy, second)) = (cloud("one", "one.test"), cloud("two", "two.test"));
+    busy.throttle(0..10_000);
+    let world = World::new(&[]);
+    world.cluster.put("a", &["a.one.test A 192.0.2.1"]);
+    world.cluster.put("b", &["b.two.test A 192.0.2.2"]);
+    let engine = start(&world, vec![first, second]).await;
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!((shown(&one), shown(&two)), (vec!["a.one.test A 192.0.2.1".to_owned()], vec![]));
+    assert!(quiet.requests() < 20 && busy.requests() < 60, "{} and {}", quiet.requests(), busy.requests());
+    engine.stop().await;
+}
