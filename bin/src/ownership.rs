@@ -20,7 +20,7 @@ use zonewright_core::shared::Shared;
 use zonewright_core::zone::ZoneKey;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::Instance;
-use zonewright_engine::journal::{Cause, Journaling, Mode, Scribe};
+use zonewright_engine::journal::{Cause, JournalWriter, Journaling, Mode, Origin, WriterId};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{Action, InstanceSnapshot, Proposal, Scope, Selector};
@@ -85,8 +85,9 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, order: Order, wo
         println!("nothing was done; it goes on with --yes, or a yes on a terminal");
         return Ok(ExitCode::from(NOT_CONFIRMED));
     }
-    let scribe = Scribe::new(job.journal.clone(), Clock::system(), order.cause(), std::process::id());
-    job.carry_out(&first, &plan, &scribe).await
+    let journal = JournalWriter::new(job.journal.clone(), Clock::system(), WriterId::random());
+    let origin = journal.origin(order.cause());
+    job.carry_out(&first, &plan, &journal, &origin).await
 }
 
 /// An order with all that it needs.
@@ -174,13 +175,19 @@ impl Job {
 
     /// Reads the zones again and does what was shown, as far as it is still the same; then reads them once more and says
     /// how they stand.
-    async fn carry_out(&self, first: &InstanceSnapshot, shown: &Proposal, scribe: &Scribe) -> Result<ExitCode> {
+    async fn carry_out(
+        &self,
+        first: &InstanceSnapshot,
+        shown: &Proposal,
+        journal: &JournalWriter,
+        origin: &Origin,
+    ) -> Result<ExitCode> {
         let snapshot = self.snapshot().await?;
         let shown: BTreeSet<String> = shown.actions.iter().map(line).collect();
         let (actions, other): (Vec<Action>, Vec<Action>) =
             self.proposal(&snapshot).actions.into_iter().partition(|action| shown.contains(&line(action)));
         let gone = shown.len().saturating_sub(actions.len());
-        let outcomes = snapshot.carry_out(&actions, scribe).await;
+        let outcomes = snapshot.carry_out(&actions, journal, origin).await;
         let mut failed = 0;
         for (action, outcome) in actions.iter().zip(&outcomes) {
             if let Some(error) = outcome.error() {
@@ -190,8 +197,8 @@ impl Job {
         }
         let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
         println!("{done} done, {failed} failed, {gone} left alone since they changed meanwhile");
-        if let Some(place) = scribe.place().filter(|_| done > 0) {
-            println!("written down in {place}; it is undone with: zonewright undo --plan {}", scribe.plan());
+        if let Some(place) = journal.place().filter(|_| done > 0) {
+            println!("written down in {place}; it is undone with: zonewright undo --plan {}", origin.plan());
         }
         if !other.is_empty() {
             println!("{} more came up meanwhile; the same command shows them", other.len());

@@ -19,10 +19,8 @@ use zonewright_core::registry::Published;
 use zonewright_core::view::Changed;
 use zonewright_core::zone::{Zone, ZoneKey};
 
-use crate::brake;
-use crate::metrics::ByZone;
 use crate::provider_instance::ProviderInstance;
-use crate::worker::{Parked, Worker};
+use crate::worker::Worker;
 use crate::zone_handle::ZoneHandle;
 
 /// What was published before a read changed the view of one zone.
@@ -48,8 +46,8 @@ impl Published for Before<'_> {
 }
 
 /// Counts the foreign changes among what a read `changed`. What an unanswered write of ours may have done does not count.
-pub(crate) fn note(worker: &mut Worker, mut changed: Changed) {
-    changed.retain(|name, _| !worker.doubtful.contains(name));
+pub(crate) fn note(worker: &mut Worker, changed: Changed) {
+    let changed = worker.reads.foreign(changed);
     if changed.is_empty() {
         return;
     }
@@ -68,7 +66,7 @@ pub(crate) fn note_claims(worker: &mut Worker, names: &BTreeSet<DnsName>) {
     let Some(owner) = worker.instance.registry.owner().cloned() else { return };
     let now = worker.context.clock.now();
     let mut counted = false;
-    for name in names.iter().filter(|name| !worker.doubtful.contains(*name)).cloned().collect::<Vec<_>>() {
+    for name in names.iter().filter(|name| !worker.reads.is_doubtful(name)).cloned().collect::<Vec<_>>() {
         counted = true;
         if worker.flaps.changed(&name, Suspect::SameOwner(owner.clone()), now) {
             begin(worker, &name);
@@ -110,9 +108,7 @@ fn candidates(worker: &Worker, changed: &Changed) -> BTreeSet<RecordKey> {
     let registry = &worker.instance.registry;
     let config = &worker.context.config;
     let counts = |set: &&RecordSet| {
-        config.managed.contains(&set.key.rtype)
-            && config.filter.matches(&set.key.name)
-            && !worker.instance.is_claim(&worker.handle.zone, set)
+        config.managed.contains(&set.key.rtype) && config.filter.matches(&set.key.name) && !worker.is_claim(set)
     };
     let mut keys: BTreeSet<RecordKey> = changed.values().flatten().filter(counts).map(|set| set.key.clone()).collect();
     let holds_claims = |(name, former): &(&DnsName, &Vec<RecordSet>)| {
@@ -122,7 +118,7 @@ fn candidates(worker: &Worker, changed: &Changed) -> BTreeSet<RecordKey> {
     if !claims.is_empty() {
         let rests =
             |key: &RecordKey| registry.claim_names(&worker.handle.zone, key).iter().any(|name| claims.contains(name));
-        keys.extend(brake::scope(worker).into_iter().filter(rests));
+        keys.extend(worker.scope().into_iter().filter(rests));
     }
     keys
 }
@@ -166,7 +162,7 @@ fn publish(worker: &Worker) {
     let fights: Vec<(DnsName, Fight)> =
         worker.flaps.fights().map(|(name, fight)| (name.clone(), fight.clone())).collect();
     let count = i64::try_from(fights.len()).unwrap_or(i64::MAX);
-    worker.context.metrics.contested.get_or_create(&ByZone { zone: worker.handle.label() }).set(count);
+    worker.context.metrics.contested.get_or_create(&worker.label()).set(count);
     worker.handle.status().contested = fights;
 }
 
@@ -191,7 +187,7 @@ pub(crate) fn restrain(worker: &mut Worker, plans: &mut [NamePlan]) {
             }
             if !deletes {
                 let until = Instant::now() + fight.repair.since(now);
-                worker.parked.insert(name.clone(), Parked { attempts: 1, ..Parked::until(until) });
+                worker.retries.rest_until(name, until);
             }
             plan.skips.extend(skips(&planned, fight));
         }

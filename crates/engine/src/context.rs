@@ -18,13 +18,11 @@ use zonewright_core::zone::InstanceId;
 
 use crate::config::{Config, Instance};
 use crate::desired_state::DesiredState;
-use crate::journal::{JournalRecord, Journaling};
-use crate::journal_sending::JournalWriter;
+use crate::journal::{JournalRecord, JournalWriter, Journaling, WriterId};
 use crate::metrics::{ByReason, Metrics};
-use crate::presence::ExternalChanges;
 use crate::provider_instance::{FirstPlans, ProviderInstance};
-use crate::quotas;
 use crate::recent::RecentChanges;
+use crate::remaps::Remaps;
 use crate::state::State;
 use crate::undo::UndoPlan;
 use crate::zone_handle::ZoneHandle;
@@ -52,7 +50,7 @@ pub(crate) struct EngineContext {
     /// How far the zones of each instance are: before all are planned once, or have failed, no counted delete goes.
     pub(crate) first_plans: Mutex<BTreeMap<InstanceId, FirstPlans>>,
     /// What sources know of zones that were read.
-    pub(crate) published: ExternalChanges,
+    pub(crate) remaps: Remaps,
     /// JournalRecord whenever some loop comes to rest.
     pub(crate) rested: Notify,
     pub(crate) intake_turned: Mutex<Instant>,
@@ -71,7 +69,7 @@ impl EngineContext {
             instances: instances.into_iter().map(|i| Arc::new(ProviderInstance::new(i))).collect(),
             name_policy: Arc::new(PermitAll),
             state,
-            journal_writer: JournalWriter::new(Journaling::default(), clock, metrics.clone()),
+            journal_writer: JournalWriter::new(Journaling::default(), clock, WriterId::random()),
             offers: Mutex::default(),
             clock,
             metrics,
@@ -81,7 +79,7 @@ impl EngineContext {
             own_object: None,
             started: watch::Sender::new(false),
             first_plans: Mutex::default(),
-            published: ExternalChanges::default(),
+            remaps: Remaps::default(),
             rested: Notify::new(),
             intake_turned: Mutex::new(Instant::now()),
             desired_state: Mutex::default(),
@@ -178,17 +176,6 @@ impl EngineContext {
             }
         }
         self.report_unmatched(names);
-    }
-
-    /// Lets sources and quotas choose anew what rests on the content of a zone that was not read until now.
-    pub(crate) fn zone_read(&self) {
-        for source in &self.sources {
-            if source.published_read() {
-                self.published.report();
-            }
-        }
-        let names = quotas::settle(self, None);
-        self.dispatch(&names);
     }
 
     /// Reports names that no zone holds, once every instance's zones are known.

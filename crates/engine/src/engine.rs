@@ -4,6 +4,7 @@
 //! every zone has a worker that reads it, plans, and carries out. All of them share one context.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
+use zonewright_core::clock::Timestamp;
 use zonewright_core::error::Result;
 use zonewright_core::flap::Fight;
 use zonewright_core::guard::{HeldPlan, JointPlan};
@@ -24,12 +26,12 @@ use crate::context::EngineContext;
 use crate::health::{self, Health, NameState};
 use crate::housekeeping;
 use crate::intake;
-use crate::journal::{self as record, JournalRecord, Journaling, Query, Reach};
-use crate::journal_sending::JournalWriter;
+use crate::journal::{self as record, JournalRecord, JournalWriter, Journaling, Query, Reach, WriterId};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
 use crate::outcome::{self, Outcome};
-use crate::pins::{self, Pin};
+use crate::pinning;
+use crate::pins::Pin;
 use crate::presence;
 use crate::recent::RecentChanges;
 use crate::state;
@@ -66,7 +68,8 @@ impl Engine {
         let instances: Vec<Instance> = parts.instances.into_iter().map(layered).collect();
         let mode = if config.dry_run { record::Mode::Off } else { parts.journal.mode };
         let journaling = Journaling { mode, ..parts.journal };
-        let journal_writer = JournalWriter::new(journaling, parts.clock, metrics.clone());
+        let journal_writer = JournalWriter::new(journaling, parts.clock, writer_id(config.seed, parts.clock.now()))
+            .counting(metrics.journal_errors.clone());
         journal_writer.load().await;
         let context = Arc::new(EngineContext {
             journal_writer,
@@ -127,7 +130,7 @@ impl Engine {
     /// The journal cannot be read.
     pub async fn history(&self, query: &Query, limit: usize) -> Result<(Vec<JournalRecord>, Reach)> {
         self.context.journal_writer.flush().await;
-        let (entries, reach) = record::last(&*self.context.journal_writer.journaling.store, query, limit).await?;
+        let (entries, reach) = record::last(&*self.context.journal_writer.journaling().store, query, limit).await?;
         for record in &entries {
             self.context.found_open(record);
         }
@@ -136,7 +139,7 @@ impl Engine {
 
     /// Where the journal is, for people.
     pub fn journal_place(&self) -> String {
-        self.context.journal_writer.journaling.store.place()
+        self.context.journal_writer.journaling().store.place()
     }
 
     /// What an undo would do. It can be carried out with [`Engine::undo`] as long as it is one of the last plans made.
@@ -166,7 +169,7 @@ impl Engine {
         let zones: BTreeSet<String> = self.pins().into_iter().map(|(zone, _)| zone).collect();
         let mut unpinned = BTreeSet::new();
         for zone in zones {
-            let names = pins::unpin(&self.context, &zone, meant.as_ref());
+            let names = pinning::unpin(&self.context, &zone, meant.as_ref());
             let zone_handles = self.context.zone_handles().into_iter().filter(|handle| handle.label() == zone);
             zone_handles.for_each(|handle| handle.inbox.changed(names.iter().cloned()));
             unpinned.extend(names);
@@ -239,4 +242,12 @@ impl Engine {
             }
         }
     }
+}
+
+/// Who this process is in the journal: drawn by chance, or from the seed of a history that is to be repeated.
+fn writer_id(seed: Option<u64>, now: Timestamp) -> WriterId {
+    let Some(seed) = seed else { return WriterId::random() };
+    let mut hasher = DefaultHasher::new();
+    (seed, now).hash(&mut hasher);
+    WriterId::from(hasher.finish())
 }

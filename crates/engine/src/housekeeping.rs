@@ -54,7 +54,7 @@ pub(crate) async fn keep_state(context: Arc<EngineContext>, cancel: Cancellation
 
 /// Writes outcomes that wait for the next entry when none comes.
 pub(crate) async fn keep_journal(context: Arc<EngineContext>, cancel: CancellationToken) {
-    while context.journal_writer.journaling.store.outcomes_wait() {
+    while context.journal_writer.journaling().store.outcomes_wait() {
         tokio::select! {
             () = cancel.cancelled() => return,
             () = sleep(Duration::from_secs(2)) => context.journal_writer.flush().await,

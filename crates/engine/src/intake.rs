@@ -77,7 +77,7 @@ impl Intake {
         if everything {
             self.full_due = Instant::now() + context.config.interval.max(Duration::from_secs(1));
         }
-        let reported = context.published.reported();
+        let reported = context.remaps.reported();
         self.evidence();
         self.errors();
         for source in &context.sources {
@@ -96,7 +96,7 @@ impl Intake {
                 context.dispatch(&taken.dirty);
             }
         }
-        context.published.take(reported);
+        context.remaps.take(reported);
         self.grace();
         self.start();
         if everything {

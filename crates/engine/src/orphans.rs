@@ -11,7 +11,6 @@ use tracing::warn;
 use zonewright_core::plan::Policy;
 use zonewright_core::record::RecordKey;
 
-use crate::brake::scope;
 use crate::metrics::ByZone;
 use crate::worker::Worker;
 
@@ -20,7 +19,7 @@ pub(crate) fn announce(worker: &Worker) {
     if worker.instance.registry.owner().is_none() {
         return;
     }
-    let scope: BTreeSet<RecordKey> = scope(worker).into_iter().collect();
+    let scope: BTreeSet<RecordKey> = worker.scope().into_iter().collect();
     let Orphans { foreign_kinds, unasked, other_prefix } = orphans(worker, &scope);
     let fate = if worker.context.config.policy == Policy::Sync {
         "they are deleted, as far as the brake lets them"
@@ -59,7 +58,7 @@ fn orphans(worker: &Worker, scope: &BTreeSet<RecordKey>) -> Orphans {
     let known: BTreeSet<Arc<str>> = desired_state.evidence.resources.keys().cloned().collect();
     let mut orphans = Orphans::default();
     for key in scope {
-        let ownership = worker.instance.ownership(&worker.handle.zone, key);
+        let ownership = worker.ownership(key);
         let Some(resource) = ownership.claim().and_then(|claim| claim.resource.as_deref()) else { continue };
         let mut parts = resource.split('/');
         let (kind, namespace) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -79,8 +78,8 @@ fn orphans(worker: &Worker, scope: &BTreeSet<RecordKey>) -> Orphans {
 
 fn released(worker: &Worker, scope: &BTreeSet<RecordKey>) {
     let sets: Vec<_> = worker.handle.view().sets_of(|_| true).filter(|set| !scope.contains(&set.key)).collect();
-    let outside = sets.iter().filter(|set| !worker.instance.is_claim(&worker.handle.zone, set));
-    let ours = outside.filter(|set| worker.instance.ownership(&worker.handle.zone, &set.key).is_ours()).count();
+    let outside = sets.iter().filter(|set| !worker.is_claim(set));
+    let ours = outside.filter(|set| worker.ownership(&set.key).is_ours()).count();
     let label = ByZone { zone: worker.handle.label() };
     worker.context.metrics.released.get_or_create(&label).set(i64::try_from(ours).unwrap_or(i64::MAX));
     if ours > 0 {

@@ -94,7 +94,7 @@ impl fmt::Display for Outcome {
 pub(crate) fn outcome(context: &EngineContext) -> Outcome {
     let dry_run = context.config.dry_run;
     let mut outcome =
-        Outcome { dry_run, unfinished: !context.has_started() || context.published.is_open(), ..Outcome::default() };
+        Outcome { dry_run, unfinished: !context.has_started() || context.remaps.is_open(), ..Outcome::default() };
     kinds(&context.desired_state(), &mut outcome);
     for (is_unread, why) in [(true, context.state.unread()), (false, context.state.unsaved())] {
         if let Some(why) = why {

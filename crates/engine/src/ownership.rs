@@ -24,7 +24,6 @@ use zonewright_core::view::ZoneView;
 use zonewright_core::zone::{Zone, ZoneKey};
 
 use crate::config::Instance;
-use crate::journal::Handover;
 
 /// Which records are meant, by a word of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,8 +90,6 @@ pub struct Action {
     /// What it is, in one line.
     pub text: String,
     group: Group,
-    /// The records whose claims change hands by it.
-    handed: Vec<Handover>,
 }
 
 /// What would be done, and what would be left alone.
@@ -105,7 +102,7 @@ pub struct Proposal {
 }
 
 impl fmt::Display for Proposal {
-    /// Deeds by zone, then what is left alone.
+    /// Actions by zone, then what is left alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut zone = None;
         for action in &self.actions {
@@ -249,7 +246,7 @@ impl InstanceSnapshot {
         }
     }
 
-    /// A action with what the journal needs to know of it; where the claim is kept elsewhere, its step says whose it was.
+    /// An action; where the claim is kept elsewhere, its step says whose it was.
     fn action(&self, zone: &Zone, text: String, mut group: Group) -> Action {
         let registry = &self.instance.registry;
         if group.changes_nothing() {
@@ -258,8 +255,7 @@ impl InstanceSnapshot {
                 step.held = ownership.claim().cloned().map(Box::new);
             }
         }
-        let handed = Handover::of(&**registry, zone, &group, self);
-        Action { zone: zone.clone(), text, group, handed }
+        Action { zone: zone.clone(), text, group }
     }
 
     /// Deletes the selected records of ours with their claims, and where all are meant also claims without a record.

@@ -3,7 +3,6 @@
 //! In comes a name with the label of an object, out goes whether the object has a record there. What must hold: as long as a
 //! zone that may hold the name is not read, the answer is "not known".
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use zonewright_core::claim::Ownership;
@@ -62,32 +61,4 @@ fn holds(
         Ownership::Ours(claim) => counts(set, claim.as_ref().and_then(|claim| claim.resource.as_ref())),
         _ => false,
     })
-}
-
-/// How often sources learned that a zone was read, and how much of that the intake has taken over since.
-#[derive(Debug, Default)]
-pub(crate) struct ExternalChanges {
-    reported: AtomicU64,
-    taken: AtomicU64,
-}
-
-impl ExternalChanges {
-    /// Something will be mapped again.
-    pub(crate) fn report(&self) {
-        self.reported.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// What was reported so far, to be handed to [`ExternalChanges::take`] after the next look at the sources.
-    pub(crate) fn reported(&self) -> u64 {
-        self.reported.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn take(&self, reported: u64) {
-        self.taken.store(reported, Ordering::SeqCst);
-    }
-
-    /// Whether something is still to be taken over.
-    pub(crate) fn is_open(&self) -> bool {
-        self.reported() != self.taken.load(Ordering::SeqCst)
-    }
 }

@@ -29,6 +29,17 @@ pub(crate) fn begin(context: &EngineContext) {
     decide(context, None);
 }
 
+/// Lets sources and quotas choose anew what rests on the content of a zone that was not read until now.
+pub(crate) fn zone_read(context: &EngineContext) {
+    for source in &context.sources {
+        if source.published_read() {
+            context.remaps.report();
+        }
+    }
+    let names = settle(context, None);
+    context.dispatch(&names);
+}
+
 fn decide(context: &EngineContext, namespaces: Option<&BTreeSet<Arc<str>>>) -> BTreeSet<DnsName> {
     let limits = context.config.quotas;
     let mut names = BTreeSet::new();

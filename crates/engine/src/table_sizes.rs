@@ -12,7 +12,6 @@ use zonewright_core::name::DnsName;
 use crate::context::EngineContext;
 use crate::metrics::ByTable;
 use crate::provider_instance::ProviderInstance;
-use crate::worker::Worker;
 use crate::zone_handle::ZoneHandle;
 
 /// Sizes by the name of the table.
@@ -34,23 +33,6 @@ pub(crate) fn sizes(context: &EngineContext) -> Sizes {
         }
     }
     sizes
-}
-
-/// Those of one worker, between two of its turns.
-pub(crate) fn of_worker(worker: &Worker) -> Sizes {
-    Sizes::from([
-        ("parked", worker.parked.len()),
-        ("attempts", worker.attempts.len()),
-        ("unsure", worker.unsure.len()),
-        ("doubtful", worker.doubtful.len()),
-        ("foreign_changes", worker.flaps.len()),
-        ("waiting", worker.waiting.len()),
-        ("stale_intents", worker.stale_intents.len()),
-        ("claims_to_move", worker.moves.len()),
-        ("inherited", worker.inherited.len()),
-        ("owner_mismatches", worker.mismatched.len()),
-        ("reported_names", worker.reported.len()),
-    ])
 }
 
 /// Shows the sizes.

@@ -1,121 +1,123 @@
-//! Groups on their way out, and what became of them: write-through, journal, notes, and names that back off.
+//! What became of groups, written through: into the zone's view, the brake's window, metrics, events, and the names that are
+//! tried again.
+//!
+//! In: groups that were sent, each with its outcome. Out: the names that are not finished, and the error that concerns the zone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 use zonewright_core::capability::Audit;
 use zonewright_core::change::{Change, Group, Outcome, Role};
-use zonewright_core::clock::Timestamp;
-use zonewright_core::endpoint::Note;
-use zonewright_core::error::{Error, ErrorKind, Retry};
-use zonewright_core::intent::Intent;
+use zonewright_core::endpoint::{Note, shortened};
+use zonewright_core::error::{Error, ErrorKind};
 use zonewright_core::name::DnsName;
-use zonewright_core::record::{RecordKey, RecordSet, Ttl};
+use zonewright_core::record::{RecordKey, RecordSet};
 
 use crate::announce::Announcement;
-use crate::brake;
-use crate::changes::Changes;
-use crate::metrics::{ByZone, Changed};
+use crate::deletes;
+use crate::journal::Origin;
+use crate::metrics::Changed;
+use crate::pipeline::{Prepared, Sent, Unclaimed};
 use crate::recent::RecentChange;
-use crate::refusals::refused;
+use crate::round_deletes::namespace;
 use crate::table_sizes;
-use crate::worker::{Parked, Worker};
+use crate::worker::Worker;
 
-/// Lets the registry note what became of groups.
-pub(crate) async fn commit(worker: &Worker, groups: &[Group], outcomes: &[Outcome]) {
-    if worker.context.config.dry_run {
-        return;
+/// Bytes of a group's headline in events.
+const HEADLINE: usize = 300;
+
+/// What became of groups.
+#[derive(Debug, Default)]
+pub(crate) struct Landed {
+    /// Each group that was sent, or should have been.
+    pub(crate) done: Vec<(Group, Outcome)>,
+    /// What the registry cannot claim.
+    pub(crate) unclaimed: Vec<Unclaimed>,
+    /// Names that are not finished.
+    pub(crate) unfinished: BTreeSet<DnsName>,
+    /// What concerns the zone.
+    pub(crate) problem: Option<Error>,
+}
+
+/// Takes groups through the whole pipeline, and writes the outcomes through.
+pub(crate) async fn carry_out(worker: &mut Worker, origin: &Origin, groups: Vec<Group>) -> Landed {
+    if groups.is_empty() {
+        return Landed::default();
     }
-    if let Err(problem) = worker.instance.registry.commit(&worker.handle.zone, groups, outcomes).await {
+    let (sent, unclaimed, committed) = worker.pipeline().carry_out(origin, groups).await;
+    report_commit(worker, committed);
+    Landed { unclaimed, ..take_over(worker, sent, &BTreeMap::new()) }
+}
+
+/// Commits groups that were sent, and writes the outcomes through. `since`: when each name was first asked for.
+pub(crate) async fn land(worker: &mut Worker, sent: Sent, since: &BTreeMap<DnsName, Instant>) -> Landed {
+    let committed = worker.pipeline().commit(&sent).await;
+    report_commit(worker, committed);
+    take_over(worker, sent, since)
+}
+
+/// Lets the registry know that groups which it prepared are not sent. Returns their names.
+pub(crate) async fn withdraw(worker: &Worker, prepared: Prepared, why: &Error) -> Vec<DnsName> {
+    report_commit(worker, worker.pipeline().withdraw(&prepared, why).await);
+    prepared.groups().iter().map(|group| group.name.clone()).collect()
+}
+
+fn report_commit(worker: &Worker, committed: Result<(), Error>) {
+    if let Err(problem) = committed {
         warn!(zone = %worker.handle.zone.name, error = problem.chain(), "the registry could not note what became of the changes");
     }
-}
-
-/// Lets the registry know that groups which it prepared are not sent.
-pub(crate) async fn give_up(worker: &Worker, groups: &[Group], why: &Error) {
-    if !groups.is_empty() {
-        let outcomes: Vec<Outcome> = groups.iter().map(|_| Outcome::NotSent(why.clone())).collect();
-        commit(worker, groups, &outcomes).await;
+    if let Some(text) = worker.context.journal_writer.new_failure()
+        && let Some(object) = &worker.context.own_object
+    {
+        worker.context.report([Note::warning(object, "JournalFailed", text)]);
     }
 }
 
-/// Takes over what became of groups. Returns names that are not finished, and the error that concerns the zone, if any.
-pub(crate) fn remember(
-    worker: &mut Worker,
-    groups: &[Group],
-    outcomes: Vec<Outcome>,
-    names: &BTreeMap<DnsName, Instant>,
-) -> (BTreeSet<DnsName>, Option<Error>) {
+fn take_over(worker: &mut Worker, sent: Sent, since: &BTreeMap<DnsName, Instant>) -> Landed {
     let took_effect =
         |(group, outcome): (&Group, &Outcome)| matches!(outcome, Outcome::Applied) && !group.changes_nothing();
-    let some_applied = groups.iter().zip(&outcomes).any(took_effect);
-    if some_applied {
-        worker.accepted();
+    let accepted = sent.groups.iter().zip(&sent.outcomes).any(took_effect);
+    if accepted {
+        worker.retries.accepted();
     }
-    let capability = worker.instance.provider.capability(Some(&worker.handle.zone));
-    let default = capability.ttl.default;
-    let mut unfinished = BTreeSet::new();
-    let mut zone_problem = None;
-    for (group, outcome) in groups.iter().zip(outcomes) {
-        record(worker, group, &outcome);
-        match outcome {
-            Outcome::NotSent(_) | Outcome::Refused { .. } => {
-                let reserved = reserved(worker, group);
-                brake::release(worker, reserved);
-            }
-            // Whether it was done is found out by a reading: until then the room is taken.
-            Outcome::Unknown(_) => drop(reserved(worker, group)),
-            Outcome::Applied => {}
-        }
+    let mut landed = Landed::default();
+    for (group, outcome) in sent.groups.into_iter().zip(sent.outcomes) {
+        record(worker, &group, &outcome);
+        reserve(worker, &group, &outcome);
         if !matches!(outcome, Outcome::NotSent(_)) {
             worker.flaps.repaired(&group.name, worker.context.clock.now());
         }
-        match outcome {
-            Outcome::Applied => applied(worker, group, names.get(&group.name).copied(), default),
+        match &outcome {
+            Outcome::Applied => applied(worker, &group, since.get(&group.name).copied()),
             Outcome::NotSent(error) if error.kind == ErrorKind::DryRun => {
                 info!(zone = %worker.handle.zone.name, "dry run, not sent: {}", group.headline());
-                count(worker, group);
+                worker.tally.count(&group, worker.context.config.dry_run);
             }
-            Outcome::NotSent(error) => {
-                unfinished.insert(group.name.clone());
-                zone_problem = zone_problem.or(Some(error));
-            }
+            Outcome::NotSent(error) => landed.put_off(&group, Some(error)),
             Outcome::Unknown(error) => {
-                worker.doubtful.extend(touched(worker, group));
-                unsure(worker, group);
-                unfinished.insert(group.name.clone());
-                zone_problem = zone_problem.or(Some(error));
+                worker.reads.doubt(worker.touched(&group));
+                landed.put_off(&group, Some(error));
             }
-            Outcome::Refused { error, .. } => match error.kind {
-                ErrorKind::Conflict => {
-                    unsure(worker, group);
-                    // What is known of the zone is old, and perhaps not at this name alone.
-                    if capability.audit == Audit::Cheap {
-                        worker.audit_due = Instant::now();
-                    }
-                    refused(worker, group, &error);
-                }
-                ErrorKind::Unauthorized => {
-                    if !worker.denied(group, &error, some_applied) {
-                        unfinished.insert(group.name.clone());
-                    }
-                }
-                ErrorKind::Invalid | ErrorKind::Unsupported => refused(worker, group, &error),
-                // Where others went through, it is this group's own trouble.
-                _ if some_applied => refused(worker, group, &error),
-                _ => {
-                    unfinished.insert(group.name.clone());
-                    refused_zone(worker, group, &error);
-                    zone_problem = zone_problem.or(Some(error));
-                }
-            },
+            Outcome::Refused { error, .. } => refused(worker, &group, error, accepted, &mut landed),
         }
+        landed.done.push((group, outcome));
     }
-    (unfinished, worker.refusals.verdict().or(zone_problem))
+    landed.problem = worker.retries.refusals().verdict().or(landed.problem);
+    landed
 }
 
+impl Landed {
+    /// The name of a group is planned again; `error` concerns the zone.
+    fn put_off(&mut self, group: &Group, error: Option<&Error>) {
+        self.unfinished.insert(group.name.clone());
+        if self.problem.is_none() {
+            self.problem = error.cloned();
+        }
+    }
+}
+
+/// For the metrics, and for people who look.
 fn record(worker: &Worker, group: &Group, outcome: &Outcome) {
     let changes: Vec<String> = group.records().map(|step| step.change.to_string()).collect();
     for step in group.records() {
@@ -136,68 +138,133 @@ fn record(worker: &Worker, group: &Group, outcome: &Outcome) {
     });
 }
 
-/// Counts what was sent; in a dry run, what would have been.
-fn count(worker: &mut Worker, group: &Group) {
-    let changes = Changes::of(group);
-    worker.turn_changes += changes;
-    if worker.context.config.dry_run {
-        // Since nothing is done, the same is planned again and again.
-        *worker.would_change.entry(group.name.clone()).or_default() += changes;
-    } else {
-        worker.changes += changes;
+/// Room in the brake's window that a group was given is given back where it was not carried out.
+fn reserve(worker: &mut Worker, group: &Group, outcome: &Outcome) {
+    match outcome {
+        Outcome::NotSent(_) | Outcome::Refused { .. } => {
+            let reserved = worker.deletes.take_reserved(group);
+            deletes::give_back(&worker.context.state, &worker.handle.label(), reserved);
+        }
+        // Whether it was done is found out by a reading: until then the room is taken.
+        Outcome::Unknown(_) => drop(worker.deletes.take_reserved(group)),
+        Outcome::Applied => {}
     }
 }
 
-fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: Ttl) {
-    count(worker, group);
-    worker
-        .handle
-        .view_mut()
-        .write(group, Instant::now(), |set| RecordSet { ttl: set.ttl.or(Some(default)), ..set.clone() });
-    if let Some(since) = since {
-        let label = ByZone { zone: worker.handle.label() };
-        worker.context.metrics.time_to_publish.get_or_create(&label).observe(since.elapsed().as_secs_f64());
-    }
-    let (mut came, mut went) = (Vec::new(), Vec::new());
-    for step in group.steps.iter().filter(|step| step.role == Role::Record) {
-        info!(zone = %worker.handle.zone.name, "{} {}", step.change.verb(), step.change);
-        match step.change {
-            Change::Create { .. } => came.push(step.change.key()),
-            Change::Delete { .. } => went.push(step.change.key()),
-            Change::Update { .. } => {}
+fn refused(worker: &mut Worker, group: &Group, error: &Error, accepted: bool, landed: &mut Landed) {
+    match error.kind {
+        ErrorKind::Conflict => {
+            worker.reads.unsure(worker.touched(group));
+            // What is known of the zone is old, and perhaps not at this name alone.
+            if worker.capability().audit == Audit::Cheap {
+                worker.reads.audit_now();
+            }
+            refused_alone(worker, group, error);
+        }
+        ErrorKind::Unauthorized if worker.retries.waits_alone(&group.name, accepted) => {
+            let (attempts, unread) = worker.retries.denied(&group.name, error, accepted);
+            if unread {
+                worker.reads.unsure([group.name.clone()]);
+            }
+            report_refused(worker, group, error, attempts);
+        }
+        ErrorKind::Unauthorized => landed.put_off(group, None),
+        ErrorKind::Invalid | ErrorKind::Unsupported => refused_alone(worker, group, error),
+        // Where others went through, it is this group's own trouble.
+        _ if accepted => refused_alone(worker, group, error),
+        _ => {
+            refused_zone(worker, group, error);
+            landed.put_off(group, Some(error));
         }
     }
-    worker.owned = (worker.owned + came.len()).saturating_sub(went.len());
-    let now = worker.context.clock.now();
+}
+
+/// The group backs off alone.
+fn refused_alone(worker: &mut Worker, group: &Group, error: &Error) {
+    let attempts = worker.retries.refused(&group.name, error);
+    report_refused(worker, group, error, attempts);
+}
+
+/// Reported once, and again when it is refused for another reason.
+fn report_refused(worker: &mut Worker, group: &Group, error: &Error, attempts: u32) {
+    // A set of thousands of values is not shown whole.
+    let headline = group.headline();
+    let headline = shortened(&headline, HEADLINE);
+    if !worker.retries.is_news(&group.name, &headline, error) {
+        debug!(zone = %worker.handle.zone.name, error = error.chain(), attempts, "refused again: {headline}");
+        return;
+    }
+    if group.objects.is_empty() {
+        warn!(zone = %worker.handle.zone.name, error = error.chain(), attempts, "refused: {headline}");
+    } else {
+        // The line about the object says the same.
+        debug!(zone = %worker.handle.zone.name, error = error.chain(), attempts, "refused: {headline}");
+    }
+    let text = format!("{headline} was refused: {}", error.chain());
+    let named = worker.context.config.announce.contains(&Announcement::RecordError);
+    let reason = if named { Announcement::RecordError.as_str() } else { "RecordRefused" };
+    worker.context.report(group.objects.iter().map(|object| Note::warning(object, reason, text.clone())));
+}
+
+fn refused_zone(worker: &mut Worker, group: &Group, error: &Error) {
+    worker.reads.reported.insert(group.name.clone());
+    let text =
+        format!("{} waits, zone {} cannot be written: {}", group.headline(), worker.handle.zone.name, error.chain());
+    worker.context.report(group.objects.iter().map(|object| Note::warning(object, "ZoneNotWritable", text.clone())));
+}
+
+fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
+    worker.tally.count(group, worker.context.config.dry_run);
+    let default = worker.capability().ttl.default;
+    let as_read = |set: &RecordSet| RecordSet { ttl: set.ttl.or(Some(default)), ..set.clone() };
+    worker.handle.view_mut().write(group, Instant::now(), as_read);
+    if let Some(since) = since {
+        let histogram = worker.context.metrics.time_to_publish.get_or_create(&worker.label()).clone();
+        histogram.observe(since.elapsed().as_secs_f64());
+    }
+    for step in group.steps.iter().filter(|step| step.role == Role::Record) {
+        info!(zone = %worker.handle.zone.name, "{} {}", step.change.verb(), step.change);
+    }
+    let keys = |wanted: fn(&Change) -> bool| -> Vec<&RecordKey> {
+        let steps = group.steps.iter().filter(|step| step.role == Role::Record && wanted(&step.change));
+        steps.map(|step| step.change.key()).collect()
+    };
+    let came = keys(|change| matches!(change, Change::Create { .. }));
+    let went = keys(|change| matches!(change, Change::Delete { .. }));
+    worker.claims.owned = (worker.claims.owned + came.len()).saturating_sub(went.len());
     if !went.is_empty() {
         let mut desired_state = worker.context.desired_state();
         table_sizes::clear_tombstone(&worker.context, &mut desired_state.table, &group.name);
     }
+    count_in_window(worker, group, &came, &went);
+    worker.publish_owned();
+    announce(worker, group);
+}
+
+/// Writes into the brake's window what came and went.
+fn count_in_window(worker: &mut Worker, group: &Group, came: &[&RecordKey], went: &[&RecordKey]) {
+    let now = worker.context.clock.now();
     let zone = worker.handle.label();
-    let counted = reserved(worker, group);
-    worker.context.state.note(&zone, |state| {
+    let counted = worker.deletes.take_reserved(group);
+    let state = &worker.context.state;
+    state.note(&zone, |state| {
         state.window.trim(worker.context.config.brake.window, now);
-        state.window.owns(worker.owned, now);
-        for key in &came {
-            state.window.created(key);
-        }
+        state.window.owns(worker.claims.owned, now);
+        came.iter().for_each(|key| state.window.created(key));
     });
     // An approval covers a delete once; what is made anew is another record.
-    if worker.context.state.note(&zone, |state| state.spend(went.iter().chain(&came).copied())) {
-        worker.context.state.zone(&zone, |_| ());
+    if state.note(&zone, |state| state.spend(went.iter().chain(came).copied())) {
+        state.zone(&zone, |_| ());
     }
     if !counted.is_empty() {
-        let records = group.records().map(|step| (step.change.key(), brake::namespace(step)));
+        let records = group.records().map(|step| (step.change.key(), namespace(step)));
         let done: Vec<_> = records.filter(|(key, _)| counted.contains_key(*key)).collect();
         let done = done.iter().map(|(key, namespace)| (*key, namespace.as_ref()));
-        worker.context.state.zone(&zone, |state| state.window.deleted(done, now));
+        state.zone(&zone, |state| state.window.deleted(done, now));
     }
-    worker
-        .context
-        .metrics
-        .owned
-        .get_or_create(&ByZone { zone: worker.handle.label() })
-        .set(i64::try_from(worker.owned).unwrap_or(i64::MAX));
+}
+
+fn announce(worker: &Worker, group: &Group) {
     let ready = Announcement::RecordReady;
     if worker.context.config.announce.contains(&ready) {
         let text = format!("{} in zone {}", group.headline(), worker.handle.zone.name);
@@ -205,44 +272,9 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>, default: 
     }
 }
 
-/// Takes the deletes of a group out of those that room is reserved for.
-fn reserved(worker: &mut Worker, group: &Group) -> BTreeMap<RecordKey, Option<Timestamp>> {
-    let keys = group.records().map(|step| step.change.key());
-    keys.filter_map(|key| worker.reserved.remove_entry(key)).collect()
-}
-
-/// What stands at the names of a group is not known any more.
-fn unsure(worker: &mut Worker, group: &Group) {
-    let names = touched(worker, group);
-    worker.unsure.extend(names);
-}
-
-fn refused_zone(worker: &mut Worker, group: &Group, error: &Error) {
-    worker.reported.insert(group.name.clone());
-    let text =
-        format!("{} waits, zone {} cannot be written: {}", group.headline(), worker.handle.zone.name, error.chain());
-    worker.context.report(group.objects.iter().map(|object| Note::warning(object, "ZoneNotWritable", text.clone())));
-}
-
-/// The names in this zone that a group changes or rests on.
-pub(crate) fn touched(worker: &Worker, group: &Group) -> BTreeSet<DnsName> {
-    let registry = &worker.instance.registry;
-    let mut names: BTreeSet<DnsName> = group.changes().map(|change| change.key().name.clone()).collect();
-    for step in group.records() {
-        names.extend(registry.claim_names(&worker.handle.zone, step.change.key()));
-    }
-    // What an intent stands for decides whether it may go.
-    let intents = group.changes().filter_map(Change::from).flat_map(Intent::all_in);
-    names.extend(intents.flat_map(|intent| intent.records).map(|record| record.name));
-    names.retain(|name| name.is_within(&worker.handle.zone.name));
-    names
-}
-
 /// The registry cannot claim the records of a group; that is reported, and it is planned again later, since what is in the way may go.
-pub(crate) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
-    let seed = worker.context.seed;
-    let attempts =
-        park(worker, &group.name, false, |attempts| crate::backoff::backoff(seed, attempts + 2, Retry::Backoff));
+pub(crate) fn unclaimed(worker: &mut Worker, group: &Group, reason: &str) {
+    let attempts = worker.retries.unclaimed(&group.name);
     let text = format!("{}: {reason}", group.headline());
     if attempts == 1 {
         warn!(zone = %worker.handle.zone.name, "{text}");
@@ -252,16 +284,6 @@ pub(crate) fn not_claimed(worker: &mut Worker, group: &Group, reason: &str) {
 
 /// What a group rests on, or what was written for it, is not what was read back: it is planned again, later each time.
 pub(crate) fn unconfirmed(worker: &mut Worker, group: &Group) {
-    let seed = worker.context.seed;
-    let attempts = park(worker, &group.name, false, |attempts| crate::backoff::backoff(seed, attempts, Retry::Backoff));
+    let attempts = worker.retries.unconfirmed(&group.name);
     warn!(zone = %worker.handle.zone.name, attempts, "read back otherwise than it was known, not sent: {}", group.headline());
-}
-
-/// Lets a name back off alone; `denied` says that it is not allowed. Returns how often it has been refused by now.
-pub(crate) fn park(worker: &mut Worker, name: &DnsName, denied: bool, pause: impl FnOnce(u32) -> Duration) -> u32 {
-    let former = worker.attempts.get(name).copied().unwrap_or_else(|| Parked::until(Instant::now()));
-    let attempts = former.attempts + 1;
-    let until = Instant::now() + pause(attempts);
-    worker.parked.insert(name.clone(), Parked { until, attempts, denied, ..former });
-    attempts
 }

@@ -15,8 +15,9 @@ use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
 use crate::context::EngineContext;
 use crate::metrics::ZoneError;
 use crate::provider_instance::ProviderInstance;
-use crate::worker;
+use crate::reads::NEVER;
 use crate::zone_handle::ZoneHandle;
+use crate::zone_loop;
 
 /// A worker that was started.
 #[derive(Debug, Clone)]
@@ -90,7 +91,8 @@ pub(crate) async fn run(context: Arc<EngineContext>, instance: Arc<ProviderInsta
                     info!(zone = %handle.zone.name, instance = %instance.id, "zone found");
                     let running = Running::new(&cancel);
                     cancels.insert(handle.zone.key.clone(), running.clone());
-                    let work = worker::run(context.clone(), instance.clone(), handle.clone(), running.cancel.clone());
+                    let work =
+                        zone_loop::run(context.clone(), instance.clone(), handle.clone(), running.cancel.clone());
                     let before = ended.remove(&handle.zone.key);
                     let (context, instance, key) = (context.clone(), instance.clone(), handle.zone.key.clone());
                     workers.spawn(async move {
@@ -124,7 +126,7 @@ pub(crate) async fn run(context: Arc<EngineContext>, instance: Arc<ProviderInsta
                 drop(listing);
                 context.metrics.registry_errors.inc();
                 context.rested.notify_waiters();
-                pause.unwrap_or(worker::NEVER)
+                pause.unwrap_or(NEVER)
             }
         };
         context.look_whether_all_planned();

@@ -1,57 +1,25 @@
 //! What a worker reads of its zone, and who is to be planned again for it.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 use tracing::info;
 use zonewright_core::capability::Audit;
 use zonewright_core::error::{Error, ErrorKind, Result};
-use zonewright_core::listing::Pages;
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::{Listing, Read};
 use zonewright_core::record::RecordKey;
 use zonewright_core::registry::ExternalChanges;
 use zonewright_core::rtype::RecordType;
 use zonewright_core::view::Changed;
-use zonewright_core::zone::Zone;
 
-use crate::brake;
 use crate::contested;
-use crate::journal_sending;
+use crate::journal::owner_of;
+use crate::listing_under_way::ListingUnderWay;
 use crate::worker::Worker;
 
 /// More names are not looked up one by one.
 const MOST_LOOKED_UP: usize = 200;
-
-/// A listing that has begun and comes in pages.
-pub(crate) struct ListingUnderWay {
-    pages: Pages,
-    began: Instant,
-    /// When its progress was last logged.
-    logged: Instant,
-}
-
-/// Time between two lines about the progress of a listing.
-const PROGRESS: Duration = Duration::from_secs(10);
-
-impl ListingUnderWay {
-    fn begin() -> Self {
-        let now = Instant::now();
-        Self { pages: Pages::default(), began: now, logged: now }
-    }
-
-    /// Reports a page: in the metric each, in the log what takes long.
-    fn report(&mut self, zone: &Zone, gauge: &Gauge) {
-        gauge.set(i64::try_from(self.pages.sets()).unwrap_or(i64::MAX));
-        if self.logged.elapsed() >= PROGRESS {
-            self.logged = Instant::now();
-            info!(zone = %zone.name, record_sets = self.pages.sets(), pages = self.pages.read(),
-                seconds = self.began.elapsed().as_secs(), "the zone is being listed");
-        }
-    }
-}
 
 impl Worker {
     /// Reads the zone: completely at first, then what changed. Returns whether that went well.
@@ -86,25 +54,23 @@ impl Worker {
 
     /// Lists the zone, page by page; goes on where an earlier attempt stopped. Returns when it began, too.
     async fn list(&mut self) -> Result<(Instant, Listing)> {
-        let mut listing = self.listing.take().unwrap_or_else(ListingUnderWay::begin);
+        let mut listing = self.reads.listing.take().unwrap_or_else(ListingUnderWay::begin);
         let gauge = self.context.metrics.listing.get_or_create(&self.label()).clone();
         let read = loop {
             if self.cancel.is_cancelled() {
                 break Err(Error::new(ErrorKind::Unavailable, "list records", "the process stops"));
             }
-            match listing.pages.turn(&*self.instance.provider, &self.handle.zone).await {
-                Ok(Some(whole)) => break Ok((listing.began, whole)),
-                Ok(None) => listing.report(&self.handle.zone, &gauge),
+            match listing.turn(&*self.instance.provider, &self.handle.zone, &gauge).await {
+                Ok(Some(whole)) => break Ok(whole),
+                Ok(None) => {}
                 Err(problem) => {
                     // What was read stays: the next attempt asks for the page that failed.
-                    if listing.pages.read() > 0 {
-                        self.listing = Some(listing);
-                    }
+                    self.reads.listing = Some(listing);
                     break Err(problem);
                 }
             }
         };
-        if self.listing.is_none() {
+        if read.is_ok() {
             gauge.set(0);
         }
         read
@@ -124,13 +90,11 @@ impl Worker {
         if names.is_empty() || names.len() > MOST_LOOKED_UP {
             return true;
         }
-        let began = Instant::now();
-        match instance.provider.records(&self.handle.zone, Read::Names(&names)).await {
-            Ok(listing) => {
-                let found = self.handle.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+        match self.read_names(&names).await {
+            Ok(found) => {
                 if !found.is_empty() {
                     info!(zone = %self.handle.zone.name, names = found.len(), "the listing lacked records that stand");
-                    self.owned = brake::count_owned(self);
+                    self.claims.owned = self.count_owned();
                     self.handle.inbox.put_back(found.into_keys().map(|name| (name, Instant::now())));
                 }
                 true
@@ -152,7 +116,7 @@ impl Worker {
                 contested::note_claims(self, &contested);
                 if !names.is_empty() {
                     info!(zone = %self.handle.zone.name, names = names.len(), "claims were changed by others");
-                    self.owned = brake::count_owned(self);
+                    self.claims.owned = self.count_owned();
                     self.handle.inbox.put_back(names.into_iter().map(|name| (name, Instant::now())));
                 }
                 true
@@ -166,28 +130,17 @@ impl Worker {
 
     /// Takes a listing over. Returns whether it may show something new.
     fn took(&mut self, listing: Listing, began: Instant, audit: bool) -> bool {
-        let capability = self.instance.provider.capability(Some(&self.handle.zone));
         let full = matches!(listing, Listing::Full { .. });
+        let capability = self.capability();
         let changed = self.handle.view_mut().take(listing, None, began, capability.settle);
         self.handle.status().listed = true;
-        let period = match capability.audit {
-            Audit::Cheap => self.context.config.interval,
-            Audit::Listing => {
-                // One call that stood still says nothing of how long a listing takes: the shorter of the last two counts,
-                // and nothing is known after the first.
-                let took = began.elapsed();
-                let typical = self.listing_took.replace(took).map_or(Duration::ZERO, |former| former.min(took));
-                self.context.config.interval.max(self.context.config.cache_time).max(typical * 10)
-            }
-        };
-        let period = period.max(Duration::from_secs(1));
-        self.audit_due = Instant::now() + period;
+        let period = self.reads.audited(capability.audit, began.elapsed(), &self.context.config);
         self.context.metrics.audit_period.get_or_create(&self.label()).set(period.as_secs_f64());
         if full {
-            self.owned = brake::count_owned(self);
+            self.claims.owned = self.count_owned();
             let now = self.context.clock.now();
-            self.context.state.zone(&self.handle.label(), |state| state.window.owns(self.owned, now));
-            info!(zone = %self.handle.zone.name, record_sets = self.handle.view().len(), owned = self.owned,
+            self.context.state.zone(&self.handle.label(), |state| state.window.owns(self.claims.owned, now));
+            info!(zone = %self.handle.zone.name, record_sets = self.handle.view().len(), owned = self.claims.owned,
                 audit_every = zonewright_core::duration::show(period), "zone read");
         }
         let news = full || !changed.is_empty();
@@ -203,8 +156,7 @@ impl Worker {
                 .inbox
                 .put_back(names.into_iter().flat_map(|name| self.concerned(name)).map(|n| (n, Instant::now())));
         }
-        let owned = i64::try_from(self.owned).unwrap_or(i64::MAX);
-        self.context.metrics.owned.get_or_create(&self.label()).set(owned);
+        self.publish_owned();
         news
     }
 
@@ -252,24 +204,37 @@ impl Worker {
 
     /// Reads the names of which it is not known what stands there. Returns whether that went well.
     pub(crate) async fn read_unsure(&mut self) -> bool {
-        if self.unsure.is_empty() {
+        let names = self.reads.to_read().clone();
+        if names.is_empty() {
             return true;
         }
-        let names = self.unsure.clone();
-        let began = Instant::now();
-        match self.instance.provider.records(&self.handle.zone, Read::Names(&names)).await {
-            Ok(listing) => {
-                let changed = self.handle.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+        match self.read_names(&names).await {
+            Ok(changed) => {
                 contested::note(self, changed);
-                self.unsure.clear();
-                self.doubtful.clear();
-                journal_sending::settle(self).await;
+                self.reads.sure();
+                self.settle_journal().await;
                 self.resync(true).await
             }
             Err(problem) => {
                 self.failed(problem);
                 false
             }
+        }
+    }
+
+    /// Has the names read of what an earlier process, or a command, left open in the journal.
+    pub(crate) fn read_what_is_open(&mut self) {
+        self.reads.doubt(self.context.journal_writer.open_names(&self.handle.zone));
+    }
+
+    /// Closes what was open in the journal, now that its names have been read.
+    async fn settle_journal(&self) {
+        let registry = &self.instance.registry;
+        let owner = |key: &RecordKey| owner_of(&self.ownership(key), registry.owner());
+        let stands = |key: &RecordKey| self.handle.view().find(key);
+        let entries = self.context.journal_writer.settle(&self.handle.zone, stands, owner).await;
+        if entries > 0 {
+            info!(zone = %self.handle.zone.name, entries, "unsettled entries of the journal were settled by a reading");
         }
     }
 }

@@ -214,7 +214,7 @@ fn a_journal_on_a_disk_that_is_full() {
     ends(&release.clone().arg("--journal=required"), 1, &texts);
     assert_eq!(beside.shop.site.zone(), before);
     let ended =
-        ends(&release.arg("api.shop.test"), 0, &["the journal cannot be written: it goes on", "1 done, 0 failed"]);
+        ends(&release.arg("api.shop.test"), 0, &["the journal cannot be written: changes go on", "1 done, 0 failed"]);
     assert_eq!(ended.log.matches("the journal cannot be written").count(), 1, "{}", ended.log);
     assert!(!ended.log.contains("it is undone with"), "nothing was written down: {}", ended.log);
     let before = beside.shop.site.zone();

@@ -1,6 +1,11 @@
 //! What the journal says of a change: where it came from, what stood before and after, and what became of it.
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize, Serializer};
 use zonewright_core::change::{Change, Group, Outcome, Role, Step};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::endpoint::ObjectRef;
@@ -8,7 +13,8 @@ use zonewright_core::name::DnsName;
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::zone::Zone;
 
-use super::{Handover, Terms};
+use super::handover::Handover;
+use super::terms::Terms;
 
 /// Where a change came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -101,11 +107,61 @@ impl EntryStep {
     }
 }
 
+/// Who wrote an entry: drawn by chance for each process, so that several can write one journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WriterId(u64);
+
+impl WriterId {
+    /// A new identity.
+    pub fn random() -> Self {
+        // A hasher of the standard library is seeded by chance.
+        Self(RandomState::new().hash_one(()))
+    }
+}
+
+impl From<u64> for WriterId {
+    fn from(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+impl fmt::Display for WriterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl Serialize for WriterId {
+    /// As 16 hexadecimal digits: not every reader of JSON can hold the number.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for WriterId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        u64::from_str_radix(&text, 16).map(Self).map_err(de::Error::custom)
+    }
+}
+
+/// What tells an entry from every other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EntryKey {
+    /// Grows from entry to entry of one writer, over restarts too.
+    pub id: u64,
+    /// Who wrote it; `None` in a journal of an earlier version, whose ids differ by themselves.
+    pub writer: Option<WriterId>,
+}
+
 /// One group, as it was about to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Grows from entry to entry, over restarts too.
     pub id: u64,
+    /// Who wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writer: Option<WriterId>,
     /// When.
     pub at: Timestamp,
     /// The zone, by its key as text.
@@ -134,6 +190,7 @@ pub struct Entry {
 #[derive(Debug, Clone)]
 pub(crate) struct Heading {
     pub(crate) id: u64,
+    pub(crate) writer: WriterId,
     pub(crate) at: Timestamp,
     pub(crate) plan: String,
     pub(crate) cause: Cause,
@@ -150,10 +207,11 @@ impl Entry {
         if group.changes_nothing() && handed.is_empty() {
             return None;
         }
-        let Heading { id, at, plan, cause } = heading();
+        let Heading { id, writer, at, plan, cause } = heading();
         let changing = group.steps.iter().filter(|step| step.change.from() != step.change.to());
         Some(Self {
             id,
+            writer: Some(writer),
             at,
             zone: zone.key.to_string(),
             apex: zone.name.clone(),
@@ -164,6 +222,11 @@ impl Entry {
             handed,
             objects: group.objects.clone(),
         })
+    }
+
+    /// What tells it from every other.
+    pub fn key(&self) -> EntryKey {
+        EntryKey { id: self.id, writer: self.writer }
     }
 }
 
@@ -215,6 +278,9 @@ impl From<&Outcome> for Verdict {
 pub struct Closing {
     /// The id of the entry.
     pub id: u64,
+    /// Who wrote the entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writer: Option<WriterId>,
     /// When.
     pub at: Timestamp,
     /// What became of it.
@@ -225,4 +291,16 @@ pub struct Closing {
     /// The error, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+impl Closing {
+    /// An outcome without an error.
+    pub fn new(of: EntryKey, at: Timestamp, verdict: Verdict) -> Self {
+        Self { id: of.id, writer: of.writer, at, verdict, found: false, error: None }
+    }
+
+    /// The entry that it is about.
+    pub fn key(&self) -> EntryKey {
+        EntryKey { id: self.id, writer: self.writer }
+    }
 }

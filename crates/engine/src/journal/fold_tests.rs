@@ -35,6 +35,7 @@ fn claim_of(record: &RecordSet) -> RecordSet {
 pub(crate) fn entry(id: u64, at: &str, lines: &[&str]) -> Entry {
     Entry {
         id,
+        writer: None,
         at: Timestamp(i64::try_from(id).unwrap()),
         zone: "i/example".to_owned(),
         apex: name("example"),
@@ -48,7 +49,7 @@ pub(crate) fn entry(id: u64, at: &str, lines: &[&str]) -> Entry {
 }
 
 pub(crate) fn closing(id: u64, verdict: Verdict) -> Closing {
-    Closing { id, at: Timestamp(i64::try_from(id).unwrap()), verdict, found: false, error: None }
+    Closing::new(EntryKey { id, writer: None }, Timestamp(i64::try_from(id).unwrap()), verdict)
 }
 
 #[test]

@@ -14,7 +14,7 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::{ClaimAnomaly, Published, Registry};
 use zonewright_core::zone::{Zone, ZoneKey};
 
-use super::Terms;
+use super::terms::Terms;
 
 /// A record whose claim changes hands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use zonewright_core::clock::Timestamp;
 
-use super::{Closing, Entry, VERSION};
+use super::entry::{Closing, Entry, EntryKey, WriterId};
+
+/// The version of the form of a line.
+pub const VERSION: u32 = 1;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub(super) struct Head {
     pub(super) v: u32,
     pub(super) kind: HeadKind,
     pub(super) id: u64,
+    #[serde(default)]
+    pub(super) writer: Option<WriterId>,
     pub(super) at: Timestamp,
 }
 
@@ -61,6 +66,10 @@ impl Line {
 }
 
 impl Head {
+    pub(super) fn key(&self) -> EntryKey {
+        EntryKey { id: self.id, writer: self.writer }
+    }
+
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         serde_json::from_slice::<Self>(text).ok().filter(|head| head.v == VERSION)
     }

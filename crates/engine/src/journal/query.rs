@@ -8,7 +8,8 @@ use zonewright_core::error::Result;
 use zonewright_core::name::DnsName;
 use zonewright_core::store::JournalStore;
 
-use super::{Closing, Entry, Head, HeadKind, Line, Verdict};
+use super::entry::{Closing, Entry, EntryKey, Verdict};
+use super::line::{Head, HeadKind, Line};
 
 /// Which entries are asked for; nothing given is all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,7 +72,7 @@ pub async fn read(
     mut take: impl FnMut(JournalRecord) -> ControlFlow<()> + Send,
 ) -> Result<Reach> {
     let mut reach = Reach::default();
-    let mut closings: HashMap<u64, Closing> = HashMap::new();
+    let mut closings: HashMap<EntryKey, Closing> = HashMap::new();
     let mut done = false;
     let mut line = |text: &[u8]| {
         let Some(head) = Head::parse(text) else {
@@ -85,10 +86,10 @@ pub async fn read(
         match Line::parse(text) {
             Some(Line::Outcome(closing)) => {
                 // What was found out last counts.
-                closings.entry(closing.id).or_insert(closing);
+                closings.entry(closing.key()).or_insert(closing);
             }
             Some(Line::Change(entry)) => {
-                let closing = closings.remove(&entry.id);
+                let closing = closings.remove(&entry.key());
                 if query.fits(&entry) {
                     done = take(JournalRecord { entry, closing }).is_break();
                 }
@@ -126,20 +127,20 @@ fn lines(piece: &[u8], line: &mut impl FnMut(&[u8])) -> ControlFlow<()> {
 /// As [`JournalStore::read`].
 pub async fn scan(store: &dyn JournalStore) -> Result<(u64, Vec<Entry>)> {
     let mut largest = 0;
-    let mut closed: HashMap<u64, bool> = HashMap::new();
+    let mut closed: HashMap<EntryKey, bool> = HashMap::new();
     let mut open = Vec::new();
     let mut line = |text: &[u8]| {
         let Some(head) = Head::parse(text) else { return };
         largest = largest.max(head.id);
         match head.kind {
             HeadKind::Outcome => {
-                if let std::collections::hash_map::Entry::Vacant(place) = closed.entry(head.id) {
+                if let std::collections::hash_map::Entry::Vacant(place) = closed.entry(head.key()) {
                     let Some(Line::Outcome(closing)) = Line::parse(text) else { return };
                     place.insert(closing.verdict != Verdict::Unknown);
                 }
             }
             HeadKind::Change => {
-                if !closed.remove(&head.id).unwrap_or(false)
+                if !closed.remove(&head.key()).unwrap_or(false)
                     && let Some(Line::Change(entry)) = Line::parse(text)
                 {
                     open.push(entry);

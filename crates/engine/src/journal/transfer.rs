@@ -6,7 +6,8 @@
 use zonewright_core::change::{Change, Precondition, Step};
 use zonewright_core::record::{RecordKey, RecordSet};
 
-use super::fold::{Folded, Terms, UndoRefusal, meets};
+use super::fold::{Folded, UndoRefusal, meets};
+use super::terms::Terms;
 
 /// What became of the claim on a record that stayed as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use zonewright_core::change::Change;
 use zonewright_core::claim::OwnerId;
 use zonewright_core::record::{RecordKey, RecordSet};
 
-use super::{Entry, EntryStep, Handover, Verdict};
+use super::entry::{Entry, EntryStep, Verdict};
+use super::handover::Handover;
 
 /// What is known of an entry, as far as its settling needs it.
 #[derive(Debug, Clone)]

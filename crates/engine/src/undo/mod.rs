@@ -5,6 +5,7 @@
 //! exactly as we left it, looked at once more right before; its name is on hold before the first group is sent.
 
 mod judge;
+mod plan;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,13 +19,14 @@ use tracing::info;
 use zonewright_core::change::{Role, Step};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::error::{Error, ErrorKind, Result};
-use zonewright_core::name::DnsName;
 
 use crate::context::EngineContext;
-use crate::journal::{Fold, Folded, JournalRecord, Query, Reach, UndoRefusal, read};
+use crate::journal::{Fold, Folded, JournalRecord, UndoRefusal, read};
 use crate::provider_instance::ProviderInstance;
 use crate::zone_handle::ZoneHandle;
 use judge::judge;
+pub(crate) use plan::Order;
+pub use plan::{UndoPlan, UndoReport, UndoRequest, UndoZone};
 pub(super) use work::carry_out;
 
 /// How long a zone may take to begin with an undo.
@@ -35,89 +37,6 @@ const GLANCE: Duration = Duration::from_secs(20);
 
 /// Plans that were looked at and not confirmed; the oldest are forgotten.
 const OFFERS: usize = 8;
-
-/// What shall be undone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UndoRequest {
-    /// The entries; a name in it has no effect.
-    pub query: Query,
-    /// How long the names shall be on hold.
-    pub pin_for: Duration,
-}
-
-/// What an undo would do in one zone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UndoZone {
-    /// The zone, by its key as text.
-    pub zone: String,
-    /// What goes back.
-    folded: Vec<Folded>,
-    /// The changes of records and claims as lines, `+`, `~` or `-` first, and claims that change hands as
-    /// `claim of NAME TYPE: owner X -> Y`.
-    pub changes: Vec<String>,
-    /// What stays as it is: the name, and why.
-    pub skipped: Vec<(String, String)>,
-    /// Names that go back to what another writer made of them.
-    pub cut: Vec<DnsName>,
-}
-
-/// A plan to look at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UndoPlan {
-    /// Names the plan; entries of the journal carry it afterwards.
-    pub hash: String,
-    /// What happens in each zone.
-    pub zones: Vec<UndoZone>,
-    /// How long the names will be on hold.
-    pub pin_for: Duration,
-    /// How far back the journal goes.
-    pub reach: Reach,
-    /// Whether nothing would be sent.
-    pub dry_run: bool,
-}
-
-impl UndoPlan {
-    /// Number of groups that go back.
-    pub fn len(&self) -> usize {
-        self.zones.iter().map(|zone| zone.folded.len()).sum()
-    }
-
-    /// Whether nothing goes back.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// What became of an undo.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UndoReport {
-    /// Names that were set back.
-    pub restored: Vec<DnsName>,
-    /// What was not, and why.
-    pub failed: Vec<(String, String)>,
-    /// What would have been sent, if this were no dry run.
-    pub dry: usize,
-    /// Why the holds may be forgotten at a restart, if they may.
-    pub unsaved: Option<String>,
-}
-
-impl UndoReport {
-    fn join(&mut self, other: Self) {
-        self.restored.extend(other.restored);
-        self.failed.extend(other.failed);
-        self.dry += other.dry;
-        self.unsaved = self.unsaved.take().or(other.unsaved);
-    }
-}
-
-/// What a worker is asked to do.
-#[derive(Debug)]
-pub(super) struct Order {
-    plan: String,
-    until: Timestamp,
-    folded: Vec<Folded>,
-    done: oneshot::Sender<UndoReport>,
-}
 
 /// Makes a plan of what the journal says and the views hold.
 ///
@@ -136,7 +55,7 @@ pub(super) async fn plan(context: &EngineContext, request: &UndoRequest) -> Resu
         ControlFlow::Continue(())
     };
     context.journal_writer.flush().await;
-    let reach = read(&*context.journal_writer.journaling.store, &request.query, take).await?;
+    let reach = read(&*context.journal_writer.journaling().store, &request.query, take).await?;
     look(context, &beside).await;
     let zones: Vec<UndoZone> = folds.into_iter().map(|(zone, fold)| zone_plan(context, &zone, fold)).collect();
     let plan = UndoPlan {

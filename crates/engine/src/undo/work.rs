@@ -1,26 +1,22 @@
-//! The worker's part of an undo: look once more, put the names on hold, send, and report.
+//! The worker's part of an undo: look once more, pin the names, send, and report.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeSet;
 
-use tokio::time::Instant;
 use tracing::{info, warn};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::error::{Error, Result};
 use zonewright_core::name::DnsName;
-use zonewright_core::provider::Read;
 use zonewright_core::record::RecordKey;
 
 use super::judge::judge;
-use super::{Order, UndoReport, title};
-use crate::contested;
-use crate::journal::{Cause, Folded};
-use crate::journal_sending::{self, Origin};
-use crate::pins;
-use crate::round;
+use super::plan::{Order, UndoReport};
+use super::title;
+use crate::journal::{Cause, Folded, Origin};
+use crate::pipeline::{Unclaimed, piece_size};
 use crate::worker::Worker;
-use crate::write_through;
+use crate::write_through::{self, Landed};
+use crate::{contested, pinning};
 
 /// Carries out the order that waits for this zone, if there is one.
 ///
@@ -30,9 +26,7 @@ pub(crate) async fn carry_out(worker: &mut Worker) -> Result<()> {
     let Some(order) = worker.handle.take_order() else { return Ok(()) };
     let Order { plan, until, folded, done } = order;
     let mut report = UndoReport::default();
-    let origin = std::mem::replace(&mut worker.origin, Origin::new(plan.clone(), Cause::Undo));
     let result = work(worker, &plan, until, folded, &mut report).await;
-    worker.origin = origin;
     worker.handle.inbox.again(report.restored.iter().cloned());
     // Who asked may have gone.
     let _ = done.send(report);
@@ -65,23 +59,23 @@ async fn work(
         return Ok(());
     }
     let names: BTreeSet<DnsName> = groups.iter().flat_map(names_of).collect();
-    pins::put(worker, plan, until, &names);
+    pinning::pin(worker, plan, until, &names);
     // What is set back here was let go by nobody any more.
     let keys = groups.iter().flat_map(Group::changes).map(|change| change.key().clone()).collect();
     worker.context.state.revoke(&worker.handle.label(), &keys);
     if let Err(problem) = worker.context.state.save().await {
-        warn!(error = problem.chain(), "the holds of an undo could not be saved; a restart would forget them");
+        warn!(error = problem.chain(), "the pins of an undo could not be saved; a restart would forget them");
         report.unsaved = Some(problem.chain());
     }
     let mut kept = BTreeSet::new();
-    let result = send_all(worker, groups, report, &mut kept).await;
+    let result = send_all(worker, plan, groups, report, &mut kept).await;
     let lost: BTreeSet<DnsName> = names.difference(&kept).cloned().collect();
-    let freed = pins::unpin(&worker.context, &worker.handle.label(), Some(&lost));
+    let freed = pinning::unpin(&worker.context, &worker.handle.label(), Some(&lost));
     worker.handle.inbox.again(freed);
     result
 }
 
-/// The names of the records of a group, which go on hold.
+/// The names of the records of a group, which are pinned.
 fn names_of(group: &Group) -> impl Iterator<Item = DnsName> + '_ {
     let records = group.records().map(|step| step.change.key().name.clone());
     std::iter::once(group.name.clone()).chain(records)
@@ -96,24 +90,23 @@ async fn look(worker: &mut Worker, folded: &[Folded]) -> Result<()> {
     let claims = records().flat_map(|key| registry.claim_names(&worker.handle.zone, key));
     let mut names: BTreeSet<DnsName> = keys.map(|key| key.name.clone()).chain(claims).collect();
     names.retain(|name| name.is_within(&worker.handle.zone.name));
-    let began = Instant::now();
-    let listing = worker.instance.provider.records(&worker.handle.zone, Read::Names(&names)).await?;
-    let changed = worker.handle.view_mut().take(listing, Some(&names), began, Duration::ZERO);
+    let changed = worker.read_names(&names).await?;
     // What others changed is news to the plan, too: nobody else will find it.
     worker.handle.inbox.again(changed.keys().cloned());
     contested::note(worker, changed);
     Ok(())
 }
 
-/// Sends groups in pieces. The names of those that are in force, or may be, are `kept` on hold.
+/// Sends groups in pieces. The names of those that are in force, or may be, are `kept` pinned.
 async fn send_all(
     worker: &mut Worker,
+    plan: &str,
     groups: Vec<Group>,
     report: &mut UndoReport,
     kept: &mut BTreeSet<DnsName>,
 ) -> Result<()> {
-    let capability = worker.instance.provider.capability(Some(&worker.handle.zone));
-    let size = round::piece_size(capability.batch);
+    let origin = Origin::new(plan.to_owned(), Cause::Undo);
+    let size = piece_size(worker.capability().batch);
     let mut problem: Option<Error> = None;
     let mut groups = groups.into_iter().peekable();
     while groups.peek().is_some() {
@@ -122,11 +115,12 @@ async fn send_all(
             report.failed.extend(piece.iter().map(|group| (group.headline(), problem.chain())));
             continue;
         }
-        let piece = prepared(worker, piece, report).await;
-        let outcomes =
-            journal_sending::send(&worker.context, &worker.instance, &worker.handle, &worker.origin, &piece).await;
-        write_through::commit(worker, &piece, &outcomes).await;
-        for (group, outcome) in piece.iter().zip(&outcomes) {
+        let piece = decorated(worker, piece, report);
+        let landed = write_through::carry_out(worker, &origin, piece).await;
+        let Landed { done, unclaimed, unfinished, problem: trouble } = landed;
+        let refused = |Unclaimed { group, reason, .. }: Unclaimed| (group.headline(), reason);
+        report.failed.extend(unclaimed.into_iter().map(refused));
+        for (group, outcome) in &done {
             if matches!(outcome, Outcome::Applied | Outcome::Unknown(_)) {
                 kept.extend(names_of(group));
             }
@@ -135,17 +129,15 @@ async fn send_all(
                 Some(error) => report.failed.push((group.headline(), error.chain())),
             }
         }
-        let (unfinished, trouble) = write_through::remember(worker, &piece, outcomes, &BTreeMap::new());
         worker.handle.inbox.again(unfinished);
         problem = trouble;
     }
     problem.map_or(Ok(()), Err)
 }
 
-/// Lets the registry write down what must stand before. One that keeps claims outside the zones adds them here; the others'
-/// are in the groups, as they stood.
-async fn prepared(worker: &Worker, groups: Vec<Group>, report: &mut UndoReport) -> Vec<Group> {
-    let (registry, zone) = (worker.instance.registry.clone(), &worker.handle.zone);
+/// A registry that keeps claims outside the zones adds them here; the others' are in the groups, as they stood.
+fn decorated(worker: &Worker, groups: Vec<Group>, report: &mut UndoReport) -> Vec<Group> {
+    let (registry, zone) = (&worker.instance.registry, &worker.handle.zone);
     let outside = |group: &Group| {
         let names = |key: &RecordKey| registry.claim_names(zone, key);
         let mut records = group.records().peekable();
@@ -153,21 +145,13 @@ async fn prepared(worker: &Worker, groups: Vec<Group>, report: &mut UndoReport) 
             && records.peek().is_some()
             && records.all(|step| names(step.change.key()).is_empty())
     };
-    let (bare, whole): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(outside);
+    let (bare, mut ready): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(outside);
     let decorated = if bare.is_empty() { Vec::new() } else { registry.decorate(zone, bare, &*worker.instance) };
-    let mut ready = whole;
     for result in decorated {
         match result {
             Ok(group) => ready.push(group),
             Err((group, dropped)) => report.failed.push((group.headline(), dropped.reason)),
         }
     }
-    let mut sent = Vec::new();
-    for result in registry.prepare(zone, ready).await {
-        match result {
-            Ok(group) => sent.push(group),
-            Err((group, dropped)) => report.failed.push((group.headline(), dropped.reason)),
-        }
-    }
-    sent
+    ready
 }

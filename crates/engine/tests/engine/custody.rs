@@ -11,7 +11,7 @@ use zonewright_core::documents::MemoryDocuments;
 use zonewright_core::options::OptionTable;
 use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_core::zone::InstanceId;
-use zonewright_engine::journal::{Cause, Journaling, Mode, Query, Scribe};
+use zonewright_engine::journal::{Cause, JournalWriter, Journaling, Mode, Origin, Query, WriterId};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope};
@@ -74,18 +74,20 @@ impl Shop {
         InstanceSnapshot::read(instance, scope).await.unwrap()
     }
 
-    fn scribe(&self, cause: Cause) -> Scribe {
-        Scribe::new(self.world.journal.clone(), self.world.clock, cause, 7)
+    fn journal(&self, cause: Cause) -> (JournalWriter, Origin) {
+        let journal = JournalWriter::new(self.world.journal.clone(), self.world.clock, WriterId::random());
+        let origin = journal.origin(cause);
+        (journal, origin)
     }
 
     /// A command of an owner from its reading to its end. Returns the plan's hash.
     async fn order(&self, owner: &str, cause: Cause, propose: impl Fn(&InstanceSnapshot) -> Proposal) -> String {
-        let (snapshot, scribe) = (self.snapshot(owner).await, self.scribe(cause));
+        let (snapshot, (journal, origin)) = (self.snapshot(owner).await, self.journal(cause));
         let proposal = propose(&snapshot);
         assert!(!proposal.actions.is_empty(), "{cause:?}: nothing to do, {:?}", proposal.left);
-        let outcomes = snapshot.carry_out(&proposal.actions, &scribe).await;
+        let outcomes = snapshot.carry_out(&proposal.actions, &journal, &origin).await;
         assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Applied)), "{cause:?}: {outcomes:?}");
-        scribe.plan().to_owned()
+        origin.plan().to_owned()
     }
 
     async fn adopt(&self, engine: &Engine) -> String {
@@ -428,23 +430,25 @@ async fn an_orphaned_claim_comes_back_onto_nothing() {
 async fn an_entry_that_a_command_left_open_is_settled_by_the_next_reading() {
     for (fault, expected) in [(Fault::Stall, "not applied"), (Fault::LostAnswer, "applied")] {
         let (shop, engine, _) = two(Kept::Zone).await;
-        let (snapshot, scribe) = (shop.snapshot("me").await, shop.scribe(Cause::Release));
+        let (snapshot, (journal, origin)) = (shop.snapshot("me").await, shop.journal(Cause::Release));
         let proposal = snapshot.hand_over(&OwnershipChange::Disown);
         shop.world.sim.fault("example", fault);
-        let cut = tokio::time::timeout(Duration::from_secs(1), snapshot.carry_out(&proposal.actions, &scribe)).await;
+        let cut =
+            tokio::time::timeout(Duration::from_secs(1), snapshot.carry_out(&proposal.actions, &journal, &origin))
+                .await;
         assert_eq!(cut.is_err(), fault == Fault::Stall);
         shop.world.sim.fault("example", None);
         let open = if fault == Fault::Stall { "open" } else { "unknown" };
         let line =
             |host: &str, outcome: &str| format!("release claim of {host}.example A: owner me -> nobody: {outcome}");
         assert_eq!(told(&engine).await, [line("y", open), line("x", open)], "{fault:?}");
-        let (offer, _) = undo(&engine, scribe.plan()).await;
+        let (offer, _) = undo(&engine, origin.plan()).await;
         assert!(offer.is_empty() && offer.zones[0].skipped[0].1.contains("not known yet"), "{fault:?}: {offer:?}");
         after(&engine, MINUTE).await;
         assert_eq!(told(&engine).await, [line("y", open), line("x", open)], "a command may take its time");
         after(&engine, MINUTE).await;
         assert_eq!(told(&engine).await, [line("y", expected), line("x", expected)], "{fault:?}");
-        let restored = undo(&engine, scribe.plan()).await.1.restored.len();
+        let restored = undo(&engine, origin.plan()).await.1.restored.len();
         assert_eq!((restored, shop.owned("me")), (if expected == "applied" { 2 } else { 0 }, 2), "{fault:?}");
         engine.stop().await;
     }
@@ -456,14 +460,14 @@ async fn the_next_command_settles_what_an_earlier_one_left_open() {
     for kept in KEPT {
         let (shop, engine, _) = two(kept).await;
         engine.stop().await;
-        let (snapshot, scribe) = (shop.snapshot("me").await, shop.scribe(Cause::Release));
+        let (snapshot, (journal, origin)) = (shop.snapshot("me").await, shop.journal(Cause::Release));
         let proposal = snapshot.hand_over(&OwnershipChange::Disown);
         shop.world.sim.fault("example", Fault::LostWrite);
         if kept == Kept::Objects {
             // Nothing is sent to the zone: it is the objects that fail.
             shop.shelf.fail([zonewright_core::documents::Fault::CrashBefore]);
         }
-        let outcomes = snapshot.carry_out(&proposal.actions, &scribe).await;
+        let outcomes = snapshot.carry_out(&proposal.actions, &journal, &origin).await;
         assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Unknown(_))), "{kept:?}: {outcomes:?}");
         shop.world.sim.fault("example", None);
         shop.shelf.revive();
@@ -507,9 +511,12 @@ async fn a_command_sends_nothing_that_a_required_journal_does_not_hold() {
         for mode in [Mode::Required, Mode::BestEffort, Mode::Off] {
             let (shop, engine, before) = two(kept).await;
             engine.stop().await;
-            let scribe = Scribe::new(Journaling { store: Arc::new(Full), mode }, shop.world.clock, Cause::Release, 7);
+            let journal = Journaling { store: Arc::new(Full), mode };
+            let journal = JournalWriter::new(journal, shop.world.clock, WriterId::random());
+            let origin = journal.origin(Cause::Release);
             let snapshot = shop.snapshot("me").await;
-            let outcomes = snapshot.carry_out(&snapshot.hand_over(&OwnershipChange::Disown).actions, &scribe).await;
+            let outcomes =
+                snapshot.carry_out(&snapshot.hand_over(&OwnershipChange::Disown).actions, &journal, &origin).await;
             if mode == Mode::Required {
                 let texts: Vec<String> = outcomes.iter().filter_map(|o| Some(o.error()?.chain())).collect();
                 assert!(texts.len() == 2 && texts[0].contains("no space left on device"), "{texts:?}");

@@ -9,7 +9,7 @@ use zonewright_core::claim::OwnerId;
 use zonewright_core::options::OptionTable;
 use zonewright_core::registry::OwnershipChange;
 use zonewright_core::zone::InstanceId;
-use zonewright_engine::journal::{Cause, Query, Scribe};
+use zonewright_engine::journal::{Cause, JournalWriter, Query, WriterId};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope};
@@ -70,12 +70,13 @@ impl Shop {
         let instance = Instance { id, provider, registry, options: OptionTable::NONE.into() };
         let Config { filter, managed, .. } = Config::default();
         let snapshot = InstanceSnapshot::read(instance, Scope { filter, managed, select: Vec::new() }).await.unwrap();
-        let scribe = Scribe::new(self.world.journal.clone(), self.world.clock, cause, 7);
+        let journal = JournalWriter::new(self.world.journal.clone(), self.world.clock, WriterId::from(7));
+        let origin = journal.origin(cause);
         let deeds = propose(&snapshot).actions;
-        let outcomes = snapshot.carry_out(&deeds, &scribe).await;
+        let outcomes = snapshot.carry_out(&deeds, &journal, &origin).await;
         let applied = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
         assert_eq!((applied, applied == deeds.len()), (2, true), "{outcomes:?}");
-        scribe.plan().to_owned()
+        origin.plan().to_owned()
     }
 }
 

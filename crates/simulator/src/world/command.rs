@@ -11,7 +11,7 @@ use zonewright_core::claim::OwnerId;
 use zonewright_core::clock::{Clock, Timestamp};
 use zonewright_core::options::OptionTable;
 use zonewright_core::registry::OwnershipChange;
-use zonewright_engine::journal::{Cause, Query, Scribe};
+use zonewright_engine::journal::{Cause, JournalWriter, Query, WriterId};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope, Selector};
@@ -63,8 +63,9 @@ impl World {
         let scope = Scope { filter: self.filter(daemon), managed: self.managed(), select };
         let Ok(snapshot) = InstanceSnapshot::read(bare, scope).await else { return };
         let (proposal, cause) = self.propose(daemon, command, &snapshot);
-        let scribe = Scribe::new(self.journaling(daemon), clock, cause, 7);
-        snapshot.carry_out(&proposal.actions, &scribe).await;
+        let journal = JournalWriter::new(self.journaling(daemon), clock, WriterId::from(7));
+        let origin = journal.origin(cause);
+        snapshot.carry_out(&proposal.actions, &journal, &origin).await;
     }
 
     fn propose(&self, daemon: usize, command: &Command, snapshot: &InstanceSnapshot) -> (Proposal, Cause) {

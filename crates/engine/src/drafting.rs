@@ -1,0 +1,130 @@
+//! What names shall hold: interpreted by the provider, contended for, lowered to what it can hold, and, once it has adjusted that,
+//! compared with what stands.
+//!
+//! Pure over the context. The desired state is locked for one piece at a time, so that sources are never kept
+//! waiting for a whole zone.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use zonewright_core::capability::{Capability, RoutingSupport, TargetCount};
+use zonewright_core::contend::{SameName, contend};
+use zonewright_core::endpoint::{Endpoint, Note};
+use zonewright_core::lower::lower;
+use zonewright_core::name::DnsName;
+use zonewright_core::plan::{NamePlan, Placed, Rules, plan};
+use zonewright_core::record::RecordSet;
+
+use crate::adjusting::Draft;
+use crate::admit::{Admitted, Gate, Unwritable};
+use crate::name_facts::{NameFacts, NameScene};
+use crate::quotas;
+use crate::worker::Worker;
+
+/// What is asked for and cannot be written, by name.
+pub(crate) type Unmet = BTreeMap<DnsName, Vec<Unwritable>>;
+
+/// Contends and lowers: pure, over the context.
+pub(crate) fn draft(
+    worker: &mut Worker,
+    capability: &Capability,
+    names: &[DnsName],
+    first: bool,
+) -> (Vec<Draft>, Vec<Note>, Unmet) {
+    let context = worker.context.clone();
+    let config = &context.config;
+    let instance = &worker.instance;
+    let mut notes = Vec::new();
+    let mut drafts = Vec::new();
+    let mut unmet = Unmet::new();
+    let mut inherited = Vec::new();
+    let desired_state = context.desired_state();
+    let counts = |name: &&DnsName| config.filter.matches(name) && worker.handle.zone.filter.matches(name);
+    for name in names.iter().filter(counts) {
+        let candidates = worker.instance.candidates(&worker.handle, name);
+        let here = candidates.contains(&worker.handle.zone.key.zone);
+        let asked = desired_state.table.at(name);
+        let endpoints = asked.endpoints.iter().copied().filter(|_| here);
+        let endpoints =
+            endpoints.filter(|endpoint| !quotas::waits(&context, &desired_state, endpoint, &asked.endpoints));
+        let gate = Gate {
+            context: &context,
+            provider: &*instance.provider,
+            zone: &worker.handle.zone,
+            candidates: &candidates,
+            capability,
+            managed: &config.managed,
+        };
+        let Admitted { forms, refused } = gate.admit(endpoints, &mut notes);
+        if !refused.is_empty() {
+            unmet.insert(name.clone(), refused);
+        }
+        let endpoints: Vec<&Endpoint> = forms.iter().map(Cow::as_ref).collect();
+        let published = worker.handle.view().at(name);
+        let scene = NameScene::new(&worker.instance, &worker.handle, &published, worker.claims.inherited(), first);
+        let contended = contend(name, &endpoints, config.names.at(name, &worker.handle.zone, capability), &scene);
+        notes.extend(contended.notes);
+        inherited.extend(contended.inherited);
+        let mut sets = Vec::new();
+        for mut wanted in contended.wanted {
+            wanted.ttl = wanted.ttl.or(config.min_ttl);
+            let standing = published.iter().find(|set| set.key == wanted.key);
+            let lowered = lower(&wanted, &worker.handle.zone, capability, &instance.options, standing);
+            notes.extend(lowered.notes);
+            match lowered.set {
+                Some(set) => sets.push((set, Arc::new(wanted))),
+                None => unmet.entry(name.clone()).or_default().push(Unwritable::from(wanted)),
+            }
+        }
+        drafts.push(Draft { name: name.clone(), sets });
+    }
+    drop(desired_state);
+    let planned: HashSet<&DnsName> = drafts.iter().map(|draft| &draft.name).collect();
+    worker.claims.inherit(&planned, inherited);
+    (drafts, notes, unmet)
+}
+
+/// Plans each name: pure, over the context.
+pub(crate) fn decide(
+    worker: &mut Worker,
+    capability: &Capability,
+    placed: &[(DnsName, Vec<Placed>)],
+    unmet: &Unmet,
+) -> Vec<NamePlan> {
+    let context = worker.context.clone();
+    let config = &context.config;
+    let desired_state = context.desired_state();
+    let rules = Rules {
+        policy: config.policy,
+        managed: &config.managed,
+        cname: capability.cname,
+        one_kind: matches!(capability.routing, RoutingSupport::PerSet(_)),
+        many_targets: capability.targets == TargetCount::Full,
+        apex: &worker.handle.zone.name,
+    };
+    let now = context.clock.now();
+    let mut plans = Vec::new();
+    for (name, placed) in placed {
+        let sets = worker.handle.view().at(name);
+        let (claims, published): (Vec<&RecordSet>, Vec<&RecordSet>) = sets.iter().partition(|set| worker.is_claim(set));
+        let claims: Vec<_> = claims.iter().map(|set| set.key.rtype).collect();
+        let asked = desired_state.table.at(name);
+        let facts = NameFacts {
+            instance: &worker.instance,
+            handle: &worker.handle,
+            name,
+            asked: &asked,
+            unmet: unmet.get(name).map_or(&[], Vec::as_slice),
+            desired: &desired_state.table,
+            evidence: &desired_state.evidence,
+            state: &context.state,
+            grace: config.status_grace,
+            now,
+            joined: config.names.same_name == SameName::Union,
+            guarded: config.brake.enabled,
+        };
+        plans.push(plan(placed, &published, &claims, rules, &facts));
+    }
+    plans
+}

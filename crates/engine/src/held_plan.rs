@@ -1,0 +1,82 @@
+//! The held plan of a zone, published: saved state, metric, log, event.
+
+use std::collections::BTreeMap;
+
+use tracing::warn;
+use zonewright_core::endpoint::Note;
+use zonewright_core::guard::{AcceptedKinds, Digest, HeldPlan, SAMPLES, Scope, hash};
+use zonewright_core::record::RecordKey;
+
+use crate::brake_ledger::Hold;
+use crate::metrics::ByZone;
+use crate::round_deletes::RoundDeletes;
+use crate::worker::Worker;
+
+/// Publishes what is held of a round: counted deletes that the brake kept, and what waits for evidence.
+pub(crate) fn publish(
+    worker: &mut Worker,
+    mut held: BTreeMap<RecordKey, Digest>,
+    deletes: &RoundDeletes,
+    hold: Option<Hold>,
+) {
+    for key in &deletes.withheld {
+        let Some(set) = worker.handle.view().find(key) else { continue };
+        let ownership = worker.instance.ownership(&worker.handle.zone, key);
+        held.insert(key.clone(), Digest::of(&set, ownership.claim()));
+    }
+    let (scope, reason, floor) = match hold {
+        Some(Hold { scope, reason, floor }) => (scope, Some(reason), floor),
+        None => (Scope::Zone, None, false),
+    };
+    let reason = [reason, deletes.doubt.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    keep(worker, held, Kept { reason, floor, scope, kinds: deletes.kinds.clone() });
+}
+
+/// What a held plan says besides its deletes.
+struct Kept {
+    reason: String,
+    floor: bool,
+    scope: Scope,
+    kinds: AcceptedKinds,
+}
+
+/// Publishes the held plan: saved state, metric, log, event.
+fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
+    let Kept { reason, floor, scope, kinds } = kept;
+    let zone = worker.handle.label();
+    let count = i64::try_from(held.len()).unwrap_or(i64::MAX);
+    worker.context.metrics.held.get_or_create(&ByZone { zone: zone.clone() }).set(count);
+    let former = worker.context.state.held_hash(&zone);
+    if held.is_empty() {
+        worker.deletes.nothing_held();
+        if former.is_some() {
+            worker.context.state.zone(&zone, |state| state.held = None);
+        }
+        return;
+    }
+    let doubts = kinds.iter().map(|(kind, doubt)| format!("{kind} {doubt}"));
+    let hash = hash(&zone, held.iter().map(|(key, digest)| format!("{key} {digest}")).chain(doubts));
+    // What an earlier process held is reported again: nobody reads the log of that one.
+    let news = worker.deletes.announce(&hash);
+    if former.as_ref() == Some(&hash) && !news {
+        return;
+    }
+    let text = format!("{} deletes in zone {} are held: {reason}", held.len(), worker.handle.zone.name);
+    let now = worker.context.clock.now();
+    let samples: BTreeMap<RecordKey, String> = {
+        let view = worker.handle.view();
+        let content = |key: &RecordKey| view.find(key).map(|set| set.data.to_string()).unwrap_or_default();
+        held.keys().take(SAMPLES).map(|key| (key.clone(), content(key))).collect()
+    };
+    let held = held.into_iter().map(|(key, digest)| (key, Some(digest))).collect();
+    worker.context.state.zone(&zone, |state| {
+        let since = state.held.as_ref().map_or(now, |former| former.since);
+        state.held = Some(HeldPlan { hash: hash.clone(), held, samples, reason, since, floor, scope, kinds });
+    });
+    let or = worker.context.state.approve_with(&hash).map(|command| format!(" or `{command}`")).unwrap_or_default();
+    warn!(hash, "{text}. Look at them with `zonewright plans`, let them go with `zonewright approve {hash}`{or}");
+    if let Some(object) = &worker.context.own_object {
+        let text = format!("{text}. Approve with: zonewright approve {hash}");
+        worker.context.report([Note::warning(object, "PlanHeld", text)]);
+    }
+}

@@ -1,0 +1,61 @@
+//! A listing that has begun and comes in pages.
+
+use std::time::Duration;
+
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::time::Instant;
+use tracing::info;
+use zonewright_core::error::Result;
+use zonewright_core::listing::Pages;
+use zonewright_core::provider::{Listing, Provider};
+use zonewright_core::zone::Zone;
+
+/// Time between two lines about the progress of a listing.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+/// A listing with the pages that were read so far.
+#[derive(Debug)]
+pub(crate) struct ListingUnderWay {
+    pages: Pages,
+    began: Instant,
+    /// When its progress was last logged.
+    logged: Instant,
+}
+
+impl ListingUnderWay {
+    /// No page was read yet.
+    pub(crate) fn begin() -> Self {
+        let now = Instant::now();
+        Self { pages: Pages::default(), began: now, logged: now }
+    }
+
+    /// Reads the next page. After the last one: the whole listing, and when it began.
+    ///
+    /// # Errors
+    /// As [`Pages::turn`].
+    pub(crate) async fn turn(
+        &mut self,
+        provider: &dyn Provider,
+        zone: &Zone,
+        gauge: &Gauge,
+    ) -> Result<Option<(Instant, Listing)>> {
+        if self.pages.read() == 0 {
+            self.began = Instant::now();
+        }
+        let whole = self.pages.turn(provider, zone).await?;
+        if whole.is_none() {
+            gauge.set(i64::try_from(self.pages.sets()).unwrap_or(i64::MAX));
+            self.log(zone);
+        }
+        Ok(whole.map(|whole| (self.began, whole)))
+    }
+
+    /// Progress of what takes long.
+    fn log(&mut self, zone: &Zone) {
+        if self.logged.elapsed() >= PROGRESS {
+            self.logged = Instant::now();
+            info!(zone = %zone.name, record_sets = self.pages.sets(), pages = self.pages.read(),
+                seconds = self.began.elapsed().as_secs(), "the zone is being listed");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Names that an undo set back: they are planned, but nothing is done at them.
+//!
+//! In: the names, with what objects asked for at them at that moment. Out: plans without the groups of those names. A hold
+//! ends when its time is over, when the operator releases it, or when an object asks for something else at the name; the
+//! last needs a view that can be trusted, else a restart or a lost watch would end it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tracing::info;
+use zonewright_core::clock::Timestamp;
+use zonewright_core::desired::Asked;
+use zonewright_core::endpoint::{Endpoint, Targets};
+use zonewright_core::guard;
+use zonewright_core::name::DnsName;
+use zonewright_core::plan::{NamePlan, PlannedGroup, Skip, Why};
+use zonewright_core::record::SetId;
+
+use crate::context::EngineContext;
+use crate::desired_state::DesiredState;
+use crate::metrics::ByZone;
+use crate::pins::Pin;
+use crate::worker::Worker;
+
+/// A digest of what is asked for at a name: from whom and what, not in which order. `None` while that is not known.
+pub(crate) fn digest(desired_state: &DesiredState, name: &DnsName) -> Option<String> {
+    let asked = desired_state.table.at(name);
+    let trusted = desired_state.evidence.doubtful(desired_state.evidence.kinds.keys()).is_empty();
+    (trusted && asked.pending.is_empty() && !desired_state.table.has_unknown()).then(|| digest_of(&asked))
+}
+
+fn digest_of(asked: &Asked<'_>) -> String {
+    let mut lines: Vec<String> = asked.endpoints.iter().map(|endpoint| line(endpoint)).collect();
+    lines.sort();
+    guard::hash("", lines)
+}
+
+fn line(endpoint: &Endpoint) -> String {
+    let targets = match &endpoint.targets {
+        Targets::Records(records) => {
+            let mut records: Vec<String> = records.iter().map(ToString::to_string).collect();
+            records.sort();
+            serde_json::json!(records)
+        }
+        Targets::Alias(alias) => serde_json::json!(alias),
+    };
+    let object = &endpoint.origin.object;
+    serde_json::json!([
+        [endpoint.origin.source, object.kind, object.namespace, object.name],
+        [endpoint.rtype.to_string(), endpoint.set_id.as_ref().map(SetId::as_str)],
+        [endpoint.ttl.map(zonewright_core::record::Ttl::secs)],
+        targets,
+        endpoint.routing,
+        endpoint.properties,
+        endpoint.labels,
+        endpoint.policy,
+    ])
+    .to_string()
+}
+
+/// Puts names on hold; they leave the holds that they were on.
+pub(crate) fn pin(worker: &Worker, plan: &str, until: Timestamp, names: &BTreeSet<DnsName>) {
+    let digests = {
+        let desired_state = worker.context.desired_state();
+        names.iter().map(|name| (name.clone(), digest(&desired_state, name))).collect::<BTreeMap<_, _>>()
+    };
+    let since = worker.context.clock.now();
+    worker.context.state.zone(&worker.handle.label(), |state| {
+        forget(&mut state.pins, names);
+        if !digests.is_empty() {
+            state.pins.push(Pin { plan: plan.to_owned(), since, until, names: digests });
+        }
+    });
+    publish(&worker.context, &worker.handle.label());
+}
+
+/// Takes names off every hold. Returns those that were on one.
+fn forget(holds: &mut Vec<Pin>, names: &BTreeSet<DnsName>) -> BTreeSet<DnsName> {
+    let mut gone = BTreeSet::new();
+    for hold in holds.iter_mut() {
+        hold.names.retain(|name, _| {
+            let goes = names.contains(name);
+            if goes {
+                gone.insert(name.clone());
+            }
+            !goes
+        });
+    }
+    holds.retain(|hold| !hold.names.is_empty());
+    gone
+}
+
+/// Ends holds in one zone: of one name, or of all. Returns the names.
+pub(crate) fn unpin(context: &EngineContext, zone: &str, names: Option<&BTreeSet<DnsName>>) -> BTreeSet<DnsName> {
+    let held = context.state.look(zone, |state| names_of(&state.pins));
+    let meant: BTreeSet<DnsName> =
+        held.into_iter().filter(|name| names.is_none_or(|names| names.contains(name))).collect();
+    if !meant.is_empty() {
+        context.state.zone(zone, |state| forget(&mut state.pins, &meant));
+        publish(context, zone);
+    }
+    meant
+}
+
+fn names_of(holds: &[Pin]) -> BTreeSet<DnsName> {
+    holds.iter().flat_map(|hold| hold.names.keys().cloned()).collect()
+}
+
+pub(crate) fn publish(context: &EngineContext, zone: &str) {
+    let count = context.state.look(zone, |state| state.pins.iter().map(|hold| hold.names.len()).sum::<usize>());
+    let gauge = context.metrics.pinned.get_or_create(&ByZone { zone: zone.to_owned() }).clone();
+    gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+}
+
+/// Ends the holds whose time is over; their names are planned again.
+pub(crate) fn expire(worker: &Worker) {
+    let now = worker.context.clock.now();
+    let zone = worker.handle.label();
+    let over = |hold: &&Pin| hold.until <= now;
+    let due: Vec<Pin> = worker.context.state.look(&zone, |s| s.pins.iter().filter(over).cloned().collect());
+    if due.is_empty() {
+        return;
+    }
+    let names = names_of(&due);
+    info!(zone = %worker.handle.zone.name, names = names.len(), "the holds of an undo are over; the names are planned again");
+    unpin(&worker.context, &zone, Some(&names));
+    worker.handle.inbox.changed(names);
+}
+
+/// Takes out of the plans what would be done at names on hold. A name at which objects ask for something else than at the
+/// time of the undo is released first.
+pub(crate) fn restrain(worker: &Worker, names: &[DnsName], plans: &mut [NamePlan]) {
+    let zone = worker.handle.label();
+    let held: BTreeMap<DnsName, (Option<String>, Arc<str>)> = worker.context.state.look(&zone, |state| {
+        let of = |hold: &Pin, name: &DnsName| Some((name.clone(), (hold.names.get(name)?.clone(), text(hold, name))));
+        let at = |name| state.pins.iter().find_map(|hold| of(hold, name));
+        if state.pins.is_empty() { BTreeMap::new() } else { names.iter().filter_map(at).collect() }
+    });
+    if held.is_empty() {
+        return;
+    }
+    let changed = changed(worker, &held);
+    for plan in plans {
+        let stays = |name: &DnsName| held.get(name).filter(|_| !changed.contains(name));
+        let (waiting, go): (Vec<PlannedGroup>, Vec<PlannedGroup>) =
+            std::mem::take(&mut plan.groups).into_iter().partition(|planned| stays(&planned.group.name).is_some());
+        plan.groups = go;
+        for planned in waiting {
+            let Some((_, why)) = stays(&planned.group.name) else { continue };
+            plan.skips.extend(planned.group.changes().map(|change| Skip {
+                key: change.key().clone(),
+                why: Why::OnHold(why.clone()),
+                objects: planned.group.objects.clone(),
+            }));
+        }
+        plan.upgrades.retain(|key| stays(&key.name).is_none());
+        plan.adoptable.retain(|one| stays(&one.published.key.name).is_none());
+    }
+}
+
+/// What is reported on the object of a pinned name.
+fn text(hold: &Pin, name: &DnsName) -> Arc<str> {
+    Arc::from(format!(
+        "it was set back by undo {} and is on hold until {}; change the object, or let it go with: zonewright undo --release {name}",
+        hold.plan,
+        zonewright_core::clock::utc(hold.until),
+    ))
+}
+
+/// Releases the names at which something else is asked for than at the time of the undo.
+fn changed(worker: &Worker, held: &BTreeMap<DnsName, (Option<String>, Arc<str>)>) -> BTreeSet<DnsName> {
+    let now: BTreeMap<&DnsName, String> = {
+        let desired_state = worker.context.desired_state();
+        held.keys().filter_map(|name| Some((name, digest(&desired_state, name)?))).collect()
+    };
+    let zone = worker.handle.label();
+    let (mut changed, mut first) = (BTreeSet::new(), Vec::new());
+    for (name, digest) in now {
+        match held.get(name).and_then(|(former, _)| former.as_ref()) {
+            Some(former) if *former != digest => {
+                changed.insert(name.clone());
+            }
+            Some(_) => {}
+            // It was not known at the time: this is the first that is known.
+            None => first.push((name.clone(), digest)),
+        }
+    }
+    if !first.is_empty() {
+        worker.context.state.zone(&zone, |state| {
+            for (name, digest) in first {
+                let slots = state.pins.iter_mut().filter_map(|hold| hold.names.get_mut(&name));
+                slots.for_each(|slot| *slot = Some(digest.clone()));
+            }
+        });
+    }
+    for name in &changed {
+        info!(zone = %worker.handle.zone.name, name = %name, "{name} is no longer on hold: its object changed");
+    }
+    if !changed.is_empty() {
+        unpin(&worker.context, &zone, Some(&changed));
+    }
+    changed
+}
