@@ -1,5 +1,6 @@
 //! The tidy checks: rules that the compiler does not know. All run before the verdict.
 
+mod imports;
 mod manifests;
 mod strings;
 mod tree;
@@ -9,8 +10,12 @@ use anyhow::{Context as _, Result, bail};
 /// A check returns what it found; an error means that it could not look.
 type Check = fn() -> Result<Vec<String>>;
 
-const CHECKS: &[(&str, Check)] =
-    &[("manifests", manifests::check), ("machine paths", strings::check), ("dependency trees", tree::check)];
+const CHECKS: &[(&str, Check)] = &[
+    ("manifests", manifests::check),
+    ("machine paths", strings::check),
+    ("circles of imports", imports::check),
+    ("dependency trees", tree::check),
+];
 
 /// Runs every check.
 ///
