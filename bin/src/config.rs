@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use zonewright_core::catalog::{ProviderConfig, ProviderEntry, Settings};
-use zonewright_core::claim::OwnerId;
+use zonewright_core::catalog::{ProviderConfig, ProviderEntry, RegistryConfig, Settings};
 use zonewright_core::contend::{NameRules, SameName};
 use zonewright_core::documents::DocumentStore;
 use zonewright_core::filter::DomainFilter;
@@ -20,11 +19,6 @@ use zonewright_core::wrap::{self, Wrapping};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{Error, ErrorKind, RData, RecordType, Result, Ttl};
 use zonewright_engine::{Announcement, Config, Instance};
-use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
-use zonewright_registry::noop::NoopRegistry;
-use zonewright_registry::txt::{FormerNames, TxtConfig, TxtRegistry};
-#[cfg(feature = "registry-dynamodb")]
-use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 
 use crate::catalog::Catalog;
 
@@ -143,90 +137,18 @@ fn default_target(text: &str) -> Result<RData, String> {
         .map_err(|problem| format!("{text:?}: {problem}; expected an IP address or a host name"))
 }
 
-/// The registry. `shelf` is where one that keeps its claims in a cluster has them.
+/// The registry that the flags choose; `documents` is where one that keeps its claims in a cluster has them.
 ///
 /// # Errors
 /// A configuration error that names the flag.
-#[cfg_attr(
-    not(feature = "registry-dynamodb"),
-    expect(clippy::unused_async, reason = "the same shape with and without the feature")
-)]
-pub(crate) async fn registry(settings: &Settings, shelf: Option<Arc<dyn DocumentStore>>) -> Result<Arc<dyn Registry>> {
-    match settings.text("registry") {
-        "configmap" => {
-            let shelf = shelf.ok_or_else(|| wrong("--registry=configmap needs a cluster"))?;
-            Ok(Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(settings.text("txt-owner-id"), shelf)?)))
-        }
-        "noop" => {
-            tracing::warn!(
-                "--registry=noop keeps no ownership: every record of a managed type inside the filters counts as ours, also \
-                 those that others made; the brake is {}",
-                if settings.bool("brake") { "on" } else { "off" }
-            );
-            Ok(Arc::new(NoopRegistry))
-        }
-        "txt" => {
-            let config = TxtConfig {
-                encrypt: settings.bool("txt-encrypt-enabled"),
-                migrate_from: OwnerId::new(settings.text("migrate-from-txt-owner")),
-                former: former_names(settings),
-                move_old_format: settings.bool("txt-move-old-format"),
-                ..txt(settings)?
-            };
-            Ok(Arc::new(TxtRegistry::new(config)?))
-        }
-        #[cfg(feature = "registry-dynamodb")]
-        "dynamodb" => Ok(Arc::new(DynamoRegistry::connect(dynamodb(settings)?).await?)),
-        other => Err(wrong(format!("--registry={other} is not available here"))),
-    }
-}
-
-/// How claims as TXT records are named and read.
-fn txt(settings: &Settings) -> Result<TxtConfig> {
-    Ok(TxtConfig {
-        prefix: settings.text("txt-prefix").to_owned(),
-        suffix: settings.text("txt-suffix").to_owned(),
-        wildcard_replacement: settings.text("txt-wildcard-replacement").to_owned(),
-        aes_key: settings.secret("txt-encrypt-aes-key").cloned(),
-        ..TxtConfig::new(settings.text("txt-owner-id"))?
-    })
-}
-
-#[cfg(feature = "registry-dynamodb")]
-fn dynamodb(settings: &Settings) -> Result<DynamoConfig> {
-    use secrecy::ExposeSecret;
-    let given = |flag: &str| Some(settings.text(flag).to_owned()).filter(|text| !text.is_empty());
-    let external_id = settings.secret("aws-assume-role-external-id");
-    Ok(DynamoConfig {
-        table: settings.text("dynamodb-table").to_owned(),
-        region: given("dynamodb-region"),
-        role: given("aws-assume-role"),
-        external_id: external_id.map(|id| id.expose_secret().to_owned()),
-        attempts: u32::try_from(settings.int("aws-api-retries")).unwrap_or(1),
-        cache: settings.duration("txt-cache-interval"),
-        ..DynamoConfig::new(txt(settings)?)
-    })
-}
-
-/// Where claims may have stood: every mixture of a former prefix or suffix, or today's, with a former wildcard replacement, or
-/// today's. An empty value counts: there was none.
-fn former_names(settings: &Settings) -> Vec<FormerNames> {
-    let today = (settings.text("txt-prefix").to_owned(), settings.text("txt-suffix").to_owned());
-    let prefixes = settings.list("txt-former-prefix").iter().map(|prefix| (prefix.clone(), String::new()));
-    let suffixes = settings.list("txt-former-suffix").iter().map(|suffix| (String::new(), suffix.clone()));
-    let affixes: Vec<(String, String)> = [today].into_iter().chain(prefixes).chain(suffixes).collect();
-    let former = settings.list("txt-former-wildcard-replacement");
-    let replacements =
-        || [settings.text("txt-wildcard-replacement").to_owned()].into_iter().chain(former.iter().cloned());
-    let with = |(prefix, suffix): (String, String)| {
-        replacements().map(move |wildcard_replacement| FormerNames {
-            prefix: prefix.clone(),
-            suffix: suffix.clone(),
-            wildcard_replacement,
-        })
-    };
-    // The first is today's.
-    affixes.into_iter().flat_map(with).skip(1).collect()
+pub(crate) async fn registry(
+    catalog: &Catalog,
+    settings: &Settings,
+    documents: Option<Arc<dyn DocumentStore>>,
+) -> Result<Arc<dyn Registry>> {
+    let name = settings.text("registry");
+    let entry = catalog.registry(name).ok_or_else(|| wrong(format!("--registry={name} is not available here")))?;
+    (entry.build)(RegistryConfig { settings: settings.clone(), documents }).await
 }
 
 /// What a provider reads out of the properties of objects, under the annotation prefixes in force.
@@ -241,11 +163,11 @@ pub(crate) fn options(entry: &ProviderEntry, settings: &Settings) -> OptionReade
 pub(crate) async fn instance(
     catalog: &Catalog,
     settings: &Settings,
-    shelf: Option<Arc<dyn DocumentStore>>,
+    documents: Option<Arc<dyn DocumentStore>>,
     shared: &Shared,
 ) -> Result<Instance> {
     let (entry, id) = provider(catalog, settings)?;
-    let registry = registry(settings, shelf).await?;
+    let registry = registry(catalog, settings, documents).await?;
     let options = options(entry, settings);
     Ok(Instance { provider: build(entry, &id, settings, shared).await?, id, registry, options })
 }
@@ -256,7 +178,7 @@ pub(crate) async fn instance(
 /// It is not in this build.
 pub(crate) fn provider<'c>(catalog: &'c Catalog, settings: &Settings) -> Result<(&'c ProviderEntry, InstanceId)> {
     let name = settings.text("provider");
-    let entry = catalog.find(name).ok_or_else(|| wrong(format!("--provider={name} is not available here")))?;
+    let entry = catalog.provider(name).ok_or_else(|| wrong(format!("--provider={name} is not available here")))?;
     Ok((entry, InstanceId::from(entry.name)))
 }
 

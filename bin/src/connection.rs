@@ -8,6 +8,8 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::documents::DocumentStore;
 use zonewright_core::{Error, ErrorKind, Result};
 
+use crate::catalog::Catalog;
+
 /// A connection to a cluster.
 #[cfg(feature = "cluster")]
 pub(crate) type Connection = zonewright_cluster::Cluster;
@@ -27,15 +29,18 @@ pub(crate) fn none() -> Error {
 /// # Errors
 /// Whatever keeps it from being known which cluster that is.
 #[cfg(feature = "cluster")]
-pub(crate) async fn open(settings: &Settings) -> Result<Option<Connection>> {
+pub(crate) async fn open(catalog: &Catalog, settings: &Settings) -> Result<Option<Connection>> {
     if !settings.text("manifests").is_empty() {
-        if settings.text("registry") != "configmap" {
+        if !keeps_documents(catalog, settings) {
             return Ok(None);
         }
         let pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
         if !pod && settings.text("kubeconfig").is_empty() && settings.text("server").is_empty() {
-            let text = "--registry=configmap keeps its records in a cluster, and with --manifests none is at hand: give \
-                        --kubeconfig, or another --registry";
+            let text = format!(
+                "--registry={} keeps its records in a cluster, and with --manifests none is at hand: give --kubeconfig, or \
+                 another --registry",
+                settings.text("registry")
+            );
             return Err(Error::new(ErrorKind::Configuration, "open the registry", text));
         }
     }
@@ -68,33 +73,42 @@ pub(crate) fn home<'a>(settings: &'a Settings, cluster: &'a Connection) -> &'a s
 /// There is no client.
 #[cfg(not(feature = "cluster"))]
 #[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
-pub(crate) async fn open(_: &Settings) -> Result<Option<Connection>> {
+pub(crate) async fn open(_: &Catalog, _: &Settings) -> Result<Option<Connection>> {
     Ok(None)
 }
 
-/// The registry's shelf, for commands that read no objects: a connection is made only where the registry is in a cluster.
+/// Whether the registry that the flags choose keeps its claims in a cluster.
+pub(crate) fn keeps_documents(catalog: &Catalog, settings: &Settings) -> bool {
+    catalog.registry(settings.text("registry")).is_some_and(|entry| entry.keeps_documents)
+}
+
+/// The registry's documents, for commands that read no objects: a connection is made only where the registry is in a cluster.
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) async fn registry(settings: &Settings) -> Result<Option<Arc<dyn DocumentStore>>> {
-    if settings.text("registry") != "configmap" {
+pub(crate) async fn registry(catalog: &Catalog, settings: &Settings) -> Result<Option<Arc<dyn DocumentStore>>> {
+    if !keeps_documents(catalog, settings) {
         return Ok(None);
     }
-    Ok(shelf(settings, open(settings).await?.as_ref()))
+    Ok(documents(catalog, settings, open(catalog, settings).await?.as_ref()))
 }
 
 /// Where the registry keeps its records, if that is in a cluster.
 #[cfg(feature = "cluster")]
-pub(crate) fn shelf(settings: &Settings, cluster: Option<&Connection>) -> Option<Arc<dyn DocumentStore>> {
-    let cluster = cluster.filter(|_| settings.text("registry") == "configmap")?;
+pub(crate) fn documents(
+    catalog: &Catalog,
+    settings: &Settings,
+    cluster: Option<&Connection>,
+) -> Option<Arc<dyn DocumentStore>> {
+    let cluster = cluster.filter(|_| keeps_documents(catalog, settings))?;
     let namespace = Some(settings.text("registry-namespace")).filter(|text| !text.is_empty());
-    let shelf = zonewright_cluster::ConfigMapShelf::new(cluster, namespace.unwrap_or(cluster.namespace()));
-    Some(Arc::new(shelf))
+    let documents = zonewright_cluster::ConfigMapShelf::new(cluster, namespace.unwrap_or(cluster.namespace()));
+    Some(Arc::new(documents))
 }
 
 /// There is no client.
 #[cfg(not(feature = "cluster"))]
-pub(crate) fn shelf(_: &Settings, _: Option<&Connection>) -> Option<Arc<dyn DocumentStore>> {
+pub(crate) fn documents(_: &Catalog, _: &Settings, _: Option<&Connection>) -> Option<Arc<dyn DocumentStore>> {
     None
 }
 

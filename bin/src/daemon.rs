@@ -45,9 +45,10 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright starts");
     let config = config::engine(settings)?;
     let metrics = Arc::new(metrics());
-    let cluster = connection::open(settings).await?;
+    let cluster = connection::open(catalog, settings).await?;
     let shared = shared(&metrics);
-    let instance = config::instance(catalog, settings, connection::shelf(settings, cluster.as_ref()), &shared).await?;
+    let documents = connection::documents(catalog, settings, cluster.as_ref());
+    let instance = config::instance(catalog, settings, documents, &shared).await?;
     let world = World::open(settings, &config, cluster).await?;
     if config.dry_run {
         info!("running in dry-run mode: no change is made to any zone");
@@ -99,9 +100,9 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 /// What keeps it from starting, and what could not be read.
 pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<Vec<(ZoneKey, Adoptable)>> {
     let config = engine::Config { dry_run: true, one_pass: true, ..config::engine(settings)? };
-    let cluster = connection::open(settings).await?;
-    let shelf = connection::shelf(settings, cluster.as_ref());
-    let instance = config::instance(catalog, settings, shelf, &Shared::default()).await?;
+    let cluster = connection::open(catalog, settings).await?;
+    let documents = connection::documents(catalog, settings, cluster.as_ref());
+    let instance = config::instance(catalog, settings, documents, &Shared::default()).await?;
     let world = World::open(settings, &config, cluster).await?;
     let parts = Parts {
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
@@ -269,10 +270,10 @@ pub(crate) fn metrics() -> Metrics {
 }
 
 /// What the provider instances have in common, with its metrics among those of the process.
-#[cfg_attr(not(feature = "provider-webhook"), expect(unused_variables, reason = "no provider here speaks HTTP"))]
+#[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "no provider here speaks HTTP"))]
 pub(crate) fn shared(metrics: &Metrics) -> Shared {
     let shared = Shared::default();
-    #[cfg(feature = "provider-webhook")]
+    #[cfg(feature = "http")]
     {
         use zonewright_http::RequestTimes;
         let times = shared.get::<RequestTimes>();
@@ -309,7 +310,7 @@ pub(crate) fn on_signal(stop: CancellationToken) -> Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, feature = "provider-webhook"))]
+#[cfg(all(test, feature = "http"))]
 mod tests {
     use super::*;
 

@@ -122,7 +122,8 @@ impl Job {
         let scope = Scope { filter: engine.filter.clone(), managed: engine.managed.clone(), select };
         let wanted = if order == Order::Adopt { daemon::adoptable(catalog, &settings).await? } else { Vec::new() };
         let bare =
-            config::instance(catalog, &settings, connection::registry(&settings).await?, &Shared::default()).await?;
+            config::instance(catalog, &settings, connection::registry(catalog, &settings).await?, &Shared::default())
+                .await?;
         let provider = Layers::new(bare.id.clone()).around(bare.provider, &Arc::new(Metrics::default()));
         let name = |text: &String| DnsName::parse(text).map_err(|error| wrong(format!("--force {text:?}: {error}")));
         let forced = match order {

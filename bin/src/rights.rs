@@ -11,6 +11,9 @@ use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_source_k8s::lookup::Reach;
 use zonewright_source_k8s::options::SourceOptions;
 
+use crate::catalog::Catalog;
+use crate::connection;
+
 /// API group (empty for the core group) and resource, with the verbs.
 type Rules = BTreeMap<(String, String), BTreeSet<&'static str>>;
 
@@ -18,7 +21,7 @@ type Rules = BTreeMap<(String, String), BTreeSet<&'static str>>;
 ///
 /// # Errors
 /// The settings of the sources are wrong, or nothing of a cluster is read.
-pub(crate) fn show(settings: &Settings) -> Result<String> {
+pub(crate) fn show(catalog: &Catalog, settings: &Settings) -> Result<String> {
     if !settings.text("manifests").is_empty() {
         let text = "with --manifests nothing of a cluster is read, and no right is needed";
         return Err(Error::new(ErrorKind::Configuration, "list the rights", text));
@@ -45,7 +48,7 @@ pub(crate) fn show(settings: &Settings) -> Result<String> {
     }
     let mut own = Rules::new();
     add(&mut own, "", "configmaps", &["get", "create", "update"]);
-    if settings.text("registry") == "configmap" {
+    if connection::keeps_documents(catalog, settings) {
         add(&mut own, "", "configmaps", &["list", "patch"]);
     }
     let mut roles = Vec::new();

@@ -28,7 +28,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
     let settings = &invocation.settings;
     let result = match &invocation.command {
         Command::FlagReference => Ok(answer(&flags::reference(catalog))),
-        Command::Rights => rights::show(settings).map(|text| answer(&text)),
+        Command::Rights => rights::show(catalog, settings).map(|text| answer(&text)),
         Command::Plans => block_on(async { control::plans(settings).await.map(|text| answer(&text)) }),
         Command::Approve { hash } => {
             block_on(async { control::approve(settings, hash).await.map(|text| answer(&text)) })

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, Command};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
-use super::selection::{REGISTRIES_HERE, SPECIAL, sources_here};
+use super::selection::sources_here;
 use super::set::{FlagSet, Row};
 use crate::catalog::Catalog;
 
@@ -55,14 +55,14 @@ pub(super) fn program(set: &FlagSet, catalog: &Catalog, long: bool) -> Command {
     let mut command = command(set).about("Keeps DNS zones in step with a Kubernetes cluster").override_usage(usage);
     if !long {
         for row in set.rows() {
-            let hidden = !row.shown || SPECIAL.iter().any(|s| s.flag == row.spec.name && !s.is_built);
+            let hidden = !row.shown || row.spec.feature.is_some_and(|feature| !feature.is_built);
             command = command.mut_arg(row.spec.name, |arg| arg.hide(hidden));
         }
         for (name, words) in
-            [("source", &sources_here()[..]), ("provider", &catalog.names()), ("registry", REGISTRIES_HERE)]
+            [("source", sources_here()), ("provider", catalog.provider_names()), ("registry", catalog.registry_names())]
         {
             let Some(row) = set.row(name) else { continue };
-            command = command.mut_arg(name, |arg| arg.help(sentence(&row.spec, words)));
+            command = command.mut_arg(name, |arg| arg.help(sentence(&row.spec, &words)));
         }
     }
     let commands = "Commands:\n  plans         Show the deletes that are held\n  approve HASH  Let held deletes go\n  \
@@ -133,7 +133,7 @@ pub(super) fn value_name(kind: FlagKind) -> &'static str {
         FlagKind::Bool => "",
         FlagKind::Text | FlagKind::List => "TEXT",
         FlagKind::Secret => "SECRET",
-        FlagKind::Int => "NUMBER",
+        FlagKind::Int | FlagKind::Int64 => "NUMBER",
         FlagKind::Duration => "DURATION",
         FlagKind::Regex => "REGEX",
         FlagKind::Choice(_) | FlagKind::ChoiceList(_) => "WORD",

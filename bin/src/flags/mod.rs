@@ -1,6 +1,6 @@
 //! The command line and the environment: external-dns' grammar, flags and checks, and our own flags.
 //!
-//! In come the arguments, the environment and the catalogue of providers; out comes an [`Invocation`] whose settings are
+//! In come the arguments, the environment and the catalogue of providers and registries; out comes an [`Invocation`] whose settings are
 //! complete and consistent, or a [`Stop`] with the text to print. A command line of external-dns is taken as it stands;
 //! what it asks for and this build cannot do is refused by name, never passed over in silence.
 
@@ -9,14 +9,15 @@ mod command;
 mod environment;
 #[cfg(feature = "config-file")]
 mod file;
-mod foreign;
 mod help;
+mod peer;
 mod reference;
 mod removed;
 mod selection;
 mod set;
 mod settings;
 mod shell;
+mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -165,9 +166,9 @@ fn given(
 /// Checks settings as a whole; `sources` are not needed by every command.
 fn checked(catalog: &Catalog, mut settings: Settings, set: &FlagSet, sources: bool) -> Result<Invocation, Stop> {
     required(&settings, sources).map_err(parsing)?;
-    let mut notices = validate::carry_over(&mut settings);
+    let mut notices = validate::carry_over(&mut settings, set);
     let selection = Selection::of(&settings);
-    validate::check(&settings, &selection)
+    validate::check(&settings, &selection, catalog)
         .and_then(|()| selection::available(&selection, &settings, set, catalog))
         .map_err(|problem| Stop::Refusal(format!("config validation failed: {problem}")))?;
     notices.extend(validate::doubts(&settings));

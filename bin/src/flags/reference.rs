@@ -5,8 +5,8 @@ use std::fmt::Write;
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::help::value_name;
-use super::selection::{REGISTRIES_HERE, SPECIAL, sources_here};
-use super::set::{FlagSet, Row};
+use super::selection::sources_here;
+use super::set::{FlagSet, Owner, Row};
 use crate::catalog::Catalog;
 
 const INTRODUCTION: &str = "\
@@ -35,15 +35,33 @@ chosen would have to obey it.
 pub fn page(catalog: &Catalog) -> String {
     let set = FlagSet::daemon(catalog);
     let mut out = INTRODUCTION.to_owned();
-    let _ = writeln!(out, "\nSources that exist: {}. Registries: {}.", words(&sources_here()), words(REGISTRIES_HERE));
+    let _ = writeln!(
+        out,
+        "\nSources that exist: {}. Registries: {}.",
+        words(&sources_here()),
+        words(&catalog.registry_names())
+    );
     for (heading, rows) in sections(&set) {
         let _ = writeln!(out, "\n## {heading}\n");
+        out.push_str(&rows.first().map_or_else(String::new, |row| about(row)));
         out.push_str("| flag | value | default | environment | meaning |\n|---|---|---|---|---|\n");
         for row in rows {
             out.push_str(&line(&row.spec));
         }
     }
     out
+}
+
+/// What the catalogue says of the owner of a section, as a paragraph.
+fn about(row: &Row) -> String {
+    let (about, feature, page) = match row.owners.first() {
+        Some(Owner::Provider(entry)) => (entry.about, entry.feature, entry.page),
+        Some(Owner::Registry(entry)) => (entry.about, entry.feature, entry.page),
+        _ => return String::new(),
+    };
+    let feature = if feature.is_empty() { String::new() } else { format!(" Cargo feature `{feature}`.") };
+    let page = page.strip_prefix("docs/").map_or_else(String::new, |page| format!(" [More]({page})."));
+    format!("{about}.{feature}{page}\n\n")
 }
 
 /// Rows by heading: ours in their own order, then those of providers and of what does not exist, by name.
@@ -63,8 +81,7 @@ fn line(spec: &FlagSpec) -> String {
     let name = if spec.kind == FlagKind::Bool { format!("[no-]{}", spec.name) } else { spec.name.to_owned() };
     let default = if spec.default.is_empty() { String::new() } else { format!("`{}`", spec.default) };
     let meaning = spec.help.replace('|', "\\|");
-    let special = SPECIAL.iter().find(|special| special.flag == spec.name);
-    let note = special.map_or_else(String::new, |special| format!("; *Cargo feature* `{}`", special.feature));
+    let note = spec.feature.map_or_else(String::new, |feature| format!("; *Cargo feature* `{}`", feature.name));
     format!("| `--{name}` | {} | {default} | `{}` | {meaning}{note} |\n", value(spec.kind), spec.env())
 }
 

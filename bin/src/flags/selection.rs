@@ -1,10 +1,10 @@
 //! What the flags choose, whether this build has it, and which flags go with something else.
 
-use zonewright_core::catalog::{FlagValue, Settings};
+use zonewright_core::catalog::{FlagFeature, FlagSpec, FlagValue, ProviderEntry, Settings};
 use zonewright_source_k8s::options::SourceKind;
 
 use super::set::{FlagSet, Row};
-use crate::catalog::Catalog;
+use crate::catalog::{self, Catalog, InTree};
 
 /// Sources that this build has, in alphabetical order.
 pub(super) fn sources_here() -> Vec<&'static str> {
@@ -13,47 +13,6 @@ pub(super) fn sources_here() -> Vec<&'static str> {
     words.sort_unstable();
     words
 }
-
-/// Registries that exist.
-pub(super) const REGISTRIES_HERE: &[&str] = &[
-    #[cfg(feature = "cluster")]
-    "configmap",
-    #[cfg(feature = "registry-dynamodb")]
-    "dynamodb",
-    "noop",
-    "txt",
-];
-
-/// Registries that are not in every build, and the Cargo feature that compiles each in.
-const REGISTRY_FEATURES: &[(&str, &str)] = &[("configmap", "cluster"), ("dynamodb", "registry-dynamodb")];
-
-/// Providers that exist, and the Cargo feature that compiles each in.
-const FEATURES: &[(&str, &str)] = &[
-    ("inmemory", "provider-local"),
-    ("local", "provider-local"),
-    ("rfc2136", "provider-rfc2136"),
-    ("webhook", "provider-webhook"),
-];
-
-/// A flag that needs more than its provider, and that the usual image leaves out.
-pub(super) struct Special {
-    /// Name of the flag.
-    pub(super) flag: &'static str,
-    /// The Cargo feature that compiles it in.
-    pub(super) feature: &'static str,
-    /// Whether this build has it.
-    pub(super) is_built: bool,
-    /// The stage of the Dockerfile that has it, and what else does for its users.
-    remedy: &'static str,
-}
-
-/// All of them.
-pub(super) const SPECIAL: &[Special] = &[Special {
-    flag: "rfc2136-gss-tsig",
-    feature: "rfc2136-gss-tsig",
-    is_built: cfg!(feature = "rfc2136-gss-tsig"),
-    remedy: "use the image that deploy/Dockerfile makes with --target kerberos, or sign with a TSIG key",
-}];
 
 /// What the flags choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,40 +50,40 @@ pub(super) fn available(
     catalog: &Catalog,
 ) -> Result<(), String> {
     let mut problems = Vec::new();
-    problems.extend(provider_problem(selection, catalog));
+    let Selection { provider, registry, .. } = selection;
+    let entry = catalog.provider(provider);
+    if entry.is_none() {
+        problems.push(missing("provider", provider, catalog::PROVIDERS, &catalog.provider_names()));
+    }
     if selection.webhook_server {
-        problems.extend(server_problem(selection));
+        problems.extend(server_problem(entry));
     } else {
         problems.extend(selection.sources.iter().filter_map(|source| source_problem(source)));
-        problems.extend(registry_problem(&selection.registry));
+        if catalog.registry(registry).is_none() {
+            problems.push(missing("registry", registry, catalog::REGISTRIES, &catalog.registry_names()));
+        }
         problems.extend(cluster_problem(settings));
     }
-    problems.extend(SPECIAL.iter().filter_map(|special| {
-        let Special { flag, feature, is_built, remedy } = special;
-        let wanted = set.row(flag)?.is_selected(selection)
-            && settings.given(flag)
-            && settings.value(flag).is_some_and(says_something);
-        (wanted && !is_built)
-            .then(|| format!("--{flag} is not compiled into this build (Cargo feature {feature}): {remedy}"))
-    }));
+    problems.extend(set.rows().iter().filter_map(|row| feature_problem(row, selection, settings)));
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
-fn provider_problem(selection: &Selection, catalog: &Catalog) -> Option<String> {
-    let name = selection.provider.as_str();
-    if catalog.find(name).is_some() {
-        return None;
-    }
-    let here = catalog.names().join(", ");
-    let here = if here.is_empty() { "none" } else { &here };
-    Some(match FEATURES.iter().find(|(known, _)| *known == name) {
-        Some((_, feature)) => {
-            format!(
-                "--provider={name} is not compiled into this build (Cargo feature {feature}); available here: {here}"
-            )
-        }
-        None => format!("--provider={name} does not exist in Zonewright yet; available here: {here}"),
-    })
+/// Why a provider or registry is not here.
+fn missing(what: &str, name: &str, in_tree: &[InTree], here: &[&str]) -> String {
+    let why = match in_tree.iter().find(|one| one.names.contains(&name)) {
+        Some(InTree { feature, .. }) => format!("is not compiled into this build (Cargo feature {feature})"),
+        None => "does not exist in Zonewright yet".to_owned(),
+    };
+    let here = if here.is_empty() { "none".to_owned() } else { here.join(", ") };
+    format!("--{what}={name} {why}; available here: {here}")
+}
+
+/// A flag that was given, is to be obeyed, and cannot be.
+fn feature_problem(row: &Row, selection: &Selection, settings: &Settings) -> Option<String> {
+    let FlagSpec { name, feature, .. } = row.spec;
+    let FlagFeature { name: feature, remedy, .. } = feature.filter(|feature| !feature.is_built)?;
+    let wanted = row.is_selected(selection) && settings.given(name) && settings.value(name).is_some_and(says_something);
+    wanted.then(|| format!("--{name} is not compiled into this build (Cargo feature {feature}): {remedy}"))
 }
 
 fn source_problem(word: &str) -> Option<String> {
@@ -135,28 +94,12 @@ fn source_problem(word: &str) -> Option<String> {
     ))
 }
 
-fn registry_problem(word: &str) -> Option<String> {
-    if REGISTRIES_HERE.contains(&word) {
-        return None;
-    }
-    let here = REGISTRIES_HERE.join(", ");
-    Some(match REGISTRY_FEATURES.iter().find(|(known, _)| *known == word) {
-        Some((_, feature)) => format!(
-            "--registry={word} is not compiled into this build (Cargo feature {feature}); available here: {here}"
-        ),
-        None => format!("--registry={word} does not exist in Zonewright yet; available here: {here}"),
-    })
-}
-
-fn server_problem(selection: &Selection) -> Option<String> {
+fn server_problem(entry: Option<&ProviderEntry>) -> Option<String> {
     if !cfg!(feature = "webhook-server") {
         return Some("--webhook-server is not compiled into this build (Cargo feature webhook-server)".to_owned());
     }
-    (selection.provider == "webhook").then(|| {
-        "--webhook-server cannot serve --provider=webhook: that one speaks the protocol itself; let its callers use \
-         the address in --webhook-provider-url"
-            .to_owned()
-    })
+    let ProviderEntry { name, unserved, .. } = entry?;
+    unserved.map(|why| format!("--webhook-server cannot serve --provider={name}: {why}"))
 }
 
 fn cluster_problem(settings: &Settings) -> Option<String> {

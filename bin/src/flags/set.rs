@@ -1,16 +1,16 @@
 //! All flags that one command knows, each with what it belongs to.
 //!
-//! In come the tables of this program and the entries of the provider catalogue; out comes one row for each name. A flag
+//! In come the tables of this program and the entries of the catalogue; out comes one row for each name. A flag
 //! that several things declare (`--tls-ca`) is one row with several owners.
 
 use std::collections::BTreeMap;
 
-use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderEntry};
+use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderEntry, RegistryEntry};
 
-use super::foreign::FOREIGN;
-use super::selection::{REGISTRIES_HERE, Selection, sources_here};
-use super::table::{CORE, PROVIDERS, WEBHOOK_SERVER};
-use crate::catalog::Catalog;
+use super::selection::{Selection, sources_here};
+use super::table::{CORE, WEBHOOK_SERVER};
+use super::{peer, sources};
+use crate::catalog::{self, Catalog};
 
 /// What a flag belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -19,12 +19,14 @@ pub(super) enum Owner {
     Core,
     /// Any of these values of `--source`.
     Sources(&'static [&'static str]),
-    /// Any of these values of `--registry`.
+    /// Any of these values that external-dns takes for `--registry`.
     Registries(&'static [&'static str]),
-    /// Any of these values of `--provider`.
+    /// Any of these values that external-dns takes for `--provider`.
     Providers(&'static [&'static str]),
     /// A provider of the catalogue.
-    Entry(ProviderEntry),
+    Provider(ProviderEntry),
+    /// A registry of the catalogue.
+    Registry(RegistryEntry),
     /// `--webhook-server`.
     Server,
 }
@@ -37,7 +39,8 @@ impl Owner {
             Self::Sources(names) => selection.sources.iter().any(|s| names.contains(&s.as_str())),
             Self::Registries(names) => names.contains(&selection.registry.as_str()),
             Self::Providers(names) => names.contains(&selection.provider.as_str()),
-            Self::Entry(entry) => Catalog::answers_to(entry, &selection.provider),
+            Self::Provider(entry) => entry.answers_to(&selection.provider),
+            Self::Registry(entry) => entry.name == selection.registry,
             Self::Server => selection.webhook_server,
         }
     }
@@ -45,11 +48,11 @@ impl Owner {
     /// Whether what the flag belongs to can be chosen at all in this build.
     fn is_here(&self, catalog: &Catalog) -> bool {
         match self {
-            Self::Core | Self::Entry(_) => true,
+            Self::Core | Self::Provider(_) | Self::Registry(_) => true,
             Self::Server => cfg!(feature = "webhook-server"),
             Self::Sources(names) => names.iter().any(|name| sources_here().contains(name)),
-            Self::Registries(names) => names.iter().any(|name| REGISTRIES_HERE.contains(name)),
-            Self::Providers(names) => names.iter().any(|name| catalog.find(name).is_some()),
+            Self::Registries(names) => names.iter().any(|name| catalog.registry(name).is_some()),
+            Self::Providers(names) => names.iter().any(|name| catalog.provider(name).is_some()),
         }
     }
 }
@@ -96,17 +99,22 @@ impl FlagSet {
     /// The flags of the daemon: those of external-dns, ours, and those of every provider in the catalogue.
     pub(super) fn daemon(catalog: &Catalog) -> Self {
         let mut set = Self::default();
-        for group in CORE {
-            set.add(group.heading, group.owner, group.flags, true);
-        }
-        for entry in catalog.entries() {
-            set.add(&format!("Provider {}", entry.name), Owner::Entry(*entry), entry.flags, true);
-        }
-        set.add("Webhook server", Owner::Server, WEBHOOK_SERVER, Owner::Server.is_here(catalog));
-        for group in FOREIGN {
+        for group in CORE.iter().chain(sources::FLAGS) {
             set.add(group.heading, group.owner, group.flags, group.owner.is_here(catalog));
         }
-        set.accept_providers(catalog);
+        for entry in catalog.registries() {
+            set.add(&format!("Registry {}", entry.name), Owner::Registry(*entry), entry.flags, true);
+        }
+        for entry in catalog.providers() {
+            set.add(&format!("Provider {}", entry.name), Owner::Provider(*entry), entry.flags, true);
+        }
+        set.add("Webhook server", Owner::Server, WEBHOOK_SERVER, Owner::Server.is_here(catalog));
+        for group in peer::FLAGS {
+            set.add(group.heading, group.owner, group.flags, group.owner.is_here(catalog));
+        }
+        let in_tree = |table: &[catalog::InTree]| table.iter().flat_map(|one| one.names).copied().collect::<Vec<_>>();
+        set.accept("provider", in_tree(catalog::PROVIDERS).into_iter().chain(catalog.provider_names()));
+        set.accept("registry", in_tree(catalog::REGISTRIES).into_iter().chain(catalog.registry_names()));
         set
     }
 
@@ -152,21 +160,16 @@ impl FlagSet {
         }
     }
 
-    /// Lets `--provider` take the names of catalogue entries that external-dns does not know.
-    fn accept_providers(&mut self, catalog: &Catalog) {
-        let mut names: Vec<&'static str> = PROVIDERS.to_vec();
-        for entry in catalog.entries() {
-            names.push(entry.name);
-            names.extend_from_slice(entry.aliases);
-        }
-        names.sort_unstable();
-        names.dedup();
-        if names.len() == PROVIDERS.len() {
-            return;
-        }
-        if let Some(row) = self.index.get("provider").and_then(|at| self.rows.get_mut(*at)) {
+    /// Lets a flag with a choice of words take these words, too.
+    fn accept(&mut self, flag: &str, words: impl Iterator<Item = &'static str>) {
+        let Some(row) = self.index.get(flag).and_then(|at| self.rows.get_mut(*at)) else { return };
+        let FlagKind::Choice(known) = row.spec.kind else { return };
+        let mut all: Vec<&'static str> = known.iter().copied().chain(words).collect();
+        all.sort_unstable();
+        all.dedup();
+        if all.len() > known.len() {
             // A table lives as long as the process, and there is one for each start.
-            row.spec.kind = FlagKind::Choice(names.leak());
+            row.spec.kind = FlagKind::Choice(all.leak());
         }
     }
 }

@@ -1,74 +1,14 @@
-//! The flags that belong to the program itself, to sources that exist and to registries that exist, in the order of
-//! the help text.
+//! The flags that belong to the program itself, in the order of the help text.
 //!
 //! Names, types and defaults are those of external-dns where it has the flag; the sentences say what Zonewright does.
 
-use zonewright_core::catalog::FlagKind::{Bool, Choice, ChoiceList, Duration, Int, List, Regex, Secret, Text};
+use zonewright_core::catalog::FlagKind::{Bool, Choice, ChoiceList, Duration, Int, Int64, List, Regex, Text};
 use zonewright_core::catalog::FlagSpec;
 use zonewright_engine::journal::Mode;
 
+use super::peer;
 use super::set::{Group, Owner};
-
-/// Every value that external-dns takes for `--provider`, and `local`.
-pub(super) const PROVIDERS: &[&str] = &[
-    "alibabacloud",
-    "aws",
-    "aws-sd",
-    "azure",
-    "azure-dns",
-    "azure-private-dns",
-    "civo",
-    "cloudflare",
-    "coredns",
-    "dnsimple",
-    "exoscale",
-    "godaddy",
-    "google",
-    "inmemory",
-    "linode",
-    "local",
-    "ns1",
-    "oci",
-    "ovh",
-    "pdns",
-    "pihole",
-    "rfc2136",
-    "scaleway",
-    "skydns",
-    "webhook",
-];
-
-/// Every value that external-dns takes for `--source`.
-const SOURCES: &[&str] = &[
-    "ambassador-host",
-    "connector",
-    "contour-httpproxy",
-    "crd",
-    "empty",
-    "f5-transportserver",
-    "f5-virtualserver",
-    "fake",
-    "gateway-grpcroute",
-    "gateway-httproute",
-    "gateway-tcproute",
-    "gateway-tlsroute",
-    "gateway-udproute",
-    "gloo-proxy",
-    "ingress",
-    "istio-gateway",
-    "istio-virtualservice",
-    "kong-tcpingress",
-    "node",
-    "openshift-route",
-    "pod",
-    "service",
-    "skipper-routegroup",
-    "traefik-proxy",
-    "unstructured",
-];
-
-/// Every value that external-dns takes for `--registry`, and `configmap`.
-const REGISTRIES: &[&str] = &["aws-sd", "configmap", "crd", "dynamodb", "noop", "txt"];
+use super::sources::SOURCES;
 
 /// Values of `--policy` that say something.
 pub(super) const POLICIES: &[&str] = &["", "sync", "upsert-only", "create-only"];
@@ -116,22 +56,14 @@ pub(super) const CORE: &[Group] = &[
     Group { heading: "Who gets a name", owner: Owner::Core, flags: CONTENTION },
     Group { heading: "Brake on deletes", owner: Owner::Core, flags: BRAKE },
     Group { heading: "Journal and undo", owner: Owner::Core, flags: JOURNAL },
-    Group { heading: "All sources", owner: Owner::Core, flags: SOURCE },
-    Group { heading: "Source service", owner: Owner::Sources(&["service"]), flags: SERVICE },
-    Group { heading: "Source service", owner: Owner::Sources(&["service", "pod"]), flags: COMPATIBILITY },
-    Group { heading: "Source service", owner: Owner::Sources(&["service", "node"]), flags: NODES },
-    Group { heading: "Source ingress", owner: Owner::Sources(&["ingress"]), flags: INGRESS },
     Group { heading: "Kubernetes", owner: Owner::Core, flags: KUBE },
     Group { heading: "Registry", owner: Owner::Core, flags: REGISTRY },
-    Group { heading: "Registry", owner: Owner::Registries(&["txt", "dynamodb"]), flags: TXT },
-    Group { heading: "Registry", owner: Owner::Registries(&["txt"]), flags: TXT_ONLY },
-    Group { heading: "Registry configmap", owner: Owner::Registries(&["configmap"]), flags: CONFIGMAP },
     Group { heading: "Logs and metrics", owner: Owner::Core, flags: LOGS },
 ];
 
 const RUN: &[FlagSpec] = &[
     flag("source", ChoiceList(SOURCES), "Kind of object to read names from; repeatable, required"),
-    flag("provider", Choice(PROVIDERS), "Where the zones are; required"),
+    flag("provider", Choice(peer::PROVIDERS), "Where the zones are; required"),
     flag(
         "policy",
         Choice(POLICIES),
@@ -179,8 +111,8 @@ pub(super) const WEBHOOK_SERVER: &[FlagSpec] = &[
     flag("webhook-provider-idle-timeout", Duration, "How long the webhook server keeps an idle connection").or("30s"),
     flag(
         "webhook-provider-max-body-size",
-        Int,
-        "Most octets in the body of a request to the webhook server; 0 or less is no limit",
+        Int64,
+        "Most bytes in the body of a request to the webhook server; 0 or less is no limit",
     )
     .or("33554432"),
 ];
@@ -269,61 +201,6 @@ const JOURNAL: &[FlagSpec] = &[
     flag("journal-files", Int, "So many files of the journal are kept").or("10"),
 ];
 
-const SOURCE: &[FlagSpec] = &[
-    flag("namespace", Text, "Read objects of this namespace only"),
-    flag("label-filter", Text, "Label selector of the objects to read"),
-    flag("annotation-filter", Text, "The same syntax on annotations; `!=`, `<` and `>` do not exist there"),
-    flag("annotation-prefix", List, "Prefix of the annotations; repeated, later ones stand in for earlier ones")
-        .or("external-dns.kubernetes.io/"),
-    flag(
-        "enable-legacy-annotation-prefix",
-        Bool,
-        "Also annotations that begin with external-dns.alpha.kubernetes.io/, where no other prefix says anything",
-    ),
-    flag("ignore-hostname-annotation", Bool, "Take names from --fqdn-template only"),
-    flag(
-        "max-names-per-annotation",
-        Int,
-        "Maximum number of names that one annotation gives; published ones come first, the rest is reported; 0: no limit",
-    )
-    .or("1000"),
-    flag("fqdn-template", List, "Go template for host names; repeatable"),
-    flag("target-template", List, "Go template for targets; repeatable"),
-    flag("fqdn-target-template", List, "Go template for pairs of host and target; repeatable"),
-    flag("combine-fqdn-annotation", Bool, "Names of templates beside those of annotations; no effect without one"),
-    flag(
-        "events-emit",
-        List,
-        "Which changes objects are told of: RecordReady (without the flag), RecordError; repeatable",
-    ),
-];
-
-const SERVICE: &[FlagSpec] = &[
-    flag("service-type-filter", List, "Only services of this type; repeatable"),
-    flag("publish-internal-services", Bool, "Also services of type ClusterIP"),
-    flag("publish-host-ip", Bool, "Headless services: the addresses of the pods' nodes"),
-    flag("always-publish-not-ready-addresses", Bool, "Headless services: also pods that are not ready"),
-    flag("listen-endpoint-events", Bool, "No effect: changes of EndpointSlices always count"),
-    flag("resolve-service-load-balancer-hostname", Bool, "Look up a load balancer's host name and write addresses"),
-];
-
-const COMPATIBILITY: &[FlagSpec] = &[flag(
-    "compatibility",
-    Choice(&["", "mate", "molecule", "kops-dns-controller"]),
-    "Read the annotations of another tool too",
-)];
-
-const NODES: &[FlagSpec] = &[
-    flag("exclude-unschedulable", Bool, "Leave out nodes that are cordoned").or("true"),
-    flag("expose-internal-ipv6", Bool, "Also IPv6 addresses of type InternalIP"),
-];
-
-const INGRESS: &[FlagSpec] = &[
-    flag("ingress-class", List, "Only ingresses of this class; repeatable"),
-    flag("ignore-ingress-rules-spec", Bool, "No names from `spec.rules`"),
-    flag("ignore-ingress-tls-spec", Bool, "No names from `spec.tls`"),
-];
-
 const KUBE: &[FlagSpec] = &[
     MANIFESTS,
     KUBECONFIG,
@@ -335,40 +212,7 @@ const KUBE: &[FlagSpec] = &[
 ];
 
 const REGISTRY: &[FlagSpec] =
-    &[flag("registry", Choice(REGISTRIES), "Where it is written which records are ours").or("txt"), OWNER_ID];
-
-const TXT: &[FlagSpec] = &[
-    flag("txt-prefix", Text, "Text before the name of a claim; may hold %{record_type}"),
-    flag("txt-suffix", Text, "Text after the first label of a claim's name; may hold %{record_type}"),
-    flag("txt-wildcard-replacement", Text, "Text in place of a leading * in a claim's name"),
-    flag("txt-cache-interval", Duration, "How long rows of a DynamoDB table count as read; no effect on TXT records")
-        .or("0s"),
-    flag("txt-encrypt-aes-key", Secret, "Key of encrypted claims: 32 octets, or their base64"),
-];
-
-const TXT_ONLY: &[FlagSpec] = &[
-    flag("txt-encrypt-enabled", Bool, "Encrypt claims"),
-    flag("migrate-from-txt-owner", Text, "Take over the claims of this owner"),
-    flag(
-        "txt-former-prefix",
-        List,
-        "A former --txt-prefix: claims found there are ours and are moved; empty: they had none; repeatable",
-    ),
-    flag("txt-former-suffix", List, "A former --txt-suffix, likewise; repeatable"),
-    flag(
-        "txt-former-wildcard-replacement",
-        List,
-        "A former --txt-wildcard-replacement, likewise; empty: the * was kept; repeatable",
-    ),
-    flag(
-        "txt-move-old-format",
-        Bool,
-        "Move claims also from names without a type (before 2022), of a CNAME for aliases, _apex, and from plain to encrypted or back",
-    ),
-];
-
-const CONFIGMAP: &[FlagSpec] =
-    &[flag("registry-namespace", Text, "Namespace of the ConfigMaps that list the records; empty: the pod's own")];
+    &[flag("registry", Choice(peer::REGISTRIES), "Where it is written which records are ours").or("txt"), OWNER_ID];
 
 const LOGS: &[FlagSpec] = &[
     flag("log-format", Choice(&["text", "json"]), "Form of log lines").or("text"),

@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use zonewright_core::RecordType;
-use zonewright_core::catalog::{FlagValue, Settings};
+use zonewright_core::catalog::{FlagSpec, FlagValue, Settings};
 use zonewright_source_k8s::selector::Selector;
 
 use super::Notice;
 use super::selection::Selection;
+use super::set::FlagSet;
+use crate::catalog::Catalog;
 
 /// Default of both time-outs of requests to the API server.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Carries deprecated flags over to those that took their place.
-pub(super) fn carry_over(settings: &mut Settings) -> Vec<Notice> {
+pub(super) fn carry_over(settings: &mut Settings, set: &FlagSet) -> Vec<Notice> {
     let mut notices = Vec::new();
     let old = settings.duration("request-timeout");
     if old != REQUEST_TIMEOUT {
@@ -25,30 +27,37 @@ pub(super) fn carry_over(settings: &mut Settings) -> Vec<Notice> {
             "--request-timeout is deprecated: use --kube-api-request-timeout".to_owned()
         }));
     }
-    if settings.bool("rfc2136-tsig-axfr") {
-        settings.set("rfc2136-axfr", FlagValue::Bool(true), true);
-        notices.push(Notice::Warning("--rfc2136-tsig-axfr is deprecated: use --rfc2136-axfr".to_owned()));
-    }
+    notices.extend(set.rows().iter().filter_map(|row| rename(&row.spec, settings)));
     notices
+}
+
+/// Carries the value of a flag over to the name that took its place.
+fn rename(old: &FlagSpec, settings: &mut Settings) -> Option<Notice> {
+    let (name, new) = (old.name, old.renamed_to.filter(|_| settings.given(old.name))?);
+    let value = settings.value(name).filter(|value| !matches!(value, FlagValue::Bool(false)))?.clone();
+    if settings.given(new) && !matches!(value, FlagValue::Bool(_)) {
+        return Some(Notice::Warning(format!("--{name} is deprecated and not looked at, since --{new} is given")));
+    }
+    settings.set(new, value, true);
+    Some(Notice::Warning(format!("--{name} is deprecated: use --{new}")))
 }
 
 /// Refuses settings that contradict each other.
 ///
 /// # Errors
 /// The first contradiction.
-pub(super) fn check(settings: &Settings, selection: &Selection) -> Result<(), String> {
+pub(super) fn check(settings: &Settings, selection: &Selection, catalog: &Catalog) -> Result<(), String> {
     refuse(
         settings.text("policy").is_empty() && !selection.webhook_server,
         "--policy must be set explicitly (one of: sync, upsert-only, create-only)",
     )?;
-    provider(settings, selection)?;
+    catalog.provider(&selection.provider).map_or(Ok(()), |entry| (entry.check)(settings))?;
     let templates = settings.nonempty("fqdn-template");
     refuse(
         settings.bool("ignore-hostname-annotation") && templates.is_empty(),
         "FQDN Template must be set if ignoring annotations",
     )?;
-    let affixes = !settings.text("txt-prefix").is_empty() && !settings.text("txt-suffix").is_empty();
-    refuse(affixes, "txt-prefix and txt-suffix are mutual exclusive")?;
+    catalog.registry(&selection.registry).map_or(Ok(()), |entry| (entry.check)(settings))?;
     let invalid = |flag: &str, error| format!("--{flag} does not specify a valid label selector: {error}");
     Selector::labels(settings.text("label-filter")).map_err(|e| invalid("label-filter", e))?;
     Selector::annotations(settings.text("annotation-filter")).map_err(|e| invalid("annotation-filter", e))?;
@@ -58,31 +67,6 @@ pub(super) fn check(settings: &Settings, selection: &Selection) -> Result<(), St
     let ptr = settings.list("managed-record-types").iter().any(|rtype| rtype == "PTR");
     refuse(settings.bool("create-ptr") && !ptr, "--create-ptr requires PTR in --managed-record-types")?;
     ours(settings)
-}
-
-fn provider(settings: &Settings, selection: &Selection) -> Result<(), String> {
-    match selection.provider.as_str() {
-        "azure" => refuse(settings.text("azure-config-file").is_empty(), "no Azure config file specified"),
-        "rfc2136" => rfc2136(settings),
-        _ => Ok(()),
-    }
-}
-
-fn rfc2136(settings: &Settings) -> Result<(), String> {
-    refuse(settings.is_negative("rfc2136-min-ttl"), "TTL specified for rfc2136 is negative")?;
-    let kerberos = settings.bool("rfc2136-gss-tsig");
-    refuse(
-        settings.bool("rfc2136-insecure") && kerberos,
-        "--rfc2136-insecure and --rfc2136-gss-tsig are mutually exclusive arguments",
-    )?;
-    let complete = !settings.text("rfc2136-kerberos-realm").is_empty()
-        && !settings.text("rfc2136-kerberos-username").is_empty()
-        && settings.secret("rfc2136-kerberos-password").is_some();
-    refuse(
-        kerberos && !complete,
-        "--rfc2136-gss-tsig needs --rfc2136-kerberos-realm, --rfc2136-kerberos-username and --rfc2136-kerberos-password",
-    )?;
-    refuse(settings.int("rfc2136-batch-change-size") < 1, "batch size specified for rfc2136 cannot be less than 1")
 }
 
 fn prefixes(settings: &Settings) -> Result<(), String> {

@@ -8,10 +8,6 @@ use secrecy::SecretString;
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 use zonewright_core::duration::{self, Units};
 
-/// The flags that external-dns reads as `int64`: its integers in the syntax of Go, where its other numbers are read as
-/// floating point.
-pub(super) const INT64: [&str; 2] = ["godaddy-api-ttl", "webhook-provider-max-body-size"];
-
 /// The value of a flag that was given once, or several times if it repeats.
 ///
 /// # Errors
@@ -26,7 +22,7 @@ pub(super) fn parse(spec: &FlagSpec, texts: Vec<String>) -> Result<FlagValue, St
         FlagKind::Map => texts.iter().map(|text| pair(text)).collect::<Result<_, _>>().map(FlagValue::Map),
         kind => {
             let text = texts.into_iter().next_back().unwrap_or_default();
-            if INT64.contains(&spec.name) { integer(&text).map(FlagValue::Int) } else { single(kind, text) }
+            single(kind, text)
         }
     }
 }
@@ -41,7 +37,7 @@ pub(super) fn default(spec: &FlagSpec) -> Result<FlagValue, String> {
         (kind, "") if kind.repeats() => Ok(FlagValue::List(Vec::new())),
         (kind, text) if kind.repeats() => parse(spec, text.split(',').map(str::to_owned).collect()),
         (FlagKind::Bool, "") => Ok(FlagValue::Bool(false)),
-        (FlagKind::Int, "") => Ok(FlagValue::Int(0)),
+        (FlagKind::Int | FlagKind::Int64, "") => Ok(FlagValue::Int(0)),
         (FlagKind::Duration, "") => single(FlagKind::Duration, "0".to_owned()),
         (FlagKind::Choice(_), "") => Ok(FlagValue::Text(String::new())),
         (kind, text) => single(kind, text.to_owned()),
@@ -52,6 +48,7 @@ fn single(kind: FlagKind, text: String) -> Result<FlagValue, String> {
     match kind {
         FlagKind::Bool => go_bool(&text).map(FlagValue::Bool),
         FlagKind::Int => whole(&text).map(FlagValue::Int),
+        FlagKind::Int64 => integer(&text).map(FlagValue::Int),
         FlagKind::Duration => {
             let parsed = duration::parse(&text, Units::DaysAndWeeks)?;
             Ok(FlagValue::Duration { length: parsed.length, negative: parsed.negative })
@@ -207,15 +204,12 @@ mod tests {
         );
     }
 
-    /// The kind of number is told by the flag.
     #[test]
-    fn fractions_by_flag() {
-        for (name, takes) in
-            [("godaddy-api-ttl", false), ("webhook-provider-max-body-size", false), ("kube-api-qps", true)]
-        {
-            let spec = FlagSpec::new(name, FlagKind::Int, "");
-            assert_eq!(parse(&spec, vec!["5.9".to_owned()]).is_ok(), takes, "--{name}");
-            assert!(matches!(parse(&spec, vec!["5".to_owned()]), Ok(FlagValue::Int(5))), "--{name}");
+    fn fractions_by_kind() {
+        for (kind, takes) in [(FlagKind::Int64, false), (FlagKind::Int, true)] {
+            let spec = FlagSpec::new("size", kind, "");
+            assert_eq!(parse(&spec, vec!["5.9".to_owned()]).is_ok(), takes, "{kind:?}");
+            assert!(matches!(parse(&spec, vec!["5".to_owned()]), Ok(FlagValue::Int(5))), "{kind:?}");
         }
     }
 

@@ -1,208 +1,35 @@
-//! What a provider declares about itself, once: its name, its flags, its options, its secrets, and how to build it.
+//! What a provider or a registry declares about itself, once: its name, its flags with their checks, and how to build it.
 //!
-//! The daemon, the Gardener extension and configuration objects all build providers from the same entry, any number of
-//! instances at run time. A flag is declared as a value ([`FlagSpec`]), so that the parser, the help text and the
-//! reference documentation read one table.
+//! The daemon, the Gardener extension and configuration objects all build from the same entry, any number of instances at
+//! run time. A flag is declared as a value ([`FlagSpec`]), so that the parser, the help text and the reference
+//! documentation read one table.
+
+mod flag;
+mod settings;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::future::BoxFuture;
 use secrecy::SecretString;
 
+use crate::documents::DocumentStore;
 use crate::error::Error;
 use crate::options::OptionTable;
 use crate::provider::Provider;
+use crate::registry::Registry;
 use crate::shared::Shared;
 use crate::zone::InstanceId;
 
-/// The type of a flag's value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FlagKind {
-    /// `--flag` or `--no-flag`, without a value.
-    Bool,
-    /// Free text, once.
-    Text,
-    /// Free text that is never printed, once.
-    Secret,
-    /// A whole number; a fraction is cut off, as external-dns does.
-    Int,
-    /// A Go duration such as `1m30s`, see [`crate::duration::parse`].
-    Duration,
-    /// A regular expression in RE2 syntax.
-    Regex,
-    /// One of the listed words.
-    Choice(&'static [&'static str]),
-    /// Free text, repeatable; commas are not split.
-    List,
-    /// One of the listed words, repeatable.
-    ChoiceList(&'static [&'static str]),
-    /// `key=value` or `key:value`, repeatable.
-    Map,
-}
+pub use flag::{FlagFeature, FlagKind, FlagSpec};
+pub use settings::{FlagValue, Settings};
 
-impl FlagKind {
-    /// Whether the flag may be given more than once.
-    pub fn repeats(self) -> bool {
-        matches!(self, Self::List | Self::ChoiceList(_) | Self::Map)
-    }
-}
-
-/// One command-line flag with its environment variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlagSpec {
-    /// Long name without the dashes, e.g. `txt-owner-id`.
-    pub name: &'static str,
-    /// Type of the value.
-    pub kind: FlagKind,
-    /// Default in the flag's own grammar; empty means unset. A repeatable flag has at most one default value.
-    pub default: &'static str,
-    /// One sentence for the help text, without a final full stop.
-    pub help: &'static str,
-}
-
-impl FlagSpec {
-    /// A flag without a default.
-    pub const fn new(name: &'static str, kind: FlagKind, help: &'static str) -> Self {
-        Self { name, kind, default: "", help }
-    }
-
-    /// The same flag with a default in its own grammar.
-    #[must_use]
-    pub const fn or(self, default: &'static str) -> Self {
-        Self { default, ..self }
-    }
-
-    /// The environment variable that stands in for the flag: `EXTERNAL_DNS_` and the name in upper case with every
-    /// run of other characters as one underscore.
-    pub fn env(&self) -> String {
-        let mut out = String::from("EXTERNAL_DNS_");
-        let mut gap = false;
-        for c in self.name.chars() {
-            if c.is_ascii_alphanumeric() || c == '_' {
-                out.push(c.to_ascii_uppercase());
-                gap = false;
-            } else if !gap {
-                out.push('_');
-                gap = true;
-            }
-        }
-        out
-    }
-}
-
-/// The value of one flag after parsing.
-#[derive(Debug, Clone)]
-pub enum FlagValue {
-    /// Value of a [`FlagKind::Bool`].
-    Bool(bool),
-    /// Value of a [`FlagKind::Text`], [`FlagKind::Regex`] or [`FlagKind::Choice`].
-    Text(String),
-    /// Value of a [`FlagKind::Secret`].
-    Secret(SecretString),
-    /// Value of a [`FlagKind::Int`].
-    Int(i64),
-    /// Value of a [`FlagKind::Duration`]; negative durations keep their sign in the flag.
-    Duration {
-        /// Length without its sign.
-        length: Duration,
-        /// Whether the text began with a minus sign.
-        negative: bool,
-    },
-    /// Values of a [`FlagKind::List`] or [`FlagKind::ChoiceList`] in the order given.
-    List(Vec<String>),
-    /// Values of a [`FlagKind::Map`].
-    Map(BTreeMap<String, String>),
-}
-
-/// Parsed flag values by name. Every declared flag has a value: what was given, or its default.
-#[derive(Debug, Clone, Default)]
-pub struct Settings {
-    values: BTreeMap<&'static str, FlagValue>,
-    given: std::collections::BTreeSet<&'static str>,
-}
-
-impl Settings {
-    /// Stores a value; `given` says that the user set it (command line, environment or file).
-    pub fn set(&mut self, name: &'static str, value: FlagValue, given: bool) {
-        self.values.insert(name, value);
-        if given {
-            self.given.insert(name);
-        }
-    }
-
-    /// Whether the user set this flag, rather than its default standing.
-    pub fn given(&self, name: &str) -> bool {
-        self.given.contains(name)
-    }
-
-    /// Names of the flags that the user set, in alphabetical order.
-    pub fn all_given(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.given.iter().copied()
-    }
-
-    /// The value as stored.
-    pub fn value(&self, name: &str) -> Option<&FlagValue> {
-        self.values.get(name)
-    }
-
-    /// Value of a bool flag; `false` if it is not declared.
-    pub fn bool(&self, name: &str) -> bool {
-        matches!(self.values.get(name), Some(FlagValue::Bool(true)))
-    }
-
-    /// Value of a text flag; empty if it is unset or not declared.
-    pub fn text(&self, name: &str) -> &str {
-        match self.values.get(name) {
-            Some(FlagValue::Text(text)) => text,
-            _ => "",
-        }
-    }
-
-    /// Value of a secret flag; `None` if it is unset or empty.
-    pub fn secret(&self, name: &str) -> Option<&SecretString> {
-        use secrecy::ExposeSecret;
-        match self.values.get(name) {
-            Some(FlagValue::Secret(secret)) if !secret.expose_secret().is_empty() => Some(secret),
-            _ => None,
-        }
-    }
-
-    /// Value of an integer flag; 0 if it is not declared.
-    pub fn int(&self, name: &str) -> i64 {
-        match self.values.get(name) {
-            Some(FlagValue::Int(n)) => *n,
-            _ => 0,
-        }
-    }
-
-    /// Value of a duration flag; zero if it is unset or negative.
-    pub fn duration(&self, name: &str) -> Duration {
-        match self.values.get(name) {
-            Some(FlagValue::Duration { length, negative: false }) => *length,
-            _ => Duration::ZERO,
-        }
-    }
-
-    /// Whether a duration flag was given with a minus sign.
-    pub fn is_negative(&self, name: &str) -> bool {
-        matches!(self.values.get(name), Some(FlagValue::Duration { length, negative: true }) if !length.is_zero())
-    }
-
-    /// Values of a repeatable flag in the order given; empty strings stay, see [`Settings::nonempty`].
-    pub fn list(&self, name: &str) -> &[String] {
-        match self.values.get(name) {
-            Some(FlagValue::List(list)) => list,
-            _ => &[],
-        }
-    }
-
-    /// Values of a repeatable flag without the empty ones (`--zone-id-filter=` alone is the same as not giving it).
-    pub fn nonempty(&self, name: &str) -> Vec<String> {
-        self.list(name).iter().filter(|v| !v.trim().is_empty()).cloned().collect()
-    }
-}
+/// Checks the settings of what was chosen, before anything is built. It does no I/O.
+///
+/// # Errors
+/// One sentence that names the flag.
+pub type CheckSettings = fn(&Settings) -> Result<(), String>;
 
 /// What a provider is built from.
 #[derive(Debug, Clone)]
@@ -221,6 +48,26 @@ pub struct ProviderConfig {
 pub type BuildProvider = fn(ProviderConfig) -> BoxFuture<'static, Result<Arc<dyn Provider>, Error>>;
 
 /// Everything that the rest of the program knows about one kind of provider.
+///
+/// ```
+/// use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderConfig, ProviderEntry};
+/// # use std::sync::Arc;
+/// # use futures::future::BoxFuture;
+/// # use zonewright_core::{Error, ErrorKind, provider::Provider};
+/// # fn build(_: ProviderConfig) -> BoxFuture<'static, Result<Arc<dyn Provider>, Error>> {
+/// #     Box::pin(async { Err(Error::new(ErrorKind::Unsupported, "build", "an example")) })
+/// # }
+///
+/// pub const ENTRY: ProviderEntry = ProviderEntry {
+///     flags: &[FlagSpec::new("acme-token", FlagKind::Secret, "Token for the Acme API")],
+///     check: |settings| match settings.secret("acme-token") {
+///         Some(_) => Ok(()),
+///         None => Err("--acme-token is required".to_owned()),
+///     },
+///     ..ProviderEntry::new("acme", "Zones at Acme", build)
+/// };
+/// assert!(ENTRY.answers_to("acme"));
+/// ```
 #[derive(Clone, Copy)]
 pub struct ProviderEntry {
     /// Value of `--provider`.
@@ -229,19 +76,103 @@ pub struct ProviderEntry {
     pub aliases: &'static [&'static str],
     /// One line for the list of providers.
     pub about: &'static str,
+    /// The Cargo feature of the program that compiles it in; empty for a provider from outside of the source tree.
+    pub feature: &'static str,
+    /// The page about it, a path in the source tree or an address; empty if there is none.
+    pub page: &'static str,
     /// The flags that belong to this provider.
     pub flags: &'static [FlagSpec],
+    /// Checks its flags, where it is chosen.
+    pub check: CheckSettings,
     /// The provider-specific options of a record set.
     pub options: OptionTable,
     /// Keys under which a Secret holds this provider's credentials.
     pub secret_keys: &'static [&'static str],
+    /// Why `--webhook-server` cannot serve it, as the end of a sentence; `None` if it can.
+    pub unserved: Option<&'static str>,
     /// Builds an instance; connects lazily, so that an unreachable server is no error here.
     pub build: BuildProvider,
 }
 
-impl std::fmt::Debug for ProviderEntry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl ProviderEntry {
+    /// An entry without aliases, flags, options and secrets.
+    pub const fn new(name: &'static str, about: &'static str, build: BuildProvider) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            about,
+            feature: "",
+            page: "",
+            flags: &[],
+            check: |_| Ok(()),
+            options: OptionTable::NONE,
+            secret_keys: &[],
+            unserved: None,
+            build,
+        }
+    }
+
+    /// Whether `name` is the entry's name or one of its aliases.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+impl fmt::Debug for ProviderEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProviderEntry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What a registry is built from.
+#[derive(Clone)]
+pub struct RegistryConfig {
+    /// Values of the registry's flags, and of the core flags that all registries read, such as `txt-owner-id`.
+    pub settings: Settings,
+    /// The documents of [`RegistryEntry::keeps_documents`]; `None` where there is no cluster.
+    pub documents: Option<Arc<dyn DocumentStore>>,
+}
+
+impl fmt::Debug for RegistryConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegistryConfig").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Builds a registry; see [`RegistryEntry::build`].
+pub type BuildRegistry = fn(RegistryConfig) -> BoxFuture<'static, Result<Arc<dyn Registry>, Error>>;
+
+/// Everything that the rest of the program knows about one kind of registry.
+#[derive(Clone, Copy)]
+pub struct RegistryEntry {
+    /// Value of `--registry`.
+    pub name: &'static str,
+    /// One line for the list of registries.
+    pub about: &'static str,
+    /// The Cargo feature of the program that compiles it in; empty if it is always there, or from outside of the source tree.
+    pub feature: &'static str,
+    /// The page about it, a path in the source tree or an address; empty if there is none.
+    pub page: &'static str,
+    /// The flags that belong to this registry. Several registries may declare the same one.
+    pub flags: &'static [FlagSpec],
+    /// Checks its flags, where it is chosen.
+    pub check: CheckSettings,
+    /// Whether it keeps its claims as documents in the cluster, so that it needs a connection to one.
+    pub keeps_documents: bool,
+    /// Builds it; a store that is out of reach is no error here.
+    pub build: BuildRegistry,
+}
+
+impl RegistryEntry {
+    /// An entry without flags, which keeps no documents.
+    pub const fn new(name: &'static str, about: &'static str, build: BuildRegistry) -> Self {
+        Self { name, about, feature: "", page: "", flags: &[], check: |_| Ok(()), keeps_documents: false, build }
+    }
+}
+
+impl fmt::Debug for RegistryEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegistryEntry").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

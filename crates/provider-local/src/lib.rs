@@ -37,7 +37,6 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use zonewright_core::catalog::{ProviderConfig, ProviderEntry};
 use zonewright_core::error::Result;
-use zonewright_core::options::OptionTable;
 use zonewright_core::provider::Provider;
 
 pub use calls::Calls;
@@ -46,13 +45,11 @@ pub use local::Local;
 
 /// What the catalog says about this provider.
 pub const ENTRY: ProviderEntry = ProviderEntry {
-    name: "local",
     aliases: &["inmemory"],
-    about: "An embedded authoritative DNS server, for trying out, tests and labs",
+    feature: "provider-local",
+    page: "docs/providers/local.md",
     flags: FLAGS,
-    options: OptionTable::NONE,
-    secret_keys: &[],
-    build,
+    ..ProviderEntry::new("local", "An embedded authoritative DNS server, for trying out, tests and labs", build)
 };
 
 fn build(config: ProviderConfig) -> BoxFuture<'static, Result<Arc<dyn Provider>>> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
-use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderConfig, Settings};
+use zonewright_core::catalog::{FlagFeature, FlagKind, FlagSpec, ProviderConfig, Settings};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{DnsName, Error, ErrorKind, Ttl};
 
@@ -35,7 +35,9 @@ pub const FLAGS: &[FlagSpec] = &[
     ),
     FlagSpec::new("rfc2136-axfr", FlagKind::Bool, "Accepted for compatibility: zones are always read by transfer")
         .or("false"),
-    FlagSpec::new("rfc2136-tsig-axfr", FlagKind::Bool, "Deprecated form of --rfc2136-axfr").or("false"),
+    FlagSpec::new("rfc2136-tsig-axfr", FlagKind::Bool, "Deprecated: use --rfc2136-axfr")
+        .or("false")
+        .renamed_to("rfc2136-axfr"),
     FlagSpec::new(
         "rfc2136-min-ttl",
         FlagKind::Duration,
@@ -48,7 +50,11 @@ pub const FLAGS: &[FlagSpec] = &[
         "How often a zone is transferred as a whole though its SOA says that nothing changed, give or take a tenth; 0s is never",
     )
     .or("24h"),
-    FlagSpec::new("rfc2136-gss-tsig", FlagKind::Bool, "Sign updates by Kerberos (GSS-TSIG)").or("false"),
+    FlagSpec::new("rfc2136-gss-tsig", FlagKind::Bool, "Sign updates by Kerberos (GSS-TSIG)").or("false").needs(FlagFeature {
+        name: "rfc2136-gss-tsig",
+        is_built: cfg!(feature = "gss-tsig"),
+        remedy: "use the image that deploy/Dockerfile makes with --target kerberos, or sign with a TSIG key",
+    }),
     FlagSpec::new("rfc2136-kerberos-username", FlagKind::Text, "Kerberos user, without the realm"),
     FlagSpec::new("rfc2136-kerberos-password", FlagKind::Secret, "Kerberos password"),
     FlagSpec::new("rfc2136-kerberos-realm", FlagKind::Text, "Kerberos realm; taken in capitals"),
@@ -85,6 +91,32 @@ pub const SECRET_KEYS: &[&str] = &[
     "tsigSecret",
     "algorithm",
 ];
+
+/// Refuses flags that contradict each other, in the words of external-dns.
+///
+/// # Errors
+/// The first contradiction.
+pub(crate) fn check(settings: &Settings) -> Result<(), String> {
+    let kerberos = settings.bool("rfc2136-gss-tsig");
+    let complete = !settings.text("rfc2136-kerberos-realm").is_empty()
+        && !settings.text("rfc2136-kerberos-username").is_empty()
+        && settings.secret("rfc2136-kerberos-password").is_some();
+    let problem = if settings.is_negative("rfc2136-min-ttl") {
+        NEGATIVE_TTL
+    } else if settings.bool("rfc2136-insecure") && kerberos {
+        "--rfc2136-insecure and --rfc2136-gss-tsig are mutually exclusive arguments"
+    } else if kerberos && !complete {
+        "--rfc2136-gss-tsig needs --rfc2136-kerberos-realm, --rfc2136-kerberos-username and --rfc2136-kerberos-password"
+    } else if settings.int("rfc2136-batch-change-size") < 1 {
+        SMALL_BATCH
+    } else {
+        return Ok(());
+    };
+    Err(problem.to_owned())
+}
+
+const NEGATIVE_TTL: &str = "TTL specified for rfc2136 is negative";
+const SMALL_BATCH: &str = "batch size specified for rfc2136 cannot be less than 1";
 
 /// Changes in one message where no number is given; the length of the message mostly ends it sooner.
 const USUAL_BATCH: usize = 1_000;
@@ -275,7 +307,7 @@ fn key(from: &ProviderConfig) -> Result<Arc<Key>, Error> {
 
 fn min_ttl(settings: &Settings) -> Result<Ttl, Error> {
     if settings.is_negative("rfc2136-min-ttl") {
-        return Err(wrong("--rfc2136-min-ttl: TTL specified for rfc2136 is negative"));
+        return Err(wrong(format!("--rfc2136-min-ttl: {NEGATIVE_TTL}")));
     }
     let seconds = u32::try_from(settings.duration("rfc2136-min-ttl").as_secs()).ok().and_then(Ttl::from_secs);
     seconds.ok_or_else(|| wrong(format!("--rfc2136-min-ttl is longer than {} s", Ttl::MAX)))
@@ -298,7 +330,7 @@ fn batch(settings: &Settings) -> Result<usize, Error> {
     }
     let size = usize::try_from(settings.int("rfc2136-batch-change-size")).unwrap_or(0);
     if size < 1 {
-        return Err(wrong("--rfc2136-batch-change-size: batch size specified for rfc2136 cannot be less than 1"));
+        return Err(wrong(format!("--rfc2136-batch-change-size: {SMALL_BATCH}")));
     }
     Ok(size)
 }

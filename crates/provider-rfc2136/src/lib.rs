@@ -59,7 +59,6 @@ use zonewright_core::catalog::{ProviderConfig, ProviderEntry};
 use zonewright_core::change::{Blame, Group, Outcome};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::interpret::Interpretation;
-use zonewright_core::options::OptionTable;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, ErrorKind, RecordSet, Result, Ttl, Zone};
@@ -75,13 +74,14 @@ use crate::transfer::Transferred;
 
 /// The catalog entry.
 pub const ENTRY: ProviderEntry = ProviderEntry {
-    name: "rfc2136",
-    aliases: &[],
-    about: "Any DNS server that takes dynamic updates (BIND, Knot, PowerDNS)",
+    feature: "provider-rfc2136",
+    page: "docs/providers/rfc2136.md",
     flags: FLAGS,
-    options: OptionTable::NONE,
+    check: config::check,
     secret_keys: SECRET_KEYS,
-    build: |config| Box::pin(async move { Ok(Arc::new(Rfc2136::new(&config)?) as Arc<dyn Provider>) }),
+    ..ProviderEntry::new("rfc2136", "Any DNS server that takes dynamic updates (BIND, Knot, PowerDNS)", |config| {
+        Box::pin(async move { Ok(Arc::new(Rfc2136::new(&config)?) as Arc<dyn Provider>) })
+    })
 };
 
 /// Octets of text in a call, by [`Group::size`]; names, prerequisites and the signature need room too. A call that is still

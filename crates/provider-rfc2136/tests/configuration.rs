@@ -65,6 +65,28 @@ fn what_is_wrong_is_named() {
     }
 }
 
+/// What the command line is refused for, in the words of external-dns.
+#[test]
+fn flags_that_contradict_each_other() {
+    let check = |given: &[(&str, &str)]| {
+        let given: Vec<(&str, String)> = given.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        (ENTRY.check)(&settings(&given)).err().unwrap_or_default()
+    };
+    let kerberos = "--rfc2136-gss-tsig needs --rfc2136-kerberos-realm, --rfc2136-kerberos-username and --rfc2136-kerberos-password";
+    for (given, expected) in [
+        (&[][..], ""),
+        (&[("rfc2136-min-ttl", "-1s")], "TTL specified for rfc2136 is negative"),
+        (
+            &[("rfc2136-insecure", "true"), ("rfc2136-gss-tsig", "true")],
+            "--rfc2136-insecure and --rfc2136-gss-tsig are mutually exclusive arguments",
+        ),
+        (&[("rfc2136-gss-tsig", "true"), ("rfc2136-kerberos-realm", "R")], kerberos),
+        (&[("rfc2136-batch-change-size", "0")], "batch size specified for rfc2136 cannot be less than 1"),
+    ] {
+        assert_eq!(check(given), expected, "{given:?}");
+    }
+}
+
 #[test]
 fn what_is_right_is_taken() {
     for (without, more, expected) in [

@@ -28,7 +28,7 @@ pub const FLAGS: &[FlagSpec] = &[
     .or("10s"),
     FlagSpec::new(
         "webhook-provider-max-body-size",
-        FlagKind::Int,
+        FlagKind::Int64,
         "Most octets in an answer of the webhook provider; 0 or less is no limit",
     )
     .or("33554432"),

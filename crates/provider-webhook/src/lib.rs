@@ -72,13 +72,15 @@ use crate::wire::Endpoint;
 
 /// The catalog entry. The option table is open: every key without `/` or beginning with `webhook/` is passed as text.
 pub const ENTRY: ProviderEntry = ProviderEntry {
-    name: "webhook",
-    aliases: &[],
-    about: "Any provider that speaks the external-dns webhook protocol",
+    feature: "provider-webhook",
+    page: "docs/providers/webhook.md",
     flags: FLAGS,
     options: OptionTable { open_prefix: Some("webhook/"), ..OptionTable::NONE },
     secret_keys: SECRET_KEYS,
-    build: |config| Box::pin(async move { Ok(Arc::new(Webhook::new(&config)?) as Arc<dyn Provider>) }),
+    unserved: Some("that one speaks the protocol itself; let its callers use the address in --webhook-provider-url"),
+    ..ProviderEntry::new("webhook", "Any provider that speaks the external-dns webhook protocol", |config| {
+        Box::pin(async move { Ok(Arc::new(Webhook::new(&config)?) as Arc<dyn Provider>) })
+    })
 };
 
 /// The id and the name of the one zone.

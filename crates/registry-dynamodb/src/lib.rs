@@ -21,6 +21,8 @@ mod config;
 mod decorate;
 mod deed;
 mod error;
+#[cfg(feature = "sdk")]
+mod flags;
 mod key;
 mod row;
 mod rows;
@@ -46,6 +48,8 @@ use zonewright_registry::txt::TxtRegistry;
 use book::Book;
 pub use config::{AccessKeys, DynamoConfig};
 use decorate::View;
+#[cfg(feature = "sdk")]
+pub use flags::ENTRY;
 use rows::Rows;
 use service::TableService;
 use table::Table;

@@ -3,8 +3,11 @@
 //! Groups go out as they came in. An ownership TXT record left behind by another registry is an ordinary record here.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use tracing::warn;
+use zonewright_core::catalog::RegistryEntry;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
 use zonewright_core::registry::{
@@ -12,6 +15,23 @@ use zonewright_core::registry::{
 };
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
+
+/// The catalog entry of `--registry=noop`.
+pub const ENTRY: RegistryEntry = RegistryEntry {
+    page: "docs/registries/noop.md",
+    ..RegistryEntry::new(
+        "noop",
+        "No claims: every record of a managed type inside the filters counts as ours",
+        |config| {
+            let brake = if config.settings.bool("brake") { "on" } else { "off" };
+            warn!(
+                "--registry=noop keeps no ownership: every record of a managed type inside the filters counts as ours, also \
+             those that others made; the brake is {brake}"
+            );
+            Box::pin(async { Ok(Arc::new(NoopRegistry) as Arc<_>) })
+        },
+    )
+};
 
 /// The registry of `--registry=noop`.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,22 +11,11 @@ fn bare(arguments: &str) -> Result<Invocation, Stop> {
 #[test]
 fn in_the_words_of_external_dns() {
     let policy = "--policy must be set explicitly (one of: sync, upsert-only, create-only)";
-    let kerberos = "--rfc2136-gss-tsig needs --rfc2136-kerberos-realm";
     for (arguments, expected) in [
         ("--provider=local", policy),
         ("--provider=local --policy=", policy),
         ("--provider=local --txt-prefix=a --txt-suffix=b", policy),
-        ("--provider=azure --policy=sync --azure-config-file=", "no Azure config file specified"),
-        ("--provider=rfc2136 --policy=sync --rfc2136-min-ttl=-1s", "TTL specified for rfc2136 is negative"),
-        (
-            "--provider=rfc2136 --policy=sync --rfc2136-insecure --rfc2136-gss-tsig",
-            "--rfc2136-insecure and --rfc2136-gss-tsig are mutually exclusive arguments",
-        ),
-        ("--provider=rfc2136 --policy=sync --rfc2136-gss-tsig --rfc2136-kerberos-realm=R", kerberos),
-        (
-            "--provider=rfc2136 --policy=sync --rfc2136-batch-change-size=0",
-            "batch size specified for rfc2136 cannot be less than 1",
-        ),
+        ("--provider=acme --policy=sync --acme-size=0 --create-ptr", "acme-size is too small"),
         (
             "--provider=local --policy=sync --ignore-hostname-annotation",
             "FQDN Template must be set if ignoring annotations",
@@ -53,7 +42,8 @@ fn in_the_words_of_external_dns() {
 
 #[test]
 fn of_another_provider_are_not_made() {
-    assert!(with("--rfc2136-batch-change-size=0 --rfc2136-min-ttl=-1s --azure-config-file=").is_ok());
+    assert!(with("--acme-size=0 --azure-config-file=").is_ok());
+    assert!(with("--registry=noop --txt-prefix=a --txt-suffix=b").is_ok());
 }
 
 #[test]
@@ -104,11 +94,24 @@ mod deprecated {
     }
 
     #[test]
-    fn tsig_axfr() {
-        let line = "--source=service --provider=rfc2136 --policy=sync --manifests=m --rfc2136-tsig-axfr";
-        let invocation = read(&line.split(' ').collect::<Vec<_>>(), &[]).unwrap();
-        assert!(invocation.settings.bool("rfc2136-axfr"));
-        assert!(matches!(invocation.notices.as_slice(), [Notice::Warning(text)] if text.contains("--rfc2136-axfr")));
+    fn former_names_of_flags() {
+        for (arguments, fast, size, warning) in [
+            ("", false, 5, ""),
+            ("--acme-quick", true, 5, "--acme-quick is deprecated: use --acme-fast"),
+            ("--no-acme-quick", false, 5, ""),
+            ("--acme-bytes=7", false, 7, "--acme-bytes is deprecated: use --acme-size"),
+            (
+                "--acme-bytes=7 --acme-size=8",
+                false,
+                8,
+                "--acme-bytes is deprecated and not looked at, since --acme-size is given",
+            ),
+        ] {
+            let Invocation { settings, notices, .. } = acme(arguments).unwrap();
+            assert_eq!((settings.bool("acme-fast"), settings.int("acme-size")), (fast, size), "{arguments}");
+            let expected: &[Notice] = if warning.is_empty() { &[] } else { &[Notice::Warning(warning.to_owned())] };
+            assert_eq!(notices, expected, "{arguments}");
+        }
     }
 
     #[test]
@@ -143,7 +146,7 @@ mod availability {
             text,
             format!(
                 "{start}--registry=aws-sd does not exist in Zonewright yet; available here: {}",
-                selection::REGISTRIES_HERE.join(", ")
+                catalog().registry_names().join(", ")
             )
         );
         let without =
@@ -154,21 +157,9 @@ mod availability {
 
     #[test]
     fn a_flag_that_this_build_leaves_out_is_refused() {
-        let set = FlagSet::daemon(&catalog());
-        for special in selection::SPECIAL {
-            assert!(set.row(special.flag).is_some(), "--{} is no flag", special.flag);
-        }
-        let kerberos = "--source=service --provider=rfc2136 --policy=sync --manifests=m --rfc2136-kerberos-realm=r \
-                        --rfc2136-kerberos-username=u --rfc2136-kerberos-password=p --rfc2136-gss-tsig";
-        let read = read(&kerberos.split_whitespace().collect::<Vec<_>>(), &[]);
-        if cfg!(feature = "rfc2136-gss-tsig") {
-            assert!(read.is_ok(), "{read:?}");
-        } else {
-            let expected = "config validation failed: --rfc2136-gss-tsig is not compiled into this build (Cargo feature \
-                            rfc2136-gss-tsig): use the image that deploy/Dockerfile makes with --target kerberos";
-            let text = refusal(read);
-            assert!(text.starts_with(expected), "{text}");
-        }
+        let expected = "config validation failed: --acme-rare is not compiled into this build (Cargo feature acme-rare): do without";
+        assert_eq!(refusal(acme("--acme-rare")), expected);
+        assert!(acme("--no-acme-rare").is_ok() && with("--acme-rare").is_ok());
     }
 
     #[cfg(feature = "webhook-server")]
@@ -181,8 +172,8 @@ mod availability {
         let given = "--provider=local --webhook-provider-idle-timeout=1s --webhook-provider-read-timeout=1s";
         assert!(serve(given).unwrap().notices.is_empty());
         assert!(refusal(serve("--source=service")).contains("'--provider'"));
-        let text = refusal(serve("--provider=webhook"));
-        assert!(text.contains("--webhook-server cannot serve --provider=webhook"), "{text}");
+        let text = refusal(serve("--provider=acme"));
+        assert!(text.ends_with("--webhook-server cannot serve --provider=acme: it serves itself"), "{text}");
     }
 
     #[test]
@@ -202,7 +193,7 @@ mod availability {
         let notices = with(arguments).unwrap().notices;
         let [Notice::Info(text)] = notices.as_slice() else { panic!("{notices:?}") };
         let names: Vec<_> = text.split_once(": ").unwrap().1.split(' ').collect();
-        assert_eq!(names, ["--txt-prefix", "--acme-token", "--gateway-name", "--aws-zone-type"]);
+        assert_eq!(names, ["--gateway-name", "--txt-prefix", "--acme-token", "--aws-zone-type"]);
         assert!(with("--once --txt-prefix=p --ingress-class=x --source=ingress").unwrap().notices.is_empty());
     }
 

@@ -11,33 +11,50 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
-use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue, ProviderEntry};
-use zonewright_core::options::OptionTable;
+use zonewright_core::catalog::{FlagFeature, FlagKind, FlagSpec, FlagValue, ProviderEntry};
 use zonewright_core::{Error, ErrorKind};
 
 use super::set::Owner;
 use super::*;
 
 const fn entry(name: &'static str, aliases: &'static [&'static str], flags: &'static [FlagSpec]) -> ProviderEntry {
-    ProviderEntry {
-        name,
-        aliases,
-        about: "for tests",
-        flags,
-        options: OptionTable::NONE,
-        secret_keys: &[],
-        build: |_| Box::pin(async { Err(Error::new(ErrorKind::Unsupported, "build", "a test builds nothing")) }),
-    }
+    let empty = ProviderEntry::new(name, "for tests", |_| {
+        Box::pin(async { Err(Error::new(ErrorKind::Unsupported, "build", "a test builds nothing")) })
+    });
+    ProviderEntry { aliases, flags, ..empty }
 }
+
+/// A provider of a third party, with one flag of each sort that an entry can declare.
+const ACME: ProviderEntry = ProviderEntry {
+    check: |settings| if settings.int("acme-size") < 1 { Err("acme-size is too small".to_owned()) } else { Ok(()) },
+    unserved: Some("it serves itself"),
+    ..entry(
+        "acme",
+        &["acme-dns"],
+        &[
+            FlagSpec::new("acme-token", FlagKind::Secret, "Token"),
+            FlagSpec::new("acme-size", FlagKind::Int, "Size").or("5"),
+            FlagSpec::new("acme-fast", FlagKind::Bool, "Be fast"),
+            FlagSpec::new("acme-quick", FlagKind::Bool, "Former name").renamed_to("acme-fast"),
+            FlagSpec::new("acme-bytes", FlagKind::Int, "Former name").renamed_to("acme-size"),
+            FlagSpec::new("acme-rare", FlagKind::Bool, "What few builds have").needs(FlagFeature {
+                name: "acme-rare",
+                is_built: false,
+                remedy: "do without",
+            }),
+        ],
+    )
+};
 
 /// Providers as a usual build has them, and one of a third party.
 fn catalog() -> Catalog {
-    const ACME: &[FlagSpec] = &[FlagSpec::new("acme-token", FlagKind::Secret, "Token")];
-    Catalog::empty().with(entry("local", &["inmemory"], &[])).with(entry("rfc2136", &[], &[])).with(entry(
-        "acme",
-        &["acme-dns"],
-        ACME,
-    ))
+    Catalog::empty().with(entry("local", &["inmemory"], &[])).with(entry("rfc2136", &[], &[])).with(ACME)
+}
+
+/// The least command line for [`ACME`], and more arguments.
+fn acme(more: &str) -> Result<Invocation, Stop> {
+    let line = format!("--source=service --provider=acme --policy=sync --manifests=m {more}");
+    read(&line.split_whitespace().collect::<Vec<_>>(), &[])
 }
 
 /// The least command line that works.

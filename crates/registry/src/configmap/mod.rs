@@ -15,6 +15,7 @@
 mod assign;
 mod document;
 mod entry;
+mod flags;
 mod keep;
 mod name;
 mod right;
@@ -37,6 +38,8 @@ use zonewright_core::registry::{
     ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
 };
 use zonewright_core::{DnsName, RecordKey, RecordSet, Result, Zone};
+
+pub use flags::ENTRY;
 
 use document::Entries;
 use entry::{Entry, Place};

@@ -31,6 +31,7 @@ mod apex;
 mod assign;
 mod cipher;
 mod decorate;
+pub mod flags;
 mod former;
 mod intents;
 mod ledger;

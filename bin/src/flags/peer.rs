@@ -1,9 +1,10 @@
-//! Flags of external-dns whose provider, source or registry is not here (yet, or not in this build): they are parsed and
-//! typed like any other, so that a command line that carries them still works, and otherwise not looked at.
+//! The flags of external-dns that belong to its providers and registries, whether or not Zonewright has these: one table.
 //!
-//! A row that a provider in the catalogue declares itself takes the place of the row here.
+//! A row is what is known of a flag whose owner is not compiled in, or does not exist here: it is parsed and typed like any
+//! other, so that a command line that carries it still works, and otherwise not looked at. Where an entry of the catalogue
+//! declares the flag, the entry's own words take the place of the row. So no row changes when a provider is added.
 
-use zonewright_core::catalog::FlagKind::{Bool, Choice, Duration, Int, List, Map, Secret, Text};
+use zonewright_core::catalog::FlagKind::{Bool, Choice, Duration, Int, Int64, List, Map, Secret, Text};
 use zonewright_core::catalog::FlagSpec;
 
 use super::set::{Group, Owner};
@@ -18,77 +19,42 @@ const AWS: &str = "Providers aws and aws-sd, registry dynamodb";
 const AWS_ACCESS: &[FlagSpec] = &[
     flag("aws-assume-role", Text, "ARN of the role to assume"),
     flag("aws-assume-role-external-id", Secret, "External id for assuming the role"),
-    flag("aws-api-retries", Int, "How often a call that is turned away is made in all").or("3"),
+    flag("aws-api-retries", Int, "Number of times that a throttled call is made in all").or("3"),
 ];
 
-/// All groups of this file, by heading.
-pub(super) const FOREIGN: &[Group] = &[
-    Group {
-        heading: "Source pod",
-        owner: Owner::Sources(&["pod"]),
-        flags: &[
-            flag("pod-source-domain", Text, "Domain under which pods get names"),
-            flag("ignore-non-host-network-pods", Bool, "Leave out pods that are not on the host network"),
-        ],
-    },
-    Group {
-        heading: "Sources gateway-*",
-        owner: Owner::Sources(&[
-            "gateway-grpcroute",
-            "gateway-httproute",
-            "gateway-tcproute",
-            "gateway-tlsroute",
-            "gateway-udproute",
-        ]),
-        flags: &[
-            flag("gateway-name", Text, "Only gateways of this name"),
-            flag("gateway-namespace", Text, "Only gateways in this namespace"),
-            flag("gateway-label-filter", Text, "Label selector of gateways"),
-            flag("gateway-listener-sets", Bool, "Also read ListenerSets"),
-        ],
-    },
-    Group {
-        heading: "Source crd",
-        owner: Owner::Sources(&["crd"]),
-        flags: &[
-            flag("crd-source-apiversion", Text, "Group and version; no effect in external-dns either")
-                .or("externaldns.k8s.io/v1alpha1"),
-            flag("crd-source-kind", Text, "Kind; no effect in external-dns either").or("DNSEndpoint"),
-        ],
-    },
-    Group {
-        heading: "Source connector",
-        owner: Owner::Sources(&["connector"]),
-        flags: &[flag("connector-source-server", Text, "Host and port to connect to").or("localhost:8080")],
-    },
-    Group {
-        heading: "Source gloo-proxy",
-        owner: Owner::Sources(&["gloo-proxy"]),
-        flags: &[flag("gloo-namespace", List, "Namespace of Gloo; repeatable").or("gloo-system")],
-    },
-    Group {
-        heading: "Source openshift-route",
-        owner: Owner::Sources(&["openshift-route"]),
-        flags: &[flag("openshift-router-name", Text, "Router whose canonical host name is the target")],
-    },
-    Group {
-        heading: "Source skipper-routegroup",
-        owner: Owner::Sources(&["skipper-routegroup"]),
-        flags: &[flag("skipper-routegroup-groupversion", Text, "Group and version of RouteGroup").or("zalando.org/v1")],
-    },
-    Group {
-        heading: "Source traefik-proxy",
-        owner: Owner::Sources(&["traefik-proxy"]),
-        flags: &[
-            flag("traefik-enable-legacy", Bool, "Also read the group traefik.containo.us"),
-            flag("traefik-disable-new", Bool, "Do not read the group traefik.io"),
-        ],
-    },
-    Group {
-        heading: "Source unstructured",
-        owner: Owner::Sources(&["unstructured"]),
-        flags: &[flag("unstructured-resource", List, "Resource as plural.version.group; repeatable")],
-    },
+/// Every value that external-dns takes for `--provider`.
+pub(super) const PROVIDERS: &[&str] = &[
+    "alibabacloud",
+    "aws",
+    "aws-sd",
+    "azure",
+    "azure-dns",
+    "azure-private-dns",
+    "civo",
+    "cloudflare",
+    "coredns",
+    "dnsimple",
+    "exoscale",
+    "godaddy",
+    "google",
+    "inmemory",
+    "linode",
+    "ns1",
+    "oci",
+    "ovh",
+    "pdns",
+    "pihole",
+    "rfc2136",
+    "scaleway",
+    "skydns",
+    "webhook",
+];
+
+/// Every value that external-dns takes for `--registry`.
+pub(super) const REGISTRIES: &[&str] = &["aws-sd", "crd", "dynamodb", "noop", "txt"];
+
+/// The table.
+pub(super) const FLAGS: &[Group] = &[
     Group {
         heading: "Registry crd",
         owner: Owner::Registries(&["crd"]),
@@ -100,6 +66,24 @@ pub(super) const FOREIGN: &[Group] = &[
         flags: &[
             flag("dynamodb-region", Text, "AWS region of the table; empty: what the environment says"),
             flag("dynamodb-table", Text, "Name of the table, or its ARN").or("external-dns"),
+        ],
+    },
+    Group { heading: AWS, owner: Owner::Providers(&["aws", "aws-sd"]), flags: AWS_ACCESS },
+    Group { heading: AWS, owner: Owner::Registries(&["dynamodb"]), flags: AWS_ACCESS },
+    Group {
+        heading: "Provider aws",
+        owner: Owner::Providers(&["aws"]),
+        flags: &[
+            flag("aws-zone-tags", List, "Only zones with this tag, key or key=value; repeatable"),
+            flag("aws-profile", List, "Credentials profile; repeatable"),
+            flag("aws-batch-change-size", Int, "Changes in one batch").or("1000"),
+            flag("aws-batch-change-size-bytes", Int, "Octets of values in one batch").or("32000"),
+            flag("aws-batch-change-size-values", Int, "Values in one batch").or("1000"),
+            flag("aws-batch-change-interval", Duration, "Pause between batches").or("1s"),
+            flag("aws-evaluate-target-health", Bool, "Alias records follow the health of their target").or("true"),
+            flag("aws-prefer-cname", Bool, "CNAME in place of alias records"),
+            flag("aws-zones-cache-duration", Duration, "How long the list of zones is kept").or("0s"),
+            flag("aws-zone-match-parent", Bool, "Also zones above a domain filter"),
         ],
     },
     Group {
@@ -157,7 +141,7 @@ pub(super) const FOREIGN: &[Group] = &[
             flag("aws-zone-tags", List, "Only zones with this tag, key or key=value; repeatable"),
             flag("aws-profile", List, "Credentials profile; repeatable"),
             flag("aws-batch-change-size", Int, "Changes in one batch").or("1000"),
-            flag("aws-batch-change-size-bytes", Int, "Octets of values in one batch").or("32000"),
+            flag("aws-batch-change-size-bytes", Int, "Bytes of values in one batch").or("32000"),
             flag("aws-batch-change-size-values", Int, "Values in one batch").or("1000"),
             flag("aws-batch-change-interval", Duration, "Pause between batches").or("1s"),
             flag("aws-evaluate-target-health", Bool, "Alias records follow the health of their target").or("true"),
@@ -236,7 +220,7 @@ pub(super) const FOREIGN: &[Group] = &[
         flags: &[
             flag("godaddy-api-key", Secret, "API key"),
             flag("godaddy-api-secret", Secret, "API secret"),
-            flag("godaddy-api-ttl", Int, "TTL in seconds of records that state none").or("0"),
+            flag("godaddy-api-ttl", Int64, "TTL in seconds of records that state none").or("0"),
             flag("godaddy-api-ote", Bool, "Use the test API"),
         ],
     },
@@ -251,14 +235,9 @@ pub(super) const FOREIGN: &[Group] = &[
         ],
     },
     Group {
-        heading: "Provider local",
-        owner: Owner::Providers(&["local", "inmemory"]),
-        flags: &[
-            flag("local-zone", List, "Zone to create at start; repeatable"),
-            flag("local-listen", Text, "Address and port of the DNS server, UDP and TCP").or("127.0.0.1:5353"),
-            flag("local-dir", Text, "Folder with a zone file for each zone; empty: in memory"),
-            flag("inmemory-zone", List, "Zone to create at start; repeatable"),
-        ],
+        heading: "Provider inmemory",
+        owner: Owner::Providers(&["inmemory"]),
+        flags: &[flag("inmemory-zone", List, "Zone to create at start; repeatable")],
     },
     Group {
         heading: "Provider ns1",
@@ -322,7 +301,6 @@ pub(super) const FOREIGN: &[Group] = &[
             flag("rfc2136-axfr", Bool, "List zones by transfer"),
             flag("rfc2136-tsig-axfr", Bool, "Deprecated: use --rfc2136-axfr"),
             flag("rfc2136-min-ttl", Duration, "Least TTL").or("0s"),
-            flag("rfc2136-full-transfer-interval", Duration, "How often a zone is transferred as a whole").or("24h"),
             flag("rfc2136-gss-tsig", Bool, "Sign updates by Kerberos (GSS-TSIG)"),
             flag("rfc2136-kerberos-username", Text, "Kerberos user"),
             flag("rfc2136-kerberos-password", Secret, "Kerberos password"),
@@ -347,7 +325,7 @@ pub(super) const FOREIGN: &[Group] = &[
             flag("webhook-provider-write-timeout", Duration, "Longest time to send a request").or("10s"),
             flag("webhook-provider-read-header-timeout", Duration, "Server: longest wait for the headers").or("5s"),
             flag("webhook-provider-idle-timeout", Duration, "Server: how long an idle connection is kept").or("30s"),
-            flag("webhook-provider-max-body-size", Int, "Octets of a body at most; 0 or less: no limit").or("33554432"),
+            flag("webhook-provider-max-body-size", Int64, "Most bytes in a body; 0 or less: no limit").or("33554432"),
         ],
     },
 ];
