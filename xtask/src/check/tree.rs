@@ -1,8 +1,9 @@
 //! Proofs over `cargo tree`: what a package, or a set of features, must not pull in.
 
 use std::collections::BTreeSet;
+use std::fs;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::process::capture;
 use crate::workspace::{self, Member};
@@ -25,6 +26,8 @@ enum Features {
     Default,
     /// These alone, without the default ones.
     Only(&'static str),
+    /// Those of the image but one.
+    ImageWithout(&'static str),
     All,
 }
 
@@ -66,9 +69,7 @@ const PROOFS: &[Proof] = &[
     Proof {
         package: "zonewright",
         except: &[],
-        features: Features::Only(
-            "all-sources,cluster,config-file,demo,provider-local,provider-rfc2136,provider-webhook,webhook-server",
-        ),
+        features: Features::ImageWithout("registry-dynamodb"),
         reach: Reach::All,
         forbidden: &["aws-*", "zonewright-registry-dynamodb"],
     },
@@ -214,8 +215,8 @@ pub(super) fn check() -> Result<Vec<String>> {
     }
     for users in USERS {
         // A package that does not exist has no users.
-        if members.iter().any(|member| member.name == users.package) {
-            problems.extend(users.problems().unwrap_or_else(unproven));
+        for member in members.iter().filter(|member| member.name == users.package) {
+            problems.extend(users.problems(member).unwrap_or_else(unproven));
         }
     }
     Ok(problems)
@@ -235,9 +236,9 @@ impl Proof {
     }
 
     fn problems(&self, member: &Member) -> Result<Vec<String>> {
-        let mut arguments = self.features.arguments();
+        let mut arguments = self.features.arguments(member)?;
         if let Reach::Direct = self.reach {
-            arguments.extend(["--depth", "1"]);
+            arguments.extend(["--depth", "1"].map(str::to_owned));
         }
         let packages = tree(&member.name, &arguments)?;
         let found = packages.iter().filter(|package| **package != member.name);
@@ -249,13 +250,13 @@ impl Proof {
 }
 
 impl Users {
-    fn problems(&self) -> Result<Vec<String>> {
-        let packages = tree(self.package, &self.features.arguments())?;
+    fn problems(&self, member: &Member) -> Result<Vec<String>> {
+        let mut arguments = self.features.arguments(member)?;
+        let packages = tree(self.package, &arguments)?;
         if !packages.contains(self.of) {
             return Ok(Vec::new());
         }
-        let mut arguments = self.features.arguments();
-        arguments.extend(["--invert", self.of, "--depth", "1"]);
+        arguments.extend(["--invert", self.of, "--depth", "1"].map(str::to_owned));
         let users = tree(self.package, &arguments)?;
         let found = users.iter().filter(|user| *user != self.of && !self.allowed.contains(&user.as_str()));
         Ok(found.map(|user| format!("{}{}: {user} uses {}", self.package, self.features.shown(), self.of)).collect())
@@ -263,18 +264,26 @@ impl Users {
 }
 
 impl Features {
-    fn arguments(self) -> Vec<&'static str> {
-        match self {
+    fn arguments(self, member: &Member) -> Result<Vec<String>> {
+        let alone =
+            |features: &str| vec!["--no-default-features".to_owned(), "--features".to_owned(), features.to_owned()];
+        Ok(match self {
             Self::Default => Vec::new(),
-            Self::Only(features) => vec!["--no-default-features", "--features", features],
-            Self::All => vec!["--all-features"],
-        }
+            Self::Only(features) => alone(features),
+            Self::ImageWithout(feature) => {
+                let path = member.folder.join("Cargo.toml");
+                let manifest = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+                alone(&image(&manifest, feature).with_context(|| format!("`full` of {} lacks {feature}", member.name))?)
+            }
+            Self::All => vec!["--all-features".to_owned()],
+        })
     }
 
     fn shown(self) -> String {
         match self {
             Self::Default | Self::All => String::new(),
             Self::Only(features) => format!(" with {features} alone"),
+            Self::ImageWithout(feature) => format!(" without {feature}"),
         }
     }
 }
@@ -288,8 +297,16 @@ impl Reach {
     }
 }
 
+/// The features that the image is built with, but for one; `None` if it is not among them.
+fn image(manifest: &str, without: &str) -> Option<String> {
+    let list = manifest.lines().find_map(|line| line.strip_prefix("full = [")?.strip_suffix(']'))?;
+    let all: Vec<&str> = list.split(',').map(|feature| feature.trim().trim_matches('"')).collect();
+    let rest: Vec<&str> = all.iter().copied().filter(|feature| *feature != without).collect();
+    (rest.len() < all.len()).then(|| rest.join(","))
+}
+
 /// The names of the packages that cargo's tree for `package` shows, over normal dependencies.
-fn tree(package: &str, arguments: &[&str]) -> Result<BTreeSet<String>> {
+fn tree(package: &str, arguments: &[String]) -> Result<BTreeSet<String>> {
     let fixed = ["tree", "--locked", "--edges", "normal", "--prefix", "none", "--format", "{p}", "--package", package];
     let text = capture(workspace::cargo()?.args(fixed).args(arguments))?;
     let names: BTreeSet<String> = text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
@@ -309,6 +326,13 @@ fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_image_without_a_feature() {
+        let manifest = "[features]\ndefault = []\nfull = [\"a\", \"b\", \"c\"]\n";
+        assert_eq!(image(manifest, "b").as_deref(), Some("a,c"));
+        assert_eq!(image(manifest, "d"), None);
+    }
 
     #[test]
     fn a_star_stands_for_any_ending() {
