@@ -61,6 +61,7 @@ pub(crate) fn run(options: Options) -> bool {
     steps.push(step("check", check::run));
     steps.push(step("tests", || tests(options, &mut tally)));
     if !options.fast {
+        steps.push(step("example", example));
         steps.push(step("simulation", simulation));
     }
     if under_ci() {
@@ -106,6 +107,19 @@ fn docs() -> Result<()> {
             .args(FULL)
             .env("RUSTDOCFLAGS", "-Dwarnings"),
     )
+}
+
+/// The provider from outside of the workspace: its suite, and its program. It has the workspace's versions and target folder, so
+/// that what both need is built once.
+fn example() -> Result<()> {
+    let root = workspace::root()?;
+    let folder = root.join("examples/provider-file");
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    for task in [&["fmt", "--check"][..], &["test"]] {
+        run_command(workspace::cargo()?.current_dir(&folder).args(task).env("CARGO_TARGET_DIR", &target))?;
+    }
+    Ok(())
 }
 
 /// The simulator's tests at full length: 150,000 rounds take a minute with optimisation, and ten without.
