@@ -12,7 +12,9 @@ use async_trait::async_trait;
 use zonewright_core::capability::{Audit, Capability, TtlRange};
 use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderConfig, ProviderEntry};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
-use zonewright_core::provider::{Adjusted, Listing, Provider, Read};
+use zonewright_core::endpoint::Endpoint;
+use zonewright_core::interpret::Interpretation;
+use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::{RecordData, Routing};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, RecordType, Result, Ttl, Zone};
@@ -76,10 +78,11 @@ impl FileProvider {
                 || Error::new(ErrorKind::Protocol, "read the zone", format!("{place}:{}: {line:?}", number + 1));
             let set = parse(line).ok_or_else(wrong)?;
             match sets.get_mut(&set.key) {
-                Some(RecordSet { data: RecordData::Records(records), .. }) => {
-                    *records = records.iter().chain(set.data.as_records()).cloned().collect();
+                Some(known) => {
+                    let both = known.data.as_records().iter().chain(set.data.as_records());
+                    known.data = RecordData::records(both.cloned());
                 }
-                _ => drop(sets.insert(set.key.clone(), set)),
+                None => drop(sets.insert(set.key.clone(), set)),
             }
         }
         Ok(sets)
@@ -142,14 +145,20 @@ impl Provider for FileProvider {
         let _turn = self.turn();
         let sets = self.load(&zone.name)?.into_values();
         Ok(match read {
-            Read::All | Read::Since(_) => Listing::Full { sets: sets.collect(), token: None },
+            // A file is one page.
+            Read::All | Read::From(_) | Read::Since(_) => Listing::Full { sets: sets.collect(), token: None },
             Read::Names(names) => Listing::Names(sets.filter(|set| names.contains(&set.key.name)).collect()),
         })
     }
 
-    async fn adjust(&self, _zone: &Zone, sets: &[RecordSet]) -> Result<Vec<Adjusted>> {
-        let filled = |set: &RecordSet| RecordSet { ttl: set.ttl.or(Some(Ttl::from_wire(TTL))), ..set.clone() };
-        Ok(sets.iter().enumerate().map(|(from, set)| Adjusted { from, set: filled(set) }).collect())
+    fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+        // No aliases, no routing policies: everything is published as it is stated.
+        Interpretation::as_stated()
+    }
+
+    async fn adjust(&self, _zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
+        let filled = |set: &RecordSet| RecordSet { ttl: set.ttl.or(Ttl::from_secs(TTL)), ..set.clone() };
+        sets.iter().map(|set| Adjustment::to(filled(set))).collect()
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
