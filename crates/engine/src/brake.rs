@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use zonewright_core::clock::Timestamp;
 use zonewright_core::guard::{Digest, Scope};
 use zonewright_core::record::RecordKey;
 
@@ -12,6 +13,7 @@ use crate::brake_ledger::{Hold, Windows, ZoneLoad, lasting};
 use crate::deletes::{self, Before, Reserved};
 use crate::held_plan;
 use crate::round_deletes::{Deletion, Passing, RoundDeletes};
+use crate::state::ZoneState;
 use crate::worker::Worker;
 
 /// What was ours when a round begins now; or before the first round whose deletes still wait until every zone has been planned.
@@ -80,26 +82,14 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> Verdict {
     let now = worker.context.clock.now();
     let zone = worker.handle.label();
     let config = worker.context.config.brake;
-    let instance = &worker.instance.id;
-    let after = worker.claims.owned;
-    let owned = if deletes.counted.is_empty() { after } else { worker.count_owned() };
-    let owned = (owned + before.owned).saturating_sub(after);
+    let owned = owned_before(worker, deletes, before);
     let doubt = worker.context.state.in_doubt();
     let ready = worker.context.all_planned_for(&worker.instance.id);
     let gone = |key: &RecordKey| worker.handle.view().find(key).is_none();
     worker.context.state.judge(|document, ledger| {
         let state = document.zones.entry(zone.clone()).or_default();
         state.window.trim(config.window, now);
-        state.approvals.retain(|approval| !approval.is_over(now));
-        let absent: Vec<RecordKey> =
-            state.approvals.iter().flat_map(|approval| approval.open.keys()).filter(|key| gone(key)).cloned().collect();
-        state.spend(&absent);
-        let plan_of = |key: &RecordKey, deletion: &Deletion| {
-            let covers = state.approvals.iter().find(|approval| approval.covers(key, &deletion.digest, now));
-            covers.map(|approval| (key.clone(), approval.plan.clone()))
-        };
-        let approved: BTreeMap<RecordKey, String> =
-            deletes.counted.iter().filter_map(|(key, deletion)| plan_of(key, deletion)).collect();
+        let approved = approved(state, deletes, gone, now);
         let wanted: BTreeMap<RecordKey, Option<Arc<str>>> = deletes
             .counted
             .iter()
@@ -109,7 +99,7 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> Verdict {
         let counted: BTreeSet<RecordKey> = wanted.keys().cloned().collect();
         let former = state.held.as_ref().and_then(|held| lasting(held, &config, &counted, &deletes.withheld));
         let load = ZoneLoad::new(wanted, deletes.free.len() + approved.len(), owned, before.peak);
-        let relieved = ledger.note(&zone, instance, load);
+        let relieved = ledger.note(&zone, &worker.instance.id, load);
         let mut verdict = Verdict { approved, relieved, ..Verdict::default() };
         let zones = &document.zones;
         let windows = Windows {
@@ -118,20 +108,55 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> Verdict {
         };
         verdict.hold = ledger.judge(&config, &zone, former, &windows, now);
         if config.enabled && !counted.is_empty() {
-            let floor = verdict.hold.as_ref().is_some_and(|hold| hold.floor);
-            verdict.hold = doubt.map(|reason| Hold { scope: Scope::Zone, reason, floor }).or(verdict.hold);
-            verdict.waits = !ready;
+            verdict.doubt(doubt, ready);
         }
-        let free = verdict.hold.is_none() && !verdict.waits;
-        let goes = |key: &RecordKey| free || verdict.approved.contains_key(key);
-        let going = deletes.counted.iter().filter(|(key, _)| goes(key));
-        verdict.passed = going.map(|(key, deletion)| (key.clone(), deletion.digest.clone())).collect();
+        verdict.pass(deletes);
         if !worker.context.config.dry_run {
             let go: BTreeSet<RecordKey> = counted.into_iter().filter(|key| verdict.passed.contains_key(key)).collect();
             ledger.gone(&zone, &go);
-            let state = document.zones.entry(zone.clone()).or_default();
-            verdict.reserved = state.window.may_have_deleted(&go, now);
+            verdict.reserved = document.zones.entry(zone.clone()).or_default().window.may_have_deleted(&go, now);
         }
         verdict
     })
+}
+
+/// Number of our records before the round: what it created must not raise the share that may go.
+fn owned_before(worker: &Worker, deletes: &RoundDeletes, before: Before) -> usize {
+    let after = worker.claims.owned;
+    let owned = if deletes.counted.is_empty() { after } else { worker.count_owned() };
+    (owned + before.owned).saturating_sub(after)
+}
+
+/// The counted deletes that approvals cover, with the hash under which they were approved. An approval of what is gone is spent.
+fn approved(
+    state: &mut ZoneState,
+    deletes: &RoundDeletes,
+    gone: impl Fn(&RecordKey) -> bool,
+    now: Timestamp,
+) -> BTreeMap<RecordKey, String> {
+    state.approvals.retain(|approval| !approval.is_over(now));
+    let open = state.approvals.iter().flat_map(|approval| approval.open.keys());
+    let absent: Vec<RecordKey> = open.filter(|key| gone(key)).cloned().collect();
+    state.spend(&absent);
+    let plan_of = |(key, deletion): (&RecordKey, &Deletion)| {
+        let covers = state.approvals.iter().find(|approval| approval.covers(key, &deletion.digest, now));
+        covers.map(|approval| (key.clone(), approval.plan.clone()))
+    };
+    deletes.counted.iter().filter_map(plan_of).collect()
+}
+
+impl Verdict {
+    /// Nothing goes while the saved state is in doubt, or before every zone was planned once.
+    fn doubt(&mut self, doubt: Option<String>, ready: bool) {
+        let floor = self.hold.as_ref().is_some_and(|hold| hold.floor);
+        self.hold = doubt.map(|reason| Hold { scope: Scope::Zone, reason, floor }).or(self.hold.take());
+        self.waits = !ready;
+    }
+
+    /// Notes which deletes go by it.
+    fn pass(&mut self, deletes: &RoundDeletes) {
+        let free = self.hold.is_none() && !self.waits;
+        let going = deletes.counted.iter().filter(|(key, _)| free || self.approved.contains_key(*key));
+        self.passed = going.map(|(key, deletion)| (key.clone(), deletion.digest.clone())).collect();
+    }
 }

@@ -140,14 +140,18 @@ async fn read(worker: &mut Worker, names: &BTreeSet<DnsName>) -> Result<BTreeSet
 /// The names are planned again; until then they count as not moved.
 fn put_back(worker: &mut Worker, groups: Vec<(RecordKey, Group)>) {
     worker.handle.inbox.put_back(groups.iter().map(|(key, _)| (key.name.clone(), Instant::now())));
-    groups.into_iter().for_each(|(key, _)| worker.claims.moves.leave(key));
+    for (key, _) in groups {
+        worker.claims.moves.leave(key);
+    }
 }
 
 async fn send(worker: &mut Worker, groups: Vec<(RecordKey, Group)>) -> Result<()> {
     let (keys, groups): (Vec<RecordKey>, Vec<Group>) = groups.into_iter().unzip();
     let origin = Origin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
     let Landed { done, unclaimed, unfinished, problem } = write_through::carry_out(worker, &origin, groups).await;
-    unclaimed.iter().for_each(|one| write_through::unclaimed(worker, &one.group, &one.reason));
+    for one in &unclaimed {
+        write_through::unclaimed(worker, &one.group, &one.reason);
+    }
     let applied = done.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Applied));
     let moved: BTreeSet<&DnsName> = applied.map(|(group, _)| &group.name).collect();
     // Where all are unclaimed, their names are planned again anyway.

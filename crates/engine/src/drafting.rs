@@ -14,10 +14,11 @@ use zonewright_core::endpoint::{Endpoint, Note};
 use zonewright_core::lower::lower;
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{NamePlan, Placed, Rules, plan};
-use zonewright_core::record::RecordSet;
+use zonewright_core::record::{RecordKey, RecordSet};
 
 use crate::adjusting::Draft;
 use crate::admit::{Admitted, Gate, Unwritable};
+use crate::desired_state::DesiredState;
 use crate::name_facts::{NameFacts, NameScene};
 use crate::quotas;
 use crate::worker::Worker;
@@ -25,64 +26,69 @@ use crate::worker::Worker;
 /// What is asked for and cannot be written, by name.
 pub(crate) type Unmet = BTreeMap<DnsName, Vec<Unwritable>>;
 
+/// What came of contention and lowering.
+#[derive(Default)]
+pub(crate) struct Drafts {
+    pub(crate) names: Vec<Draft>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) unmet: Unmet,
+    inherited: Vec<RecordKey>,
+}
+
 /// Contends and lowers: pure, over the context.
-pub(crate) fn draft(
-    worker: &mut Worker,
-    capability: &Capability,
-    names: &[DnsName],
-    first: bool,
-) -> (Vec<Draft>, Vec<Note>, Unmet) {
+pub(crate) fn draft(worker: &mut Worker, capability: &Capability, names: &[DnsName], first: bool) -> Drafts {
     let context = worker.context.clone();
-    let config = &context.config;
-    let instance = &worker.instance;
-    let mut notes = Vec::new();
-    let mut drafts = Vec::new();
-    let mut unmet = Unmet::new();
-    let mut inherited = Vec::new();
     let desired_state = context.desired_state();
-    let counts = |name: &&DnsName| config.filter.matches(name) && worker.handle.zone.filter.matches(name);
+    let counts = |name: &&DnsName| context.config.filter.matches(name) && worker.handle.zone.filter.matches(name);
+    let mut all = Drafts::default();
     for name in names.iter().filter(counts) {
-        let candidates = worker.instance.candidates(&worker.handle, name);
-        let here = candidates.contains(&worker.handle.zone.key.zone);
-        let asked = desired_state.table.at(name);
-        let endpoints = asked.endpoints.iter().copied().filter(|_| here);
-        let endpoints =
-            endpoints.filter(|endpoint| !quotas::waits(&context, &desired_state, endpoint, &asked.endpoints));
-        let gate = Gate {
-            context: &context,
-            provider: &*instance.provider,
-            zone: &worker.handle.zone,
-            candidates: &candidates,
-            capability,
-            managed: &config.managed,
-        };
-        let Admitted { forms, refused } = gate.admit(endpoints, &mut notes);
-        if !refused.is_empty() {
-            unmet.insert(name.clone(), refused);
-        }
-        let endpoints: Vec<&Endpoint> = forms.iter().map(Cow::as_ref).collect();
-        let published = worker.handle.view().at(name);
-        let scene = NameScene::new(&worker.instance, &worker.handle, &published, worker.claims.inherited(), first);
-        let contended = contend(name, &endpoints, config.names.at(name, &worker.handle.zone, capability), &scene);
-        notes.extend(contended.notes);
-        inherited.extend(contended.inherited);
-        let mut sets = Vec::new();
-        for mut wanted in contended.wanted {
-            wanted.ttl = wanted.ttl.or(config.min_ttl);
-            let standing = published.iter().find(|set| set.key == wanted.key);
-            let lowered = lower(&wanted, &worker.handle.zone, capability, &instance.options, standing);
-            notes.extend(lowered.notes);
-            match lowered.set {
-                Some(set) => sets.push((set, Arc::new(wanted))),
-                None => unmet.entry(name.clone()).or_default().push(Unwritable::from(wanted)),
-            }
-        }
-        drafts.push(Draft { name: name.clone(), sets });
+        draft_name(worker, capability, &desired_state, name, first, &mut all);
     }
     drop(desired_state);
-    let planned: HashSet<&DnsName> = drafts.iter().map(|draft| &draft.name).collect();
-    worker.claims.inherit(&planned, inherited);
-    (drafts, notes, unmet)
+    let planned: HashSet<&DnsName> = all.names.iter().map(|draft| &draft.name).collect();
+    worker.claims.inherit(&planned, std::mem::take(&mut all.inherited));
+    all
+}
+
+fn draft_name(
+    worker: &Worker,
+    capability: &Capability,
+    desired_state: &DesiredState,
+    name: &DnsName,
+    first: bool,
+    all: &mut Drafts,
+) {
+    let (context, instance, zone) = (&worker.context, &worker.instance, &worker.handle.zone);
+    let config = &context.config;
+    let candidates = instance.candidates(&worker.handle, name);
+    let here = candidates.contains(&zone.key.zone);
+    let asked = desired_state.table.at(name);
+    let endpoints = asked.endpoints.iter().copied().filter(|_| here);
+    let endpoints = endpoints.filter(|endpoint| !quotas::waits(context, desired_state, endpoint, &asked.endpoints));
+    let provider = &*instance.provider;
+    let gate = Gate { context, provider, zone, candidates: &candidates, capability, managed: &config.managed };
+    let Admitted { forms, refused } = gate.admit(endpoints, &mut all.notes);
+    if !refused.is_empty() {
+        all.unmet.insert(name.clone(), refused);
+    }
+    let endpoints: Vec<&Endpoint> = forms.iter().map(Cow::as_ref).collect();
+    let published = worker.handle.view().at(name);
+    let scene = NameScene::new(instance, &worker.handle, &published, worker.claims.inherited(), first);
+    let contended = contend(name, &endpoints, config.names.at(name, zone, capability), &scene);
+    all.notes.extend(contended.notes);
+    all.inherited.extend(contended.inherited);
+    let mut sets = Vec::new();
+    for mut wanted in contended.wanted {
+        wanted.ttl = wanted.ttl.or(config.min_ttl);
+        let standing = published.iter().find(|set| set.key == wanted.key);
+        let lowered = lower(&wanted, zone, capability, &instance.options, standing);
+        all.notes.extend(lowered.notes);
+        match lowered.set {
+            Some(set) => sets.push((set, Arc::new(wanted))),
+            None => all.unmet.entry(name.clone()).or_default().push(Unwritable::from(wanted)),
+        }
+    }
+    all.names.push(Draft { name: name.clone(), sets });
 }
 
 /// Plans each name: pure, over the context.

@@ -10,6 +10,8 @@ use zonewright_core::record::RecordSet;
 use zonewright_core::source::KindState;
 
 use crate::context::EngineContext;
+use crate::desired_state::DesiredState;
+use crate::provider_instance::ProviderInstance;
 use crate::zone_handle::STALE;
 
 /// A loop that has not turned for this long is stuck.
@@ -34,50 +36,14 @@ impl Health {
         if intake.elapsed() > STUCK {
             health.stuck.push("sources: the loop does not turn".to_owned());
         }
-        {
-            let desired_state = context.desired_state();
-            let accepted = |(kind, state): &(&KindId, &KindState)| desired_state.is_accepted(kind, **state);
-            let all = desired_state.evidence.kinds.iter().all(|kind| kind.1.is_evidence() || accepted(&kind));
-            for (kind, state) in desired_state.evidence.kinds.iter().filter(|kind| !accepted(kind)) {
-                match state {
-                    KindState { complete: false, .. } => {
-                        let why =
-                            desired_state.errors.unread.get(kind).map(|why| format!(": {why}")).unwrap_or_default();
-                        health.unready.push(format!("{kind}: not read completely{why}"));
-                    }
-                    // Where texts are read, what is wrong with them says more.
-                    KindState { fresh: false, .. } if desired_state.errors.standing.is_empty() => {
-                        health.unready.push(format!("{kind}: the watch is lost"));
-                    }
-                    KindState { fresh: false, .. } => health.unready.push(format!("{kind}: not fresh")),
-                    _ => {}
-                }
-            }
-            if !all {
-                health.unready.extend(
-                    desired_state.errors.standing.iter().take(SHOWN).map(|text| format!("cannot be read: {text}")),
-                );
-            }
-        }
+        health.unready.extend(sources(&context.desired_state()));
         health.unready.extend(context.state.in_doubt());
-        for instance in &context.instances {
-            let listing = instance.listing();
-            match &listing.error {
-                Some((error, since)) if since.elapsed() > STALE || instance.zone_handles().is_empty() => {
-                    health.unready.push(format!("zones of {}: {}", instance.id, error.chain()));
-                }
-                None if !listing.tried => {
-                    health.unready.push(format!("zones of {}: not listed yet", instance.id));
-                }
-                _ => {}
-            }
-        }
+        health.unready.extend(context.instances.iter().filter_map(|instance| zone_list(instance)));
         for handle in context.zone_handles() {
-            let status = handle.status();
-            if status.turned.is_some_and(|at| at.elapsed() > STUCK) {
+            let turned = handle.status().turned;
+            if turned.is_some_and(|at| at.elapsed() > STUCK) {
                 health.stuck.push(format!("zone {}: the loop does not turn", handle.zone.name));
             }
-            drop(status);
             let unready = handle.publish_ready(&context.metrics);
             health.unready.extend(unready.map(|why| format!("zone {}: {why}", handle.zone.name)));
         }
@@ -92,6 +58,43 @@ impl Health {
     /// Whether everything is complete and fresh.
     pub fn is_ready(&self) -> bool {
         self.unready.is_empty()
+    }
+}
+
+/// What of the sources is not complete or not fresh.
+fn sources(desired_state: &DesiredState) -> Vec<String> {
+    let errors = &desired_state.errors;
+    let mut unready = Vec::new();
+    let accepted = |(kind, state): &(&KindId, &KindState)| desired_state.is_accepted(kind, **state);
+    for (kind, state) in desired_state.evidence.kinds.iter().filter(|kind| !accepted(kind)) {
+        match state {
+            KindState { complete: false, .. } => {
+                let why = errors.unread.get(kind).map(|why| format!(": {why}")).unwrap_or_default();
+                unready.push(format!("{kind}: not read completely{why}"));
+            }
+            // Where texts are read, what is wrong with them says more.
+            KindState { fresh: false, .. } if errors.standing.is_empty() => {
+                unready.push(format!("{kind}: the watch is lost"));
+            }
+            KindState { fresh: false, .. } => unready.push(format!("{kind}: not fresh")),
+            _ => {}
+        }
+    }
+    if !desired_state.evidence.kinds.iter().all(|kind| kind.1.is_evidence() || accepted(&kind)) {
+        unready.extend(errors.standing.iter().take(SHOWN).map(|text| format!("cannot be read: {text}")));
+    }
+    unready
+}
+
+/// Why the list of an instance's zones is not fresh, if it is not.
+fn zone_list(instance: &ProviderInstance) -> Option<String> {
+    let listing = instance.listing();
+    match &listing.error {
+        Some((error, since)) if since.elapsed() > STALE || instance.zone_handles().is_empty() => {
+            Some(format!("zones of {}: {}", instance.id, error.chain()))
+        }
+        None if !listing.tried => Some(format!("zones of {}: not listed yet", instance.id)),
+        _ => None,
     }
 }
 

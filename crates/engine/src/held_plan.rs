@@ -17,14 +17,14 @@ pub(crate) fn publish(
     worker: &mut Worker,
     mut held: BTreeMap<RecordKey, Digest>,
     deletes: &RoundDeletes,
-    hold: Option<Hold>,
+    brake: Option<Hold>,
 ) {
     for key in &deletes.withheld {
         let Some(set) = worker.handle.view().find(key) else { continue };
         let ownership = worker.instance.ownership(&worker.handle.zone, key);
         held.insert(key.clone(), Digest::of(&set, ownership.claim()));
     }
-    let (scope, reason, floor) = match hold {
+    let (scope, reason, floor) = match brake {
         Some(Hold { scope, reason, floor }) => (scope, Some(reason), floor),
         None => (Scope::Zone, None, false),
     };

@@ -54,6 +54,7 @@ mod round_deletes;
 mod saved;
 mod stale_intents;
 mod state;
+mod state_document;
 mod table_sizes;
 mod tally;
 mod undo;

@@ -2,12 +2,13 @@
 //!
 //! Label values of the former are lower case, as there. A family appears when it gets its first value.
 
+mod labels;
+
 use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -18,67 +19,11 @@ use zonewright_core::change::{Change, Outcome};
 use zonewright_core::error::ErrorKind;
 use zonewright_core::zone::InstanceId;
 
+pub use labels::{
+    Build, ByKind, ByNamespace, ByReason, ByTable, ByType, ByZone, Call, CallTime, Changed, Mismatch, ZoneError,
+};
+
 type Seconds = Gauge<f64, AtomicU64>;
-
-macro_rules! labels {
-    ($(#[$doc:meta])* $name:ident { $($field:ident),+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-        pub struct $name {
-            $(#[doc = concat!("Label `", stringify!($field), "`.")] pub $field: String),+
-        }
-    };
-}
-
-labels! {
-    /// Labels of families by record type.
-    ByType { record_type }
-}
-labels! {
-    /// Labels of families by zone.
-    ByZone { zone }
-}
-labels! {
-    /// Labels of families by kind of object.
-    ByKind { kind }
-}
-labels! {
-    /// Labels of families by namespace.
-    ByNamespace { namespace }
-}
-labels! {
-    /// Labels of the families of notes.
-    ByReason { reason }
-}
-labels! {
-    /// Labels of zone errors.
-    ZoneError { zone, error }
-}
-labels! {
-    /// Labels of provider calls.
-    Call { instance, operation, outcome }
-}
-labels! {
-    /// Labels of provider call times.
-    CallTime { instance, operation }
-}
-labels! {
-    /// Labels of changes.
-    Changed { zone, verb, outcome }
-}
-labels! {
-    /// Labels of records that are left alone because of their owner.
-    Mismatch { record_type, owner, foreign_owner, domain }
-}
-
-labels! {
-    /// Labels of the sizes of tables.
-    ByTable { table }
-}
-labels! {
-    /// Labels of the build.
-    Build { version, revision, arch, os }
-}
 
 fn call_buckets() -> Histogram {
     Histogram::new(exponential_buckets(0.001, 4.0, 9))

@@ -17,7 +17,7 @@ use crate::adjusting::{AdjustedDrafts, adjust};
 use crate::admit::Unwritable;
 use crate::brake::brake;
 use crate::deletes::Before;
-use crate::drafting::{decide, draft};
+use crate::drafting::{Drafts, decide, draft};
 use crate::footprint::{footprint, touches};
 use crate::pipeline::{Prepared, Unclaimed};
 use crate::round_deletes::{Passing, RoundDeletes, passing};
@@ -100,7 +100,7 @@ pub(crate) async fn prepare(
 
 /// Plans names, without what a contest or a pin does not allow.
 async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> Result<Vec<NamePlan>> {
-    let (drafts, notes, mut unmet) = draft(worker, round.capability, names, round.first);
+    let Drafts { names: drafts, notes, mut unmet, .. } = draft(worker, round.capability, names, round.first);
     let labelled = worker.instance.options.is_open();
     let AdjustedDrafts { placed, refused, unknown, notes: adjusted } =
         adjust(&*worker.instance.provider, &worker.handle.zone, drafts, labelled).await?;

@@ -1,6 +1,7 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use zonewright_core::guard::{AcceptedKinds, Digest};
+use zonewright_core::guard::{AcceptedKinds, Digest, Scope};
 use zonewright_core::store::MemoryStore;
 use zonewright_core::testing::set;
 

@@ -250,7 +250,9 @@ fn count_in_window(worker: &mut Worker, group: &Group, came: &[&RecordKey], went
     state.note(&zone, |state| {
         state.window.trim(worker.context.config.brake.window, now);
         state.window.owns(worker.claims.owned, now);
-        came.iter().for_each(|key| state.window.created(key));
+        for key in came {
+            state.window.created(key);
+        }
     });
     // An approval covers a delete once; what is made anew is another record.
     if state.note(&zone, |state| state.spend(went.iter().chain(came).copied())) {

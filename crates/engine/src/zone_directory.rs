@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
-use zonewright_core::error::ErrorKind;
+use zonewright_core::error::{Error, ErrorKind};
 use zonewright_core::name::DnsName;
 use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
 
@@ -40,120 +40,169 @@ impl Running {
 
 /// Runs until cancelled, and then until the workers have ended.
 pub(crate) async fn run(context: Arc<EngineContext>, instance: Arc<ProviderInstance>, cancel: CancellationToken) {
-    let mut workers = JoinSet::new();
-    let mut cancels: BTreeMap<ZoneKey, Running> = BTreeMap::new();
-    let mut remembered = context.state.zones_of(&instance.id);
-    let mut failures = 0;
-    let mut gone_zones = VecDeque::new();
-    while !cancel.is_cancelled() {
-        let listed = instance.provider.zones().await;
-        let pause = match listed {
+    let remembered = context.state.zones_of(&instance.id);
+    let mut directory = Directory {
+        context,
+        instance,
+        cancel,
+        workers: JoinSet::new(),
+        running: BTreeMap::new(),
+        remembered,
+        failures: 0,
+        gone: VecDeque::new(),
+    };
+    while !directory.cancel.is_cancelled() {
+        let pause = match directory.instance.provider.zones().await {
             Ok(zones) => {
-                failures = 0;
-                let former = instance.zone_handles();
-                let zones = with_missing(&instance, zones, &former, &mut remembered).await;
-                // A zone that is described otherwise than before (another filter) begins anew.
-                let handle = |zone: Zone| {
-                    former.iter().find(|d| d.zone == zone).cloned().unwrap_or_else(|| Arc::new(ZoneHandle::new(zone)))
-                };
-                let zone_handles: Vec<Arc<ZoneHandle>> = zones.into_iter().map(handle).collect();
-                let mut vanished = false;
-                let keys: BTreeSet<ZoneKey> = zone_handles.iter().map(|d| d.zone.key.clone()).collect();
-                for gone in cancels.keys().filter(|key| !keys.contains(*key)).cloned().collect::<Vec<_>>() {
-                    warn!(zone = %gone, "the zone is gone; its names are stale, nothing is deleted");
-                    vanished = true;
-                    let label = ZoneError { zone: gone.to_string(), error: ErrorKind::NotFound.label().to_owned() };
-                    context.metrics.zone_errors.get_or_create(&label).inc();
-                    bury(&context, &mut gone_zones, label.zone);
-                    cancels.remove(&gone).iter().for_each(Running::end);
-                    context.recheck(&context.state.forget_load(&gone.to_string()));
-                }
-                let mut ended = BTreeMap::new();
-                for old in former.iter().filter(|old| zone_handles.iter().all(|handle| !Arc::ptr_eq(handle, old))) {
-                    if let Some(running) = cancels.remove(&old.zone.key) {
-                        info!(zone = %old.zone.name, "the zone's description changed; it is read anew");
-                        running.end();
-                        ended.insert(old.zone.key.clone(), running.ended);
-                    }
-                }
-                let first = !instance.listing().tried;
-                // Before it is known that there is a list: who waits for it looks for its zones.
-                instance.set_zone_handles(zone_handles.clone());
-                {
-                    let mut listing = instance.listing();
-                    listing.tried = true;
-                    listing.error = None;
-                }
-                let fresh: Vec<&Arc<ZoneHandle>> =
-                    zone_handles.iter().filter(|d| !cancels.contains_key(&d.zone.key)).collect();
-                let moved = first || vanished || !fresh.is_empty();
-                for handle in fresh {
-                    info!(zone = %handle.zone.name, instance = %instance.id, "zone found");
-                    let running = Running::new(&cancel);
-                    cancels.insert(handle.zone.key.clone(), running.clone());
-                    let work =
-                        zone_loop::run(context.clone(), instance.clone(), handle.clone(), running.cancel.clone());
-                    let before = ended.remove(&handle.zone.key);
-                    let (context, instance, key) = (context.clone(), instance.clone(), handle.zone.key.clone());
-                    workers.spawn(async move {
-                        if let Some(before) = before {
-                            before.cancelled().await;
-                        }
-                        work.await;
-                        if instance.zone_handles().iter().all(|handle| handle.zone.key != key) {
-                            context.metrics.forget_zone(&key.to_string());
-                        }
-                        running.ended.cancel();
-                    });
-                }
-                if moved {
-                    let names: BTreeSet<DnsName> = context.desired_state().table.names().cloned().collect();
-                    context.dispatch(&names);
-                    context.rested.notify_waiters();
-                }
-                context.config.interval.max(Duration::from_secs(1))
+                directory.listed(zones).await;
+                directory.context.config.interval.max(Duration::from_secs(1))
             }
-            Err(problem) => {
-                failures += 1;
-                let mut listing = instance.listing();
-                let since = listing.error.as_ref().map_or_else(Instant::now, |(_, since)| *since);
-                let pause = context.pause(failures, problem.retry, since);
-                let next_attempt = pause.map_or_else(|| "none".to_owned(), zonewright_core::duration::show);
-                error!(instance = %instance.id, error = problem.chain(), next_attempt, "the zones cannot be listed");
-                listing.tried = true;
-                listing.given_up = pause.is_none();
-                listing.error = Some((problem, since));
-                drop(listing);
-                context.metrics.registry_errors.inc();
-                context.rested.notify_waiters();
-                pause.unwrap_or(NEVER)
-            }
+            Err(problem) => directory.failed(problem),
         };
-        context.look_whether_all_planned();
+        directory.context.look_whether_all_planned();
         // What the ended ones leave behind is not kept.
-        while workers.try_join_next().is_some() {}
+        while directory.workers.try_join_next().is_some() {}
         tokio::select! {
             biased;
-            () = cancel.cancelled() => {}
+            () = directory.cancel.cancelled() => {}
             () = sleep(pause) => {}
         }
     }
-    while workers.join_next().await.is_some() {}
+    while directory.workers.join_next().await.is_some() {}
+}
+
+/// The zones of one instance, and their workers.
+struct Directory {
+    context: Arc<EngineContext>,
+    instance: Arc<ProviderInstance>,
+    cancel: CancellationToken,
+    workers: JoinSet<()>,
+    /// The worker of each zone.
+    running: BTreeMap<ZoneKey, Running>,
+    /// The zones of an earlier process, until they were asked for.
+    remembered: BTreeSet<ZoneId>,
+    /// Failures of the listing in a row.
+    failures: u32,
+    /// Zones that are gone, whose errors are still counted.
+    gone: VecDeque<String>,
+}
+
+impl Directory {
+    /// Takes over a list of zones: ends the workers of those that are gone or changed, and starts those of new ones.
+    async fn listed(&mut self, zones: Vec<Zone>) {
+        self.failures = 0;
+        let former = self.instance.zone_handles();
+        let zones = with_missing(&self.instance, zones, &former, &mut self.remembered).await;
+        // A zone that is described otherwise than before (another filter) begins anew.
+        let handle = |zone: Zone| {
+            former.iter().find(|h| h.zone == zone).cloned().unwrap_or_else(|| Arc::new(ZoneHandle::new(zone)))
+        };
+        let handles: Vec<Arc<ZoneHandle>> = zones.into_iter().map(handle).collect();
+        let vanished = self.end_gone(&handles);
+        let mut ended = self.end_changed(&former, &handles);
+        let first = !self.instance.listing().tried;
+        // Before it is known that there is a list: who waits for it looks for its zones.
+        self.instance.set_zone_handles(handles.clone());
+        {
+            let mut listing = self.instance.listing();
+            listing.tried = true;
+            listing.error = None;
+        }
+        let fresh: Vec<&Arc<ZoneHandle>> =
+            handles.iter().filter(|handle| !self.running.contains_key(&handle.zone.key)).collect();
+        let moved = first || vanished || !fresh.is_empty();
+        for handle in fresh {
+            info!(zone = %handle.zone.name, instance = %self.instance.id, "zone found");
+            self.start(handle, ended.remove(&handle.zone.key));
+        }
+        if moved {
+            let names: BTreeSet<DnsName> = self.context.desired_state().table.names().cloned().collect();
+            self.context.dispatch(&names);
+            self.context.rested.notify_waiters();
+        }
+    }
+
+    /// Ends the workers of zones that are gone. Returns whether there are any.
+    fn end_gone(&mut self, handles: &[Arc<ZoneHandle>]) -> bool {
+        let keys: BTreeSet<&ZoneKey> = handles.iter().map(|handle| &handle.zone.key).collect();
+        let gone: Vec<ZoneKey> = self.running.keys().filter(|key| !keys.contains(key)).cloned().collect();
+        for key in &gone {
+            warn!(zone = %key, "the zone is gone; its names are stale, nothing is deleted");
+            let label = ZoneError { zone: key.to_string(), error: ErrorKind::NotFound.label().to_owned() };
+            self.context.metrics.zone_errors.get_or_create(&label).inc();
+            self.note_gone(label.zone);
+            self.running.remove(key).iter().for_each(Running::end);
+            self.context.recheck(&self.context.state.forget_load(&key.to_string()));
+        }
+        !gone.is_empty()
+    }
+
+    /// Ends the workers of zones that are described otherwise than before. Returns what tells that each has ended.
+    fn end_changed(
+        &mut self,
+        former: &[Arc<ZoneHandle>],
+        handles: &[Arc<ZoneHandle>],
+    ) -> BTreeMap<ZoneKey, CancellationToken> {
+        let mut ended = BTreeMap::new();
+        for old in former.iter().filter(|old| handles.iter().all(|handle| !Arc::ptr_eq(handle, old))) {
+            if let Some(running) = self.running.remove(&old.zone.key) {
+                info!(zone = %old.zone.name, "the zone's description changed; it is read anew");
+                running.end();
+                ended.insert(old.zone.key.clone(), running.ended);
+            }
+        }
+        ended
+    }
+
+    /// Starts the worker of a zone, once the one `before` it has ended.
+    fn start(&mut self, handle: &Arc<ZoneHandle>, before: Option<CancellationToken>) {
+        let running = Running::new(&self.cancel);
+        self.running.insert(handle.zone.key.clone(), running.clone());
+        let (context, instance, key) = (self.context.clone(), self.instance.clone(), handle.zone.key.clone());
+        let work = zone_loop::run(context.clone(), instance.clone(), handle.clone(), running.cancel.clone());
+        self.workers.spawn(async move {
+            if let Some(before) = before {
+                before.cancelled().await;
+            }
+            work.await;
+            if instance.zone_handles().iter().all(|handle| handle.zone.key != key) {
+                context.metrics.forget_zone(&key.to_string());
+            }
+            running.ended.cancel();
+        });
+    }
+
+    /// The zones cannot be listed. Returns how long to wait.
+    fn failed(&mut self, problem: Error) -> Duration {
+        self.failures += 1;
+        let mut listing = self.instance.listing();
+        let since = listing.error.as_ref().map_or_else(Instant::now, |(_, since)| *since);
+        let pause = self.context.pause(self.failures, problem.retry, since);
+        let next_attempt = pause.map_or_else(|| "none".to_owned(), zonewright_core::duration::show);
+        error!(instance = %self.instance.id, error = problem.chain(), next_attempt, "the zones cannot be listed");
+        listing.tried = true;
+        listing.given_up = pause.is_none();
+        listing.error = Some((problem, since));
+        drop(listing);
+        self.context.metrics.registry_errors.inc();
+        self.context.rested.notify_waiters();
+        pause.unwrap_or(NEVER)
+    }
+
+    /// Notes that a zone is gone; the one that has been gone for longest is forgotten.
+    fn note_gone(&mut self, zone: String) {
+        self.gone.retain(|other| *other != zone);
+        self.gone.push_back(zone);
+        if self.gone.len() > GONE_ZONES
+            && let Some(oldest) = self.gone.pop_front()
+        {
+            self.context.metrics.forget_zone_errors(&oldest);
+        }
+    }
 }
 
 /// So many zones that are gone keep the count of their errors.
 const GONE_ZONES: usize = 100;
-
-/// Notes that a zone is gone; the one that has been gone for longest is forgotten.
-fn bury(context: &EngineContext, gone: &mut VecDeque<String>, zone: String) {
-    gone.retain(|other| *other != zone);
-    gone.push_back(zone);
-    if gone.len() > GONE_ZONES
-        && let Some(oldest) = gone.pop_front()
-    {
-        context.metrics.forget_zone_errors(&oldest);
-    }
-}
 
 /// A list that leaves out a zone which was there before is not believed: the zone is asked for by itself. Else the names of a
 /// zone would fall to the one above it. `remembered` are the zones of an earlier process, until they were asked for.

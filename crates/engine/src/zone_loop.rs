@@ -68,8 +68,8 @@ impl Worker {
         }
         let stale = self.handle.status().stale_at();
         let turn = [stale, self.reads.wake].into_iter().flatten().fold(Instant::now() + TURN, Instant::min);
-        let pauses = [self.retries.next(), self.claims.stale.due(), Some(self.reads.audit_due())];
-        let due = paused.or_else(|| pauses.into_iter().flatten().min());
+        let waits = [self.retries.next(), self.claims.stale.due(), Some(self.reads.audit_due())];
+        let due = paused.or_else(|| waits.into_iter().flatten().min());
         due.map_or(turn, |at| at.min(turn))
     }
 
@@ -233,7 +233,9 @@ impl Worker {
         if everything {
             self.retries.all_changed();
         }
-        fresh.iter().for_each(|name| self.retries.changed(name));
+        for name in &fresh {
+            self.retries.changed(name);
+        }
         names.retain(|name, _| !self.retries.holds_back(name));
         let due = self.retries.take_due(names.len(), early);
         names.extend(due.into_iter().map(|name| (name, now)));

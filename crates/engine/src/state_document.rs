@@ -1,0 +1,133 @@
+//! The document that survives restarts: what is kept of each zone, and how an earlier process's is taken over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use zonewright_core::clock::Timestamp;
+use zonewright_core::error::{Error, ErrorKind, Result};
+use zonewright_core::guard::{Approval, HeldPlan, JointPlan, Scope, Window, hash};
+use zonewright_core::record::RecordKey;
+use zonewright_core::store::StateStore;
+
+use crate::pins::Pin;
+
+/// What is kept of one zone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ZoneState {
+    #[serde(default)]
+    pub(crate) window: Window,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) held: Option<HeldPlan>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) approvals: Vec<Approval>,
+    /// Names that an undo set back.
+    #[serde(rename = "holds", default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) pins: Vec<Pin>,
+}
+
+impl ZoneState {
+    /// Whether nothing of it matters any more: nothing was deleted or owned within the window, and nothing is held or approved.
+    pub(crate) fn is_idle(&self, window: Duration, now: Timestamp) -> bool {
+        let approved = self.approvals.iter().any(|approval| approval.until > now);
+        self.window.is_over(window, now) && self.held.is_none() && self.pins.is_empty() && !approved
+    }
+
+    /// Deletes that approvals cover were done, or their records are gone: they are covered no more.
+    pub(crate) fn spend<'a>(&mut self, keys: impl IntoIterator<Item = &'a RecordKey>) -> bool {
+        let mut spent = false;
+        for key in keys {
+            for approval in &mut self.approvals {
+                spent |= approval.spend(key);
+            }
+        }
+        spent
+    }
+}
+
+/// The document in the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Document {
+    /// Zones by their key as text.
+    #[serde(default)]
+    pub(crate) zones: BTreeMap<String, ZoneState>,
+    /// Kinds of which objects were seen.
+    #[serde(default)]
+    pub(crate) seen: BTreeSet<String>,
+    /// Approvals that were taken from where the document is kept, and still stand there: each counts once.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) taken: BTreeSet<String>,
+}
+
+/// The document of a store; `None` if there is none yet.
+///
+/// # Errors
+/// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
+pub(crate) async fn read(store: &dyn StateStore) -> Result<Option<Document>> {
+    let Some(text) = store.load().await? else { return Ok(None) };
+    let foreign = |e| {
+        let text = format!("{}: what is saved there is no state", store.place());
+        Error::new(ErrorKind::Invalid, "read state", text).caused_by(e)
+    };
+    serde_json::from_slice::<Document>(&text).map(Some).map_err(foreign)
+}
+
+impl Document {
+    pub(crate) fn pins(&self) -> Vec<(String, Pin)> {
+        let zones = self.zones.iter();
+        zones.flat_map(|(zone, state)| state.pins.iter().map(|hold| (zone.clone(), hold.clone()))).collect()
+    }
+
+    /// Joins what an earlier process saved and what this one noted before it could read that.
+    pub(crate) fn join(&mut self, earlier: Self) {
+        for (zone, state) in earlier.zones {
+            let own = self.zones.entry(zone).or_default();
+            own.window.join(state.window);
+            own.approvals.extend(state.approvals);
+            own.pins.extend(state.pins);
+            own.held = own.held.take().or(state.held);
+        }
+        self.seen.extend(earlier.seen);
+        self.taken.extend(earlier.taken);
+    }
+
+    /// Another process goes on with this document.
+    pub(crate) fn take_over(&mut self, now: Timestamp, approval_ttl: Duration) {
+        for zone in self.zones.values_mut() {
+            zone.window.taken_over(now);
+            for approval in &mut zone.approvals {
+                approval.until = approval.until.min(now.plus(approval_ttl));
+                // Only a kind that was denied from the beginning is doubted by a new process for the same reason.
+                approval.kinds.retain(|_, doubt| *doubt == 0);
+            }
+        }
+    }
+}
+
+impl Document {
+    /// The plans that were held by a judgement over more than their zone, where there are several of a kind.
+    pub(crate) fn joint(&self) -> Vec<JointPlan> {
+        let mut scopes: BTreeMap<(Scope, &str), Vec<(&String, &HeldPlan)>> = BTreeMap::new();
+        for (zone, state) in &self.zones {
+            let Some(held) = &state.held else { continue };
+            let of = match held.scope {
+                Scope::Zone => continue,
+                Scope::Instance => zone.split_once('/').map_or(zone.as_str(), |(instance, _)| instance),
+                Scope::Process => "",
+            };
+            scopes.entry((held.scope, of)).or_default().push((zone, held));
+        }
+        let several = scopes.into_iter().filter(|(_, plans)| plans.len() > 1);
+        let joined = several.map(|((scope, of), plans)| {
+            let all = plans.iter().map(|(zone, held)| format!("{zone} {}", held.hash));
+            let newest = plans.iter().max_by_key(|(_, held)| held.since).map(|(_, held)| held.reason.clone());
+            JointPlan {
+                hash: hash(of, all),
+                scope,
+                zones: plans.iter().map(|(zone, held)| ((*zone).clone(), held.held.len())).collect(),
+                reason: newest.unwrap_or_default(),
+            }
+        });
+        joined.collect()
+    }
+}
