@@ -192,7 +192,7 @@ pub(crate) fn piece_size(batch: Batch) -> usize {
     if batch.changes == usize::MAX {
         return usize::MAX;
     }
-    // A record and its claim are two changes, and hold some 150 octets.
+    // A record and its claim are two changes, and hold some 150 bytes.
     let by_size = batch.size.map_or(usize::MAX, |size| size / 160);
     (batch.changes / 2).min(by_size).clamp(100, 500)
 }

@@ -98,7 +98,7 @@ async fn play(seed: u64, foreign: usize, seconds: u64) -> Busy {
             };
             edits += 1;
         }
-        let action = wish(&mut chance, foreign);
+        let action = request(&mut chance, foreign);
         let rough = chance.percent(10);
         world.step(&Step { action, hasty: chance.percent(30), rough, nonce: mix(seed, elapsed) }).await;
         tokio::time::sleep(Duration::from_secs(pause)).await;
@@ -117,7 +117,7 @@ async fn play(seed: u64, foreign: usize, seconds: u64) -> Busy {
 }
 
 /// An object asks for a name of its own, or for one that is taken.
-fn wish(chance: &mut Chance, foreign: usize) -> Action {
+fn request(chance: &mut Chance, foreign: usize) -> Action {
     let id = Id { kind: 0, number: chance.below(40) };
     if chance.percent(15) {
         return Action::Delete(0, id);

@@ -23,7 +23,7 @@ use self::spec::{label, mapped, names_of};
 pub(crate) use self::sight::{Sees, Sight};
 pub(crate) use self::spec::{Id, KINDS, Spec};
 
-/// One wish at a name.
+/// One request at a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ask {
     pub(crate) key: RecordKey,

@@ -3,11 +3,11 @@
 //! In: calls of the engine. Out: what the profile's provider would answer, or a fault drawn from the step's number. A crash
 //! is a line that is dead: nothing that the process does from then on has an effect.
 
-mod desk;
 mod objects;
 mod state_line;
 mod table;
 mod weather;
+mod zone_server;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,8 +28,8 @@ use crate::cluster::Sight;
 use crate::rules::Rule;
 use crate::truth::Truth;
 
-use self::desk::Desk;
 use self::weather::{Draw, Fault};
+use self::zone_server::ZoneServer;
 
 pub(crate) use self::objects::Cabinet;
 pub(crate) use self::state_line::{Drawer, Mood, StateLine};
@@ -191,13 +191,13 @@ impl Line {
             truth.forestall(at, groups);
         }
         let capability = truth.profile.capability.clone();
-        let desk = Desk { capability: &capability, bad: &bad, types: &types, line: self, zone: at };
+        let server = ZoneServer { capability: &capability, bad: &bad, types: &types, line: self, zone: at };
         if capability.batch.atomic == Atomicity::None {
             let count = groups.len() as u64;
             let stop = (fault == Some(Fault::Partial)).then(|| usize::try_from(dice % count.max(1)).unwrap_or(0));
-            return desk.one_by_one(&mut truth, groups, stop);
+            return server.one_by_one(&mut truth, groups, stop);
         }
-        desk.together(&mut truth, groups, dice)
+        server.together(&mut truth, groups, dice)
     }
 }
 

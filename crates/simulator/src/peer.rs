@@ -15,19 +15,19 @@ use crate::truth::{Author, Truth, with, without};
 pub(crate) struct Peer {
     owner: &'static str,
     blunt: bool,
-    wishes: BTreeMap<RecordKey, RData>,
+    requests: BTreeMap<RecordKey, RData>,
     seen: Vec<Sets>,
 }
 
 impl Peer {
     pub(crate) fn new(owner: &'static str, blunt: bool) -> Self {
-        Self { owner, blunt, wishes: BTreeMap::new(), seen: Vec::new() }
+        Self { owner, blunt, requests: BTreeMap::new(), seen: Vec::new() }
     }
 
-    pub(crate) fn wish(&mut self, key: &RecordKey, data: Option<RData>) {
+    pub(crate) fn request(&mut self, key: &RecordKey, data: Option<RData>) {
         match data {
-            Some(data) => self.wishes.insert(key.clone(), data),
-            None => self.wishes.remove(key),
+            Some(data) => self.requests.insert(key.clone(), data),
+            None => self.requests.remove(key),
         };
     }
 
@@ -62,7 +62,7 @@ impl Peer {
     fn plan(&self, truth: &Truth, zone: usize, seen: &Sets) -> Vec<(Vec<RecordSet>, Vec<RecordSet>)> {
         let apex = truth.zones[zone].zone.name.clone();
         let mut plan = Vec::new();
-        for (key, data) in self.wishes.iter().filter(|(key, _)| key.name != apex) {
+        for (key, data) in self.requests.iter().filter(|(key, _)| key.name != apex) {
             let Some((place, _)) = truth.affix.places(key, &apex).into_iter().next() else { continue };
             if truth.zone_of(&key.name) != zone {
                 continue;
@@ -79,7 +79,7 @@ impl Peer {
             }
         }
         for stands in
-            seen.values().filter(|set| MANAGED.contains(&set.key.rtype) && !self.wishes.contains_key(&set.key))
+            seen.values().filter(|set| MANAGED.contains(&set.key.rtype) && !self.requests.contains_key(&set.key))
         {
             let Some((place, _)) = truth.affix.places(&stands.key, &apex).into_iter().next() else { continue };
             if self.owns(seen, &place) {

@@ -17,7 +17,7 @@ use crate::setup::{Company, Setup};
 
 /// What a human does to one record or to what speaks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum ManualEdit {
     /// Puts a record there, or another one in its place.
     Write(RData),
     /// Adds a member to it.
@@ -32,7 +32,7 @@ pub(crate) enum Deed {
     Unlabel,
     /// Adds a text beside its claim.
     Remark,
-    /// Adds a stranger's claim beside it.
+    /// Adds a foreign claim beside it.
     Dispute,
     /// Damages its claim.
     Scribble,
@@ -98,8 +98,8 @@ pub(crate) enum Action {
     LoseWatch(usize, usize),
     Empty(usize, usize, bool),
     Mend(usize, usize),
-    Human(RecordKey, Deed),
-    PeerWish(RecordKey, Option<RData>),
+    Human(RecordKey, ManualEdit),
+    PeerRequest(RecordKey, Option<RData>),
     PeerList,
     PeerApply,
     Restart(usize),
@@ -279,23 +279,23 @@ impl<'a> Dice<'a> {
         (place, vec![RData::Txt(Txt::from_text(&says))])
     }
 
-    fn deed(&mut self) -> Action {
+    fn edit(&mut self) -> Action {
         let mut key = self.key();
         if self.chance.percent(12) {
             key.rtype = if self.chance.percent(50) { RecordType::Caa } else { RecordType::Txt };
         }
-        let deed = match self.chance.below(100) {
-            0..45 => Deed::Write(self.data(key.rtype, 2)),
-            45..55 => Deed::Add(self.data(key.rtype, 2)),
-            55..75 => Deed::Remove,
-            75..82 => Deed::Disown,
-            82..92 => Deed::Assign(self.chance.weigh(&[(1, "stranger"), (1, "d0"), (1, "d1")])),
-            92..93 => Deed::Remark,
-            93..94 => Deed::Unlabel,
-            94..97 => Deed::Dispute,
-            _ => Deed::Scribble,
+        let edit = match self.chance.below(100) {
+            0..45 => ManualEdit::Write(self.data(key.rtype, 2)),
+            45..55 => ManualEdit::Add(self.data(key.rtype, 2)),
+            55..75 => ManualEdit::Remove,
+            75..82 => ManualEdit::Disown,
+            82..92 => ManualEdit::Assign(self.chance.weigh(&[(1, "stranger"), (1, "d0"), (1, "d1")])),
+            92..93 => ManualEdit::Remark,
+            93..94 => ManualEdit::Unlabel,
+            94..97 => ManualEdit::Dispute,
+            _ => ManualEdit::Scribble,
         };
-        Action::Human(key, deed)
+        Action::Human(key, edit)
     }
 
     fn peer(&mut self) -> Action {
@@ -303,9 +303,9 @@ impl<'a> Dice<'a> {
             0..4 => {
                 let key = self.key();
                 let data = self.data(key.rtype, 3);
-                Action::PeerWish(key, Some(data))
+                Action::PeerRequest(key, Some(data))
             }
-            4..5 => Action::PeerWish(self.key(), None),
+            4..5 => Action::PeerRequest(self.key(), None),
             5..7 => Action::PeerList,
             _ => Action::PeerApply,
         }
@@ -370,7 +370,7 @@ impl<'a> Dice<'a> {
             550..570 => Action::LoseWatch(self.cluster(), self.chance.below(KINDS.len())),
             570..590 => Action::Empty(self.cluster(), self.chance.below(KINDS.len()), self.chance.percent(50)),
             590..620 => Action::Mend(self.cluster(), self.chance.below(KINDS.len())),
-            620..740 if !claimless => self.deed(),
+            620..740 if !claimless => self.edit(),
             740..830 if self.setup.peer => self.peer(),
             830..850 => Action::Restart(self.daemon()),
             850..865 => Action::Crash(self.daemon()),
@@ -405,19 +405,19 @@ impl fmt::Display for Action {
             Self::Mend(cluster, kind) => {
                 write!(f, "Cluster {cluster}: {} are listed and watched again.", KINDS[*kind].1)
             }
-            Self::Human(key, deed) => match deed {
-                Deed::Write(data) => write!(f, "A human makes {key} hold {data}."),
-                Deed::Add(data) => write!(f, "A human adds {data} to {key}."),
-                Deed::Remove => write!(f, "A human takes {key} away."),
-                Deed::Disown => write!(f, "A human takes the claim on {key} away."),
-                Deed::Assign(owner) => write!(f, "A human makes the claim on {key} one of {owner}."),
-                Deed::Dispute => write!(f, "A human adds a stranger's claim beside that on {key}."),
-                Deed::Unlabel => write!(f, "A human makes the claim on {key} one for no object."),
-                Deed::Remark => write!(f, "A human adds a text beside the claim on {key}."),
-                Deed::Scribble => write!(f, "A human damages the claim on {key}."),
+            Self::Human(key, edit) => match edit {
+                ManualEdit::Write(data) => write!(f, "A human makes {key} hold {data}."),
+                ManualEdit::Add(data) => write!(f, "A human adds {data} to {key}."),
+                ManualEdit::Remove => write!(f, "A human takes {key} away."),
+                ManualEdit::Disown => write!(f, "A human takes the claim on {key} away."),
+                ManualEdit::Assign(owner) => write!(f, "A human makes the claim on {key} one of {owner}."),
+                ManualEdit::Dispute => write!(f, "A human adds a stranger's claim beside that on {key}."),
+                ManualEdit::Unlabel => write!(f, "A human makes the claim on {key} one for no object."),
+                ManualEdit::Remark => write!(f, "A human adds a text beside the claim on {key}."),
+                ManualEdit::Scribble => write!(f, "A human damages the claim on {key}."),
             },
-            Self::PeerWish(key, Some(data)) => write!(f, "The peer is asked for {key} {data}."),
-            Self::PeerWish(key, None) => write!(f, "The peer is not asked for {key} any more."),
+            Self::PeerRequest(key, Some(data)) => write!(f, "The peer is asked for {key} {data}."),
+            Self::PeerRequest(key, None) => write!(f, "The peer is not asked for {key} any more."),
             Self::PeerList => write!(f, "The peer lists the zones."),
             Self::PeerApply => write!(f, "The peer writes what it planned from its last list."),
             Self::Restart(daemon) => write!(f, "Daemon {daemon} is restarted."),

@@ -172,8 +172,8 @@ impl World {
             Action::LoseWatch(cluster, kind) => self.clusters[*cluster].lose_watch(*kind),
             Action::Empty(cluster, kind, lies) => self.clusters[*cluster].empty(*kind, *lies),
             Action::Mend(cluster, kind) => self.clusters[*cluster].mend(*kind),
-            Action::Human(key, deed) => self.human(key, deed),
-            Action::PeerWish(key, wish) => self.peer.wish(key, wish.clone()),
+            Action::Human(key, edit) => self.human(key, edit),
+            Action::PeerRequest(key, request) => self.peer.request(key, request.clone()),
             Action::PeerList => self.peer.list(&lock(&self.truth)),
             Action::PeerApply => self.peer.apply(&mut lock(&self.truth)),
             Action::Restart(daemon) => {

@@ -18,7 +18,7 @@ use zonewright_core::store::{JournalStore, Visitor};
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// A file that holds so many octets is followed by the next.
+    /// A file that holds so many bytes is followed by the next.
     pub file_size: u64,
     /// So many files are kept.
     pub files: usize,

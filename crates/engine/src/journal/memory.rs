@@ -18,7 +18,7 @@ pub struct MemoryJournal {
 #[derive(Debug, Default)]
 struct Ring {
     lines: VecDeque<String>,
-    octets: usize,
+    bytes: usize,
 }
 
 impl Default for MemoryJournal {
@@ -29,7 +29,7 @@ impl Default for MemoryJournal {
 }
 
 impl MemoryJournal {
-    /// A ring of at most `limit` octets.
+    /// A ring of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self { limit, ring: Mutex::default() }
     }
@@ -40,12 +40,12 @@ impl JournalStore for MemoryJournal {
     async fn append(&self, lines: &[String]) -> Result<()> {
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         for line in lines {
-            ring.octets += line.len() + 1;
+            ring.bytes += line.len() + 1;
             ring.lines.push_back(line.clone());
         }
-        while ring.octets > self.limit {
+        while ring.bytes > self.limit {
             let Some(first) = ring.lines.pop_front() else { break };
-            ring.octets -= first.len() + 1;
+            ring.bytes -= first.len() + 1;
         }
         Ok(())
     }

@@ -117,7 +117,7 @@ pub async fn last(store: &dyn JournalStore, query: &Query, limit: usize) -> Resu
 
 /// Every line of a piece but empty ones, the last first.
 fn lines(piece: &[u8], line: &mut impl FnMut(&[u8])) -> ControlFlow<()> {
-    piece.rsplit(|octet| *octet == b'\n').filter(|text| !text.is_empty()).for_each(line);
+    piece.rsplit(|byte| *byte == b'\n').filter(|text| !text.is_empty()).for_each(line);
     ControlFlow::Continue(())
 }
 

@@ -1,6 +1,6 @@
 //! Claims in objects beside the zones: who speaks for what by them, read anew from their text.
 //!
-//! In: the text of an object, as somebody writes it. Out: by what right a record stands: by the word of its owner's own object.
+//! In: the text of an object, as somebody writes it. Out: by what right a record stands: by the statement of its owner's own object.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -439,7 +439,7 @@ impl Truth {
         version
     }
 
-    /// The object of a stranger, with one more claim.
+    /// The object of another owner, with one more claim.
     pub(crate) fn dispute(&mut self, zone: usize, key: &RecordKey) {
         const NAME: &str = "stranger-registry";
         let label = self.label(zone);

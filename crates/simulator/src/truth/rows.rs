@@ -95,7 +95,7 @@ impl Truth {
         }
     }
 
-    /// A stranger's row for the same record, in another spelling.
+    /// A foreign row for the same record, in another spelling.
     pub(crate) fn dispute_row(&mut self, key: &RecordKey) {
         let other = key_text(&RecordKey { set_id: None, ..key.clone() }).to_uppercase();
         let other = format!("{other}{}", key.set_id.as_ref().map_or("", SetId::as_str));

@@ -1,28 +1,28 @@
-//! Somebody at a keyboard: in, a deed; out, the change that it comes to, if a zone file allows it.
+//! Somebody at a keyboard: in, a edit; out, the change that it comes to, if a zone file allows it.
 
 use serde_json::Value;
 use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use super::World;
 use crate::names::{Saying, same_row, saying, set, speaks, text};
-use crate::step::Deed;
+use crate::step::ManualEdit;
 use crate::truth::{Author, Objects, Truth, with};
 
 impl World {
-    pub(super) fn human(&self, key: &RecordKey, deed: &Deed) {
+    pub(super) fn human(&self, key: &RecordKey, edit: &ManualEdit) {
         let mut truth = self.truth();
         let zone = truth.zone_of(&key.name);
-        if truth.objects.is_some() && edit_objects(&mut truth, zone, key, deed) {
+        if truth.objects.is_some() && edit_objects(&mut truth, zone, key, edit) {
             return;
         }
         let stands = truth.zones[zone].sets.get(key).cloned();
         let place = truth.places(zone, key).into_iter().map(|(place, _)| place);
         let place = place.into_iter().find(|place| place.name.is_within(&truth.zones[zone].zone.name));
         let claim = place.as_ref().and_then(|place| truth.zones[zone].sets.get(place).cloned());
-        let change = match deed {
-            Deed::Write(data) => write(&truth, zone, key, data),
-            Deed::Add(_) if stands.is_none() || key.rtype == RecordType::Cname => None,
-            Deed::Add(data) => stands.map(|stands| {
+        let change = match edit {
+            ManualEdit::Write(data) => write(&truth, zone, key, data),
+            ManualEdit::Add(_) if stands.is_none() || key.rtype == RecordType::Cname => None,
+            ManualEdit::Add(data) => stands.map(|stands| {
                 (
                     key.clone(),
                     Some(with(
@@ -31,23 +31,25 @@ impl World {
                     )),
                 )
             }),
-            Deed::Remove => stands.map(|_| (key.clone(), None)),
-            Deed::Disown => claim.map(|claim| (claim.key, None)),
+            ManualEdit::Remove => stands.map(|_| (key.clone(), None)),
+            ManualEdit::Disown => claim.map(|claim| (claim.key, None)),
             // A text that nobody wrote yet is not given away: it would be its new owner's as soon as somebody writes it.
-            Deed::Assign(_) if stands.is_none() && key.rtype == RecordType::Txt => None,
-            Deed::Assign(owner) => place.map(|place| {
+            ManualEdit::Assign(_) if stands.is_none() && key.rtype == RecordType::Txt => None,
+            ManualEdit::Assign(owner) => place.map(|place| {
                 let says =
                     format!("\"heritage=external-dns,external-dns/owner={owner},external-dns/resource=service/ns/o9\"");
                 (place.clone(), Some(text(&place, &says)))
             }),
-            Deed::Unlabel => claim.and_then(|claim| unlabelled(&claim)).map(|claim| (claim.key.clone(), Some(claim))),
-            Deed::Remark | Deed::Dispute => claim.map(|claim| {
+            ManualEdit::Unlabel => {
+                claim.and_then(|claim| unlabelled(&claim)).map(|claim| (claim.key.clone(), Some(claim)))
+            }
+            ManualEdit::Remark | ManualEdit::Dispute => claim.map(|claim| {
                 let stranger = "heritage=external-dns,external-dns/owner=stranger";
-                let says = if *deed == Deed::Dispute { stranger } else { "a remark" };
+                let says = if *edit == ManualEdit::Dispute { stranger } else { "a remark" };
                 let more = text(&claim.key, says);
                 (claim.key.clone(), Some(RecordSet { ttl: claim.ttl, ..with(Some(&claim), &more) }))
             }),
-            Deed::Scribble => {
+            ManualEdit::Scribble => {
                 claim.map(|claim| (claim.key.clone(), Some(text(&claim.key, "heritage=external-dns,scribble"))))
             }
         };
@@ -67,55 +69,55 @@ impl World {
     }
 }
 
-/// What somebody does to claims in objects or rows. Returns whether the deed is one of these.
-fn edit_objects(truth: &mut Truth, zone: usize, key: &RecordKey, deed: &Deed) -> bool {
+/// What somebody does to claims in objects or rows. Returns whether the edit is one of these.
+fn edit_objects(truth: &mut Truth, zone: usize, key: &RecordKey, edit: &ManualEdit) -> bool {
     if truth.objects.as_ref().is_some_and(Objects::are_rows) {
-        return edit_rows(truth, key, deed);
+        return edit_rows(truth, key, edit);
     }
-    match deed {
-        Deed::Write(_) | Deed::Add(_) | Deed::Remove => return false,
-        Deed::Disown => truth.edit_entries(zone, key, &|_| false),
-        Deed::Assign(owner) => truth.edit_entries(zone, key, &|entry| {
+    match edit {
+        ManualEdit::Write(_) | ManualEdit::Add(_) | ManualEdit::Remove => return false,
+        ManualEdit::Disown => truth.edit_entries(zone, key, &|_| false),
+        ManualEdit::Assign(owner) => truth.edit_entries(zone, key, &|entry| {
             entry["owner"] = serde_json::Value::from(*owner);
             true
         }),
-        Deed::Dispute => truth.dispute(zone, key),
-        Deed::Scribble => {
+        ManualEdit::Dispute => truth.dispute(zone, key),
+        ManualEdit::Scribble => {
             let owner = truth.parties.first().and_then(|party| party.owner.clone());
             truth.lose_object(&owner.unwrap_or_default());
         }
-        Deed::Unlabel => truth.edit_entries(zone, key, &|entry| {
+        ManualEdit::Unlabel => truth.edit_entries(zone, key, &|entry| {
             if let Some(entry) = entry.as_object_mut() {
                 entry.remove("resource");
             }
             true
         }),
-        Deed::Remark => {}
+        ManualEdit::Remark => {}
     }
     true
 }
 
-fn edit_rows(truth: &mut Truth, key: &RecordKey, deed: &Deed) -> bool {
+fn edit_rows(truth: &mut Truth, key: &RecordKey, edit: &ManualEdit) -> bool {
     let set = |row: &mut Value, name: &str, value: &str| row[name] = Value::from(value);
-    match deed {
-        Deed::Write(_) | Deed::Add(_) | Deed::Remove => return false,
-        Deed::Disown => truth.edit_rows(key, &|_| false),
-        Deed::Assign(owner) => truth.edit_rows(key, &|row| {
+    match edit {
+        ManualEdit::Write(_) | ManualEdit::Add(_) | ManualEdit::Remove => return false,
+        ManualEdit::Disown => truth.edit_rows(key, &|_| false),
+        ManualEdit::Assign(owner) => truth.edit_rows(key, &|row| {
             set(row, "o", owner);
             true
         }),
-        Deed::Dispute => truth.dispute_row(key),
-        Deed::Scribble => truth.edit_rows(key, &|row| {
+        ManualEdit::Dispute => truth.dispute_row(key),
+        ManualEdit::Scribble => truth.edit_rows(key, &|row| {
             set(row, "l", "scribble");
             true
         }),
-        Deed::Unlabel => truth.edit_rows(key, &|row| {
+        ManualEdit::Unlabel => truth.edit_rows(key, &|row| {
             if let Some(labels) = row.get_mut("l").and_then(Value::as_object_mut) {
                 labels.remove("resource");
             }
             true
         }),
-        Deed::Remark => truth.edit_rows(key, &|row| {
+        ManualEdit::Remark => truth.edit_rows(key, &|row| {
             if let Some(labels) = row.get_mut("l").and_then(Value::as_object_mut) {
                 labels.insert("remark".to_owned(), Value::from("by hand"));
             }
@@ -138,7 +140,7 @@ fn unlabelled(claim: &RecordSet) -> Option<RecordSet> {
 fn write(truth: &Truth, zone: usize, key: &RecordKey, data: &RData) -> Option<(RecordKey, Option<RecordSet>)> {
     let to = set(key, [data.clone()]);
     let same = truth.zones[zone].sets.get(key) == Some(&to);
-    // A text where a claim stands would take it away; there is a deed for that.
+    // A text where a claim stands would take it away; there is a edit for that.
     let claim = truth.zones[zone].sets.get(key).is_some_and(speaks);
     let at_apex = key.rtype == RecordType::Cname && key.name == truth.zones[zone].zone.name;
     (!(same || claim || at_apex)).then(|| (key.clone(), Some(to)))

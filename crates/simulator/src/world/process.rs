@@ -48,13 +48,13 @@ pub(super) struct Seat {
     pub(super) flags: Flags,
 }
 
-/// Writes into the story what objects are told.
-struct Scribe {
+/// Writes into the story what is reported on objects.
+struct StoryReporter {
     daemon: usize,
     truth: Arc<Mutex<Truth>>,
 }
 
-impl Reporter for Scribe {
+impl Reporter for StoryReporter {
     fn tell(&self, note: &Note) {
         if note.severity == Severity::Warning {
             let sentence = || format!("daemon {} tells {}: {}", self.daemon, note.object, note.message);
@@ -148,7 +148,7 @@ impl World {
                 dead: dead.clone(),
                 blind: blind.clone(),
             }),
-            reporter: Arc::new(Scribe { daemon, truth: self.truth.clone() }),
+            reporter: Arc::new(StoryReporter { daemon, truth: self.truth.clone() }),
             metrics: Arc::new(Metrics::default()),
             clock,
             journal: self.journaling(daemon),

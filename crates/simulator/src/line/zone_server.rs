@@ -15,7 +15,7 @@ use crate::rules::Rule;
 use crate::truth::{Truth, with, without};
 
 /// One call that changes something.
-pub(super) struct Desk<'a> {
+pub(super) struct ZoneServer<'a> {
     pub(super) capability: &'a Capability,
     pub(super) bad: &'a BTreeSet<DnsName>,
     pub(super) types: &'a BTreeSet<RecordType>,
@@ -23,7 +23,7 @@ pub(super) struct Desk<'a> {
     pub(super) zone: usize,
 }
 
-impl Desk<'_> {
+impl ZoneServer<'_> {
     /// Carries out all groups or none.
     pub(super) fn together(&self, truth: &mut Truth, groups: &[Group], dice: u64) -> Vec<Outcome> {
         let changes: usize = groups.iter().map(|group| group.steps.len()).sum();
@@ -31,7 +31,7 @@ impl Desk<'_> {
         let batch = self.capability.batch;
         truth.verdicts.note(Rule::Limits, true);
         if groups.len() > 1 && (changes > batch.changes || batch.size.is_some_and(|limit| size > limit)) {
-            truth.broken(Rule::Limits, format!("daemon {}: {changes} changes, {size} octets", self.line.daemon));
+            truth.broken(Rule::Limits, format!("daemon {}: {changes} changes, {size} bytes", self.line.daemon));
         }
         let mut sets = truth.zones[self.zone].sets.clone();
         let mut all: Vec<(RecordKey, Option<RecordSet>)> = Vec::new();
