@@ -10,16 +10,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
+use zonewright_api::{
+    Approve, Approved, Ask, ContestedName, HeldPlans, Plans, Request, Where, WireError, decode_answer, decode_request,
+    encode_answer, encode_request,
+};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
-use zonewright_core::flap::Fight;
 use zonewright_core::guard::{Brake, HeldPlan, JointPlan};
 use zonewright_core::store::StateStore;
-use zonewright_core::{DnsName, Error, ErrorKind, Result};
+use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::{Engine, approve_saved, saved_plans};
 
 use crate::journal::{nowhere, state_left_behind};
@@ -144,33 +147,39 @@ async fn answer(mut stream: UnixStream, engine: Arc<Engine>, token: Arc<str>) {
     if reader.read_line(&mut line).await.is_err() {
         return;
     }
-    let reply = match serde_json::from_str::<Value>(&line) {
-        Ok(request) if request["token"].as_str() != Some(&*token) => {
-            json!({ "error": format!("the token is wrong; expected that of {TOKEN} beside the socket") })
-        }
-        Ok(request) => reply(&engine, &request).await,
-        Err(error) => json!({ "error": format!("the request is no JSON: {error}") }),
+    let reply = match decode_request(&line, &token) {
+        Ok(request) => reply(&engine, request).await,
+        Err(problem) => encode_answer(Err::<HeldPlans, _>(problem)),
     };
-    let _ = write.write_all(format!("{reply}\n").as_bytes()).await;
+    let _ = write.write_all(reply.as_bytes()).await;
 }
 
-async fn reply(engine: &Engine, request: &Value) -> Value {
-    match (request["command"].as_str(), request["hash"].as_str()) {
-        (Some("plans"), _) => {
-            let plans = listed(engine.plans(), engine.joint_plans(), |_| None);
-            let fight = |(zone, name, fight): (DnsName, DnsName, Fight)| json!({ "zone": zone.to_string(), "name": name.to_string(), "text": fight.to_string() });
-            let fights: Vec<Value> = engine.contested().into_iter().map(fight).collect();
-            json!({ "plans": plans, "fights": fights, "holds": undo::holds_of(engine) })
-        }
-        (Some("approve"), Some(hash)) => match engine.approve(hash) {
-            Some((zone, deletes)) => json!({ "approved": hash, "zone": zone, "deletes": deletes }),
-            None => json!({ "error": format!("no plan {hash} is held now; `zonewright plans` shows those that are") }),
-        },
-        (Some("history"), _) => history::reply(engine, request).await,
-        (Some("undo"), _) => undo::reply(engine, request).await,
-        (Some("holds"), _) => json!({ "holds": undo::holds_of(engine) }),
-        (Some("release"), _) => undo::release(engine, request["name"].as_str().unwrap_or_default()),
-        _ => json!({ "error": "expected one of the commands plans, approve, history, undo, holds, release" }),
+async fn reply(engine: &Engine, request: Request) -> String {
+    match request {
+        Request::Plans(Plans {}) => encode_answer(Ok(held_plans(engine))),
+        Request::Approve(Approve { hash }) => encode_answer(approved(engine, hash)),
+        Request::History(asked) => encode_answer(history::reply(engine, asked).await),
+        Request::PlanUndo(asked) => encode_answer(undo::plan(engine, asked).await),
+        Request::Undo(asked) => encode_answer(undo::carry_out(engine, &asked).await),
+        Request::Pins(_) => encode_answer(Ok(undo::pinned_names(engine))),
+        Request::Unpin(asked) => encode_answer(undo::unpin(engine, &asked)),
+    }
+}
+
+fn held_plans(engine: &Engine) -> HeldPlans {
+    let contested =
+        engine.contested().into_iter().map(|(zone, name, fight)| ContestedName { zone, name, text: fight.to_string() });
+    HeldPlans {
+        plans: listed(engine.plans(), engine.joint_plans(), |_| None),
+        contested: contested.collect(),
+        pinned: undo::pinned_names(engine).pinned,
+    }
+}
+
+fn approved(engine: &Engine, hash: String) -> std::result::Result<Approved, String> {
+    match engine.approve(&hash) {
+        Some((zone, deletes)) => Ok(Approved { approved: hash, zone, deletes }),
+        None => Err(format!("no plan {hash} is held now; `zonewright plans` shows those that are")),
     }
 }
 
@@ -180,20 +189,20 @@ fn listed(
     plans: Vec<(String, HeldPlan)>,
     joint: Vec<JointPlan>,
     approved_by: impl Fn(&str) -> Option<String>,
-) -> Vec<Value> {
+) -> Vec<zonewright_api::HeldPlan> {
     let approve = |hash: &str| approved_by(hash).unwrap_or_else(|| format!("zonewright approve {hash}"));
     let several = |plan: JointPlan| {
         let (count, approve) = (plan.deletes(), approve(&plan.hash));
         let JointPlan { hash, scope, zones, reason } = plan;
-        json!({ "zones": zones, "scope": scope, "hash": hash, "reason": reason, "count": count, "approve": approve })
+        zonewright_api::HeldPlan { hash, scope, reason, count, approve, place: Where::Zones { zones } }
     };
     let one = |(zone, plan): (String, HeldPlan)| {
         let content = |key| plan.samples.get(key).map(|data| format!(" {data}")).unwrap_or_default();
         let deletes: Vec<String> = plan.held.keys().map(|key| format!("{key}{}", content(key))).collect();
         let approve = approve(&plan.hash);
         let HeldPlan { hash, reason, since, scope, .. } = plan;
-        let count = deletes.len();
-        json!({ "zone": zone, "scope": scope, "hash": hash, "reason": reason, "since": since, "count": count, "deletes": deletes, "approve": approve })
+        let (count, place) = (deletes.len(), Where::Zone { zone, since, deletes });
+        zonewright_api::HeldPlan { hash, scope, reason, count, approve, place }
     };
     joint.into_iter().map(several).chain(plans.into_iter().map(one)).collect()
 }
@@ -203,7 +212,7 @@ fn listed(
 /// # Errors
 /// [`ErrorKind::Unavailable`] if none answers; [`ErrorKind::Configuration`] if others can write to the folder; what it answers, if
 /// that is an error.
-pub(crate) async fn ask(folder: &Path, request: &Value) -> Result<Value> {
+pub(crate) async fn ask<A: Ask>(folder: &Path, request: A) -> Result<A::Answer> {
     let path = socket(folder);
     if path.symlink_metadata().is_ok() {
         folder::check(folder)?;
@@ -215,18 +224,24 @@ pub(crate) async fn ask(folder: &Path, request: &Value) -> Result<Value> {
         );
         Error::new(ErrorKind::Unavailable, "speak to the daemon", text).caused_by(e)
     };
-    let mut request = request.clone();
-    request["token"] = std::fs::read_to_string(folder.join(TOKEN)).unwrap_or_default().into();
+    let token = std::fs::read_to_string(folder.join(TOKEN)).unwrap_or_default();
     let mut stream = UnixStream::connect(&path).await.map_err(unreachable)?;
-    stream.write_all(format!("{request}\n").as_bytes()).await.map_err(unreachable)?;
+    stream.write_all(encode_request(&token, request).as_bytes()).await.map_err(unreachable)?;
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).await.map_err(unreachable)?;
-    let reply: Value = serde_json::from_str(&line)
-        .map_err(|e| Error::new(ErrorKind::Protocol, "speak to the daemon", "the answer is no JSON").caused_by(e))?;
-    match reply["error"].as_str() {
-        Some(text) => Err(Error::new(ErrorKind::Invalid, "speak to the daemon", text)),
-        None => Ok(reply),
-    }
+    decode_answer::<A>(&line).map_err(|error| {
+        let kind = match error {
+            WireError::Protocol(_) => ErrorKind::Protocol,
+            WireError::Refused(_) => ErrorKind::Invalid,
+        };
+        Error::new(kind, "speak to the daemon", error.to_string())
+    })
+}
+
+/// An answer for programs: one line of JSON with its keys in alphabetical order.
+pub(crate) fn as_json(answer: &impl Serialize) -> String {
+    // Keys are texts and no value refuses to be written.
+    serde_json::to_value(answer).unwrap_or_default().to_string() + "\n"
 }
 
 /// The text of `zonewright plans`.
@@ -235,51 +250,45 @@ pub(crate) async fn ask(folder: &Path, request: &Value) -> Result<Value> {
 /// If no daemon answers, and none left a state.
 pub(crate) async fn plans(settings: &Settings) -> Result<String> {
     let folder = meant(settings);
-    let reply = match ask(&folder, &json!({ "command": "plans" })).await {
+    let reply = match ask(&folder, Plans {}).await {
         Err(error) if error.kind == ErrorKind::Unavailable => {
             let store = saved(settings, &folder).await?;
             let (plans, joint) = saved_plans(store.clone()).await?;
             let plans = listed(plans, joint, |hash| store.approve_with(hash));
-            json!({ "plans": plans, "fights": [], "holds": [] })
+            HeldPlans { plans, ..HeldPlans::default() }
         }
         answered => answered?,
     };
     if settings.bool("json") {
-        return Ok(format!("{reply}\n"));
+        return Ok(as_json(&reply));
     }
     Ok(shown(&reply))
 }
 
 /// A reply as people read it.
-fn shown(reply: &Value) -> String {
-    let list = |key: &str| reply[key].as_array().cloned().unwrap_or_default();
-    let (plans, fights) = (list("plans"), list("fights"));
-    let holds = undo::held(&reply["holds"]);
-    if plans.is_empty() && fights.is_empty() {
-        return format!("No plan is held.\n{holds}");
+fn shown(reply: &HeldPlans) -> String {
+    let HeldPlans { plans, contested, pinned } = reply;
+    let pinned = undo::pinned_text(pinned);
+    if plans.is_empty() && contested.is_empty() {
+        return format!("No plan is held.\n{pinned}");
     }
     // Writing into a string cannot fail.
     let mut out = String::new();
-    for plan in plans {
-        let text = |key: &str| plan[key].as_str().unwrap_or_default().to_owned();
-        let deletes = plan["deletes"].as_array().cloned().unwrap_or_default();
-        let (place, all) = match plan["zones"].as_object() {
-            Some(zones) => (format!("{} zones together", zones.len()), "approve all of them"),
-            None => (format!("zone {}", text("zone")), "let them go"),
+    for zonewright_api::HeldPlan { hash, reason, count, approve, place, .. } in plans {
+        let (place, deletes, all) = match place {
+            Where::Zones { zones } => (format!("{} zones together", zones.len()), &[][..], "approve all of them"),
+            Where::Zone { zone, deletes, .. } => (format!("zone {zone}"), &deletes[..], "let them go"),
         };
-        let count = plan["count"].as_u64().unwrap_or(deletes.len() as u64);
-        let _ = writeln!(out, "{}  {place}: {count} deletes are held", text("hash"));
-        let _ = writeln!(out, "  because {}", text("reason"));
-        for delete in &deletes {
-            let _ = writeln!(out, "  - {}", delete.as_str().unwrap_or_default());
+        let _ = writeln!(out, "{hash}  {place}: {count} deletes are held\n  because {reason}");
+        for delete in deletes {
+            let _ = writeln!(out, "  - {delete}");
         }
-        let _ = writeln!(out, "  {all} with: {}", text("approve"));
+        let _ = writeln!(out, "  {all} with: {approve}");
     }
-    for fight in &fights {
-        let text = |key: &str| fight[key].as_str().unwrap_or_default();
-        let _ = writeln!(out, "{} in zone {}: {}", text("name"), text("zone"), text("text"));
+    for ContestedName { zone, name, text } in contested {
+        let _ = writeln!(out, "{name} in zone {zone}: {text}");
     }
-    out + &holds
+    out + &pinned
 }
 
 /// The text of `zonewright approve`.
@@ -288,16 +297,16 @@ fn shown(reply: &Value) -> String {
 /// If no daemon answers and none left a state, or no plan of this hash is held, or it is approved where the state is kept.
 pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
     let folder = meant(settings);
-    let reply = match ask(&folder, &json!({ "command": "approve", "hash": hash })).await {
+    let reply = match ask(&folder, Approve { hash: hash.to_owned() }).await {
         Err(error) if error.kind == ErrorKind::Unavailable => {
             approve_for_the_next(saved(settings, &folder).await?, hash).await?
         }
         answered => answered?,
     };
     if settings.bool("json") {
-        return Ok(format!("{reply}\n"));
+        return Ok(as_json(&reply));
     }
-    Ok(format!("{} deletes in zone {} are let go.\n", reply["deletes"], reply["zone"].as_str().unwrap_or_default()))
+    Ok(format!("{} deletes in zone {} are let go.\n", reply.deletes, reply.zone))
 }
 
 /// The state that a process left, or keeps where its socket is out of reach: that of `--once`, say, or of a pod.
@@ -311,7 +320,7 @@ pub(crate) fn state_file(settings: &Settings) -> Option<PathBuf> {
     Some(Path::new(folder).join(format!("{}.json", file_name(settings.text("txt-owner-id")))))
 }
 
-async fn approve_for_the_next(store: Arc<dyn StateStore>, hash: &str) -> Result<Value> {
+async fn approve_for_the_next(store: Arc<dyn StateStore>, hash: &str) -> Result<Approved> {
     if let Some(how) = store.approve_with(hash) {
         let text = format!("{} may be a running daemon's; approve the plan there: {how}", store.place());
         return Err(Error::new(ErrorKind::Invalid, "approve a plan", text));
@@ -322,32 +331,44 @@ async fn approve_for_the_next(store: Arc<dyn StateStore>, hash: &str) -> Result<
         Error::new(ErrorKind::Invalid, "approve a plan", text)
     };
     let (zone, deletes) = approve_saved(store, hash, until).await?.ok_or_else(none)?;
-    Ok(json!({ "approved": hash, "zone": zone, "deletes": deletes }))
+    Ok(Approved { approved: hash.to_owned(), zone, deletes })
 }
 
 #[cfg(test)]
 mod tests {
+    use zonewright_core::DnsName;
+    use zonewright_core::clock::Timestamp;
+    use zonewright_core::guard::Scope;
+
     use super::*;
 
+    fn plan(count: usize, place: Where) -> zonewright_api::HeldPlan {
+        let text = |text: &str| text.to_owned();
+        let (hash, reason, approve) = (text("abc"), text("many"), text("zonewright approve abc"));
+        zonewright_api::HeldPlan { hash, scope: Scope::Zone, reason, count, approve, place }
+    }
+
     #[test]
-    fn plans_and_fights_as_people_read_them() {
-        assert_eq!(shown(&json!({"plans": [], "fights": []})), "No plan is held.\n");
-        let reply = json!({
-            "plans": [{"hash": "abc", "zone": "i/example.", "reason": "many", "deletes": ["a.example A 192.0.2.1"], "approve": "zonewright approve abc"}],
-            "fights": [{"zone": "example.", "name": "b.example.", "text": "somebody keeps changing it"}],
-        });
+    fn plans_and_contested_names_as_people_read_them() {
+        assert_eq!(shown(&HeldPlans::default()), "No plan is held.\n");
+        let name = |text: &str| DnsName::parse(text).unwrap();
+        let deletes = vec!["a.example A 192.0.2.1".to_owned()];
+        let place = Where::Zone { zone: "i/example".to_owned(), since: Timestamp(0), deletes };
+        let (zone, contested) = (name("example"), name("b.example"));
+        let text = "another writer keeps changing it".to_owned();
+        let contested = vec![ContestedName { zone, name: contested, text }];
         assert_eq!(
-            shown(&reply),
-            "abc  zone i/example.: 1 deletes are held\n  because many\n  - a.example A 192.0.2.1\n  \
-             let them go with: zonewright approve abc\nb.example. in zone example.: somebody keeps changing it\n"
+            shown(&HeldPlans { plans: vec![plan(1, place)], contested, pinned: vec![] }),
+            "abc  zone i/example: 1 deletes are held\n  because many\n  - a.example A 192.0.2.1\n  \
+             let them go with: zonewright approve abc\nb.example in zone example: another writer keeps changing it\n"
         );
     }
 
     #[test]
     fn plans_that_are_held_together_come_with_one_hash_for_all() {
-        let plan = json!({"zones": {"i/a": 9, "i/b": 9}, "hash": "abc", "reason": "many", "count": 18, "approve": "zonewright approve abc"});
+        let zones = [("i/a".to_owned(), 9), ("i/b".to_owned(), 9)].into();
         assert_eq!(
-            shown(&json!({"plans": [plan], "fights": []})),
+            shown(&HeldPlans { plans: vec![plan(18, Where::Zones { zones })], ..HeldPlans::default() }),
             "abc  2 zones together: 18 deletes are held\n  because many\n  approve all of them with: zonewright approve abc\n"
         );
     }

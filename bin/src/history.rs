@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use zonewright_api::{ChangedRecord, Changes, ClaimChange, History, HistoryEntry};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::duration::{self, Units};
@@ -35,79 +35,63 @@ pub(crate) fn moment(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp
     Ok(Timestamp(now.0.saturating_sub(i64::try_from(ago.length.as_millis()).unwrap_or(i64::MAX))))
 }
 
-/// A query as it goes over the socket.
-pub(crate) fn asked(query: &Query) -> Value {
-    json!({ "name": query.name, "zone": query.zone, "since": query.since, "plan": query.plan })
-}
-
-/// A query that came over the socket.
-///
-/// # Errors
-/// What does not make sense.
-pub(crate) fn query(request: &Value) -> Result<Query, String> {
-    let text = |key: &str| request[key].as_str().map(str::to_owned);
-    let name = text("name").map(|name| DnsName::parse(&name).map_err(|problem| format!("name {name:?}: {problem}")));
-    let since = request["since"].as_i64().map(Timestamp);
-    Ok(Query { name: name.transpose()?, zone: text("zone"), since, plan: text("plan") })
+fn query(asked: &History) -> Query {
+    let History { name, zone, since, plan, .. } = asked.clone();
+    Query { name, zone, since, plan }
 }
 
 /// The daemon's answer.
-pub(crate) async fn reply(engine: &Engine, request: &Value) -> Value {
-    let limit = request["limit"].as_u64().and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-    let query = match query(request) {
-        Ok(query) => query,
-        Err(problem) => return json!({ "error": problem }),
-    };
-    match engine.history(&query, limit).await {
-        Ok((entries, reach)) => answer(&engine.journal_place(), &entries, reach),
-        Err(error) => json!({ "error": error.chain() }),
+///
+/// # Errors
+/// The journal cannot be read.
+pub(crate) async fn reply(engine: &Engine, asked: History) -> std::result::Result<Changes, String> {
+    match engine.history(&query(&asked), asked.limit.unwrap_or(usize::MAX)).await {
+        Ok((entries, reach)) => Ok(answer(&engine.journal_place(), &entries, reach)),
+        Err(error) => Err(error.chain()),
     }
 }
 
-fn answer(place: &str, entries: &[JournalRecord], reach: Reach) -> Value {
-    let entries: Vec<Value> = entries.iter().map(entry).collect();
-    json!({
-        "place": place,
-        "oldest": reach.oldest.map(utc),
-        "unreadable": reach.unreadable,
-        "entries": entries,
-    })
+fn answer(place: &str, entries: &[JournalRecord], reach: Reach) -> Changes {
+    Changes {
+        place: place.to_owned(),
+        oldest: reach.oldest.map(utc),
+        unreadable: reach.unreadable,
+        entries: entries.iter().map(entry).collect(),
+    }
 }
 
-fn entry(told: &JournalRecord) -> Value {
-    let (entry, closing) = (&told.entry, told.closing.as_ref());
-    let changes: Vec<Value> = entry
-        .steps
-        .iter()
-        .filter_map(|step| Some((step, step.change()?)))
-        .map(|(step, change)| {
-            let text = change.to_string();
-            json!({ "text": text, "verb": change.verb(), "claim": step.claim, "from": step.from, "to": step.to })
-        })
-        .collect();
-    let claim = |one: &Handover| {
-        json!({
-            "text": one.to_string(), "record": one.key.to_string(),
-            "from": one.had.owner, "to": one.has.owner,
-            "resource": one.has.resource.as_ref().or(one.had.resource.as_ref()),
-        })
-    };
-    let claims: Vec<Value> = entry.handed.iter().map(claim).collect();
-    let objects: Vec<String> = entry.objects.iter().map(ToString::to_string).collect();
-    json!({
-        "id": entry.id,
-        "time": utc(entry.at),
-        "zone": entry.zone,
-        "name": entry.name,
-        "plan": entry.plan,
-        "cause": entry.cause.as_str(),
-        "changes": changes,
-        "claims": claims,
-        "objects": objects,
-        "outcome": closing.map_or("not known", |closing| closing.verdict.as_str()),
-        "found": closing.is_some_and(|closing| closing.found),
-        "error": closing.and_then(|closing| closing.error.clone()),
-    })
+fn entry(record: &JournalRecord) -> HistoryEntry {
+    let (entry, closing) = (&record.entry, record.closing.as_ref());
+    let changes = entry.steps.iter().filter_map(|step| {
+        let change = step.change()?;
+        let (text, verb) = (change.to_string(), change.verb().to_owned());
+        Some(ChangedRecord { text, verb, claim: step.claim, from: step.from.clone(), to: step.to.clone() })
+    });
+    HistoryEntry {
+        id: entry.id,
+        time: utc(entry.at),
+        zone: entry.zone.clone(),
+        name: entry.name.clone(),
+        plan: entry.plan.clone(),
+        cause: entry.cause.as_str().to_owned(),
+        changes: changes.collect(),
+        claims: entry.handed.iter().map(claim).collect(),
+        objects: entry.objects.iter().map(ToString::to_string).collect(),
+        outcome: closing.map_or("not known", |closing| closing.verdict.as_str()).to_owned(),
+        found: closing.is_some_and(|closing| closing.found),
+        error: closing.and_then(|closing| closing.error.clone()),
+    }
+}
+
+fn claim(one: &Handover) -> ClaimChange {
+    let resource = one.has.resource.as_ref().or(one.had.resource.as_ref());
+    ClaimChange {
+        text: one.to_string(),
+        record: one.key.to_string(),
+        from: one.had.owner.as_ref().map(ToString::to_string),
+        to: one.has.owner.as_ref().map(ToString::to_string),
+        resource: resource.map(ToString::to_string),
+    }
 }
 
 /// What `zonewright history` prints.
@@ -119,66 +103,41 @@ pub(crate) async fn show(settings: &Settings, name: &str, now: Timestamp) -> Res
     let limit = limit.ok_or_else(|| wrong("--limit must be greater than 0"))?;
     let parse = |name: &str| DnsName::parse(name).map_err(|problem| wrong(format!("{name:?}: {problem}")));
     let some = |flag: &str| Some(settings.text(flag)).filter(|text| !text.is_empty());
-    let query = Query {
+    let asked = History {
         name: Some(name).filter(|name| !name.is_empty()).map(parse).transpose()?,
         zone: some("zone").map(str::to_owned),
         since: some("since").map(|since| moment("since", since, now)).transpose()?,
         plan: some("plan").map(str::to_owned),
+        limit: Some(limit),
     };
-    let mut request = asked(&query);
-    request["command"] = json!("history");
-    request["limit"] = json!(limit);
     let folder = control::meant(settings);
-    let reply = match control::ask(&folder, &request).await {
+    let reply = match control::ask(&folder, asked.clone()).await {
         Err(error) if error.kind == ErrorKind::Unavailable => match left_behind(settings, &folder).await? {
             Some(store) => {
-                let (entries, reach) = journal::last(&*store, &query, limit).await?;
+                let (entries, reach) = journal::last(&*store, &query(&asked), limit).await?;
                 answer(&format!("{} (no daemon answers)", store.place()), &entries, reach)
             }
             None => return Err(nowhere(settings, "journal", &folder)),
         },
         reply => reply?,
     };
-    Ok(if settings.text("output") == "json" { format!("{reply}\n") } else { table(&reply) })
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
-}
-
-fn list(value: &Value, key: &str) -> Vec<Value> {
-    value[key].as_array().cloned().unwrap_or_default()
+    Ok(if settings.text("output") == "json" { control::as_json(&reply) } else { table(&reply) })
 }
 
 /// A reply as people read it: a line for each record and each claim that changes hands; texts of claims only where nothing else
 /// changed.
-fn table(reply: &Value) -> String {
+fn table(reply: &Changes) -> String {
     let mut rows = vec![["TIME", "OUTCOME", "PLAN", "CHANGE"].map(str::to_owned)];
-    for entry in list(reply, "entries") {
-        let changes = list(&entry, "changes");
-        let (claims, records): (Vec<Value>, Vec<Value>) =
-            changes.into_iter().partition(|change| change["claim"] == true);
-        let outcome = match (entry["found"] == true, entry["error"].as_str()) {
-            (true, _) => format!("{} (found)", text(&entry, "outcome")),
-            _ => text(&entry, "outcome").to_owned(),
-        };
-        let plan = match text(&entry, "cause") {
-            "round" => text(&entry, "plan").to_owned(),
-            cause => format!("{} ({cause})", text(&entry, "plan")),
-        };
-        let handed = list(&entry, "claims");
-        let told = match (handed.is_empty(), records.is_empty()) {
-            (false, _) => records.into_iter().chain(handed).collect(),
-            (true, true) => claims,
-            (true, false) => records,
-        };
-        for change in told {
-            let why = list(&entry, "objects").iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
-            let why = if why.is_empty() { why } else { format!("  for {why}") };
-            let error = entry["error"].as_str().map(|error| format!("  ({error})")).unwrap_or_default();
-            let change = format!("{}{why}{error}", text(&change, "text"));
-            rows.push([text(&entry, "time").to_owned(), outcome.clone(), plan.clone(), change]);
-        }
+    for entry in &reply.entries {
+        let HistoryEntry { time, outcome, plan, .. } = entry;
+        let outcome = if entry.found { format!("{outcome} (found)") } else { outcome.clone() };
+        let plan = if entry.cause == "round" { plan.clone() } else { format!("{plan} ({})", entry.cause) };
+        let why = entry.objects.join(", ");
+        let why = if why.is_empty() { why } else { format!("  for {why}") };
+        let error = entry.error.as_ref().map(|error| format!("  ({error})")).unwrap_or_default();
+        rows.extend(
+            lines(entry).map(|text| [time.clone(), outcome.clone(), plan.clone(), format!("{text}{why}{error}")]),
+        );
     }
     let width = |column: usize| rows.iter().map(|row| row.get(column).map_or(0, String::len)).max().unwrap_or(0);
     let (time, outcome, plan) = (width(0), width(1), width(2));
@@ -191,12 +150,21 @@ fn table(reply: &Value) -> String {
             let _ = writeln!(out, "{at:time$}  {what:outcome$}  {whose:plan$}  {change}");
         }
     }
-    let reach = reply["oldest"].as_str().map_or_else(|| "it is empty".to_owned(), |at| format!("it goes back to {at}"));
-    let _ = writeln!(out, "Journal: {}; {reach}.", text(reply, "place"));
-    if reply["unreadable"].as_u64().is_some_and(|count| count > 0) {
-        let _ = writeln!(out, "{} lines of it could not be read.", reply["unreadable"]);
+    let Changes { place, oldest, unreadable, .. } = reply;
+    let reach = oldest.as_ref().map_or_else(|| "it is empty".to_owned(), |at| format!("it goes back to {at}"));
+    let _ = writeln!(out, "Journal: {place}; {reach}.");
+    if *unreadable > 0 {
+        let _ = writeln!(out, "{unreadable} lines of it could not be read.");
     }
     out
+}
+
+/// Records and claims that change hands; the texts of claims where there is neither.
+fn lines(entry: &HistoryEntry) -> impl Iterator<Item = &str> {
+    let records = || entry.changes.iter().filter(|change| !change.claim);
+    let bare = entry.claims.is_empty() && records().next().is_none();
+    let texts = entry.changes.iter().filter(move |change| !change.claim || bare).map(|change| change.text.as_str());
+    texts.chain(entry.claims.iter().map(|claim| claim.text.as_str()))
 }
 
 #[cfg(test)]
@@ -219,32 +187,47 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_query_survives_the_socket() {
-        let query = Query {
-            name: DnsName::parse("x.example").ok(),
-            zone: Some("i/z".to_owned()),
-            since: Some(Timestamp(7)),
-            plan: Some("abc".to_owned()),
-        };
-        assert_eq!(super::query(&asked(&query)), Ok(query));
-        assert_eq!(super::query(&json!({})), Ok(Query::default()));
-        assert!(super::query(&json!({ "name": "a..b" })).is_err());
+    fn change(text: &str, claim: bool) -> ChangedRecord {
+        ChangedRecord { text: text.to_owned(), verb: "update".to_owned(), claim, from: None, to: None }
+    }
+
+    fn entry(time: &str, cause: &str, outcome: &str, changes: Vec<ChangedRecord>) -> HistoryEntry {
+        HistoryEntry {
+            id: 1,
+            time: time.to_owned(),
+            zone: "i/example".to_owned(),
+            name: DnsName::parse("x.example").unwrap(),
+            plan: "abc".to_owned(),
+            cause: cause.to_owned(),
+            changes,
+            claims: vec![],
+            objects: vec![],
+            outcome: outcome.to_owned(),
+            found: false,
+            error: None,
+        }
     }
 
     #[test]
     fn a_table_with_records_first_and_its_reach() {
-        let record = json!({ "text": "~ x.example A 192.0.2.2 (was 192.0.2.1)", "claim": false });
-        let claim = json!({ "text": "~ a-x.example TXT ...", "claim": true });
-        let reply = json!({
-            "place": "/state/journal", "oldest": "2026-01-01T00:00:00Z", "unreadable": 2,
-            "entries": [
-                { "time": "2026-01-02T00:00:00Z", "outcome": "refused", "plan": "abc", "cause": "undo", "error": "bad",
-                  "changes": [claim, record], "objects": ["Service ns/a"] },
-                { "time": "2026-01-01T00:00:00Z", "outcome": "applied", "found": true, "plan": "def", "cause": "round",
-                  "changes": [claim], "objects": [] },
-            ],
-        });
+        let record = change("~ x.example A 192.0.2.2 (was 192.0.2.1)", false);
+        let claim = change("~ a-x.example TXT ...", true);
+        let undone = HistoryEntry {
+            error: Some("bad".to_owned()),
+            objects: vec!["Service ns/a".to_owned()],
+            ..entry("2026-01-02T00:00:00Z", "undo", "refused", vec![claim.clone(), record])
+        };
+        let found = HistoryEntry {
+            plan: "def".to_owned(),
+            found: true,
+            ..entry("2026-01-01T00:00:00Z", "round", "applied", vec![claim])
+        };
+        let reply = Changes {
+            place: "/state/journal".to_owned(),
+            oldest: Some("2026-01-01T00:00:00Z".to_owned()),
+            unreadable: 2,
+            entries: vec![undone, found],
+        };
         assert_eq!(
             table(&reply),
             "TIME                  OUTCOME          PLAN        CHANGE\n\
@@ -252,20 +235,18 @@ mod tests {
              2026-01-01T00:00:00Z  applied (found)  def         ~ a-x.example TXT ...\n\
              Journal: /state/journal; it goes back to 2026-01-01T00:00:00Z.\n2 lines of it could not be read.\n"
         );
-        let nothing = table(&json!({ "place": "memory only", "entries": [], "oldest": null }));
+        let nothing = table(&Changes { place: "memory only".to_owned(), ..Changes::default() });
         assert_eq!(nothing, "No change is written down that fits.\nJournal: memory only; it is empty.\n");
     }
 
     #[test]
-    fn claims_that_change_hands_are_told_in_words() {
-        let text = |owner: &str| json!({ "text": format!("~ a-x.example TXT owner={owner}"), "claim": true });
-        let claim = json!({ "text": "claim of x.example A: owner old -> new", "record": "x.example A" });
-        let reply = json!({
-            "place": "p", "oldest": "2026-01-01T00:00:00Z",
-            "entries": [{ "time": "2026-01-01T00:00:00Z", "outcome": "applied", "plan": "abc", "cause": "transfer",
-                "changes": [text("new")], "claims": [claim], "objects": [] }],
-        });
-        let shown = table(&reply);
+    fn claims_that_change_hands_are_in_words() {
+        let text = "claim of x.example A: owner old -> new".to_owned();
+        let claim = ClaimChange { text, record: "x.example A".to_owned(), from: None, to: None, resource: None };
+        let changes = vec![change("~ a-x.example TXT owner=new", true)];
+        let handed =
+            HistoryEntry { claims: vec![claim], ..entry("2026-01-01T00:00:00Z", "transfer", "applied", changes) };
+        let shown = table(&Changes { entries: vec![handed], ..Changes::default() });
         assert!(shown.contains("applied  abc (transfer)  claim of x.example A: owner old -> new\n"), "{shown}");
         assert!(!shown.contains("TXT"), "{shown}");
     }

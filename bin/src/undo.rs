@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use zonewright_api::{JournalStart, Pinned, PinnedNames, Pins, PlanUndo, Undo, UndoResult, Unpin, Unpinned};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
@@ -17,69 +17,75 @@ use zonewright_engine::journal::Query;
 use zonewright_engine::{Engine, Pin, UndoPlan, UndoReport, UndoRequest, UndoZone, saved_pins};
 
 use crate::control;
-use crate::history::{moment, query, wrong};
+use crate::history::{moment, wrong};
 use crate::journal::{nowhere, state_left_behind};
 
-/// The daemon's answer to `undo`: a plan, or with a hash, what became of it.
-pub(crate) async fn reply(engine: &Engine, request: &Value) -> Value {
-    if let Some(hash) = request["hash"].as_str() {
-        return match engine.undo(hash).await {
-            Ok(report) => done(&report),
-            Err(error) => json!({ "error": error.chain() }),
-        };
+/// What the daemon says of an undo that is only planned.
+///
+/// # Errors
+/// Neither a time nor a plan is given; the journal cannot be read.
+pub(crate) async fn plan(engine: &Engine, asked: PlanUndo) -> std::result::Result<zonewright_api::UndoPlan, String> {
+    let PlanUndo { since, plan, zone, pin_for } = asked;
+    if since.is_none() && plan.is_none() {
+        return Err("expected since or plan".to_owned());
     }
-    let hold_for = Duration::from_millis(request["hold"].as_u64().unwrap_or(0));
-    let query = match query(request) {
-        Ok(query) if query.since.is_some() || query.plan.is_some() => Query { name: None, ..query },
-        Ok(_) => return json!({ "error": "expected since or plan" }),
-        Err(problem) => return json!({ "error": problem }),
+    let query = Query { name: None, zone, since, plan };
+    let request = UndoRequest { query, pin_for: Duration::from_millis(pin_for) };
+    engine.plan_undo(&request).await.map(|plan| planned(&plan)).map_err(|error| error.chain())
+}
+
+fn planned(plan: &UndoPlan) -> zonewright_api::UndoPlan {
+    let zone = |zone: &UndoZone| {
+        let UndoZone { zone, changes, skipped, cut, .. } = zone.clone();
+        zonewright_api::UndoZone { zone, changes, skipped, cut }
     };
-    match engine.plan_undo(&UndoRequest { query, pin_for: hold_for }).await {
-        Ok(plan) => planned(&plan),
-        Err(error) => json!({ "error": error.chain() }),
+    zonewright_api::UndoPlan {
+        plan: plan.hash.clone(),
+        groups: plan.len(),
+        zones: plan.zones.iter().map(zone).collect(),
+        hold: zonewright_core::duration::show(plan.hold_for),
+        oldest: plan.reach.oldest.map(|at| JournalStart { at, utc: utc(at) }),
+        dry_run: plan.dry_run,
     }
 }
 
-fn planned(plan: &UndoPlan) -> Value {
-    let zone = |zone: &UndoZone| json!({ "zone": zone.zone, "changes": zone.changes, "skipped": zone.skipped, "cut": zone.cut });
-    let zones: Vec<Value> = plan.zones.iter().map(zone).collect();
-    let hold = zonewright_core::duration::show(plan.pin_for);
-    let oldest = plan.reach.oldest.map(|at| json!({ "at": at, "utc": utc(at) }));
-    json!({ "plan": plan.hash, "groups": plan.len(), "zones": zones, "hold": hold, "oldest": oldest, "dry_run": plan.dry_run })
+/// What became of an undo that the daemon was told to carry out.
+///
+/// # Errors
+/// It is not the plan any more that was shown; nothing was done.
+pub(crate) async fn carry_out(engine: &Engine, asked: &Undo) -> std::result::Result<UndoResult, String> {
+    engine.undo(&asked.hash).await.map(done).map_err(|error| error.chain())
 }
 
-fn done(report: &UndoReport) -> Value {
-    json!({ "restored": report.restored, "failed": report.failed, "dry": report.dry, "unsaved": report.unsaved })
+fn done(report: UndoReport) -> UndoResult {
+    let UndoReport { restored, failed, dry, unsaved } = report;
+    UndoResult { restored, failed, dry, unsaved }
 }
 
-/// The names on hold, as the daemon tells them.
-pub(crate) fn holds_of(engine: &Engine) -> Value {
-    holds_as_json(engine.pins())
+/// The names that the daemon has pinned.
+pub(crate) fn pinned_names(engine: &Engine) -> PinnedNames {
+    PinnedNames { pinned: pinned(engine.pins()), place: None }
 }
 
-fn holds_as_json(holds: Vec<(String, Pin)>) -> Value {
-    let hold = |(zone, hold): (String, Pin)| {
-        let names: Vec<&DnsName> = hold.names.keys().collect();
-        json!({ "zone": zone, "plan": hold.plan, "since": utc(hold.since), "until": utc(hold.until), "names": names })
+fn pinned(holds: Vec<(String, Pin)>) -> Vec<Pinned> {
+    let pinned = |(zone, Pin { plan, since, until, names }): (String, Pin)| {
+        let names = names.into_keys().collect();
+        Pinned { zone, plan, since: utc(since), until: utc(until), names }
     };
-    Value::Array(holds.into_iter().map(hold).collect())
+    holds.into_iter().map(pinned).collect()
 }
 
-/// The daemon's answer to `release`.
-pub(crate) fn release(engine: &Engine, name: &str) -> Value {
-    let name = match name {
-        "all" => None,
-        name => match DnsName::parse(name) {
-            Ok(name) => Some(name),
-            Err(problem) => return json!({ "error": format!("{name:?}: {problem}") }),
-        },
-    };
-    let released = engine.unpin(name.as_ref());
-    match name {
+/// Ends pins.
+///
+/// # Errors
+/// The name is not pinned.
+pub(crate) fn unpin(engine: &Engine, asked: &Unpin) -> std::result::Result<Unpinned, String> {
+    let released: Vec<DnsName> = engine.unpin(asked.name.as_ref()).into_iter().collect();
+    match &asked.name {
         Some(name) if released.is_empty() => {
-            json!({ "error": format!("{name} is not on hold; `zonewright holds` shows the names that are") })
+            Err(format!("{name} is not on hold; `zonewright holds` shows the names that are"))
         }
-        _ => json!({ "released": released }),
+        _ => Ok(Unpinned { released }),
     }
 }
 
@@ -89,25 +95,25 @@ pub(crate) fn release(engine: &Engine, name: &str) -> Value {
 /// No daemon answers, and there is no state of it either.
 pub(crate) async fn holds(settings: &Settings, now: Timestamp) -> Result<String> {
     let folder = control::meant(settings);
-    let reply = match control::ask(&folder, &json!({ "command": "holds" })).await {
+    let reply = match control::ask(&folder, Pins {}).await {
         Err(error) if error.kind == ErrorKind::Unavailable => saved(settings, &folder, now).await?,
         reply => reply?,
     };
     if is_json(settings) {
-        return Ok(format!("{reply}\n"));
+        return Ok(control::as_json(&reply));
     }
-    let shown = held(&reply["holds"]);
+    let shown = pinned_text(&reply.pinned);
     let shown = if shown.is_empty() { "No name is on hold.\n".to_owned() } else { shown };
-    let place = reply["place"].as_str().map(|place| format!("State: {place} (no daemon answers).\n"));
+    let place = reply.place.map(|place| format!("State: {place} (no daemon answers).\n"));
     Ok(shown + &place.unwrap_or_default())
 }
 
 /// The holds of the state that a daemon saved, with its place.
-async fn saved(settings: &Settings, folder: &Path, now: Timestamp) -> Result<Value> {
+async fn saved(settings: &Settings, folder: &Path, now: Timestamp) -> Result<PinnedNames> {
     let nowhere = || nowhere(settings, "saved state", folder);
     let store = state_left_behind(settings, folder).await?.ok_or_else(nowhere)?;
     let holds = saved_pins(&*store, now).await?.ok_or_else(nowhere)?;
-    Ok(json!({ "holds": holds_as_json(holds), "place": store.place() }))
+    Ok(PinnedNames { pinned: pinned(holds), place: Some(store.place()) })
 }
 
 fn is_json(settings: &Settings) -> bool {
@@ -115,18 +121,15 @@ fn is_json(settings: &Settings) -> bool {
 }
 
 /// Names on hold as people read them.
-pub(crate) fn held(holds: &Value) -> String {
+pub(crate) fn pinned_text(pinned: &[Pinned]) -> String {
     // Writing into a string cannot fail.
     let mut out = String::new();
-    for hold in holds.as_array().into_iter().flatten() {
-        let text = |key: &str| hold[key].as_str().unwrap_or_default();
-        for name in hold["names"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for Pinned { zone, plan, until, names, .. } in pinned {
+        for name in names {
             let _ = writeln!(
                 out,
-                "{name} in zone {}: on hold until {}, set back by undo {}; let it go with: zonewright undo --release {name}",
-                text("zone"),
-                text("until"),
-                text("plan"),
+                "{name} in zone {zone}: on hold until {until}, set back by undo {plan}; let it go with: zonewright undo \
+                 --release {name}",
             );
         }
     }
@@ -145,9 +148,12 @@ pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode>
     }
     let folder = control::meant(settings);
     if given("release") {
-        let request = json!({ "command": "release", "name": settings.text("release") });
-        let reply = control::ask(&folder, &request).await?;
-        let count = reply["released"].as_array().map_or(0, Vec::len);
+        let name = match settings.text("release") {
+            "all" => None,
+            name => Some(DnsName::parse(name).map_err(|problem| wrong(format!("{name:?}: {problem}")))?),
+        };
+        let reply = control::ask(&folder, Unpin { name }).await?;
+        let count = reply.released.len();
         say(settings, &reply, &format!("{count} names are no longer on hold.\n"));
         return Ok(ExitCode::SUCCESS);
     }
@@ -157,32 +163,32 @@ pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode>
     }
     let since = given("since").then(|| moment("since", settings.text("since"), now)).transpose()?;
     let some = |flag: &str| Some(settings.text(flag)).filter(|text| !text.is_empty());
-    let request = json!({
-        "command": "undo", "since": since, "plan": some("plan"), "zone": some("zone"),
-        "hold": u64::try_from(hold.as_millis()).unwrap_or(u64::MAX),
-    });
-    let plan = control::ask(&folder, &request).await?;
-    let reach = plan["oldest"]["at"].as_i64();
-    let late = since.filter(|since| reach.is_none_or(|oldest| oldest > since.0));
+    let request = PlanUndo {
+        since,
+        plan: some("plan").map(str::to_owned),
+        zone: some("zone").map(str::to_owned),
+        pin_for: u64::try_from(hold.as_millis()).unwrap_or(u64::MAX),
+    };
+    let plan = control::ask(&folder, request).await?;
+    let late = since.filter(|since| plan.oldest.as_ref().is_none_or(|oldest| oldest.at > *since));
     say(settings, &plan, &shown(&plan, late));
-    if plan["groups"].as_u64().unwrap_or(0) == 0 {
+    if plan.groups == 0 {
         return Ok(ExitCode::SUCCESS);
     }
     if !settings.bool("yes") && !confirmed()? {
         return Ok(ExitCode::FAILURE);
     }
-    carry_out(settings, &folder, &plan).await
+    ask_to_carry_out(settings, &folder, plan.plan).await
 }
 
-async fn carry_out(settings: &Settings, folder: &Path, plan: &Value) -> Result<ExitCode> {
-    let reply = control::ask(folder, &json!({ "command": "undo", "hash": plan["plan"] })).await?;
+async fn ask_to_carry_out(settings: &Settings, folder: &Path, hash: String) -> Result<ExitCode> {
+    let reply = control::ask(folder, Undo { hash }).await?;
     say(settings, &reply, &outcome(&reply));
-    let failed = reply["failed"].as_array().is_some_and(|failed| !failed.is_empty());
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if !reply.failed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn say(settings: &Settings, reply: &Value, text: &str) {
-    if is_json(settings) { println!("{reply}") } else { print!("{text}") }
+fn say(settings: &Settings, reply: &impl serde::Serialize, text: &str) {
+    if is_json(settings) { print!("{}", control::as_json(reply)) } else { print!("{text}") }
 }
 
 /// Asks at the terminal. Where there is none, nobody said yes.
@@ -204,66 +210,53 @@ fn confirmed() -> Result<bool> {
 }
 
 /// A plan as people read it; `late` is the moment that was asked for, if the journal does not go back to it.
-fn shown(plan: &Value, late: Option<Timestamp>) -> String {
+fn shown(plan: &zonewright_api::UndoPlan, late: Option<Timestamp>) -> String {
     // Writing into a string cannot fail.
     let mut out = String::new();
-    for zone in plan["zones"].as_array().into_iter().flatten() {
-        let changes: Vec<&str> = zone["changes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let skipped = zone["skipped"].as_array().cloned().unwrap_or_default();
+    for zonewright_api::UndoZone { zone, changes, skipped, cut } in &plan.zones {
         if changes.is_empty() && skipped.is_empty() {
             continue;
         }
-        let _ = writeln!(out, "zone {}", zone["zone"].as_str().unwrap_or_default());
+        let _ = writeln!(out, "zone {zone}");
         for change in changes {
             let _ = writeln!(out, "  {change}");
         }
-        for name in zone["cut"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        for name in cut {
             let _ = writeln!(out, "  {name} goes back to what somebody else made of it in between, not further");
         }
-        for skip in skipped {
-            let text = |at: usize| skip[at].as_str().unwrap_or_default().to_owned();
-            let _ = writeln!(out, "  left alone: {}: {}", text(0), text(1));
+        for (what, why) in skipped {
+            let _ = writeln!(out, "  left alone: {what}: {why}");
         }
     }
     if let Some(since) = late {
-        let oldest = plan["oldest"]["utc"].as_str().map_or("it is empty".to_owned(), |at| format!("it begins at {at}"));
+        let begins = |oldest: &JournalStart| format!("it begins at {}", oldest.utc);
+        let oldest = plan.oldest.as_ref().map_or("it is empty".to_owned(), begins);
         let _ = writeln!(out, "The journal does not go back to {}: {oldest}.", utc(since));
     }
-    match plan["groups"].as_u64().unwrap_or(0) {
+    match plan.groups {
         0 => out.push_str("There is nothing to undo.\n"),
         count => {
-            let hold = plan["hold"].as_str().unwrap_or_default();
-            let _ = writeln!(
-                out,
-                "Plan {}: {count} names go back, and are on hold for {hold}.",
-                plan["plan"].as_str().unwrap_or_default()
-            );
+            let _ = writeln!(out, "Plan {}: {count} names go back, and are on hold for {}.", plan.plan, plan.hold);
         }
     }
-    if plan["dry_run"] == true {
+    if plan.dry_run {
         out.push_str("The daemon runs with --dry-run: nothing would be sent.\n");
     }
     out
 }
 
-fn outcome(reply: &Value) -> String {
+fn outcome(reply: &UndoResult) -> String {
     let mut out = String::new();
-    for failed in reply["failed"].as_array().into_iter().flatten() {
-        let text = |at: usize| failed[at].as_str().unwrap_or_default();
-        let _ = writeln!(out, "not done: {}: {}", text(0), text(1));
+    for (what, why) in &reply.failed {
+        let _ = writeln!(out, "not done: {what}: {why}");
     }
-    if let Some(why) = reply["unsaved"].as_str() {
+    if let Some(why) = &reply.unsaved {
         let _ = writeln!(out, "The holds could not be saved and would be forgotten at a restart: {why}");
     }
-    let restored = reply["restored"].as_array().map_or(0, Vec::len);
-    match reply["dry"].as_u64() {
-        Some(dry) if dry > 0 => {
-            let _ = writeln!(out, "Dry run: {dry} names would have gone back; nothing was sent.");
-        }
-        _ => {
-            let _ = writeln!(out, "{restored} names went back and are on hold; `zonewright holds` shows them.");
-        }
-    }
+    let _ = match (reply.dry, reply.restored.len()) {
+        (0, count) => writeln!(out, "{count} names went back and are on hold; `zonewright holds` shows them."),
+        (dry, _) => writeln!(out, "Dry run: {dry} names would have gone back; nothing was sent."),
+    };
     out
 }
 
@@ -273,16 +266,23 @@ mod tests {
 
     #[test]
     fn a_plan_as_people_read_it() {
-        let nothing = json!({ "zones": [], "groups": 0, "oldest": null });
-        assert_eq!(shown(&nothing, None), "There is nothing to undo.\n");
-        let plan = json!({
-            "plan": "abc", "groups": 1, "hold": "24h0m0s", "dry_run": true,
-            "oldest": { "at": 5_000, "utc": "1970-01-01T00:00:05Z" },
-            "zones": [
-                { "zone": "i/quiet", "changes": [], "skipped": [], "cut": [] },
-                { "zone": "i/example", "changes": ["- x.example 60 A 192.0.2.1"], "skipped": [["y.example A", "gone"]], "cut": ["x.example"] },
-            ],
-        });
+        let name = |text: &str| DnsName::parse(text).unwrap();
+        assert_eq!(shown(&zonewright_api::UndoPlan::default(), None), "There is nothing to undo.\n");
+        let quiet = zonewright_api::UndoZone { zone: "i/quiet".to_owned(), ..zonewright_api::UndoZone::default() };
+        let busy = zonewright_api::UndoZone {
+            zone: "i/example".to_owned(),
+            changes: vec!["- x.example 60 A 192.0.2.1".to_owned()],
+            skipped: vec![("y.example A".to_owned(), "gone".to_owned())],
+            cut: vec![name("x.example")],
+        };
+        let plan = zonewright_api::UndoPlan {
+            plan: "abc".to_owned(),
+            groups: 1,
+            zones: vec![quiet, busy],
+            hold: "24h0m0s".to_owned(),
+            oldest: Some(JournalStart { at: Timestamp(5_000), utc: "1970-01-01T00:00:05Z".to_owned() }),
+            dry_run: true,
+        };
         assert_eq!(
             shown(&plan, Some(Timestamp(1_000))),
             "zone i/example\n  - x.example 60 A 192.0.2.1\n  \
@@ -303,19 +303,21 @@ mod tests {
             unsaved: Some("no room".to_owned()),
         };
         assert_eq!(
-            outcome(&done(&report)),
+            outcome(&done(report)),
             "not done: - y.example: refused\nThe holds could not be saved and would be forgotten at a restart: no room\n\
              1 names went back and are on hold; `zonewright holds` shows them.\n"
         );
         let dry = UndoReport { dry: 3, ..UndoReport::default() };
-        assert_eq!(outcome(&done(&dry)), "Dry run: 3 names would have gone back; nothing was sent.\n");
+        assert_eq!(outcome(&done(dry)), "Dry run: 3 names would have gone back; nothing was sent.\n");
     }
 
     #[test]
     fn holds_as_people_read_them() {
-        let holds = json!([{ "zone": "i/z", "plan": "abc", "until": "2026-01-01T00:00:00Z", "names": ["a.example"] }]);
+        let names = vec![DnsName::parse("a.example").unwrap()];
+        let until = "2026-01-01T00:00:00Z".to_owned();
+        let pinned = Pinned { zone: "i/z".to_owned(), plan: "abc".to_owned(), since: String::new(), until, names };
         assert_eq!(
-            held(&holds),
+            pinned_text(&[pinned]),
             "a.example in zone i/z: on hold until 2026-01-01T00:00:00Z, set back by undo abc; let it go with: \
              zonewright undo --release a.example\n"
         );

@@ -105,6 +105,14 @@ const PROOFS: &[Proof] = &[
         reach: Reach::All,
         forbidden: &["kube", "kube-*", "k8s-openapi", "hyper", "hyper-*", "rustls", "reqwest", "zonewright-*"],
     },
+    // What commands and pages share with the daemon is vocabulary.
+    Proof {
+        package: "zonewright-api",
+        except: &[],
+        features: Features::All,
+        reach: Reach::Direct,
+        forbidden: &["tokio", "kube", "hyper", "zonewright-engine", "zonewright-registry", "zonewright-provider-*"],
+    },
     // What moves knows providers, registries and sources by their traits alone.
     Proof {
         package: "zonewright-engine",
