@@ -69,14 +69,14 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
 }
 
 fn managed(settings: &Settings) -> BTreeSet<RecordType> {
-    // Another spelling of a type matches nothing, as in external-dns; that was told at start.
+    // Another spelling of a type matches nothing, as in external-dns; that was logged at start.
     let exact = |text: &String| text.parse().ok().filter(|rtype: &RecordType| rtype.to_string() == *text);
     let types = |flag: &str| settings.nonempty(flag).iter().filter_map(exact).collect::<BTreeSet<RecordType>>();
     let excluded = types("exclude-record-types");
     types("managed-record-types").difference(&excluded).copied().collect()
 }
 
-/// `--events-emit`: only these; without it, whatever is done is told. Another word has no effect, as in external-dns.
+/// `--events-emit`: only these; without it, every change is reported. Another word has no effect, as in external-dns.
 fn announcements(settings: &Settings) -> BTreeSet<Announcement> {
     if settings.nonempty("events-emit").is_empty() {
         return Config::default().announce;

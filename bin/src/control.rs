@@ -1,4 +1,4 @@
-//! The daemon's local socket, and the commands that speak to it: `plans` and `approve`; `history`, `undo` and `holds` have
+//! The daemon's local socket, and the commands that speak to it: `plans` and `approve`; `history`, `undo` and `pinned` have
 //! modules of their own.
 //!
 //! One request and one answer a connection, each a line of JSON. The socket lies in the state folder and belongs to the
@@ -80,7 +80,7 @@ fn problem(path: &Path, source: std::io::Error) -> Error {
     Error::new(ErrorKind::Configuration, "open the control socket", path.display().to_string()).caused_by(source)
 }
 
-/// Listens for commands until `stop`. A socket that nobody answers on is replaced.
+/// Listens for commands until `stop`. A socket without a daemon is replaced.
 ///
 /// # Errors
 /// If the folder or the socket cannot be made, others can write to the folder, or another daemon answers there.
@@ -126,10 +126,10 @@ fn fresh_token(folder: &Path) -> Result<String> {
     use std::os::unix::fs::OpenOptionsExt;
 
     let path = folder.join(TOKEN);
-    let mut octets = [0_u8; 16];
+    let mut bytes = [0_u8; 16];
     let token = std::fs::File::open("/dev/urandom").and_then(|mut source| {
-        std::io::Read::read_exact(&mut source, &mut octets)?;
-        Ok(format!("{:032x}", u128::from_be_bytes(octets)))
+        std::io::Read::read_exact(&mut source, &mut bytes)?;
+        Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
     });
     let token = token.map_err(|e| problem(&path, e))?;
     let _ = std::fs::remove_file(&path);
@@ -277,7 +277,7 @@ fn shown(reply: &HeldPlans) -> String {
     for zonewright_api::HeldPlan { hash, reason, count, approve, place, .. } in plans {
         let (place, deletes, all) = match place {
             Where::Zones { zones } => (format!("{} zones together", zones.len()), &[][..], "approve all of them"),
-            Where::Zone { zone, deletes, .. } => (format!("zone {zone}"), &deletes[..], "let them go"),
+            Where::Zone { zone, deletes, .. } => (format!("zone {zone}"), &deletes[..], "approve it"),
         };
         let _ = writeln!(out, "{hash}  {place}: {count} deletes are held\n  because {reason}");
         for delete in deletes {
@@ -306,7 +306,7 @@ pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
     if settings.bool("json") {
         return Ok(as_json(&reply));
     }
-    Ok(format!("{} deletes in zone {} are let go.\n", reply.deletes, reply.zone))
+    Ok(format!("{} deletes in zone {} are approved.\n", reply.deletes, reply.zone))
 }
 
 /// The state that a process left, or keeps where its socket is out of reach: that of `--once`, say, or of a pod.
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(
             shown(&HeldPlans { plans: vec![plan(1, place)], contested, pinned: vec![] }),
             "abc  zone i/example: 1 deletes are held\n  because many\n  - a.example A 192.0.2.1\n  \
-             let them go with: zonewright approve abc\nb.example in zone example: another writer keeps changing it\n"
+             approve it with: zonewright approve abc\nb.example in zone example: another writer keeps changing it\n"
         );
     }
 

@@ -28,7 +28,7 @@ use zonewright_source_k8s::source::K8sSource;
 use crate::catalog::Catalog;
 use crate::connection::{self, Connection};
 use crate::http::{self, Health, Pages};
-use crate::reporter::Told;
+use crate::reporter::LogReporter;
 use crate::{config, control, journal, status, summary};
 
 /// How long the end waits for Events that are not posted yet: after a signal, and after a single pass, which is in no hurry.
@@ -76,7 +76,10 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         Some(outcome)
     } else {
         if let Err(error) = control::serve(&control::folder(settings), engine.clone(), stop.clone()).await {
-            error!(error = error.chain(), "`zonewright plans`, `approve`, `undo` and `holds` will not work");
+            error!(
+                error = error.chain(),
+                "the control socket is not available: `zonewright plans`, `approve`, `undo` and `pinned` will not work"
+            );
         } else {
             engine.metrics().control_socket.set(1);
         }
@@ -110,7 +113,7 @@ pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<
         name_policy: Arc::new(PermitAll),
         store: Arc::new(MemoryStore::default()),
         journal: Journaling::default(),
-        reporter: Arc::new(Told::new(None)),
+        reporter: Arc::new(LogReporter::new(None)),
         metrics: Arc::new(Metrics::default()),
         clock: Clock::system(),
         own_object: None,
@@ -126,7 +129,7 @@ pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<
     Err(Error::new(ErrorKind::Unavailable, "look at what is wanted", failures.join("; ")))
 }
 
-/// What is read, and where it is told and kept.
+/// What is read, and where it is reported and kept.
 struct World {
     source: Arc<dyn Source>,
     store: Arc<dyn StateStore>,
@@ -149,12 +152,12 @@ impl Tasks {
         Self { readers, writers: JoinSet::new(), ending: CancellationToken::new() }
     }
 
-    /// Ends them; what objects are still to be told is written, as far as that takes no longer than this.
+    /// Ends them; events and statuses that are due are written first, within this time.
     async fn end(self, patience: Duration) {
         drop(self.readers);
         self.ending.cancel();
         if tokio::time::timeout(patience, self.writers.join_all()).await.is_err() {
-            warn!("some events and statuses were not written: the API server takes too long");
+            warn!("some events and statuses were not written: the API server did not answer in time");
         }
     }
 }
@@ -171,7 +174,7 @@ impl World {
                 let seen = engine::seen_kinds(&*store).await;
                 let (source, tasks) = K8sSource::manifests(Path::new(folder), options, &seen)?;
                 let journal = journal::in_folder(settings, config.dry_run)?;
-                Ok(Self { source, store, journal, reporter: Arc::new(Told::new(None)), tasks: Tasks::of(tasks) })
+                Ok(Self { source, store, journal, reporter: Arc::new(LogReporter::new(None)), tasks: Tasks::of(tasks) })
             }
         }
     }
@@ -210,7 +213,7 @@ impl World {
             .unwrap_or_else(|_| "zonewright".to_owned());
         let (events, poster) = EventReporter::new(&cluster, EventOptions { dry_run: config.dry_run, instance });
         tasks.writers.spawn(poster.run(tasks.ending.clone().cancelled_owned()));
-        Ok(Self { source, store, journal, reporter: Arc::new(Told::new(Some(Arc::new(events)))), tasks })
+        Ok(Self { source, store, journal, reporter: Arc::new(LogReporter::new(Some(Arc::new(events)))), tasks })
     }
 
     #[cfg(not(feature = "cluster"))]
@@ -221,7 +224,7 @@ impl World {
 }
 
 fn memory(why: &str) -> Arc<dyn StateStore> {
-    warn!("{why}: the brake's window and approvals are kept in memory only, and forgotten at a restart");
+    warn!("{why}: the brake's window and approvals are kept in memory only and lost at a restart");
     Arc::new(MemoryStore::default())
 }
 
@@ -235,7 +238,7 @@ fn file_store(settings: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
     Ok(Some(Arc::new(FileStore::new(file))))
 }
 
-/// The pod that this process runs in, where the downward API tells it.
+/// The pod that this process runs in, where the downward API says so.
 fn own_object() -> Option<ObjectRef> {
     let var = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     Some(ObjectRef {
@@ -289,7 +292,7 @@ pub(crate) async fn listen(settings: &Settings, pages: Pages, stop: Cancellation
         return Ok(None);
     }
     let server = http::serve(address, pages, stop).await?;
-    info!(address = %server.address, "metrics and probes");
+    info!(address = %server.address, "serving metrics and probes");
     Ok(Some(server))
 }
 

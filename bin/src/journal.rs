@@ -85,7 +85,7 @@ pub(crate) async fn of_command(settings: &Settings) -> Result<Journaling> {
         Ok(Some(store)) => Ok(Journaling { store, mode }),
         Err(error) if mode == Mode::Required => Err(error),
         Err(error) => {
-            warn!(error = error.chain(), "the cluster cannot be asked for its journal: it is kept in a folder here");
+            warn!(error = error.chain(), "the journal in the cluster cannot be read; using a local folder");
             in_folder(settings, false)
         }
         Ok(None) => in_folder(settings, false),

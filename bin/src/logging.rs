@@ -22,7 +22,7 @@ use zonewright_core::catalog::Settings;
 /// hides it.
 pub const FATAL: &str = "zonewright::fatal";
 
-/// Crates that tell about every connection and request; they are heard from level `debug` on, before that only when
+/// Crates that log every connection and request; they are heard from level `debug` on, before that only when
 /// something is wrong.
 const CHATTY: &[&str] = &[
     "axum",

@@ -34,11 +34,11 @@ const NOT_CONFIRMED: u8 = 2;
 /// What is to become of claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// What the cluster wants and nobody claims becomes ours.
+    /// Unowned records that the cluster requests become ours.
     Adopt,
     /// What is ours becomes another owner's.
     Transfer,
-    /// What is ours becomes nobody's.
+    /// Our claims are dropped; the records stay.
     Release,
     /// What is ours goes.
     Drain,
@@ -82,7 +82,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, order: Order, wo
         return Ok(ExitCode::SUCCESS);
     }
     if !settings.bool("yes") && !confirmed() {
-        println!("nothing was done; it goes on with --yes, or a yes on a terminal");
+        println!("nothing was done: confirm with --yes or at a terminal");
         return Ok(ExitCode::from(NOT_CONFIRMED));
     }
     let journal = JournalWriter::new(job.journal.clone(), Clock::system(), WriterId::random());
@@ -139,15 +139,15 @@ impl Job {
         InstanceSnapshot::read(self.instance.clone(), self.scope.clone()).await
     }
 
-    /// What takes something away needs to be told whose: the default owner id is shared by too many.
+    /// What takes something away needs an explicit owner: the default owner id is shared by too many.
     fn check_owner(&self, snapshot: &InstanceSnapshot) -> Result<()> {
         if self.owner_given || self.order == Order::Adopt {
             return Ok(());
         }
         let owners = snapshot.owners();
         let known: Vec<String> = owners.iter().map(|(owner, count)| format!("{owner} ({count} records)")).collect();
-        let known = if known.is_empty() { "nobody".to_owned() } else { known.join(", ") };
-        Err(wrong(format!("whose records are meant? Give --txt-owner-id; in these zones there are those of {known}")))
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Err(wrong(format!("--txt-owner-id is required; owners in these zones: {known}")))
     }
 
     fn proposal(&self, snapshot: &InstanceSnapshot) -> Proposal {
@@ -161,16 +161,16 @@ impl Job {
 
     fn headline(&self, count: usize) -> String {
         let owner = self.instance.registry.owner().map(ToString::to_string).unwrap_or_default();
-        let records = "no record is changed, only ownership";
+        let records = "no record is changed";
         match (self.order, &self.to) {
-            (Order::Adopt, _) => format!("adopt: {count} records become those of {owner:?}; {records}"),
+            (Order::Adopt, _) => format!("adopt: {count} records become owned by {owner:?}; {records}"),
             (Order::Transfer, Some(to)) => {
-                format!("transfer: {count} records of {owner:?} become those of {:?}; {records}", to.as_str())
+                format!("transfer: {count} records of {owner:?} become owned by {:?}; {records}", to.as_str())
             }
             (Order::Release | Order::Transfer, _) => {
-                format!("release: {count} records of {owner:?} become nobody's and stay; {records}")
+                format!("release: {count} records of {owner:?} stay without an owner; {records}")
             }
-            (Order::Drain, _) => format!("drain: {count} changes take away what {owner:?} owns, records and claims"),
+            (Order::Drain, _) => format!("drain: {count} changes delete the records and claims of {owner:?}"),
         }
     }
 
@@ -197,12 +197,12 @@ impl Job {
             }
         }
         let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
-        println!("{done} done, {failed} failed, {gone} left alone since they changed meanwhile");
+        println!("{done} done, {failed} failed, {gone} skipped because they changed meanwhile");
         if let Some(place) = journal.place().filter(|_| done > 0) {
-            println!("written down in {place}; it is undone with: zonewright undo --plan {}", origin.plan());
+            println!("journaled in {place}; undo with: zonewright undo --plan {}", origin.plan());
         }
         if !other.is_empty() {
-            println!("{} more came up meanwhile; the same command shows them", other.len());
+            println!("{} more appeared meanwhile; run the command again", other.len());
         }
         let whole = self.verify(first).await?;
         Ok(if failed == 0 && gone == 0 && whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -213,15 +213,15 @@ impl Job {
         let now = self.snapshot().await?;
         if self.order == Order::Drain {
             let left = now.drain().actions.len();
-            println!("{left} changes are left to do");
+            println!("{left} changes remain");
             return Ok(left == 0);
         }
         let left = self.proposal(&now).actions.len();
         let changed = differences(&first.contents(), &now.contents());
         for key in &changed {
-            println!("{key} was changed by somebody else meanwhile");
+            println!("{key} was changed by another writer meanwhile");
         }
-        println!("{} records compared, {} differ; {left} claims are left to do", first.contents().len(), changed.len());
+        println!("{} records compared, {} differ; {left} claims remain", first.contents().len(), changed.len());
         Ok(left == 0)
     }
 }
@@ -257,7 +257,7 @@ fn warn_of_daemon(settings: &Settings, order: Order) {
     let folder = control::folder(settings);
     if order == Order::Drain && control::answers(&folder) {
         println!(
-            "note: a daemon of this owner answers in {}; it makes again what its objects ask for",
+            "note: a daemon of this owner answers in {}; it will create again what its objects request",
             folder.display()
         );
     }

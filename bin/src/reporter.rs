@@ -1,4 +1,4 @@
-//! Notes to where they are read: the log, and the cluster's events where there is a cluster.
+//! Notes to the log, and to the cluster's events where there is a cluster.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -19,7 +19,7 @@ const MEMORY: usize = 20_000;
 const MOST: usize = 2 * (FIRST + 1);
 
 /// Logs warnings, and passes every note on.
-pub(crate) struct Told {
+pub(crate) struct LogReporter {
     next: Option<Arc<dyn Reporter>>,
     recent: Mutex<Recent>,
 }
@@ -33,9 +33,9 @@ struct Recent {
     subjects: HashMap<u64, (Instant, usize)>,
 }
 
-/// What becomes of a sentence.
+/// Whether a sentence is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum News {
+enum Decision {
     /// It is logged.
     Logged,
     /// It is the last one of its reason about its object that is logged for a while.
@@ -46,33 +46,37 @@ enum News {
     TooMany,
 }
 
-impl std::fmt::Debug for Told {
+impl std::fmt::Debug for LogReporter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Told")
+        f.write_str("LogReporter")
     }
 }
 
-impl Told {
+impl LogReporter {
     /// Logs, and passes on to `next`.
     pub(crate) fn new(next: Option<Arc<dyn Reporter>>) -> Self {
         Self { next, recent: Mutex::default() }
     }
 
-    fn news(&self, note: &Note) -> News {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner).news(note, Instant::now())
+    fn decide(&self, note: &Note) -> Decision {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).decide(note, Instant::now())
     }
 }
 
 impl Recent {
     /// What tells one sentence about one object from another. The other prefix concerns the configuration rather than each
     /// object: one line says it for all.
-    fn news(&mut self, note: &Note, now: Instant) -> News {
+    fn decide(&mut self, note: &Note, now: Instant) -> Decision {
         if note.reason == "OtherAnnotationPrefix" {
-            return if self.is_new(self.hasher.hash_one(note.reason), now) { News::Logged } else { News::Known };
+            return if self.is_new(self.hasher.hash_one(note.reason), now) {
+                Decision::Logged
+            } else {
+                Decision::Known
+            };
         }
         let subject = self.hasher.hash_one((&note.object, note.reason));
         if !self.is_new(self.hasher.hash_one((subject, &note.message)), now) {
-            return News::Known;
+            return Decision::Known;
         }
         bound(&mut self.subjects, |(since, _)| now.duration_since(*since) < QUIET);
         let (since, count) = self.subjects.entry(subject).or_insert((now, 0));
@@ -81,9 +85,9 @@ impl Recent {
         }
         *count += 1;
         match *count {
-            count if count < MOST => News::Logged,
-            MOST => News::Last,
-            _ => News::TooMany,
+            count if count < MOST => Decision::Logged,
+            MOST => Decision::Last,
+            _ => Decision::TooMany,
         }
     }
 
@@ -104,18 +108,18 @@ fn bound<T>(memory: &mut HashMap<u64, T>, lasts: impl Fn(&T) -> bool) {
     }
 }
 
-impl Reporter for Told {
+impl Reporter for LogReporter {
     fn tell(&self, note: &Note) {
         if note.severity == Severity::Warning {
-            let news = self.news(note);
-            if matches!(news, News::Logged | News::Last) {
+            let decide = self.decide(note);
+            if matches!(decide, Decision::Logged | Decision::Last) {
                 tracing::warn!(object = %note.object, reason = note.reason, "{}", note.message);
             }
-            if news == News::Last {
+            if decide == Decision::Last {
                 let minutes = QUIET.as_secs() / 60;
                 tracing::warn!(object = %note.object, reason = note.reason, "more of this kind are not logged for {minutes} minutes");
             }
-            if news == News::TooMany {
+            if decide == Decision::TooMany {
                 return;
             }
         }
@@ -141,21 +145,21 @@ mod tests {
     #[test]
     fn a_sentence_is_news_once_in_a_while() {
         let (mut recent, now) = (Recent::default(), Instant::now());
-        assert_eq!(recent.news(&note("a", "x"), now), News::Logged);
-        assert_eq!(recent.news(&note("a", "x"), now), News::Known);
-        assert_eq!(recent.news(&note("a", "y"), now), News::Logged);
-        assert_eq!(recent.news(&note("b", "x"), now), News::Logged);
-        assert_eq!(recent.news(&note("a", "x"), now + QUIET), News::Logged);
+        assert_eq!(recent.decide(&note("a", "x"), now), Decision::Logged);
+        assert_eq!(recent.decide(&note("a", "x"), now), Decision::Known);
+        assert_eq!(recent.decide(&note("a", "y"), now), Decision::Logged);
+        assert_eq!(recent.decide(&note("b", "x"), now), Decision::Logged);
+        assert_eq!(recent.decide(&note("a", "x"), now + QUIET), Decision::Logged);
     }
 
     #[test]
     fn one_object_cannot_fill_the_log() {
         let (mut recent, now) = (Recent::default(), Instant::now());
-        let mut tell = |n: usize, now| recent.news(&note("a", &n.to_string()), now);
-        assert!((1..MOST).all(|n| tell(n, now) == News::Logged));
-        assert_eq!(tell(MOST, now), News::Last);
-        assert!((0..1_000).all(|n| tell(MOST + 1 + n, now) == News::TooMany));
-        assert_eq!(tell(0, now + QUIET), News::Logged);
-        assert_eq!(recent.news(&note("b", "x"), now), News::Logged, "the others are heard");
+        let mut tell = |n: usize, now| recent.decide(&note("a", &n.to_string()), now);
+        assert!((1..MOST).all(|n| tell(n, now) == Decision::Logged));
+        assert_eq!(tell(MOST, now), Decision::Last);
+        assert!((0..1_000).all(|n| tell(MOST + 1 + n, now) == Decision::TooMany));
+        assert_eq!(tell(0, now + QUIET), Decision::Logged);
+        assert_eq!(recent.decide(&note("b", "x"), now), Decision::Logged, "the others are heard");
     }
 }

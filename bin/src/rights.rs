@@ -41,10 +41,10 @@ pub(crate) fn show(catalog: &Catalog, settings: &Settings) -> Result<String> {
             add(rules, spec.group, "dnsendpoints/status", &["update"]);
         }
     }
-    // An object is told why its name is not there.
-    let told = everywhere.is_empty().then(|| within.values_mut().next()).flatten().unwrap_or(&mut everywhere);
+    // Events on objects say why a name is not published.
+    let events = everywhere.is_empty().then(|| within.values_mut().next()).flatten().unwrap_or(&mut everywhere);
     for group in ["", "events.k8s.io"] {
-        add(told, group, "events", &["create", "patch"]);
+        add(events, group, "events", &["create", "patch"]);
     }
     let mut own = Rules::new();
     add(&mut own, "", "configmaps", &["get", "create", "update"]);

@@ -41,8 +41,8 @@ pub fn run(catalog: &Catalog) -> ExitCode {
             block_on(async { history::show(settings, name, Clock::system().now()).await.map(|text| answer(&text)) })
         }
         Command::Undo => block_on(async { undo::run(settings, Clock::system().now()).await }),
-        Command::Holds => {
-            block_on(async { undo::holds(settings, Clock::system().now()).await.map(|text| answer(&text)) })
+        Command::Pinned => {
+            block_on(async { undo::pinned(settings, Clock::system().now()).await.map(|text| answer(&text)) })
         }
         Command::Demo => demo(settings),
         Command::Daemon => {

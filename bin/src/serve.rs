@@ -29,7 +29,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let metrics = Arc::new(daemon::metrics());
     let (entry, id) = config::provider(catalog, settings)?;
     let scope = scope(settings)?;
-    // An address that is taken shall be told before anything else begins.
+    // An address in use is reported before anything else begins.
     let listener = http::listen(ADDRESS, settings.text(ADDRESS)).await?;
     let provider = config::build(entry, &id, settings, &daemon::shared(&metrics)).await?;
     let dry_run = settings.bool("dry-run");
@@ -38,7 +38,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         options: config::options(entry, settings),
         scope,
         times: times(settings),
-        limit: usize::try_from(settings.int("webhook-provider-max-body-size")).ok().filter(|octets| *octets > 0),
+        limit: usize::try_from(settings.int("webhook-provider-max-body-size")).ok().filter(|bytes| *bytes > 0),
     });
     let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Readable(server.clone())) };
     let probes = daemon::listen(settings, pages, stop.clone()).await?;
@@ -48,7 +48,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let address = listener
         .local_addr()
         .map_err(|error| Error::new(ErrorKind::Configuration, "listen", format!("--{ADDRESS}")).caused_by(error))?;
-    info!(provider = entry.name, %address, "serving the provider over the webhook protocol; nothing is planned here");
+    info!(provider = entry.name, %address, "serving the provider over the webhook protocol");
     server.serve(listener, stop).await;
     info!("Received SIGTERM. Terminating...");
     if let Some(probes) = probes {

@@ -1,7 +1,7 @@
-//! `zonewright undo` and `zonewright holds`: what was changed goes back, and stays so for a while.
+//! `zonewright undo` and `zonewright pinned`: changes are undone, and the names stay as they are for a while.
 //!
 //! The daemon makes the plan and carries it out, since it is the one writer; the command shows the plan and asks. Nothing is
-//! sent before somebody said yes.
+//! sent before it is confirmed.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
@@ -43,13 +43,13 @@ fn planned(plan: &UndoPlan) -> zonewright_api::UndoPlan {
         plan: plan.hash.clone(),
         groups: plan.len(),
         zones: plan.zones.iter().map(zone).collect(),
-        hold: zonewright_core::duration::show(plan.hold_for),
+        hold: zonewright_core::duration::show(plan.pin_for),
         oldest: plan.reach.oldest.map(|at| JournalStart { at, utc: utc(at) }),
         dry_run: plan.dry_run,
     }
 }
 
-/// What became of an undo that the daemon was told to carry out.
+/// Carries out an undo that was shown.
 ///
 /// # Errors
 /// It is not the plan any more that was shown; nothing was done.
@@ -64,10 +64,10 @@ fn done(report: UndoReport) -> UndoResult {
 
 /// The names that the daemon has pinned.
 pub(crate) fn pinned_names(engine: &Engine) -> PinnedNames {
-    PinnedNames { pinned: pinned(engine.pins()), place: None }
+    PinnedNames { pinned: by_zone(engine.pins()), place: None }
 }
 
-fn pinned(holds: Vec<(String, Pin)>) -> Vec<Pinned> {
+fn by_zone(holds: Vec<(String, Pin)>) -> Vec<Pinned> {
     let pinned = |(zone, Pin { plan, since, until, names }): (String, Pin)| {
         let names = names.into_keys().collect();
         Pinned { zone, plan, since: utc(since), until: utc(until), names }
@@ -83,17 +83,17 @@ pub(crate) fn unpin(engine: &Engine, asked: &Unpin) -> std::result::Result<Unpin
     let released: Vec<DnsName> = engine.unpin(asked.name.as_ref()).into_iter().collect();
     match &asked.name {
         Some(name) if released.is_empty() => {
-            Err(format!("{name} is not on hold; `zonewright holds` shows the names that are"))
+            Err(format!("{name} is not pinned; `zonewright pinned` shows the names that are"))
         }
         _ => Ok(Unpinned { released }),
     }
 }
 
-/// What `zonewright holds` prints. Where no daemon answers, its saved state is read.
+/// What `zonewright pinned` prints. Where no daemon answers, its saved state is read.
 ///
 /// # Errors
 /// No daemon answers, and there is no state of it either.
-pub(crate) async fn holds(settings: &Settings, now: Timestamp) -> Result<String> {
+pub(crate) async fn pinned(settings: &Settings, now: Timestamp) -> Result<String> {
     let folder = control::meant(settings);
     let reply = match control::ask(&folder, Pins {}).await {
         Err(error) if error.kind == ErrorKind::Unavailable => saved(settings, &folder, now).await?,
@@ -103,24 +103,24 @@ pub(crate) async fn holds(settings: &Settings, now: Timestamp) -> Result<String>
         return Ok(control::as_json(&reply));
     }
     let shown = pinned_text(&reply.pinned);
-    let shown = if shown.is_empty() { "No name is on hold.\n".to_owned() } else { shown };
+    let shown = if shown.is_empty() { "No name is pinned.\n".to_owned() } else { shown };
     let place = reply.place.map(|place| format!("State: {place} (no daemon answers).\n"));
     Ok(shown + &place.unwrap_or_default())
 }
 
-/// The holds of the state that a daemon saved, with its place.
+/// The pinned names of the state that a daemon saved, with its place.
 async fn saved(settings: &Settings, folder: &Path, now: Timestamp) -> Result<PinnedNames> {
     let nowhere = || nowhere(settings, "saved state", folder);
     let store = state_left_behind(settings, folder).await?.ok_or_else(nowhere)?;
     let holds = saved_pins(&*store, now).await?.ok_or_else(nowhere)?;
-    Ok(PinnedNames { pinned: pinned(holds), place: Some(store.place()) })
+    Ok(PinnedNames { pinned: by_zone(holds), place: Some(store.place()) })
 }
 
 fn is_json(settings: &Settings) -> bool {
     settings.text("output") == "json"
 }
 
-/// Names on hold as people read them.
+/// Pinned names as people read them.
 pub(crate) fn pinned_text(pinned: &[Pinned]) -> String {
     // Writing into a string cannot fail.
     let mut out = String::new();
@@ -128,38 +128,37 @@ pub(crate) fn pinned_text(pinned: &[Pinned]) -> String {
         for name in names {
             let _ = writeln!(
                 out,
-                "{name} in zone {zone}: on hold until {until}, set back by undo {plan}; let it go with: zonewright undo \
-                 --release {name}",
+                "{name} in zone {zone}: pinned until {until} by undo {plan}; unpin it with: zonewright undo --unpin {name}",
             );
         }
     }
     out
 }
 
-/// `zonewright undo`: shows the plan, asks, and has it carried out. Or ends holds, with `--release`.
+/// `zonewright undo`: shows the plan, asks, and has it carried out. Or unpins names, with `--unpin`.
 ///
 /// # Errors
 /// Flags that make no sense; no daemon answers; the plan could not be carried out.
 pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode> {
     let given = |flag: &str| !settings.text(flag).is_empty();
-    let ways: Vec<&str> = ["since", "plan", "release"].into_iter().filter(|flag| given(flag)).collect();
+    let ways: Vec<&str> = ["since", "plan", "unpin"].into_iter().filter(|flag| given(flag)).collect();
     if ways.len() != 1 {
-        return Err(wrong("expected one of --since, --plan and --release"));
+        return Err(wrong("expected one of --since, --plan and --unpin"));
     }
     let folder = control::meant(settings);
-    if given("release") {
-        let name = match settings.text("release") {
+    if given("unpin") {
+        let name = match settings.text("unpin") {
             "all" => None,
             name => Some(DnsName::parse(name).map_err(|problem| wrong(format!("{name:?}: {problem}")))?),
         };
         let reply = control::ask(&folder, Unpin { name }).await?;
         let count = reply.released.len();
-        say(settings, &reply, &format!("{count} names are no longer on hold.\n"));
+        say(settings, &reply, &format!("{count} names are no longer pinned.\n"));
         return Ok(ExitCode::SUCCESS);
     }
-    let hold = settings.duration("hold-for");
-    if hold.is_zero() {
-        return Err(wrong("--hold-for must be greater than 0, or the next round would undo the undo"));
+    let pin_for = settings.duration("pin-for");
+    if pin_for.is_zero() {
+        return Err(wrong("--pin-for must be greater than 0, or the next round would revert the undo"));
     }
     let since = given("since").then(|| moment("since", settings.text("since"), now)).transpose()?;
     let some = |flag: &str| Some(settings.text(flag)).filter(|text| !text.is_empty());
@@ -167,7 +166,7 @@ pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode>
         since,
         plan: some("plan").map(str::to_owned),
         zone: some("zone").map(str::to_owned),
-        pin_for: u64::try_from(hold.as_millis()).unwrap_or(u64::MAX),
+        pin_for: u64::try_from(pin_for.as_millis()).unwrap_or(u64::MAX),
     };
     let plan = control::ask(&folder, request).await?;
     let late = since.filter(|since| plan.oldest.as_ref().is_none_or(|oldest| oldest.at > *since));
@@ -184,18 +183,18 @@ pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode>
 async fn ask_to_carry_out(settings: &Settings, folder: &Path, hash: String) -> Result<ExitCode> {
     let reply = control::ask(folder, Undo { hash }).await?;
     say(settings, &reply, &outcome(&reply));
-    Ok(if !reply.failed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if reply.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn say(settings: &Settings, reply: &impl serde::Serialize, text: &str) {
     if is_json(settings) { print!("{}", control::as_json(reply)) } else { print!("{text}") }
 }
 
-/// Asks at the terminal. Where there is none, nobody said yes.
+/// Asks at the terminal; without one the answer is no.
 fn confirmed() -> Result<bool> {
     let failed = |e| Error::new(ErrorKind::Unavailable, "ask at the terminal", "standard input").caused_by(e);
     if !std::io::stdin().is_terminal() {
-        eprintln!("Nothing was done: give --yes to carry it out.");
+        eprintln!("Nothing was done: confirm with --yes.");
         return Ok(false);
     }
     eprint!("Carry this out? [y/N] ");
@@ -222,10 +221,10 @@ fn shown(plan: &zonewright_api::UndoPlan, late: Option<Timestamp>) -> String {
             let _ = writeln!(out, "  {change}");
         }
         for name in cut {
-            let _ = writeln!(out, "  {name} goes back to what somebody else made of it in between, not further");
+            let _ = writeln!(out, "  {name} is restored only to the later change by another writer");
         }
         for (what, why) in skipped {
-            let _ = writeln!(out, "  left alone: {what}: {why}");
+            let _ = writeln!(out, "  unchanged: {what}: {why}");
         }
     }
     if let Some(since) = late {
@@ -236,7 +235,7 @@ fn shown(plan: &zonewright_api::UndoPlan, late: Option<Timestamp>) -> String {
     match plan.groups {
         0 => out.push_str("There is nothing to undo.\n"),
         count => {
-            let _ = writeln!(out, "Plan {}: {count} names go back, and are on hold for {}.", plan.plan, plan.hold);
+            let _ = writeln!(out, "Plan {}: {count} names will be restored and pinned for {}.", plan.plan, plan.hold);
         }
     }
     if plan.dry_run {
@@ -248,14 +247,14 @@ fn shown(plan: &zonewright_api::UndoPlan, late: Option<Timestamp>) -> String {
 fn outcome(reply: &UndoResult) -> String {
     let mut out = String::new();
     for (what, why) in &reply.failed {
-        let _ = writeln!(out, "not done: {what}: {why}");
+        let _ = writeln!(out, "failed: {what}: {why}");
     }
     if let Some(why) = &reply.unsaved {
-        let _ = writeln!(out, "The holds could not be saved and would be forgotten at a restart: {why}");
+        let _ = writeln!(out, "The pins could not be saved and would be lost at a restart: {why}");
     }
     let _ = match (reply.dry, reply.restored.len()) {
-        (0, count) => writeln!(out, "{count} names went back and are on hold; `zonewright holds` shows them."),
-        (dry, _) => writeln!(out, "Dry run: {dry} names would have gone back; nothing was sent."),
+        (0, count) => writeln!(out, "{count} names were restored and pinned; `zonewright pinned` shows them."),
+        (dry, _) => writeln!(out, "Dry run: {dry} names would have been restored; nothing was sent."),
     };
     out
 }
@@ -286,10 +285,10 @@ mod tests {
         assert_eq!(
             shown(&plan, Some(Timestamp(1_000))),
             "zone i/example\n  - x.example 60 A 192.0.2.1\n  \
-             x.example goes back to what somebody else made of it in between, not further\n  \
-             left alone: y.example A: gone\n\
+             x.example is restored only to the later change by another writer\n  \
+             unchanged: y.example A: gone\n\
              The journal does not go back to 1970-01-01T00:00:01Z: it begins at 1970-01-01T00:00:05Z.\n\
-             Plan abc: 1 names go back, and are on hold for 24h0m0s.\n\
+             Plan abc: 1 names will be restored and pinned for 24h0m0s.\n\
              The daemon runs with --dry-run: nothing would be sent.\n"
         );
     }
@@ -304,22 +303,22 @@ mod tests {
         };
         assert_eq!(
             outcome(&done(report)),
-            "not done: - y.example: refused\nThe holds could not be saved and would be forgotten at a restart: no room\n\
-             1 names went back and are on hold; `zonewright holds` shows them.\n"
+            "failed: - y.example: refused\nThe pins could not be saved and would be lost at a restart: no room\n\
+             1 names were restored and pinned; `zonewright pinned` shows them.\n"
         );
         let dry = UndoReport { dry: 3, ..UndoReport::default() };
-        assert_eq!(outcome(&done(dry)), "Dry run: 3 names would have gone back; nothing was sent.\n");
+        assert_eq!(outcome(&done(dry)), "Dry run: 3 names would have been restored; nothing was sent.\n");
     }
 
     #[test]
-    fn holds_as_people_read_them() {
+    fn pinned_names_as_people_read_them() {
         let names = vec![DnsName::parse("a.example").unwrap()];
         let until = "2026-01-01T00:00:00Z".to_owned();
         let pinned = Pinned { zone: "i/z".to_owned(), plan: "abc".to_owned(), since: String::new(), until, names };
         assert_eq!(
             pinned_text(&[pinned]),
-            "a.example in zone i/z: on hold until 2026-01-01T00:00:00Z, set back by undo abc; let it go with: \
-             zonewright undo --release a.example\n"
+            "a.example in zone i/z: pinned until 2026-01-01T00:00:00Z by undo abc; unpin it with: zonewright undo --unpin \
+             a.example\n"
         );
     }
 }

@@ -17,7 +17,7 @@ use super::removed;
 use super::set::FlagSet;
 use super::shell::Page;
 
-/// Largest argument file, in octets.
+/// Largest argument file, in bytes.
 const FILE_LIMIT: u64 = 1 << 20;
 
 /// How many argument files may be read; a file that names itself ends here.

@@ -15,21 +15,21 @@ const JSON: FlagSpec = FlagSpec::new("json", FlagKind::Bool, "Print JSON");
 /// What the commands that work on held plans are given.
 const PLANS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, JSON];
 
-const OUTPUT: FlagSpec =
-    FlagSpec::new("output", FlagKind::Choice(&["table", "json"]), "For people, or JSON").or("table");
+const OUTPUT: FlagSpec = FlagSpec::new("output", FlagKind::Choice(&["table", "json"]), "Output format").or("table");
 const SINCE: FlagSpec = FlagSpec::new(
     "since",
     FlagKind::Text,
-    "Only what was changed since: a time such as 2026-01-31T12:00:00Z, or how long ago, such as 30m",
+    "Select changes since a time such as 2026-01-31T12:00:00Z, or a duration ago such as 30m",
 );
-const PLAN: FlagSpec = FlagSpec::new("plan", FlagKind::Text, "Only what this plan changed; the history shows its hash");
-const ZONE: FlagSpec = FlagSpec::new("zone", FlagKind::Text, "Only in this zone, by its name or id");
+const PLAN: FlagSpec =
+    FlagSpec::new("plan", FlagKind::Text, "Select the changes of one plan, by its hash in the history");
+const ZONE: FlagSpec = FlagSpec::new("zone", FlagKind::Text, "Select changes in one zone, by its name or id");
 
 const HISTORY: &[FlagSpec] = &[
     SINCE,
     PLAN,
     ZONE,
-    FlagSpec::new("limit", FlagKind::Int, "Most entries to show").or("100"),
+    FlagSpec::new("limit", FlagKind::Int, "Maximum number of entries").or("100"),
     STATE_DIR,
     JOURNAL_DIR,
     OWNER_ID,
@@ -43,28 +43,32 @@ const UNDO: &[FlagSpec] = &[
     SINCE,
     PLAN,
     ZONE,
-    FlagSpec::new("yes", FlagKind::Bool, "Carry the plan out without asking"),
-    FlagSpec::new("hold-for", FlagKind::Duration, "How long nothing else is done at the names that were set back")
-        .or("24h"),
-    FlagSpec::new("release", FlagKind::Text, "End the hold of this name, or of all with the word all"),
+    FlagSpec::new("yes", FlagKind::Bool, "Carry out the plan without confirmation"),
+    FlagSpec::new(
+        "pin-for",
+        FlagKind::Duration,
+        "Duration for which restored names are pinned: nothing else changes them",
+    )
+    .or("24h"),
+    FlagSpec::new("unpin", FlagKind::Text, "Unpin this name, or every name with the word all"),
     STATE_DIR,
     OWNER_ID,
     OUTPUT,
 ];
 
-const HOLDS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, OUTPUT];
+const PINNED: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, OUTPUT];
 
 /// Commands whose word may be left out.
 const OPTIONAL: &[&str] = &["history"];
 
 const DEMO: &[FlagSpec] = &[
     MANIFESTS,
-    FlagSpec::new("listen", FlagKind::Text, "Address on which the DNS server inside answers").or("127.0.0.1:5353"),
-    FlagSpec::new("plain", FlagKind::Bool, "Print lines in place of a screen that is redrawn"),
+    FlagSpec::new("listen", FlagKind::Text, "Listen address of the embedded DNS server").or("127.0.0.1:5353"),
+    FlagSpec::new("plain", FlagKind::Bool, "Print lines instead of a full-screen view"),
 ];
 
 /// One command: its word, its help, its flags and what else it takes.
-struct Word {
+struct CommandSpec {
     name: &'static str,
     usage: &'static str,
     about: &'static str,
@@ -73,46 +77,46 @@ struct Word {
     takes: Option<&'static str>,
 }
 
-const WORDS: &[Word] = &[
-    Word {
+const COMMANDS: &[CommandSpec] = &[
+    CommandSpec {
         name: "plans",
         usage: "zonewright plans [FLAGS]",
-        about: "Shows the deletes that are held, with the hash that approves each",
+        about: "Show held plans: deletes that wait for an approval",
         flags: PLANS,
         takes: None,
     },
-    Word {
+    CommandSpec {
         name: "approve",
         usage: "zonewright approve HASH [FLAGS]",
-        about: "Lets the held deletes of one plan go; the approval is bound to exactly these deletes and expires",
+        about: "Approve a held plan. The approval covers exactly the deletes shown, and expires",
         flags: PLANS,
         takes: Some("the hash of a held plan"),
     },
-    Word {
+    CommandSpec {
         name: "history",
         usage: "zonewright history [NAME|ZONE] [FLAGS]",
-        about: "Shows what was changed, the newest first, with what became of it",
+        about: "Show the changes made to zones, newest first, with their outcome",
         flags: HISTORY,
         takes: Some("a name or a zone"),
     },
-    Word {
+    CommandSpec {
         name: "undo",
-        usage: "zonewright undo --since TIME | --plan HASH | --release NAME [FLAGS]",
-        about: "Sets back what was changed and nothing else; the plan is shown first, and the names are on hold afterwards",
+        usage: "zonewright undo --since TIME | --plan HASH | --unpin NAME [FLAGS]",
+        about: "Undo changes. Shows the plan first; restored names are pinned afterwards",
         flags: UNDO,
         takes: None,
     },
-    Word {
-        name: "holds",
-        usage: "zonewright holds [FLAGS]",
-        about: "Shows the names that an undo set back and holds",
-        flags: HOLDS,
+    CommandSpec {
+        name: "pinned",
+        usage: "zonewright pinned [FLAGS]",
+        about: "Show pinned names: names that an undo restored and nothing else changes",
+        flags: PINNED,
         takes: None,
     },
-    Word {
+    CommandSpec {
         name: "demo",
         usage: "zonewright demo [FLAGS]",
-        about: "Shows the whole flow with a folder of manifests and a DNS server inside",
+        about: "Run a demonstration: a folder of manifests and an embedded DNS server",
         flags: DEMO,
         takes: None,
     },
@@ -122,10 +126,10 @@ const WORDS: &[Word] = &[
 const STATE_NAMESPACE: FlagSpec = FlagSpec::new(
     "state-namespace",
     FlagKind::Text,
-    "Namespace in which the daemon keeps state and journal; empty means that of the kubeconfig or of the pod",
+    "Namespace of the daemon's state and journal; empty: that of the kubeconfig or of the pod",
 );
 
-const YES: FlagSpec = FlagSpec::new("yes", FlagKind::Bool, "Go on without asking");
+const YES: FlagSpec = FlagSpec::new("yes", FlagKind::Bool, "Carry out the plan without confirmation");
 
 /// A command on claims: it takes the flags of the daemon and its own.
 struct OwnershipCommand {
@@ -140,67 +144,62 @@ const OWNERSHIP_COMMANDS: &[OwnershipCommand] = &[
     OwnershipCommand {
         name: "adopt",
         usage: "zonewright adopt [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
-        about: "Shows the records that the cluster wants and nobody claims, and claims those whose values match; changes no \
-                record",
+        about: "Claim unowned records whose values match what the cluster requests; changes no record",
         flags: &[
             YES,
             STATE_NAMESPACE,
-            FlagSpec::new(
-                "force",
-                FlagKind::List,
-                "Also claim what stands at this name, whatever it holds (can be repeated)",
-            ),
+            FlagSpec::new("force", FlagKind::List, "Claim the records at this name whatever their values; repeatable"),
         ],
         order: Order::Adopt,
     },
     OwnershipCommand {
         name: "transfer",
         usage: "zonewright transfer --from=OWNER --to=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
-        about: "Gives the records of one owner to another; changes no record. Can be broken off and repeated",
+        about: "Transfer the records of one owner to another; changes no record. Can be interrupted and repeated",
         flags: &[
             YES,
             STATE_NAMESPACE,
-            FlagSpec::new("from", FlagKind::Text, "Owner id that holds the records now"),
-            FlagSpec::new("to", FlagKind::Text, "Owner id that is to hold them"),
+            FlagSpec::new("from", FlagKind::Text, "Owner id of the records now"),
+            FlagSpec::new("to", FlagKind::Text, "New owner id"),
         ],
         order: Order::Transfer,
     },
     OwnershipCommand {
         name: "release",
         usage: "zonewright release --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
-        about: "Drops the claims of one owner and leaves its records",
+        about: "Drop the claims of one owner and leave its records",
         flags: &[YES, STATE_NAMESPACE],
         order: Order::Release,
     },
     OwnershipCommand {
         name: "drain",
         usage: "zonewright drain --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
-        about: "Deletes every record of one owner with its claims, also of a cluster that is gone",
+        about: "Delete every record of one owner with its claims, also those of a cluster that no longer exists",
         flags: &[YES, STATE_NAMESPACE],
         order: Order::Drain,
     },
 ];
 
-/// The order that a word gives, if it is one.
+/// The ownership command of this name.
 pub(super) fn order(word: &OsString) -> Option<Order> {
-    OWNERSHIP_COMMANDS.iter().find(|deed| word == deed.name).map(|deed| deed.order)
+    OWNERSHIP_COMMANDS.iter().find(|command| word == command.name).map(|command| command.order)
 }
 
-/// Reads a command line that begins with the word of an order.
+/// Reads a command line that begins with an ownership command.
 ///
 /// # Errors
 /// The help text, or what is wrong.
-pub(super) fn custody(
+pub(super) fn ownership(
     catalog: &Catalog,
     word: &OsString,
     arguments: impl IntoIterator<Item = OsString>,
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
-    let Some(deed) = OWNERSHIP_COMMANDS.iter().find(|deed| word == deed.name) else {
+    let Some(command) = OWNERSHIP_COMMANDS.iter().find(|command| word == command.name) else {
         return Err(parsing(format!("unexpected {}", word.to_string_lossy())));
     };
-    let set = FlagSet::daemon(catalog).with(deed.flags);
-    let about = |_| help::small(&FlagSet::small(deed.flags), deed.usage, deed.about);
+    let set = FlagSet::daemon(catalog).with(command.flags);
+    let about = |_| help::small(&FlagSet::small(command.flags), command.usage, command.about);
     let (values, words) = given(catalog, arguments, &set, usize::MAX, about)?;
     let mut settings = settings::fill(&set, values, environment).map_err(parsing)?;
     if settings.text("policy").is_empty() {
@@ -210,22 +209,21 @@ pub(super) fn custody(
     if !settings.given("log-level") {
         settings.set("log-level", FlagValue::Text("warning".to_owned()), false);
     }
-    let sources = deed.order == Order::Adopt;
+    let sources = command.order == Order::Adopt;
     let invocation = super::checked(catalog, settings, &set, sources)?;
-    Ok(Invocation { command: Command::Ownership { order: deed.order, words }, ..invocation })
+    Ok(Invocation { command: Command::Ownership { order: command.order, words }, ..invocation })
 }
 
 /// The word that asks for the rights.
 pub(super) const RIGHTS: &str = "rbac";
 
-const RIGHTS_ABOUT: &str =
-    "Prints the roles that a daemon with these flags needs in its cluster, for `kubectl apply`; binds nobody";
+const RIGHTS_ABOUT: &str = "Print the RBAC roles that these flags need, for `kubectl apply`; creates no bindings";
 
 /// The commands as clap sees them. Those on claims, and the rights, take the flags of the daemon, too.
 pub(super) fn commands() -> Vec<clap::Command> {
-    let words = WORDS.iter().map(|word| (word.name, word.about, word.flags));
-    let deeds = OWNERSHIP_COMMANDS.iter().map(|deed| (deed.name, deed.about, deed.flags));
-    let all = words.chain(deeds).chain([(RIGHTS, RIGHTS_ABOUT, &[][..])]);
+    let words = COMMANDS.iter().map(|word| (word.name, word.about, word.flags));
+    let ownership = OWNERSHIP_COMMANDS.iter().map(|command| (command.name, command.about, command.flags));
+    let all = words.chain(ownership).chain([(RIGHTS, RIGHTS_ABOUT, &[][..])]);
     all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about)).collect()
 }
 
@@ -240,8 +238,7 @@ pub(super) fn rights(
 ) -> Result<Invocation, Stop> {
     let set = FlagSet::daemon(catalog);
     let usage = "zonewright rbac --source=SOURCE... [FLAGS OF THE DAEMON]";
-    let about =
-        "Prints the roles that a daemon with these flags needs in its cluster, for `kubectl apply`; binds nobody";
+    let about = "Print the RBAC roles that these flags need, for `kubectl apply`; creates no bindings";
     let (values, _) = given(catalog, arguments, &set, 0, |_| help::small(&FlagSet::small(&[]), usage, about))?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
     if settings.list("source").is_empty() {
@@ -251,10 +248,10 @@ pub(super) fn rights(
 }
 
 /// Not in the help text: for whoever changes the flags.
-const DOCS: Word = Word {
+const DOCS: CommandSpec = CommandSpec {
     name: "docs",
     usage: "zonewright docs flags",
-    about: "Prints the reference of all flags",
+    about: "Print the reference of all flags",
     flags: &[],
     takes: Some("the page: flags"),
 };
@@ -269,11 +266,11 @@ pub(super) fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
-    let Some(spec) = WORDS.iter().chain([&DOCS]).find(|spec| spec.name == word) else {
-        let known: Vec<&str> = WORDS
+    let Some(spec) = COMMANDS.iter().chain([&DOCS]).find(|spec| spec.name == word) else {
+        let known: Vec<&str> = COMMANDS
             .iter()
             .map(|spec| spec.name)
-            .chain(OWNERSHIP_COMMANDS.iter().map(|deed| deed.name))
+            .chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name))
             .chain([RIGHTS])
             .collect();
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
@@ -295,7 +292,7 @@ fn command(name: &str, word: String) -> Result<Command, Stop> {
         "approve" => Ok(Command::Approve { hash: word }),
         "history" => Ok(Command::History { name: word }),
         "undo" => Ok(Command::Undo),
-        "holds" => Ok(Command::Holds),
+        "pinned" => Ok(Command::Pinned),
         "demo" => Ok(Command::Demo),
         _ if word == "flags" => Ok(Command::FlagReference),
         _ => Err(parsing(format!("unexpected {word}: {}", DOCS.usage))),

@@ -4,16 +4,15 @@ use clap::{Arg, ArgAction, Command};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::selection::sources_here;
-use super::set::{FlagSet, Row};
+use super::set::{FlagRow, FlagSet};
 use crate::catalog::Catalog;
 
 /// Id of the words that are no flags.
 pub(super) const WORDS: &str = "words";
 
-const AFTER: &str = "Flags of other providers, sources and registries of external-dns are accepted too, and listed by \
-                     --help-long and in docs/flags.md.\n\nAn environment variable counts where its flag is not given; \
-                     it holds one value on each line for a flag that can be repeated. An argument @FILE is replaced by \
-                     the lines of the file.";
+const AFTER: &str = "Flags of other providers, sources and registries of external-dns are accepted too; --help-long and \
+                     docs/flags.md list them.\n\nAn environment variable is read if its flag is not given; for a repeatable \
+                     flag it contains one value per line. An argument @FILE is replaced by the lines of the file.";
 
 /// The command for a set of flags; words that are no flags are left to the caller.
 pub(super) fn command(set: &FlagSet) -> Command {
@@ -44,7 +43,7 @@ pub(super) fn version() -> String {
 /// Help of the daemon; `long` also lists the flags and words of everything that is not here.
 pub(super) fn daemon(set: &FlagSet, catalog: &Catalog, long: bool) -> String {
     let long =
-        program(set, catalog, long).arg(built_in("help-long", "Print every flag, also of what this build cannot do"));
+        program(set, catalog, long).arg(built_in("help-long", "Print all flags, including those of other builds"));
     render(long)
 }
 
@@ -65,16 +64,16 @@ pub(super) fn program(set: &FlagSet, catalog: &Catalog, long: bool) -> Command {
             command = command.mut_arg(name, |arg| arg.help(sentence(&row.spec, &words)));
         }
     }
-    let commands = "Commands:\n  plans         Show the deletes that are held\n  approve HASH  Let held deletes go\n  \
-                    history       Show what was changed\n  \
-                    undo          Set back what was changed, and hold it\n  \
-                    holds         Show the names that an undo holds\n  \
-                    adopt         Claim what the cluster wants and nobody claims, where it matches\n  \
-                    transfer      Give the records of one owner to another\n  \
-                    release       Drop the claims of one owner, leave its records\n  \
+    let commands = "Commands:\n  plans         Show held plans\n  approve HASH  Approve a held plan\n  \
+                    history       Show the changes made to zones\n  \
+                    undo          Undo changes and pin the restored names\n  \
+                    pinned        Show pinned names\n  \
+                    adopt         Claim unowned records that match what the cluster requests\n  \
+                    transfer      Transfer the records of one owner to another\n  \
+                    release       Drop the claims of one owner and leave its records\n  \
                     drain         Delete every record of one owner\n  \
-                    rbac          Print the roles that these flags need in the cluster\n  \
-                    demo          Show the whole flow with a folder of manifests and a DNS server inside";
+                    rbac          Print the RBAC roles that these flags need\n  \
+                    demo          Run a demonstration with an embedded DNS server";
     command.after_help(format!("{commands}\n\n{AFTER}"))
 }
 
@@ -88,11 +87,11 @@ fn built_in(name: &'static str, help: &'static str) -> Arg {
 }
 
 fn render(command: Command) -> String {
-    let mut command = command.arg(built_in("help", "Print this text")).arg(built_in("version", "Print the version"));
+    let mut command = command.arg(built_in("help", "Print help")).arg(built_in("version", "Print version"));
     command.render_help().to_string()
 }
 
-fn argument(row: &Row) -> Arg {
+fn argument(row: &FlagRow) -> Arg {
     let spec = &row.spec;
     let arg =
         Arg::new(spec.name).long(spec.name).help(sentence(spec, choices(spec.kind))).help_heading(row.heading.clone());

@@ -42,9 +42,9 @@ use set::FlagSet;
 pub enum Command {
     /// Keep zones in step; what external-dns does.
     Daemon,
-    /// Show the deletes that are held.
+    /// Show held plans.
     Plans,
-    /// Let the held deletes of one plan go.
+    /// Approve a held plan.
     Approve {
         /// Hash of the held deletes, as the user typed it.
         hash: String,
@@ -61,10 +61,10 @@ pub enum Command {
         /// At which name or in which zone; empty for everything.
         name: String,
     },
-    /// Set back what was changed, or end the holds that this brings.
+    /// Undo changes, or unpin names.
     Undo,
-    /// Show the names that an undo holds.
-    Holds,
+    /// Show pinned names.
+    Pinned,
     /// Show the whole flow without a cluster and without a DNS server outside.
     Demo,
     /// Print the roles that a daemon with these flags needs.
@@ -126,7 +126,7 @@ pub fn parse(
     let mut arguments = arguments.into_iter().peekable();
     let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
     match arguments.next_if(word) {
-        Some(word) if command::order(&word).is_some() => command::custody(catalog, &word, arguments, environment),
+        Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
         Some(word) => command::parse(catalog, &word.to_string_lossy(), arguments, environment),
         None => daemon(catalog, arguments, environment),

@@ -7,7 +7,7 @@
 use zonewright_core::catalog::FlagKind::{Bool, Choice, Duration, Int, Int64, List, Map, Secret, Text};
 use zonewright_core::catalog::FlagSpec;
 
-use super::set::{Group, Owner};
+use super::set::{FlagGroup, FlagOwner};
 
 const fn flag(name: &'static str, kind: zonewright_core::catalog::FlagKind, help: &'static str) -> FlagSpec {
     FlagSpec::new(name, kind, help)
@@ -54,25 +54,25 @@ pub(super) const PROVIDERS: &[&str] = &[
 pub(super) const REGISTRIES: &[&str] = &["aws-sd", "crd", "dynamodb", "noop", "txt"];
 
 /// The table.
-pub(super) const FLAGS: &[Group] = &[
-    Group {
+pub(super) const FLAGS: &[FlagGroup] = &[
+    FlagGroup {
         heading: "Registry crd",
-        owner: Owner::Registries(&["crd"]),
+        owner: FlagOwner::Registries(&["crd"]),
         flags: &[flag("crd-registry-namespace", Text, "Namespace of the DNSRecord objects; empty: the current one")],
     },
-    Group {
+    FlagGroup {
         heading: "Registry dynamodb",
-        owner: Owner::Registries(&["dynamodb"]),
+        owner: FlagOwner::Registries(&["dynamodb"]),
         flags: &[
             flag("dynamodb-region", Text, "AWS region of the table; empty: what the environment says"),
             flag("dynamodb-table", Text, "Name of the table, or its ARN").or("external-dns"),
         ],
     },
-    Group { heading: AWS, owner: Owner::Providers(&["aws", "aws-sd"]), flags: AWS_ACCESS },
-    Group { heading: AWS, owner: Owner::Registries(&["dynamodb"]), flags: AWS_ACCESS },
-    Group {
+    FlagGroup { heading: AWS, owner: FlagOwner::Providers(&["aws", "aws-sd"]), flags: AWS_ACCESS },
+    FlagGroup { heading: AWS, owner: FlagOwner::Registries(&["dynamodb"]), flags: AWS_ACCESS },
+    FlagGroup {
         heading: "Provider aws",
-        owner: Owner::Providers(&["aws"]),
+        owner: FlagOwner::Providers(&["aws"]),
         flags: &[
             flag("aws-zone-tags", List, "Only zones with this tag, key or key=value; repeatable"),
             flag("aws-profile", List, "Credentials profile; repeatable"),
@@ -86,9 +86,9 @@ pub(super) const FLAGS: &[Group] = &[
             flag("aws-zone-match-parent", Bool, "Also zones above a domain filter"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Several providers",
-        owner: Owner::Providers(&[
+        owner: FlagOwner::Providers(&[
             "aws",
             "alibabacloud",
             "cloudflare",
@@ -102,41 +102,41 @@ pub(super) const FLAGS: &[Group] = &[
         ]),
         flags: &[flag("zone-id-filter", List, "Only zones whose id ends like this; repeatable")],
     },
-    Group {
+    FlagGroup {
         heading: "Several providers",
-        owner: Owner::Providers(&["cloudflare"]),
+        owner: FlagOwner::Providers(&["cloudflare"]),
         flags: &[
             flag("batch-change-size", Int, "Changes in one batch").or("200"),
             flag("batch-change-interval", Duration, "Pause between batches").or("1s"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Several providers",
-        owner: Owner::Providers(&["pdns", "rfc2136"]),
+        owner: FlagOwner::Providers(&["pdns", "rfc2136"]),
         flags: &[
             flag("tls-ca", Text, "File with the authorities that are trusted"),
             flag("tls-client-cert", Text, "File with the client certificate"),
             flag("tls-client-cert-key", Text, "File with the key of the client certificate"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider alibabacloud",
-        owner: Owner::Providers(&["alibabacloud"]),
+        owner: FlagOwner::Providers(&["alibabacloud"]),
         flags: &[
             flag("alibaba-cloud-config-file", Text, "Configuration file").or("/etc/kubernetes/alibaba-cloud.json"),
             flag("alibaba-cloud-zone-type", Choice(&["", "public", "private"]), "Kind of zones"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: AWS,
-        owner: Owner::Providers(&["aws", "aws-sd"]),
+        owner: FlagOwner::Providers(&["aws", "aws-sd"]),
         flags: &[flag("aws-zone-type", Choice(&["", "public", "private"]), "Kind of zones")],
     },
-    Group { heading: AWS, owner: Owner::Providers(&["aws", "aws-sd"]), flags: AWS_ACCESS },
-    Group { heading: AWS, owner: Owner::Registries(&["dynamodb"]), flags: AWS_ACCESS },
-    Group {
+    FlagGroup { heading: AWS, owner: FlagOwner::Providers(&["aws", "aws-sd"]), flags: AWS_ACCESS },
+    FlagGroup { heading: AWS, owner: FlagOwner::Registries(&["dynamodb"]), flags: AWS_ACCESS },
+    FlagGroup {
         heading: "Provider aws",
-        owner: Owner::Providers(&["aws"]),
+        owner: FlagOwner::Providers(&["aws"]),
         flags: &[
             flag("aws-zone-tags", List, "Only zones with this tag, key or key=value; repeatable"),
             flag("aws-profile", List, "Credentials profile; repeatable"),
@@ -150,17 +150,17 @@ pub(super) const FLAGS: &[Group] = &[
             flag("aws-zone-match-parent", Bool, "Also zones above a domain filter"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider aws-sd",
-        owner: Owner::Providers(&["aws-sd"]),
+        owner: FlagOwner::Providers(&["aws-sd"]),
         flags: &[
             flag("aws-sd-service-cleanup", Bool, "Delete services that became empty"),
             flag("aws-sd-create-tag", Map, "Tag of services that are created, key=value; repeatable"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Providers azure",
-        owner: Owner::Providers(&["azure", "azure-dns", "azure-private-dns"]),
+        owner: FlagOwner::Providers(&["azure", "azure-dns", "azure-private-dns"]),
         flags: &[
             flag("azure-config-file", Text, "Path of azure.json").or("/etc/kubernetes/azure.json"),
             flag("azure-resource-group", Text, "Resource group in place of the file's"),
@@ -171,9 +171,9 @@ pub(super) const FLAGS: &[Group] = &[
             flag("zone-name-filter", List, "Only zones whose name ends like this; repeatable"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider cloudflare",
-        owner: Owner::Providers(&["cloudflare"]),
+        owner: FlagOwner::Providers(&["cloudflare"]),
         flags: &[
             flag("cloudflare-proxied", Bool, "Proxy records whose object does not say"),
             flag("cloudflare-custom-hostnames", Bool, "Manage custom host names"),
@@ -195,17 +195,17 @@ pub(super) const FLAGS: &[Group] = &[
             flag("cloudflare-record-comment", Text, "Comment of records whose object does not say"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider coredns",
-        owner: Owner::Providers(&["coredns", "skydns"]),
+        owner: FlagOwner::Providers(&["coredns", "skydns"]),
         flags: &[
             flag("coredns-prefix", Text, "Prefix of the keys in etcd").or("/skydns/"),
             flag("coredns-strictly-owned", Bool, "Keep the owner in the value, and read only our own"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider exoscale",
-        owner: Owner::Providers(&["exoscale"]),
+        owner: FlagOwner::Providers(&["exoscale"]),
         flags: &[
             flag("exoscale-apienv", Text, "API environment").or("api"),
             flag("exoscale-apizone", Text, "API zone").or("ch-gva-2"),
@@ -214,9 +214,9 @@ pub(super) const FLAGS: &[Group] = &[
             flag("exoscale-zones-cache-duration", Duration, "How long the list of zones is kept").or("0s"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider godaddy",
-        owner: Owner::Providers(&["godaddy"]),
+        owner: FlagOwner::Providers(&["godaddy"]),
         flags: &[
             flag("godaddy-api-key", Secret, "API key"),
             flag("godaddy-api-secret", Secret, "API secret"),
@@ -224,9 +224,9 @@ pub(super) const FLAGS: &[Group] = &[
             flag("godaddy-api-ote", Bool, "Use the test API"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider google",
-        owner: Owner::Providers(&["google"]),
+        owner: FlagOwner::Providers(&["google"]),
         flags: &[
             flag("google-project", Text, "Project"),
             flag("google-batch-change-size", Int, "Changes in one batch").or("1000"),
@@ -234,23 +234,23 @@ pub(super) const FLAGS: &[Group] = &[
             flag("google-zone-visibility", Choice(&["", "public", "private"]), "Kind of zones"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider inmemory",
-        owner: Owner::Providers(&["inmemory"]),
+        owner: FlagOwner::Providers(&["inmemory"]),
         flags: &[flag("inmemory-zone", List, "Zone to create at start; repeatable")],
     },
-    Group {
+    FlagGroup {
         heading: "Provider ns1",
-        owner: Owner::Providers(&["ns1"]),
+        owner: FlagOwner::Providers(&["ns1"]),
         flags: &[
             flag("ns1-endpoint", Text, "API address"),
             flag("ns1-ignoressl", Bool, "Do not verify TLS certificates"),
             flag("ns1-min-ttl", Int, "Least TTL in seconds").or("0"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider oci",
-        owner: Owner::Providers(&["oci"]),
+        owner: FlagOwner::Providers(&["oci"]),
         flags: &[
             flag("oci-config-file", Text, "Configuration file").or("/etc/kubernetes/oci.yaml"),
             flag("oci-compartment-ocid", Text, "Compartment"),
@@ -259,18 +259,18 @@ pub(super) const FLAGS: &[Group] = &[
             flag("oci-zones-cache-duration", Duration, "How long the list of zones is kept").or("0s"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider ovh",
-        owner: Owner::Providers(&["ovh"]),
+        owner: FlagOwner::Providers(&["ovh"]),
         flags: &[
             flag("ovh-endpoint", Text, "Name of the API endpoint").or("ovh-eu"),
             flag("ovh-api-rate-limit", Int, "Calls per second").or("20"),
             flag("ovh-enable-cname-relative", Bool, "CNAME targets without final dot are relative to the zone"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider pdns",
-        owner: Owner::Providers(&["pdns"]),
+        owner: FlagOwner::Providers(&["pdns"]),
         flags: &[
             flag("pdns-server", Text, "API address").or("http://localhost:8081"),
             flag("pdns-server-id", Text, "Server id").or("localhost"),
@@ -278,18 +278,18 @@ pub(super) const FLAGS: &[Group] = &[
             flag("pdns-skip-tls-verify", Bool, "Do not verify TLS certificates"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider pihole",
-        owner: Owner::Providers(&["pihole"]),
+        owner: FlagOwner::Providers(&["pihole"]),
         flags: &[
             flag("pihole-server", Text, "Server address"),
             flag("pihole-password", Secret, "Password"),
             flag("pihole-tls-skip-verify", Bool, "Do not verify TLS certificates"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider rfc2136",
-        owner: Owner::Providers(&["rfc2136"]),
+        owner: FlagOwner::Providers(&["rfc2136"]),
         flags: &[
             flag("rfc2136-host", List, "Server; repeatable"),
             flag("rfc2136-port", Int, "Port").or("0"),
@@ -316,9 +316,9 @@ pub(super) const FLAGS: &[Group] = &[
             .or("disabled"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Provider webhook",
-        owner: Owner::Providers(&["webhook"]),
+        owner: FlagOwner::Providers(&["webhook"]),
         flags: &[
             flag("webhook-provider-url", Text, "Address of the webhook").or("http://localhost:8888"),
             flag("webhook-provider-read-timeout", Duration, "Longest wait for an answer").or("5s"),

@@ -6,7 +6,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::help::value_name;
 use super::selection::sources_here;
-use super::set::{FlagSet, Owner, Row};
+use super::set::{FlagOwner, FlagRow, FlagSet};
 use crate::catalog::Catalog;
 
 const INTRODUCTION: &str = "\
@@ -26,7 +26,7 @@ A command line of external-dns is taken as it stands: the same names, defaults a
 - `--help`, `--help-long`, `--version`; `--help-man` prints a manual page (`zonewright --help-man | man -l -`),
   `--completion-script-bash` and `--completion-script-zsh` a script to be sourced.
 
-Flags of a provider, source or registry that is not chosen are checked and then ignored, and one line of the log names
+Flags of a provider, source or registry that is not chosen are checked and then ignored; one line of the log names
 them. A flag marked with a *Cargo feature* is in builds with that feature alone; elsewhere it is refused if something that is
 chosen would have to obey it.
 ";
@@ -53,10 +53,10 @@ pub fn page(catalog: &Catalog) -> String {
 }
 
 /// What the catalogue says of the owner of a section, as a paragraph.
-fn about(row: &Row) -> String {
+fn about(row: &FlagRow) -> String {
     let (about, feature, page) = match row.owners.first() {
-        Some(Owner::Provider(entry)) => (entry.about, entry.feature, entry.page),
-        Some(Owner::Registry(entry)) => (entry.about, entry.feature, entry.page),
+        Some(FlagOwner::Provider(entry)) => (entry.about, entry.feature, entry.page),
+        Some(FlagOwner::Registry(entry)) => (entry.about, entry.feature, entry.page),
         _ => return String::new(),
     };
     let feature = if feature.is_empty() { String::new() } else { format!(" Cargo feature `{feature}`.") };
@@ -65,8 +65,8 @@ fn about(row: &Row) -> String {
 }
 
 /// Rows by heading: ours in their own order, then those of providers and of what does not exist, by name.
-fn sections(set: &FlagSet) -> Vec<(&str, Vec<&Row>)> {
-    let mut sections: Vec<(&str, Vec<&Row>)> = Vec::new();
+fn sections(set: &FlagSet) -> Vec<(&str, Vec<&FlagRow>)> {
+    let mut sections: Vec<(&str, Vec<&FlagRow>)> = Vec::new();
     for row in set.rows() {
         match sections.iter_mut().find(|(heading, _)| *heading == row.heading) {
             Some((_, rows)) => rows.push(row),

@@ -3,7 +3,7 @@
 use zonewright_core::catalog::{FlagFeature, FlagSpec, FlagValue, ProviderEntry, Settings};
 use zonewright_source_k8s::options::SourceKind;
 
-use super::set::{FlagSet, Row};
+use super::set::{FlagRow, FlagSet};
 use crate::catalog::{self, Catalog, InTree};
 
 /// Sources that this build has, in alphabetical order.
@@ -79,7 +79,7 @@ fn missing(what: &str, name: &str, in_tree: &[InTree], here: &[&str]) -> String 
 }
 
 /// A flag that was given, is to be obeyed, and cannot be.
-fn feature_problem(row: &Row, selection: &Selection, settings: &Settings) -> Option<String> {
+fn feature_problem(row: &FlagRow, selection: &Selection, settings: &Settings) -> Option<String> {
     let FlagSpec { name, feature, .. } = row.spec;
     let FlagFeature { name: feature, remedy, .. } = feature.filter(|feature| !feature.is_built)?;
     let wanted = row.is_selected(selection) && settings.given(name) && settings.value(name).is_some_and(says_something);
@@ -121,7 +121,7 @@ fn says_something(value: &FlagValue) -> bool {
 
 /// Flags that were given and belong to nothing that was chosen, in one sentence.
 pub(super) fn ignored(selection: &Selection, settings: &Settings, set: &FlagSet) -> Option<String> {
-    let foreign = |row: &&Row| settings.given(row.spec.name) && !row.is_selected(selection);
+    let foreign = |row: &&FlagRow| settings.given(row.spec.name) && !row.is_selected(selection);
     let names: Vec<String> = set.rows().iter().filter(foreign).map(|row| format!("--{}", row.spec.name)).collect();
     (!names.is_empty())
         .then(|| format!("ignored, since no chosen provider, source or registry reads them: {}", names.join(" ")))

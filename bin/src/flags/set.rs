@@ -14,7 +14,7 @@ use crate::catalog::{self, Catalog};
 
 /// What a flag belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Owner {
+pub(super) enum FlagOwner {
     /// The program: the flag always means something.
     Core,
     /// Any of these values of `--source`.
@@ -31,7 +31,7 @@ pub(super) enum Owner {
     Server,
 }
 
-impl Owner {
+impl FlagOwner {
     /// Whether the flag belongs to something that was chosen.
     pub(super) fn is_selected(&self, selection: &Selection) -> bool {
         match self {
@@ -59,29 +59,29 @@ impl Owner {
 
 /// Flags that stand under one heading and belong to the same thing.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Group {
+pub(super) struct FlagGroup {
     /// Heading in the help text.
     pub(super) heading: &'static str,
     /// What they belong to.
-    pub(super) owner: Owner,
+    pub(super) owner: FlagOwner,
     /// The flags.
     pub(super) flags: &'static [FlagSpec],
 }
 
 /// A flag with its heading and owners.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct FlagRow {
     /// The flag.
     pub(super) spec: FlagSpec,
     /// Heading in the help text.
     pub(super) heading: String,
     /// What it belongs to; at least one.
-    pub(super) owners: Vec<Owner>,
+    pub(super) owners: Vec<FlagOwner>,
     /// Whether the short help shows it: something in this build reads it.
     pub(super) shown: bool,
 }
 
-impl Row {
+impl FlagRow {
     /// Whether the flag belongs to something that was chosen.
     pub(super) fn is_selected(&self, selection: &Selection) -> bool {
         self.owners.iter().any(|owner| owner.is_selected(selection))
@@ -91,7 +91,7 @@ impl Row {
 /// The flags of one command, in the order of the help text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FlagSet {
-    rows: Vec<Row>,
+    rows: Vec<FlagRow>,
     index: BTreeMap<&'static str, usize>,
 }
 
@@ -103,12 +103,12 @@ impl FlagSet {
             set.add(group.heading, group.owner, group.flags, group.owner.is_here(catalog));
         }
         for entry in catalog.registries() {
-            set.add(&format!("Registry {}", entry.name), Owner::Registry(*entry), entry.flags, true);
+            set.add(&format!("Registry {}", entry.name), FlagOwner::Registry(*entry), entry.flags, true);
         }
         for entry in catalog.providers() {
-            set.add(&format!("Provider {}", entry.name), Owner::Provider(*entry), entry.flags, true);
+            set.add(&format!("Provider {}", entry.name), FlagOwner::Provider(*entry), entry.flags, true);
         }
-        set.add("Webhook server", Owner::Server, WEBHOOK_SERVER, Owner::Server.is_here(catalog));
+        set.add("Webhook server", FlagOwner::Server, WEBHOOK_SERVER, FlagOwner::Server.is_here(catalog));
         for group in peer::FLAGS {
             set.add(group.heading, group.owner, group.flags, group.owner.is_here(catalog));
         }
@@ -120,42 +120,42 @@ impl FlagSet {
 
     /// The flags of the daemon, and those of a command that works on the same zones.
     pub(super) fn with(mut self, flags: &'static [FlagSpec]) -> Self {
-        self.add("Command", Owner::Core, flags, true);
+        self.add("Command", FlagOwner::Core, flags, true);
         self
     }
 
     /// The flags of a command that has only a few.
     pub(super) fn small(flags: &'static [FlagSpec]) -> Self {
         let mut set = Self::default();
-        set.add("Options", Owner::Core, flags, true);
+        set.add("Options", FlagOwner::Core, flags, true);
         set
     }
 
     /// Every row, in the order of the help text.
-    pub(super) fn rows(&self) -> &[Row] {
+    pub(super) fn rows(&self) -> &[FlagRow] {
         &self.rows
     }
 
     /// The row of a flag by its long name.
-    pub(super) fn row(&self, name: &str) -> Option<&Row> {
+    pub(super) fn row(&self, name: &str) -> Option<&FlagRow> {
         self.index.get(name).and_then(|at| self.rows.get(*at))
     }
 
     /// The row of a switch by its long name or by `no-` and its long name, and which of the two it was.
-    pub(super) fn switch(&self, name: &str) -> Option<(&Row, bool)> {
+    pub(super) fn switch(&self, name: &str) -> Option<(&FlagRow, bool)> {
         let on = self.row(name).map(|row| (row, true));
         let off = || name.strip_prefix("no-").and_then(|name| self.row(name)).map(|row| (row, false));
         on.or_else(off).filter(|(row, _)| row.spec.kind == FlagKind::Bool)
     }
 
-    fn add(&mut self, heading: &str, owner: Owner, flags: &[FlagSpec], shown: bool) {
+    fn add(&mut self, heading: &str, owner: FlagOwner, flags: &[FlagSpec], shown: bool) {
         for spec in flags {
             if let Some(row) = self.index.get(spec.name).and_then(|at| self.rows.get_mut(*at)) {
                 row.owners.push(owner);
                 row.shown |= shown;
             } else {
                 self.index.insert(spec.name, self.rows.len());
-                self.rows.push(Row { spec: *spec, heading: heading.to_owned(), owners: vec![owner], shown });
+                self.rows.push(FlagRow { spec: *spec, heading: heading.to_owned(), owners: vec![owner], shown });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What shells and readers of manual pages are told of the command line. The Go program's parser has these switches built in;
+//! Shell completion and the manual page. The Go program's parser has these switches built in;
 //! scripts of its users call them.
 //!
 //! In: what is asked for. Out: a text for standard output. What must hold: nothing is offered that the command line refuses.

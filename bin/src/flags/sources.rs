@@ -5,7 +5,7 @@
 use zonewright_core::catalog::FlagKind::{Bool, Choice, Int, List, Text};
 use zonewright_core::catalog::FlagSpec;
 
-use super::set::{Group, Owner};
+use super::set::{FlagGroup, FlagOwner};
 
 const fn flag(name: &'static str, kind: zonewright_core::catalog::FlagKind, help: &'static str) -> FlagSpec {
     FlagSpec::new(name, kind, help)
@@ -41,23 +41,23 @@ pub(super) const SOURCES: &[&str] = &[
 ];
 
 /// All groups of this file.
-pub(super) const FLAGS: &[Group] = &[
-    Group { heading: "All sources", owner: Owner::Core, flags: SOURCE },
-    Group { heading: "Source service", owner: Owner::Sources(&["service"]), flags: SERVICE },
-    Group { heading: "Source service", owner: Owner::Sources(&["service", "pod"]), flags: COMPATIBILITY },
-    Group { heading: "Source service", owner: Owner::Sources(&["service", "node"]), flags: NODES },
-    Group { heading: "Source ingress", owner: Owner::Sources(&["ingress"]), flags: INGRESS },
-    Group {
+pub(super) const FLAGS: &[FlagGroup] = &[
+    FlagGroup { heading: "All sources", owner: FlagOwner::Core, flags: SOURCE },
+    FlagGroup { heading: "Source service", owner: FlagOwner::Sources(&["service"]), flags: SERVICE },
+    FlagGroup { heading: "Source service", owner: FlagOwner::Sources(&["service", "pod"]), flags: COMPATIBILITY },
+    FlagGroup { heading: "Source service", owner: FlagOwner::Sources(&["service", "node"]), flags: NODES },
+    FlagGroup { heading: "Source ingress", owner: FlagOwner::Sources(&["ingress"]), flags: INGRESS },
+    FlagGroup {
         heading: "Source pod",
-        owner: Owner::Sources(&["pod"]),
+        owner: FlagOwner::Sources(&["pod"]),
         flags: &[
-            flag("pod-source-domain", Text, "Domain under which pods get names"),
-            flag("ignore-non-host-network-pods", Bool, "Leave out pods that are not on the host network"),
+            flag("pod-source-domain", Text, "Domain of generated pod names"),
+            flag("ignore-non-host-network-pods", Bool, "Exclude pods that are not on the host network"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Sources gateway-*",
-        owner: Owner::Sources(&[
+        owner: FlagOwner::Sources(&[
             "gateway-grpcroute",
             "gateway-httproute",
             "gateway-tcproute",
@@ -65,107 +65,107 @@ pub(super) const FLAGS: &[Group] = &[
             "gateway-udproute",
         ]),
         flags: &[
-            flag("gateway-name", Text, "Only gateways of this name"),
-            flag("gateway-namespace", Text, "Only gateways in this namespace"),
-            flag("gateway-label-filter", Text, "Label selector of gateways"),
-            flag("gateway-listener-sets", Bool, "Also read ListenerSets"),
+            flag("gateway-name", Text, "Include only gateways of this name"),
+            flag("gateway-namespace", Text, "Include only gateways in this namespace"),
+            flag("gateway-label-filter", Text, "Label selector for gateways"),
+            flag("gateway-listener-sets", Bool, "Read ListenerSets as well"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Source crd",
-        owner: Owner::Sources(&["crd"]),
+        owner: FlagOwner::Sources(&["crd"]),
         flags: &[
             flag("crd-source-apiversion", Text, "Group and version; no effect in external-dns either")
                 .or("externaldns.k8s.io/v1alpha1"),
             flag("crd-source-kind", Text, "Kind; no effect in external-dns either").or("DNSEndpoint"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Source connector",
-        owner: Owner::Sources(&["connector"]),
+        owner: FlagOwner::Sources(&["connector"]),
         flags: &[flag("connector-source-server", Text, "Host and port to connect to").or("localhost:8080")],
     },
-    Group {
+    FlagGroup {
         heading: "Source gloo-proxy",
-        owner: Owner::Sources(&["gloo-proxy"]),
+        owner: FlagOwner::Sources(&["gloo-proxy"]),
         flags: &[flag("gloo-namespace", List, "Namespace of Gloo; repeatable").or("gloo-system")],
     },
-    Group {
+    FlagGroup {
         heading: "Source openshift-route",
-        owner: Owner::Sources(&["openshift-route"]),
+        owner: FlagOwner::Sources(&["openshift-route"]),
         flags: &[flag("openshift-router-name", Text, "Router whose canonical host name is the target")],
     },
-    Group {
+    FlagGroup {
         heading: "Source skipper-routegroup",
-        owner: Owner::Sources(&["skipper-routegroup"]),
+        owner: FlagOwner::Sources(&["skipper-routegroup"]),
         flags: &[flag("skipper-routegroup-groupversion", Text, "Group and version of RouteGroup").or("zalando.org/v1")],
     },
-    Group {
+    FlagGroup {
         heading: "Source traefik-proxy",
-        owner: Owner::Sources(&["traefik-proxy"]),
+        owner: FlagOwner::Sources(&["traefik-proxy"]),
         flags: &[
-            flag("traefik-enable-legacy", Bool, "Also read the group traefik.containo.us"),
-            flag("traefik-disable-new", Bool, "Do not read the group traefik.io"),
+            flag("traefik-enable-legacy", Bool, "Read the group traefik.containo.us as well"),
+            flag("traefik-disable-new", Bool, "Ignore the group traefik.io"),
         ],
     },
-    Group {
+    FlagGroup {
         heading: "Source unstructured",
-        owner: Owner::Sources(&["unstructured"]),
+        owner: FlagOwner::Sources(&["unstructured"]),
         flags: &[flag("unstructured-resource", List, "Resource as plural.version.group; repeatable")],
     },
 ];
 
 const SOURCE: &[FlagSpec] = &[
-    flag("namespace", Text, "Read objects of this namespace only"),
-    flag("label-filter", Text, "Label selector of the objects to read"),
-    flag("annotation-filter", Text, "The same syntax on annotations; `!=`, `<` and `>` do not exist there"),
-    flag("annotation-prefix", List, "Prefix of the annotations; repeated, later ones stand in for earlier ones")
+    flag("namespace", Text, "Read objects in this namespace only"),
+    flag("label-filter", Text, "Label selector for objects"),
+    flag("annotation-filter", Text, "Selector for annotations of objects, without `!=`, `<` and `>`"),
+    flag("annotation-prefix", List, "Prefix of annotations; repeatable, later ones are fallbacks")
         .or("external-dns.kubernetes.io/"),
     flag(
         "enable-legacy-annotation-prefix",
         Bool,
-        "Also annotations that begin with external-dns.alpha.kubernetes.io/, where no other prefix says anything",
+        "Read annotations with external-dns.alpha.kubernetes.io/ as a fallback",
     ),
-    flag("ignore-hostname-annotation", Bool, "Take names from --fqdn-template only"),
+    flag("ignore-hostname-annotation", Bool, "Ignore host name annotations; use --fqdn-template only"),
     flag(
         "max-names-per-annotation",
         Int,
-        "Maximum number of names that one annotation gives; published ones come first, the rest is reported; 0: no limit",
+        "Maximum number of names per annotation, published ones first; the rest is reported; 0: no limit",
     )
     .or("1000"),
     flag("fqdn-template", List, "Go template for host names; repeatable"),
     flag("target-template", List, "Go template for targets; repeatable"),
-    flag("fqdn-target-template", List, "Go template for pairs of host and target; repeatable"),
-    flag("combine-fqdn-annotation", Bool, "Names of templates beside those of annotations; no effect without one"),
-    flag(
-        "events-emit",
-        List,
-        "Which changes objects are told of: RecordReady (without the flag), RecordError; repeatable",
-    ),
+    flag("fqdn-target-template", List, "Go template for pairs of host name and target; repeatable"),
+    flag("combine-fqdn-annotation", Bool, "Combine names from templates with those from annotations"),
+    flag("events-emit", List, "Events to emit: RecordReady (default) or RecordError; repeatable"),
 ];
 
 const SERVICE: &[FlagSpec] = &[
-    flag("service-type-filter", List, "Only services of this type; repeatable"),
-    flag("publish-internal-services", Bool, "Also services of type ClusterIP"),
-    flag("publish-host-ip", Bool, "Headless services: the addresses of the pods' nodes"),
-    flag("always-publish-not-ready-addresses", Bool, "Headless services: also pods that are not ready"),
+    flag("service-type-filter", List, "Include only services of this type; repeatable"),
+    flag("publish-internal-services", Bool, "Include services of type ClusterIP"),
+    flag("publish-host-ip", Bool, "Headless services: publish the addresses of the nodes"),
+    flag("always-publish-not-ready-addresses", Bool, "Headless services: include pods that are not ready"),
     flag("listen-endpoint-events", Bool, "No effect: changes of EndpointSlices always count"),
-    flag("resolve-service-load-balancer-hostname", Bool, "Look up a load balancer's host name and write addresses"),
+    flag(
+        "resolve-service-load-balancer-hostname",
+        Bool,
+        "Resolve load balancer host names and publish their addresses",
+    ),
 ];
 
 const COMPATIBILITY: &[FlagSpec] = &[flag(
     "compatibility",
     Choice(&["", "mate", "molecule", "kops-dns-controller"]),
-    "Read the annotations of another tool too",
+    "Read annotations of another tool as well",
 )];
 
 const NODES: &[FlagSpec] = &[
-    flag("exclude-unschedulable", Bool, "Leave out nodes that are cordoned").or("true"),
-    flag("expose-internal-ipv6", Bool, "Also IPv6 addresses of type InternalIP"),
+    flag("exclude-unschedulable", Bool, "Exclude cordoned nodes").or("true"),
+    flag("expose-internal-ipv6", Bool, "Include IPv6 addresses of type InternalIP"),
 ];
 
 const INGRESS: &[FlagSpec] = &[
-    flag("ingress-class", List, "Only ingresses of this class; repeatable"),
-    flag("ignore-ingress-rules-spec", Bool, "No names from `spec.rules`"),
-    flag("ignore-ingress-tls-spec", Bool, "No names from `spec.tls`"),
+    flag("ingress-class", List, "Include only ingresses of this class; repeatable"),
+    flag("ignore-ingress-rules-spec", Bool, "Ignore host names in `spec.rules`"),
+    flag("ignore-ingress-tls-spec", Bool, "Ignore host names in `spec.tls`"),
 ];

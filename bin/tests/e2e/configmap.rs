@@ -268,7 +268,7 @@ fn records_are_adopted_and_an_owner_leaves_for_good() {
         &["- web.shop.test", "own.shop.test A  a claim without a record", "nothing was done"],
     );
     assert_eq!(shop.owned(), [own, web]);
-    ends(&shop.order("drain").arg("--yes"), 0, &["2 done, 0 failed", "0 changes are left"]);
+    ends(&shop.order("drain").arg("--yes"), 0, &["2 done, 0 failed", "0 changes remain"]);
     assert_eq!(site.ours(), ["api 0 A 192.0.2.7"]);
     assert_eq!(shop.owned(), Vec::<String>::new());
 }

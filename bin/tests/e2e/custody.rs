@@ -56,15 +56,11 @@ fn records_go_from_one_owner_to_another(software: DnsSoftware) {
     shop.once();
     let line = shop.order("transfer").without("--txt-owner-id").args(&["--from=e2e", "--to=next"]);
     let before = shop.site.zone();
-    ends(&line, 2, &["2 records of \"e2e\" become those of \"next\"", "nothing was done"]);
+    ends(&line, 2, &["2 records of \"e2e\" become owned by \"next\"", "nothing was done"]);
     ends(&line.clone().args(&["--dry-run", "--yes"]), 0, &["dry run"]);
     assert_eq!(shop.site.zone(), before);
     // A part of them, then the rest.
-    ends(
-        &line.clone().args(&["--yes", "service/default/web"]),
-        0,
-        &["1 done, 0 failed", "0 differ; 0 claims are left"],
-    );
+    ends(&line.clone().args(&["--yes", "service/default/web"]), 0, &["1 done, 0 failed", "0 differ; 0 claims remain"]);
     assert_eq!(shop.site.claims().iter().filter(|claim| claim.contains("owner=next")).count(), 1);
     ends(&line.clone().arg("--yes"), 0, &["1 done"]);
     ends(&line.arg("--yes"), 0, &["nothing to do"]);
@@ -84,12 +80,12 @@ fn an_owner_leaves_for_good(software: DnsSoftware) {
     let shop = Shop::new(software, "", TWO);
     shop.once();
     let anonymous = shop.order("drain").without("--txt-owner-id").arg("--yes");
-    ends(&anonymous, 1, &["whose records are meant", "e2e (2 records)", "someone-else (1 records)"]);
+    ends(&anonymous, 1, &["--txt-owner-id is required", "e2e (2 records)", "someone-else (1 records)"]);
     ends(&shop.order("drain"), 2, &["- web.shop.test", "- api.shop.test", "nothing was done"]);
     assert_eq!(shop.site.ours(), SHOWN);
     // A claim whose record is gone goes along.
     shop.site.dns.nsupdate("update delete web.shop.test A");
-    ends(&shop.order("drain").arg("--yes"), 0, &["a claim without a record", "2 done, 0 failed", "0 changes are left"]);
+    ends(&shop.order("drain").arg("--yes"), 0, &["a claim without a record", "2 done, 0 failed", "0 changes remain"]);
     assert_eq!(shop.site.ours_and_claims(), (vec![], vec![]));
 }
 
@@ -97,7 +93,7 @@ fn records_are_released_and_adopted(software: DnsSoftware) {
     require!(software.tools());
     let shop = Shop::new(software, "", TWO);
     shop.once();
-    ends(&shop.order("release").args(&["--yes", "web.shop.test"]), 0, &["become nobody's and stay", "1 done"]);
+    ends(&shop.order("release").args(&["--yes", "web.shop.test"]), 0, &["stay without an owner", "1 done"]);
     assert_eq!((shop.site.ours().as_slice(), shop.site.claims().len()), (&SHOWN.map_to_owned()[..], 1));
     // What nobody claims is left alone, whatever the cluster wants.
     shop.put("web", "192.0.2.9");

@@ -263,7 +263,7 @@ fn a_drain_is_undone_with_its_rows() {
     daemon.ready();
     let output = crate::daemon::command(&["undo", &plan, "--yes", &state, &format!("--txt-owner-id={OWNER}")]);
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(said.contains("2 names went back and are on hold"), "{said}");
+    assert!(said.contains("2 names were restored and pinned"), "{said}");
     assert_eq!((shop.site.ours(), shop.rows()), (records.clone(), rows.clone()));
     let rounds = daemon.metric("external_dns_controller_no_op_runs_total").unwrap_or(0.0);
     let idle = || daemon.metric("external_dns_controller_no_op_runs_total").is_some_and(|now| now >= rounds + 3.0);

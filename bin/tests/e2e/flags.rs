@@ -62,7 +62,7 @@ fn one_pass_with_a_held_plan_ends_with_status_3() {
     let hash = plans.split_whitespace().next().unwrap_or_default();
     assert!(plans.contains("zone rfc2136/shop.test: 12 deletes are held") && held.log.contains(hash), "{plans}");
     assert!(!ask(&["approve", "000000000000"]).0);
-    assert_eq!(ask(&["approve", hash]), (true, "12 deletes in zone rfc2136/shop.test are let go.\n".to_owned()));
+    assert_eq!(ask(&["approve", hash]), (true, "12 deletes in zone rfc2136/shop.test are approved.\n".to_owned()));
     let free = line.run();
     assert_eq!(free.status.code(), Some(0), "{}", free.log);
     site.shows(&["new 0 A 192.0.2.1"]);

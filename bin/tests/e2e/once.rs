@@ -282,7 +282,7 @@ fn commands_end_with_the_status_of_the_table() {
         (&["plans", &here], 1),
         (&["approve", "abc", &here], 1),
         (&["history", &here], 1),
-        (&["holds", &here], 1),
+        (&["pinned", &here], 1),
         (&["undo", "--since=1h", &here], 1),
         (&["undo", &here], 1),
         (&["release", "--source=service", "--provider=rfc2136", "--policy=sync", "--yes"], 1),

@@ -86,13 +86,13 @@ fn what_was_changed_goes_back_and_is_held_over_a_restart() {
 
     let undone = run(&state, &["undo", &since, "--yes"]);
     assert!(undone.status.success(), "{undone:?}");
-    assert!(said(&undone).contains("2 names went back and are on hold"), "{undone:?}");
+    assert!(said(&undone).contains("2 names were restored and pinned"), "{undone:?}");
     assert_eq!(site.dig("web", "A"), ["192.0.2.1"]);
     assert_eq!(site.zone(), before, "to the letter, with the claims");
     settles(&daemon);
     assert_eq!(site.zone(), before, "the next rounds leave it");
     daemon.measures("zonewright_held_names{zone=\"rfc2136/shop.test\"}", 2.0);
-    daemon.says(&["level=warning", "web.shop.test", "is on hold until", "zonewright undo --release web.shop.test"]);
+    daemon.says(&["level=warning", "web.shop.test", "is pinned until", "zonewright undo --unpin web.shop.test"]);
 
     // No daemon runs: the journal is read from its folder.
     daemon.terminate();
@@ -109,16 +109,16 @@ fn what_was_changed_goes_back_and_is_held_over_a_restart() {
     daemon.ready();
     settles(&daemon);
     assert_eq!(site.zone(), before, "a restart keeps the hold");
-    let holds = said(&run(&state, &["holds"]));
-    assert!(holds.contains("web.shop.test in zone rfc2136/shop.test: on hold until 2"), "{holds}");
+    let holds = said(&run(&state, &["pinned"]));
+    assert!(holds.contains("web.shop.test in zone rfc2136/shop.test: pinned until 2"), "{holds}");
     assert!(said(&run(&state, &["plans"])).contains("new.shop.test in zone"), "also among the plans");
 
-    // A changed manifest ends its hold, `--release` the other.
+    // A changed manifest unpins its name, `--unpin` the other.
     write(manifests.path(), "web", "192.0.2.4");
     site.shows(&["web 0 A 192.0.2.4", "api 0 A 192.0.2.1"]);
-    assert!(!run(&state, &["undo", "--release=web.shop.test"]).status.success(), "it is not on hold any more");
-    let released = run(&state, &["undo", "--release=all"]);
-    assert!(said(&released).contains("1 names are no longer on hold"), "{released:?}");
+    assert!(!run(&state, &["undo", "--unpin=web.shop.test"]).status.success(), "it is not pinned any more");
+    let released = run(&state, &["undo", "--unpin=all"]);
+    assert!(said(&released).contains("1 names are no longer pinned"), "{released:?}");
     site.shows(&["web 0 A 192.0.2.4", "api 0 A 192.0.2.1", "new 0 A 192.0.2.3"]);
 }
 

@@ -174,7 +174,7 @@ impl Engine {
             zone_handles.for_each(|handle| handle.inbox.changed(names.iter().cloned()));
             unpinned.extend(names);
         }
-        info!(names = unpinned.len(), "names are no longer on hold");
+        info!(names = unpinned.len(), "names are no longer pinned");
         unpinned
     }
 

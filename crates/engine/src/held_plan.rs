@@ -74,7 +74,7 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
         state.held = Some(HeldPlan { hash: hash.clone(), held, samples, reason, since, floor, scope, kinds });
     });
     let or = worker.context.state.approve_with(&hash).map(|command| format!(" or `{command}`")).unwrap_or_default();
-    warn!(hash, "{text}. Look at them with `zonewright plans`, let them go with `zonewright approve {hash}`{or}");
+    warn!(hash, "{text}. See `zonewright plans`; approve with `zonewright approve {hash}`{or}");
     if let Some(object) = &worker.context.own_object {
         let text = format!("{text}. Approve with: zonewright approve {hash}");
         worker.context.report([Note::warning(object, "PlanHeld", text)]);

@@ -161,7 +161,7 @@ pub(crate) fn restrain(worker: &Worker, names: &[DnsName], plans: &mut [NamePlan
 /// What is reported on the object of a pinned name.
 fn text(hold: &Pin, name: &DnsName) -> Arc<str> {
     Arc::from(format!(
-        "it was set back by undo {} and is on hold until {}; change the object, or let it go with: zonewright undo --release {name}",
+        "it was restored by undo {} and is pinned until {}; change the object, or unpin it with: zonewright undo --unpin {name}",
         hold.plan,
         zonewright_core::clock::utc(hold.until),
     ))
@@ -194,7 +194,7 @@ fn changed(worker: &Worker, held: &BTreeMap<DnsName, (Option<String>, Arc<str>)>
         });
     }
     for name in &changed {
-        info!(zone = %worker.handle.zone.name, name = %name, "{name} is no longer on hold: its object changed");
+        info!(zone = %worker.handle.zone.name, name = %name, "{name} is no longer pinned: its object changed");
     }
     if !changed.is_empty() {
         unpin(&worker.context, &zone, Some(&changed));

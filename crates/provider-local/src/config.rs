@@ -13,19 +13,19 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:5353";
 
 /// The flags of this provider.
 pub const FLAGS: &[FlagSpec] = &[
-    FlagSpec::new("local-zone", FlagKind::List, "When using the local provider, a zone to create (repeatable)"),
+    FlagSpec::new("local-zone", FlagKind::List, "Zone to create; repeatable"),
     FlagSpec::new(
         "local-listen",
         FlagKind::Text,
-        "When using the local provider, the address and port to answer DNS questions on, UDP and TCP; port 0 takes a free one",
+        "Listen address of the DNS server, UDP and TCP; port 0 selects a free one",
     )
     .or(DEFAULT_LISTEN),
+    FlagSpec::new("local-dir", FlagKind::Text, "Folder of the zone files (NAME.zone); empty: zones are kept in memory"),
     FlagSpec::new(
-        "local-dir",
-        FlagKind::Text,
-        "When using the local provider, a folder that keeps one zone file (NAME.zone) for each zone; empty keeps them in memory",
+        "inmemory-zone",
+        FlagKind::List,
+        "Same as --local-zone, for compatibility with external-dns; repeatable",
     ),
-    FlagSpec::new("inmemory-zone", FlagKind::List, "Same as --local-zone, for the arguments of external-dns (repeatable)"),
 ];
 
 /// What a [`crate::Local`] is started with.

@@ -17,19 +17,19 @@ pub const FLAGS: &[FlagSpec] = &[
     FlagSpec::new(
         "webhook-provider-read-timeout",
         FlagKind::Duration,
-        "Longest wait for an answer of the webhook provider; a request takes at most this and the write time-out",
+        "Maximum wait for an answer of the webhook provider; a request takes at most this plus the write time-out",
     )
     .or("5s"),
     FlagSpec::new(
         "webhook-provider-write-timeout",
         FlagKind::Duration,
-        "Longest time to send a request to the webhook provider; connecting has this time too",
+        "Maximum time to send a request to the webhook provider; also for connecting",
     )
     .or("10s"),
     FlagSpec::new(
         "webhook-provider-max-body-size",
         FlagKind::Int64,
-        "Most octets in an answer of the webhook provider; 0 or less is no limit",
+        "Maximum size of an answer of the webhook provider in bytes; 0 or less: no limit",
     )
     .or("33554432"),
     FlagSpec::new("tls-ca", FlagKind::Text, "File with the certificate authorities to trust, PEM"),

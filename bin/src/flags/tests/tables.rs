@@ -1,6 +1,6 @@
 //! The tables themselves: complete, consistent, and shown.
 
-use super::set::Row;
+use super::set::FlagRow;
 use super::*;
 
 /// Name, type and default of every flag of external-dns.
@@ -85,7 +85,7 @@ fn other_crates_declare_the_same_flags() {
     let of_providers = catalog.providers().iter().flat_map(|entry| entry.flags);
     let of_registries = catalog.registries().iter().flat_map(|entry| entry.flags);
     for spec in of_providers.chain(of_registries) {
-        let Some(Row { spec: here, .. }) = alone.row(spec.name) else {
+        let Some(FlagRow { spec: here, .. }) = alone.row(spec.name) else {
             assert!(PEER.lines().all(|row| row.split('\t').next() != Some(spec.name)), "--{} has no row", spec.name);
             continue;
         };
@@ -143,7 +143,7 @@ fn short_help_shows_what_is_here() {
 fn an_owner_of_several_is_selected_by_any() {
     let set = FlagSet::daemon(&catalog());
     let row = set.row("tls-ca").unwrap();
-    assert!(row.owners.iter().any(|owner| matches!(owner, Owner::Providers(names) if names.contains(&"rfc2136"))));
+    assert!(row.owners.iter().any(|owner| matches!(owner, FlagOwner::Providers(names) if names.contains(&"rfc2136"))));
     let selection = |provider: &str| Selection {
         provider: provider.to_owned(),
         sources: vec!["service".to_owned()],

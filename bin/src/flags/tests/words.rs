@@ -15,8 +15,8 @@ fn commands() {
         ("history", Command::History { name: String::new() }),
         ("history x.example --limit=5 --output json", Command::History { name: "x.example".to_owned() }),
         ("undo --since 30m --zone z --yes", Command::Undo),
-        ("undo --release all --hold-for=2h", Command::Undo),
-        ("holds --output=json", Command::Holds),
+        ("undo --unpin all --pin-for=2h", Command::Undo),
+        ("pinned --output=json", Command::Pinned),
         ("demo --manifests m --plain", Command::Demo),
         ("docs flags", Command::FlagReference),
     ] {
@@ -31,14 +31,14 @@ fn commands() {
 #[test]
 fn errors() {
     for (line, expected) in [
-        ("plan", "unexpected plan: a command is one of plans, approve, history, undo, holds, demo"),
+        ("plan", "unexpected plan: a command is one of plans, approve, history, undo, pinned, demo"),
         ("plans extra", "unexpected extra"),
         ("plans --once", "unknown long flag '--once'"),
         ("approve", "expected the hash of a held plan: zonewright approve HASH [FLAGS]"),
         ("approve a b", "unexpected b"),
         ("history a b", "unexpected b"),
         ("undo 30m", "unexpected 30m"),
-        ("holds --output=yaml", "enum value must be one of table,json, got 'yaml'"),
+        ("pinned --output=yaml", "enum value must be one of table,json, got 'yaml'"),
         ("demo --plain --plain", "flag 'plain' cannot be repeated"),
         ("docs metrics", "unexpected metrics"),
     ] {
@@ -78,7 +78,7 @@ fn shells_and_manual_pages() {
 
 #[test]
 fn each_command_has_help() {
-    for name in ["plans", "approve", "history", "undo", "holds", "demo"] {
+    for name in ["plans", "approve", "history", "undo", "pinned", "demo"] {
         let Err(Stop::Answer(text)) = word(&format!("{name} --help")) else { panic!("{name}") };
         assert!(text.contains(&format!("Usage: zonewright {name}")), "{text}");
     }

@@ -10,7 +10,7 @@ use crate::daemon::{CommandLine, ends, text};
 #[test]
 fn history_and_holds_of_nobody() {
     let folder = crate::daemon::state_folder();
-    for word in ["history", "holds"] {
+    for word in ["history", "pinned"] {
         let output = crate::daemon::command(&[word, &format!("--state-dir={}", folder.1), "--txt-owner-id=nobody"]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains("no daemon of owner \"nobody\" answers in"), "{said}");
@@ -36,7 +36,7 @@ fn what_a_daemon_keeps_in_a_cluster_is_found_there() {
         let output = crate::daemon::command(&[words, &common].concat());
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
     };
-    for word in ["history", "holds"] {
+    for word in ["history", "pinned"] {
         assert!(run(&[word]).contains("no daemon of owner \"far-away\" answers in"), "{}", run(&[word]));
     }
     let until = jiff::Timestamp::now().as_millisecond() + 3_600_000;
@@ -60,7 +60,7 @@ fn what_a_daemon_keeps_in_a_cluster_is_found_there() {
         told.contains("\"plan\":\"p1\"") && told.contains("ConfigMaps default/zonewright-far-away-journal-*"),
         "{told}"
     );
-    let held = run(&["holds"]);
+    let held = run(&["pinned"]);
     assert!(held.contains("held.shop.test in zone i/z") && !held.contains("over.shop.test"), "{held}");
     assert!(held.contains("ConfigMap default/zonewright-far-away (no daemon answers)"), "{held}");
 
@@ -70,7 +70,7 @@ fn what_a_daemon_keeps_in_a_cluster_is_found_there() {
     let once = owner(shop.line()).args(&["--once", &format!("--state-dir={}", space.state_dir())]);
     assert_eq!(once.run().status.code(), Some(0));
     let release = owner(shop.order("release")).args(&common[..1]).args(&common[2..]).arg("--yes");
-    ends(&release, 0, &["2 done, 0 failed", "written down in ConfigMaps default/zonewright-far-away-journal-*"]);
+    ends(&release, 0, &["2 done, 0 failed", "journaled in ConfigMaps default/zonewright-far-away-journal-*"]);
     let told = run(&["history"]);
     assert!(
         told.contains("claim of web.shop.test A: owner far-away -> nobody") && told.contains(" applied "),

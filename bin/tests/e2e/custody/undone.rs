@@ -85,7 +85,7 @@ fn an_adoption_is_told_and_undone(software: DnsSoftware) {
     assert!(told.contains("applied") && told.contains("claim of web.shop.test A: owner nobody -> e2e"), "{told}");
     let undone = beside.said(&["undo", "--since=1h", "--yes"]);
     assert!(undone.contains("  claim of api.shop.test A: owner e2e -> nobody\n"), "{undone}");
-    assert!(undone.contains("2 names went back and are on hold"), "{undone}");
+    assert!(undone.contains("2 names were restored and pinned"), "{undone}");
     beside.shows("the claims are given up", &before);
     let rounds = daemon.metric("external_dns_controller_no_op_runs_total").unwrap_or(0.0);
     let idle = || daemon.metric("external_dns_controller_no_op_runs_total").is_some_and(|now| now >= rounds + 3.0);
@@ -94,9 +94,9 @@ fn an_adoption_is_told_and_undone(software: DnsSoftware) {
     daemon.terminate();
 
     // No daemon runs: the command writes the journal, the next daemon reads it; holds are read from the saved state.
-    let held = beside.said(&["holds"]);
+    let held = beside.said(&["pinned"]);
     assert!(
-        held.contains("web.shop.test in zone rfc2136/shop.test: on hold until") && held.contains("no daemon"),
+        held.contains("web.shop.test in zone rfc2136/shop.test: pinned until") && held.contains("no daemon"),
         "{held}"
     );
     let hash = Beside::done(&beside.order("adopt"), &["2 done, 0 failed", "0 differ"]);
@@ -114,7 +114,7 @@ fn a_release_is_told_and_undone(software: DnsSoftware) {
     require!(software.tools());
     let (beside, _daemon) = Beside::running(software);
     let before = beside.shop.site.zone();
-    let hash = Beside::done(&beside.order("release"), &["2 done, 0 failed", "written down in "]);
+    let hash = Beside::done(&beside.order("release"), &["2 done, 0 failed", "journaled in "]);
     assert_eq!((beside.shop.site.ours().as_slice(), beside.shop.site.claims().len()), (&SHOWN.map_to_owned()[..], 0));
     let told = beside.said(&["history", "--output=json", "--limit=1"]);
     let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
@@ -138,7 +138,7 @@ fn a_transfer_is_told_and_undone(software: DnsSoftware) {
     // The new owner makes one of the records its own; the other one comes back.
     beside.shop.site.dns.nsupdate("update delete web.shop.test A\nupdate add web.shop.test 0 A 192.0.2.9");
     let undone = beside.said(&["undo", &format!("--plan={hash}"), "--yes"]);
-    assert!(undone.contains("left alone: web.shop.test A: changed since by another writer"), "{undone}");
+    assert!(undone.contains("unchanged: web.shop.test A: changed since by another writer"), "{undone}");
     assert!(undone.contains("  claim of api.shop.test A: owner next -> e2e\n"), "{undone}");
     let mut expected: Vec<String> = before.iter().filter(|line| !line.contains("web.")).cloned().collect();
     let web = |line: &&String| line.contains("web.");
@@ -159,7 +159,7 @@ fn a_drain_is_told_and_undone(software: DnsSoftware) {
     let (beside, daemon) = Beside::running(software);
     daemon.terminate();
     let before = beside.shop.site.zone();
-    let hash = Beside::done(&beside.order("drain"), &["2 done, 0 failed", "0 changes are left"]);
+    let hash = Beside::done(&beside.order("drain"), &["2 done, 0 failed", "0 changes remain"]);
     assert_eq!(beside.shop.site.ours_and_claims(), (vec![], vec![]));
     for (host, _) in TWO {
         std::fs::remove_file(beside.shop.folder.path().join(format!("{host}.yaml"))).expect("remove a manifest");
