@@ -2,7 +2,8 @@
 //!
 //! A group is never split. For one bad group among n, at most 2 log2 n calls are made besides those that were needed anyway;
 //! none where the reply names the offender. Where [`MOST_DENIED`] groups were not allowed and none was accepted, the rest is not
-//! sent: nothing suggests that it would fare better.
+//! sent: nothing suggests that it would fare better. Nor is it after trouble that lasted longer than what was read of the zone is
+//! good for, where the zone cannot be told what to expect.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,6 +21,8 @@ use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
 use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
+
+use super::retry::READ_HOLDS;
 
 /// So many updates in a row may be refused as not allowed before it is taken for the trouble of the zone.
 pub const MOST_DENIED: usize = 16;
@@ -163,8 +166,13 @@ impl Provider for Batcher {
         // Positions to send together; halves of a refused call are put back on top.
         let mut waiting: Vec<Vec<usize>> = cut(groups, batch).into_iter().rev().map(Iterator::collect).collect();
         let mut denials = Denials::default();
+        let by_reading = self.capability(Some(zone)).preconditions.read_first();
+        let begun = Instant::now();
+        // Why some group of the last call was not sent, or it is not known what became of it.
+        let mut trouble: Option<Error> = None;
         while let Some(part) = waiting.pop() {
-            if let Some(error) = denials.stop() {
+            let late = trouble.as_ref().filter(|_| by_reading && begun.elapsed() > READ_HOLDS);
+            if let Some(error) = denials.stop().or(late) {
                 for at in part {
                     outcomes[at] = Some(Outcome::NotSent(error.clone()));
                 }
@@ -176,6 +184,10 @@ impl Provider for Batcher {
                 let call: Vec<Group> = part.iter().map(|i| groups[*i].clone()).collect();
                 self.call(zone, &call, batch.interval).await
             };
+            trouble = results.iter().find_map(|outcome| match outcome {
+                Outcome::NotSent(error) | Outcome::Unknown(error) => Some(error.clone()),
+                Outcome::Applied | Outcome::Refused { .. } => None,
+            });
             let again = if part.len() > 1 { blamed_together(&results) } else { Vec::new() };
             let mut retry = Vec::new();
             for (at, result) in results.into_iter().enumerate() {

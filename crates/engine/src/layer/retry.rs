@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use backon::{BackoffBuilder, ExponentialBuilder};
+use tokio::time::Instant;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::endpoint::Endpoint;
@@ -17,6 +18,10 @@ use zonewright_core::zone::{Zone, ZoneId};
 
 /// The longest pause that is waited here; what asks for more goes back to the zone's own back-off.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// How long what was read of a zone is good enough to write by, where the zone cannot be told what to expect: a write that has
+/// to wait for longer goes back, and the zone is read again before it.
+pub(super) const READ_HOLDS: Duration = Duration::from_secs(3);
 
 /// Growing pauses with jitter between attempts.
 pub struct RetryLayer {
@@ -127,6 +132,8 @@ impl Provider for RetryLayer {
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let by_reading = self.capability(Some(zone)).preconditions.read_first();
+        let begun = Instant::now();
         let mut outcomes = self.inner.apply(zone, groups).await;
         let mut pauses = self.pauses();
         loop {
@@ -134,6 +141,9 @@ impl Provider for RetryLayer {
                 outcomes.iter().enumerate().filter(|(_, o)| matches!(o, Outcome::NotSent(_))).map(|(i, _)| i).collect();
             let first = unsent.first().and_then(|i| outcomes[*i].error());
             let Some(pause) = first.and_then(|error| pause_before(error, &mut pauses)) else { return outcomes };
+            if by_reading && begun.elapsed() + pause > READ_HOLDS {
+                return outcomes;
+            }
             tokio::time::sleep(pause).await;
             let again: Vec<Group> = unsent.iter().filter_map(|i| groups.get(*i)).cloned().collect();
             let fresh = self.inner.apply(zone, &again).await;

@@ -2,8 +2,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use zonewright_core::capability::Batch;
-use zonewright_core::capability::Capability;
+use zonewright_core::capability::{Batch, Capability, Preconditions};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Step};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result, Retry};
@@ -19,12 +18,26 @@ use super::*;
 struct Scripted<F> {
     calls: AtomicUsize,
     sizes: Mutex<Vec<usize>>,
+    capability: Capability,
+    /// How long the first call takes.
+    first: Duration,
     answer: F,
 }
 
 impl<F: Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync> Scripted<F> {
     fn new(answer: F) -> Arc<Self> {
-        Arc::new(Self { calls: AtomicUsize::new(0), sizes: Mutex::default(), answer })
+        Arc::new(Self::of(answer))
+    }
+
+    fn of(answer: F) -> Self {
+        let (calls, sizes) = (AtomicUsize::new(0), Mutex::default());
+        Self { calls, sizes, capability: capability(), first: Duration::ZERO, answer }
+    }
+
+    /// One that takes two groups a call; its first call takes a while.
+    fn slow(preconditions: Preconditions, first: Duration, answer: F) -> Arc<Self> {
+        let batch = Batch { changes: 2, ..capability().batch };
+        Arc::new(Self { capability: Capability { preconditions, batch, ..capability() }, first, ..Self::of(answer) })
     }
 
     fn calls(&self) -> usize {
@@ -35,7 +48,7 @@ impl<F: Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync> Scripted<F> {
 #[async_trait]
 impl<F: Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync> Provider for Scripted<F> {
     fn capability(&self, _: Option<&Zone>) -> Capability {
-        capability()
+        self.capability.clone()
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {
@@ -69,6 +82,9 @@ impl<F: Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync> Provider for Scripted
     async fn apply(&self, _: &Zone, groups: &[Group]) -> Vec<Outcome> {
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
         self.sizes.lock().unwrap().push(groups.len());
+        if call == 0 && !self.first.is_zero() {
+            tokio::time::sleep(self.first).await;
+        }
         (self.answer)(call, groups)
     }
 }
@@ -202,6 +218,43 @@ async fn a_write_is_repeated_only_if_it_was_never_sent() {
     let outcomes = RetryLayer::new(inner.clone(), 3).apply(&zone(), &groups(3)).await;
     assert_eq!(labels(&outcomes), ["unknown", "applied", "applied"]);
     assert_eq!(*inner.sizes.lock().unwrap(), [3, 1]);
+}
+
+/// Where the zone cannot be told what to expect, what was read of it is not written by after a long pause.
+#[tokio::test(start_paused = true)]
+async fn a_write_does_not_outlast_what_was_read() {
+    let throttled = |seconds| {
+        let pause = Retry::After(Duration::from_secs(seconds));
+        Error::new(ErrorKind::Throttled, "apply changes", "slow down").retry(pause)
+    };
+    for (preconditions, seconds, calls) in [
+        (Preconditions::Any, 7, 2),
+        (Preconditions::None, 7, 1),
+        (Preconditions::Changed, 7, 1),
+        (Preconditions::None, 2, 2),
+    ] {
+        let inner = Scripted::slow(preconditions, Duration::ZERO, move |call, groups: &[Group]| {
+            let outcome = || if call == 0 { Outcome::NotSent(throttled(seconds)) } else { Outcome::Applied };
+            groups.iter().map(|_| outcome()).collect()
+        });
+        let outcomes = RetryLayer::new(inner.clone(), 3).apply(&zone(), &groups(2)).await;
+        let last = if calls == 2 { "applied" } else { "not_sent" };
+        assert_eq!((inner.calls(), labels(&outcomes)), (calls, vec![last; 2]), "{preconditions:?}, {seconds} s");
+    }
+}
+
+/// A call that stood still for long is not followed by others that rest on the same reading.
+#[tokio::test(start_paused = true)]
+async fn what_follows_a_call_without_an_answer_is_read_again() {
+    for (preconditions, later) in [(Preconditions::Any, "applied"), (Preconditions::None, "not_sent")] {
+        let stalled = |call, groups: &[Group]| {
+            let error = || Error::new(ErrorKind::Timeout, "apply changes", "no answer");
+            groups.iter().map(|_| if call == 0 { Outcome::Unknown(error()) } else { Outcome::Applied }).collect()
+        };
+        let inner = Scripted::slow(preconditions, Duration::from_mins(1), stalled);
+        let outcomes = Batcher::new(inner).apply(&zone(), &groups(6)).await;
+        assert_eq!(labels(&outcomes), ["unknown", "unknown", later, later, later, later], "{preconditions:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
