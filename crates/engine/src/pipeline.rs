@@ -12,9 +12,11 @@ use zonewright_core::error::{Error, Result};
 use zonewright_core::provider::Provider;
 use zonewright_core::registry::Dropped;
 
+use crate::approvals;
 use crate::context::EngineContext;
 use crate::journal::{Begun, Destination, JournalWriter, Origin};
 use crate::provider_instance::ProviderInstance;
+use crate::state::State;
 use crate::zone_handle::ZoneHandle;
 
 /// Groups that the registry has prepared. Only [`Pipeline::prepare`] makes them.
@@ -81,6 +83,8 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) journal: &'a JournalWriter,
     pub(crate) provider: &'a dyn Provider,
     pub(crate) to: Destination<'a>,
+    /// Where approvals are kept that end when their records are made anew; a command of the operator has none.
+    pub(crate) state: Option<&'a State>,
     /// The registry is not asked to write anything down.
     pub(crate) dry_run: bool,
 }
@@ -92,6 +96,7 @@ impl<'a> Pipeline<'a> {
             journal: &context.journal_writer,
             provider: &*instance.provider,
             to: Destination { zone: &handle.zone, registry: &*instance.registry, published: instance },
+            state: Some(&context.state),
             dry_run: context.config.dry_run,
         }
     }
@@ -122,6 +127,9 @@ impl<'a> Pipeline<'a> {
     /// Writes groups down, sends them, and writes down what became of them.
     pub(crate) async fn send(&self, origin: &Origin, prepared: Prepared, pace: Pace) -> Sent {
         let Prepared(groups) = prepared;
+        if let Some(state) = self.state.filter(|_| !self.dry_run) {
+            approvals::end_approvals(state, &self.to.zone.key.to_string(), &groups).await;
+        }
         let size = match pace {
             Pace::Together => groups.len().max(1),
             Pace::OneByOne => 1,

@@ -53,6 +53,6 @@ impl InstanceSnapshot {
 
     fn pipeline<'a>(&'a self, zone: &'a Zone, journal: &'a JournalWriter) -> Pipeline<'a> {
         let to = Destination { zone, registry: &*self.instance.registry, published: self };
-        Pipeline { journal, provider: &*self.instance.provider, to, dry_run: false }
+        Pipeline { journal, provider: &*self.instance.provider, to, state: None, dry_run: false }
     }
 }

@@ -12,7 +12,7 @@ use crate::sim::{Fault, World, after, name, rest};
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// Zones `z0.test`, `z1.test` ... with so many names each, every name of an object of its own.
-fn zones(zones: usize, names: usize) -> World {
+pub(crate) fn zones(zones: usize, names: usize) -> World {
     let labels: Vec<String> = (0..zones).map(|zone| format!("z{zone}.test")).collect();
     let world = World::new(&labels.iter().map(String::as_str).collect::<Vec<_>>());
     for zone in 0..zones {
@@ -21,7 +21,7 @@ fn zones(zones: usize, names: usize) -> World {
     world
 }
 
-fn put(world: &World, zone: usize, names: usize) {
+pub(crate) fn put(world: &World, zone: usize, names: usize) {
     for n in 0..names {
         world.cluster.put(&format!("s{zone}-{n}"), &[&format!("n{n}.z{zone}.test A 192.0.2.1")]);
     }
@@ -32,7 +32,7 @@ fn vanish(world: &World, zone: usize, names: std::ops::Range<usize>) {
 }
 
 /// The hash of the plan that one zone holds.
-fn held(engine: &Engine, zone: usize) -> String {
+pub(crate) fn held(engine: &Engine, zone: usize) -> String {
     let label = format!("sim/z{zone}.test");
     engine.plans().into_iter().find(|(zone, _)| *zone == label).unwrap().1.hash
 }

@@ -1,0 +1,31 @@
+//! What becomes of approvals and held plans when a process dies, a view comes into doubt, or a state could not be read for a while.
+
+use std::time::Duration;
+
+use zonewright_core::store::StateStore as _;
+
+use crate::brake::{held, put, zones};
+use crate::sim::{after, rest};
+
+/// A process that dies right after it made approved records anew leaves no approval of them behind.
+#[tokio::test(start_paused = true)]
+async fn an_approval_ends_before_its_record_is_made_anew() {
+    let world = zones(1, 60);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    after(&engine, Duration::from_secs(5)).await;
+    engine.approve(&held(&engine, 0)).unwrap();
+    rest(&engine).await;
+    put(&world, 0, 60);
+    rest(&engine).await;
+    let saved = world.store.load().await.unwrap().unwrap();
+    engine.stop().await;
+    // What stands there is what the process had saved when it died, within two seconds.
+    world.store.save(&saved).await.unwrap();
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    assert_eq!((rest(&engine).await.held, world.sim.records().len()), (60, 60));
+}
+
