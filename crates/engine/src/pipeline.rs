@@ -12,7 +12,6 @@ use zonewright_core::error::{Error, Result};
 use zonewright_core::provider::Provider;
 use zonewright_core::registry::Dropped;
 
-use crate::approvals;
 use crate::context::EngineContext;
 use crate::journal::{Begun, Destination, JournalWriter, Origin};
 use crate::provider_instance::ProviderInstance;
@@ -128,7 +127,7 @@ impl<'a> Pipeline<'a> {
     pub(crate) async fn send(&self, origin: &Origin, prepared: Prepared, pace: Pace) -> Sent {
         let Prepared(groups) = prepared;
         if let Some(state) = self.state.filter(|_| !self.dry_run) {
-            approvals::end_approvals(state, &self.to.zone.key.to_string(), &groups).await;
+            state.end_approvals(&self.to.zone.key.to_string(), &groups).await;
         }
         let size = match pace {
             Pace::Together => groups.len().max(1),

@@ -77,7 +77,14 @@ pub(crate) async fn prepare(
             groups
         }
         Goal::Survey => gather(worker, names, plans, deletes).0,
-        Goal::Deletes(keys) => passing(plans.into_iter().flat_map(|plan| plan.groups), keys).collect(),
+        Goal::Deletes(keys) => {
+            let groups: Vec<Group> = passing(plans.into_iter().flat_map(|plan| plan.groups), keys).collect();
+            // What was to go and may not any more, since the view of it is in doubt by now, say, is planned again with the next
+            // turn: nothing else asks for these names.
+            let going: BTreeSet<&DnsName> = groups.iter().map(|group| &group.name).collect();
+            worker.deletes.wait(names.iter().filter(|name| !going.contains(name)).cloned());
+            groups
+        }
     };
     let planned = !groups.is_empty() || !claims.is_empty();
     let Some(busy) = busy else {

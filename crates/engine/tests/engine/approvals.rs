@@ -29,3 +29,21 @@ async fn an_approval_ends_before_its_record_is_made_anew() {
     assert_eq!((rest(&engine).await.held, world.sim.records().len()), (60, 60));
 }
 
+/// Of many approved deletes those that come into doubt before their turn wait, and go when the doubt is over.
+#[tokio::test(start_paused = true)]
+async fn approved_deletes_that_come_into_doubt_are_not_forgotten() {
+    let world = zones(1, 250);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    world.sim.pace(Duration::from_millis(10));
+    engine.approve(&held(&engine, 0)).unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    world.cluster.trust(true, false);
+    assert_eq!((rest(&engine).await.held, world.sim.records().len()), (50, 50));
+    world.cluster.trust(true, true);
+    rest(&engine).await;
+    assert_eq!((world.sim.records().len(), engine.plans().len()), (0, 0));
+}
+

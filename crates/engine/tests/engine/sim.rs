@@ -105,6 +105,8 @@ pub(crate) struct Sim {
     hidden: Mutex<Option<DnsName>>,
     /// How long a listing may lag behind a write.
     pub(crate) settle: Mutex<Duration>,
+    /// How long each write takes.
+    pace: Mutex<Duration>,
 }
 
 impl Sim {
@@ -131,6 +133,7 @@ impl Sim {
             written: Mutex::default(),
             hidden: Mutex::default(),
             settle: Mutex::default(),
+            pace: Mutex::default(),
         })
     }
 
@@ -219,6 +222,11 @@ impl Sim {
     /// From now on listings of everything leave a name out, and do not show where they end.
     pub(crate) fn hide(&self, hidden: &str) {
         *self.hidden.lock().unwrap() = Some(name(hidden));
+    }
+
+    /// From now on each write takes so long.
+    pub(crate) fn pace(&self, time: Duration) {
+        *self.pace.lock().unwrap() = time;
     }
 
     /// From now on what is created at a name is confirmed and dropped.
@@ -364,6 +372,10 @@ impl Provider for Sim {
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
+        let pace = *self.pace.lock().unwrap();
+        if !pace.is_zero() {
+            tokio::time::sleep(pace).await;
+        }
         self.trip(self.writes.fetch_add(1, Ordering::SeqCst));
         self.written.lock().unwrap().push(zone.name.clone());
         let unavailable =
