@@ -70,6 +70,11 @@ impl Ledger {
         if now < before { self.held_widely(zone) } else { Vec::new() }
     }
 
+    /// Whether a zone has been judged.
+    pub(crate) fn knows(&self, zone: &str) -> bool {
+        self.zones.contains_key(zone)
+    }
+
     /// The number of zones that it reckons with.
     pub(crate) fn len(&self) -> usize {
         self.zones.len()

@@ -138,6 +138,10 @@ impl State {
                 let mut earlier = document.unwrap_or_default();
                 earlier.take_over(now, approval_ttl);
                 let mut inner = self.lock();
+                // What this process judged already stands in the place of what was held before it.
+                for (zone, state) in &mut earlier.zones {
+                    state.held = state.held.take().filter(|_| !inner.ledger.knows(zone));
+                }
                 inner.document.join(earlier);
                 inner.trust = Trust::Sound;
                 drop(inner);

@@ -1,5 +1,6 @@
 //! What becomes of approvals and held plans when a process dies, a view comes into doubt, or a state could not be read for a while.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use zonewright_core::store::StateStore as _;
@@ -45,5 +46,22 @@ async fn approved_deletes_that_come_into_doubt_are_not_forgotten() {
     world.cluster.trust(true, true);
     rest(&engine).await;
     assert_eq!((world.sim.records().len(), engine.plans().len()), (0, 0));
+}
+
+/// What an earlier process held is no plan any more where this one has judged the zone without its state.
+#[tokio::test(start_paused = true)]
+async fn a_state_that_can_be_read_again_brings_back_no_old_plan() {
+    let world = zones(1, 60);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    assert_eq!(rest(&engine).await.held, 60);
+    engine.stop().await;
+    world.store.unreadable.store(true, Ordering::SeqCst);
+    put(&world, 0, 60);
+    let engine = world.start().await;
+    assert_eq!(rest(&engine).await.held, 0);
+    world.store.unreadable.store(false, Ordering::SeqCst);
+    assert_eq!(after(&engine, Duration::from_mins(1)).await.held, 0);
 }
 
