@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use zonewright_core::change::Group;
 use zonewright_core::name::DnsName;
 use zonewright_core::record::RecordKey;
+use zonewright_core::rtype::RecordType;
 
 use crate::changes::Changes;
 
@@ -50,6 +51,12 @@ impl Tally {
     /// A record set stays as it is.
     pub(crate) fn leave_alone(&mut self, key: RecordKey) {
         self.left_alone.insert(key);
+    }
+
+    /// Whether something that is asked for at a name is left undone.
+    pub(crate) fn leaves_alone(&self, name: &DnsName) -> bool {
+        let first = RecordKey::simple(name.clone(), RecordType::A);
+        self.left_alone.range(first..).next().is_some_and(|key| key.name == *name)
     }
 
     /// Number of record sets that stay as they are.

@@ -237,6 +237,10 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
         table_sizes::clear_tombstone(&worker.context, &mut desired_state.table, &group.name);
     }
     count_in_window(worker, group, &came, &went);
+    if group.records().next().is_some() && worker.tally.leaves_alone(&group.name) {
+        // Who holds the name now, by what was just made or taken away, decides about what is left undone there.
+        worker.handle.inbox.again([group.name.clone()]);
+    }
     worker.publish_owned();
     announce(worker, group);
 }

@@ -339,3 +339,20 @@ async fn one_type_that_cannot_come_keeps_no_other_back() {
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
     assert!(world.told.has("a", "ForeignClaim"));
 }
+
+/// What was just made at a name may decide who holds it: what is left undone there is looked at once more, as a fresh process would.
+#[tokio::test(start_paused = true)]
+async fn who_holds_a_name_is_decided_anew_when_something_was_made_there() {
+    let world = World::new(&["example"]);
+    // The older one may not create anything; the other one comes to hold the name by its AAAA.
+    world.cluster.put("a", &["x.example A 192.0.2.1", "policy:frozen"]);
+    world.cluster.put("b", &["x.example A 192.0.2.2", "x.example AAAA 2001:db8::2"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    let standing = world.sim.records();
+    assert_eq!(standing, ["x.example A 192.0.2.2", "x.example AAAA 2001:db8::2"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), standing, "a fresh process finds nothing to do");
+}
