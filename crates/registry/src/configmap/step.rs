@@ -60,6 +60,9 @@ pub(super) fn check(me: &OwnerId, step: &Step, rights: &[Right]) -> Result<(), S
     }
     match ownership {
         _ if ends => Ok(()),
+        Ownership::Ours(claim) if changed_since(step, claim.as_ref()) => {
+            Err(format!("somebody else changed whom {} belongs to in its entry", step.change.key()))
+        }
         Ownership::Ours(_) => Ok(()),
         Ownership::Unclaimed if free => Ok(()),
         Ownership::Foreign(owner) if takes && gave(me, step, &owner, rights) => Ok(()),
@@ -72,6 +75,13 @@ pub(super) fn check(me: &OwnerId, step: &Step, rights: &[Right]) -> Result<(), S
         }
         other => Err(not_ours(step.change.key(), me, &other)),
     }
+}
+
+/// Whether the claim by which a record is ours is another one than the step was planned by: what it says of resource and policy
+/// decides whether the step may be done.
+fn changed_since(step: &Step, claim: Option<&Claim>) -> bool {
+    let planned = step.held.as_deref().filter(|_| step.role == Role::Record);
+    planned.zip(claim).is_some_and(|(planned, now)| planned.resource != now.resource || planned.labels != now.labels)
 }
 
 /// Why a record cannot be announced: an update of it was, no reading has shown yet what became of that, and an entry holds one

@@ -30,6 +30,22 @@ async fn an_owner_edited_by_hand_is_respected_at_once() {
     assert!(is_ours(&registry, &zones, "b.org A"));
 }
 
+/// A claim whose object somebody took out is not the one by which a delete was planned: it rests on other evidence.
+#[tokio::test]
+async fn a_resource_edited_by_hand_is_respected_at_once() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
+    audit(&registry, &zones).await;
+    let mut planned = delete("a.org A 192.0.2.1");
+    planned.steps[0].held = ownership(&registry, &zones, "a.org A").claim().cloned().map(Box::new);
+    edit(&shelf, "me-registry", |text| text.replace("\"resource\":\"service/ns/web\",", ""));
+    let answer = prepare(&registry, &zones, vec![planned]).await.remove(0);
+    let (_, dropped) = answer.unwrap_err();
+    assert!(dropped.reason.contains("somebody else changed whom a.org A belongs to"), "{}", dropped.reason);
+    assert!(is_ours(&registry, &zones, "a.org A"), "it is ours all the same, and planned anew");
+}
+
 #[tokio::test]
 async fn an_edit_between_intent_and_commit_is_not_written_over() {
     let (shelf, registry) = start();
