@@ -145,7 +145,7 @@ fn figures(tally: &Tally, began: Instant) -> String {
     )
 }
 
-/// Counts how often each rule is broken, with the first seed of each rule and provider.
+/// Counts how often each rule is broken, with the first seed of each rule and provider; each is reported when it is found.
 fn survey(options: &Options) -> ExitCode {
     let mut found: std::collections::BTreeMap<String, (usize, u64)> = std::collections::BTreeMap::new();
     let (mut rounds, mut index, mut verdicts) = (0, 0, Verdicts::default());
@@ -157,6 +157,7 @@ fn survey(options: &Options) -> ExitCode {
         rounds += run.rounds;
         verdicts.add(&run.verdicts);
         if let Some(violation) = run.violation {
+            eprintln!("{} in history {seed}, round {rounds}: {}", violation.rule, violation.text);
             let entry = found.entry(format!("{:<45} {}", violation.rule, history.summary())).or_insert((0, seed));
             entry.0 += 1;
         }
