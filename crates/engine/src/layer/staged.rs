@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use zonewright_core::capability::{Atomicity, Capability, CreateMode};
-use zonewright_core::change::{Change, Group, Outcome, Role};
+use zonewright_core::change::{Change, Group, Outcome, Role, Step};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::interpret::Interpretation;
@@ -145,11 +145,43 @@ impl Staged {
                 return false;
             }
             let undone = self.inner.apply(zone, std::slice::from_ref(&group)).await;
-            if !matches!(undone.as_slice(), [Outcome::Applied]) {
+            if !matches!(undone.as_slice(), [Outcome::Applied]) || !self.is_alone(zone, &group).await {
                 return false;
             }
         }
         whole
+    }
+
+    /// Whether what a group put back stands there without anybody else's; where a create merely adds, that is read, and what was
+    /// put back beside something foreign is withdrawn. Its claim stays an intent then, which speaks for nothing there.
+    async fn is_alone(&self, zone: &Zone, group: &Group) -> bool {
+        let sets: Vec<&RecordSet> = group.records().filter_map(|step| created(&step.change)).collect();
+        if sets.is_empty() || self.capability(Some(zone)).create != CreateMode::Additive {
+            return true;
+        }
+        let names = sets.iter().map(|set| set.key.name.clone()).collect();
+        let listing = self.inner.records(zone, Read::Names(&names)).await;
+        let Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) = listing else { return false };
+        if sets.iter().all(|set| conflict(set, &found, &self.excludes(zone)).is_none()) {
+            return true;
+        }
+        let withdrawn = group.steps.iter().filter_map(|step| {
+            let from = created(&step.change)?.clone();
+            Some(Step { change: Change::Delete { from }, ..step.clone() })
+        });
+        let withdrawal = Group { steps: withdrawn.collect(), ..group.clone() };
+        // What becomes of it is found out by a reading, as of the whole group.
+        self.inner.apply(zone, std::slice::from_ref(&withdrawal)).await;
+        false
+    }
+
+    /// Which sets cannot stand together at one name of the zone.
+    fn excludes(&self, zone: &Zone) -> impl Fn(&RecordSet, &RecordSet) -> bool + use<> {
+        let (rules, apex) = (self.capability(Some(zone)).cname, zone.name.clone());
+        move |set, other| {
+            let excludes = rules.excludes(set.key.rtype, other.key.rtype, set.key.name == apex);
+            excludes && other.key.set_id == set.key.set_id
+        }
     }
 
     /// Whether something stands where the group would put a record; also if that is not known.
@@ -180,11 +212,7 @@ impl Staged {
             return;
         }
         let listing = self.inner.records(zone, Read::Names(&names)).await;
-        let rules = self.capability(Some(zone)).cname;
-        let beside = |set: &RecordSet, other: &RecordSet| {
-            let excludes = rules.excludes(set.key.rtype, other.key.rtype, set.key.name == zone.name);
-            excludes && other.key.set_id == set.key.set_id
-        };
+        let beside = self.excludes(zone);
         for (position, sets) in added {
             let Some(course) = courses.get_mut(position) else { continue };
             let problem = match &listing {

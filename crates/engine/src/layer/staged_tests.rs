@@ -262,6 +262,26 @@ async fn what_was_deleted_is_not_put_back_beside_a_strangers_record() {
         "nothing speaks for it: {texts:?}"
     );
 }
+/// Where a create merely adds, what is put back is read like what was added.
+#[tokio::test]
+async fn what_is_put_back_beside_a_strangers_record_is_withdrawn() {
+    let (old, stranger) = (set("x.example A 192.0.2.1"), set("x.example A 203.0.113.1"));
+    let of_old = claim("a-x.example");
+    let going =
+        vec![record(Change::Delete { from: old.clone() }), Step::claim(Change::Delete { from: of_old.clone() })];
+    let provider = Arc::new(Plain {
+        create: CreateMode::Additive,
+        // The claim cannot be taken away after its record: the record is put back, and meets what came meanwhile.
+        fault: Some((2, Fault::Down)),
+        stranger: Mutex::new(Some(stranger.clone())),
+        ..Plain::new(&[old, of_old])
+    });
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), &[group(going)]).await;
+    assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{outcomes:?}");
+    let sets = provider.sets();
+    assert_eq!(sets.get(&stranger.key), Some(&stranger), "{sets:?}");
+    assert!(!speaks_for(&sets, &stranger), "nothing speaks for it: {sets:?}");
+}
 
 #[tokio::test]
 async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_a_strangers_record() {

@@ -64,4 +64,3 @@ async fn a_state_that_can_be_read_again_brings_back_no_old_plan() {
     world.store.unreadable.store(false, Ordering::SeqCst);
     assert_eq!(after(&engine, Duration::from_mins(1)).await.held, 0);
 }
-
