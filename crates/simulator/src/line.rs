@@ -150,7 +150,7 @@ impl Line {
                 (Listing::Delta { steps: steps.collect(), token: Token(serial.to_string()) }, serial)
             }
             Read::Since(_) | Read::All | Read::From(_) => {
-                let old = content.past.iter().filter(|(until, ..)| *until + truth.profile.lag >= Instant::now());
+                let old = content.past.iter().filter(|(until, ..)| *until + truth.profile.lag > Instant::now());
                 let old: Vec<_> = old.collect();
                 let pick = usize::try_from(dice % (old.len() as u64 + 1)).unwrap_or(0);
                 let (serial, sets) = old.get(pick).map_or((serial, &content.sets), |(_, serial, sets)| (*serial, sets));

@@ -25,6 +25,7 @@ mod objects;
 mod rows;
 mod shadow;
 mod story;
+mod words;
 
 use self::brake::Ledger;
 pub(crate) use self::objects::Objects;
@@ -125,6 +126,9 @@ pub(crate) struct Truth {
     pub(crate) missing: BTreeSet<usize>,
     /// The zones that the present process of a daemon has tried to read.
     pub(crate) tried: BTreeSet<(usize, usize)>,
+    /// The daemons that have written something since the present step began, or since they last listed a zone: their owners' numbers
+    /// of records are those of a round that is not over.
+    pub(crate) writing: BTreeSet<usize>,
     /// Whether every daemon was at rest before the last thing that happened: no older plan is on its way.
     pub(crate) calm: bool,
     /// When each daemon last wrote, by name.
@@ -132,6 +136,8 @@ pub(crate) struct Truth {
     /// What each daemon added to a record set within the last two minutes, and what it took away.
     added: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
     removed: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
+    /// When each daemon last changed something at a name.
+    wrote: HashMap<(usize, usize, DnsName), Instant>,
     /// Who changed a record last, and the serial of that.
     last: HashMap<(usize, RecordKey), (Author, u64)>,
     /// The serial of the last write of each record that a process was told the outcome of.
@@ -178,10 +184,12 @@ impl Truth {
             undoing: BTreeSet::new(),
             missing: BTreeSet::new(),
             tried: BTreeSet::new(),
+            writing: BTreeSet::new(),
             calm: true,
             written: BTreeMap::new(),
             added: HashMap::new(),
             removed: HashMap::new(),
+            wrote: HashMap::new(),
             last: HashMap::new(),
             acked: HashMap::new(),
             changes: VecDeque::new(),
@@ -313,6 +321,9 @@ impl Truth {
         for (key, to) in changes {
             self.touched.entry((zone, key.name.clone())).or_default().insert(author, content.serial);
             self.last.insert((zone, key.clone()), (author, content.serial));
+            if let Author::Daemon(daemon) = author {
+                self.wrote.insert((daemon, zone, key.name.clone()), now);
+            }
             removed.extend(content.sets.remove(key));
             if let Some(set) = to {
                 content.sets.insert(key.clone(), set.clone());

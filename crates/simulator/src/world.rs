@@ -45,6 +45,12 @@ pub(crate) struct World {
     seed: u64,
 }
 
+/// Whether a daemon that calls itself at rest may have a plan on its way: a zone that fails counts as done, also while the next
+/// attempt is being made.
+fn is_under_way(outcome: &Outcome) -> bool {
+    outcome.unread.iter().chain(&outcome.unwritten).any(|problem| problem.what.starts_with("zone "))
+}
+
 fn instance() -> InstanceId {
     InstanceId::from("sim")
 }
@@ -116,17 +122,22 @@ impl World {
     /// One round.
     pub(crate) async fn step(&mut self, step: &Step) {
         lock(&self.weather).turn(step.nonce, step.rough);
-        let rested = std::mem::replace(&mut self.rested, !step.hasty);
-        self.truth().calm = rested;
+        {
+            let mut truth = self.truth();
+            truth.calm = self.rested;
+            truth.writing.clear();
+        }
         self.act(&step.action).await;
         if step.hasty {
             sleep(Duration::from_millis(1)).await;
+            self.rested = false;
         } else {
-            self.rest().await;
+            let outcomes = self.rest().await;
+            self.rested = !outcomes.iter().any(is_under_way);
         }
         self.note_held();
         if !step.hasty {
-            self.judge_rest(step.rough);
+            self.judge_rest(step.rough || !self.rested);
         }
         self.revive().await;
         self.truth().check_shadows(false);
@@ -144,7 +155,9 @@ impl World {
                 Err(_) => self.truth().broken(Rule::Rest, format!("daemon {daemon} does not")),
             }
         }
-        self.truth().rested = Instant::now();
+        if !outcomes.iter().any(is_under_way) {
+            self.truth().rested = Instant::now();
+        }
         outcomes
     }
 

@@ -37,6 +37,9 @@ pub(crate) struct Ledger {
     deletes: VecDeque<(Timestamp, Instant)>,
     /// How many records the daemon's owner had, and when, by both clocks.
     peaks: VecDeque<(Timestamp, Instant, usize)>,
+    /// The same without what stood only in the midst of a round: a process that replaces records one by one, the new ones first,
+    /// never had the sum, and one that dies meanwhile cannot tell of it.
+    firm: VecDeque<(Timestamp, Instant, usize)>,
     approved: BTreeMap<RecordKey, Approved>,
     /// Deletes for which an approval was used.
     spent: BTreeSet<RecordKey>,
@@ -47,6 +50,7 @@ impl Ledger {
     pub(super) fn forget(&mut self, since: Instant) {
         self.approved.retain(|_, approved| approved.at <= since);
         self.peaks.retain(|(_, at, _)| *at <= since);
+        self.firm.retain(|(_, at, _)| *at <= since);
     }
 
     /// Another process goes on: what lies before its window is forgotten, and what its clock puts into the future counts as of
@@ -54,7 +58,7 @@ impl Ledger {
     pub(super) fn taken_over(&mut self, brake: &Brake, now: Timestamp) {
         self.trim(brake, now);
         self.deletes.iter_mut().for_each(|(at, _)| *at = (*at).min(now));
-        self.peaks.iter_mut().for_each(|(at, ..)| *at = (*at).min(now));
+        self.peaks.iter_mut().chain(&mut self.firm).for_each(|(at, ..)| *at = (*at).min(now));
     }
 
     /// Forgets what lies before the window. A clock that jumped ahead makes things old; one that was turned back does not make
@@ -63,17 +67,21 @@ impl Ledger {
         let within = |at: Timestamp, when: Instant| at.plus(brake.window) > now && when.elapsed() < brake.window;
         self.deletes.retain(|(at, when)| within(*at, *when));
         self.peaks.retain(|(at, when, _)| within(*at, *when));
+        self.firm.retain(|(at, when, _)| within(*at, *when));
     }
 
     fn peak(&self) -> usize {
-        self.peaks.iter().map(|(.., owned)| *owned).max().unwrap_or(0)
+        most(&self.peaks)
     }
 
-    fn owns(&mut self, owned: usize, now: Timestamp) {
-        while self.peaks.back().is_some_and(|(.., former)| *former <= owned) {
-            self.peaks.pop_back();
+    /// Notes how many there are. `amid`: the daemon's round is not over.
+    fn owns(&mut self, owned: usize, amid: bool, now: Timestamp) {
+        for peaks in [&mut self.peaks].into_iter().chain((!amid).then_some(&mut self.firm)) {
+            while peaks.back().is_some_and(|(.., former)| *former <= owned) {
+                peaks.pop_back();
+            }
+            peaks.push_back((now, Instant::now(), owned));
         }
-        self.peaks.push_back((now, Instant::now(), owned));
     }
 
     /// Uses an approval up, if there is one for exactly this.
@@ -93,6 +101,10 @@ impl Ledger {
     fn reaches_beyond(&self, delete: &Counted) -> bool {
         self.spent.contains(&delete.stood.key) || self.approved.contains_key(&delete.stood.key)
     }
+}
+
+fn most(peaks: &VecDeque<(Timestamp, Instant, usize)>) -> usize {
+    peaks.iter().map(|(.., owned)| *owned).max().unwrap_or(0)
 }
 
 /// A delete that the brake counts: what stood there, and by what right.
@@ -176,10 +188,11 @@ impl Truth {
         let here = self.count_owned(daemon, zone);
         let others: usize = (0..self.zones.len()).filter(|at| *at != zone).map(|at| self.count_owned(daemon, at)).sum();
         let brake = self.parties[daemon].brake;
+        let amid = !self.writing.insert(daemon);
         for (place, owned) in [(zone, here), (PROCESS, here + others)] {
             let ledger = self.ledgers.entry((daemon, place)).or_default();
             ledger.trim(&brake, now);
-            ledger.owns(owned, now);
+            ledger.owns(owned, amid, now);
         }
     }
 
@@ -289,12 +302,19 @@ impl Truth {
     fn judge_floor(&mut self, daemon: usize, place: usize, beyond: bool, keys: &str) {
         let floor = self.parties[daemon].brake.owner_floor;
         let zones: Vec<usize> = if place == PROCESS { (0..self.zones.len()).collect() } else { vec![place] };
-        let peak = self.ledgers.get(&(daemon, place)).map_or(0, Ledger::peak);
+        let (peak, firm) =
+            self.ledgers.get(&(daemon, place)).map_or((0, 0), |ledger| (ledger.peak(), most(&ledger.firm)));
         if floor == 0 || peak < floor {
             return;
         }
+        if firm < floor {
+            self.verdicts.note(Rule::OwnerFloor, false);
+            return;
+        }
         let left: usize = zones.iter().map(|zone| self.count_owned(daemon, *zone)).sum();
-        let unseen = left == 0 && zones.iter().any(|zone| self.zone_changed_unseen(daemon, *zone));
+        let changed =
+            |zone: &usize| self.zone_changed_unseen(daemon, *zone) || self.words_changed_unseen(daemon, *zone);
+        let unseen = left == 0 && zones.iter().any(changed);
         self.verdicts.note(Rule::OwnerFloor, !unseen);
         if left == 0 && !unseen {
             let rule = if beyond { Rule::Approval } else { Rule::OwnerFloor };

@@ -1,11 +1,12 @@
-//! What a command of a person writes: in, changes; out, the zone as it is then, and a broken rule where it touched more than is
-//! its own.
+//! What a command of a person writes, and what an undo sets back: in, changes of zones and of objects with claims; out, how both
+//! are then, and a broken rule where it touched more than is its own.
 
 use tokio::time::Instant;
-use zonewright_core::{RecordKey, RecordSet};
+use zonewright_core::documents::Document;
+use zonewright_core::{RecordKey, RecordSet, intent};
 
 use super::judge::LATELY;
-use super::{Author, Truth, is_text_of};
+use super::{Author, Right, Truth, is_text_of};
 use crate::names::{is_record, speaks};
 use crate::rules::Rule;
 
@@ -79,5 +80,54 @@ impl Truth {
         let owner = self.parties[daemon].owner.as_ref();
         let left = to.map_or(&[][..], |set| set.data.as_records());
         from.data.as_records().iter().all(|data| left.contains(data) || is_text_of(owner, data))
+    }
+
+    /// Whether a daemon is setting back, by a person's order, what our daemons and commands said of a record: it stands as it stood
+    /// then, by the right that they left.
+    pub(super) fn sets_word_back(&self, daemon: usize, zone: usize, set: &RecordSet) -> bool {
+        let Some(objects) = self.objects.as_ref().filter(|_| self.undoing.contains(&daemon)) else { return false };
+        let left = objects.left.get(&(self.label(zone), set.key.clone()));
+        let as_left = |(right, stood): &(Right, String)| {
+            self.right_by_objects(zone, &set.key).as_ref() == Some(right) && *stood == intent::digest(set)
+        };
+        left.is_some_and(as_left)
+    }
+
+    /// Notes by what right records stand, now that a daemon or a command has written of them.
+    pub(super) fn note_words_left(&mut self, standing: &[(usize, RecordSet)]) {
+        let left = |(zone, set): &(usize, RecordSet)| {
+            let right = self.right_by_objects(*zone, &set.key)?;
+            Some(((self.label(*zone), set.key.clone()), (right, intent::digest(set))))
+        };
+        let left: Vec<_> = standing.iter().filter_map(left).collect();
+        if let Some(objects) = &mut self.objects {
+            objects.left.extend(left);
+        }
+    }
+
+    /// A command for the owner of `daemon` writes an object: of the records that stand it changes the right to none but its
+    /// owner's, or nobody's.
+    pub(crate) fn order_object(&mut self, daemon: usize, name: &str, document: Option<Document>) -> u64 {
+        let standing = self.spoken_of(name, document.as_ref());
+        let before: Vec<Right> = standing.iter().map(|(zone, set)| self.right(*zone, &set.key)).collect();
+        let version = self.put_by_hand(name, document);
+        self.note_words_left(&standing);
+        let ours = self.parties[daemon].owner.clone();
+        for ((zone, set), before) in standing.iter().zip(before) {
+            let after = self.right(*zone, &set.key);
+            if before == after {
+                continue;
+            }
+            let fair = match &before {
+                Right::Nobody => matches!(&after, Right::One { owner, .. } if Some(owner) == ours.as_ref()),
+                Right::One { owner, .. } => Some(owner) == ours.as_ref(),
+                Right::Several => false,
+            };
+            self.verdicts.note(Rule::Command, true);
+            if !fair {
+                self.broken(Rule::Command, format!("of daemon {daemon}'s owner: {set} was {before:?}, is {after:?}"));
+            }
+        }
+        version
     }
 }

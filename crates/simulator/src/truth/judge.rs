@@ -273,7 +273,9 @@ impl Truth {
         let bare = stands.is_some() && !is_ours && (stood.is_none() || was_ours);
         // Whoever of our owner's processes wrote it: it is ours.
         let own = seized && self.is_of_our_owner(step);
-        let excused = (seized && !own || bare) && !self.must_have_read(step) && self.excused(daemon, zone, key);
+        let unseen = bare && self.announced_unseen(daemon, zone, key);
+        let excused =
+            unseen || (seized && !own || bare) && !self.must_have_read(step) && self.excused(daemon, zone, key);
         if stood.is_some() && is_ours {
             self.verdicts.note(Rule::ClaimSeized, !(own || seized && excused));
         }
@@ -296,7 +298,9 @@ impl Truth {
     fn must_have_read(&self, step: &Judged<'_>) -> bool {
         let at = (step.zone, step.key.clone());
         let by_itself = self.last.get(&at).is_some_and(|(by, _)| *by == Author::Daemon(step.daemon));
-        self.profile.capability.create == CreateMode::Additive && self.objects.is_none() && by_itself
+        let additive = self.profile.capability.create == CreateMode::Additive && self.objects.is_none();
+        // The very write that makes it can know of nothing that came since the last reading.
+        additive && by_itself && step.stood.is_some()
     }
 
     fn judge_policy(&mut self, step: &Judged<'_>, replaced: bool) {

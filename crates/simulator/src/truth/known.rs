@@ -17,6 +17,9 @@ use crate::rules::Rule;
 /// How long a write of somebody else may keep a name from being in order.
 const LATELY: Duration = Duration::from_mins(10);
 
+/// The longest time from a write to its answer in fair weather.
+const ANSWERED: Duration = Duration::from_secs(1);
+
 impl Truth {
     /// A write was answered: the process knows what stands there, until somebody else changes it.
     pub(crate) fn answered(&mut self, daemon: usize, zone: usize, group: &Group) {
@@ -71,14 +74,26 @@ impl Truth {
         }
     }
 
+    /// The serial up to which a listing of everything tells a daemon of a name: where it wrote there itself less than the lag before,
+    /// it keeps what it wrote.
+    fn told_by_listing(&self, daemon: usize, zone: usize, name: &DnsName) -> u64 {
+        let Some((serial, at)) = self.read_zones.get(&(daemon, zone)).copied() else { return 0 };
+        let wrote = self.wrote.get(&(daemon, zone, name.clone()));
+        let keeps = wrote.is_some_and(|wrote| *wrote + self.profile.lag + ANSWERED >= at);
+        let own = self.touched.get(&(zone, name.clone())).and_then(|by| by.get(&Author::Daemon(daemon)));
+        own.filter(|_| keeps).map_or(serial, |own| serial.min(*own))
+    }
+
     /// Whether somebody else changed a name, or the claims on a key, after the daemon last read it.
     fn is_news(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
-        let Some((whole, _)) = self.read_zones.get(&(daemon, zone)).copied() else { return true };
+        if !self.read_zones.contains_key(&(daemon, zone)) {
+            return true;
+        }
         let mut names: Vec<DnsName> = self.places(zone, key).into_iter().map(|(place, _)| place.name).collect();
         names.push(key.name.clone());
         let unseen = |name: &DnsName| {
             let targeted = self.read_names.get(&(daemon, zone, name.clone())).map_or(0, |(serial, _)| *serial);
-            let seen = whole.max(targeted);
+            let seen = self.told_by_listing(daemon, zone, name).max(targeted);
             let touched = self.touched.iter().filter(|((at, other), _)| *at == zone && other == name);
             let mut authors = touched.flat_map(|(_, by)| by);
             authors.any(|(author, at)| *author != Author::Daemon(daemon) && *at > seen)

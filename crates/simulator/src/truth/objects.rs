@@ -6,31 +6,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::Instant;
 use zonewright_core::documents::Document;
-use zonewright_core::record::SetId;
-use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType, intent};
+use zonewright_core::{RecordKey, RecordSet, intent};
 
 use super::judge::Judged;
 use super::rows::{self, Named};
+use super::words::{Place, Word, word};
 use super::{Author, Right, Truth};
 use crate::names::is_record;
 use crate::rules::Rule;
 
-/// A record of a zone: the zone as entries name it, and the key.
-pub(super) type Place = (String, RecordKey);
-
-/// What one entry says of its record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) owner: String,
-    pub(super) given: bool,
-    /// It speaks only for a record with one of these digests.
-    pub(super) only: Option<BTreeSet<String>>,
-    pub(super) resource: Option<String>,
-    pub(super) policy: Option<String>,
-    /// What it says instead once the record has this digest.
-    pub(super) next: Option<(String, Option<String>, Option<String>)>,
-}
+/// The longest time from an announcement to its write, where no call stands still: what is read before may be asked for again
+/// after a pause.
+const AHEAD: Duration = Duration::from_secs(10);
 
 /// One object.
 #[derive(Debug, Clone)]
@@ -53,36 +42,15 @@ pub(crate) struct Objects {
     names: BTreeSet<String>,
     /// The newest version of an object that a daemon has seen.
     read: HashMap<(usize, String), u64>,
+    /// The version by which a daemon last wrote of a record, and when.
+    wrote: HashMap<(usize, Place), (u64, Instant)>,
     /// Claims that processes of an owner have narrowed to the record as it stood, for the time of a write, or whose
     /// announcement was fulfilled; they may widen them again.
     narrowed: BTreeSet<(String, Place)>,
+    /// By what right a record stood, and as what, after our daemons and commands last wrote of it.
+    pub(super) left: HashMap<Place, (Right, String)>,
     /// Records that an announcement in the very same words made an owner's who had no claim on them; it may be taken back.
     borrowed: BTreeSet<(String, Place)>,
-}
-
-fn text(value: &Value, field: &str) -> Option<String> {
-    value.get(field).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn policy(value: &Value) -> Option<String> {
-    value.get("labels").and_then(|labels| text(labels, "zonewright-policy"))
-}
-
-fn word(value: &Value) -> Option<(Place, Word)> {
-    let name = DnsName::parse(&text(value, "dnsname")?).ok()?;
-    let rtype: RecordType = text(value, "type")?.parse().ok()?;
-    let owner = text(value, "owner").filter(|owner| !owner.is_empty())?;
-    let next = value.get("next").and_then(|next| Some((text(next, "intent")?, text(next, "resource"), policy(next))));
-    let word = Word {
-        owner,
-        given: value.get("given").and_then(Value::as_bool).unwrap_or(false),
-        only: text(value, "intent").map(|digest| BTreeSet::from([digest])),
-        resource: text(value, "resource"),
-        policy: policy(value),
-        next,
-    };
-    let set_id = text(value, "setIdentifier").and_then(|id| SetId::new(&id));
-    Some(((text(value, "zone")?, RecordKey { name, rtype, set_id }), word))
 }
 
 fn entries(document: &Document) -> Vec<Value> {
@@ -91,36 +59,6 @@ fn entries(document: &Document) -> Vec<Value> {
 
 fn words(document: &Document) -> BTreeMap<Place, Word> {
     entries(document).iter().filter_map(word).collect()
-}
-
-impl Word {
-    fn right(&self, resource: Option<&String>, policy: Option<&String>) -> Right {
-        Right::One { owner: self.owner.clone(), resource: resource.cloned(), policy: policy.cloned() }
-    }
-
-    fn is_firm(&self) -> bool {
-        !self.given && self.only.is_none()
-    }
-
-    /// What it says of a record with this digest.
-    fn says(&self, standing: Option<&str>) -> Option<Right> {
-        if let Some((_, resource, policy)) = self.next.as_ref().filter(|(seal, ..)| Some(&**seal) == standing) {
-            return Some(self.right(resource.as_ref(), policy.as_ref()));
-        }
-        let announced = standing.is_some_and(|digest| self.only.iter().flatten().any(|only| only == digest));
-        let counts = if self.only.is_some() { announced } else { !self.given || standing.is_none() };
-        counts.then(|| self.right(self.resource.as_ref(), self.policy.as_ref()))
-    }
-
-    fn show(&self) -> String {
-        let Self { owner, resource, policy, only, next, .. } = self;
-        let resource = resource.as_deref().map(|resource| format!(" for {resource}")).unwrap_or_default();
-        let policy = policy.as_deref().map(|policy| format!(",policy={policy}")).unwrap_or_default();
-        let seals: Vec<&str> = only.iter().flatten().map(String::as_str).collect();
-        let only = if seals.is_empty() { String::new() } else { format!(" as {}", seals.join(" or ")) };
-        let next = next.as_ref().map(|(seal, ..)| format!(", then as {seal}")).unwrap_or_default();
-        format!("{owner}'s{resource}{policy}{only}{next}")
-    }
 }
 
 impl Object {
@@ -149,6 +87,11 @@ impl Objects {
     /// What an object holds.
     pub(crate) fn read(&self, name: &str) -> Option<&Document> {
         self.all.get(name).map(|object| &object.document)
+    }
+
+    /// How often somebody has written one.
+    pub(crate) fn versions(&self) -> u64 {
+        self.versions
     }
 
     /// As many objects after a name; the daemon has seen them then, and that there is nothing between them.
@@ -206,6 +149,9 @@ impl Objects {
                     _ => false,
                 };
             }
+            if let Author::Daemon(daemon) = author {
+                self.wrote.insert((daemon, place.clone()), (self.versions, Instant::now()));
+            }
             self.touched.entry(place).or_default().insert((name.to_owned(), author), self.versions);
         }
         self.names.insert(name.to_owned());
@@ -229,6 +175,21 @@ impl Objects {
             let seen = || self.read.get(&(daemon, name.clone())).copied().unwrap_or(0);
             *author != Author::Daemon(daemon) && *at > seen()
         })
+    }
+
+    /// Whether somebody else changed what is said of any record of a zone after the daemon saw it.
+    pub(super) fn any_changed_unseen(&self, daemon: usize, zone: &str) -> bool {
+        let here = self.touched.keys().filter(|(label, _)| label == zone);
+        here.into_iter().any(|(_, key)| self.changed_unseen(daemon, zone, key))
+    }
+
+    /// Whether somebody else changed what is said of a record after the daemon announced a write of it, a moment ago: that write
+    /// may be on its way, and demands nothing of what is kept here.
+    pub(super) fn changed_since_announced(&self, daemon: usize, zone: &str, key: &RecordKey) -> bool {
+        let place = (zone.to_owned(), key.clone());
+        let Some((own, at)) = self.wrote.get(&(daemon, place.clone())) else { return false };
+        let later = |((_, author), at): (&(String, Author), &u64)| *author != Author::Daemon(daemon) && at > own;
+        at.elapsed() <= AHEAD && self.touched.get(&place).into_iter().flatten().any(later)
     }
 
     /// By what right a record stands that is as `standing`.
@@ -261,7 +222,7 @@ impl Objects {
 
 impl Truth {
     /// What entries call a zone.
-    fn label(&self, zone: usize) -> String {
+    pub(super) fn label(&self, zone: usize) -> String {
         self.zones[zone].zone.key.to_string()
     }
 
@@ -275,6 +236,16 @@ impl Truth {
         self.objects.as_ref().is_some_and(|objects| objects.changed_unseen(daemon, &self.label(zone), key))
     }
 
+    /// Whether what is said of some record of a zone was changed after the daemon last saw it.
+    pub(super) fn words_changed_unseen(&self, daemon: usize, zone: usize) -> bool {
+        self.objects.as_ref().is_some_and(|objects| objects.any_changed_unseen(daemon, &self.label(zone)))
+    }
+
+    /// Whether a write was announced a moment ago, and somebody else changed what is said of the record since.
+    pub(super) fn announced_unseen(&self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
+        self.objects.as_ref().is_some_and(|objects| objects.changed_since_announced(daemon, &self.label(zone), key))
+    }
+
     /// A daemon writes an object: judged by what becomes of the rights on records that stand.
     pub(crate) fn note_object(&mut self, daemon: usize, name: &str, document: Option<Document>) -> u64 {
         if self.parties[daemon].dry_run {
@@ -282,15 +253,25 @@ impl Truth {
         }
         self.tell_changes(&format!("daemon {daemon}"), name, document.as_ref());
         let standing: Vec<(usize, RecordSet)> = self.spoken_of(name, document.as_ref());
-        let before: Vec<(bool, bool)> = standing
+        let before: Vec<(bool, bool, bool)> = standing
             .iter()
-            .map(|(zone, set)| (self.is_of(daemon, *zone, &set.key), self.may_change_hands(daemon, *zone, &set.key)))
+            .map(|(zone, set)| {
+                let was_ours = self.is_of(daemon, *zone, &set.key);
+                let excused = self.may_change_hands(daemon, *zone, &set.key);
+                (was_ours, excused, self.sets_word_back(daemon, *zone, set))
+            })
             .collect();
         self.note_overwritten(daemon, name, document.as_ref());
         let version = self.put_object(Author::Daemon(daemon), name, document);
-        for ((zone, set), (was_ours, excused)) in standing.iter().zip(before) {
+        self.note_words_left(&standing);
+        for ((zone, set), (was_ours, excused, undone)) in standing.iter().zip(before) {
             let is_ours = self.is_of(daemon, *zone, &set.key);
             if was_ours == is_ours {
+                continue;
+            }
+            if undone {
+                self.verdicts.note(Rule::Command, true);
+                self.cast_shadows();
                 continue;
             }
             let step = Judged::still(daemon, *zone, set, was_ours, is_ours);
@@ -360,7 +341,7 @@ impl Truth {
     }
 
     /// The records that stand of which an object is about to say something else: the right to no other one can change.
-    fn spoken_of(&self, name: &str, document: Option<&Document>) -> Vec<(usize, RecordSet)> {
+    pub(super) fn spoken_of(&self, name: &str, document: Option<&Document>) -> Vec<(usize, RecordSet)> {
         let changes = self.objects.as_ref().map(|objects| objects.changes(name, document)).unwrap_or_default();
         let standing = |zone: usize, (label, key): &Place| {
             let here = is_record(key) && self.label(zone) == *label;
@@ -404,31 +385,6 @@ impl Truth {
             let text = serde_json::to_string(&list).unwrap_or_default();
             self.put_by_hand(&name, Some(Document { text, ..document }));
         }
-    }
-
-    /// A command for the owner of `daemon` writes an object: of the records that stand it changes the right to none but its
-    /// owner's, or nobody's.
-    pub(crate) fn order_object(&mut self, daemon: usize, name: &str, document: Option<Document>) -> u64 {
-        let standing = self.spoken_of(name, document.as_ref());
-        let before: Vec<Right> = standing.iter().map(|(zone, set)| self.right(*zone, &set.key)).collect();
-        let version = self.put_by_hand(name, document);
-        let ours = self.parties[daemon].owner.clone();
-        for ((zone, set), before) in standing.iter().zip(before) {
-            let after = self.right(*zone, &set.key);
-            if before == after {
-                continue;
-            }
-            let fair = match &before {
-                Right::Nobody => matches!(&after, Right::One { owner, .. } if Some(owner) == ours.as_ref()),
-                Right::One { owner, .. } => Some(owner) == ours.as_ref(),
-                Right::Several => false,
-            };
-            self.verdicts.note(Rule::Command, true);
-            if !fair {
-                self.broken(Rule::Command, format!("of daemon {daemon}'s owner: {set} was {before:?}, is {after:?}"));
-            }
-        }
-        version
     }
 
     /// Somebody at a keyboard puts an object there, or takes one away.

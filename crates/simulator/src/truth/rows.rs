@@ -10,7 +10,7 @@ use zonewright_core::record::SetId;
 use zonewright_core::{DnsName, RecordKey, RecordType};
 
 use super::Truth;
-use super::objects::{Place, Word};
+use super::words::{Place, Word};
 
 /// A zone as rows name it, and as entries do.
 pub(super) type Named = (String, String);

@@ -25,6 +25,7 @@ impl Truth {
         match names {
             None => {
                 self.read_zones.insert((daemon, zone), (serial, now));
+                self.writing.remove(&daemon);
             }
             Some(names) => {
                 for name in names {
@@ -152,6 +153,7 @@ impl Truth {
     /// A daemon is started again: it has seen nothing yet, and remembers what it was told until `since`.
     pub(crate) fn restarted(&mut self, daemon: usize, since: Option<Instant>) {
         self.tried.retain(|(who, _)| *who != daemon);
+        self.writing.remove(&daemon);
         self.acked.retain(|(who, _), _| *who != daemon);
         self.stateless.remove(&daemon);
         let Some(since) = since else { return };
