@@ -81,7 +81,7 @@ fn what_was_changed_goes_back_and_is_held_over_a_restart() {
         "{shown}"
     );
     assert!(shown.contains("  ~ web.shop.test 0 A 192.0.2.1 (was 192.0.2.2)\n"), "{shown}");
-    assert!(!shown.contains("api.shop.test") && shown.contains("2 names go back"), "{shown}");
+    assert!(!shown.contains("api.shop.test") && shown.contains("2 names will be restored"), "{shown}");
     assert_eq!(site.zone(), wanted, "a plan changes nothing");
 
     let undone = run(&state, &["undo", &since, "--yes"]);

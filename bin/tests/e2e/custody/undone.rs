@@ -105,7 +105,7 @@ fn an_adoption_is_told_and_undone(software: DnsSoftware) {
     let daemon = beside.daemon().start();
     daemon.ready();
     let plan = format!("--plan={hash}");
-    assert!(beside.said(&["undo", &plan, "--yes"]).contains("2 names went back"), "{}", beside.said(&["history"]));
+    assert!(beside.said(&["undo", &plan, "--yes"]).contains("2 names were restored"), "{}", beside.said(&["history"]));
     beside.shows("given up again", &before);
     assert!(beside.said(&["undo", &plan, "--yes"]).contains("There is nothing to undo"));
 }
@@ -169,7 +169,7 @@ fn a_drain_is_told_and_undone(software: DnsSoftware) {
     let told = beside.said(&["history", "web.shop.test"]);
     assert!(told.contains(&format!("{hash} (drain)")) && told.contains("- web.shop.test 0 A 192.0.2.1"), "{told}");
     let undone = beside.said(&["undo", &format!("--plan={hash}"), "--yes"]);
-    assert!(undone.contains("  + web.shop.test 0 A 192.0.2.1\n") && undone.contains("2 names went back"), "{undone}");
+    assert!(undone.contains("  + web.shop.test 0 A 192.0.2.1\n") && undone.contains("2 names were restored"), "{undone}");
     beside.shows("records and claims, to the letter", &before);
 }
 
