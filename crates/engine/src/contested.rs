@@ -1,7 +1,7 @@
 //! Foreign changes of what is ours, and what follows where they do not stop.
 //!
-//! In: what a read of the zone changed in its view; out: fights begin and end, with a note to the objects, a log line and the
-//! metric. Plans are restrained while a fight lasts: no delete, and a repair only now and then.
+//! In: what a read of the zone changed in its view; out: contests begin and end, with a note to the objects, a log line and the
+//! metric. Plans are restrained while a contest lasts: no delete, and a repair only now and then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -133,11 +133,11 @@ fn suspect(ours: Option<&OwnerId>, former: &[Claim], claims: &[Claim]) -> Suspec
     }
 }
 
-/// Reports that a fight begins.
+/// Reports that a contest begins.
 fn begin(worker: &Worker, name: &DnsName) {
-    let Some(fight) = worker.flaps.fight(name) else { return };
-    warn!(zone = %worker.handle.zone.name, name = %name, suspect = %fight.suspect, "{name}: {fight}");
-    let text = format!("{name}: {fight}");
+    let Some(contest) = worker.flaps.fight(name) else { return };
+    warn!(zone = %worker.handle.zone.name, name = %name, suspect = %contest.suspect, "{name}: {contest}");
+    let text = format!("{name}: {contest}");
     let objects: BTreeSet<ObjectRef> = {
         let desired_state = worker.context.desired_state();
         desired_state.table.at(name).endpoints.iter().map(|endpoint| endpoint.origin.object.clone()).collect()
@@ -159,14 +159,14 @@ pub(crate) fn calm(worker: &mut Worker) {
 }
 
 fn publish(worker: &Worker) {
-    let fights: Vec<(DnsName, Fight)> =
-        worker.flaps.fights().map(|(name, fight)| (name.clone(), fight.clone())).collect();
-    let count = i64::try_from(fights.len()).unwrap_or(i64::MAX);
+    let contests: Vec<(DnsName, Fight)> =
+        worker.flaps.fights().map(|(name, contest)| (name.clone(), contest.clone())).collect();
+    let count = i64::try_from(contests.len()).unwrap_or(i64::MAX);
     worker.context.metrics.contested.get_or_create(&worker.label()).set(count);
-    worker.handle.status().contested = fights;
+    worker.handle.status().contested = contests;
 }
 
-/// Takes out of the plans what a fight does not allow: deletes altogether, all else until the next repair is due.
+/// Takes out of the plans what a contest does not allow: deletes altogether, all else until the next repair is due.
 pub(crate) fn restrain(worker: &mut Worker, plans: &mut [NamePlan]) {
     if worker.flaps.fights().next().is_none() {
         return;
@@ -176,30 +176,30 @@ pub(crate) fn restrain(worker: &mut Worker, plans: &mut [NamePlan]) {
         let groups = std::mem::take(&mut plan.groups);
         for planned in groups {
             let name = &planned.group.name;
-            let Some(fight) = worker.flaps.fight(name) else {
+            let Some(contest) = worker.flaps.fight(name) else {
                 plan.groups.push(planned);
                 continue;
             };
             let deletes = planned.group.changes().all(|change| matches!(change, Change::Delete { .. }));
-            if !deletes && fight.repair <= now {
+            if !deletes && contest.repair <= now {
                 plan.groups.push(planned);
                 continue;
             }
             if !deletes {
-                let until = Instant::now() + fight.repair.since(now);
+                let until = Instant::now() + contest.repair.since(now);
                 worker.retries.rest_until(name, until);
             }
-            plan.skips.extend(skips(&planned, fight));
+            plan.skips.extend(skips(&planned, contest));
         }
-        let (calm, fought): (Vec<RecordKey>, Vec<RecordKey>) =
+        let (calm, contested): (Vec<RecordKey>, Vec<RecordKey>) =
             std::mem::take(&mut plan.upgrades).into_iter().partition(|key| worker.flaps.fight(&key.name).is_none());
         plan.upgrades = calm;
-        plan.unmoved.extend(fought);
+        plan.unmoved.extend(contested);
     }
 }
 
-fn skips(planned: &PlannedGroup, fight: &Fight) -> Vec<Skip> {
-    let why: Arc<str> = Arc::from(fight.to_string());
+fn skips(planned: &PlannedGroup, contest: &Fight) -> Vec<Skip> {
+    let why: Arc<str> = Arc::from(contest.to_string());
     let skip = |change: &Change| Skip {
         key: change.key().clone(),
         why: Why::Fought(why.clone()),

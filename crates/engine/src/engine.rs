@@ -182,7 +182,7 @@ impl Engine {
     pub fn contested(&self) -> Vec<(DnsName, DnsName, Fight)> {
         let of = |handle: Arc<ZoneHandle>| {
             let contested = handle.status().contested.clone();
-            contested.into_iter().map(move |(name, fight)| (handle.zone.name.clone(), name, fight))
+            contested.into_iter().map(move |(name, contest)| (handle.zone.name.clone(), name, contest))
         };
         self.context.zone_handles().into_iter().flat_map(of).collect()
     }

@@ -197,16 +197,16 @@ impl InstanceSnapshot {
     }
 
     /// Gives our claims on the selected records to another owner, or to nobody.
-    pub fn hand_over(&self, custody: &OwnershipChange) -> Proposal {
+    pub fn hand_over(&self, change: &OwnershipChange) -> Proposal {
         let from = self.instance.registry.owner().map(ToString::to_string).unwrap_or_default();
-        let to = match custody {
+        let to = match change {
             OwnershipChange::Give(owner) => owner.to_string(),
             OwnershipChange::Disown | OwnershipChange::Take(_) => "nobody".to_owned(),
         };
         let mut proposal = Proposal::default();
         for (zone, set, claim) in self.ours() {
             let text = format!("= {set}  {}: {from} -> {to}", resource(claim.as_ref()).unwrap_or("no resource"));
-            self.propose(&mut proposal, zone, &set, custody, text);
+            self.propose(&mut proposal, zone, &set, change, text);
         }
         proposal
     }
@@ -238,8 +238,8 @@ impl InstanceSnapshot {
         proposal
     }
 
-    fn propose(&self, proposal: &mut Proposal, zone: &Zone, set: &RecordSet, custody: &OwnershipChange, text: String) {
-        match self.instance.registry.assign(zone, set, custody, self) {
+    fn propose(&self, proposal: &mut Proposal, zone: &Zone, set: &RecordSet, change: &OwnershipChange, text: String) {
+        match self.instance.registry.assign(zone, set, change, self) {
             Ok(Some(group)) => proposal.actions.push(self.action(zone, text, group)),
             Ok(None) => {}
             Err(dropped) => proposal.left.push(dropped.reason),

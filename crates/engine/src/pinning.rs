@@ -1,7 +1,7 @@
 //! Names that an undo set back: they are planned, but nothing is done at them.
 //!
-//! In: the names, with what objects asked for at them at that moment. Out: plans without the groups of those names. A hold
-//! ends when its time is over, when the operator releases it, or when an object asks for something else at the name; the
+//! In: the names, with what objects asked for at them at that moment. Out: plans without the groups of those names. A pin
+//! ends when its time is over, when the operator ends it, or when an object asks for something else at the name; the
 //! last needs a view that can be trusted, else a restart or a lost watch would end it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,7 +58,7 @@ fn line(endpoint: &Endpoint) -> String {
     .to_string()
 }
 
-/// Puts names on hold; they leave the holds that they were on.
+/// Pins names; they leave the pins that they were under.
 pub(crate) fn pin(worker: &Worker, plan: &str, until: Timestamp, names: &BTreeSet<DnsName>) {
     let digests = {
         let desired_state = worker.context.desired_state();
@@ -74,11 +74,11 @@ pub(crate) fn pin(worker: &Worker, plan: &str, until: Timestamp, names: &BTreeSe
     publish(&worker.context, &worker.handle.label());
 }
 
-/// Takes names off every hold. Returns those that were on one.
-fn forget(holds: &mut Vec<Pin>, names: &BTreeSet<DnsName>) -> BTreeSet<DnsName> {
+/// Takes names out of every pin. Returns those that were in one.
+fn forget(pins: &mut Vec<Pin>, names: &BTreeSet<DnsName>) -> BTreeSet<DnsName> {
     let mut gone = BTreeSet::new();
-    for hold in holds.iter_mut() {
-        hold.names.retain(|name, _| {
+    for pin in pins.iter_mut() {
+        pin.names.retain(|name, _| {
             let goes = names.contains(name);
             if goes {
                 gone.insert(name.clone());
@@ -86,11 +86,11 @@ fn forget(holds: &mut Vec<Pin>, names: &BTreeSet<DnsName>) -> BTreeSet<DnsName> 
             !goes
         });
     }
-    holds.retain(|hold| !hold.names.is_empty());
+    pins.retain(|pin| !pin.names.is_empty());
     gone
 }
 
-/// Ends holds in one zone: of one name, or of all. Returns the names.
+/// Ends pins in one zone: of one name, or of all. Returns the names.
 pub(crate) fn unpin(context: &EngineContext, zone: &str, names: Option<&BTreeSet<DnsName>>) -> BTreeSet<DnsName> {
     let held = context.state.look(zone, |state| names_of(&state.pins));
     let meant: BTreeSet<DnsName> =
@@ -102,21 +102,21 @@ pub(crate) fn unpin(context: &EngineContext, zone: &str, names: Option<&BTreeSet
     meant
 }
 
-fn names_of(holds: &[Pin]) -> BTreeSet<DnsName> {
-    holds.iter().flat_map(|hold| hold.names.keys().cloned()).collect()
+fn names_of(pins: &[Pin]) -> BTreeSet<DnsName> {
+    pins.iter().flat_map(|pin| pin.names.keys().cloned()).collect()
 }
 
 pub(crate) fn publish(context: &EngineContext, zone: &str) {
-    let count = context.state.look(zone, |state| state.pins.iter().map(|hold| hold.names.len()).sum::<usize>());
+    let count = context.state.look(zone, |state| state.pins.iter().map(|pin| pin.names.len()).sum::<usize>());
     let gauge = context.metrics.pinned.get_or_create(&ByZone { zone: zone.to_owned() }).clone();
     gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
 }
 
-/// Ends the holds whose time is over; their names are planned again.
+/// Ends the pins whose time is over; their names are planned again.
 pub(crate) fn expire(worker: &Worker) {
     let now = worker.context.clock.now();
     let zone = worker.handle.label();
-    let over = |hold: &&Pin| hold.until <= now;
+    let over = |pin: &&Pin| pin.until <= now;
     let due: Vec<Pin> = worker.context.state.look(&zone, |s| s.pins.iter().filter(over).cloned().collect());
     if due.is_empty() {
         return;
@@ -127,13 +127,13 @@ pub(crate) fn expire(worker: &Worker) {
     worker.handle.inbox.changed(names);
 }
 
-/// Takes out of the plans what would be done at names on hold. A name at which objects ask for something else than at the
-/// time of the undo is released first.
+/// Takes out of the plans what would be done at pinned names. A name at which objects ask for something else than at the
+/// time of the undo is unpinned first.
 pub(crate) fn restrain(worker: &Worker, names: &[DnsName], plans: &mut [NamePlan]) {
     let zone = worker.handle.label();
     let held: BTreeMap<DnsName, (Option<String>, Arc<str>)> = worker.context.state.look(&zone, |state| {
-        let of = |hold: &Pin, name: &DnsName| Some((name.clone(), (hold.names.get(name)?.clone(), text(hold, name))));
-        let at = |name| state.pins.iter().find_map(|hold| of(hold, name));
+        let of = |pin: &Pin, name: &DnsName| Some((name.clone(), (pin.names.get(name)?.clone(), text(pin, name))));
+        let at = |name| state.pins.iter().find_map(|pin| of(pin, name));
         if state.pins.is_empty() { BTreeMap::new() } else { names.iter().filter_map(at).collect() }
     });
     if held.is_empty() {
@@ -159,15 +159,15 @@ pub(crate) fn restrain(worker: &Worker, names: &[DnsName], plans: &mut [NamePlan
 }
 
 /// What is reported on the object of a pinned name.
-fn text(hold: &Pin, name: &DnsName) -> Arc<str> {
+fn text(pin: &Pin, name: &DnsName) -> Arc<str> {
     Arc::from(format!(
         "it was restored by undo {} and is pinned until {}; change the object, or unpin it with: zonewright undo --unpin {name}",
-        hold.plan,
-        zonewright_core::clock::utc(hold.until),
+        pin.plan,
+        zonewright_core::clock::utc(pin.until),
     ))
 }
 
-/// Releases the names at which something else is asked for than at the time of the undo.
+/// Unpins the names at which something else is asked for than at the time of the undo.
 fn changed(worker: &Worker, held: &BTreeMap<DnsName, (Option<String>, Arc<str>)>) -> BTreeSet<DnsName> {
     let now: BTreeMap<&DnsName, String> = {
         let desired_state = worker.context.desired_state();
@@ -188,7 +188,7 @@ fn changed(worker: &Worker, held: &BTreeMap<DnsName, (Option<String>, Arc<str>)>
     if !first.is_empty() {
         worker.context.state.zone(&zone, |state| {
             for (name, digest) in first {
-                let slots = state.pins.iter_mut().filter_map(|hold| hold.names.get_mut(&name));
+                let slots = state.pins.iter_mut().filter_map(|pin| pin.names.get_mut(&name));
                 slots.for_each(|slot| *slot = Some(digest.clone()));
             }
         });

@@ -232,9 +232,9 @@ fn adoptions(worker: &Worker, names: &[DnsName], plans: &[NamePlan]) -> Vec<Grou
         return Vec::new();
     }
     let take = |one: &&Adoptable| {
-        let custody = OwnershipChange::Take(one.resource.clone());
+        let change = OwnershipChange::Take(one.resource.clone());
         let registry = &worker.instance.registry;
-        registry.assign(&worker.handle.zone, &one.published, &custody, &*worker.instance).ok().flatten()
+        registry.assign(&worker.handle.zone, &one.published, &change, &*worker.instance).ok().flatten()
     };
     found.into_iter().filter(|one| one.matches()).filter_map(|one| take(&one)).collect()
 }

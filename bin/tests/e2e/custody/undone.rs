@@ -169,7 +169,10 @@ fn a_drain_is_told_and_undone(software: DnsSoftware) {
     let told = beside.said(&["history", "web.shop.test"]);
     assert!(told.contains(&format!("{hash} (drain)")) && told.contains("- web.shop.test 0 A 192.0.2.1"), "{told}");
     let undone = beside.said(&["undo", &format!("--plan={hash}"), "--yes"]);
-    assert!(undone.contains("  + web.shop.test 0 A 192.0.2.1\n") && undone.contains("2 names were restored"), "{undone}");
+    assert!(
+        undone.contains("  + web.shop.test 0 A 192.0.2.1\n") && undone.contains("2 names were restored"),
+        "{undone}"
+    );
     beside.shows("records and claims, to the letter", &before);
 }
 

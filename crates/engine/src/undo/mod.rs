@@ -2,7 +2,7 @@
 //!
 //! In: which entries are meant. Out: groups that bring back what stood before them, sent by the worker of each zone like
 //! those of a round: prepared, journaled, through the layers. What must hold: a record is only touched where it is ours and
-//! exactly as we left it, looked at once more right before; its name is on hold before the first group is sent.
+//! exactly as we left it, looked at once more right before; its name is pinned before the first group is sent.
 
 mod judge;
 mod plan;

@@ -61,7 +61,7 @@ async fn a_host_name_at_the_apex_is_an_alias() {
     rest(&engine).await;
     let expected = ["example A alias of lb.test.", "example AAAA alias of lb.test.", "mail.example A 192.0.2.25"];
     assert_eq!(shown(&cloud), expected);
-    assert!(!world.told.has("lb", "CnameAtApex"));
+    assert!(!world.reports.has("lb", "CnameAtApex"));
     // Converged: nothing is written again.
     let before = cloud.dump();
     after(&engine, Duration::from_mins(30)).await;
@@ -109,7 +109,7 @@ async fn a_name_changes_between_simple_and_weighted_sets() {
     world.cluster.put("b", &["www.example A 192.0.2.2", "set:green", "prop:cloud/weight=20"]);
     rest(&engine).await;
     assert_eq!(shown(&cloud), ["www.example A 192.0.2.1"]);
-    assert!(world.told.has("b", "RoutingConflict"));
+    assert!(world.reports.has("b", "RoutingConflict"));
     // The holder changes to a weight: all sets change in one call.
     world.cluster.put("a", &["www.example A 192.0.2.1", "set:blue", "prop:cloud/weight=10"]);
     rest(&engine).await;
@@ -137,7 +137,7 @@ async fn sets_of_another_owner_are_not_exchanged() {
     let engine = start(&world, vec![instance]).await;
     rest(&engine).await;
     assert_eq!(cloud.dump(), [foreign]);
-    assert!(world.told.has("a", "ForeignRecord"));
+    assert!(world.reports.has("a", "ForeignRecord"));
     engine.stop().await;
 }
 
@@ -152,7 +152,7 @@ async fn one_set_that_cannot_be_adjusted_is_refused_alone() {
     world.cluster.put("b", &["b.example A 192.0.2.2", "prop:cloud/tier=b"]);
     rest(&engine).await;
     assert_eq!(shown(&cloud), ["a.example A 192.0.2.1", "b.example A 192.0.2.2"], "what is published stays");
-    assert!(world.told.has("a", "RecordUnsupported") && !world.told.has("b", "RecordUnsupported"));
+    assert!(world.reports.has("a", "RecordUnsupported") && !world.reports.has("b", "RecordUnsupported"));
     engine.stop().await;
 }
 
@@ -165,7 +165,7 @@ async fn an_object_may_name_the_zone() {
     let engine = start(&world, vec![instance]).await;
     rest(&engine).await;
     assert_eq!(shown(&cloud), ["a.example A 192.0.2.1"]);
-    assert!(world.told.has("b", "UnknownZone") && !world.told.has("a", "UnknownZone"));
+    assert!(world.reports.has("b", "UnknownZone") && !world.reports.has("a", "UnknownZone"));
     engine.stop().await;
 }
 

@@ -70,7 +70,7 @@ async fn what_stands_already_is_left_alone() {
     world.cluster.put("web", &["foreign.example A 192.0.2.1"]);
     let engine = start(&world, &shelf, LONGEST).await;
     is_converged(&world, &shelf, &engine, &[FOREIGN], "foreign").await;
-    assert!(world.told.has("web", "ForeignRecord"));
+    assert!(world.reports.has("web", "ForeignRecord"));
     engine.stop().await;
 }
 

@@ -97,12 +97,12 @@ async fn names_of_the_other_prefix_stay_until_their_annotation_goes() {
     let engine = world.start().await;
     after(&engine, Duration::from_hours(2)).await;
     assert_eq!(world.sim.all(), before);
-    assert!(whom.iter().all(|who| world.told.has(who, "KeptForOtherPrefix")));
+    assert!(whom.iter().all(|who| world.reports.has(who, "KeptForOtherPrefix")));
     // Nobody else gets such a name.
     world.cluster.put("z", &["s0.example A 192.0.2.9"]);
     rest(&engine).await;
     assert_eq!(world.sim.all(), before);
-    assert!(world.told.has("z", "KeptForOtherPrefix"));
+    assert!(world.reports.has("z", "KeptForOtherPrefix"));
     world.cluster.put("s0", &[]);
     rest(&engine).await;
     assert!(world.sim.records().contains(&"s0.example A 192.0.2.9".to_owned()));

@@ -30,7 +30,7 @@ async fn a_provider_that_refuses_the_other_family_leaves_what_stands() {
         put_all(&world, "AAAA 2001:db8::1");
         rest(&engine).await;
         assert_eq!((stand(&world, "A 192.0.2.1"), world.sim.records().len()), (COUNT, COUNT), "split: {split}");
-        assert!((0..COUNT).all(|n| world.told.has(&format!("lb{n}"), "RecordRefused")));
+        assert!((0..COUNT).all(|n| world.reports.has(&format!("lb{n}"), "RecordRefused")));
         world.sim.refuse_type(None);
         put_all(&world, "AAAA 2001:db8::2");
         rest(&engine).await;
@@ -79,7 +79,7 @@ async fn the_holder_of_a_cname_keeps_its_name_until_it_stops_asking() {
     world.cluster.put("a", &["x.example A 192.0.2.1"]);
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example CNAME lb.test."]);
-    assert!(world.told.has("a", "NameConflict"));
+    assert!(world.reports.has("a", "NameConflict"));
     engine.stop().await;
     let engine = world.start().await;
     rest(&engine).await;

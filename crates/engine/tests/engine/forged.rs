@@ -27,7 +27,7 @@ async fn a_text_that_reads_as_a_claim_is_refused_and_nothing_else_of_its_object(
     let records = ["good.example A 192.0.2.9", "legacy.example A 198.51.100.1", "says.example TXT \"hello\""];
     assert_eq!(world.sim.records(), records);
     assert!(!world.sim.all().iter().any(|line| line.starts_with("a-legacy.") || line.contains("intent")));
-    assert!(world.told.has("forger", "OwnershipText"));
+    assert!(world.reports.has("forger", "OwnershipText"));
     engine.stop().await;
     world.cluster.put("web", &["legacy.example A 192.0.2.1"]);
     let engine = world.start().await;
@@ -49,7 +49,7 @@ async fn a_published_text_gives_no_right_stays_while_it_is_asked_for_and_goes_wi
     let before = world.sim.all();
     let engine = world.start().await;
     rest(&engine).await;
-    assert!(world.told.has("web", "ForeignRecord"));
+    assert!(world.reports.has("web", "ForeignRecord"));
     world.cluster.delete("web");
     rest(&engine).await;
     assert_eq!(world.sim.all(), before);
@@ -67,5 +67,5 @@ async fn a_refused_text_holds_no_name() {
     let engine = world.start().await;
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["t.example TXT \"hello\""]);
-    assert!(!world.told.has("b", "NameConflict"));
+    assert!(!world.reports.has("b", "NameConflict"));
 }

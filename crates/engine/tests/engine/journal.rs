@@ -19,10 +19,10 @@ pub(crate) async fn history(engine: &Engine) -> Vec<String> {
     entries.iter().map(shown).collect()
 }
 
-fn shown(told: &JournalRecord) -> String {
-    let records = told.entry.steps.iter().filter(|step| !step.claim);
+fn shown(record: &JournalRecord) -> String {
+    let records = record.entry.steps.iter().filter(|step| !step.claim);
     let changes: Vec<String> = records.filter_map(|step| Some(step.change()?.to_string())).collect();
-    let outcome = told.closing.as_ref().map_or("open".to_owned(), |closing| {
+    let outcome = record.closing.as_ref().map_or("open".to_owned(), |closing| {
         format!("{}{}", closing.verdict.as_str(), if closing.found { " (found)" } else { "" })
     });
     format!("{}: {outcome}", changes.join(", "))
@@ -195,7 +195,7 @@ async fn best_effort_goes_on_and_says_so_once() {
     }
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.3"]);
     assert!(engine.health().is_ready());
-    let told = world.told.0.lock().unwrap().iter().filter(|note| note.reason == "JournalFailed").count();
+    let told = world.reports.0.lock().unwrap().iter().filter(|note| note.reason == "JournalFailed").count();
     assert_eq!(told, 1);
     assert!(engine.metrics().text().contains("zonewright_journal_errors_total 3"));
     moody.fails.store(false, Ordering::SeqCst);
@@ -218,7 +218,7 @@ async fn required_sends_nothing_that_is_not_written_down() {
     after(&engine, Duration::from_mins(10)).await;
     assert_eq!((world.sim.calls().1, world.sim.records()), (writes, vec!["x.example A 192.0.2.1".to_owned()]));
     assert!(!engine.health().is_ready(), "the zone waits, and says so");
-    assert!(world.told.has("zonewright-pod", "JournalFailed"));
+    assert!(world.reports.has("zonewright-pod", "JournalFailed"));
     moody.fails.store(false, Ordering::SeqCst);
     after(&engine, Duration::from_mins(2)).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.2"]);
@@ -256,7 +256,7 @@ async fn nothing_is_written_without_a_journal_or_in_a_dry_run() {
         let engine = world.start().await;
         rest(&engine).await;
         assert_eq!(world.sim.records().len(), usize::from(!dry_run));
-        assert!(history(&engine).await.is_empty() && !world.told.has("zonewright-pod", "JournalFailed"));
+        assert!(history(&engine).await.is_empty() && !world.reports.has("zonewright-pod", "JournalFailed"));
         engine.stop().await;
     }
 }

@@ -70,7 +70,7 @@ async fn a_change_that_meets_one_in_flight_waits_for_it() {
     let engine = world.start().await;
     rest(&engine).await;
     assert_eq!(pairs(&world), (MANY, MANY), "all but one");
-    assert!(world.told.has("s150", "ClaimRefused"));
+    assert!(world.reports.has("s150", "ClaimRefused"));
     assert!(!world.sim.records().iter().any(|line| line.starts_with("n0150.")));
 }
 

@@ -29,7 +29,7 @@ async fn what_waits_comes_when_there_is_room() {
     let engine = world.start().await;
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["a.example A 192.0.2.1", "a.other.test A 192.0.2.1"]);
-    assert!(world.told.has("b", "QuotaExceeded") && !world.told.has("a", "QuotaExceeded"));
+    assert!(world.reports.has("b", "QuotaExceeded") && !world.reports.has("a", "QuotaExceeded"));
     assert_eq!(waiting(&engine), Some(1));
     // Who is there keeps the place, and what is published is followed.
     world.cluster.put("A", &["older.example A 192.0.2.1"]);
@@ -62,7 +62,7 @@ async fn a_restart_with_less_room_takes_nothing_away() {
     rest(&engine).await;
     let followed = ["z1.example A 192.0.2.2", "z2.example A 192.0.2.2", "z3.other.test A 192.0.2.2"];
     assert_eq!(world.sim.records(), followed);
-    assert!(world.told.has("a", "QuotaExceeded") && world.told.has("z", "QuotaExceeded"));
+    assert!(world.reports.has("a", "QuotaExceeded") && world.reports.has("z", "QuotaExceeded"));
     after(&engine, 10 * MINUTE).await;
     assert_eq!(world.sim.records(), followed);
 }

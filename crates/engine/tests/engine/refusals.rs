@@ -11,12 +11,12 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
 
 fn times(world: &World, who: &str, reason: &str) -> usize {
-    world.told.0.lock().unwrap().iter().filter(|note| &*note.object.name == who && note.reason == reason).count()
+    world.reports.0.lock().unwrap().iter().filter(|note| &*note.object.name == who && note.reason == reason).count()
 }
 
 /// How often objects were told that their zone does not work.
 fn blamed_on_the_zone(world: &World) -> Vec<String> {
-    let told = world.told.0.lock().unwrap();
+    let told = world.reports.0.lock().unwrap();
     let of_zone = told.iter().filter(|note| note.reason.starts_with("ZoneNot"));
     of_zone.map(|note| format!("{}: {}", note.object.name, note.message)).collect()
 }
@@ -105,8 +105,8 @@ async fn sixteen_refusals_in_a_row_pause_the_zone() {
     assert!(busiest <= 16, "at most 16 are probed per attempt: {busiest}");
     let names = engine.health().unready;
     assert!(names.iter().any(|text| text.contains("zone example") && text.contains("in a row")), "{names:?}");
-    let told: Vec<usize> = (0..40).map(|n| times(&world, &format!("b{n:02}"), "RecordRefused")).collect();
-    assert_eq!(told, [1; 40], "new names first: each was tried, and told once");
+    let reports: Vec<usize> = (0..40).map(|n| times(&world, &format!("b{n:02}"), "RecordRefused")).collect();
+    assert_eq!(reports, [1; 40], "new names first: each was tried, and reported once");
     assert_eq!(times(&world, "old", "ZoneNotServed"), 0);
     world.sim.deny(&[]);
     let outcome = after(&engine, 76 * SECOND).await;
@@ -131,8 +131,8 @@ async fn in_a_paused_zone_new_names_go_first() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(is_live(&world, "also.example"));
     assert_eq!(rest(&engine).await.refused, 40);
-    let told: Vec<usize> = (0..40).map(|n| times(&world, &format!("b{n:02}"), "RecordRefused")).collect();
-    assert_eq!(told, [1; 40]);
+    let reports: Vec<usize> = (0..40).map(|n| times(&world, &format!("b{n:02}"), "RecordRefused")).collect();
+    assert_eq!(reports, [1; 40]);
 }
 
 /// The first sixteen in the order of names are refused, the rest would be accepted.

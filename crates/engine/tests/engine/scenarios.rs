@@ -33,7 +33,7 @@ async fn a_record_comes_with_its_claim_follows_and_goes() {
     world.cluster.delete("a");
     rest(&engine).await;
     assert!(world.sim.all().is_empty());
-    assert!(world.told.has("a", "RecordReady"));
+    assert!(world.reports.has("a", "RecordReady"));
 }
 
 /// external-dns leaves the identifier out where the provider has none. What it published that way stays, with its claim.
@@ -47,8 +47,8 @@ async fn where_sets_have_no_identifiers_an_object_with_one_asks_for_the_plain_se
     let engine = world.start().await;
     rest(&engine).await;
     assert_eq!(world.sim.all(), published);
-    assert!(world.told.has("a", "SetIdentifierIgnored") && world.told.has("b", "SetIdentifierIgnored"));
-    assert!(world.told.has("b", "NameConflict") && !world.told.has("a", "NameConflict"));
+    assert!(world.reports.has("a", "SetIdentifierIgnored") && world.reports.has("b", "SetIdentifierIgnored"));
+    assert!(world.reports.has("b", "NameConflict") && !world.reports.has("a", "NameConflict"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -60,7 +60,7 @@ async fn one_two_objects_ask_and_always_the_same_one_gets_it() {
         let engine = world.start().await;
         rest(&engine).await;
         assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
-        assert!(world.told.has("b", "NameConflict") && !world.told.has("a", "NameConflict"));
+        assert!(world.reports.has("b", "NameConflict") && !world.reports.has("a", "NameConflict"));
     }
 }
 
@@ -148,7 +148,7 @@ async fn a_blank_status_keeps_the_record_for_its_grace() {
     world.cluster.put("a", &["pending:x.example"]);
     after(&engine, Duration::from_mins(4)).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
-    assert!(world.told.has("a", "PendingTargets"));
+    assert!(world.reports.has("a", "PendingTargets"));
     after(&engine, Duration::from_mins(2)).await;
     assert!(world.sim.records().is_empty());
 }
@@ -207,7 +207,7 @@ async fn an_inherited_union_is_kept_until_nobody_asks() {
     let engine = world.start().await;
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1 ; 192.0.2.2"]);
-    assert!(world.told.has("a", "InheritedUnion"));
+    assert!(world.reports.has("a", "InheritedUnion"));
     world.cluster.delete("b");
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
@@ -237,7 +237,7 @@ async fn a_name_outside_every_zone_is_told() {
     world.cluster.put("a", &["x.other A 192.0.2.1"]);
     let engine = world.start().await;
     rest(&engine).await;
-    assert!(world.told.has("a", "NoMatchingZone"));
+    assert!(world.reports.has("a", "NoMatchingZone"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -255,7 +255,7 @@ async fn a_denied_name_is_told_and_holds_nothing() {
     let engine = world.start().await;
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.2"]);
-    assert!(world.told.has("a", "Denied"));
+    assert!(world.reports.has("a", "Denied"));
 }
 
 /// A name that is denied later is unmet, not unwanted: what is published stays, and nothing new is written.
@@ -278,7 +278,7 @@ async fn what_is_published_stays_when_its_name_is_denied() {
     let engine = world.start().await;
     after(&engine, Duration::from_mins(5)).await;
     assert_eq!(world.sim.all(), before);
-    assert!(world.told.has("a", "Denied"));
+    assert!(world.reports.has("a", "Denied"));
     world.cluster.delete("a");
     after(&engine, Duration::from_mins(2)).await;
     assert_eq!(world.sim.records(), [""; 0], "its object is gone");
@@ -337,7 +337,7 @@ async fn one_type_that_cannot_come_keeps_no_other_back() {
     world.cluster.put("a", &["x.example A 192.0.2.1", "x.example AAAA 2001:db8::1"]);
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
-    assert!(world.told.has("a", "ForeignClaim"));
+    assert!(world.reports.has("a", "ForeignClaim"));
 }
 
 /// What was just made at a name may decide who holds it: what is left undone there is looked at once more, as a fresh process would.

@@ -9,8 +9,8 @@ mod litter;
 mod loading;
 mod migration;
 // The simulated world of the engine's own tests, of which only a part is needed.
-#[allow(dead_code, reason = "shared with the tests of the engine")]
-#[path = "../../../engine/tests/engine/sim.rs"]
+#[allow(dead_code, unused_imports, reason = "shared with the tests of the engine")]
+#[path = "../../../engine/tests/engine/sim/mod.rs"]
 mod sim;
 mod support;
 mod undo;

@@ -11,7 +11,7 @@ use zonewright_core::documents::MemoryDocuments;
 use zonewright_core::options::OptionTable;
 use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_core::zone::InstanceId;
-use zonewright_engine::journal::{Cause, JournalWriter, Journaling, Mode, Origin, Query, WriterId};
+use zonewright_engine::journal::{Cause, JournalWriter, Origin, Query, WriterId};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope};
@@ -19,52 +19,52 @@ use zonewright_engine::{Engine, Instance, UndoPlan, UndoReport, UndoRequest};
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
-use crate::sim::{Fault, World, after, name, rest};
+use crate::sim::{World, after, name, rest};
 
-const MINUTE: Duration = Duration::from_mins(1);
-const DAY: Duration = Duration::from_hours(24);
+pub(crate) const MINUTE: Duration = Duration::from_mins(1);
+pub(crate) const DAY: Duration = Duration::from_hours(24);
 
 /// Where claims are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+pub(crate) enum Kept {
     Zone,
     Objects,
 }
 
-const KEPT: [Kept; 2] = [Kept::Zone, Kept::Objects];
+pub(crate) const KEPT: [Kept; 2] = [Kept::Zone, Kept::Objects];
 
-struct Shop {
-    world: World,
-    shelf: Arc<MemoryDocuments>,
-    kept: Kept,
+pub(crate) struct Shop {
+    pub(crate) world: World,
+    pub(crate) shelf: Arc<MemoryDocuments>,
+    pub(crate) kept: Kept,
 }
 
 impl Shop {
-    fn new(kept: Kept) -> Self {
+    pub(crate) fn new(kept: Kept) -> Self {
         let world = World::new(&["example"]);
         world.sim.insert(&["foreign.example A 203.0.113.1"]);
         Self { world, shelf: Arc::default(), kept }
     }
 
-    fn registry(&self, owner: &str) -> Arc<dyn Registry> {
+    pub(crate) fn registry(&self, owner: &str) -> Arc<dyn Registry> {
         match self.kept {
             Kept::Zone => Arc::new(TxtRegistry::new(TxtConfig::new(owner).unwrap()).unwrap()),
             Kept::Objects => Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, self.shelf.clone()).unwrap())),
         }
     }
 
-    async fn start(&self) -> Engine {
+    pub(crate) async fn start(&self) -> Engine {
         let engine = self.world.start_with(self.registry("me")).await;
         rest(&engine).await;
         engine
     }
 
     /// The zones as a command of an owner reads them.
-    async fn snapshot(&self, owner: &str) -> InstanceSnapshot {
+    pub(crate) async fn snapshot(&self, owner: &str) -> InstanceSnapshot {
         self.estate_with(owner, zonewright_engine::Config::default().managed).await
     }
 
-    async fn estate_with(&self, owner: &str, managed: BTreeSet<RecordType>) -> InstanceSnapshot {
+    pub(crate) async fn estate_with(&self, owner: &str, managed: BTreeSet<RecordType>) -> InstanceSnapshot {
         let bare = self.world.sim.clone();
         let provider = Layers::new(InstanceId::from("sim")).around(bare, &Arc::new(Metrics::default()));
         let (id, registry) = (InstanceId::from("sim"), self.registry(owner));
@@ -74,14 +74,19 @@ impl Shop {
         InstanceSnapshot::read(instance, scope).await.unwrap()
     }
 
-    fn journal(&self, cause: Cause) -> (JournalWriter, Origin) {
+    pub(crate) fn journal(&self, cause: Cause) -> (JournalWriter, Origin) {
         let journal = JournalWriter::new(self.world.journal.clone(), self.world.clock, WriterId::random());
         let origin = journal.origin(cause);
         (journal, origin)
     }
 
     /// A command of an owner from its reading to its end. Returns the plan's hash.
-    async fn order(&self, owner: &str, cause: Cause, propose: impl Fn(&InstanceSnapshot) -> Proposal) -> String {
+    pub(crate) async fn order(
+        &self,
+        owner: &str,
+        cause: Cause,
+        propose: impl Fn(&InstanceSnapshot) -> Proposal,
+    ) -> String {
         let (snapshot, (journal, origin)) = (self.snapshot(owner).await, self.journal(cause));
         let proposal = propose(&snapshot);
         assert!(!proposal.actions.is_empty(), "{cause:?}: nothing to do, {:?}", proposal.left);
@@ -90,26 +95,26 @@ impl Shop {
         origin.plan().to_owned()
     }
 
-    async fn adopt(&self, engine: &Engine) -> String {
+    pub(crate) async fn adopt(&self, engine: &Engine) -> String {
         let wanted = engine.adoptable();
         self.order("me", Cause::Adopt, |snapshot| snapshot.adopt(&wanted, &BTreeSet::new())).await
     }
 
-    async fn release(&self) -> String {
+    pub(crate) async fn release(&self) -> String {
         self.order("me", Cause::Release, |snapshot| snapshot.hand_over(&OwnershipChange::Disown)).await
     }
 
-    async fn transfer(&self, from: &str, to: &str) -> String {
+    pub(crate) async fn transfer(&self, from: &str, to: &str) -> String {
         let give = OwnershipChange::Give(zonewright_core::claim::OwnerId::new(to).unwrap());
         self.order(from, Cause::Transfer, |snapshot| snapshot.hand_over(&give)).await
     }
 
-    async fn drain(&self) -> String {
+    pub(crate) async fn drain(&self) -> String {
         self.order("me", Cause::Drain, InstanceSnapshot::drain).await
     }
 
     /// The zone to the letter, and whose the records are by the objects.
-    fn whole(&self) -> Vec<String> {
+    pub(crate) fn whole(&self) -> Vec<String> {
         let mut all = self.world.sim.all();
         let texts = self.shelf.names().into_iter().filter_map(|name| Some((self.shelf.document(&name)?.text, name)));
         for (text, name) in texts {
@@ -127,7 +132,7 @@ impl Shop {
     }
 
     /// How many records have a claim of this owner. Objects may note the owners of others' records too.
-    fn owned(&self, owner: &str) -> usize {
+    pub(crate) fn owned(&self, owner: &str) -> usize {
         let (text, entry) = (format!("owner={owner},"), format!(" is \"{owner}\""));
         let all = self.whole();
         let claims = all.iter().filter(|line| line.contains(&text) || line.ends_with(&entry));
@@ -135,7 +140,7 @@ impl Shop {
     }
 }
 
-async fn undo(engine: &Engine, plan: &str) -> (UndoPlan, UndoReport) {
+pub(crate) async fn undo(engine: &Engine, plan: &str) -> (UndoPlan, UndoReport) {
     let query = Query { plan: Some(plan.to_owned()), ..Query::default() };
     let plan = engine.plan_undo(&UndoRequest { query, pin_for: DAY }).await.unwrap();
     let report = if plan.is_empty() { UndoReport::default() } else { engine.undo(&plan.hash).await.unwrap() };
@@ -148,12 +153,12 @@ fn changes(plan: &UndoPlan) -> Vec<String> {
 }
 
 /// The newest entries as people read them: claims that change hands, and what became of them.
-async fn told(engine: &Engine) -> Vec<String> {
+pub(crate) async fn entries(engine: &Engine) -> Vec<String> {
     let (entries, _) = engine.history(&Query::default(), 100).await.unwrap();
-    let line = |told: &zonewright_engine::journal::JournalRecord| {
-        let handed: Vec<String> = told.entry.handed.iter().map(ToString::to_string).collect();
-        let outcome = told.closing.as_ref().map_or("open", |closing| closing.verdict.as_str());
-        (!handed.is_empty()).then(|| format!("{} {}: {outcome}", told.entry.cause.as_str(), handed.join(", ")))
+    let line = |record: &zonewright_engine::journal::JournalRecord| {
+        let handed: Vec<String> = record.entry.handed.iter().map(ToString::to_string).collect();
+        let outcome = record.closing.as_ref().map_or("open", |closing| closing.verdict.as_str());
+        (!handed.is_empty()).then(|| format!("{} {}: {outcome}", record.entry.cause.as_str(), handed.join(", ")))
     };
     entries.iter().filter_map(line).collect()
 }
@@ -177,12 +182,12 @@ async fn an_adoption_is_undone_by_giving_the_claim_up() {
         let plan = shop.adopt(&engine).await;
         after(&engine, MINUTE * 3).await;
         assert_eq!(shop.owned("me"), 1, "{kept:?}");
-        assert_eq!(told(&engine).await, ["adopt claim of x.example A: owner nobody -> me: applied"], "{kept:?}");
+        assert_eq!(entries(&engine).await, ["adopt claim of x.example A: owner nobody -> me: applied"], "{kept:?}");
         let (offer, report) = undo(&engine, &plan).await;
         assert_eq!(changes(&offer), ["claim of x.example A: owner me -> nobody"], "{kept:?}");
         assert_eq!((report.restored, report.failed), (vec![name("x.example")], vec![]), "{kept:?}");
         assert_eq!(shop.whole(), before, "{kept:?}: to the letter");
-        assert_eq!(told(&engine).await[0], "undo claim of x.example A: owner me -> nobody: applied", "{kept:?}");
+        assert_eq!(entries(&engine).await[0], "undo claim of x.example A: owner me -> nobody: applied", "{kept:?}");
         assert_eq!(engine.pins()[0].1.names.keys().collect::<Vec<_>>(), [&name("x.example")]);
         // The undo itself can be undone.
         let (_, report) = undo(&engine, &offer.hash).await;
@@ -196,7 +201,7 @@ async fn an_adoption_is_undone_by_giving_the_claim_up() {
 async fn a_hold_stops_the_daemon_from_adopting_again() {
     for kept in KEPT {
         let (shop, engine) = unclaimed(kept, true).await;
-        assert_eq!(told(&engine).await, ["round claim of x.example A: owner nobody -> me: applied"], "{kept:?}");
+        assert_eq!(entries(&engine).await, ["round claim of x.example A: owner nobody -> me: applied"], "{kept:?}");
         let entry = engine.history(&Query::default(), 1).await.unwrap().0.remove(0).entry;
         let (_, report) = undo(&engine, &entry.plan).await;
         assert_eq!((report.restored.len(), shop.owned("me")), (1, 0), "{kept:?}: {report:?}");
@@ -241,7 +246,7 @@ async fn an_adopted_record_that_was_changed_since() {
 }
 
 /// `x` and `y` of ours, for an object that asks for them.
-async fn two(kept: Kept) -> (Shop, Engine, Vec<String>) {
+pub(crate) async fn two(kept: Kept) -> (Shop, Engine, Vec<String>) {
     let shop = Shop::new(kept);
     shop.world.cluster.put("a", &["x.example A 192.0.2.1", "y.example A 192.0.2.2"]);
     let engine = shop.start().await;
@@ -411,7 +416,7 @@ async fn an_orphaned_claim_comes_back_onto_nothing() {
     shop.world.sim.insert(&["x.example A 203.0.113.9"]);
     let engine = shop.start().await;
     assert_eq!(
-        told(&engine).await,
+        entries(&engine).await,
         [
             "drain claim of y.example A: owner me -> nobody: applied",
             "drain claim of x.example A: owner me -> nobody: applied"
@@ -422,138 +427,5 @@ async fn an_orphaned_claim_comes_back_onto_nothing() {
     assert!(offer.zones[0].skipped[0].1.contains("x.example 0 A 203.0.113.9 stands there"), "{offer:?}");
     assert_eq!((report.restored.len(), shop.owned("me")), (1, 1));
     assert!(shop.world.sim.all().contains(&"x.example 0 A 203.0.113.9".to_owned()));
-    engine.stop().await;
-}
-
-/// The command dies between its call and the answer: the entry stays open until the daemon, asked for the history, reads.
-#[tokio::test(start_paused = true)]
-async fn an_entry_that_a_command_left_open_is_settled_by_the_next_reading() {
-    for (fault, expected) in [(Fault::Stall, "not applied"), (Fault::LostAnswer, "applied")] {
-        let (shop, engine, _) = two(Kept::Zone).await;
-        let (snapshot, (journal, origin)) = (shop.snapshot("me").await, shop.journal(Cause::Release));
-        let proposal = snapshot.hand_over(&OwnershipChange::Disown);
-        shop.world.sim.fault("example", fault);
-        let cut =
-            tokio::time::timeout(Duration::from_secs(1), snapshot.carry_out(&proposal.actions, &journal, &origin))
-                .await;
-        assert_eq!(cut.is_err(), fault == Fault::Stall);
-        shop.world.sim.fault("example", None);
-        let open = if fault == Fault::Stall { "open" } else { "unknown" };
-        let line =
-            |host: &str, outcome: &str| format!("release claim of {host}.example A: owner me -> nobody: {outcome}");
-        assert_eq!(told(&engine).await, [line("y", open), line("x", open)], "{fault:?}");
-        let (offer, _) = undo(&engine, origin.plan()).await;
-        assert!(offer.is_empty() && offer.zones[0].skipped[0].1.contains("not known yet"), "{fault:?}: {offer:?}");
-        after(&engine, MINUTE).await;
-        assert_eq!(told(&engine).await, [line("y", open), line("x", open)], "a command may take its time");
-        after(&engine, MINUTE).await;
-        assert_eq!(told(&engine).await, [line("y", expected), line("x", expected)], "{fault:?}");
-        let restored = undo(&engine, origin.plan()).await.1.restored.len();
-        assert_eq!((restored, shop.owned("me")), (if expected == "applied" { 2 } else { 0 }, 2), "{fault:?}");
-        engine.stop().await;
-    }
-}
-
-/// Without a daemon, the next command settles what an earlier one left.
-#[tokio::test(start_paused = true)]
-async fn the_next_command_settles_what_an_earlier_one_left_open() {
-    for kept in KEPT {
-        let (shop, engine, _) = two(kept).await;
-        engine.stop().await;
-        let (snapshot, (journal, origin)) = (shop.snapshot("me").await, shop.journal(Cause::Release));
-        let proposal = snapshot.hand_over(&OwnershipChange::Disown);
-        shop.world.sim.fault("example", Fault::LostWrite);
-        if kept == Kept::Objects {
-            // Nothing is sent to the zone: it is the objects that fail.
-            shop.shelf.fail([zonewright_core::documents::Fault::CrashBefore]);
-        }
-        let outcomes = snapshot.carry_out(&proposal.actions, &journal, &origin).await;
-        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Unknown(_))), "{kept:?}: {outcomes:?}");
-        shop.world.sim.fault("example", None);
-        shop.shelf.revive();
-        tokio::time::sleep(MINUTE * 2).await;
-        let second = shop.transfer("me", "other").await;
-        let engine = shop.start().await;
-        let now = told(&engine).await;
-        assert!(now[..2].iter().all(|line| line.starts_with("transfer") && line.ends_with(": applied")), "{now:?}");
-        assert!(now[2..].iter().all(|line| line.starts_with("release") && line.ends_with(": not applied")), "{now:?}");
-        assert_eq!((now.len(), undo(&engine, &second).await.1.restored.len()), (4, 2), "{kept:?}");
-        engine.stop().await;
-    }
-}
-
-/// A journal that nothing can be written to.
-struct Full;
-
-#[async_trait::async_trait]
-impl zonewright_core::store::JournalStore for Full {
-    async fn append(&self, _: &[String]) -> zonewright_core::Result<()> {
-        let kind = zonewright_core::ErrorKind::Unavailable;
-        Err(zonewright_core::Error::new(kind, "write the journal", "no space left on device"))
-    }
-
-    async fn read(&self, _: &mut zonewright_core::store::Visitor<'_>) -> zonewright_core::Result<()> {
-        Ok(())
-    }
-
-    fn outcomes_wait(&self) -> bool {
-        false
-    }
-
-    fn place(&self) -> String {
-        "a full place".to_owned()
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_command_sends_nothing_that_a_required_journal_does_not_hold() {
-    for kept in KEPT {
-        for mode in [Mode::Required, Mode::BestEffort, Mode::Off] {
-            let (shop, engine, before) = two(kept).await;
-            engine.stop().await;
-            let journal = Journaling { store: Arc::new(Full), mode };
-            let journal = JournalWriter::new(journal, shop.world.clock, WriterId::random());
-            let origin = journal.origin(Cause::Release);
-            let snapshot = shop.snapshot("me").await;
-            let outcomes =
-                snapshot.carry_out(&snapshot.hand_over(&OwnershipChange::Disown).actions, &journal, &origin).await;
-            if mode == Mode::Required {
-                let texts: Vec<String> = outcomes.iter().filter_map(|o| Some(o.error()?.chain())).collect();
-                assert!(texts.len() == 2 && texts[0].contains("no space left on device"), "{texts:?}");
-                assert_eq!(shop.whole(), before, "{kept:?}: nothing was done");
-            } else {
-                assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Applied)), "{kept:?} {mode:?}");
-                assert_eq!(shop.owned("me"), 0, "{kept:?} {mode:?}");
-            }
-        }
-    }
-}
-
-/// Creates, updates and deletes of rounds come back under claims that are kept outside the zone, with resources.
-#[tokio::test(start_paused = true)]
-async fn rounds_are_undone_with_claims_outside_the_zone() {
-    let shop = Shop::new(Kept::Objects);
-    shop.world.cluster.put("a", &["x.example A 192.0.2.1"]);
-    shop.world.cluster.put("b", &["y.example A 192.0.2.1"]);
-    let engine = shop.start().await;
-    after(&engine, MINUTE * 5).await;
-    let (then, before) = (shop.world.clock.now(), shop.whole());
-    after(&engine, MINUTE).await;
-    shop.world.cluster.put("a", &["x.example A 192.0.2.2"]);
-    shop.world.cluster.delete("b");
-    shop.world.cluster.put("c", &["z.example A 192.0.2.1"]);
-    after(&engine, MINUTE * 5).await;
-    assert_eq!((shop.world.sim.records().len(), shop.owned("me")), (3, 2));
-    let request = UndoRequest { query: Query { since: Some(then), ..Query::default() }, pin_for: DAY };
-    let plan = engine.plan_undo(&request).await.unwrap();
-    let report = engine.undo(&plan.hash).await.unwrap();
-    assert_eq!((report.restored.len(), report.failed), (3, vec![]));
-    after(&engine, MINUTE * 5).await;
-    assert_eq!(shop.whole(), before, "records and claims, to the letter");
-    assert!(shop.world.sim.all().iter().all(|line| !line.contains("TXT")), "no claim stands in the zone");
-    // Without the hold the objects have it their way again.
-    engine.unpin(None);
-    after(&engine, MINUTE * 5).await;
-    assert_eq!(shop.owned("me"), 2);
     engine.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What a person is told: by the probes, on objects, in metrics. A problem is told where it is looked for, and ends.
+//! What a person is shown: by the probes, on objects, in metrics. A problem is told where it is looked for, and ends.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn measured(engine: &zonewright_engine::Engine, series: &str) -> i64 {
 }
 
 fn times(world: &World, who: &str, reason: &str) -> usize {
-    world.told.0.lock().unwrap().iter().filter(|note| &*note.object.name == who && note.reason == reason).count()
+    world.reports.0.lock().unwrap().iter().filter(|note| &*note.object.name == who && note.reason == reason).count()
 }
 
 /// Loops that stand still are named, and no others: a probe may end the process for it.
@@ -64,7 +64,7 @@ async fn a_zone_that_vanishes_is_told_and_loses_nothing() {
     rest(&engine).await;
     world.sim.leave_out("example", false);
     after(&engine, 3 * MINUTE).await;
-    assert!(world.told.has("a", "NoMatchingZone"));
+    assert!(world.reports.has("a", "NoMatchingZone"));
     assert!(measured(&engine, "zonewright_zone_errors_total{zone=\"sim/example\",error=\"not_found\"}") > 0);
     assert_eq!(world.sim.records(), ["a.example A 192.0.2.1", "a.other.test A 192.0.2.1"]);
     world.cluster.put("a", &["a.example A 192.0.2.2", "a.other.test A 192.0.2.2"]);

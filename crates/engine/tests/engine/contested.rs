@@ -47,10 +47,10 @@ async fn an_editor_who_changes_a_name_three_times() {
         edit(&world, &engine, number).await;
         assert_eq!(x(&world), OURS, "a change by hand is repaired by the audit");
     }
-    assert!(fought(&engine).is_empty() && !world.told.has("a", "RecordContested"));
+    assert!(fought(&engine).is_empty() && !world.reports.has("a", "RecordContested"));
     edit(&world, &engine, 3).await;
     assert_eq!(fought(&engine), ["x.example in example by an unknown writer"]);
-    assert!(world.told.has("a", "RecordContested") && !world.told.has("b", "RecordContested"));
+    assert!(world.reports.has("a", "RecordContested") && !world.reports.has("b", "RecordContested"));
     assert!(engine.metrics().text().contains("zonewright_contested_records{zone=\"sim/example\"} 1"));
     assert_eq!(x(&world), "x.example A 203.0.113.3", "the last repair is a minute old");
     after(&engine, minutes(3)).await;

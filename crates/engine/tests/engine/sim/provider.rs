@@ -1,50 +1,22 @@
-//! The simulated world.
+//! A provider that enforces preconditions and fails as the test says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::Notify;
 use zonewright_core::capability::{Atomicity, Audit, Capability, Preconditions, TtlRange};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
-use zonewright_core::clock::{Clock, Timestamp};
-use zonewright_core::endpoint::{
-    Endpoint, Mapped, Note, ObjectPolicy, ObjectRef, Origin, OtherPrefix, Pending, Reporter, Sharing, Targets, Unknown,
-};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::Retry;
 use zonewright_core::interpret::Interpretation;
-use zonewright_core::name_policy::{NamePolicy, PermitAll};
-use zonewright_core::options::OptionTable;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read, Token};
-use zonewright_core::record::{Routing, SetId};
-use zonewright_core::registry::Registry;
-use zonewright_core::source::{
-    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, SourceErrors, Update,
-};
-use zonewright_core::store::{MemoryStore, StateStore};
 use zonewright_core::zone::{InstanceId, ZoneId};
-use zonewright_core::{
-    DnsName, Error, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Result, Ttl, Zone,
-};
-use zonewright_engine::journal::Journaling;
-use zonewright_engine::metrics::Metrics;
-use zonewright_engine::{Config, Engine, Instance, Parts};
-use zonewright_registry::txt::{FormerNames, TxtConfig, TxtRegistry};
+use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Result, Ttl, Zone};
 
-pub(crate) fn name(text: &str) -> DnsName {
-    DnsName::parse(text).unwrap()
-}
-
-/// `name TYPE data data`; blanks inside data are written `_`.
-pub(crate) fn set(line: &str) -> RecordSet {
-    let mut words = line.split(' ');
-    let owner = name(words.next().unwrap());
-    let rtype: RecordType = words.next().unwrap().parse().unwrap();
-    let data = words.map(|word| RData::parse(rtype, &word.replace('_', " ")).unwrap());
-    RecordSet::simple(owner, rtype, Ttl::from_secs(0), data)
-}
+use super::{name, set};
 
 /// What the provider does instead of what it should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +78,7 @@ pub(crate) struct Sim {
     /// How long a listing may lag behind a write.
     pub(crate) settle: Mutex<Duration>,
     /// How long each write takes.
-    pace: Mutex<Duration>,
+    pub(super) pace: Mutex<Duration>,
 }
 
 impl Sim {
@@ -219,14 +191,14 @@ impl Sim {
         self.content().sets.values().map(ToString::to_string).collect()
     }
 
-    /// From now on listings of everything leave a name out, and do not show where they end.
-    pub(crate) fn hide(&self, hidden: &str) {
-        *self.hidden.lock().unwrap() = Some(name(hidden));
-    }
-
     /// From now on each write takes so long.
     pub(crate) fn pace(&self, time: Duration) {
         *self.pace.lock().unwrap() = time;
+    }
+
+    /// From now on listings of everything leave a name out, and do not show where they end.
+    pub(crate) fn hide(&self, hidden: &str) {
+        *self.hidden.lock().unwrap() = Some(name(hidden));
     }
 
     /// From now on what is created at a name is confirmed and dropped.
@@ -420,339 +392,4 @@ impl Provider for Sim {
             _ => groups.iter().map(|_| Outcome::Applied).collect(),
         }
     }
-}
-
-/// A source that holds what the test puts in.
-pub(crate) struct Cluster {
-    objects: Mutex<BTreeMap<String, (ObjectRef, Arc<Mapped>)>>,
-    updates: Mutex<Vec<ObjectUpdate>>,
-    state: Mutex<KindState>,
-    changed: Notify,
-    pub(crate) troubles: Mutex<SourceErrors>,
-}
-
-pub(crate) const SERVICES: &str = "services";
-
-fn object(who: &str) -> ObjectRef {
-    ObjectRef {
-        api_version: Arc::from("v1"),
-        kind: Arc::from("Service"),
-        namespace: Arc::from("ns"),
-        name: Arc::from(who),
-        uid: Arc::from(format!("uid-{who}")),
-    }
-}
-
-impl Cluster {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            objects: Mutex::default(),
-            updates: Mutex::default(),
-            state: Mutex::new(KindState { complete: true, fresh: true, settled: true, ..KindState::default() }),
-            changed: Notify::new(),
-            troubles: Mutex::default(),
-        })
-    }
-
-    fn update(&self, who: &str, state: ObjectState) {
-        self.updates.lock().unwrap().push(ObjectUpdate { source: Arc::from("service"), object: object(who), state });
-        self.changed.notify_one();
-    }
-
-    /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `label:TEXT` its label
-    /// in claims; `prop:KEY=VALUE` a property; `unknown` asks for more than can be told; `other:LINE` is asked for under an annotation prefix that is not in
-    /// force.
-    pub(crate) fn put(&self, who: &str, lines: &[&str]) {
-        let label = lines.iter().find_map(|line| line.strip_prefix("label:")).map(str::to_owned);
-        let label: Option<Arc<str>> = Some(Arc::from(label.unwrap_or_else(|| format!("service/ns/{who}"))));
-        let created = who.bytes().map(i64::from).sum();
-        let origin = Origin { source: Arc::from("service"), rank: 0, object: object(who), created: Some(created) };
-        let origin = Arc::new(origin);
-        let policy = lines.iter().find_map(|l| l.strip_prefix("policy:")).and_then(ObjectPolicy::parse);
-        let set_id = lines.iter().find_map(|l| l.strip_prefix("set:")).and_then(SetId::new);
-        let stated = lines.iter().filter_map(|l| l.strip_prefix("prop:")?.split_once('='));
-        let properties: BTreeMap<Arc<str>, Arc<str>> = stated.map(|(key, value)| (key.into(), value.into())).collect();
-        let mut mapped = Mapped { kinds: BTreeSet::from([Arc::from(SERVICES)]), ..Mapped::default() };
-        let endpoint = |line: &str| {
-            let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };
-            Endpoint {
-                name: key.name,
-                rtype: key.rtype,
-                targets: Targets::Records(records),
-                ttl: None,
-                set_id: set_id.clone(),
-                routing: Routing::Simple,
-                properties: properties.clone(),
-                origin: origin.clone(),
-                resource: label.clone(),
-                labels: Box::default(),
-                sharing: Sharing::Holder,
-                policy,
-            }
-        };
-        let other: Vec<Endpoint> = lines.iter().filter_map(|l| l.strip_prefix("other:")).map(endpoint).collect();
-        if !other.is_empty() {
-            let prefix = Arc::from("external-dns.alpha.kubernetes.io/");
-            let other = OtherPrefix { prefix, endpoints: other, pending: Vec::new(), object: object(who) };
-            mapped.other_prefix = Some(Box::new(other));
-        }
-        for line in lines {
-            if let Some(text) = line.strip_prefix("pending:") {
-                mapped.pending.push(Pending {
-                    name: name(text),
-                    resource: label.clone(),
-                    reason: "blank status".to_owned(),
-                });
-                continue;
-            }
-            if *line == "unknown" {
-                mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
-            }
-            let is_setting = |start: &&str| line.starts_with(*start);
-            if *line != "unknown" && !["policy:", "set:", "prop:", "label:", "other:"].iter().any(is_setting) {
-                mapped.endpoints.push(endpoint(line));
-            }
-        }
-        let mapped = Arc::new(mapped);
-        self.objects.lock().unwrap().insert(who.to_owned(), (object(who), mapped.clone()));
-        self.update(who, ObjectState::Present(mapped));
-    }
-
-    /// A DELETE event.
-    pub(crate) fn delete(&self, who: &str) {
-        self.objects.lock().unwrap().remove(who);
-        self.update(who, ObjectState::Gone { tombstone: true });
-    }
-
-    /// The object is missing from a new list.
-    pub(crate) fn vanish(&self, who: &str) {
-        self.objects.lock().unwrap().remove(who);
-        self.update(who, ObjectState::Gone { tombstone: false });
-    }
-
-    pub(crate) fn vanish_all(&self) {
-        let all: Vec<String> = self.objects.lock().unwrap().keys().cloned().collect();
-        for who in all {
-            self.vanish(&who);
-        }
-    }
-
-    /// Sets how far the view can be trusted.
-    pub(crate) fn trust(&self, complete: bool, fresh: bool) {
-        *self.state.lock().unwrap() = KindState { complete, fresh, settled: true, ..KindState::default() };
-        self.changed.notify_one();
-    }
-
-    /// The view is doubted because it looks empty, and for nothing else; `number` is that of this doubt.
-    pub(crate) fn doubt(&self, number: u64) {
-        let state = KindState { fresh: true, settled: true, doubted: Some(number), ..KindState::default() };
-        *self.state.lock().unwrap() = state;
-        self.changed.notify_one();
-    }
-
-    /// Whether there are objects that cannot be read.
-    pub(crate) fn spoil(&self, unreadable: bool) {
-        self.state.lock().unwrap().unreadable = usize::from(unreadable);
-        self.changed.notify_one();
-    }
-
-    pub(crate) fn unsettle(&self) {
-        *self.state.lock().unwrap() = KindState::default();
-    }
-}
-
-#[async_trait]
-impl Source for Cluster {
-    async fn changed(&self) {
-        self.changed.notified().await;
-    }
-
-    fn take(&self, everything: bool) -> Update {
-        let updates = std::mem::take(&mut *self.updates.lock().unwrap());
-        if !everything {
-            return Update { complete: false, objects: updates };
-        }
-        // Tombstones are told even with a complete snapshot, before it.
-        let gone = updates.into_iter().filter(|u| matches!(u.state, ObjectState::Gone { .. }));
-        let objects = self.objects.lock().unwrap();
-        let present = objects.values().map(|(object, mapped)| ObjectUpdate {
-            source: Arc::from("service"),
-            object: object.clone(),
-            state: ObjectState::Present(mapped.clone()),
-        });
-        Update {
-            complete: true,
-            objects: gone.filter(|u| !objects.contains_key(&*u.object.name)).chain(present).collect(),
-        }
-    }
-
-    fn use_published(&self, _: Arc<dyn PublishedNames>) {}
-
-    fn published_read(&self) -> bool {
-        false
-    }
-
-    fn errors(&self) -> SourceErrors {
-        self.troubles.lock().unwrap().clone()
-    }
-
-    fn evidence(&self) -> Evidence {
-        let kind: Arc<str> = Arc::from(SERVICES);
-        let state = *self.state.lock().unwrap();
-        let objects = self.objects.lock().unwrap().len();
-        Evidence {
-            kinds: BTreeMap::from([(kind.clone(), KindState { objects, ..state })]),
-            resources: BTreeMap::from([(Arc::from("service"), BTreeSet::from([kind]))]),
-            open: BTreeSet::new(),
-        }
-    }
-}
-
-#[derive(Default)]
-pub(crate) struct Told(pub Mutex<Vec<Note>>);
-
-impl Reporter for Told {
-    fn tell(&self, note: &Note) {
-        self.0.lock().unwrap().push(note.clone());
-    }
-}
-
-impl Told {
-    pub(crate) fn has(&self, who: &str, reason: &str) -> bool {
-        self.0.lock().unwrap().iter().any(|n| &*n.object.name == who && n.reason == reason)
-    }
-}
-
-/// Keeps the state, and the approvals that somebody put beside it.
-#[derive(Default)]
-pub(crate) struct Shelf {
-    document: MemoryStore,
-    /// From now on nothing can be saved.
-    pub(crate) full: AtomicBool,
-    /// From now on nothing can be read.
-    pub(crate) unreadable: AtomicBool,
-    pub(crate) approvals: Mutex<BTreeSet<String>>,
-}
-
-#[async_trait]
-impl StateStore for Shelf {
-    async fn load(&self) -> Result<Option<Vec<u8>>> {
-        if self.unreadable.load(Ordering::SeqCst) {
-            return Err(Error::new(ErrorKind::Unavailable, "read the state", "nobody answers"));
-        }
-        self.document.load().await
-    }
-
-    async fn save(&self, document: &[u8]) -> Result<()> {
-        if self.full.load(Ordering::SeqCst) {
-            return Err(Error::new(ErrorKind::Unauthorized, "save the state", "no right to write"));
-        }
-        self.document.save(document).await
-    }
-
-    async fn approvals(&self) -> Result<BTreeSet<String>> {
-        Ok(self.approvals.lock().unwrap().clone())
-    }
-
-    fn approve_with(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn place(&self) -> String {
-        self.document.place()
-    }
-}
-
-/// Everything together. An engine can be stopped and another started on the same world.
-pub(crate) struct World {
-    pub(crate) sim: Arc<Sim>,
-    pub(crate) cluster: Arc<Cluster>,
-    pub(crate) store: Arc<Shelf>,
-    pub(crate) journal: Journaling,
-    pub(crate) told: Arc<Told>,
-    pub(crate) config: Config,
-    /// Goes on over restarts.
-    pub(crate) clock: Clock,
-    pub(crate) owner: &'static str,
-    pub(crate) name_policy: Arc<dyn NamePolicy>,
-    /// `--txt-prefix`, and the former ones.
-    pub(crate) prefixes: (&'static str, &'static [&'static str]),
-}
-
-impl World {
-    pub(crate) fn new(zones: &[&str]) -> Self {
-        Self {
-            sim: Sim::new(zones),
-            cluster: Cluster::new(),
-            store: Arc::default(),
-            journal: Journaling::default(),
-            told: Arc::new(Told::default()),
-            config: Config::default(),
-            clock: Clock::starting_at(Timestamp(1_000_000_000)),
-            owner: "me",
-            name_policy: Arc::new(PermitAll),
-            prefixes: ("", &[]),
-        }
-    }
-
-    /// Another cluster on the same zones.
-    pub(crate) fn beside(&self) -> Self {
-        Self { sim: self.sim.clone(), ..Self::new(&[]) }
-    }
-
-    pub(crate) async fn start(&self) -> Engine {
-        let former = |prefix: &&str| FormerNames {
-            prefix: (*prefix).to_owned(),
-            suffix: String::new(),
-            wildcard_replacement: String::new(),
-        };
-        let registry = TxtRegistry::new(TxtConfig {
-            prefix: self.prefixes.0.to_owned(),
-            former: self.prefixes.1.iter().map(former).collect(),
-            ..TxtConfig::new(self.owner).unwrap()
-        });
-        self.start_with(Arc::new(registry.unwrap())).await
-    }
-
-    pub(crate) async fn start_with(&self, registry: Arc<dyn Registry>) -> Engine {
-        let instance = Instance {
-            id: InstanceId::from("sim"),
-            provider: self.sim.clone(),
-            registry,
-            options: OptionTable::NONE.into(),
-        };
-        self.start_instances(vec![instance]).await
-    }
-
-    pub(crate) async fn start_instances(&self, instances: Vec<Instance>) -> Engine {
-        let store: Arc<dyn StateStore> = self.store.clone();
-        Engine::start(
-            self.config.clone(),
-            Parts {
-                sources: vec![self.cluster.clone()],
-                instances,
-                name_policy: self.name_policy.clone(),
-                store,
-                journal: self.journal.clone(),
-                reporter: self.told.clone(),
-                metrics: Arc::new(Metrics::default()),
-                clock: self.clock,
-                own_object: Some(object("zonewright-pod")),
-            },
-        )
-        .await
-    }
-}
-
-/// Lets the engine come to rest: what the source told is taken over, planned and sent.
-pub(crate) async fn rest(engine: &Engine) -> zonewright_engine::Outcome {
-    // The paused clock moves only when every task waits: after this the intake has turned.
-    tokio::time::sleep(Duration::from_millis(1)).await;
-    engine.settled().await
-}
-
-/// As [`rest`], after so much time.
-pub(crate) async fn after(engine: &Engine, time: Duration) -> zonewright_engine::Outcome {
-    tokio::time::sleep(time).await;
-    rest(engine).await
 }

@@ -1,0 +1,383 @@
+//! The invariants 3 to 10 of the design: claims and records together, errors that are pauses, silence after convergence.
+
+use std::time::Duration;
+
+use zonewright_core::intent::Intent;
+use zonewright_core::plan::Policy;
+
+use crate::invariants::many;
+use crate::sim::{Fault, World, after, is_claim, rest, set};
+
+/// 3: after a lost answer the names are read before anything else is done to them.
+#[tokio::test(start_paused = true)]
+async fn what_is_not_known_is_read() {
+    let world = many(3);
+    world.sim.fault("example", Fault::LostAnswer);
+    let engine = world.start().await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    world.sim.fault("example", None);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    rest(&engine).await;
+    assert_eq!(world.sim.targeted(), 1);
+    assert_eq!(world.sim.calls().1, 1, "nothing is written twice");
+}
+
+fn pairs_are_whole(world: &World) {
+    let content = world.sim.content();
+    let (claims, records): (Vec<_>, Vec<_>) = content.sets.values().partition(|s| is_claim(s));
+    let expected: Vec<String> =
+        records.iter().map(|r| format!("{}-{}", r.key.rtype.to_string().to_lowercase(), r.key.name)).collect();
+    let mut expected = expected;
+    expected.sort();
+    let mut found: Vec<String> = claims.iter().map(|c| c.key.name.to_string()).collect();
+    found.sort();
+    assert_eq!(found, expected);
+}
+
+/// 3: claim and record stand together whatever is lost on the way.
+#[tokio::test(start_paused = true)]
+async fn claim_and_record_stand_together_through_lost_answers() {
+    for fault in [Fault::LostAnswer, Fault::LostWrite, Fault::Down, Fault::NoReads, Fault::Stall] {
+        let world = many(20);
+        world.sim.fault("example", fault);
+        let engine = world.start().await;
+        tokio::time::sleep(Duration::from_mins(3)).await;
+        pairs_are_whole(&world);
+        world.sim.fault("example", None);
+        tokio::time::sleep(Duration::from_mins(3)).await;
+        rest(&engine).await;
+        pairs_are_whole(&world);
+        assert_eq!(world.sim.records().len(), 20, "{fault:?}");
+    }
+}
+
+/// 5: a delete that is tried again because its answer was lost is one delete for the brake, however long that goes on.
+#[tokio::test(start_paused = true)]
+async fn lost_deletes_that_are_tried_again_do_not_use_up_the_brake() {
+    let world = many(100);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.fault("example", Fault::LostWrite);
+    for i in 0..15 {
+        world.cluster.vanish(&format!("s{i}"));
+    }
+    after(&engine, Duration::from_mins(20)).await;
+    world.sim.fault("example", None);
+    let outcome = after(&engine, Duration::from_mins(10)).await;
+    assert_eq!((world.sim.records().len(), outcome.held), (85, 0));
+}
+
+/// 2: a wish that cannot be written keeps what is published for it; once it can be, or is gone, that goes on.
+#[tokio::test(start_paused = true)]
+async fn a_wish_that_cannot_be_written_keeps_what_stands() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["example A 192.0.2.1", "x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    // A CNAME cannot stand at the apex, and none may point to itself.
+    world.cluster.put("a", &["example CNAME y.test", "x.example CNAME x.example"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["example A 192.0.2.1", "x.example A 192.0.2.1"]);
+    assert!(world.reports.has("a", "CnameAtApex") && world.reports.has("a", "SelfReference"));
+    world.cluster.put("a", &["example A 192.0.2.2", "x.example CNAME y.test"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["example A 192.0.2.2", "x.example CNAME y.test."]);
+    world.cluster.put("a", &["example CNAME y.test"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["example A 192.0.2.2"]);
+    world.cluster.delete("a");
+    rest(&engine).await;
+    assert!(world.sim.records().is_empty());
+}
+
+/// 3: where nothing holds several writes together, another process of ours may be between its intent and its record: the
+/// intent stays for two minutes, and what came to nothing goes then.
+#[tokio::test(start_paused = true)]
+async fn the_intent_of_another_process_is_left_to_it_for_two_minutes() {
+    let world = World::new(&["example"]);
+    world.sim.split();
+    let engine = world.start().await;
+    rest(&engine).await;
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    let begin = |record: &str| {
+        let intent = Intent::new([&set(record)], claim).to_string().replace(' ', "_");
+        world.sim.insert(&[&format!("a-{} TXT \"{intent}\"", set(record).key.name)]);
+    };
+    let intents = || world.sim.all().iter().filter(|line| line.contains("zonewright-intent")).count();
+    begin("x.example A 192.0.2.1");
+    begin("y.example A 192.0.2.2");
+    after(&engine, Duration::from_secs(61)).await;
+    assert_eq!(intents(), 2);
+    // The record of the one comes, and our own view of the cluster follows.
+    world.sim.insert(&["x.example A 192.0.2.1"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    rest(&engine).await;
+    after(&engine, Duration::from_secs(61)).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    assert!(
+        world.sim.all().iter().any(|line| line.contains(claim) && !line.contains("intent")),
+        "{:?}",
+        world.sim.all()
+    );
+    assert_eq!(intents(), 1);
+    after(&engine, Duration::from_mins(2)).await;
+    assert_eq!(intents(), 0);
+    let writes = world.sim.calls().1;
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.calls().1, writes);
+}
+
+/// 1: an intent goes only after what it stands for was read by its name: a listing may lack it.
+#[tokio::test(start_paused = true)]
+async fn an_intent_whose_record_a_listing_leaves_out_stays() {
+    let world = World::new(&["example"]);
+    world.sim.split();
+    let engine = world.start().await;
+    rest(&engine).await;
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    let intent = Intent::new([&set("x.example A 192.0.2.1")], claim).to_string().replace(' ', "_");
+    // Who asked for it cannot be told now.
+    world.cluster.trust(false, false);
+    world.sim.hide("x.example");
+    world.sim.insert(&[&format!("a-x.example TXT \"{intent}\""), "x.example A 192.0.2.1"]);
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+    assert!(world.sim.all().iter().any(|line| line.contains(claim)), "{:?}", world.sim.all());
+}
+
+/// What is found out where an intent is read before it goes is news to the name that it stood for.
+#[tokio::test(start_paused = true)]
+async fn a_name_whose_intent_goes_is_planned_by_what_was_read_then() {
+    let world = World::new(&["example"]);
+    world.sim.split();
+    world.sim.blind();
+    let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
+    let intent = Intent::new([&set("x.example A 192.0.2.1")], claim).to_string().replace(' ', "_");
+    world.sim.insert(&[&format!("a-x.example TXT \"{intent}\""), "x.example A 203.0.113.1"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["x.example A 203.0.113.1"], "a stranger's");
+    world.sim.content().sets.remove(&set("x.example A 203.0.113.1").key);
+    after(&engine, Duration::from_mins(10)).await;
+    assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
+}
+
+/// 2: a zone that a list leaves out keeps its names, unless the provider denies it.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_leaves_out_a_zone_sends_no_name_to_its_parent() {
+    for there in [true, false] {
+        let world = World::new(&["example", "sub.example"]);
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.sim.leave_out("sub.example", there);
+        after(&engine, Duration::from_mins(3)).await;
+        world.cluster.put("a", &["x.sub.example A 192.0.2.1"]);
+        rest(&engine).await;
+        let (parent, child) = (world.sim.writes_to("example"), world.sim.writes_to("sub.example"));
+        assert_eq!((parent, child), if there { (0, 1) } else { (1, 0) });
+    }
+}
+
+/// 4: one bad record is one bad record.
+#[tokio::test(start_paused = true)]
+async fn one_bad_name_holds_up_no_other() {
+    let world = many(30);
+    world.sim.refuse(&["n7.example"]);
+    let engine = world.start().await;
+    let outcome = rest(&engine).await;
+    assert_eq!((world.sim.records().len(), outcome.refused), (29, 1));
+    assert!(world.reports.has("s7", "RecordRefused") && !world.reports.has("s8", "RecordRefused"));
+    let writes = world.sim.calls().1;
+    after(&engine, Duration::from_mins(30)).await;
+    assert_eq!(world.sim.calls().1, writes, "it is not tried again before its input changes");
+    world.sim.refuse(&[]);
+    world.cluster.put("s7", &["n7.example A 192.0.2.77"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records().len(), 30);
+}
+
+/// 4: a broken or stalled zone holds up no other zone.
+#[tokio::test(start_paused = true)]
+async fn a_broken_zone_holds_up_no_other() {
+    for fault in [Fault::Down, Fault::Stall] {
+        let world = World::new(&["good.example", "bad.example"]);
+        world.sim.fault("bad.example", fault);
+        world.cluster.put("a", &["x.good.example A 192.0.2.1", "x.bad.example A 192.0.2.1"]);
+        let engine = world.start().await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(world.sim.records(), ["x.good.example A 192.0.2.1"], "{fault:?}");
+        world.sim.fault("bad.example", None);
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        rest(&engine).await;
+        assert_eq!(world.sim.records().len(), 2, "{fault:?}");
+    }
+}
+
+/// 5: errors are pauses, and health tells the truth.
+#[tokio::test(start_paused = true)]
+async fn health_tells_the_truth() {
+    let world = many(3);
+    let engine = world.start().await;
+    rest(&engine).await;
+    assert!(engine.health().is_live() && engine.health().is_ready(), "{:?}", engine.health());
+    world.sim.fault("example", Fault::Down);
+    world.cluster.put("s1", &["n1.example A 192.0.2.2"]);
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let health = engine.health();
+    assert!(health.is_live() && !health.is_ready());
+    assert!(
+        health.unready[0].contains("zone example") && health.unready[0].contains("connection refused"),
+        "{health:?}"
+    );
+    world.sim.fault("example", None);
+    tokio::time::sleep(Duration::from_mins(2)).await;
+    assert!(engine.health().is_ready());
+    assert!(world.sim.records().contains(&"n1.example A 192.0.2.2".to_owned()));
+    world.cluster.trust(true, false);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(engine.health().unready[0].contains("services"));
+}
+
+/// 6: converge, then be silent.
+#[tokio::test(start_paused = true)]
+async fn after_convergence_only_the_audit_calls() {
+    let world = many(50);
+    let engine = world.start().await;
+    rest(&engine).await;
+    let (reads, writes) = world.sim.calls();
+    after(&engine, Duration::from_hours(1)).await;
+    let (more_reads, more_writes) = world.sim.calls();
+    assert_eq!(more_writes, writes);
+    assert!(more_reads - reads <= 61, "one cheap question a minute, not {}", more_reads - reads);
+}
+
+/// 5: credentials that are refused, at the start or while running, are told; once they are mended all goes on by itself.
+#[tokio::test(start_paused = true)]
+async fn credentials_that_are_mended_need_no_restart() {
+    for running in [false, true] {
+        let world = many(3);
+        if !running {
+            world.sim.fault("example", Fault::Denied);
+        }
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.sim.fault("example", Fault::Denied);
+        world.cluster.put("late", &["late.example A 192.0.2.1"]);
+        let outcome = after(&engine, Duration::from_mins(2)).await;
+        assert!(outcome.failures().iter().any(|failure| failure.contains("BADSIG")), "{outcome:?}");
+        assert!(engine.health().unready.iter().any(|problem| problem.contains("BADSIG")), "{:?}", engine.health());
+        assert!(engine.health().is_live());
+        world.sim.fault("example", None);
+        let outcome = after(&engine, Duration::from_mins(2)).await;
+        assert_eq!((outcome.failures().len(), world.sim.records().len()), (0, 4), "running: {running}");
+        assert!(engine.health().is_ready());
+    }
+}
+
+/// 5: ten minutes of errors of every kind end no loop and lose nothing, and one pause after their end all is well.
+#[tokio::test(start_paused = true)]
+async fn ten_minutes_of_errors_are_over_one_pause_after_their_end() {
+    for fault in [Fault::Down, Fault::LostAnswer, Fault::LostWrite, Fault::NoReads, Fault::Denied, Fault::Stall] {
+        let world = many(30);
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.sim.fault("example", fault);
+        for minute in 0..10 {
+            world.cluster.put(&format!("new{minute}"), &[&format!("new{minute}.example A 192.0.2.2")]);
+            world.cluster.delete(&format!("s{minute}"));
+            tokio::time::sleep(Duration::from_mins(1)).await;
+            assert!(engine.health().is_live(), "{fault:?}");
+            let standing = world.sim.records();
+            let kept = (10..30).all(|i| standing.contains(&format!("n{i}.example A 192.0.2.1")));
+            assert!(kept, "{fault:?}: nothing goes that is asked for");
+        }
+        world.sim.fault("example", None);
+        // The longest pause is a minute and a quarter; a call that stands still ends after a minute.
+        tokio::time::sleep(Duration::from_secs(if fault == Fault::Stall { 136 } else { 76 })).await;
+        let outcome = rest(&engine).await;
+        assert_eq!((outcome.failures(), world.sim.records().len()), (vec![], 30), "{fault:?}");
+        assert!(engine.health().is_ready(), "{fault:?}");
+        engine.stop().await;
+    }
+}
+
+/// 7: a dry run writes nothing, and keeps quiet about what it said once.
+#[tokio::test(start_paused = true)]
+async fn a_dry_run_writes_nothing() {
+    let mut world = many(5);
+    world.config.dry_run = true;
+    let engine = world.start().await;
+    after(&engine, Duration::from_mins(10)).await;
+    assert!(world.sim.all().is_empty());
+    assert_eq!(world.sim.calls().1, 0);
+    let said = engine.recent_changes().last(100);
+    assert_eq!((said.len(), said[0].outcome), (5, "not_sent"));
+}
+
+/// 8: the same input gives the same plan.
+#[tokio::test(start_paused = true)]
+async fn the_same_input_gives_the_same_plan() {
+    let mut plans = Vec::new();
+    for round in 0..3 {
+        let world = World::new(&["example"]);
+        world.sim.insert(&["n3.example A 203.0.113.3"]);
+        let mut order: Vec<usize> = (0..40).collect();
+        order.rotate_left(round * 7);
+        for i in order {
+            world.cluster.put(&format!("s{i}"), &[&format!("n{}.example A 192.0.2.{i}", i % 20)]);
+        }
+        let engine = world.start().await;
+        rest(&engine).await;
+        let mut journal = engine.recent_changes().last(256);
+        journal.reverse();
+        plans.push(journal.into_iter().map(|e| e.changes).collect::<Vec<_>>());
+    }
+    assert_eq!(plans[0], plans[1]);
+    assert_eq!(plans[0], plans[2]);
+}
+
+/// 9 for one name: what an audit finds is planned like what a source tells.
+#[tokio::test(start_paused = true)]
+async fn a_foreign_change_is_repaired_by_the_audit() {
+    let world = many(3);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.insert(&["n1.example A 203.0.113.99"]);
+    after(&engine, Duration::from_mins(2)).await;
+    assert!(world.sim.records().contains(&"n1.example A 192.0.2.1".to_owned()));
+    world.sim.remove(&set("a-n2.example TXT x").key);
+    after(&engine, Duration::from_mins(2)).await;
+    assert!(
+        world.sim.all().iter().any(|l| l.starts_with("n2.example")),
+        "a record that lost its claim is not ours any more"
+    );
+}
+
+/// One precondition that is refused says that the view is old: the zone is looked at at once, not only the name.
+#[tokio::test(start_paused = true)]
+async fn a_refused_precondition_has_the_zone_read() {
+    let mut world = World::new(&["example"]);
+    world.config.interval = Duration::from_hours(1);
+    world.cluster.put("a", &["a.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.sim.insert(&["a.example A 203.0.113.1", "b.example A 203.0.113.2"]);
+    world.cluster.put("b", &["b.example A 192.0.2.1"]);
+    after(&engine, Duration::from_secs(5)).await;
+    assert_eq!(world.sim.records(), ["a.example A 192.0.2.1", "b.example A 203.0.113.2"]);
+    assert!(world.reports.has("b", "ForeignRecord"));
+}
+
+/// Policies narrow what is done.
+#[tokio::test(start_paused = true)]
+async fn upsert_only_never_deletes() {
+    let mut world = many(3);
+    world.config.policy = Policy::UpsertOnly;
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.delete("s1");
+    world.cluster.put("s2", &["n2.example A 192.0.2.2"]);
+    rest(&engine).await;
+    assert_eq!(world.sim.records(), ["n0.example A 192.0.2.1", "n1.example A 192.0.2.1", "n2.example A 192.0.2.2"]);
+}

@@ -1,0 +1,203 @@
+//! A source whose objects and evidence the test sets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use zonewright_core::endpoint::{
+    Endpoint, Mapped, ObjectPolicy, ObjectRef, Origin, OtherPrefix, Pending, Sharing, Targets, Unknown,
+};
+use zonewright_core::record::{Routing, SetId};
+use zonewright_core::source::{
+    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, SourceErrors, Update,
+};
+use zonewright_core::{RecordData, RecordSet};
+
+use super::{name, set};
+
+/// A source that holds what the test puts in.
+pub(crate) struct Cluster {
+    objects: Mutex<BTreeMap<String, (ObjectRef, Arc<Mapped>)>>,
+    updates: Mutex<Vec<ObjectUpdate>>,
+    state: Mutex<KindState>,
+    changed: Notify,
+    pub(crate) troubles: Mutex<SourceErrors>,
+}
+
+pub(crate) const SERVICES: &str = "services";
+
+pub(crate) fn object(who: &str) -> ObjectRef {
+    ObjectRef {
+        api_version: Arc::from("v1"),
+        kind: Arc::from("Service"),
+        namespace: Arc::from("ns"),
+        name: Arc::from(who),
+        uid: Arc::from(format!("uid-{who}")),
+    }
+}
+
+impl Cluster {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            objects: Mutex::default(),
+            updates: Mutex::default(),
+            state: Mutex::new(KindState { complete: true, fresh: true, settled: true, ..KindState::default() }),
+            changed: Notify::new(),
+            troubles: Mutex::default(),
+        })
+    }
+
+    fn update(&self, who: &str, state: ObjectState) {
+        self.updates.lock().unwrap().push(ObjectUpdate { source: Arc::from("service"), object: object(who), state });
+        self.changed.notify_one();
+    }
+
+    /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `label:TEXT` its label
+    /// in claims; `prop:KEY=VALUE` a property; `unknown` asks for more than can be told; `other:LINE` is asked for under an annotation prefix that is not in
+    /// force.
+    pub(crate) fn put(&self, who: &str, lines: &[&str]) {
+        let label = lines.iter().find_map(|line| line.strip_prefix("label:")).map(str::to_owned);
+        let label: Option<Arc<str>> = Some(Arc::from(label.unwrap_or_else(|| format!("service/ns/{who}"))));
+        let created = who.bytes().map(i64::from).sum();
+        let origin = Origin { source: Arc::from("service"), rank: 0, object: object(who), created: Some(created) };
+        let origin = Arc::new(origin);
+        let policy = lines.iter().find_map(|l| l.strip_prefix("policy:")).and_then(ObjectPolicy::parse);
+        let set_id = lines.iter().find_map(|l| l.strip_prefix("set:")).and_then(SetId::new);
+        let stated = lines.iter().filter_map(|l| l.strip_prefix("prop:")?.split_once('='));
+        let properties: BTreeMap<Arc<str>, Arc<str>> = stated.map(|(key, value)| (key.into(), value.into())).collect();
+        let mut mapped = Mapped { kinds: BTreeSet::from([Arc::from(SERVICES)]), ..Mapped::default() };
+        let endpoint = |line: &str| {
+            let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };
+            Endpoint {
+                name: key.name,
+                rtype: key.rtype,
+                targets: Targets::Records(records),
+                ttl: None,
+                set_id: set_id.clone(),
+                routing: Routing::Simple,
+                properties: properties.clone(),
+                origin: origin.clone(),
+                resource: label.clone(),
+                labels: Box::default(),
+                sharing: Sharing::Holder,
+                policy,
+            }
+        };
+        let other: Vec<Endpoint> = lines.iter().filter_map(|l| l.strip_prefix("other:")).map(endpoint).collect();
+        if !other.is_empty() {
+            let prefix = Arc::from("external-dns.alpha.kubernetes.io/");
+            let other = OtherPrefix { prefix, endpoints: other, pending: Vec::new(), object: object(who) };
+            mapped.other_prefix = Some(Box::new(other));
+        }
+        for line in lines {
+            if let Some(text) = line.strip_prefix("pending:") {
+                mapped.pending.push(Pending {
+                    name: name(text),
+                    resource: label.clone(),
+                    reason: "blank status".to_owned(),
+                });
+                continue;
+            }
+            if *line == "unknown" {
+                mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
+            }
+            let is_setting = |start: &&str| line.starts_with(*start);
+            if *line != "unknown" && !["policy:", "set:", "prop:", "label:", "other:"].iter().any(is_setting) {
+                mapped.endpoints.push(endpoint(line));
+            }
+        }
+        let mapped = Arc::new(mapped);
+        self.objects.lock().unwrap().insert(who.to_owned(), (object(who), mapped.clone()));
+        self.update(who, ObjectState::Present(mapped));
+    }
+
+    /// A DELETE event.
+    pub(crate) fn delete(&self, who: &str) {
+        self.objects.lock().unwrap().remove(who);
+        self.update(who, ObjectState::Gone { tombstone: true });
+    }
+
+    /// The object is missing from a new list.
+    pub(crate) fn vanish(&self, who: &str) {
+        self.objects.lock().unwrap().remove(who);
+        self.update(who, ObjectState::Gone { tombstone: false });
+    }
+
+    pub(crate) fn vanish_all(&self) {
+        let all: Vec<String> = self.objects.lock().unwrap().keys().cloned().collect();
+        for who in all {
+            self.vanish(&who);
+        }
+    }
+
+    /// Sets how far the view can be trusted.
+    pub(crate) fn trust(&self, complete: bool, fresh: bool) {
+        *self.state.lock().unwrap() = KindState { complete, fresh, settled: true, ..KindState::default() };
+        self.changed.notify_one();
+    }
+
+    /// The view is doubted because it looks empty, and for nothing else; `number` is that of this doubt.
+    pub(crate) fn doubt(&self, number: u64) {
+        let state = KindState { fresh: true, settled: true, doubted: Some(number), ..KindState::default() };
+        *self.state.lock().unwrap() = state;
+        self.changed.notify_one();
+    }
+
+    /// Whether there are objects that cannot be read.
+    pub(crate) fn spoil(&self, unreadable: bool) {
+        self.state.lock().unwrap().unreadable = usize::from(unreadable);
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn unsettle(&self) {
+        *self.state.lock().unwrap() = KindState::default();
+    }
+}
+
+#[async_trait]
+impl Source for Cluster {
+    async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn take(&self, everything: bool) -> Update {
+        let updates = std::mem::take(&mut *self.updates.lock().unwrap());
+        if !everything {
+            return Update { complete: false, objects: updates };
+        }
+        // Tombstones are told even with a complete snapshot, before it.
+        let gone = updates.into_iter().filter(|u| matches!(u.state, ObjectState::Gone { .. }));
+        let objects = self.objects.lock().unwrap();
+        let present = objects.values().map(|(object, mapped)| ObjectUpdate {
+            source: Arc::from("service"),
+            object: object.clone(),
+            state: ObjectState::Present(mapped.clone()),
+        });
+        Update {
+            complete: true,
+            objects: gone.filter(|u| !objects.contains_key(&*u.object.name)).chain(present).collect(),
+        }
+    }
+
+    fn use_published(&self, _: Arc<dyn PublishedNames>) {}
+
+    fn published_read(&self) -> bool {
+        false
+    }
+
+    fn errors(&self) -> SourceErrors {
+        self.troubles.lock().unwrap().clone()
+    }
+
+    fn evidence(&self) -> Evidence {
+        let kind: Arc<str> = Arc::from(SERVICES);
+        let state = *self.state.lock().unwrap();
+        let objects = self.objects.lock().unwrap().len();
+        Evidence {
+            kinds: BTreeMap::from([(kind.clone(), KindState { objects, ..state })]),
+            resources: BTreeMap::from([(Arc::from("service"), BTreeSet::from([kind]))]),
+            open: BTreeSet::new(),
+        }
+    }
+}
