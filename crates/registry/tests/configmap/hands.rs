@@ -39,7 +39,7 @@ async fn a_resource_edited_by_hand_is_respected_at_once() {
     audit(&registry, &zones).await;
     let mut planned = delete("a.org A 192.0.2.1");
     planned.steps[0].held = ownership(&registry, &zones, "a.org A").claim().cloned().map(Box::new);
-    edit(&shelf, "me-registry", |text| text.replace("\"resource\":\"service/ns/web\",", ""));
+    edit(&shelf, "me-registry", |text| text.replace(",\"resource\":\"service/ns/web\"", ""));
     let answer = prepare(&registry, &zones, vec![planned]).await.remove(0);
     let (_, dropped) = answer.unwrap_err();
     assert!(dropped.reason.contains("somebody else changed whom a.org A belongs to"), "{}", dropped.reason);
