@@ -21,6 +21,7 @@ use crate::rtype::RecordType;
 pub struct ZoneView {
     names: BTreeMap<DnsName, Box<[Slim]>>,
     token: Option<Token>,
+    /// Names that we wrote, or that were read by themselves, and when: a listing that lags shows them as they were before.
     written: HashMap<DnsName, Instant>,
     /// Names where we wrote claims and have not read since.
     unread: HashSet<DnsName>,
@@ -149,7 +150,7 @@ impl ZoneView {
         !self.unread.contains(name)
     }
 
-    /// The number of names that we wrote and that a listing may not show yet, and of those with claims of ours that were not
+    /// The number of names that we wrote, or read by themselves, and that a listing may not show so yet, and of those with claims of ours that were not
     /// read since.
     pub fn unsettled(&self) -> (usize, usize) {
         (self.written.len(), self.unread.len())
@@ -166,7 +167,8 @@ impl ZoneView {
     }
 
     /// Takes over what a provider answered to a question that was put at `began`. A name that we wrote after that, or less
-    /// than `settle` before it, keeps what we wrote: a stale listing never resurrects. Returns what changed; of the first
+    /// than `settle` before it, keeps what we wrote, and one that was read by itself so lately what was read: a stale listing
+    /// never resurrects. Returns what changed; of the first
     /// listing nothing, since nothing was known before it.
     pub fn take(
         &mut self,
@@ -211,11 +213,20 @@ impl ZoneView {
                 // A targeted read is asked after the writes that it is about, so it is newer than they are.
                 for (name, slims) in fresh {
                     self.unread.remove(&name);
+                    self.know(name.clone(), began);
                     self.replace(name, slims, &mut changed);
                 }
             }
         }
         changed
+    }
+
+    /// A name was read by itself at `began`: a listing that lags shows what is older. One that does not lag and begins at the same
+    /// moment counts.
+    fn know(&mut self, name: DnsName, began: Instant) {
+        let Some(before) = began.checked_sub(Duration::from_nanos(1)) else { return };
+        let at = self.written.entry(name).or_insert(before);
+        *at = (*at).max(before);
     }
 
     fn replace_all(&mut self, sets: Vec<RecordSet>, changed: &mut Changed) {

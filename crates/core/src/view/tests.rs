@@ -144,3 +144,25 @@ async fn a_targeted_read_empties_names_that_hold_nothing() {
     assert_eq!(names(&changed), ["a.example"]);
     assert!(view.is_empty());
 }
+
+/// What was read of a name by itself is newer than a listing that lags; a later one, or one that does not lag, counts.
+#[tokio::test(start_paused = true)]
+async fn a_lagging_listing_does_not_undo_a_targeted_read() {
+    let lag = Duration::from_secs(5);
+    let asked = BTreeSet::from([name("a.example")]);
+    let mut view = ZoneView::default();
+    let stale = || full(&["b.example A ttl=1 192.0.2.2"]);
+    view.take(stale(), None, Instant::now(), lag);
+    tokio::time::advance(Duration::from_mins(1)).await;
+    let found = || Listing::Names(vec![set("a.example TXT ttl=1 theirs")]);
+    view.take(found(), Some(&asked), Instant::now(), NONE);
+    tokio::time::advance(Duration::from_secs(4)).await;
+    view.take(stale(), None, Instant::now(), lag);
+    assert_eq!(shown(&view).len(), 2, "it is older than what was read");
+    tokio::time::advance(Duration::from_secs(2)).await;
+    view.take(stale(), None, Instant::now(), lag);
+    assert_eq!(shown(&view).len(), 1);
+    view.take(found(), Some(&asked), Instant::now(), NONE);
+    view.take(stale(), None, Instant::now(), NONE);
+    assert_eq!(shown(&view).len(), 1, "it does not lag");
+}
