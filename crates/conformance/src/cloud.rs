@@ -264,6 +264,7 @@ impl Provider for Cloud {
             types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
             routing: RoutingSupport::PerSet(&[RoutingKind::Weighted]),
             set_ids: true,
+            one_kind: true,
             batch: Batch { values: Some(CHANGES), update: 2, ..Batch::of(CHANGES) },
             preconditions: Preconditions::Changed,
             cname: CnameRules { alone: true, flattened: self.flattening },

@@ -17,6 +17,9 @@ pub struct Capability {
     pub routing: RoutingSupport,
     /// Whether sets of one name and type can stand side by side, each with an identifier.
     pub set_ids: bool,
+    /// Whether all sets of a name stand in one room (Route 53): those of a type have one kind of routing policy, none is a kind too,
+    /// and types that exclude each other do so under different identifiers as well.
+    pub one_kind: bool,
     /// What a create does where something stands already.
     pub create: CreateMode,
     /// Limits of one call.
@@ -49,6 +52,7 @@ impl Capability {
             types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
             routing: RoutingSupport::None,
             set_ids: false,
+            one_kind: false,
             create: CreateMode::Guarded,
             batch: Batch::of(changes),
             preconditions: Preconditions::Any,

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use crate::capability::{Capability, CnameRules, RoutingSupport};
+use crate::capability::{Capability, CnameRules};
 use crate::claim::Claim;
 use crate::endpoint::{Endpoint, Labels, Note, ObjectPolicy, ObjectRef, Origin, Sharing, Targets};
 use crate::name::DnsName;
@@ -51,11 +51,7 @@ impl NameRules {
     /// The same for one name in a zone.
     #[must_use]
     pub fn at(self, name: &DnsName, zone: &Zone, capability: &Capability) -> Self {
-        Self {
-            one_kind: matches!(capability.routing, RoutingSupport::PerSet(_)),
-            flattened: capability.cname.flattened && *name == zone.name,
-            ..self
-        }
+        Self { one_kind: capability.one_kind, flattened: capability.cname.flattened && *name == zone.name, ..self }
     }
 
     fn excludes(self, one: RecordType, other: RecordType) -> bool {
@@ -134,7 +130,8 @@ pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene:
     let mut out = Contended::default();
     let alike;
     let endpoints = if rules.one_kind {
-        alike = routing::keep_one_kind(endpoints, scene, &mut out.notes);
+        let one = routing::keep_one_kind(endpoints, scene, &mut out.notes);
+        alike = routing::keep_cname_apart(&one, rules, scene, &mut out.notes);
         &*alike
     } else {
         endpoints

@@ -355,3 +355,18 @@ fn the_holder_keeps_a_name_as_alias_too() {
     let done = run(&rivals, SameName::Holder, &cname);
     assert_eq!(done.wanted[0].resource.as_deref(), Some("ingress/ns/a"), "who holds the CNAME that was there before");
 }
+
+#[test]
+fn a_cname_excludes_the_others_under_any_identifier() {
+    let cname = Endpoint { rtype: RecordType::Cname, ..weighted("a", "blue", "app.example CNAME lb.test") };
+    let address = aged(9, weighted("b", "green", "app.example A 192.0.2.1"));
+    let rules = NameRules { one_kind: true, ..NameRules::default() };
+    let types = |rules, world: &World| {
+        let done = run_by(&[cname.clone(), address.clone()], rules, world);
+        done.wanted.iter().map(|w| w.key.rtype).collect::<Vec<_>>()
+    };
+    assert_eq!(types(rules, &World::default()), [RecordType::A], "a CNAME yields");
+    let held = World::with("app.example CNAME lb.test", Some("ingress/ns/a"));
+    assert_eq!(types(rules, &held), [RecordType::Cname], "unless its object holds the name");
+    assert_eq!(types(NameRules::default(), &held).len(), 2, "where sets do not mind, both stand");
+}

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use crate::capability::{Capability, RoutingSupport};
+use crate::capability::Capability;
 use crate::endpoint::{Endpoint, Note};
 use crate::record::Routing;
 use crate::zone::{Zone, ZoneId};
@@ -110,7 +110,7 @@ fn unknown_zone(endpoint: &Endpoint, named: &ZoneId, candidates: &[ZoneId]) -> N
 /// Whether a set with this routing policy is written under its identifier: the provider has identifiers, and has them not for
 /// the sake of a policy alone that the set does not have.
 pub fn has_identifier(routing: &Routing, capability: &Capability) -> bool {
-    capability.set_ids && !(matches!(capability.routing, RoutingSupport::PerSet(_)) && routing.is_simple())
+    capability.set_ids && !(capability.one_kind && routing.is_simple())
 }
 
 /// Where sets have no identifiers, or have them for the sake of a routing policy alone, the plain set of the name and type is
@@ -131,7 +131,7 @@ fn identified<'e>(form: Cow<'e, Endpoint>, capability: &Capability, notes: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capability::RoutingKind;
+    use crate::capability::{RoutingKind, RoutingSupport};
     use crate::record::SetId;
     use crate::testing::{capability, endpoint, name};
     use crate::zone::InstanceId;
@@ -167,8 +167,12 @@ mod tests {
 
     #[test]
     fn an_identifier_goes_with_a_routing_policy_where_there_are_some() {
-        let routed =
-            Capability { set_ids: true, routing: RoutingSupport::PerSet(&[RoutingKind::Weighted]), ..capability() };
+        let routed = Capability {
+            set_ids: true,
+            one_kind: true,
+            routing: RoutingSupport::PerSet(&[RoutingKind::Weighted]),
+            ..capability()
+        };
         let asked = blue();
         assert_eq!(run(&asked, &routed, Interpretation::as_stated()).1, ["SetIdentifierIgnored"]);
         let weighted = Endpoint { routing: Routing::Weighted { weight: 1 }, ..blue() };

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use zonewright_core::capability::{Capability, RoutingSupport, TargetCount};
+use zonewright_core::capability::{Capability, TargetCount};
 use zonewright_core::contend::{SameName, contend};
 use zonewright_core::endpoint::{Endpoint, Note};
 use zonewright_core::lower::lower;
@@ -105,7 +105,7 @@ pub(crate) fn decide(
         policy: config.policy,
         managed: &config.managed,
         cname: capability.cname,
-        one_kind: matches!(capability.routing, RoutingSupport::PerSet(_)),
+        one_kind: capability.one_kind,
         many_targets: capability.targets == TargetCount::Full,
         apex: &worker.handle.zone.name,
     };

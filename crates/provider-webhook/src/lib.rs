@@ -166,6 +166,7 @@ impl Provider for Webhook {
             types: TypeSupport::Any,
             routing: RoutingSupport::None,
             set_ids: true,
+            one_kind: false,
             create: CreateMode::Guarded,
             batch: Batch::of(usize::MAX),
             preconditions: Preconditions::Stated,
