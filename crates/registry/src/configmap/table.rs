@@ -38,7 +38,7 @@ pub(super) struct Foreign {
     pub(super) version: Version,
     owner: OwnerId,
     rights: HashMap<Place, Right>,
-    /// Records that it hands to others, or of which it speaks itself.
+    /// Records that it hands to others than us (that may have been before we handed them back), or of which it speaks itself.
     spoken: HashSet<Place>,
 }
 
@@ -90,7 +90,7 @@ impl Table {
 
     /// Takes over what one of our objects holds. `ours`: we wrote it.
     pub(super) fn ingest(&mut self, index: usize, version: Option<Version>, of: usize, entries: &Entries, ours: bool) {
-        let rights: HashMap<Place, Right> =
+        let mut rights: HashMap<Place, Right> =
             document::rights(entries, &self.owner).map(|(place, right)| (place.clone(), right)).collect();
         let mut prints: HashMap<Arc<str>, u64> = HashMap::new();
         for (place, entry) in entries {
@@ -99,7 +99,6 @@ impl Table {
         }
         let misplaced = entries.keys().any(|place| home(&place.key.name, of) != index);
         let of = if misplaced { 0 } else { of };
-        let mut rights = rights;
         let former = self.shards.remove(&index);
         if let Some(former) = &former {
             carry_over(&former.rights, &mut rights);
@@ -150,14 +149,15 @@ impl Table {
         }
     }
 
-    /// Takes over an object of another owner: what it says of its own records, and what it hands to others.
+    /// Takes over an object of another owner: its own records, and what it hands to others.
     pub(super) fn ingest_foreign(&mut self, name: &str, version: Version, owner: &OwnerId, entries: &Entries) {
         let counts = |right: &Right| matches!(right.kind, Kind::Own | Kind::Given);
         let all: Vec<(Place, Right)> = document::rights(entries, owner)
             .filter(|(_, right)| counts(right))
             .map(|(place, right)| (place.clone(), right))
             .collect();
-        let spoken = all.iter().map(|(place, _)| place.clone()).collect();
+        let taken = all.iter().filter(|(_, right)| right.kind != Kind::Given || right.owner != self.owner);
+        let spoken = taken.map(|(place, _)| place.clone()).collect();
         let rights: HashMap<Place, Right> = all.into_iter().collect();
         let former = self.foreign.remove(name).map(|former| former.rights).unwrap_or_default();
         if self.loaded {

@@ -2,9 +2,9 @@
 
 use zonewright_core::ErrorKind;
 use zonewright_core::change::Outcome;
-use zonewright_core::claim::Ownership;
+use zonewright_core::claim::{OwnerId, Ownership};
 use zonewright_core::documents::Fault;
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
@@ -224,4 +224,26 @@ async fn a_claim_that_goes_while_something_else_is_announced_is_missed() {
     let answers = prepare(&registry, &zones, groups).await;
     let labels: Vec<bool> = answers.iter().map(Result::is_ok).collect();
     assert_eq!(labels, [false, true], "{answers:?}");
+}
+
+/// Two owners hand a record to each other before either has read the other's word: it is disputed, and not the first giver's alone.
+#[tokio::test]
+async fn what_is_given_back_before_it_was_taken_is_nobodys_alone() {
+    let (shelf, registry) = start();
+    let mut zones = Zones::new(&[]);
+    let config = zonewright_registry::configmap::ConfigMapConfig::new("other", shelf.clone()).unwrap();
+    let theirs = zonewright_registry::configmap::ConfigMapRegistry::new(config);
+    let line = "a.org A 192.0.2.1";
+    carry(&theirs, &mut zones, vec![create(line)]).await;
+    audit(&theirs, &zones).await;
+    for (giver, to) in [(&theirs as &dyn Registry, "me"), (&registry as &dyn Registry, "other")] {
+        giver.load().await.unwrap();
+        let change = OwnershipChange::Give(OwnerId::new(to).unwrap());
+        let group = giver.assign(&zones.zone, &support::set(line), &change, &zones).unwrap().unwrap();
+        carry(giver, &mut zones, vec![group]).await;
+    }
+    for _ in 0..2 {
+        audit(&registry, &zones).await;
+        assert!(matches!(ownership(&registry, &zones, "a.org A"), Ownership::Disputed(_)));
+    }
 }
