@@ -8,6 +8,7 @@ use crate::zone::ZoneRule;
 
 /// The abilities of a provider, narrowed for one zone where zones differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent abilities, each with its own name; no state machine")]
 pub struct Capability {
     /// Whether a record set may hold several records.
     pub targets: TargetCount,

@@ -54,10 +54,8 @@ pub(super) fn keep_cname_apart<'e>(
     let published: Vec<_> = RecordType::WRITABLE.into_iter().flat_map(|rtype| scene.published(rtype)).collect();
     let holds = |endpoint: &&&Endpoint| published.iter().any(|record| record.is_held_by(endpoint));
     let cname_stays = !rules.cname_yields && cnames.iter().any(|e| holds(&e)) && !others.iter().any(|e| holds(&e));
-    let goes = |endpoint: &&Endpoint| match cname_stays {
-        true => !is_cname(endpoint) && rules.excludes(RecordType::Cname, endpoint.rtype),
-        false => is_cname(endpoint),
-    };
+    let excluded = |endpoint: &&Endpoint| rules.excludes(RecordType::Cname, endpoint.rtype);
+    let goes = |endpoint: &&Endpoint| if cname_stays { excluded(endpoint) } else { is_cname(endpoint) };
     for endpoint in endpoints.iter().filter(|endpoint| goes(endpoint)) {
         let text = format!("{} is left out: a CNAME stands alone, under any set identifier", endpoint.key());
         notes.push(Note::warning(&endpoint.origin.object, "CnameConflict", text));
