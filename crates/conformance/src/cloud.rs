@@ -94,6 +94,9 @@ pub struct Cloud {
     zone: Zone,
     sets: Mutex<BTreeMap<RecordKey, RecordSet>>,
     flattening: bool,
+    page: usize,
+    /// How long each request takes.
+    delay: Duration,
     fault: CloudFault,
     pages_read: Mutex<BTreeSet<String>>,
 }
@@ -116,6 +119,8 @@ impl Cloud {
             zone,
             sets: Mutex::default(),
             flattening: false,
+            page: PAGE,
+            delay: Duration::ZERO,
             fault: CloudFault::None,
             pages_read: Mutex::default(),
         }
@@ -125,6 +130,12 @@ impl Cloud {
     #[must_use]
     pub fn flattening(self) -> Self {
         Self { flattening: true, ..self }
+    }
+
+    /// The same with so many record sets on a page, and requests that take so long.
+    #[must_use]
+    pub fn paced(self, page: usize, delay: Duration) -> Self {
+        Self { page, delay, ..self }
     }
 
     /// The same with a fault.
@@ -153,9 +164,9 @@ impl Cloud {
         let from = from.map_or("", |cursor| cursor.0.as_str());
         let name = |key: &RecordKey| format!("{} {:?}", key, key.set_id);
         let mut keys: Vec<&RecordKey> = sets.keys().collect();
-        keys.sort_by_key(|key| name(key));
+        keys.sort_by_cached_key(|key| name(key));
         let mut rest = keys.into_iter().filter(|key| name(key).as_str() >= from);
-        let page = rest.by_ref().take(PAGE).filter_map(|key| sets.get(key)).cloned().collect();
+        let page = rest.by_ref().take(self.page).filter_map(|key| sets.get(key)).cloned().collect();
         let again = !lock(&self.pages_read).insert(from.to_owned());
         let page = if again && self.fault == CloudFault::ForgetsPages { Vec::new() } else { page };
         match rest.next() {
@@ -286,6 +297,7 @@ impl Provider for Cloud {
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
         self.account.request("list records")?;
+        tokio::time::sleep(self.delay).await;
         if zone.key.zone != self.zone.key.zone {
             return Err(Error::new(ErrorKind::NotFound, "list records", format!("there is no zone {}", zone.key.zone)));
         }
@@ -349,6 +361,7 @@ impl Provider for Cloud {
         if groups.is_empty() {
             return Vec::new();
         }
+        tokio::time::sleep(self.delay).await;
         if let Err(error) = self.account.request("apply changes") {
             return groups.iter().map(|_| Outcome::NotSent(error.clone())).collect();
         }

@@ -87,6 +87,11 @@ impl Inbox {
         self.mail().names.keys().cloned().collect()
     }
 
+    /// The names that wait here, each with the moment it was first asked for.
+    pub(crate) fn since(&self) -> Vec<(Instant, DnsName)> {
+        self.mail().names.iter().map(|(name, since)| (*since, name.clone())).collect()
+    }
+
     /// Whether a name waits here.
     pub(crate) fn holds(&self, name: &DnsName) -> bool {
         self.mail().names.contains_key(name)

@@ -22,6 +22,7 @@ mod context;
 mod deletes;
 mod desired_state;
 mod drafting;
+mod early;
 mod engine;
 mod footprint;
 mod health;

@@ -10,6 +10,8 @@ use zonewright_core::listing::Pages;
 use zonewright_core::provider::{Listing, Provider};
 use zonewright_core::zone::Zone;
 
+use crate::early::EarlyNames;
+
 /// Time between two lines about the progress of a listing.
 const PROGRESS: Duration = Duration::from_secs(10);
 
@@ -20,13 +22,20 @@ pub(crate) struct ListingUnderWay {
     began: Instant,
     /// When its progress was last logged.
     logged: Instant,
+    /// Names that are served meanwhile.
+    pub(crate) early: EarlyNames,
 }
 
 impl ListingUnderWay {
     /// No page was read yet.
     pub(crate) fn begin() -> Self {
         let now = Instant::now();
-        Self { pages: Pages::default(), began: now, logged: now }
+        Self { pages: Pages::default(), began: now, logged: now, early: EarlyNames::default() }
+    }
+
+    /// When the first page was asked for.
+    pub(crate) fn began(&self) -> Instant {
+        self.began
     }
 
     /// Reads the next page. After the last one: the whole listing, and when it began.

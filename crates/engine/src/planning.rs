@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use tracing::{info, warn};
 use zonewright_core::capability::{Atomicity, Capability, CreateMode};
-use zonewright_core::change::Group;
+use zonewright_core::change::{Change, Group};
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{Adoptable, NamePlan, PlannedGroup, Policy, Skip, Why};
@@ -31,6 +31,8 @@ pub(crate) enum Goal<'a> {
     Whole(Before),
     /// Everything but counted deletes; those are gathered for the brake.
     Survey,
+    /// What is created and updated, since the zone is not listed yet: nothing that rests on the whole view.
+    Early,
     /// These counted deletes alone, which the brake let pass.
     Deletes(&'a Passing),
 }
@@ -67,7 +69,7 @@ pub(crate) async fn prepare(
     busy: Option<&BTreeSet<DnsName>>,
 ) -> Result<Piece> {
     let plans = plan(worker, names, round).await?;
-    let surveys = !matches!(round.goal, Goal::Deletes(_));
+    let surveys = !matches!(round.goal, Goal::Deletes(_) | Goal::Early);
     let claims = if surveys { claims(worker, names, round.capability, &plans) } else { Vec::new() };
     let groups = match round.goal {
         Goal::Whole(before) => {
@@ -77,6 +79,9 @@ pub(crate) async fn prepare(
             groups
         }
         Goal::Survey => gather(worker, names, plans, deletes).0,
+        Goal::Early => {
+            plans.into_iter().flat_map(|plan| plan.groups).map(|planned| planned.group).filter(takes_nothing).collect()
+        }
         Goal::Deletes(keys) => {
             let groups: Vec<Group> = passing(plans.into_iter().flat_map(|plan| plan.groups), keys).collect();
             // What was to go and may not any more, since the view of it is in doubt by now, say, is planned again with the next
@@ -105,6 +110,11 @@ pub(crate) async fn prepare(
     Ok(Piece { prepared, later, planned })
 }
 
+/// Whether a group takes no record away.
+fn takes_nothing(group: &Group) -> bool {
+    group.records().all(|step| !matches!(step.change, Change::Delete { .. }))
+}
+
 /// Plans names, without what a contest or a pin does not allow.
 async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> Result<Vec<NamePlan>> {
     let Drafts { names: drafts, notes, mut unmet, .. } = draft(worker, round.capability, names, round.first);
@@ -118,7 +128,7 @@ async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> 
         worker.retries.unadjusted(&name, &error);
         warn!(zone = %worker.handle.zone.name, %name, error = error.chain(), "the provider cannot say how it would publish this name");
     }
-    if !matches!(round.goal, Goal::Deletes(_)) {
+    if !matches!(round.goal, Goal::Deletes(_) | Goal::Early) {
         worker.context.report(notes.into_iter().chain(adjusted));
         worker.tally.replan(names);
         unmet.values().flatten().for_each(|wanted| worker.tally.leave_alone(wanted.key.clone()));

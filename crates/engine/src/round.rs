@@ -42,18 +42,7 @@ pub(crate) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
         claim_anomalies::announce(worker);
     }
     let before = brake::before(worker);
-    let mut round = Round {
-        piece: piece_size(capability.batch).max(worker.instance.registry.piece()),
-        worker,
-        capability,
-        names: &names,
-        first,
-        deletes: RoundDeletes::default(),
-        problem: None,
-        unfinished: BTreeSet::new(),
-        changed: false,
-        sent: 0,
-    };
+    let mut round = Round::new(worker, capability, &names, first);
     // What was refused before comes last, and shares no piece with the rest.
     let (retried, mut all): (VecDeque<DnsName>, VecDeque<DnsName>) =
         names.keys().cloned().partition(|name| round.worker.retries.is_retried(name));
@@ -70,6 +59,18 @@ pub(crate) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
         let names: BTreeSet<DnsName> = counted.keys().map(|key| key.name.clone()).collect();
         round.pass(names.into_iter().collect(), Goal::Deletes(&counted)).await;
     }
+    round.finish()
+}
+
+/// Creates and updates records at `names` before the zone is listed; everything else waits. Returns whether anything was to be done.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) async fn early(worker: &mut Worker, names: BTreeMap<DnsName, Instant>) -> Result<bool> {
+    let capability = worker.capability();
+    worker.origin = Origin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
+    let mut round = Round::new(worker, capability, &names, true);
+    round.pass(names.keys().cloned().collect(), Goal::Early).await;
     round.finish()
 }
 
@@ -91,7 +92,22 @@ struct Round<'a> {
     sent: usize,
 }
 
-impl Round<'_> {
+impl<'a> Round<'a> {
+    fn new(worker: &'a mut Worker, capability: Capability, names: &'a BTreeMap<DnsName, Instant>, first: bool) -> Self {
+        Self {
+            piece: piece_size(capability.batch).max(worker.instance.registry.piece()),
+            worker,
+            capability,
+            names,
+            first,
+            deletes: RoundDeletes::default(),
+            problem: None,
+            unfinished: BTreeSet::new(),
+            changed: false,
+            sent: 0,
+        }
+    }
+
     /// Plans the names of `queue` and carries them out, one piece in flight while the next is prepared. Returns whether every
     /// name was planned.
     async fn pass(&mut self, mut queue: VecDeque<DnsName>, goal: Goal<'_>) -> bool {

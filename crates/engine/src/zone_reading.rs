@@ -62,7 +62,10 @@ impl Worker {
             }
             match listing.turn(&*self.instance.provider, &self.handle.zone, &gauge).await {
                 Ok(Some(whole)) => break Ok(whole),
-                Ok(None) => {}
+                Ok(None) => {
+                    let began = listing.began();
+                    self.serve_early(&mut listing.early, began).await;
+                }
                 Err(problem) => {
                     // What was read stays: the next attempt asks for the page that failed.
                     self.reads.listing = Some(listing);

@@ -13,8 +13,12 @@ use crate::sim::{World, after, name, rest, set};
 
 /// An instance of its own account, with its zone.
 fn cloud(id: &str, zone: &str) -> (Arc<Cloud>, Arc<CloudAccount>, Instance) {
+    instance_of(id, zone, |cloud| cloud)
+}
+
+fn instance_of(id: &str, zone: &str, made: impl FnOnce(Cloud) -> Cloud) -> (Arc<Cloud>, Arc<CloudAccount>, Instance) {
     let account = Arc::new(CloudAccount::default());
-    let cloud = Arc::new(Cloud::new(id, &name(zone), &account));
+    let cloud = Arc::new(made(Cloud::new(id, &name(zone), &account)));
     let registry = TxtRegistry::new(TxtConfig { prefix: "zw-".to_owned(), ..TxtConfig::new("me").unwrap() }).unwrap();
     let instance = Instance {
         id: InstanceId::from(id),
@@ -180,5 +184,58 @@ async fn an_account_that_is_throttled_holds_up_no_other() {
     after(&engine, Duration::from_mins(2)).await;
     assert_eq!((shown(&one), shown(&two)), (vec!["a.one.test A 192.0.2.1".to_owned()], vec![]));
     assert!(quiet.requests() < 20 && busy.requests() < 60, "{} and {}", quiet.requests(), busy.requests());
+    engine.stop().await;
+}
+
+/// Three hundred pages at five requests a second: a listing of a minute, as that of 90,000 record sets in pages of 300.
+#[tokio::test(start_paused = true)]
+async fn names_are_served_while_a_large_zone_is_listed() {
+    let (cloud, account, instance) = instance_of("one", "example", |cloud| cloud.paced(30, Duration::from_millis(200)));
+    for i in 0..9_000 {
+        cloud.insert(set(&format!("foreign{i}.example A 192.0.2.1")));
+    }
+    cloud.insert(set("taken.example A 198.51.100.1"));
+    let world = World::new(&[]);
+    world.cluster.put("a", &["a.example A 192.0.2.1"]);
+    world.cluster.put("t", &["taken.example A 192.0.2.3"]);
+    let engine = start(&world, vec![instance]).await;
+    let began = tokio::time::Instant::now();
+    let stands = |wanted: &str| cloud.dump().iter().any(|set| set.key.name == name(wanted));
+    let mut times = Vec::new();
+    for (wanted, lines) in [("a.example", None), ("later.example", Some(["later.example A 192.0.2.2"]))] {
+        if let Some(lines) = lines {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            world.cluster.put("later", &lines);
+        }
+        let asked = tokio::time::Instant::now();
+        while !stands(wanted) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            assert!(asked.elapsed() < Duration::from_secs(30), "{wanted} is not served");
+        }
+        times.push(asked.elapsed().as_secs_f64());
+    }
+    assert!(times.iter().all(|time| *time < 5.0), "seconds until the first create, and until a later one: {times:?}");
+    assert!(!engine.health().is_ready(), "the zone is still being listed");
+    // A delete waits for the whole view, and then needs no approval: its event was kept.
+    world.cluster.delete("a");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(stands("a.example"));
+    while !engine.health().is_ready() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let (requests, took) = (account.requests(), began.elapsed());
+    eprintln!(
+        "first create after {:.1} s, a later one after {:.1} s; listed after {took:.0?}, {requests} requests",
+        times[0], times[1]
+    );
+    rest(&engine).await;
+    assert!(!stands("a.example") && stands("later.example"));
+    assert_eq!(
+        cloud.dump().iter().find(|s| s.key.name == name("taken.example")),
+        Some(&set("taken.example A 198.51.100.1"))
+    );
+    assert!(world.reports.has("t", "ForeignRecord"));
+    let pages = 301;
+    assert!(requests > pages && requests < pages * 5 / 4 + 20, "{requests} requests in {took:?}");
     engine.stop().await;
 }

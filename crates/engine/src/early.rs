@@ -1,0 +1,104 @@
+//! Names that are served while their zone is being listed for the first time.
+//!
+//! In: a listing under way, and the names that wait. Out: records that are created or updated, each after a reading of its name that
+//! covers every place where its claims may stand. What must hold: all of it takes at most a fifth of the time, so that the listing goes
+//! on; nothing is deleted, since that rests on the whole view; a name is planned again with all the others when the view is there.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::{info, warn};
+use zonewright_core::error::Result;
+use zonewright_core::name::DnsName;
+use zonewright_core::provider::Read;
+use zonewright_core::record::RecordKey;
+
+use crate::round;
+use crate::worker::Worker;
+
+/// Its part of the time: one in so many.
+const SHARE: u32 = 5;
+
+/// Names that are read and planned at once.
+const AT_ONCE: usize = 4;
+
+/// What was served so far.
+#[derive(Debug, Default)]
+pub(crate) struct EarlyNames {
+    spent: Duration,
+    queue: VecDeque<DnsName>,
+    /// Everything that was asked for until then is in the queue, or was served.
+    taken: Option<Instant>,
+}
+
+impl EarlyNames {
+    /// Whether the share of the time since `began` is used up.
+    fn is_spent(&self, began: Instant) -> bool {
+        self.spent * SHARE > began.elapsed()
+    }
+
+    /// Puts what came since the last look in front: what changed last comes first, then what was created last.
+    fn fill(&mut self, worker: &Worker) {
+        let known = self.taken;
+        let mut fresh: Vec<(Instant, DnsName)> = worker.handle.inbox.since();
+        fresh.retain(|(since, _)| known.is_none_or(|known| *since > known));
+        self.taken = fresh.iter().map(|(since, _)| *since).max().or(known);
+        let desired_state = worker.context.desired_state();
+        let created = |name: &DnsName| {
+            desired_state.table.at(name).endpoints.iter().filter_map(|endpoint| endpoint.origin.created).max()
+        };
+        fresh.sort_by_cached_key(|(since, name)| (*since, created(name)));
+        for (_, name) in fresh {
+            self.queue.retain(|other| *other != name || known.is_none());
+            self.queue.push_front(name);
+        }
+    }
+}
+
+impl Worker {
+    /// Serves a few names between two pages of the first listing.
+    pub(crate) async fn serve_early(&mut self, early: &mut EarlyNames, began: Instant) {
+        let first = !self.handle.view().is_complete() && self.context.has_started();
+        // What a former process left open is read first, and that is done with the whole view.
+        if !first || early.is_spent(began) || self.context.journal_writer.has_found(&self.handle.label()) {
+            return;
+        }
+        early.fill(self);
+        let names: BTreeSet<DnsName> = early.queue.drain(..AT_ONCE.min(early.queue.len())).collect();
+        if names.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let served = match self.read_early(&names).await {
+            Ok(()) => round::early(self, names.iter().map(|name| (name.clone(), now)).collect()).await,
+            Err(problem) => Err(problem),
+        };
+        early.spent += now.elapsed();
+        match served {
+            Ok(true) => info!(zone = %self.handle.zone.name, names = names.len(), "served before the zone is listed"),
+            Ok(false) => {}
+            Err(problem) => warn!(zone = %self.handle.zone.name, error = problem.chain(), "names wait for the listing"),
+        }
+    }
+
+    /// Reads names, with every name where the registry would look for claims on their records, in each zone of the instance that holds
+    /// any of them and is not read completely.
+    async fn read_early(&mut self, names: &BTreeSet<DnsName>) -> Result<()> {
+        let managed = &self.context.config.managed;
+        let keys = names.iter().flat_map(|name| managed.iter().map(|rtype| RecordKey::simple(name.clone(), *rtype)));
+        let mut places: BTreeSet<DnsName> = names.clone();
+        places.extend(keys.flat_map(|key| self.instance.registry.claim_names(&self.handle.zone, &key)));
+        for handle in self.instance.zone_handles() {
+            let here: BTreeSet<DnsName> =
+                places.iter().filter(|name| name.is_within(&handle.zone.name)).cloned().collect();
+            if here.is_empty() || handle.view().is_complete() {
+                continue;
+            }
+            let began = Instant::now();
+            let listing = self.instance.provider.records(&handle.zone, Read::Names(&here)).await?;
+            handle.view_mut().take(listing, Some(&here), began, Duration::ZERO);
+        }
+        Ok(())
+    }
+}
