@@ -337,7 +337,7 @@ async fn an_approval_does_not_accept_later_doubt() {
 
 /// A state that cannot be saved any more holds what is counted: a restart would forget it.
 #[tokio::test(start_paused = true)]
-async fn a_state_that_cannot_be_saved_pins_counted_deletes() {
+async fn a_state_that_cannot_be_saved_holds_counted_deletes() {
     let world = zones(1, 6);
     let engine = world.start().await;
     rest(&engine).await;
