@@ -7,6 +7,22 @@ use crate::rtype::RecordType;
 use crate::zone::ZoneRule;
 
 /// The abilities of a provider, narrowed for one zone where zones differ.
+///
+/// A provider begins with what a DNS server can do, and says what is otherwise:
+///
+/// ```
+/// use zonewright_core::Ttl;
+/// use zonewright_core::capability::{Audit, Capability, Preconditions, TtlRange};
+///
+/// let minute = Ttl::from_secs(60).unwrap();
+/// let capability = Capability {
+///     wildcards: false,
+///     preconditions: Preconditions::Changed,
+///     audit: Audit::Listing,
+///     ..Capability::authoritative(100, TtlRange { min: minute, max: Ttl::MAX, default: minute })
+/// };
+/// assert_eq!(capability.ttl.clamp(Ttl::ZERO), minute);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent abilities, each with its own name; no state machine")]
 pub struct Capability {

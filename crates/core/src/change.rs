@@ -144,6 +144,17 @@ pub enum Precondition {
 }
 
 /// The changes that stand or fall together: a record, its claim, and for a change of type the old record and claim too.
+///
+/// ```
+/// use zonewright_core::change::{Change, Group, Precondition, Step};
+/// use zonewright_core::{DnsName, RData, RecordSet, RecordType};
+///
+/// let name = DnsName::parse("www.example.com")?;
+/// let to = RecordSet::simple(name, RecordType::A, None, [RData::parse(RecordType::A, "192.0.2.1").unwrap()]);
+/// let group = Group::of(Step::record(Change::Create { to: to.clone() }, Some("service/shop/web".into())), vec![]);
+/// assert_eq!(group.preconditions(), [Precondition::Absent(to.key)]);
+/// # Ok::<(), zonewright_core::name::NameError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// The name that the group is about.

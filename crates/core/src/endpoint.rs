@@ -146,6 +146,37 @@ impl From<&RecordData> for Targets {
 }
 
 /// One record set that one object asks for.
+///
+/// ```
+/// use std::sync::Arc;
+/// use zonewright_core::endpoint::{Endpoint, ObjectRef, Origin, Sharing, Targets};
+/// use zonewright_core::record::Routing;
+/// use zonewright_core::{DnsName, RData, RecordType};
+///
+/// let object = ObjectRef {
+///     api_version: "v1".into(),
+///     kind: "Service".into(),
+///     namespace: "shop".into(),
+///     name: "web".into(),
+///     uid: "5b1f".into(),
+/// };
+/// let endpoint = Endpoint {
+///     name: DnsName::parse("web.example.com")?,
+///     rtype: RecordType::A,
+///     targets: Targets::Records(vec![RData::parse(RecordType::A, "192.0.2.1").unwrap()]),
+///     ttl: None,
+///     set_id: None,
+///     routing: Routing::Simple,
+///     properties: [].into(),
+///     origin: Arc::new(Origin { source: "service".into(), rank: 0, object, created: Some(1_700_000_000) }),
+///     resource: Some("service/shop/web".into()),
+///     labels: Box::default(),
+///     sharing: Sharing::Holder,
+///     policy: None,
+/// };
+/// assert_eq!(endpoint.to_string(), "web.example.com A 192.0.2.1");
+/// # Ok::<(), zonewright_core::name::NameError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Owner name.

@@ -241,6 +241,16 @@ impl fmt::Display for RecordData {
 }
 
 /// All records of one key.
+///
+/// ```
+/// use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl};
+///
+/// let name = DnsName::parse("www.example.com")?;
+/// let data = ["192.0.2.2", "192.0.2.1"].map(|text| RData::parse(RecordType::A, text).unwrap());
+/// let set = RecordSet::simple(name, RecordType::A, Ttl::from_secs(300), data);
+/// assert_eq!(set.to_string(), "www.example.com 300 A 192.0.2.1 ; 192.0.2.2");
+/// # Ok::<(), zonewright_core::name::NameError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RecordSet {
     /// Identity.

@@ -1,6 +1,5 @@
 //! Zones, and which of them a name belongs to.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -78,8 +77,6 @@ pub struct Zone {
     pub name: DnsName,
     /// Who can resolve it.
     pub visibility: Visibility,
-    /// Tags and labels that the provider keeps on it.
-    pub tags: BTreeMap<String, String>,
     /// Which of the names below the apex are managed here. Everything, but for a provider that has no zones and names its
     /// domains instead (webhook). It says nothing of claims, which may stand outside of it.
     pub filter: DomainFilter,
@@ -91,13 +88,12 @@ impl Zone {
         name.is_within(&self.name) && self.filter.matches(name)
     }
 
-    /// A public zone without tags and filter.
+    /// A public zone without a filter.
     pub fn new(instance: &InstanceId, id: &str, name: DnsName) -> Self {
         Self {
             key: ZoneKey { instance: instance.clone(), zone: ZoneId::from(id) },
             name,
             visibility: Visibility::Public,
-            tags: BTreeMap::new(),
             filter: DomainFilter::default(),
         }
     }
