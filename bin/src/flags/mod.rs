@@ -10,6 +10,7 @@ mod environment;
 #[cfg(feature = "config-file")]
 mod file;
 mod help;
+mod owner;
 mod peer;
 mod reference;
 mod removed;

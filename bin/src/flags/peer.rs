@@ -7,7 +7,7 @@
 use zonewright_core::catalog::FlagKind::{Bool, Choice, Duration, Int, Int64, List, Map, Secret, Text};
 use zonewright_core::catalog::FlagSpec;
 
-use super::set::{FlagGroup, FlagOwner};
+use super::owner::{FlagGroup, FlagOwner};
 
 const fn flag(name: &'static str, kind: zonewright_core::catalog::FlagKind, help: &'static str) -> FlagSpec {
     FlagSpec::new(name, kind, help)

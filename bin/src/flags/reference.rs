@@ -5,8 +5,9 @@ use std::fmt::Write;
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::help::value_name;
+use super::owner::FlagOwner;
 use super::selection::sources_here;
-use super::set::{FlagOwner, FlagRow, FlagSet};
+use super::set::{FlagRow, FlagSet};
 use crate::catalog::Catalog;
 
 const INTRODUCTION: &str = "\

@@ -5,31 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use zonewright_core::catalog::{FlagKind, FlagSpec, ProviderEntry, RegistryEntry};
+use zonewright_core::catalog::{FlagKind, FlagSpec};
 
+use super::owner::FlagOwner;
 use super::selection::{Selection, sources_here};
 use super::table::{CORE, WEBHOOK_SERVER};
 use super::{peer, sources};
 use crate::catalog::{self, Catalog};
-
-/// What a flag belongs to.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum FlagOwner {
-    /// The program: the flag always means something.
-    Core,
-    /// Any of these values of `--source`.
-    Sources(&'static [&'static str]),
-    /// Any of these values that external-dns takes for `--registry`.
-    Registries(&'static [&'static str]),
-    /// Any of these values that external-dns takes for `--provider`.
-    Providers(&'static [&'static str]),
-    /// A provider of the catalogue.
-    Provider(ProviderEntry),
-    /// A registry of the catalogue.
-    Registry(RegistryEntry),
-    /// `--webhook-server`.
-    Server,
-}
 
 impl FlagOwner {
     /// Whether the flag belongs to something that was chosen.
@@ -55,17 +37,6 @@ impl FlagOwner {
             Self::Providers(names) => names.iter().any(|name| catalog.provider(name).is_some()),
         }
     }
-}
-
-/// Flags that stand under one heading and belong to the same thing.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FlagGroup {
-    /// Heading in the help text.
-    pub(super) heading: &'static str,
-    /// What they belong to.
-    pub(super) owner: FlagOwner,
-    /// The flags.
-    pub(super) flags: &'static [FlagSpec],
 }
 
 /// A flag with its heading and owners.

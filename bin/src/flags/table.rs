@@ -6,8 +6,8 @@ use zonewright_core::catalog::FlagKind::{Bool, Choice, ChoiceList, Duration, Int
 use zonewright_core::catalog::FlagSpec;
 use zonewright_engine::journal::Mode;
 
+use super::owner::{FlagGroup, FlagOwner};
 use super::peer;
-use super::set::{FlagGroup, FlagOwner};
 use super::sources::SOURCES;
 
 /// Values of `--policy` that say something.

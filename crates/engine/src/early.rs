@@ -4,57 +4,20 @@
 //! covers every place where its claims may stand. What must hold: all of it takes at most a fifth of the time, so that the listing goes
 //! on; nothing is deleted, since that rests on the whole view; a name is planned again with all the others when the view is there.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tracing::{info, warn};
+use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::Result;
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::Read;
 use zonewright_core::record::RecordKey;
 
+use crate::early_names::EarlyNames;
 use crate::round;
 use crate::worker::Worker;
-
-/// Its part of the time: one in so many.
-const SHARE: u32 = 5;
-
-/// Names that are read and planned at once.
-const AT_ONCE: usize = 4;
-
-/// What was served so far.
-#[derive(Debug, Default)]
-pub(crate) struct EarlyNames {
-    spent: Duration,
-    queue: VecDeque<DnsName>,
-    /// Everything that was asked for until then is in the queue, or was served.
-    taken: Option<Instant>,
-}
-
-impl EarlyNames {
-    /// Whether the share of the time since `began` is used up.
-    fn is_spent(&self, began: Instant) -> bool {
-        self.spent * SHARE > began.elapsed()
-    }
-
-    /// Puts what came since the last look in front: what changed last comes first, then what was created last.
-    fn fill(&mut self, worker: &Worker) {
-        let known = self.taken;
-        let mut fresh: Vec<(Instant, DnsName)> = worker.handle.inbox.since();
-        fresh.retain(|(since, _)| known.is_none_or(|known| *since > known));
-        self.taken = fresh.iter().map(|(since, _)| *since).max().or(known);
-        let desired_state = worker.context.desired_state();
-        let created = |name: &DnsName| {
-            desired_state.table.at(name).endpoints.iter().filter_map(|endpoint| endpoint.origin.created).max()
-        };
-        fresh.sort_by_cached_key(|(since, name)| (*since, created(name)));
-        for (_, name) in fresh {
-            self.queue.retain(|other| *other != name || known.is_none());
-            self.queue.push_front(name);
-        }
-    }
-}
 
 impl Worker {
     /// Serves a few names between two pages of the first listing.
@@ -64,8 +27,15 @@ impl Worker {
         if !first || early.is_spent(began) || self.context.journal_writer.has_found(&self.handle.label()) {
             return;
         }
-        early.fill(self);
-        let names: BTreeSet<DnsName> = early.queue.drain(..AT_ONCE.min(early.queue.len())).collect();
+        let waiting = self.handle.inbox.since();
+        {
+            let desired_state = self.context.desired_state();
+            let created = |endpoint: &Endpoint| endpoint.origin.created;
+            early.fill(waiting, |name| {
+                desired_state.table.at(name).endpoints.iter().filter_map(|endpoint| created(endpoint)).max()
+            });
+        }
+        let names = early.take();
         if names.is_empty() {
             return;
         }
@@ -74,7 +44,7 @@ impl Worker {
             Ok(()) => round::early(self, names.iter().map(|name| (name.clone(), now)).collect()).await,
             Err(problem) => Err(problem),
         };
-        early.spent += now.elapsed();
+        early.spend(now.elapsed());
         match served {
             Ok(true) => info!(zone = %self.handle.zone.name, names = names.len(), "served before the zone is listed"),
             Ok(false) => {}

@@ -23,6 +23,7 @@ mod deletes;
 mod desired_state;
 mod drafting;
 mod early;
+mod early_names;
 mod engine;
 mod footprint;
 mod health;

@@ -10,7 +10,7 @@ use zonewright_core::listing::Pages;
 use zonewright_core::provider::{Listing, Provider};
 use zonewright_core::zone::Zone;
 
-use crate::early::EarlyNames;
+use crate::early_names::EarlyNames;
 
 /// Time between two lines about the progress of a listing.
 const PROGRESS: Duration = Duration::from_secs(10);

@@ -45,7 +45,7 @@ rules! {
     Pending 30_000 "a pending name is kept",
     Retained 30_000 "what is retained stays",
     Brake 25_000 "the brake holds",
-    BrakePercent 300 "the brake's percentage holds",
+    BrakePercent 250 "the brake's percentage holds",
     BrakeProcess 400 "the brake over all zones holds",
     OwnerFloor 850 "an owner is not left without anything",
     State 1_200 "nothing counted is deleted without the state",

@@ -22,7 +22,7 @@ const NEVER_SHIPPED: &[&str] =
 /// Circles that stood when this check came, by the package's folder, each with the number of its files, the largest first. They may
 /// only shrink: where one does, its number here has to shrink too.
 const KNOWN: &[(&str, &[usize])] = &[
-    ("bin", &[4, 4, 4]),
+    ("bin", &[4, 4]),
     ("crates/cluster", &[4]),
     ("crates/provider-rfc2136", &[8]),
     ("crates/registry", &[7]),

@@ -14,7 +14,7 @@ use secrecy::ExposeSecret;
 use zonewright_core::catalog::{FlagFeature, FlagKind, FlagSpec, FlagValue, ProviderEntry};
 use zonewright_core::{Error, ErrorKind};
 
-use super::set::FlagOwner;
+use super::owner::FlagOwner;
 use super::*;
 
 const fn entry(name: &'static str, aliases: &'static [&'static str], flags: &'static [FlagSpec]) -> ProviderEntry {

@@ -1,0 +1,84 @@
+//! Which names are served while a zone is listed, and how much of the time that takes.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use zonewright_core::name::DnsName;
+
+/// Its part of the time: one in so many.
+const SHARE: u32 = 5;
+
+/// Names that are read and planned at once.
+const AT_ONCE: usize = 4;
+
+/// Names that wait to be served, and what was spent on others so far.
+#[derive(Debug, Default)]
+pub(crate) struct EarlyNames {
+    spent: Duration,
+    queue: VecDeque<DnsName>,
+    /// Everything that was asked for until then is in the queue, or was served.
+    taken: Option<Instant>,
+}
+
+impl EarlyNames {
+    /// Whether the share of the time since `began` is used up.
+    pub(crate) fn is_spent(&self, began: Instant) -> bool {
+        self.spent * SHARE > began.elapsed()
+    }
+
+    /// So much time went into names.
+    pub(crate) fn spend(&mut self, time: Duration) {
+        self.spent += time;
+    }
+
+    /// Puts what came since the last look in front: what changed last comes first, then what was created last.
+    pub(crate) fn fill(&mut self, mut waiting: Vec<(Instant, DnsName)>, created: impl Fn(&DnsName) -> Option<i64>) {
+        let known = self.taken;
+        waiting.retain(|(since, _)| known.is_none_or(|known| *since > known));
+        self.taken = waiting.iter().map(|(since, _)| *since).max().or(known);
+        waiting.sort_by_cached_key(|(since, name)| (*since, created(name)));
+        if known.is_some() && !waiting.is_empty() {
+            let fresh: BTreeSet<&DnsName> = waiting.iter().map(|(_, name)| name).collect();
+            self.queue.retain(|name| !fresh.contains(name));
+        }
+        for (_, name) in waiting {
+            self.queue.push_front(name);
+        }
+    }
+
+    /// The next names.
+    pub(crate) fn take(&mut self) -> BTreeSet<DnsName> {
+        self.queue.drain(..AT_ONCE.min(self.queue.len())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonewright_core::testing::name;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_changed_last_comes_first_then_what_was_created_last() {
+        let start = Instant::now();
+        let later = start + Duration::from_secs(1);
+        let mut early = EarlyNames::default();
+        let all = ["a.b", "c.b", "d.b", "e.b", "f.b"].map(|text| (start, name(text))).to_vec();
+        let age = |name: &DnsName| name.as_str().bytes().next().map(i64::from);
+        early.fill(all.clone(), age);
+        // Of what waits only what is new goes to the front.
+        early.fill([all, vec![(later, name("a.b"))]].concat(), age);
+        assert_eq!(early.take(), ["a.b", "f.b", "e.b", "d.b"].map(name).into());
+        assert_eq!(early.take(), [name("c.b")].into());
+        assert!(early.take().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fifth_of_the_time_is_theirs() {
+        let (began, mut early) = (Instant::now(), EarlyNames::default());
+        early.spend(Duration::from_secs(1));
+        assert!(early.is_spent(began));
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert!(!early.is_spent(began));
+    }
+}
