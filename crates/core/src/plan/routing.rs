@@ -6,10 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use super::row::{Row, skip};
-use super::{NamePlan, Placed, Why};
+use super::row::{Row, create, removal, replace, skip};
+use super::{NamePlan, POLICY_LABEL, Placed, PlannedGroup, Why};
+use crate::change::{Group, Step};
 use crate::claim::Ownership;
-use crate::record::RecordSet;
+use crate::endpoint::ObjectPolicy;
+use crate::record::{RecordKey, RecordSet};
 use crate::rtype::RecordType;
 
 /// What stands at a name, with whose it is.
@@ -45,4 +47,58 @@ pub(super) fn exchange<'a>(mut whole: Row<'a>, out: &mut NamePlan) -> (Vec<&'a P
         whole.replace_all(&new, &old, out);
     }
     (whole.placed, whole.published)
+}
+
+impl Row<'_> {
+    /// Every set of a type is replaced by sets with another kind of routing policy: one group. Names stay served, so nothing of
+    /// it counts as a delete.
+    fn replace_all(&self, new: &[&Placed], old: &[(&RecordSet, Ownership)], out: &mut NamePlan) {
+        let stays = |key: &RecordKey| new.iter().any(|placed| placed.set.key == *key);
+        let comes = |key: &RecordKey| old.iter().any(|(set, _)| set.key == *key);
+        let going: Vec<(&RecordSet, &Ownership)> =
+            old.iter().filter(|(set, _)| !stays(&set.key)).map(|(set, ownership)| (*set, ownership)).collect();
+        let refused =
+            new.iter().filter(|placed| !comes(&placed.set.key)).find_map(|placed| self.may_create(placed).err());
+        let held = old.iter().find_map(|(set, ownership)| self.exchange_forbidden(set, ownership, new));
+        if let Some(why) = refused.or(held) {
+            for (set, ownership) in old {
+                self.left(&set.key, ownership, out);
+            }
+            out.skips.extend(new.iter().map(|placed| skip(placed, why.clone())));
+            return;
+        }
+        let removed = going.iter().map(|(set, ownership)| removal(set, ownership));
+        let written = new.iter().filter_map(|placed| match old.iter().find(|(set, _)| set.key == placed.set.key) {
+            Some((from, _)) if placed.set.is_met_by(from) => None,
+            Some((from, ownership)) => {
+                replace(placed, (from, ownership), &placed.set, placed.wanted.resource.clone()).steps.pop()
+            }
+            None => create(placed).steps.pop(),
+        });
+        let steps: Vec<Step> = removed.chain(written).collect();
+        let objects = new.iter().flat_map(|placed| placed.wanted.objects.iter().cloned()).collect();
+        let Some(name) = steps.first().map(|step| step.change.key().name.clone()) else { return };
+        out.groups
+            .push(PlannedGroup { group: Group { name, steps, requires: Vec::new(), objects }, counted: Vec::new() });
+    }
+
+    /// Why a set of ours may not give way to sets of another kind of routing now: the policies, or the evidence.
+    fn exchange_forbidden(&self, set: &RecordSet, ownership: &Ownership, new: &[&Placed]) -> Option<Why> {
+        let claim = ownership.claim();
+        let kept = claim.and_then(|claim| claim.label(POLICY_LABEL)).and_then(ObjectPolicy::parse);
+        let frozen = new.iter().any(|placed| !self.rules.policy.may_update(placed.wanted.policy));
+        if frozen || !self.rules.policy.may_update(kept) {
+            return Some(Why::Policy("updates"));
+        }
+        let former = claim.and_then(|claim| claim.resource.as_ref());
+        let asks = new.iter().any(|placed| placed.wanted.resource.as_ref() == former);
+        if !asks && !self.may_delete(set, ownership) {
+            return Some(Why::Policy("deletes"));
+        }
+        let pending = self.facts.pending(former).filter(|_| !asks).map(Why::Pending);
+        let unmet = || self.facts.unmet(&set.key, former).then_some(Why::Unmet);
+        let doubt = self.doubt(former, !asks);
+        let doubt = (!doubt.is_empty()).then_some(Why::Doubt(doubt));
+        pending.or_else(|| self.asked_under_other_prefix(set, former)).or_else(unmet).or(doubt)
+    }
 }

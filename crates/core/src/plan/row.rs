@@ -192,7 +192,7 @@ impl Row<'_> {
     }
 
     /// The kinds that a removal of what `former` published may not rest on.
-    fn doubt(&self, former: Option<&Arc<str>>, holder_left: bool) -> Vec<KindId> {
+    pub(super) fn doubt(&self, former: Option<&Arc<str>>, holder_left: bool) -> Vec<KindId> {
         let mut doubt: BTreeSet<KindId> = self.facts.doubt_of_claimants().into_iter().collect();
         if holder_left {
             doubt.extend(self.facts.doubt(former));
@@ -213,7 +213,7 @@ impl Row<'_> {
     }
 
     /// Whether a record may be created; whose it would be.
-    fn may_create(&self, placed: &Placed) -> Result<Ownership, Why> {
+    pub(super) fn may_create(&self, placed: &Placed) -> Result<Ownership, Why> {
         if let Some((set, _)) = self.published.iter().find(|(_, ownership)| !ownership.is_ours()) {
             return Err(Why::ForeignBeside(set.key.clone()));
         }
@@ -255,7 +255,7 @@ impl Row<'_> {
     }
 
     /// Whether the policies let a record go.
-    fn may_delete(&self, set: &RecordSet, ownership: &Ownership) -> bool {
+    pub(super) fn may_delete(&self, set: &RecordSet, ownership: &Ownership) -> bool {
         let claim = ownership.claim();
         let resource = claim.and_then(|claim| claim.resource.as_ref());
         let policy = claim.and_then(|claim| claim.label(POLICY_LABEL)).and_then(ObjectPolicy::parse);
@@ -277,63 +277,11 @@ impl Row<'_> {
 
     /// The claim on a record that nobody asks for now, but that stands, is moved too: it may stand for long, and the former
     /// settings not. Where a policy forbids changes, or the claim is a former owner's, it is left.
-    fn left(&self, key: &RecordKey, ownership: &Ownership, out: &mut NamePlan) {
+    pub(super) fn left(&self, key: &RecordKey, ownership: &Ownership, out: &mut NamePlan) {
         let label = |label| ownership.claim().and_then(|claim| claim.label(label));
         let policy = label(POLICY_LABEL).and_then(ObjectPolicy::parse);
         let may_move = self.rules.policy.may_update(policy) && label(FORMER_OWNER_LABEL).is_none();
         self.note_claim(key, ownership, may_move, out);
-    }
-
-    /// Every set of a type is replaced by sets with another kind of routing policy: one group. Names stay served, so nothing of
-    /// it counts as a delete.
-    pub(super) fn replace_all(&self, new: &[&Placed], old: &[(&RecordSet, Ownership)], out: &mut NamePlan) {
-        let stays = |key: &RecordKey| new.iter().any(|placed| placed.set.key == *key);
-        let comes = |key: &RecordKey| old.iter().any(|(set, _)| set.key == *key);
-        let going: Vec<(&RecordSet, &Ownership)> =
-            old.iter().filter(|(set, _)| !stays(&set.key)).map(|(set, ownership)| (*set, ownership)).collect();
-        let refused =
-            new.iter().filter(|placed| !comes(&placed.set.key)).find_map(|placed| self.may_create(placed).err());
-        let held = old.iter().find_map(|(set, ownership)| self.exchange_forbidden(set, ownership, new));
-        if let Some(why) = refused.or(held) {
-            for (set, ownership) in old {
-                self.left(&set.key, ownership, out);
-            }
-            out.skips.extend(new.iter().map(|placed| skip(placed, why.clone())));
-            return;
-        }
-        let removed = going.iter().map(|(set, ownership)| removal(set, ownership));
-        let written = new.iter().filter_map(|placed| match old.iter().find(|(set, _)| set.key == placed.set.key) {
-            Some((from, _)) if placed.set.is_met_by(from) => None,
-            Some((from, ownership)) => {
-                replace(placed, (from, ownership), &placed.set, placed.wanted.resource.clone()).steps.pop()
-            }
-            None => create(placed).steps.pop(),
-        });
-        let steps: Vec<Step> = removed.chain(written).collect();
-        let objects = new.iter().flat_map(|placed| placed.wanted.objects.iter().cloned()).collect();
-        let Some(name) = steps.first().map(|step| step.change.key().name.clone()) else { return };
-        out.groups
-            .push(PlannedGroup { group: Group { name, steps, requires: Vec::new(), objects }, counted: Vec::new() });
-    }
-
-    /// Why a set of ours may not give way to sets of another kind of routing now: the policies, or the evidence.
-    fn exchange_forbidden(&self, set: &RecordSet, ownership: &Ownership, new: &[&Placed]) -> Option<Why> {
-        let claim = ownership.claim();
-        let kept = claim.and_then(|claim| claim.label(POLICY_LABEL)).and_then(ObjectPolicy::parse);
-        let frozen = new.iter().any(|placed| !self.rules.policy.may_update(placed.wanted.policy));
-        if frozen || !self.rules.policy.may_update(kept) {
-            return Some(Why::Policy("updates"));
-        }
-        let former = claim.and_then(|claim| claim.resource.as_ref());
-        let asks = new.iter().any(|placed| placed.wanted.resource.as_ref() == former);
-        if !asks && !self.may_delete(set, ownership) {
-            return Some(Why::Policy("deletes"));
-        }
-        let pending = self.facts.pending(former).filter(|_| !asks).map(Why::Pending);
-        let unmet = || self.facts.unmet(&set.key, former).then_some(Why::Unmet);
-        let doubt = self.doubt(former, !asks);
-        let doubt = (!doubt.is_empty()).then_some(Why::Doubt(doubt));
-        pending.or_else(|| self.asked_under_other_prefix(set, former)).or_else(unmet).or(doubt)
     }
 
     /// A CNAME takes the place of other records or gives way to them: one group, so that the name is never empty. What goes
@@ -429,7 +377,7 @@ fn step_of(placed: &Placed, change: Change, resource: Option<Arc<str>>) -> Step 
 }
 
 /// The step that takes a record set of ours away.
-fn removal(set: &RecordSet, ownership: &Ownership) -> Step {
+pub(super) fn removal(set: &RecordSet, ownership: &Ownership) -> Step {
     let resource = ownership.claim().and_then(|claim| claim.resource.clone());
     Step { held: held(ownership), ..Step::record(Change::Delete { from: set.clone() }, resource) }
 }
@@ -439,12 +387,12 @@ fn held(ownership: &Ownership) -> Option<Box<Claim>> {
     ownership.claim().map(|claim| Box::new(Claim { site: None, ..claim.clone() }))
 }
 
-fn create(placed: &Placed) -> Group {
+pub(super) fn create(placed: &Placed) -> Group {
     let change = Change::Create { to: placed.set.clone() };
     Group::of(step_of(placed, change, placed.wanted.resource.clone()), placed.wanted.objects.clone())
 }
 
-fn replace(
+pub(super) fn replace(
     placed: &Placed,
     (from, ownership): (&RecordSet, &Ownership),
     to: &RecordSet,
