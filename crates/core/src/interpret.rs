@@ -66,7 +66,8 @@ impl Interpretation {
 pub struct Interpreted<'e> {
     /// Its forms. None of them where it cannot be published, or belongs to another zone.
     pub forms: Vec<Cow<'e, Endpoint>>,
-    /// Whether it belongs to another zone: then it is neither published here nor missed.
+    /// Whether it belongs to another zone: then it is neither published here nor missed. One that names a zone which is none of
+    /// the name's cannot be published, and what stands in its place is kept.
     pub elsewhere: bool,
     /// What the object should be told.
     pub notes: Vec<Note>,
@@ -82,13 +83,13 @@ pub fn interpret<'e>(
 ) -> Interpreted<'e> {
     let Interpretation { forms, zone: named, mut notes } = made;
     if let Some(named) = named.filter(|named| *named != zone.key.zone) {
+        let known = candidates.contains(&named);
+        notes.clear();
         // One of the zones tells the object that the one that it names is none of them.
-        if !candidates.contains(&named) && candidates.first() == Some(&zone.key.zone) {
+        if !known && candidates.first() == Some(&zone.key.zone) {
             notes.push(unknown_zone(endpoint, &named, candidates));
-        } else {
-            notes.clear();
         }
-        return Interpreted { forms: Vec::new(), elsewhere: true, notes };
+        return Interpreted { forms: Vec::new(), elsewhere: known, notes };
     }
     let forms = forms.map_or_else(
         || vec![Cow::Borrowed(endpoint)],
@@ -189,7 +190,11 @@ mod tests {
         let (there, reasons) = run(&asked, &capability(), named("b"));
         assert!(there.forms.is_empty() && there.elsewhere && reasons.is_empty());
         let (nowhere, reasons) = run(&asked, &capability(), named("c"));
-        assert!(nowhere.elsewhere && nowhere.notes[0].message.contains("zone c"), "{:?}", nowhere.notes);
+        assert!(
+            !nowhere.elsewhere && nowhere.forms.is_empty() && nowhere.notes[0].message.contains("zone c"),
+            "{:?}",
+            nowhere.notes
+        );
         assert_eq!(reasons, ["UnknownZone"]);
     }
 

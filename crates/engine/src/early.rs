@@ -27,7 +27,7 @@ impl Worker {
         if !first || early.is_spent(began) || self.context.journal_writer.has_found(&self.handle.label()) {
             return;
         }
-        let waiting = self.handle.inbox.since();
+        let waiting = self.handle.inbox.asked_after(early.taken());
         {
             let desired_state = self.context.desired_state();
             let created = |endpoint: &Endpoint| endpoint.origin.created;

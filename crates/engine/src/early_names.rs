@@ -32,10 +32,14 @@ impl EarlyNames {
         self.spent += time;
     }
 
-    /// Puts what came since the last look in front: what changed last comes first, then what was created last.
+    /// Until when what was asked for is known here.
+    pub(crate) fn taken(&self) -> Option<Instant> {
+        self.taken
+    }
+
+    /// Puts what came since the last look ([`EarlyNames::taken`]) in front: what changed last comes first, then what was created last.
     pub(crate) fn fill(&mut self, mut waiting: Vec<(Instant, DnsName)>, created: impl Fn(&DnsName) -> Option<i64>) {
         let known = self.taken;
-        waiting.retain(|(since, _)| known.is_none_or(|known| *since > known));
         self.taken = waiting.iter().map(|(since, _)| *since).max().or(known);
         waiting.sort_by_cached_key(|(since, name)| (*since, created(name)));
         if known.is_some() && !waiting.is_empty() {
@@ -65,9 +69,10 @@ mod tests {
         let mut early = EarlyNames::default();
         let all = ["a.b", "c.b", "d.b", "e.b", "f.b"].map(|text| (start, name(text))).to_vec();
         let age = |name: &DnsName| name.as_str().bytes().next().map(i64::from);
-        early.fill(all.clone(), age);
-        // Of what waits only what is new goes to the front.
-        early.fill([all, vec![(later, name("a.b"))]].concat(), age);
+        early.fill(all, age);
+        // What is new goes to the front, and is there once.
+        early.fill(vec![(later, name("a.b"))], age);
+        assert_eq!(early.taken(), Some(later));
         assert_eq!(early.take(), ["a.b", "f.b", "e.b", "d.b"].map(name).into());
         assert_eq!(early.take(), [name("c.b")].into());
         assert!(early.take().is_empty());

@@ -87,9 +87,11 @@ impl Inbox {
         self.mail().names.keys().cloned().collect()
     }
 
-    /// The names that wait here, each with the moment it was first asked for.
-    pub(crate) fn since(&self) -> Vec<(Instant, DnsName)> {
-        self.mail().names.iter().map(|(name, since)| (*since, name.clone())).collect()
+    /// The names that wait here and were first asked for after a moment, each with its own.
+    pub(crate) fn asked_after(&self, moment: Option<Instant>) -> Vec<(Instant, DnsName)> {
+        let mail = self.mail();
+        let later = mail.names.iter().filter(|(_, since)| moment.is_none_or(|moment| **since > moment));
+        later.map(|(name, since)| (*since, name.clone())).collect()
     }
 
     /// Whether a name waits here.

@@ -66,15 +66,12 @@ impl ProviderInstance {
 
     /// Whether a name belongs to the zone of `zone handle`.
     pub(crate) fn serves(&self, handle: &ZoneHandle, name: &DnsName) -> bool {
-        // With one zone there is nothing to choose.
-        if let [only] = &**self.zones.read().unwrap_or_else(PoisonError::into_inner) {
-            return only.zone.key == handle.zone.key && name.is_within(&only.zone.name);
-        }
-        self.route(name).iter().any(|other| other.zone.key == handle.zone.key)
+        self.candidates(handle, name).contains(&handle.zone.key.zone)
     }
 
     /// The zones that a name belongs to, by their ids, in a stable order.
     pub(crate) fn candidates(&self, handle: &ZoneHandle, name: &DnsName) -> Vec<ZoneId> {
+        // With one zone there is nothing to choose.
         if let [only] = &**self.zones.read().unwrap_or_else(PoisonError::into_inner) {
             let here = only.zone.key == handle.zone.key && name.is_within(&only.zone.name);
             return if here { vec![only.zone.key.zone.clone()] } else { Vec::new() };

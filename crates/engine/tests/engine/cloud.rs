@@ -170,6 +170,11 @@ async fn an_object_may_name_the_zone() {
     rest(&engine).await;
     assert_eq!(shown(&cloud), ["a.example A 192.0.2.1"]);
     assert!(world.reports.has("b", "UnknownZone") && !world.reports.has("a", "UnknownZone"));
+    // A zone that is none is a mistake, and takes nothing away.
+    world.cluster.put("a", &["a.example A 192.0.2.9", "prop:cloud/zone=Z-none"]);
+    rest(&engine).await;
+    assert_eq!(shown(&cloud), ["a.example A 192.0.2.1"]);
+    assert!(world.reports.has("a", "UnknownZone"));
     engine.stop().await;
 }
 
