@@ -27,8 +27,11 @@ macro_rules! in_tree {
 }
 
 in_tree! { PROVIDERS, with:
+    "provider-clouddns", ["google"] => zonewright_provider_clouddns::ENTRY;
+    "provider-cloudflare", ["cloudflare"] => zonewright_provider_cloudflare::ENTRY;
     "provider-local", ["local", "inmemory"] => zonewright_provider_local::ENTRY;
     "provider-rfc2136", ["rfc2136"] => zonewright_provider_rfc2136::ENTRY;
+    "provider-route53", ["aws"] => zonewright_provider_route53::ENTRY;
     "provider-webhook", ["webhook"] => zonewright_provider_webhook::ENTRY;
 }
 

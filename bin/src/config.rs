@@ -21,6 +21,7 @@ use zonewright_core::{Error, ErrorKind, RData, RecordType, Result, Ttl};
 use zonewright_engine::{Announcement, Config, Instance};
 
 use crate::catalog::Catalog;
+use crate::instance::InstanceSettings;
 
 fn wrong(text: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, "read the flags", text)
@@ -169,7 +170,49 @@ pub(crate) async fn instance(
     let (entry, id) = provider(catalog, settings)?;
     let registry = registry(catalog, settings, documents).await?;
     let options = options(entry, settings);
-    Ok(Instance { provider: build(entry, &id, settings, shared).await?, id, registry, options })
+    let provider = build(entry, &id, settings, shared).await?;
+    Ok(Instance { options, webhook: entry.webhook, ..Instance::new(id, provider, registry) })
+}
+
+/// The provider instances of a process: those of the settings file, else the one that the flags describe. They have one registry.
+///
+/// # Errors
+/// As [`instance`]; it names the instance.
+pub(crate) async fn instances(
+    catalog: &Catalog,
+    settings: &Settings,
+    listed: &[InstanceSettings],
+    documents: Option<Arc<dyn DocumentStore>>,
+    shared: &Shared,
+) -> Result<Vec<Instance>> {
+    if listed.is_empty() {
+        return Ok(vec![instance(catalog, settings, documents, shared).await?]);
+    }
+    let registry = registry(catalog, settings, documents).await?;
+    let mut instances = Vec::new();
+    for one in listed {
+        let wrapped = |error: Error| Error::new(error.kind, "build a provider", one.id.as_str()).caused_by(error);
+        instances.push(listed_instance(catalog, one, registry.clone(), shared).await.map_err(wrapped)?);
+    }
+    Ok(instances)
+}
+
+/// One of the settings file.
+///
+/// # Errors
+/// As [`instance`].
+pub(crate) async fn listed_instance(
+    catalog: &Catalog,
+    one: &InstanceSettings,
+    registry: Arc<dyn Registry>,
+    shared: &Shared,
+) -> Result<Instance> {
+    let InstanceSettings { id, settings, chooser, filter } = one;
+    let (entry, _) = provider(catalog, settings)?;
+    let provider = build(entry, id, settings, shared).await?;
+    let bare = Instance::new(id.clone(), provider, registry);
+    let (options, webhook) = (options(entry, settings), entry.webhook);
+    Ok(Instance { options, webhook, chooser: chooser.clone(), filter: filter.clone(), ..bare })
 }
 
 /// The provider that the flags choose, and the id of its instance.

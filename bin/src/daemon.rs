@@ -28,6 +28,7 @@ use zonewright_source_k8s::source::K8sSource;
 use crate::catalog::Catalog;
 use crate::connection::{self, Connection};
 use crate::http::{self, Health, Pages};
+use crate::instance::InstanceSettings;
 use crate::reporter::LogReporter;
 use crate::{config, control, journal, status, summary};
 
@@ -39,7 +40,7 @@ const ONCE_GRACE: Duration = Duration::from_mins(1);
 ///
 /// # Errors
 /// What keeps it from starting. Nothing ends it later.
-pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
+pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[InstanceSettings]) -> Result<ExitCode> {
     let stop = CancellationToken::new();
     on_signal(stop.clone())?;
     info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright starts");
@@ -48,14 +49,14 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let cluster = connection::open(catalog, settings).await?;
     let shared = shared(&metrics);
     let documents = connection::documents(catalog, settings, cluster.as_ref());
-    let instance = config::instance(catalog, settings, documents, &shared).await?;
+    let instances = config::instances(catalog, settings, listed, documents, &shared).await?;
     let world = World::open(settings, &config, cluster).await?;
     if config.dry_run {
         info!("running in dry-run mode: no change is made to any zone");
     }
     let parts = Parts {
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
-        instances: vec![instance],
+        instances,
         name_policy: Arc::new(PermitAll),
         store: world.store,
         journal: world.journal,
@@ -101,15 +102,19 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 ///
 /// # Errors
 /// What keeps it from starting, and what could not be read.
-pub(crate) async fn adoptable(catalog: &Catalog, settings: &Settings) -> Result<Vec<(ZoneKey, Adoptable)>> {
+pub(crate) async fn adoptable(
+    catalog: &Catalog,
+    settings: &Settings,
+    listed: &[InstanceSettings],
+) -> Result<Vec<(ZoneKey, Adoptable)>> {
     let config = engine::Config { dry_run: true, one_pass: true, ..config::engine(settings)? };
     let cluster = connection::open(catalog, settings).await?;
     let documents = connection::documents(catalog, settings, cluster.as_ref());
-    let instance = config::instance(catalog, settings, documents, &Shared::default()).await?;
+    let instances = config::instances(catalog, settings, listed, documents, &Shared::default()).await?;
     let world = World::open(settings, &config, cluster).await?;
     let parts = Parts {
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
-        instances: vec![instance],
+        instances,
         name_policy: Arc::new(PermitAll),
         store: Arc::new(MemoryStore::default()),
         journal: Journaling::default(),

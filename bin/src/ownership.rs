@@ -26,6 +26,7 @@ use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{Action, InstanceSnapshot, Proposal, Scope, Selector};
 
 use crate::catalog::Catalog;
+use crate::instance::InstanceSettings;
 use crate::{config, connection, control, daemon, journal};
 
 /// Status where nothing was done for want of a yes.
@@ -64,8 +65,13 @@ fn wrong(text: impl Into<String>) -> Error {
 ///
 /// # Errors
 /// What keeps the plan from being made: nothing was done then.
-pub(crate) async fn run(catalog: &Catalog, settings: &Settings, order: Order, words: &[String]) -> Result<ExitCode> {
-    let job = Job::new(catalog, settings, order, words).await?;
+pub(crate) async fn run(
+    catalog: &Catalog,
+    settings: &Settings,
+    listed: &[InstanceSettings],
+    (order, words): (Order, &[String]),
+) -> Result<ExitCode> {
+    let job = Job::new(catalog, settings, listed, (order, words)).await?;
     let first = job.snapshot().await?;
     job.check_owner(&first)?;
     let plan = job.proposal(&first);
@@ -90,6 +96,21 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, order: Order, wo
     job.carry_out(&first, &plan, &journal, &origin).await
 }
 
+/// The one instance that a command works on, of those of the settings file.
+fn chosen(listed: &[InstanceSettings], name: &str) -> Result<Vec<InstanceSettings>> {
+    let all = || listed.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", ");
+    match (listed, name) {
+        ([], "") => Ok(Vec::new()),
+        ([], _) => Err(wrong("--provider-instance: the settings file lists no providers")),
+        ([only], "") => Ok(vec![only.clone()]),
+        (_, "") => Err(wrong(format!("--provider-instance is required, one of {}", all()))),
+        (_, name) => match listed.iter().find(|one| one.id.as_str() == name) {
+            Some(one) => Ok(vec![one.clone()]),
+            None => Err(wrong(format!("--provider-instance {name:?}: expected one of {}", all()))),
+        },
+    }
+}
+
 /// An order with all that it needs.
 struct Job {
     order: Order,
@@ -103,9 +124,14 @@ struct Job {
 }
 
 impl Job {
-    async fn new(catalog: &Catalog, settings: &Settings, order: Order, words: &[String]) -> Result<Self> {
-        let flags = settings;
-        let mut settings = settings.clone();
+    async fn new(
+        catalog: &Catalog,
+        flags: &Settings,
+        listed: &[InstanceSettings],
+        (order, words): (Order, &[String]),
+    ) -> Result<Self> {
+        let mut settings = flags.clone();
+        let listed = chosen(listed, settings.text("provider-instance"))?;
         if order == Order::Transfer {
             let from = settings.text("from").to_owned();
             settings.set("txt-owner-id", FlagValue::Text(from), true);
@@ -120,10 +146,11 @@ impl Job {
         let select = words.iter().map(|word| Selector::parse(word)).collect::<Result<_, _>>().map_err(wrong)?;
         let engine = config::engine(&settings)?;
         let scope = Scope { filter: engine.filter.clone(), managed: engine.managed.clone(), select };
-        let wanted = if order == Order::Adopt { daemon::adoptable(catalog, &settings).await? } else { Vec::new() };
-        let bare =
-            config::instance(catalog, &settings, connection::registry(catalog, &settings).await?, &Shared::default())
-                .await?;
+        let wanted =
+            if order == Order::Adopt { daemon::adoptable(catalog, &settings, &listed).await? } else { Vec::new() };
+        let documents = connection::registry(catalog, &settings).await?;
+        let bare = config::instances(catalog, &settings, &listed, documents, &Shared::default()).await?;
+        let bare = bare.into_iter().next().ok_or_else(|| wrong("there is no provider"))?;
         let provider = Layers::new(bare.id.clone()).around(bare.provider, &Arc::new(Metrics::default()));
         let name = |text: &String| DnsName::parse(text).map_err(|error| wrong(format!("--force {text:?}: {error}")));
         let forced = match order {

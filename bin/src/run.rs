@@ -9,7 +9,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
-use crate::{control, daemon, history, logging, ownership, rights, undo};
+use crate::{control, daemon, history, logging, ownership, providers, rights, undo};
 
 /// Reads the command line, does what it says and returns the status of the process.
 pub fn run(catalog: &Catalog) -> ExitCode {
@@ -28,6 +28,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
     let settings = &invocation.settings;
     let result = match &invocation.command {
         Command::FlagReference => Ok(answer(&flags::reference(catalog))),
+        Command::ProviderTable => Ok(answer(&providers::page(catalog))),
         Command::Rights => rights::show(catalog, settings).map(|text| answer(&text)),
         Command::Plans => block_on(async { control::plans(settings).await.map(|text| answer(&text)) }),
         Command::Approve { hash } => {
@@ -35,7 +36,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         }
         Command::Ownership { order, words } => {
             logging::start(settings);
-            block_on(ownership::run(catalog, settings, *order, words))
+            block_on(ownership::run(catalog, settings, &invocation.instances, (*order, words)))
         }
         Command::History { name } => {
             block_on(async { history::show(settings, name, Clock::system().now()).await.map(|text| answer(&text)) })
@@ -51,7 +52,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
             let result = if settings.bool("webhook-server") {
                 serve(catalog, settings)
             } else {
-                block_on(daemon::run(catalog, settings))
+                block_on(daemon::run(catalog, settings, &invocation.instances))
             };
             if let Err(error) = &result {
                 tracing::error!(target: logging::FATAL, "{}", error.chain());

@@ -7,6 +7,8 @@ mod tree;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::test::counts;
+
 /// A check returns what it found; an error means that it could not look.
 type Check = fn() -> Result<Vec<String>>;
 
@@ -14,6 +16,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("manifests", manifests::check),
     ("machine paths", strings::check),
     ("circles of imports", imports::check),
+    ("files of tests", counts::unlisted),
     ("dependency trees", tree::check),
 ];
 

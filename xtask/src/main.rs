@@ -2,6 +2,7 @@
 
 mod cache;
 mod check;
+mod deny;
 mod packages;
 mod process;
 mod python;
@@ -17,16 +18,23 @@ use anyhow::{Result, bail};
 const USAGE: &str = "\
 cargo xtask <task>
 
-  test [--no-install] [--fast]   everything that a change must pass; the last line of output is the verdict
-                                 --no-install  take the servers that are there
-                                 --fast        only formatting, tidiness and the tests that need no servers
+  test [--no-install] [--fast] [--write-counts]
+                                 everything that a change must pass; the last line of output is the verdict
+                                 --no-install    take the servers that are there
+                                 --fast          only formatting, tidiness and the tests that need no servers
+                                 --write-counts  write how many tests each program executes to xtask/test-counts.txt
   check                          the tidy checks alone: manifests, machine paths, what features must not pull in
+  deny                           cargo-deny alone: licences, bans and sources of dependencies, known vulnerabilities
   servers                        install and build the servers that the tests run against
   bench [args...]                the benchmarks
   simulate [args...]             random histories on a virtual clock; see docs/simulator.md
   soak                           the long-running tests, at full length
-  sidebyside [--version X] [args...]
-                                 random objects and flags for a real external-dns and for our program; see CONTRIBUTING.md.
+  live --provider PROVIDER --zone ZONE [case...]
+                                 the suite of all providers against a zone of a real account, given for it by its id or name:
+                                 one that holds nothing but SOA and NS. Credentials as the provider finds them
+  sidebyside [--version X] [--provider aws|cloudflare [--cost]] [args...]
+                                 random objects and flags for a real external-dns and for our program, or both at a fake of
+                                 Route 53 or Cloudflare; see CONTRIBUTING.md.
                                  Status 69 where external-dns cannot be built
 ";
 
@@ -50,10 +58,16 @@ fn task(arguments: &[String]) -> Result<ExitCode> {
             return Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         ("check", []) => check::run()?,
+        ("deny", []) => deny::check(true)?.iter().for_each(|notice| println!("NOTICE {notice}")),
         ("servers", []) => ensure_servers()?,
         ("bench", arguments) => bench(arguments)?,
         ("simulate", arguments) => simulate(arguments)?,
         ("soak", []) => soak()?,
+        ("live", [provider_flag, provider, zone_flag, zone, cases @ ..])
+            if provider_flag == "--provider" && zone_flag == "--zone" =>
+        {
+            live(provider, zone, cases)?;
+        }
         ("sidebyside", arguments) => return sidebyside::play(arguments),
         ("help" | "--help" | "-h", []) => print!("{USAGE}"),
         _ => bail!("no such task or option: {}\n\n{USAGE}", arguments.join(" ")),
@@ -80,6 +94,22 @@ fn bench(arguments: &[String]) -> Result<()> {
 fn simulate(arguments: &[String]) -> Result<()> {
     const PACKAGE: &str = "zonewright-simulator";
     process::run(workspace::cargo()?.args(["run", "--release", "--locked", "-q", "-p", PACKAGE, "--"]).args(arguments))
+}
+
+/// The example `live` of a provider's crate.
+fn live(provider: &str, zone: &str, cases: &[String]) -> Result<()> {
+    let package = format!("zonewright-provider-{provider}");
+    let has_one = |member: &workspace::Member| member.folder.join("examples/live/main.rs").is_file();
+    let known: Vec<String> = workspace::members()?
+        .iter()
+        .filter(|member| has_one(member))
+        .filter_map(|member| member.name.strip_prefix("zonewright-provider-").map(str::to_owned))
+        .collect();
+    if !known.iter().any(|known| known == provider) {
+        bail!("--provider {provider}: expected one of {}", known.join(", "));
+    }
+    let fixed = ["run", "--locked", "-q", "-p", &package, "--example", "live", "--", "--zone", zone];
+    process::run(workspace::cargo()?.args(fixed).args(cases))
 }
 
 fn soak() -> Result<()> {

@@ -29,6 +29,16 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{} wrote something that is not UTF-8", line(command)))
 }
 
+/// Runs `command`; whether it ended with status 0, and what it wrote to both of its outputs, the standard output first.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn everything_said(command: &mut Command) -> Result<(bool, String)> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", line(command)))?;
+    let said = [output.stdout, output.stderr].concat();
+    Ok((output.status.success(), String::from_utf8_lossy(&said).into_owned()))
+}
+
 /// Whether `command` can be started and ends with status 0; what it writes is thrown away.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -62,6 +72,13 @@ mod tests {
         let error = capture(Command::new("/bin/sh").args(["-c", "echo broken >&2; exit 3"])).unwrap_err();
         assert_eq!(error.to_string(), "sh -c echo broken >&2; exit 3 ended with exit status: 3: broken");
         assert!(run(&mut Command::new("no-such-program")).is_err());
+    }
+
+    #[test]
+    fn what_a_command_says_is_there_whether_it_succeeds_or_not() {
+        let said = |script: &str| everything_said(Command::new("sh").args(["-c", script])).unwrap();
+        assert_eq!(said("echo err >&2; echo out"), (true, "out\nerr\n".to_owned()));
+        assert_eq!(said("echo broken; exit 3"), (false, "broken\n".to_owned()));
     }
 
     #[test]

@@ -16,9 +16,20 @@ struct Environment {
     name: &'static str,
     /// Of the package of the same name.
     version: &'static str,
+    /// What else it takes, each with its version.
+    with: &'static [&'static str],
 }
 
-const ENVIRONMENTS: &[Environment] = &[Environment { name: "boto3", version: "1.44.5" }];
+const ENVIRONMENTS: &[Environment] = &[
+    Environment { name: "boto3", version: "1.44.5", with: &[] },
+    Environment { name: "cloudflare", version: "5.9.0", with: &[] },
+    // The second client of the same service, and what its library for credentials needs besides.
+    Environment {
+        name: "google-api-python-client",
+        version: "2.202.0",
+        with: &["google-cloud-dns==0.37.2", "google-auth==2.62.2", "requests==2.32.5", "cryptography==50.0.2"],
+    },
+];
 
 /// The interpreter under the name of its client, wherever the cache is.
 const START: &str = "#!/bin/sh\nexec \"$(dirname \"$0\")/bin/python3\" \"$@\"\n";
@@ -46,7 +57,7 @@ impl Environment {
     }
 
     fn make(&self, cache: &Path) -> Result<()> {
-        let Self { name, version } = self;
+        let Self { name, version, with } = self;
         println!("    a Python environment with {name} {version} (kept in {})", cache.display());
         let work = cache.join(format!(".build-{name}"));
         if work.exists() {
@@ -55,7 +66,8 @@ impl Environment {
         run(Command::new("python3").args(["-m", "venv"]).arg(&work)).context("install python3-venv")?;
         run(Command::new(work.join("bin/pip"))
             .args(["install", "--quiet", "--disable-pip-version-check"])
-            .arg(format!("{name}=={version}")))?;
+            .arg(format!("{name}=={version}"))
+            .args(*with))?;
         let start = work.join(name);
         fs::write(&start, START)?;
         fs::set_permissions(&start, Permissions::from_mode(0o755))?;

@@ -1,8 +1,8 @@
 //! A real external-dns beside our program: it is built from its Go module, and `crates/sidebyside` plays to both.
 //!
-//! In: a release of external-dns. Out: its program in the cache, keyed by the release. Only the webhook and in-memory
-//! providers are kept, since the others bring a hundred modules; the OpenShift source is left out where its modules cannot be
-//! fetched. Nothing else is changed.
+//! In: a release of external-dns. Out: its program in the cache, keyed by the release and its providers. Only the Route 53,
+//! Cloudflare, webhook and in-memory providers are kept, since the others bring a hundred modules (those of AWS come with the
+//! DynamoDB registry anyway); the OpenShift source is left out where its modules cannot be fetched. Nothing else is changed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -24,15 +24,23 @@ const UNAVAILABLE: u8 = 69;
 const MODULE: &str = "sigs.k8s.io/external-dns";
 
 /// The providers that are kept.
-const PROVIDERS: [&str; 2] = ["inmemory", "webhook"];
+const PROVIDERS: [&str; 4] = ["aws", "cloudflare", "inmemory", "webhook"];
 
 /// Builds external-dns where it is missing, and plays to both programs; the arguments go to the player, but for
-/// `--version`.
+/// `--version` and `--provider`.
 ///
 /// # Errors
 /// When the player cannot be built.
 pub(crate) fn play(arguments: &[String]) -> Result<ExitCode> {
-    let (release, arguments) = release(arguments)?;
+    let (release, arguments) = option(arguments, "--version", RELEASE)?;
+    let release = plain(&release)?;
+    let (provider, arguments) = option(&arguments, "--provider", "webhook")?;
+    let player = match provider.as_str() {
+        "webhook" => "sidebyside",
+        "aws" => "sidebyside-route53",
+        "cloudflare" => "sidebyside-cloudflare",
+        other => bail!("--provider={other}: expected webhook, aws or cloudflare"),
+    };
     let external_dns = match ensure(&release) {
         Ok(path) => path,
         Err(error) => {
@@ -40,34 +48,39 @@ pub(crate) fn play(arguments: &[String]) -> Result<ExitCode> {
             return Ok(ExitCode::from(UNAVAILABLE));
         }
     };
-    let mut player = workspace::cargo()?;
-    player.args(["run", "--locked", "-q", "-p", "zonewright-sidebyside", "--", "--external-dns"]);
-    let status = player.arg(external_dns).args(arguments).status().context("cannot start the player")?;
+    let mut command = workspace::cargo()?;
+    command.args(["run", "--locked", "-q", "-p", "zonewright-sidebyside", "--bin", player, "--", "--external-dns"]);
+    let status = command.arg(external_dns).args(arguments).status().context("cannot start the player")?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// The release that was asked for, without its `v`, and the other arguments.
-fn release(arguments: &[String]) -> Result<(String, Vec<String>)> {
+/// The value of an option, and the other arguments.
+fn option(arguments: &[String], name: &str, unless_given: &str) -> Result<(String, Vec<String>)> {
     let mut words = arguments.iter();
-    let (mut release, mut others) = (RELEASE.to_owned(), Vec::new());
+    let (mut given, mut others) = (unless_given.to_owned(), Vec::new());
     while let Some(word) = words.next() {
-        match word.strip_prefix("--version") {
-            Some("") => words.next().context("--version has no value")?.clone_into(&mut release),
-            Some(value) if value.starts_with('=') => value[1..].clone_into(&mut release),
+        match word.strip_prefix(name) {
+            Some("") => words.next().with_context(|| format!("{name} has no value"))?.clone_into(&mut given),
+            Some(value) if value.starts_with('=') => value[1..].clone_into(&mut given),
             _ => others.push(word.clone()),
         }
     }
+    Ok((given, others))
+}
+
+/// A release without its `v`.
+fn plain(release: &str) -> Result<String> {
     let plain = release.trim_start_matches('v').to_owned();
     if plain.is_empty() || !plain.bytes().all(|b| b.is_ascii_alphanumeric() || b".-".contains(&b)) {
         bail!("{release:?} is no release of external-dns, such as {RELEASE}");
     }
-    Ok((plain, others))
+    Ok(plain)
 }
 
 /// The program of this release; about three minutes on two cores the first time.
 fn ensure(release: &str) -> Result<PathBuf> {
     let cache = cache::folder()?;
-    let folder = cache.join(format!("external-dns-v{release}"));
+    let folder = cache.join(format!("external-dns-v{release}-{}", PROVIDERS.join("-")));
     let program = folder.join("external-dns");
     if program.exists() {
         return Ok(program);
@@ -175,28 +188,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_two_providers_are_kept() {
+    fn only_some_providers_are_kept() {
         let text = "import (\n\t\"sigs.k8s.io/external-dns/provider\"\n\t\"sigs.k8s.io/external-dns/provider/aws\"\n\
-                    \t\"sigs.k8s.io/external-dns/provider/webhook\"\n)\n\t\texternaldns.ProviderAWS:          aws.New,\n\
+                    \t\"sigs.k8s.io/external-dns/provider/awssd\"\n\t\"sigs.k8s.io/external-dns/provider/webhook\"\n)\n\
+                    \t\texternaldns.ProviderAWS:          aws.New,\n\t\texternaldns.ProviderAWSSD: awssd.New,\n\
                     \t\texternaldns.ProviderAzurePrivate: azure.NewPrivate,\n\t\texternaldns.ProviderWebhook:      webhook.New,\n\
                     \t\tp = provider.NewCachedProvider(p, cfg.ProviderCacheTime)\n";
-        let kept = "import (\n\t\"sigs.k8s.io/external-dns/provider\"\n\t\"sigs.k8s.io/external-dns/provider/webhook\"\n)\n\
-                    \t\texternaldns.ProviderWebhook:      webhook.New,\n\
+        let kept = "import (\n\t\"sigs.k8s.io/external-dns/provider\"\n\t\"sigs.k8s.io/external-dns/provider/aws\"\n\
+                    \t\"sigs.k8s.io/external-dns/provider/webhook\"\n)\n\
+                    \t\texternaldns.ProviderAWS:          aws.New,\n\t\texternaldns.ProviderWebhook:      webhook.New,\n\
                     \t\tp = provider.NewCachedProvider(p, cfg.ProviderCacheTime)\n";
         assert_eq!(without_providers(text), kept);
     }
 
     #[test]
-    fn the_release_is_taken_out_of_the_arguments() {
+    fn an_option_is_taken_out_of_the_arguments() {
+        let words = |arguments: &[&str]| -> Vec<String> { arguments.iter().map(|word| (*word).to_owned()).collect() };
         let check = |arguments: &[&str], expected: &str, others: &[&str]| {
-            let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
-            let (release, rest) = release(&arguments).expect("a release");
-            assert_eq!((release.as_str(), rest), (expected, others.iter().map(|word| (*word).to_owned()).collect()));
+            let (release, rest) = option(&words(arguments), "--version", RELEASE).expect("a release");
+            assert_eq!((release.as_str(), rest), (expected, words(others)));
         };
         check(&[], RELEASE, &[]);
-        check(&["--seed", "7", "--version", "v0.23.0"], "0.23.0", &["--seed", "7"]);
+        check(&["--seed", "7", "--version", "v0.23.0"], "v0.23.0", &["--seed", "7"]);
         check(&["--version=0.23.0", "--rounds=5"], "0.23.0", &["--rounds=5"]);
-        assert!(release(&["--version=../x".to_owned()]).is_err());
-        assert!(release(&["--version".to_owned()]).is_err());
+        assert!(option(&words(&["--version"]), "--version", RELEASE).is_err());
+    }
+
+    #[test]
+    fn a_release_is_no_path() {
+        assert_eq!(plain("v0.23.0").expect("a release"), "0.23.0");
+        assert!(plain("../x").is_err());
+        assert!(plain("").is_err());
     }
 }

@@ -1,18 +1,24 @@
 //! The one test command: every step runs, each says how long it took, and the last line is the verdict.
+//!
+//! Two lanes run beside each other. In the first, one step follows the other. The second has what needs no server and no
+//! deadline, and gets the time that the first does not use: while single crates compile or are linked, and while tests wait.
 
+pub(crate) mod counts;
+mod programs;
 mod tally;
 
+use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::num::NonZero;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use self::tally::Tally;
-use crate::process::{line, run as run_command};
-use crate::{check, ensure_servers, workspace};
+use crate::process::run as run_command;
+use crate::{check, deny, ensure_servers, workspace};
 
 /// What the command line asks for.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +27,8 @@ pub(crate) struct Options {
     no_install: bool,
     /// Leave out what takes minutes: lints, docs, servers.
     fast: bool,
+    /// Write how many tests were executed, in place of comparing it.
+    write_counts: bool,
 }
 
 impl Options {
@@ -32,8 +40,12 @@ impl Options {
             match argument.as_str() {
                 "--no-install" => options.no_install = true,
                 "--fast" => options.fast = true,
+                "--write-counts" => options.write_counts = true,
                 other => bail!("`cargo xtask test` has no option {other}"),
             }
+        }
+        if options.fast && options.write_counts {
+            bail!("--fast leaves tests out, so --write-counts does not go with it");
         }
         Ok(options)
     }
@@ -46,41 +58,102 @@ struct Step {
     result: Result<()>,
 }
 
-/// Runs all steps, even after one has failed, and prints the summary. Returns whether all is well.
-pub(crate) fn run(options: Options) -> bool {
-    let mut steps = Vec::new();
-    let mut tally = Tally::default();
-    if !options.no_install && !options.fast {
-        steps.push(step("servers", ensure_servers));
-    }
-    steps.push(step("format", format));
-    if !options.fast {
-        steps.push(step("lints", lints));
-        steps.push(step("docs", docs));
-    }
-    steps.push(step("check", check::run));
-    steps.push(step("tests", || tests(options, &mut tally)));
-    if !options.fast {
-        steps.push(step("example", example));
-        steps.push(step("simulation", simulation));
-    }
-    if under_ci() {
-        steps.push(step("no skips", || no_skips(&tally)));
-    }
-    summarise(&steps, &tally);
-    steps.iter().all(|step| step.result.is_ok())
+/// What has run so far.
+#[derive(Default)]
+struct Report {
+    steps: Vec<Step>,
+    tally: Tally,
 }
 
-fn step(name: &'static str, action: impl FnOnce() -> Result<()>) -> Step {
-    println!("==> {name}");
-    let started = Instant::now();
-    let result = action();
-    let took = started.elapsed();
-    match &result {
-        Ok(()) => println!("<== {name}: ok, {took:.1?}"),
-        Err(error) => println!("<== {name}: FAILED, {took:.1?}: {error:#}"),
+impl Report {
+    fn step(&mut self, name: &'static str, action: impl FnOnce(&mut Tally) -> Result<()>) {
+        println!("==> {name}");
+        let started = Instant::now();
+        let result = action(&mut self.tally);
+        let took = started.elapsed();
+        match &result {
+            Ok(()) => println!("<== {name}: ok, {took:.1?}"),
+            Err(error) => println!("<== {name}: FAILED, {took:.1?}: {error:#}"),
+        }
+        self.steps.push(Step { name, took, result });
     }
-    Step { name, took, result }
+
+    fn absorb(&mut self, other: Self) {
+        self.steps.extend(other.steps);
+        self.tally.absorb(other.tally);
+    }
+
+    fn passed(&self) -> bool {
+        self.steps.iter().all(|step| step.result.is_ok())
+    }
+}
+
+/// Runs all steps, even after one has failed, and prints the summary. Returns whether all is well.
+pub(crate) fn run(options: Options) -> bool {
+    let started = Instant::now();
+    let mut report = Report::default();
+    if !options.no_install && !options.fast {
+        report.step("servers", |_| ensure_servers());
+    }
+    thread::scope(|scope| {
+        let beside = (!options.fast).then(|| scope.spawn(move || second_lane(options)));
+        first_lane(&mut report, options);
+        if let Some(beside) = beside {
+            if let Err(error) = workspace::no_longer_nice() {
+                println!("the second lane goes on at its low priority: {error:#}");
+            }
+            report.absorb(beside.join().expect("a step returns its errors"));
+        }
+    });
+    let passed = report.passed();
+    report.step("counts", |tally| counts(options, passed, tally));
+    if under_ci() {
+        report.step("no skips", |tally| no_skips(tally));
+    }
+    summarise(&report, started.elapsed());
+    report.passed()
+}
+
+/// Compares how many tests were executed with what is listed, or lists it.
+fn counts(options: Options, passed: bool, tally: &mut Tally) -> Result<()> {
+    if !options.write_counts {
+        return counts::check(tally, !options.fast);
+    }
+    if !passed {
+        bail!("not written, since not everything has passed");
+    }
+    counts::write(tally)
+}
+
+fn first_lane(report: &mut Report, options: Options) {
+    report.step("format", |_| format());
+    if !options.fast {
+        report.step("lints", |_| lints());
+        report.step("docs", |_| docs());
+    }
+    report.step("check", |_| check::run());
+    report.step("tests", |tally| tests(options, tally));
+    if !options.fast {
+        report.step("example", example);
+    }
+}
+
+fn second_lane(options: Options) -> Report {
+    let mut report = Report::default();
+    report.step("dependencies", |tally| dependencies(options, tally));
+    report.step("simulation", simulation);
+    report
+}
+
+/// Without cargo-deny, and with no right to install it, this is left out as a test is whose server is missing.
+fn dependencies(options: Options, tally: &mut Tally) -> Result<()> {
+    let notice = if options.no_install && !under_ci() && !deny::is_there()? {
+        Some("dependencies were not checked: cargo-deny is missing (cargo xtask deny)".to_owned())
+    } else {
+        deny::check(!options.no_install)?
+    };
+    tally.notices.extend(notice.map(|notice| format!("NOTICE {notice}")));
+    Ok(())
 }
 
 fn format() -> Result<()> {
@@ -109,25 +182,41 @@ fn docs() -> Result<()> {
     )
 }
 
-/// The provider from outside of the workspace: its suite, and its program. It has the workspace's versions and target folder, so
-/// that what both need is built once.
-fn example() -> Result<()> {
+/// The profile of the workspace for dependencies; only what is built the same way is built once.
+const SHARED_PROFILE: [&str; 2] = ["--config", "profile.dev.package.\"*\".debug=false"];
+
+/// The provider from outside of the workspace: its suite, and its program. It has the workspace's versions, profile and target
+/// folder, so that what both need is built once.
+fn example(tally: &mut Tally) -> Result<()> {
     let root = workspace::root()?;
     let folder = root.join("examples/provider-file");
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    for task in [&["fmt", "--check"][..], &["test"]] {
-        run_command(workspace::cargo()?.current_dir(&folder).args(task).env("CARGO_TARGET_DIR", &target))?;
-    }
-    Ok(())
+    run_command(workspace::cargo()?.current_dir(&folder).args(["fmt", "--check"]))?;
+    let mut cargo = workspace::cargo()?;
+    cargo.current_dir(&folder).arg("test").args(SHARED_PROFILE).env("CARGO_TARGET_DIR", &target);
+    programs::run(cargo, &root, "", tally, |line| println!("{line}"))
 }
 
-/// The simulator's tests at full length: 150,000 rounds take a minute with optimisation, and ten without.
-fn simulation() -> Result<()> {
-    run_command(workspace::cargo()?.args(["test", "--release", "--locked", "-p", "zonewright-simulator"]))
+/// The simulator, whose tests are there for the second lane alone.
+const SIMULATOR: &str = "zonewright-simulator";
+
+/// The simulator's tests at full length: 150,000 rounds take a minute with optimisation, and ten without. Overflows are found as
+/// in a build without. What the tests print appears at the end, so that it does not stand between the lines of the other lane.
+fn simulation(tally: &mut Tally) -> Result<()> {
+    let mut cargo = workspace::nice_cargo()?;
+    cargo.args(["test", "--release", "--locked", "--config", "profile.release.overflow-checks=true", "-p", SIMULATOR]);
+    let mut said = String::new();
+    let result = programs::run(cargo, &workspace::root()?, " (release)", tally, |line| {
+        said.push_str(line);
+        said.push('\n');
+    });
+    print!("{said}");
+    result
 }
 
-/// Runs the tests with their output passed through, and counts them on the way.
+/// Runs the tests with their output passed through, and counts them on the way. Where there is no second lane, the simulator
+/// plays its samples here.
 fn tests(options: Options, tally: &mut Tally) -> Result<()> {
     let skips = SkipFile::new();
     let mut cargo = workspace::cargo()?;
@@ -135,36 +224,27 @@ fn tests(options: Options, tally: &mut Tally) -> Result<()> {
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(FULL)
         .env("ZONEWRIGHT_SKIPS", &skips.0)
-        .stdout(Stdio::piped());
+        .env("RUST_TEST_THREADS", threads());
     if options.fast {
         cargo.env("ZONEWRIGHT_NO_SERVERS", "1");
+    } else {
+        cargo.args(["--exclude", SIMULATOR]);
     }
-    let result = stream(&mut cargo, |line| tally.read(line));
-    tally.skips = skips.read();
+    let result = programs::run(cargo, &workspace::root()?, "", tally, |line| println!("{line}"));
+    tally.skips.extend(skips.read());
     result
+}
+
+/// How many tests run at a time, unless the environment says so: most of their time they wait for servers.
+fn threads() -> OsString {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::env::var_os("RUST_TEST_THREADS").unwrap_or_else(|| (3 * cores).to_string().into())
 }
 
 /// Where everything is meant to be installed, a test that did not run has failed.
 fn no_skips(tally: &Tally) -> Result<()> {
     if !tally.skips.is_empty() {
         bail!("{} tests were skipped", tally.skips.len());
-    }
-    Ok(())
-}
-
-/// Runs `command`, passes each line of its standard output through and shows it to `read`.
-fn stream(command: &mut Command, mut read: impl FnMut(&str)) -> Result<()> {
-    let mut child = command.spawn().with_context(|| format!("cannot start {}", line(command)))?;
-    let output = child.stdout.take().context("the standard output was not piped")?;
-    for text in BufReader::new(output).split(b'\n') {
-        let text = text.context("cannot read the tests' output")?;
-        let text = String::from_utf8_lossy(&text);
-        println!("{text}");
-        read(&text);
-    }
-    let status = child.wait()?;
-    if !status.success() {
-        bail!("{} ended with {status}", line(command));
     }
     Ok(())
 }
@@ -194,17 +274,36 @@ fn under_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "0" && value != "false")
 }
 
-fn summarise(steps: &[Step], tally: &Tally) {
+fn summarise(report: &Report, took: Duration) {
+    let Report { steps, tally } = report;
+    println!("\ntest programs, longest first");
+    for line in tally.table() {
+        println!("  {line}");
+    }
     println!("\nsummary");
     for Step { name, took, result } in steps {
         let verdict = if result.is_ok() { "ok" } else { "FAILED" };
-        println!("  {name:<10} {verdict:<7} {took:>8.1?}");
+        println!("  {name:<12} {verdict:<7} {:>7.1} s", took.as_secs_f64());
     }
+    println!("  {:<12} {:<7} {:>7.1} s", "together", "", took.as_secs_f64());
     for test in &tally.failures {
         println!("  FAILED {test}");
     }
-    for skip in tally.skips.iter().chain(&tally.ignored) {
-        println!("  {skip}");
+    for line in tally.skips.iter().chain(&tally.ignored).chain(&tally.notices) {
+        println!("  {line}");
     }
     println!("{tally}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_known_by_name() {
+        let parse = |words: &[&str]| Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(parse(&["--fast"]).unwrap(), Options { fast: true, ..Options::default() });
+        assert_eq!(parse(&["--quick"]).unwrap_err().to_string(), "`cargo xtask test` has no option --quick");
+        assert!(parse(&["--write-counts", "--fast"]).is_err());
+    }
 }

@@ -1,5 +1,6 @@
 //! The workspace as cargo and git see it: its root, its members, its files.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,7 +32,41 @@ pub(crate) fn root() -> Result<PathBuf> {
 /// # Errors
 /// As [`root`].
 pub(crate) fn cargo() -> Result<Command> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command(cargo_program())
+}
+
+/// The same, for work that is to have only the time that nothing else wants: beside it, programs with deadlines run on as if
+/// they were alone.
+///
+/// # Errors
+/// As [`root`].
+pub(crate) fn nice_cargo() -> Result<Command> {
+    let mut command = command("nice")?;
+    command.args(["-n", "19"]).arg(cargo_program());
+    Ok(command)
+}
+
+/// Nothing is left that the work of [`nice_cargo`] has to stand back for: it goes on as this task does. Others on the machine
+/// would starve it.
+///
+/// # Errors
+/// When it may not be done; only root may.
+pub(crate) fn no_longer_nice() -> Result<()> {
+    let own = capture(&mut Command::new("nice"))?;
+    // The group 0 is that of the calling process, to which this task and all of its children belong.
+    capture(Command::new("renice").args(["-n", own.trim(), "-g", "0"])).map(drop)
+}
+
+fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// A program that runs in the repository's root.
+///
+/// # Errors
+/// As [`root`].
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Result<Command> {
+    let mut command = Command::new(program);
     command.current_dir(root()?);
     // Set by `cargo run` for this package; the packages that are built from here must not see it.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH"] {

@@ -19,7 +19,6 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{Note, Reporter, Severity};
 use zonewright_core::name_policy::PermitAll;
-use zonewright_core::options::OptionTable;
 use zonewright_core::store::MemoryStore;
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
@@ -84,12 +83,7 @@ pub(crate) async fn run(settings: &Settings, stop: CancellationToken) -> Result<
     let registry = Arc::new(TxtRegistry::new(TxtConfig::new("demo")?)?);
     let parts = Parts {
         sources: vec![source.clone()],
-        instances: vec![Instance {
-            id: InstanceId::from(INSTANCE),
-            provider: local.clone(),
-            registry,
-            options: OptionTable::NONE.into(),
-        }],
+        instances: vec![Instance::new(InstanceId::from(INSTANCE), local.clone(), registry)],
         name_policy: Arc::new(PermitAll),
         store: Arc::new(MemoryStore::default()),
         journal: Journaling::default(),

@@ -129,6 +129,9 @@ const STATE_NAMESPACE: FlagSpec = FlagSpec::new(
     "Namespace of the daemon's state and journal; empty: that of the kubeconfig or of the pod",
 );
 
+const INSTANCE: FlagSpec =
+    FlagSpec::new("provider-instance", FlagKind::Text, "Provider instance, where the settings file lists several");
+
 const YES: FlagSpec = FlagSpec::new("yes", FlagKind::Bool, "Carry out the plan without confirmation");
 
 /// A command on claims: it takes the flags of the daemon and its own.
@@ -147,6 +150,7 @@ const OWNERSHIP_COMMANDS: &[OwnershipCommand] = &[
         about: "Claim unowned records whose values match what the cluster requests; changes no record",
         flags: &[
             YES,
+            INSTANCE,
             STATE_NAMESPACE,
             FlagSpec::new("force", FlagKind::List, "Claim the records at this name whatever their values; repeatable"),
         ],
@@ -158,6 +162,7 @@ const OWNERSHIP_COMMANDS: &[OwnershipCommand] = &[
         about: "Transfer the records of one owner to another; changes no record. Can be interrupted and repeated",
         flags: &[
             YES,
+            INSTANCE,
             STATE_NAMESPACE,
             FlagSpec::new("from", FlagKind::Text, "Owner id of the records now"),
             FlagSpec::new("to", FlagKind::Text, "New owner id"),
@@ -168,14 +173,14 @@ const OWNERSHIP_COMMANDS: &[OwnershipCommand] = &[
         name: "release",
         usage: "zonewright release --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
         about: "Drop the claims of one owner and leave its records",
-        flags: &[YES, STATE_NAMESPACE],
+        flags: &[YES, INSTANCE, STATE_NAMESPACE],
         order: Order::Release,
     },
     OwnershipCommand {
         name: "drain",
         usage: "zonewright drain --txt-owner-id=OWNER [NAME|KIND/NAMESPACE/NAME...] [FLAGS OF THE DAEMON]",
         about: "Delete every record of one owner with its claims, also those of a cluster that no longer exists",
-        flags: &[YES, STATE_NAMESPACE],
+        flags: &[YES, INSTANCE, STATE_NAMESPACE],
         order: Order::Drain,
     },
 ];
@@ -244,16 +249,16 @@ pub(super) fn rights(
     if settings.list("source").is_empty() {
         return Err(parsing("required flag(s) '--source' not provided"));
     }
-    Ok(Invocation { command: Command::Rights, settings, notices: Vec::new() })
+    Ok(Invocation { command: Command::Rights, settings, instances: Vec::new(), notices: Vec::new() })
 }
 
 /// Not in the help text: for whoever changes the flags.
 const DOCS: CommandSpec = CommandSpec {
     name: "docs",
-    usage: "zonewright docs flags",
-    about: "Print the reference of all flags",
+    usage: "zonewright docs flags|providers",
+    about: "Print the reference of all flags, or the table of providers",
     flags: &[],
-    takes: Some("the page: flags"),
+    takes: Some("the page: flags or providers"),
 };
 
 /// Reads a command line that begins with a word.
@@ -283,7 +288,7 @@ pub(super) fn parse(
     if let (Some(what), true) = (spec.takes, word.is_empty() && !OPTIONAL.contains(&spec.name)) {
         return Err(parsing(format!("expected {what}: {}", spec.usage)));
     }
-    Ok(Invocation { command: command(spec.name, word)?, settings, notices: Vec::new() })
+    Ok(Invocation { command: command(spec.name, word)?, settings, instances: Vec::new(), notices: Vec::new() })
 }
 
 fn command(name: &str, word: String) -> Result<Command, Stop> {
@@ -295,6 +300,7 @@ fn command(name: &str, word: String) -> Result<Command, Stop> {
         "pinned" => Ok(Command::Pinned),
         "demo" => Ok(Command::Demo),
         _ if word == "flags" => Ok(Command::FlagReference),
+        _ if word == "providers" => Ok(Command::ProviderTable),
         _ => Err(parsing(format!("unexpected {word}: {}", DOCS.usage))),
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use config::{Config, ConfigError, File, FileFormat, Value, ValueKind};
+use config::{Config, ConfigError, File, FileFormat, Map, Value, ValueKind};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::set::FlagSet;
@@ -23,11 +23,9 @@ const ALIKE: f64 = 0.8;
 /// the flag takes.
 pub(super) fn read(path: &str, set: &FlagSet) -> Result<Texts, String> {
     let fault = |problem: &dyn std::fmt::Display| format!("--config {path}: {problem}");
-    let format = format(path).map_err(|problem| fault(&problem))?;
-    let file = Config::builder().add_source(File::from(Path::new(path)).format(format)).build();
-    let table = file.and_then(|file| file.cache.into_table()).map_err(|error| fault(&without_lines(&error)))?;
     let mut texts = Texts::new();
-    for (key, value) in table {
+    // Entries are read by themselves, once the settings of the process are known.
+    for (key, value) in table(path)?.into_iter().filter(|(key, _)| key != super::instances::KEY) {
         let row = set.row(&key).ok_or_else(|| fault(&unknown(&key, set)))?;
         if row.spec.name == "config" {
             return Err(fault(&"a settings file cannot name another one"));
@@ -35,6 +33,17 @@ pub(super) fn read(path: &str, set: &FlagSet) -> Result<Texts, String> {
         texts.insert(row.spec.name, shaped(&row.spec, value).map_err(|problem| fault(&format!("{key}: {problem}")))?);
     }
     Ok(texts)
+}
+
+/// The keys of the file with their values.
+///
+/// # Errors
+/// The file cannot be read, or is of no known form.
+pub(super) fn table(path: &str) -> Result<Map<String, Value>, String> {
+    let fault = |problem: &dyn std::fmt::Display| format!("--config {path}: {problem}");
+    let format = format(path).map_err(|problem| fault(&problem))?;
+    let file = Config::builder().add_source(File::from(Path::new(path)).format(format)).build();
+    file.and_then(|file| file.cache.into_table()).map_err(|error| fault(&without_lines(&error)))
 }
 
 /// What a parser says, without the lines of the file that some quote below it.
@@ -52,7 +61,7 @@ fn format(path: &str) -> Result<FileFormat, String> {
     }
 }
 
-fn unknown(key: &str, set: &FlagSet) -> String {
+pub(super) fn unknown(key: &str, set: &FlagSet) -> String {
     let written = key.to_lowercase().replace('_', "-");
     let written = written.strip_prefix("no-").unwrap_or(&written);
     let likeness = |name: &str| strsim::jaro_winkler(name, written);
@@ -64,7 +73,7 @@ fn unknown(key: &str, set: &FlagSet) -> String {
 }
 
 /// The texts of a value; a list only where the flag repeats, a table only where it takes pairs.
-fn shaped(spec: &FlagSpec, value: Value) -> Result<Vec<String>, String> {
+pub(super) fn shaped(spec: &FlagSpec, value: Value) -> Result<Vec<String>, String> {
     let single = |value| single(spec.kind, value);
     match value.kind {
         ValueKind::Array(items) if spec.kind.repeats() => items.into_iter().map(single).collect(),

@@ -10,6 +10,8 @@ mod environment;
 #[cfg(feature = "config-file")]
 mod file;
 mod help;
+#[cfg(feature = "config-file")]
+mod instances;
 mod owner;
 mod peer;
 mod reference;
@@ -34,6 +36,7 @@ pub use reference::page as reference;
 pub use selection::Selection;
 
 use crate::catalog::Catalog;
+use crate::instance::InstanceSettings;
 pub use crate::ownership::Order;
 use argv::Given;
 use set::FlagSet;
@@ -72,6 +75,8 @@ pub enum Command {
     Rights,
     /// Print the reference of all flags.
     FlagReference,
+    /// Print the table of providers.
+    ProviderTable,
 }
 
 /// A command line that makes sense.
@@ -81,6 +86,8 @@ pub struct Invocation {
     pub command: Command,
     /// A value for every flag that the command knows.
     pub settings: Settings,
+    /// The provider instances of the settings file; none where the flags describe the only one.
+    pub instances: Vec<InstanceSettings>,
     /// What to log as soon as logging works.
     pub notices: Vec<Notice>,
 }
@@ -166,22 +173,56 @@ fn given(
 
 /// Checks settings as a whole; `sources` are not needed by every command.
 fn checked(catalog: &Catalog, mut settings: Settings, set: &FlagSet, sources: bool) -> Result<Invocation, Stop> {
-    required(&settings, sources).map_err(parsing)?;
     let mut notices = validate::carry_over(&mut settings, set);
-    let selection = Selection::of(&settings);
+    let instances = instances(catalog, &settings, set).map_err(parsing)?;
+    required(&settings, sources, !instances.is_empty()).map_err(parsing)?;
+    let selection = Selection { instances: !instances.is_empty(), ..Selection::of(&settings) };
     validate::check(&settings, &selection, catalog)
         .and_then(|()| selection::available(&selection, &settings, set, catalog))
         .map_err(|problem| Stop::Refusal(format!("config validation failed: {problem}")))?;
     notices.extend(validate::doubts(&settings));
     notices.extend(selection::ignored(&selection, &settings, set).map(Notice::Info));
-    Ok(Invocation { command: Command::Daemon, settings, notices })
+    Ok(Invocation { command: Command::Daemon, settings, instances, notices })
 }
 
-fn required(settings: &Settings, sources: bool) -> Result<(), String> {
+/// The provider instances of the settings file.
+///
+/// # Errors
+/// What is wrong with one, or goes not with several.
+#[cfg(feature = "config-file")]
+fn instances(catalog: &Catalog, settings: &Settings, set: &FlagSet) -> Result<Vec<InstanceSettings>, String> {
+    let path = settings.text("config");
+    let found = if path.is_empty() { Vec::new() } else { instances::read(path, set, catalog, settings)? };
+    let with = |flag: &str| format!("--{flag} does not go with a list of providers in the settings file");
+    if found.is_empty() {
+        return Ok(found);
+    }
+    if settings.given("provider") {
+        return Err(format!("{}: each of them has its type there", with("provider")));
+    }
+    if settings.bool("webhook-server") {
+        return Err(format!("{}: it serves one provider", with("webhook-server")));
+    }
+    if settings.text("registry") == "dynamodb" && found.len() > 1 {
+        return Err(format!(
+            "{}: a row is known by name and type alone, so it cannot be of two zones",
+            with("registry=dynamodb")
+        ));
+    }
+    Ok(found)
+}
+
+#[cfg(not(feature = "config-file"))]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape with and without the feature")]
+fn instances(_: &Catalog, _: &Settings, _: &FlagSet) -> Result<Vec<InstanceSettings>, String> {
+    Ok(Vec::new())
+}
+
+fn required(settings: &Settings, sources: bool, instances: bool) -> Result<(), String> {
     // The webhook server reads no objects.
     let sources = sources && !settings.bool("webhook-server");
     let sources = (sources && settings.list("source").is_empty()).then_some("'--source'");
-    let provider = settings.text("provider").is_empty().then_some("'--provider'");
+    let provider = (!instances && settings.text("provider").is_empty()).then_some("'--provider'");
     let missing: Vec<&str> = sources.into_iter().chain(provider).collect();
     if missing.is_empty() { Ok(()) } else { Err(format!("required flag(s) {} not provided", missing.join(", "))) }
 }

@@ -23,6 +23,8 @@ pub struct Selection {
     pub sources: Vec<String>,
     /// Value of `--registry`.
     pub registry: String,
+    /// Whether the settings file lists providers: then none is chosen by `--provider`.
+    pub instances: bool,
     /// Whether `--webhook-server` is on: the provider is served, and neither sources nor registry are used.
     pub webhook_server: bool,
 }
@@ -34,6 +36,7 @@ impl Selection {
             provider: settings.text("provider").to_owned(),
             sources: settings.list("source").to_vec(),
             registry: settings.text("registry").to_owned(),
+            instances: false,
             webhook_server: settings.bool("webhook-server"),
         }
     }
@@ -52,7 +55,7 @@ pub(super) fn available(
     let mut problems = Vec::new();
     let Selection { provider, registry, .. } = selection;
     let entry = catalog.provider(provider);
-    if entry.is_none() {
+    if entry.is_none() && !selection.instances {
         problems.push(missing("provider", provider, catalog::PROVIDERS, &catalog.provider_names()));
     }
     if selection.webhook_server {

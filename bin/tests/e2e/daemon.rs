@@ -220,7 +220,13 @@ impl Daemon {
     /// Waits until a metric has this value.
     #[track_caller]
     pub(crate) fn measures(&self, series: &str, value: f64) {
-        let seen = poll(SOON, || (self.metric(series) == Some(value)).then_some(()));
+        self.measures_within(series, value, SOON);
+    }
+
+    /// Waits so long for a metric to have a value.
+    #[track_caller]
+    pub(crate) fn measures_within(&self, series: &str, value: f64, time: Duration) {
+        let seen = poll(time, || (self.metric(series) == Some(value)).then_some(()));
         assert!(seen.is_some(), "{series} is {:?}, expected {value}", self.metric(series));
     }
 

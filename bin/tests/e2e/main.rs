@@ -14,6 +14,10 @@ mod api;
 mod brake;
 mod chaos;
 mod claims;
+#[cfg(feature = "provider-clouddns")]
+mod clouddns;
+#[cfg(feature = "provider-cloudflare")]
+mod cloudflare;
 mod configmap;
 mod crowd;
 mod custody;
@@ -24,6 +28,7 @@ mod faults;
 mod flags;
 mod incidents;
 mod input;
+mod instances;
 #[cfg(feature = "rfc2136-gss-tsig")]
 mod kerberos;
 mod kinds;
@@ -35,6 +40,8 @@ mod once;
 mod pod;
 mod refusals;
 mod restarts;
+#[cfg(feature = "provider-route53")]
+mod route53;
 mod secrets;
 mod serials;
 mod socket;

@@ -31,11 +31,15 @@ impl Bucket {
     fn reserve(&self) -> (Instant, Instant) {
         let now = Instant::now();
         let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let arrival = (*full_at).max(now);
-        *full_at = arrival + self.interval;
-        let turn = arrival.checked_sub(self.interval * (self.burst - 1)).unwrap_or(now);
-        (now, turn.max(now))
+        let turn = turn(*full_at, now, self.interval, self.burst);
+        *full_at = (*full_at).max(now) + self.interval;
+        (now, turn)
     }
+}
+
+/// When a bucket that would be full again at `full_at` has its next token.
+pub(crate) fn turn(full_at: Instant, now: Instant, interval: Duration, burst: u32) -> Instant {
+    full_at.checked_sub(interval * burst.saturating_sub(1)).map_or(now, |turn| turn.max(now))
 }
 
 #[cfg(test)]

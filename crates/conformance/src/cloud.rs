@@ -1,29 +1,25 @@
 //! A provider of the kind that clouds are, in memory: for tests of what stands on providers, and of the suite itself.
 //!
-//! It lists in pages of two, takes a call as a whole or not at all, has record sets with identifiers and weights, and either
-//! aliases, at the apex too, or CNAMEs that it flattens there. It keeps the rules of such a service: a create of what exists, a
+//! It lists in pages of two, takes a call as a whole or not at all, has record sets with identifiers and weights, or policies whose
+//! items share one record set, and either aliases, at the apex too, or CNAMEs that it flattens there. It keeps the rules of such a service: a create of what exists, a
 //! delete of what is not exactly so, a mixture of routing policies, and more changes than a call holds are refused, and nothing
 //! of that call is done. Its account counts requests, and throttles those that it is told to.
 
+mod account;
+mod check;
+mod serve;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use zonewright_core::capability::{
-    Audit, Batch, Capability, CnameRules, Preconditions, RoutingKind, RoutingSupport, TtlRange, TypeSupport,
-};
-use zonewright_core::change::{Blame, Change, Group, Outcome};
-use zonewright_core::cost::Cost;
-use zonewright_core::endpoint::{Endpoint, Note, Targets};
-use zonewright_core::error::{Error, ErrorKind, Result, Retry};
-use zonewright_core::interpret::Interpretation;
+pub use account::CloudAccount;
+use zonewright_core::change::{Change, Group};
+use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::options::{OptionKind, OptionSpec, OptionTable};
-use zonewright_core::provider::{Adjustment, Cursor, Listing, Provider, Read};
-use zonewright_core::record::{AliasTarget, Routing};
-use zonewright_core::zone::{InstanceId, ZoneId};
-use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType, Ttl, Zone};
+use zonewright_core::provider::{Cursor, Listing};
+use zonewright_core::zone::{InstanceId, Visibility};
+use zonewright_core::{DnsName, RecordData, RecordKey, RecordSet, RecordType, Ttl, Zone};
 
 /// Record sets on a page.
 const PAGE: usize = 2;
@@ -47,40 +43,41 @@ pub enum CloudFault {
     KeepsAliases,
     /// A CNAME at the apex is declared to be flattened, and is refused beside other records all the same.
     StrictApex,
-}
-
-/// An account of the service: what its instances share.
-#[derive(Debug, Default)]
-pub struct CloudAccount {
-    requests: AtomicUsize,
-    throttled: Mutex<BTreeSet<usize>>,
-}
-
-impl CloudAccount {
-    /// Requests so far, those that were throttled too.
-    pub fn requests(&self) -> usize {
-        self.requests.load(Ordering::SeqCst)
-    }
-
-    /// Throttles the requests with these numbers, counted from 0.
-    pub fn throttle(&self, requests: impl IntoIterator<Item = usize>) {
-        lock(&self.throttled).extend(requests);
-    }
-
-    fn request(&self, operation: &'static str) -> Result<()> {
-        let number = self.requests.fetch_add(1, Ordering::SeqCst);
-        if lock(&self.throttled).contains(&number) {
-            let error = Error::new(ErrorKind::Throttled, operation, "too many requests");
-            return Err(error.retry(Retry::After(Duration::from_secs(1))));
-        }
-        Ok(())
-    }
+    /// Changed items of a shared record set are not kept.
+    KeepsItems,
+    /// Two items of a shared record set may answer for one place.
+    SharesPlaces,
+    /// A throttled change is told as applied.
+    IgnoresThrottling,
+    /// A zone that it may not read is an empty one.
+    EmptyIfRefused,
+    /// A change that failed is told as one that was never sent, whatever is known of it.
+    SaysNotSent,
+    /// An answer that cannot be read is an empty zone.
+    EmptyIfUnreadable,
+    /// A listing that leads in a circle ends where it is.
+    EndsCircles,
+    /// A request that is throttled is made again at once, many times.
+    Insists,
+    /// Every change reads the whole zone, page by page.
+    ReadsTheZone,
+    /// A zone that is gone is an empty one.
+    EmptyIfGone,
+    /// A call holds one change less than is declared.
+    HoldsLess,
+    /// What is written to the second zone goes to the first.
+    OneZone,
+    /// The key of the account is in the errors.
+    TellsKeys,
+    /// The key of the account is in the log.
+    LogsKeys,
 }
 
 /// The options of a record set.
 pub const OPTIONS: OptionTable = OptionTable {
     specs: &[
         OptionSpec { key: "cloud/tier", kind: OptionKind::Choice(&["a", "b", "closed"]), default: "a", doc: "Tier." },
+        OptionSpec { key: "cloud/country", kind: OptionKind::Text, default: "none", doc: "Clients of that country." },
         OptionSpec { key: "cloud/weight", kind: OptionKind::Int { min: 0, max: 255 }, default: "none", doc: "Share." },
         OptionSpec { key: "cloud/zone", kind: OptionKind::Text, default: "none", doc: "The zone." },
     ],
@@ -94,10 +91,15 @@ pub struct Cloud {
     zone: Zone,
     sets: Mutex<BTreeMap<RecordKey, RecordSet>>,
     flattening: bool,
+    /// Whether routing policies have items that share one record set.
+    in_set: bool,
     page: usize,
     /// How long each request takes.
     delay: Duration,
+    audit_pace: Duration,
     fault: CloudFault,
+    /// A second zone of the same name.
+    twin: Option<Box<Cloud>>,
     pages_read: Mutex<BTreeSet<String>>,
 }
 
@@ -119,9 +121,12 @@ impl Cloud {
             zone,
             sets: Mutex::default(),
             flattening: false,
+            in_set: false,
             page: PAGE,
             delay: Duration::ZERO,
+            audit_pace: Duration::ZERO,
             fault: CloudFault::None,
+            twin: None,
             pages_read: Mutex::default(),
         }
     }
@@ -132,10 +137,42 @@ impl Cloud {
         Self { flattening: true, ..self }
     }
 
+    /// The same with routing policies whose items share one record set, without identifiers.
+    #[must_use]
+    pub fn in_set(self) -> Self {
+        Self { in_set: true, ..self }
+    }
+
+    /// The same with a second, private zone of the same name.
+    #[must_use]
+    pub fn with_twin(self) -> Self {
+        let instance = &self.zone.key.instance;
+        let zone = Zone::new(instance, &format!("Z-{instance}-private"), self.zone.name.clone());
+        let twin = Self::new(instance.as_str(), &self.zone.name, &self.account);
+        let twin = Self { zone: Zone { visibility: Visibility::Private, ..zone }, ..twin };
+        Self { twin: Some(Box::new(twin)), ..self }
+    }
+
+    /// The second zone.
+    pub fn its_twin(&self) -> Option<&Self> {
+        self.twin.as_deref()
+    }
+
+    /// Its account.
+    pub fn its_account(&self) -> &CloudAccount {
+        &self.account
+    }
+
     /// The same with so many record sets on a page, and requests that take so long.
     #[must_use]
     pub fn paced(self, page: usize, delay: Duration) -> Self {
         Self { page, delay, ..self }
+    }
+
+    /// The same with so much time from one page of an audit to the next.
+    #[must_use]
+    pub fn audited_at(self, pace: Duration) -> Self {
+        Self { audit_pace: pace, ..self }
     }
 
     /// The same with a fault.
@@ -159,7 +196,8 @@ impl Cloud {
         lock(&self.sets).values().cloned().collect()
     }
 
-    fn page(&self, from: Option<&Cursor>) -> Listing {
+    /// A page; in a circle, it leads back to itself.
+    fn page(&self, from: Option<&Cursor>, circle: bool) -> Listing {
         let sets = lock(&self.sets);
         let from = from.map_or("", |cursor| cursor.0.as_str());
         let name = |key: &RecordKey| format!("{} {:?}", key, key.set_id);
@@ -170,6 +208,8 @@ impl Cloud {
         let again = !lock(&self.pages_read).insert(from.to_owned());
         let page = if again && self.fault == CloudFault::ForgetsPages { Vec::new() } else { page };
         match rest.next() {
+            Some(_) if circle && self.fault == CloudFault::EndsCircles => Listing::Full { sets: page, token: None },
+            Some(_) if circle => Listing::Page { sets: page, next: Cursor(from.to_owned()) },
             Some(next) => Listing::Page { sets: page, next: Cursor(name(next)) },
             None => Listing::Full { sets: page, token: None },
         }
@@ -196,6 +236,9 @@ impl Cloud {
             let from = group.changes().find(|change| *change.key() == to.key).and_then(Change::from);
             match (self.fault, from) {
                 (CloudFault::KeepsWeights, Some(from)) => to.routing = from.routing.clone(),
+                (CloudFault::KeepsItems, Some(from)) if matches!(from.data, RecordData::Items(_)) => {
+                    to.data = from.data.clone();
+                }
                 (CloudFault::KeepsAliases, Some(from)) if matches!(from.data, RecordData::Alias(_)) => {
                     to.data = from.data.clone();
                 }
@@ -207,56 +250,6 @@ impl Cloud {
         }
         self.check_names(sets, group)
     }
-
-    /// What one set has to keep to.
-    fn check(&self, set: &RecordSet) -> Result<()> {
-        let key = &set.key;
-        let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, "apply changes", text));
-        if !key.name.is_within(&self.zone.name) {
-            return invalid(format!("{key} is outside zone {}", self.zone.name));
-        }
-        if !RecordType::WRITABLE.contains(&key.rtype) {
-            return invalid(format!("there are no records of type {}", key.rtype));
-        }
-        if matches!(set.data, RecordData::Alias(_)) && (self.flattening || !address(key.rtype)) {
-            return invalid(format!("{key} cannot be an alias"));
-        }
-        let weighted = matches!(set.routing, Routing::Weighted { .. });
-        if key.set_id.is_some() != weighted || !(weighted || set.routing.is_simple()) {
-            return invalid(format!("{key}: an identifier goes with a weight, and a weight with an identifier"));
-        }
-        if key.rtype == RecordType::Cname && key.name == self.zone.name && !self.flattening {
-            return Err(Self::refused(format!("{key}: a CNAME cannot stand at the apex")));
-        }
-        Ok(())
-    }
-
-    /// What the sets of the names of a group have to keep to together.
-    fn check_names(&self, sets: &BTreeMap<RecordKey, RecordSet>, group: &Group) -> Result<()> {
-        let rules = self.capability(None).cname;
-        let strict = self.fault == CloudFault::StrictApex;
-        let names: BTreeSet<&DnsName> = group.changes().map(|change| &change.key().name).collect();
-        for name in names {
-            let here: Vec<&RecordSet> = sets.values().filter(|set| set.key.name == *name).collect();
-            let apex = *name == self.zone.name && !strict;
-            for (one, other) in here.iter().flat_map(|one| here.iter().map(move |other| (one, other))) {
-                if rules.excludes(one.key.rtype, other.key.rtype, apex) {
-                    return Err(Self::refused(format!("{} and {} cannot stand together", one.key, other.key)));
-                }
-                if one.key.rtype == other.key.rtype && one.routing.kind() != other.routing.kind() {
-                    return Err(Self::refused(format!("{} and {} are routed in two ways", one.key, other.key)));
-                }
-            }
-        }
-        let kinds = |of: fn(&Change) -> Option<&RecordSet>| -> BTreeSet<bool> {
-            group.changes().filter_map(of).map(|set| set.routing.is_simple()).collect()
-        };
-        let exchanged = kinds(Change::from).union(&kinds(Change::to)).count() > 1;
-        if self.fault == CloudFault::RefusesExchange && exchanged && group.records().count() > 1 {
-            return Err(Self::refused("two kinds of routing in one call".to_owned()));
-        }
-        Ok(())
-    }
 }
 
 fn ttl() -> Ttl {
@@ -266,125 +259,4 @@ fn ttl() -> Ttl {
 /// A target of an alias as the service spells it: lower case, with a final dot.
 fn spelled(host: &str) -> String {
     format!("{}.", host.trim_end_matches('.').to_ascii_lowercase())
-}
-
-#[async_trait]
-impl Provider for Cloud {
-    fn capability(&self, _: Option<&Zone>) -> Capability {
-        Capability {
-            types: TypeSupport::Listed(RecordType::WRITABLE.to_vec()),
-            routing: RoutingSupport::PerSet(&[RoutingKind::Weighted]),
-            set_ids: true,
-            one_kind: true,
-            batch: Batch { values: Some(CHANGES), update: 2, ..Batch::of(CHANGES) },
-            preconditions: Preconditions::Changed,
-            cname: CnameRules { alone: true, flattened: self.flattening },
-            alias: !self.flattening,
-            audit: Audit::Listing,
-            ..Capability::authoritative(CHANGES, TtlRange { min: Ttl::ZERO, max: Ttl::MAX, default: ttl() })
-        }
-    }
-
-    async fn zones(&self) -> Result<Vec<Zone>> {
-        self.account.request("list zones")?;
-        Ok(vec![self.zone.clone()])
-    }
-
-    async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
-        self.account.request("read zone")?;
-        Ok((*id == self.zone.key.zone).then(|| self.zone.clone()))
-    }
-
-    async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
-        self.account.request("list records")?;
-        tokio::time::sleep(self.delay).await;
-        if zone.key.zone != self.zone.key.zone {
-            return Err(Error::new(ErrorKind::NotFound, "list records", format!("there is no zone {}", zone.key.zone)));
-        }
-        Ok(match read {
-            Read::All | Read::Since(_) => self.page(None),
-            Read::From(cursor) => self.page(Some(cursor)),
-            Read::Names(names) => {
-                let sets = lock(&self.sets);
-                Listing::Names(sets.values().filter(|set| names.contains(&set.key.name)).cloned().collect())
-            }
-        })
-    }
-
-    fn interpret(&self, zone: &Zone, endpoint: &Endpoint) -> Interpretation {
-        let property = |key: &str| endpoint.properties.get(key);
-        let mut form = endpoint.clone();
-        if let Some(weight) = property("cloud/weight") {
-            let Ok(weight) = weight.parse() else {
-                let text = format!("{}: cloud/weight={weight:?}: expected a whole number", endpoint.name);
-                return Interpretation::refused(Note::warning(&endpoint.origin.object, "InvalidOption", text));
-            };
-            form.routing = Routing::Weighted { weight };
-            form.properties.remove("cloud/weight");
-        }
-        form.properties.remove("cloud/zone");
-        let asked = property("alias").is_some_and(|alias| &**alias == "true");
-        let host = match form.targets.as_records().first() {
-            Some(RData::Cname(host)) if !self.flattening && (asked || endpoint.name == zone.name) => Some(host.clone()),
-            _ => None,
-        };
-        let forms = match host {
-            Some(host) => [RecordType::A, RecordType::Aaaa]
-                .map(|rtype| {
-                    let target =
-                        AliasTarget { target: spelled(host.as_str()).into(), zone: None, evaluate_health: false };
-                    Endpoint { rtype, targets: Targets::Alias(target), ttl: None, ..form.clone() }
-                })
-                .to_vec(),
-            None => vec![form],
-        };
-        let made = Interpretation::forms(forms);
-        match property("cloud/zone") {
-            Some(zone) => made.only_in(ZoneId::from(&**zone)),
-            None => made,
-        }
-    }
-
-    async fn adjust(&self, _: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
-        let one = |set: &RecordSet| match (&set.data, set.options.get("cloud/tier").map(ToString::to_string)) {
-            (_, Some(tier)) if tier == "closed" => Adjustment::Refused(format!("tier {tier} takes no records")),
-            (RecordData::Alias(alias), _) => {
-                let alias = AliasTarget { target: spelled(&alias.target).into(), ..alias.clone() };
-                Adjustment::to(RecordSet { ttl: None, data: RecordData::Alias(alias), ..set.clone() })
-            }
-            _ => Adjustment::to(RecordSet { ttl: set.ttl.or(Some(ttl())), ..set.clone() }),
-        };
-        sets.iter().map(one).collect()
-    }
-
-    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
-        if groups.is_empty() {
-            return Vec::new();
-        }
-        tokio::time::sleep(self.delay).await;
-        if let Err(error) = self.account.request("apply changes") {
-            return groups.iter().map(|_| Outcome::NotSent(error.clone())).collect();
-        }
-        let batch = self.capability(None).batch;
-        let refused = |error: &Error| -> Vec<Outcome> {
-            groups.iter().map(|_| Outcome::Refused { error: error.clone(), blame: Blame::Batch }).collect()
-        };
-        if zone.key.zone != self.zone.key.zone {
-            let text = format!("there is no zone {}", zone.key.zone);
-            return refused(&Error::new(ErrorKind::NotFound, "apply changes", text));
-        }
-        if !batch.holds(groups.iter().map(|group| batch.cost(group)).fold(Cost::default(), std::ops::Add::add)) {
-            let text = format!("the call holds more than {CHANGES} changes or values");
-            return refused(&Error::new(ErrorKind::Invalid, "apply changes", text));
-        }
-        let mut sets = lock(&self.sets);
-        let mut after = sets.clone();
-        for (bad, group) in groups.iter().enumerate() {
-            let Err(error) = self.write(&mut after, group) else { continue };
-            let blame = |at: usize| if at == bad { Blame::Group } else { Blame::Batch };
-            return (0..groups.len()).map(|at| Outcome::Refused { error: error.clone(), blame: blame(at) }).collect();
-        }
-        *sets = after;
-        groups.iter().map(|_| Outcome::Applied).collect()
-    }
 }

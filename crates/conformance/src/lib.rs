@@ -10,6 +10,7 @@
 //! ```
 
 pub mod cloud;
+pub mod live;
 pub mod provider;
 pub mod registry;
 mod run;

@@ -4,7 +4,10 @@
 //! after each it demands that the listing equals what was asked for, that the zone itself does, that a second plan is
 //! empty, and that nobody else's record changed.
 
+mod captured;
 pub mod cases;
+mod disturbed;
+mod service;
 pub(crate) mod specimen;
 mod view;
 mod walk;
@@ -14,7 +17,10 @@ use std::pin::Pin;
 
 use async_trait::async_trait;
 use zonewright_core::provider::Provider;
+use zonewright_core::record::AliasTarget;
 use zonewright_core::{RecordSet, Zone};
+
+pub use service::{Fault, Service};
 
 /// A fresh provider with one zone, and access to that zone by another way.
 ///
@@ -33,6 +39,32 @@ pub trait Harness: Send + Sync {
 
     /// Everything that the zone holds now. The SOA may be in it or not.
     async fn dump(&self) -> Vec<RecordSet>;
+
+    /// Two targets that an alias can point to, where the provider has aliases: of any host, unless the service takes only its
+    /// own.
+    fn alias_targets(&self) -> [AliasTarget; 2] {
+        ["one.example.net.", "two.example.net."].map(|host| AliasTarget {
+            target: host.into(),
+            zone: None,
+            evaluate_health: false,
+        })
+    }
+
+    /// Two locations of a geographic routing policy, where the provider has items of such: countries, unless the service has others.
+    fn locations(&self) -> [&'static str; 2] {
+        ["DE", "FR"]
+    }
+
+    /// The service behind the provider, if it is in the harness' hands and can be disturbed. The cases of faults, of the number of
+    /// requests and of secrets need it.
+    fn service(&self) -> Option<&dyn Service> {
+        None
+    }
+
+    /// The same provider with a second zone of the same name, where the service can have such (one public, one private).
+    fn twin(&self) -> Option<Box<dyn Harness + '_>> {
+        None
+    }
 }
 
 /// A case as a value.
@@ -75,8 +107,21 @@ macro_rules! __provider_cases {
             a_page_can_be_asked_again
             weights
             a_name_changes_between_simple_and_routed
+            items_share_one_record_set
+            items_of_one_place_are_refused
             aliases
             a_flattened_cname_stands_at_the_apex
+            calls_hold_what_is_declared
+            zones_of_one_name_are_two
+            throttled_at_any_request
+            refused_at_any_request
+            not_carried_out_at_any_request
+            answer_lost_at_any_request
+            unreadable_at_any_request
+            an_endless_listing_is_an_error
+            a_throttling_service_is_left_alone
+            a_change_is_few_requests
+            a_zone_that_went_is_an_error
         }
     };
 }

@@ -55,6 +55,9 @@ pub struct Capability {
     pub zone_rule: ZoneRule,
     /// How a zone is kept current.
     pub audit: Audit,
+    /// Least time from one page of an audit to the next, over all zones of an instance: a tenth of what the service allows leaves the
+    /// rest to changes. Zero where it does not count requests.
+    pub audit_pace: Duration,
     /// How long a listing may lag behind a write: within that time after a write, what was written counts and not what is
     /// listed. A process waits so long before its first reading, so that it reads what its predecessor wrote.
     pub settle: Duration,
@@ -79,6 +82,7 @@ impl Capability {
             wildcards: true,
             zone_rule: ZoneRule::LongestSuffix,
             audit: Audit::Cheap,
+            audit_pace: Duration::ZERO,
             settle: Duration::ZERO,
         }
     }
@@ -234,7 +238,7 @@ pub struct Batch {
     pub values: Option<usize>,
     /// Most bytes (or characters, as the service counts) in a call, by [`crate::change::Group::size`].
     pub size: Option<usize>,
-    /// What an update counts, in changes and for each of its sets in values: 2 where it is sent as a delete and a create.
+    /// What an update counts in changes: 2 where it is sent as a delete and a create, whose values then count both.
     pub update: usize,
     /// Least time from the end of a call to the beginning of the next one in the same zone.
     pub interval: Duration,
@@ -265,7 +269,8 @@ pub struct TtlRange {
     pub min: Ttl,
     /// Largest.
     pub max: Ttl,
-    /// What an unset TTL becomes.
+    /// What an unset TTL becomes. It may lie outside of the bounds, where a service has a value of its own for "as you like"
+    /// (Cloudflare: 1).
     pub default: Ttl,
 }
 
@@ -277,7 +282,7 @@ impl TtlRange {
 
     /// The nearest TTL that the provider takes.
     pub fn clamp(&self, ttl: Ttl) -> Ttl {
-        ttl.clamp(self.min, self.max)
+        if ttl == self.default { ttl } else { ttl.clamp(self.min, self.max) }
     }
 }
 
@@ -286,6 +291,6 @@ impl TtlRange {
 pub enum Audit {
     /// A cheap question (SOA serial) tells whether anything changed, and a delta follows: every `--interval`.
     Cheap,
-    /// Only a full listing tells; it is paced to a tenth of the rate limit.
+    /// Only a full listing tells; it goes on for a tenth of the time, at [`Capability::audit_pace`].
     Listing,
 }

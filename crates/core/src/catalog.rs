@@ -14,6 +14,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use secrecy::SecretString;
 
+use crate::capability::Capability;
 use crate::documents::DocumentStore;
 use crate::error::Error;
 use crate::options::OptionTable;
@@ -88,8 +89,13 @@ pub struct ProviderEntry {
     pub options: OptionTable,
     /// Keys under which a Secret holds this provider's credentials.
     pub secret_keys: &'static [&'static str],
+    /// Whether it asks a webhook, whose calls external-dns counts under names of their own.
+    pub webhook: bool,
     /// Why `--webhook-server` cannot serve it, as the end of a sentence; `None` if it can.
     pub unserved: Option<&'static str>,
+    /// What an instance with the defaults of its flags can do, for the table of providers; `None` where it depends on the other
+    /// side.
+    pub capability: fn() -> Option<Capability>,
     /// Builds an instance; connects lazily, so that an unreachable server is no error here.
     pub build: BuildProvider,
 }
@@ -107,7 +113,9 @@ impl ProviderEntry {
             check: |_| Ok(()),
             options: OptionTable::NONE,
             secret_keys: &[],
+            webhook: false,
             unserved: None,
+            capability: || None,
             build,
         }
     }

@@ -33,6 +33,7 @@ fn values(set: &RecordSet) -> usize {
     match &set.data {
         RecordData::Records(records) => records.len(),
         RecordData::Alias(_) => 1,
+        RecordData::Items(items) => items.iter().map(|item| item.records.len()).sum(),
     }
 }
 
@@ -53,12 +54,14 @@ impl Batch {
     /// let group = Group::of(Step::record(change, None), vec![]);
     /// assert_eq!(Batch::of(10).cost(&group).changes, 1);
     /// let apart = Batch { update: 2, ..Batch::of(10) };
-    /// assert_eq!((apart.cost(&group).changes, apart.cost(&group).values), (2, 4));
+    /// assert_eq!((apart.cost(&group).changes, apart.cost(&group).values), (2, 3));
     /// ```
     pub fn cost(&self, group: &Group) -> Cost {
         let one = |change: &Change| match change {
             Change::Create { to: set } | Change::Delete { from: set } => (1, values(set)),
-            Change::Update { to, .. } => (self.update, values(to).saturating_mul(self.update)),
+            // Sent as a delete and a create, both sides count.
+            Change::Update { from, to } if self.update > 1 => (self.update, values(from).saturating_add(values(to))),
+            Change::Update { to, .. } => (self.update, values(to)),
         };
         let (changes, values) = group
             .changes()

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::choice::Choice;
 use crate::name::DnsName;
 use crate::options::Properties;
 use crate::rdata::{Members, RData};
@@ -58,6 +59,8 @@ pub struct Origin {
     pub object: ObjectRef,
     /// Creation time of the object in seconds since 1970; the oldest holder wins. `None` sorts last.
     pub created: Option<i64>,
+    /// The provider instances that the object names; `None` leaves it to them.
+    pub choice: Option<Choice>,
 }
 
 /// Labels that a claim carries, as key and value, sorted by key.
@@ -141,6 +144,9 @@ impl From<&RecordData> for Targets {
         match data {
             RecordData::Records(records) => Self::Records(records.clone()),
             RecordData::Alias(alias) => Self::Alias(alias.clone()),
+            RecordData::Items(items) => {
+                Self::Records(items.iter().flat_map(|item| item.records.iter().cloned()).collect())
+            }
         }
     }
 }
@@ -168,7 +174,7 @@ impl From<&RecordData> for Targets {
 ///     set_id: None,
 ///     routing: Routing::Simple,
 ///     properties: [].into(),
-///     origin: Arc::new(Origin { source: "service".into(), rank: 0, object, created: Some(1_700_000_000) }),
+///     origin: Arc::new(Origin { source: "service".into(), rank: 0, object, created: Some(1_700_000_000), choice: None }),
 ///     resource: Some("service/shop/web".into()),
 ///     labels: Box::default(),
 ///     sharing: Sharing::Holder,

@@ -103,12 +103,15 @@ pub fn digest(set: &RecordSet) -> String {
     digest_of(&set.key, texts(set))
 }
 
-/// The data of a record set as [`digest`] counts it: one text for each record, or one for an alias.
+/// The data of a record set as [`digest`] counts it: one text for each record, or one for an alias; and one for its routing policy,
+/// if it has one, since a change of its weight alone is a change too.
 pub fn texts(set: &RecordSet) -> Vec<String> {
-    match &set.data {
+    let mut texts: Vec<String> = match &set.data {
         crate::record::RecordData::Records(records) => records.iter().map(ToString::to_string).collect(),
-        alias @ crate::record::RecordData::Alias(_) => vec![alias.to_string()],
-    }
+        other => vec![other.to_string()],
+    };
+    texts.extend((!set.routing.is_simple()).then(|| format!("={}", crate::in_set::policy_key(&set.routing))));
+    texts
 }
 
 /// [`digest`] of a record set of which only the key and the [`texts`] are at hand.
@@ -153,5 +156,7 @@ mod tests {
         assert_eq!(digest(&one), digest(&set("a.example A 192.0.2.2 192.0.2.1")));
         assert_eq!(digest(&one), digest(&RecordSet { ttl: None, ..one.clone() }));
         assert_eq!(digest(&one).len(), 16);
+        let weighted = |weight| RecordSet { routing: crate::record::Routing::Weighted { weight }, ..one.clone() };
+        assert_ne!(digest(&weighted(10)), digest(&weighted(20)));
     }
 }

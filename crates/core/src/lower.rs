@@ -107,6 +107,9 @@ fn routing_refusal(wanted: &Wanted, capability: &Capability) -> Option<String> {
     if !capability.routing.has(kind) {
         return Some(format!("this provider has no {kind} routing"));
     }
+    if matches!(capability.routing, RoutingSupport::InSet(_)) && wanted.key.rtype == RecordType::Txt {
+        return Some("texts cannot be items of a routing policy here: claims stand in the same record sets".to_owned());
+    }
     let none = wanted.key.set_id.is_none();
     none.then(|| format!("{kind} routing needs a set identifier, which tells its sets apart; none is stated"))
 }

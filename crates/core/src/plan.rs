@@ -3,6 +3,8 @@
 //! Pure. In come the record sets that shall stand (in the provider's form), those that do stand, and [`Facts`]; out go
 //! groups of changes, and for everything that is not done the reason.
 
+mod change_type;
+mod in_set;
 mod other_prefix;
 mod routing;
 mod row;
@@ -70,6 +72,8 @@ pub struct Placed {
     pub set: RecordSet,
     /// What it was made from.
     pub wanted: Arc<Wanted>,
+    /// Whether it is an item of a record set that it shares: then its claim says which ([`crate::in_set::label`]).
+    pub in_set: bool,
 }
 
 /// What is known of a name besides its record sets.
@@ -114,6 +118,8 @@ pub struct Rules<'a> {
     pub cname: CnameRules,
     /// Whether all sets of a name and type have one kind of routing policy.
     pub one_kind: bool,
+    /// Whether those sets are items of one record set, each named by our claim on it ([`crate::in_set`]).
+    pub in_set: bool,
     /// Whether a record set may hold several records.
     pub many_targets: bool,
     /// The apex of the zone.
@@ -189,6 +195,17 @@ pub fn plan(
         let beside = beside.map(|set| set.key.rtype).chain(claims.iter().copied()).collect();
         Row { placed, published, beside, rules, facts }
     };
+    if rules.in_set {
+        // Without claims nothing tells our items from those of others.
+        let unclaimed = |(set, whose): (_, Ownership)| {
+            let set: &RecordSet = set;
+            let bare = whose == Ownership::Ours(None) && !set.routing.is_simple();
+            (set, if bare { Ownership::Unclaimed } else { whose })
+        };
+        let mut whole = row(placed, managed.into_iter().map(unclaimed).collect(), None);
+        in_set::keep_places(&mut whole, &mut out);
+        (placed, managed) = (whole.placed, whole.published);
+    }
     if rules.one_kind {
         (placed, managed) = routing::exchange(row(placed, managed, None), &mut out);
     }

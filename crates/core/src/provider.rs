@@ -184,4 +184,13 @@ pub trait Provider: Send + Sync {
     /// [`Outcome::Applied`] is promised only after the provider confirmed it (or it was read back, where a server
     /// confirms what it did not do).
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome>;
+
+    /// Whether every change of a zone that was applied through this provider is answered by all of the service's servers by now:
+    /// [`Outcome::Applied`] says only that the service holds it. `None` if the provider cannot tell.
+    ///
+    /// # Errors
+    /// The question found no answer; whoever waits asks again.
+    async fn served(&self, _zone: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }

@@ -192,9 +192,29 @@ pub enum RecordData {
     Records(Vec<RData>),
     /// A provider alias.
     Alias(AliasTarget),
+    /// The items of a routing policy that stands in one record set (Cloud DNS), in their order. Only what a provider with
+    /// [`crate::capability::RoutingSupport::InSet`] lists and writes has them: everything above it sees each item as a set of its
+    /// own ([`crate::in_set`]).
+    Items(Vec<Item>),
+}
+
+/// One item of a routing policy that stands in one record set with the others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Item {
+    /// The policy, with the value by which this item is chosen (its weight, its location); never [`Routing::Simple`].
+    pub routing: Routing,
+    /// Record data, sorted and without duplicates.
+    pub records: Vec<RData>,
 }
 
 impl RecordData {
+    /// The items of a policy, sorted: their order carries no meaning.
+    pub fn items(items: impl IntoIterator<Item = Item>) -> Self {
+        let mut all: Vec<Item> = items.into_iter().collect();
+        all.sort_by_cached_key(|item| (crate::in_set::policy_key(&item.routing), item.records.clone()));
+        Self::Items(all)
+    }
+
     /// Sorted, deduplicated record data.
     pub fn records(records: impl IntoIterator<Item = RData>) -> Self {
         let mut all: Vec<RData> = records.into_iter().collect();
@@ -207,7 +227,7 @@ impl RecordData {
     pub fn as_records(&self) -> &[RData] {
         match self {
             Self::Records(records) => records,
-            Self::Alias(_) => &[],
+            Self::Alias(_) | Self::Items(_) => &[],
         }
     }
 
@@ -236,6 +256,14 @@ impl fmt::Display for RecordData {
                 Ok(())
             }
             Self::Alias(alias) => write!(f, "alias of {}", alias.target),
+            Self::Items(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    let before = if i > 0 { " | " } else { "" };
+                    let records = item.records.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ; ");
+                    write!(f, "{before}{}: {records}", crate::in_set::policy_key(&item.routing))?;
+                }
+                Ok(())
+            }
         }
     }
 }

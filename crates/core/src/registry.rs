@@ -9,7 +9,8 @@ use crate::change::{Group, Outcome};
 use crate::claim::{Claim, OwnerId};
 use crate::error::Result;
 use crate::name::DnsName;
-use crate::record::{RecordKey, RecordSet};
+use crate::rdata::RData;
+use crate::record::{RecordKey, RecordSet, SetId};
 use crate::zone::{Zone, ZoneKey};
 
 /// Read access to what the zones of one provider instance hold. Claims are looked up over all of them: external-dns may
@@ -116,6 +117,13 @@ pub trait Registry: Send + Sync {
 
     /// The claims on `key`, which stands or shall stand in `zone`. Pure over what was read.
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim>;
+
+    /// The set identifier of the item of a shared record set ([`crate::in_set`]) that this text is our claim on, if it is one.
+    fn item_of(&self, text: &RData) -> Option<SetId>;
+
+    /// The keys with set identifiers of records of `zone` at these names that claims outside the zones speak of; none where claims
+    /// are kept in the zones. Pure over what was read.
+    fn item_keys(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey>;
 
     /// The names whose record sets the claims on a record at `name` may stand at: what a targeted read must cover.
     fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName>;

@@ -13,7 +13,7 @@ use crate::name::DnsName;
 use crate::options::Options;
 use crate::provider::{Delta, Listing, Record, Token};
 use crate::rdata::RData;
-use crate::record::{AliasTarget, RecordData, RecordKey, RecordSet, Routing, SetId, Ttl};
+use crate::record::{AliasTarget, Item, RecordData, RecordKey, RecordSet, Routing, SetId, Ttl};
 use crate::rtype::RecordType;
 
 /// The published records of one zone.
@@ -46,6 +46,7 @@ enum Data {
     One(RData),
     Many(Box<[RData]>),
     Alias(Box<AliasTarget>),
+    Items(Box<[Item]>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +61,7 @@ impl Slim {
         let RecordSet { key: RecordKey { rtype, set_id, .. }, ttl, data, routing, options } = set;
         let data = match data {
             RecordData::Alias(alias) => Data::Alias(Box::new(alias)),
+            RecordData::Items(items) => Data::Items(items.into()),
             RecordData::Records(mut records) if records.len() == 1 => match records.pop() {
                 Some(only) => Data::One(only),
                 None => Data::Many(Box::default()),
@@ -84,6 +86,7 @@ impl Slim {
             Data::One(only) => RecordData::Records(vec![only.clone()]),
             Data::Many(records) => RecordData::Records(records.to_vec()),
             Data::Alias(alias) => RecordData::Alias((**alias).clone()),
+            Data::Items(items) => RecordData::Items(items.to_vec()),
         };
         let (routing, options) = match &self.rest {
             Some(rest) => (rest.routing.clone(), rest.options.clone()),
@@ -100,7 +103,7 @@ impl ZoneView {
         self.complete
     }
 
-    /// The state that a delta can be asked since.
+    /// The state that a delta can be asked since; `None` where only a listing of everything tells what stands.
     pub fn token(&self) -> Option<&Token> {
         self.token.as_ref()
     }
@@ -212,9 +215,9 @@ impl ZoneView {
                 }
                 // A targeted read is asked after the writes that it is about, so it is newer than they are.
                 for (name, slims) in fresh {
-                    self.unread.remove(&name);
                     self.know(name.clone(), began);
-                    self.replace(name, slims, &mut changed);
+                    self.replace(name.clone(), slims, &mut changed);
+                    self.unread.remove(&name);
                 }
             }
         }
@@ -238,10 +241,15 @@ impl ZoneView {
             slims.push(Slim::new(set));
         }
         for name in self.written.keys() {
-            match self.names.get(name) {
-                Some(kept) => fresh.insert(name.clone(), kept.to_vec()),
+            let kept = self.names.get(name).map(|kept| kept.to_vec());
+            let listed = match &kept {
+                Some(kept) => fresh.insert(name.clone(), kept.clone()),
                 None => fresh.remove(name),
             };
+            // The listing is passed over here, so what changes since it are not all that is not known: the next one shows the rest.
+            if listed.map(sorted) != kept.map(sorted) {
+                self.token = None;
+            }
         }
         let former: Vec<DnsName> = self.names.keys().filter(|name| !fresh.contains_key(*name)).cloned().collect();
         for (name, slims) in fresh {
@@ -253,18 +261,23 @@ impl ZoneView {
     }
 
     /// Sets what stands at a name; notes what stood there before, if this is news.
-    fn replace(&mut self, name: DnsName, mut slims: Vec<Slim>, changed: &mut Changed) {
-        slims.sort_by(|a, b| (a.rtype, a.set_id()).cmp(&(b.rtype, b.set_id())));
+    fn replace(&mut self, name: DnsName, slims: Vec<Slim>, changed: &mut Changed) {
+        let slims = sorted(slims);
         if self.slims(&name) == slims.as_slice() {
             return;
         }
         let former = self.at(&name);
+        // A claim is written with the options of its record, and a provider may keep none with texts: that is no change by others.
+        let now: Vec<RecordSet> = slims.iter().map(|slim| slim.at(&name)).collect();
+        let is_news = self.is_read(&name) || plain(&former) != plain(&now);
         if slims.is_empty() {
             self.names.remove(&name);
         } else {
             self.names.insert(name.clone(), slims.into_boxed_slice());
         }
-        changed.entry(name).or_insert(former);
+        if is_news {
+            changed.entry(name).or_insert(former);
+        }
     }
 
     /// One step of a zone's history. Our own writes come back in it too: they change nothing.
@@ -284,11 +297,11 @@ impl ZoneView {
             }
         }
         for (name, sets) in touched {
+            self.replace(name.clone(), sets.into_iter().map(Slim::new).collect(), changed);
             // The zone's history tells of our write too; what it tells of a name that was written after it began may be older.
             if !self.written.contains_key(&name) {
                 self.unread.remove(&name);
             }
-            self.replace(name, sets.into_iter().map(Slim::new).collect(), changed);
         }
     }
 
@@ -305,6 +318,21 @@ impl ZoneView {
         let claims = group.steps.iter().filter(|step| step.role == Role::Claim);
         self.unread.extend(claims.map(|step| step.change.key().name.clone()));
     }
+}
+
+/// Sets, of which texts have no options.
+fn plain(sets: &[RecordSet]) -> Vec<RecordSet> {
+    let one = |set: &RecordSet| match set.key.rtype {
+        RecordType::Txt => RecordSet { options: Options::default(), ..set.clone() },
+        _ => set.clone(),
+    };
+    sets.iter().map(one).collect()
+}
+
+/// In the order of their keys.
+fn sorted(mut slims: Vec<Slim>) -> Vec<Slim> {
+    slims.sort_by(|a, b| (a.rtype, a.set_id()).cmp(&(b.rtype, b.set_id())));
+    slims
 }
 
 fn key_of(record: &Record) -> RecordKey {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use zonewright_core::capability::RoutingSupport;
 use zonewright_core::contend::Wanted;
 use zonewright_core::endpoint::Note;
 use zonewright_core::error::{Error, Result};
@@ -59,6 +60,7 @@ pub(crate) async fn adjust(
     if let Some(error) = all_unknown(&answers) {
         return Err(error);
     }
+    let in_set = matches!(provider.capability(Some(zone)).routing, RoutingSupport::InSet(_));
     let mut answers = answers.into_iter();
     let mut out = AdjustedDrafts::default();
     for Draft { name, sets } in drafts {
@@ -72,7 +74,7 @@ pub(crate) async fn adjust(
                     out.notes.extend(notes.into_iter().map(note));
                     placed.extend(sets.into_iter().map(|mut set| {
                         set.options.drop_labels();
-                        Placed { set, wanted: wanted.clone() }
+                        Placed { set, wanted: wanted.clone(), in_set }
                     }));
                 }
                 Some(Adjustment::Refused(why)) => {

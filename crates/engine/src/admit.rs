@@ -8,16 +8,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use zonewright_core::capability::Capability;
+use zonewright_core::choice::{CHOICE, Choice};
 use zonewright_core::claim_text::reads_as_claim;
 use zonewright_core::contend::Wanted;
 use zonewright_core::endpoint::{Endpoint, Note};
 use zonewright_core::interpret::{Interpreted, interpret};
-use zonewright_core::provider::Provider;
 use zonewright_core::record::RecordKey;
 use zonewright_core::rtype::RecordType;
 use zonewright_core::zone::{Zone, ZoneId};
 
 use crate::context::EngineContext;
+use crate::provider_instance::ProviderInstance;
 
 /// What an object asks for and what cannot be written.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ pub(crate) struct Admitted<'e> {
 /// The zone that endpoints are admitted to, and what is reported on the way.
 pub(crate) struct Gate<'a> {
     pub(crate) context: &'a EngineContext,
-    pub(crate) provider: &'a dyn Provider,
+    pub(crate) instance: &'a ProviderInstance,
     pub(crate) zone: &'a Zone,
     /// The zones of the instance that the name belongs to.
     pub(crate) candidates: &'a [ZoneId],
@@ -72,11 +73,26 @@ impl Gate<'_> {
     ) -> Admitted<'e> {
         let mut out = Admitted::default();
         for endpoint in endpoints {
-            let made = self.provider.interpret(self.zone, endpoint);
+            let made = self.instance.provider.interpret(self.zone, endpoint);
             let Interpreted { forms, elsewhere, notes: said } =
                 interpret(endpoint, self.zone, self.candidates, self.capability, made);
             let forms: Vec<Cow<'e, Endpoint>> =
                 forms.into_iter().filter(|form| self.managed.contains(&form.rtype)).collect();
+            if let Some(choice) = &endpoint.origin.choice {
+                let unknown = self.unknown(choice);
+                if !unknown.is_empty() {
+                    notes.push(self.unknown_instance(endpoint, &unknown));
+                }
+                if !self.instance.chooser.takes(Some(choice)) {
+                    // Where no instance has such a name the choice is a mistake, and takes nothing away.
+                    if unknown.len() == choice.names().count() {
+                        out.refused.extend(forms.iter().map(|form| Unwritable::from(&**form)));
+                    }
+                    continue;
+                }
+            } else if !self.instance.chooser.takes(None) {
+                continue;
+            }
             if let Err(denied) = self.context.name_policy.permit(endpoint) {
                 let text = format!("{} {} is denied: {denied}", endpoint.name, endpoint.rtype);
                 notes.push(Note::warning(&endpoint.origin.object, "Denied", text));
@@ -102,5 +118,22 @@ impl Gate<'_> {
             }
         }
         out
+    }
+
+    /// Those of the names that no instance goes by.
+    fn unknown<'c>(&self, choice: &'c Choice) -> Vec<&'c str> {
+        let is_known = |name: &Arc<str>| self.context.instances.iter().any(|other| other.chooser.names.contains(name));
+        choice.names().filter(|name| !is_known(name)).map(|name| &**name).collect()
+    }
+
+    fn unknown_instance(&self, endpoint: &Endpoint, unknown: &[&str]) -> Note {
+        let known: BTreeSet<&str> =
+            self.context.instances.iter().flat_map(|other| &other.chooser.names).map(|name| &**name).collect();
+        let known: Vec<&str> = known.into_iter().collect();
+        let text = format!(
+            "{CHOICE} names {unknown:?}, which no provider instance goes by; expected some of {}",
+            known.join(", ")
+        );
+        Note::warning(&endpoint.origin.object, "UnknownProvider", text)
     }
 }

@@ -120,11 +120,12 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> Verdict {
     })
 }
 
-/// Number of our records before the round: what it created must not raise the share that may go.
+/// Number of our records without those that the round created, which must not raise the share that may go. What it deleted meanwhile is
+/// gone: where counted deletes waited for other zones, others went on.
 fn owned_before(worker: &Worker, deletes: &RoundDeletes, before: Before) -> usize {
     let after = worker.claims.owned;
     let owned = if deletes.counted.is_empty() { after } else { worker.count_owned() };
-    (owned + before.owned).saturating_sub(after)
+    owned.saturating_sub(after.saturating_sub(before.owned))
 }
 
 /// The counted deletes that approvals cover, with the hash under which they were approved. An approval of what is gone is spent.

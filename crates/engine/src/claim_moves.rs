@@ -169,7 +169,7 @@ async fn send(worker: &mut Worker, groups: Vec<(RecordKey, Group)>) -> Result<()
 
 fn begin(worker: &mut Worker, groups: usize) {
     if let Some(records) = worker.claims.moves.begin_step(groups) {
-        info!(zone = %worker.handle.zone.name, records, "claims are moved to where today's settings put them");
+        info!(zone = %worker.handle.title, records, "claims are moved to where today's settings put them");
     }
 }
 
@@ -177,10 +177,10 @@ fn begin(worker: &mut Worker, groups: usize) {
 fn end(worker: &mut Worker) {
     let MoveEnd { steps, left, hindrance } = worker.claims.moves.end_step();
     if let Some(steps) = steps {
-        info!(zone = %worker.handle.zone.name, steps, left, "the move of claims is over");
+        info!(zone = %worker.handle.title, steps, left, "the move of claims is over");
     }
     if let Some(why) = hindrance {
-        warn!(zone = %worker.handle.zone.name, left,
+        warn!(zone = %worker.handle.title, left,
             "claims cannot be moved, their records stay ours while the former settings are given; for example: {why}");
     }
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use zonewright_core::choice::Chooser;
 use zonewright_core::clock::Clock;
 use zonewright_core::contend::NameRules;
 use zonewright_core::endpoint::{ObjectRef, Reporter};
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
 use zonewright_core::name_policy::NamePolicy;
-use zonewright_core::options::OptionReader;
+use zonewright_core::options::{OptionReader, OptionTable};
 use zonewright_core::plan::Policy;
 use zonewright_core::provider::Provider;
 use zonewright_core::quota::Limits;
@@ -94,10 +95,25 @@ pub struct Instance {
     pub id: InstanceId,
     /// The provider, bare: the engine puts the layers around it.
     pub provider: Arc<dyn Provider>,
+    /// Whether that is a webhook, whose calls count under external-dns' names too.
+    pub webhook: bool,
     /// The registry.
     pub registry: Arc<dyn Registry>,
     /// The provider's options, with the annotation prefixes in force.
     pub options: OptionReader,
+    /// Which objects go to it.
+    pub chooser: Chooser,
+    /// Which of the names that count ([`Config::filter`]) do so here.
+    pub filter: DomainFilter,
+}
+
+impl Instance {
+    /// An instance that takes every object and every name that counts, without options of its provider.
+    pub fn new(id: InstanceId, provider: Arc<dyn Provider>, registry: Arc<dyn Registry>) -> Self {
+        let chooser = Chooser::new(&id);
+        let (options, filter) = (OptionTable::NONE.into(), DomainFilter::default());
+        Self { id, provider, webhook: false, registry, options, chooser, filter }
+    }
 }
 
 impl std::fmt::Debug for Instance {

@@ -108,7 +108,9 @@ fn candidates(worker: &Worker, changed: &Changed) -> BTreeSet<RecordKey> {
     let registry = &worker.instance.registry;
     let config = &worker.context.config;
     let counts = |set: &&RecordSet| {
-        config.managed.contains(&set.key.rtype) && config.filter.matches(&set.key.name) && !worker.is_claim(set)
+        let name = &set.key.name;
+        let inside = config.filter.matches(name) && worker.instance.filter.matches(name);
+        config.managed.contains(&set.key.rtype) && inside && !worker.is_claim(set)
     };
     let mut keys: BTreeSet<RecordKey> = changed.values().flatten().filter(counts).map(|set| set.key.clone()).collect();
     let holds_claims = |(name, former): &(&DnsName, &Vec<RecordSet>)| {
@@ -136,7 +138,7 @@ fn suspect(ours: Option<&OwnerId>, former: &[Claim], claims: &[Claim]) -> Suspec
 /// Reports that a contest begins.
 fn begin(worker: &Worker, name: &DnsName) {
     let Some(contest) = worker.flaps.fight(name) else { return };
-    warn!(zone = %worker.handle.zone.name, name = %name, suspect = %contest.suspect, "{name}: {contest}");
+    warn!(zone = %worker.handle.title, name = %name, suspect = %contest.suspect, "{name}: {contest}");
     let text = format!("{name}: {contest}");
     let objects: BTreeSet<ObjectRef> = {
         let desired_state = worker.context.desired_state();
@@ -152,7 +154,7 @@ pub(crate) fn calm(worker: &mut Worker) {
         return;
     }
     for name in &ended {
-        info!(zone = %worker.handle.zone.name, name = %name, "{name}: it is no longer changed back");
+        info!(zone = %worker.handle.title, name = %name, "{name}: it is no longer changed back");
     }
     worker.handle.inbox.changed(ended);
     publish(worker);

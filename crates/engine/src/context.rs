@@ -183,13 +183,14 @@ impl EngineContext {
         if self.instances.iter().any(|instance| !instance.listing().tried || instance.listing().error.is_some()) {
             return;
         }
+        let zones: Vec<_> = self.instances.iter().map(|instance| (instance, instance.zone_handles())).collect();
+        let served = |name: &DnsName| {
+            let here = |handle: &Arc<ZoneHandle>| handle.zone.covers(name);
+            zones.iter().any(|(instance, handles)| instance.filter.matches(name) && handles.iter().any(here))
+        };
+        let unmatched: Vec<&DnsName> =
+            names.iter().filter(|name| self.config.filter.matches(name) && !served(name)).collect();
         let zone_handles = self.zone_handles();
-        let unmatched: Vec<&DnsName> = names
-            .iter()
-            .filter(|name| {
-                self.config.filter.matches(name) && !zone_handles.iter().any(|handle| handle.zone.covers(name))
-            })
-            .collect();
         let zones = zone_list(&zone_handles);
         let mut desired_state = self.desired_state();
         // No zone has to be cleaned of them.
@@ -238,7 +239,7 @@ impl Reporter for Silent {
 }
 
 fn zone_list(zone_handles: &[Arc<ZoneHandle>]) -> String {
-    let mut names: Vec<&str> = zone_handles.iter().map(|d| d.zone.name.as_str()).collect();
+    let mut names: Vec<&str> = zone_handles.iter().map(|d| d.title.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     match names.as_slice() {

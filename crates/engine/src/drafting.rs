@@ -8,9 +8,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use zonewright_core::capability::{Capability, TargetCount};
+use zonewright_core::capability::{Capability, RoutingSupport, TargetCount};
+use zonewright_core::claim::Ownership;
 use zonewright_core::contend::{SameName, contend};
 use zonewright_core::endpoint::{Endpoint, Note};
+use zonewright_core::in_set::ttl::one_ttl;
 use zonewright_core::lower::lower;
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{NamePlan, Placed, Rules, plan};
@@ -39,7 +41,7 @@ pub(crate) struct Drafts {
 pub(crate) fn draft(worker: &mut Worker, capability: &Capability, names: &[DnsName], first: bool) -> Drafts {
     let context = worker.context.clone();
     let desired_state = context.desired_state();
-    let counts = |name: &&DnsName| context.config.filter.matches(name) && worker.handle.zone.filter.matches(name);
+    let counts = |name: &&DnsName| context.config.filter.matches(name) && worker.instance.counts(&worker.handle, name);
     let mut all = Drafts::default();
     for name in names.iter().filter(counts) {
         draft_name(worker, capability, &desired_state, name, first, &mut all);
@@ -65,8 +67,7 @@ fn draft_name(
     let asked = desired_state.table.at(name);
     let endpoints = asked.endpoints.iter().copied().filter(|_| here);
     let endpoints = endpoints.filter(|endpoint| !quotas::waits(context, desired_state, endpoint, &asked.endpoints));
-    let provider = &*instance.provider;
-    let gate = Gate { context, provider, zone, candidates: &candidates, capability, managed: &config.managed };
+    let gate = Gate { context, instance, zone, candidates: &candidates, capability, managed: &config.managed };
     let Admitted { forms, refused } = gate.admit(endpoints, &mut all.notes);
     if !refused.is_empty() {
         all.unmet.insert(name.clone(), refused);
@@ -74,7 +75,11 @@ fn draft_name(
     let endpoints: Vec<&Endpoint> = forms.iter().map(Cow::as_ref).collect();
     let published = worker.handle.view().at(name);
     let scene = NameScene::new(instance, &worker.handle, &published, worker.claims.inherited(), first);
-    let contended = contend(name, &endpoints, config.names.at(name, zone, capability), &scene);
+    let mut contended = contend(name, &endpoints, config.names.at(name, zone, capability), &scene);
+    if matches!(capability.routing, RoutingSupport::InSet(_)) {
+        let ours = |key: &RecordKey| scene.ownership.get(key).is_some_and(Ownership::is_ours);
+        one_ttl(&mut contended.wanted, &published, &ours, &mut contended.notes);
+    }
     all.notes.extend(contended.notes);
     all.inherited.extend(contended.inherited);
     let mut sets = Vec::new();
@@ -106,6 +111,7 @@ pub(crate) fn decide(
         managed: &config.managed,
         cname: capability.cname,
         one_kind: capability.one_kind,
+        in_set: matches!(capability.routing, RoutingSupport::InSet(_)),
         many_targets: capability.targets == TargetCount::Full,
         apex: &worker.handle.zone.name,
     };

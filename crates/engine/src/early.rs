@@ -46,9 +46,9 @@ impl Worker {
         };
         early.spend(now.elapsed());
         match served {
-            Ok(true) => info!(zone = %self.handle.zone.name, names = names.len(), "served before the zone is listed"),
+            Ok(true) => info!(zone = %self.handle.title, names = names.len(), "served before the zone is listed"),
             Ok(false) => {}
-            Err(problem) => warn!(zone = %self.handle.zone.name, error = problem.chain(), "names wait for the listing"),
+            Err(problem) => warn!(zone = %self.handle.title, error = problem.chain(), "names wait for the listing"),
         }
     }
 
@@ -67,6 +67,7 @@ impl Worker {
             }
             let began = Instant::now();
             let listing = self.instance.provider.records(&handle.zone, Read::Names(&here)).await?;
+            let listing = self.instance.named(listing, &handle.zone);
             handle.view_mut().take(listing, Some(&here), began, Duration::ZERO);
         }
         Ok(())

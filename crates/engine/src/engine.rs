@@ -62,7 +62,8 @@ impl Engine {
             let usual = Layers::new(instance.id.clone());
             // A pass that is the only one has no second attempt; providers notice themselves when the other side falls silent.
             let patient = config.one_pass;
-            let layers = Layers { dry_run: config.dry_run, seed: config.seed, patient, ..usual };
+            let layers =
+                Layers { dry_run: config.dry_run, seed: config.seed, patient, webhook: instance.webhook, ..usual };
             Instance { provider: layers.around(instance.provider, &metrics), ..instance }
         };
         let instances: Vec<Instance> = parts.instances.into_iter().map(layered).collect();

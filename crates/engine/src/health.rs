@@ -42,10 +42,10 @@ impl Health {
         for handle in context.zone_handles() {
             let turned = handle.status().turned;
             if turned.is_some_and(|at| at.elapsed() > STUCK) {
-                health.stuck.push(format!("zone {}: the loop does not turn", handle.zone.name));
+                health.stuck.push(format!("zone {}: the loop does not turn", handle.title));
             }
             let unready = handle.publish_ready(&context.metrics);
-            health.unready.extend(unready.map(|why| format!("zone {}: {why}", handle.zone.name)));
+            health.unready.extend(unready.map(|why| format!("zone {}: {why}", handle.title)));
         }
         health
     }

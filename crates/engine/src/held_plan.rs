@@ -61,7 +61,7 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
     if former.as_ref() == Some(&hash) && !news {
         return;
     }
-    let text = format!("{} deletes in zone {} are held: {reason}", held.len(), worker.handle.zone.name);
+    let text = format!("{} deletes in zone {} are held: {reason}", held.len(), worker.handle.title);
     let now = worker.context.clock.now();
     let samples: BTreeMap<RecordKey, String> = {
         let view = worker.handle.view();

@@ -38,6 +38,11 @@ impl ListingUnderWay {
         self.began
     }
 
+    /// Pages that were read.
+    pub(crate) fn pages(&self) -> usize {
+        self.pages.read()
+    }
+
     /// Reads the next page. After the last one: the whole listing, and when it began.
     ///
     /// # Errors

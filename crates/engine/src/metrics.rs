@@ -342,14 +342,12 @@ impl Metrics {
         let instance = instance.to_string();
         let call = Call { instance: instance.clone(), operation: operation.to_owned(), outcome: outcome.to_owned() };
         self.calls.get_or_create(&call).inc();
-        if instance == "webhook" {
-            self.webhook_call(operation, outcome);
-        }
         let time = CallTime { instance, operation: operation.to_owned() };
         self.call_seconds.get_or_create(&time).observe(took.as_secs_f64());
     }
 
-    fn webhook_call(&self, operation: &str, outcome: &str) {
+    /// A call of a webhook, as external-dns counts it.
+    pub(crate) fn webhook_call(&self, operation: &str, outcome: &str) {
         let kinds = self.webhook.get_or_init(|| {
             let mut registry = self.lock();
             let peer = registry.sub_registry_with_prefix("external_dns");
@@ -412,8 +410,8 @@ mod tests {
         metrics.registry_endpoints.set(7);
         metrics.held.get_or_create(&ByZone { zone: "example".to_owned() }).set(3);
         metrics.provider_call(&InstanceId::from("i"), "apply", "applied", Duration::from_millis(3));
-        metrics.provider_call(&InstanceId::from("webhook"), "list", "ok", Duration::ZERO);
-        metrics.provider_call(&InstanceId::from("webhook"), "apply", "refused", Duration::ZERO);
+        metrics.webhook_call("list", "ok");
+        metrics.webhook_call("apply", "refused");
         let text = metrics.text();
         for line in [
             "external_dns_webhook_provider_records_requests_total 1",

@@ -26,7 +26,7 @@ pub(crate) fn announce(worker: &Worker) {
     } else {
         "they stay"
     };
-    let zone = &worker.handle.zone.name;
+    let zone = &worker.handle.title;
     for (kind, count) in foreign_kinds {
         warn!(zone = %zone, "{count} records of ours belong to resources of kind {kind:?}, which no --source reads: {fate}");
     }
@@ -84,7 +84,7 @@ fn released(worker: &Worker, scope: &BTreeSet<RecordKey>) {
     worker.context.metrics.released.get_or_create(&label).set(i64::try_from(ours).unwrap_or(i64::MAX));
     if ours > 0 {
         warn!(
-            zone = %worker.handle.zone.name,
+            zone = %worker.handle.title,
             "{ours} records of ours lie outside the domain filter or the managed record types: they are released and left alone"
         );
     }

@@ -8,7 +8,6 @@ use std::fmt;
 
 use crate::changes::{Changes, Numbers};
 use crate::context::EngineContext;
-use crate::desired_state::DesiredState;
 use crate::provider_instance::ProviderInstance;
 use crate::zone_handle::ZoneHandle;
 
@@ -95,7 +94,7 @@ pub(crate) fn outcome(context: &EngineContext) -> Outcome {
     let dry_run = context.config.dry_run;
     let mut outcome =
         Outcome { dry_run, unfinished: !context.has_started() || context.remaps.is_open(), ..Outcome::default() };
-    kinds(&context.desired_state(), &mut outcome);
+    kinds(context, &mut outcome);
     for (is_unread, why) in [(true, context.state.unread()), (false, context.state.unsaved())] {
         if let Some(why) = why {
             outcome.unfinished |= context.config.one_pass && context.state.age() < context.config.start_timeout;
@@ -117,10 +116,22 @@ pub(crate) fn outcome(context: &EngineContext) -> Outcome {
     outcome
 }
 
-fn kinds(desired_state: &DesiredState, outcome: &mut Outcome) {
-    let mut unread = desired_state.errors.unread.clone();
-    for (kind, _) in desired_state.evidence.kinds.iter().filter(|(_, state)| !state.complete) {
-        unread.entry(kind.clone()).or_insert_with(|| "not read to its end".to_owned());
+fn kinds(context: &EngineContext, outcome: &mut Outcome) {
+    let mut unread = {
+        let desired_state = context.desired_state();
+        let mut unread = desired_state.errors.unread.clone();
+        for (kind, _) in desired_state.evidence.kinds.iter().filter(|(_, state)| !state.complete) {
+            unread.entry(kind.clone()).or_insert_with(|| "not read to its end".to_owned());
+        }
+        unread
+    };
+    if !context.has_started() {
+        // A source may know of a kind that was never taken over from it: a pass can be broken off before the first turn.
+        for source in &context.sources {
+            for (kind, why) in source.errors().unread {
+                unread.entry(kind).or_insert(why);
+            }
+        }
     }
     for (kind, why) in unread {
         outcome.fail(true, kind.to_string(), why);
@@ -145,7 +156,7 @@ fn zones_of(context: &EngineContext, instance: &ProviderInstance, outcome: &mut 
 
 fn zone(context: &EngineContext, handle: &ZoneHandle, outcome: &mut Outcome) {
     let status = handle.status();
-    let what = format!("zone {}", handle.zone.name);
+    let what = format!("zone {}", handle.title);
     outcome.changes += status.changes;
     outcome.left_alone += status.left_alone;
     outcome.refused += status.parked;

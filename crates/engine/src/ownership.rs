@@ -24,6 +24,7 @@ use zonewright_core::view::ZoneView;
 use zonewright_core::zone::{Zone, ZoneKey};
 
 use crate::config::Instance;
+use crate::in_set;
 
 /// Which records are meant, by a word of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,14 +158,17 @@ impl InstanceSnapshot {
             let text = "the registry noop keeps no claims: there is nothing to hand over, and no telling what is ours";
             return Err(Error::new(ErrorKind::Configuration, "read the claims", text));
         }
-        let mut zones = Vec::new();
-        for zone in instance.provider.zones().await? {
+        let provider = in_set::around(instance.provider, &*instance.registry);
+        let mut snapshot = Self { instance: Instance { provider, ..instance }, scope, zones: Vec::new() };
+        let (provider, registry) = (snapshot.instance.provider.clone(), snapshot.instance.registry.clone());
+        for zone in provider.zones().await? {
             let mut view = ZoneView::default();
-            let listing = listing::whole(&*instance.provider, &zone).await?;
+            let listing = listing::whole(&*provider, &zone).await?;
+            let listing = in_set::named(listing, &zone, (&*provider, &*registry), &snapshot);
             view.take(listing, None, Instant::now(), std::time::Duration::ZERO);
-            zones.push((zone, view));
+            snapshot.zones.push((zone, view));
         }
-        Ok(Self { instance, scope, zones })
+        Ok(snapshot)
     }
 
     /// The records that count, with whose they are.

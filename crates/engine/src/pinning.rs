@@ -122,7 +122,7 @@ pub(crate) fn expire(worker: &Worker) {
         return;
     }
     let names = names_of(&due);
-    info!(zone = %worker.handle.zone.name, names = names.len(), "the holds of an undo are over; the names are planned again");
+    info!(zone = %worker.handle.title, names = names.len(), "the holds of an undo are over; the names are planned again");
     unpin(&worker.context, &zone, Some(&names));
     worker.handle.inbox.changed(names);
 }
@@ -194,7 +194,7 @@ fn changed(worker: &Worker, held: &BTreeMap<DnsName, (Option<String>, Arc<str>)>
         });
     }
     for name in &changed {
-        info!(zone = %worker.handle.zone.name, name = %name, "{name} is no longer pinned: its object changed");
+        info!(zone = %worker.handle.title, name = %name, "{name} is no longer pinned: its object changed");
     }
     if !changed.is_empty() {
         unpin(&worker.context, &zone, Some(&changed));

@@ -126,7 +126,7 @@ async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> 
     }
     for (name, error) in unknown {
         worker.retries.unadjusted(&name, &error);
-        warn!(zone = %worker.handle.zone.name, %name, error = error.chain(), "the provider cannot say how it would publish this name");
+        warn!(zone = %worker.handle.title, %name, error = error.chain(), "the provider cannot say how it would publish this name");
     }
     if !matches!(round.goal, Goal::Deletes(_) | Goal::Early) {
         worker.context.report(notes.into_iter().chain(adjusted));
@@ -178,7 +178,7 @@ fn skipped(worker: &mut Worker, names: &[DnsName], skips: &[Skip]) {
     if !worker.handle.status().planned {
         // Whatever this process saw before it began to plan was reported by nobody yet.
         let kept = skips.iter().filter(|skip| matches!(skip.why, Why::Pending(_)) && skip.objects.is_empty());
-        kept.for_each(|skip| info!(zone = %worker.handle.zone.name, "{}: {}", skip.key, skip.why));
+        kept.for_each(|skip| info!(zone = %worker.handle.title, "{}: {}", skip.key, skip.why));
     }
     for skip in skips {
         if !is_withheld(skip) {

@@ -3,18 +3,22 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tokio::time::Instant;
+use zonewright_core::choice::Chooser;
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::Error;
+use zonewright_core::filter::DomainFilter;
 use zonewright_core::interpret::interpret;
 use zonewright_core::name::DnsName;
 use zonewright_core::options::OptionReader;
-use zonewright_core::provider::Provider;
+use zonewright_core::provider::{Listing as Answer, Provider};
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::{Published, Registry, holds_claims};
 use zonewright_core::zone::{InstanceId, Zone, ZoneId, ZoneKey, route};
 
+use crate::audit_lane::AuditLane;
 use crate::config::Instance;
+use crate::in_set;
 use crate::zone_handle::ZoneHandle;
 
 /// One provider instance with the zones that it was last seen to have.
@@ -24,8 +28,12 @@ pub(crate) struct ProviderInstance {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) registry: Arc<dyn Registry>,
     pub(crate) options: OptionReader,
+    pub(crate) chooser: Chooser,
+    pub(crate) filter: DomainFilter,
     zones: RwLock<Vec<Arc<ZoneHandle>>>,
     listing: Mutex<Listing>,
+    /// When its zones are audited.
+    pub(crate) audits: AuditLane,
 }
 
 /// How the list of an instance's zones is doing.
@@ -39,8 +47,10 @@ pub(crate) struct Listing {
 
 impl ProviderInstance {
     pub(crate) fn new(instance: Instance) -> Self {
-        let Instance { id, provider, registry, options } = instance;
-        Self { id, provider, registry, options, zones: RwLock::default(), listing: Mutex::default() }
+        let Instance { id, provider, registry, options, chooser, filter, webhook: _ } = instance;
+        let provider = in_set::around(provider, &*registry);
+        let (zones, listing, audits) = (RwLock::default(), Mutex::default(), AuditLane::default());
+        Self { id, provider, registry, options, chooser, filter, zones, listing, audits }
     }
 
     pub(crate) fn zone_handles(&self) -> Vec<Arc<ZoneHandle>> {
@@ -64,6 +74,17 @@ impl ProviderInstance {
         zone_handles.into_iter().filter(|handle| keys.contains(&handle.zone.key)).collect()
     }
 
+    /// Whether names count here, as far as the instance and the zone's own filter say.
+    pub(crate) fn counts(&self, handle: &ZoneHandle, name: &DnsName) -> bool {
+        self.filter.matches(name) && handle.zone.filter.matches(name)
+    }
+
+    /// Whether an endpoint may go to a zone: its name counts there, and its object chose no other instance.
+    pub(crate) fn covers(&self, handle: &ZoneHandle, endpoint: &Endpoint) -> bool {
+        let chosen = self.chooser.takes(endpoint.origin.choice.as_ref());
+        chosen && self.filter.matches(&endpoint.name) && handle.zone.covers(&endpoint.name)
+    }
+
     /// Whether a name belongs to the zone of `zone handle`.
     pub(crate) fn serves(&self, handle: &ZoneHandle, name: &DnsName) -> bool {
         self.candidates(handle, name).contains(&handle.zone.key.zone)
@@ -81,6 +102,9 @@ impl ProviderInstance {
 
     /// Whether a record set stands in a zone under a key that the provider would publish an endpoint under.
     pub(crate) fn has_published(&self, handle: &ZoneHandle, endpoint: &Endpoint) -> bool {
+        if !self.chooser.takes(endpoint.origin.choice.as_ref()) {
+            return false;
+        }
         let capability = self.provider.capability(Some(&handle.zone));
         let made = self.provider.interpret(&handle.zone, endpoint);
         let own = std::slice::from_ref(&handle.zone.key.zone);
@@ -96,6 +120,11 @@ impl ProviderInstance {
             return Ownership::Ours(None);
         }
         judge(&self.registry.claims(zone, key, self), owner)
+    }
+
+    /// What was read of a zone, with the names of our items. The views must not be locked.
+    pub(crate) fn named(&self, listing: Answer, zone: &Zone) -> Answer {
+        in_set::named(listing, zone, (&*self.provider, &*self.registry), self)
     }
 
     /// Whether a record set in a zone holds claims. The views must not be locked.

@@ -104,12 +104,15 @@ fn note(object: &ObjectRef, waiting: &BTreeMap<RecordKey, Cause>, limits: Limits
 
 /// The records that count in a namespace: those of managed types, inside the filters and in some zone.
 fn items(context: &EngineContext, desired_state: &DesiredState, namespace: &Arc<str>) -> Vec<Item> {
-    let zones = context.zone_handles();
+    let zones: Vec<_> = context.instances.iter().map(|instance| (instance, instance.zone_handles())).collect();
+    let takes = |endpoint: &Endpoint| {
+        zones.iter().any(|(instance, handles)| handles.iter().any(|handle| instance.covers(handle, endpoint)))
+    };
     let unlisted = context.instances.iter().any(|instance| !instance.listing().tried);
     let counts = |endpoint: &&Endpoint| {
         context.config.managed.contains(&endpoint.rtype)
             && context.config.filter.matches(&endpoint.name)
-            && (unlisted || zones.iter().any(|handle| handle.zone.covers(&endpoint.name)))
+            && (unlisted || takes(endpoint))
     };
     let of_object = |mapped: &Mapped| {
         let own: HashSet<RecordKey> = mapped.endpoints.iter().map(Endpoint::key).collect();

@@ -24,6 +24,8 @@ pub(crate) struct Reads {
     audit_due: Instant,
     /// A listing that stopped at a page.
     pub(crate) listing: Option<ListingUnderWay>,
+    /// Pages of the last listing.
+    pub(crate) pages: usize,
     /// How long the last listing took.
     listing_took: Option<Duration>,
     /// Until when the zone pauses.
@@ -46,6 +48,7 @@ impl Reads {
             doubtful: BTreeSet::new(),
             audit_due: Instant::now(),
             listing: None,
+            pages: 0,
             listing_took: None,
             resume: None,
             wake: None,
@@ -101,8 +104,9 @@ impl Reads {
         self.audit_due = Instant::now();
     }
 
-    /// The zone was read in so much time. Returns the time until the next audit.
-    pub(crate) fn audited(&mut self, audit: Audit, took: Duration, config: &Config) -> Duration {
+    /// The zone was read in so much time. Returns the time until the next audit, which is not before the audits of the instance's other
+    /// zones leave room for it, at `free`.
+    pub(crate) fn audited(&mut self, audit: Audit, took: Duration, free: Instant, config: &Config) -> Duration {
         let period = match audit {
             Audit::Cheap => config.interval,
             Audit::Listing => {
@@ -112,7 +116,7 @@ impl Reads {
                 config.interval.max(config.cache_time).max(typical * 10)
             }
         };
-        let period = period.max(Duration::from_secs(1));
+        let period = period.max(Duration::from_secs(1)).max(free.saturating_duration_since(Instant::now()));
         self.audit_due = Instant::now() + period;
         period
     }
@@ -155,13 +159,16 @@ mod tests {
         let config =
             Config { interval: Duration::from_mins(1), cache_time: Duration::from_mins(2), ..Config::default() };
         let mut reads = Reads::new();
-        let mut period = |audit, secs| reads.audited(audit, Duration::from_secs(secs), &config).as_secs();
+        let free = Instant::now();
+        let mut period = |audit, secs| reads.audited(audit, Duration::from_secs(secs), free, &config).as_secs();
         assert_eq!(period(Audit::Cheap, 600), 60);
         assert_eq!(period(Audit::Listing, 600), 120, "the first one says nothing");
         assert_eq!(period(Audit::Listing, 20), 200);
         assert_eq!(period(Audit::Listing, 600), 200, "the shorter of two");
         assert_eq!(period(Audit::Listing, 600), 6_000);
         assert!(!reads.is_audit_due());
+        let room = Instant::now() + Duration::from_secs(500);
+        assert_eq!(reads.audited(Audit::Cheap, Duration::ZERO, room, &config).as_secs(), 500, "other zones go first");
         reads.audit_now();
         assert!(reads.is_audit_due());
     }

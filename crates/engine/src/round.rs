@@ -192,7 +192,7 @@ impl<'a> Round<'a> {
         self.sent += sent.groups.len();
         let Landed { unfinished, problem, .. } = write_through::land(self.worker, sent, self.names).await;
         if self.names.len() > self.piece {
-            info!(zone = %self.worker.handle.zone.name, sent = self.sent, names = self.names.len(), "progress");
+            info!(zone = %self.worker.handle.title, sent = self.sent, names = self.names.len(), "progress");
         }
         self.unfinished.extend(unfinished);
         self.problem = self.problem.take().or(problem);

@@ -111,7 +111,7 @@ impl Worker {
         let config = &self.context.config;
         let counts = |set: &RecordSet| {
             let name = &set.key.name;
-            let inside = config.filter.matches(name) && self.handle.zone.filter.matches(name);
+            let inside = config.filter.matches(name) && self.instance.counts(&self.handle, name);
             inside && !self.is_claim(set)
         };
         let sets: Vec<RecordSet> = self.handle.view().sets_of(|rtype| config.managed.contains(&rtype)).collect();
@@ -130,6 +130,7 @@ impl Worker {
     pub(crate) async fn read_names(&self, names: &BTreeSet<DnsName>) -> Result<Changed> {
         let began = Instant::now();
         let listing = self.instance.provider.records(&self.handle.zone, Read::Names(names)).await?;
+        let listing = self.instance.named(listing, &self.handle.zone);
         Ok(self.handle.view_mut().take(listing, Some(names), began, Duration::ZERO))
     }
 

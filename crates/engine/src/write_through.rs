@@ -65,7 +65,7 @@ pub(crate) async fn withdraw(worker: &Worker, prepared: Prepared, why: &Error) -
 
 fn report_commit(worker: &Worker, committed: Result<(), Error>) {
     if let Err(problem) = committed {
-        warn!(zone = %worker.handle.zone.name, error = problem.chain(), "the registry could not note what became of the changes");
+        warn!(zone = %worker.handle.title, error = problem.chain(), "the registry could not note what became of the changes");
     }
     if let Some(text) = worker.context.journal_writer.new_failure()
         && let Some(object) = &worker.context.own_object
@@ -91,7 +91,7 @@ fn take_over(worker: &mut Worker, sent: Sent, since: &BTreeMap<DnsName, Instant>
         match &outcome {
             Outcome::Applied => applied(worker, &group, since.get(&group.name).copied()),
             Outcome::NotSent(error) if error.kind == ErrorKind::DryRun => {
-                info!(zone = %worker.handle.zone.name, "dry run, not sent: {}", group.headline());
+                info!(zone = %worker.handle.title, "dry run, not sent: {}", group.headline());
                 worker.tally.count(&group, worker.context.config.dry_run);
             }
             Outcome::NotSent(error) => landed.put_off(&group, Some(error)),
@@ -191,14 +191,14 @@ fn report_refused(worker: &mut Worker, group: &Group, error: &Error, attempts: u
     let headline = group.headline();
     let headline = shortened(&headline, HEADLINE);
     if !worker.retries.is_news(&group.name, &headline, error) {
-        debug!(zone = %worker.handle.zone.name, error = error.chain(), attempts, "refused again: {headline}");
+        debug!(zone = %worker.handle.title, error = error.chain(), attempts, "refused again: {headline}");
         return;
     }
     if group.objects.is_empty() {
-        warn!(zone = %worker.handle.zone.name, error = error.chain(), attempts, "refused: {headline}");
+        warn!(zone = %worker.handle.title, error = error.chain(), attempts, "refused: {headline}");
     } else {
         // The line about the object says the same.
-        debug!(zone = %worker.handle.zone.name, error = error.chain(), attempts, "refused: {headline}");
+        debug!(zone = %worker.handle.title, error = error.chain(), attempts, "refused: {headline}");
     }
     let text = format!("{headline} was refused: {}", error.chain());
     let named = worker.context.config.announce.contains(&Announcement::RecordError);
@@ -208,8 +208,7 @@ fn report_refused(worker: &mut Worker, group: &Group, error: &Error, attempts: u
 
 fn refused_zone(worker: &mut Worker, group: &Group, error: &Error) {
     worker.reads.reported.insert(group.name.clone());
-    let text =
-        format!("{} waits, zone {} cannot be written: {}", group.headline(), worker.handle.zone.name, error.chain());
+    let text = format!("{} waits, zone {} cannot be written: {}", group.headline(), worker.handle.title, error.chain());
     worker.context.report(group.objects.iter().map(|object| Note::warning(object, "ZoneNotWritable", text.clone())));
 }
 
@@ -223,7 +222,7 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
         histogram.observe(since.elapsed().as_secs_f64());
     }
     for step in group.steps.iter().filter(|step| step.role == Role::Record) {
-        info!(zone = %worker.handle.zone.name, "{} {}", step.change.verb(), step.change);
+        info!(zone = %worker.handle.title, "{} {}", step.change.verb(), step.change);
     }
     let keys = |wanted: fn(&Change) -> bool| -> Vec<&RecordKey> {
         let steps = group.steps.iter().filter(|step| step.role == Role::Record && wanted(&step.change));
@@ -237,12 +236,21 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
         table_sizes::clear_tombstone(&worker.context, &mut desired_state.table, &group.name);
     }
     count_in_window(worker, group, &came, &went);
-    if group.records().next().is_some() && worker.tally.leaves_alone(&group.name) {
-        // Who holds the name now, by what was just made or taken away, decides about what is left undone there.
+    let passes = !went.is_empty() && is_contended(worker, &group.name);
+    if passes || group.records().next().is_some() && worker.tally.leaves_alone(&group.name) {
+        // Who holds the name now, by what was just made or taken away, decides about what is left undone or shared there.
         worker.handle.inbox.again([group.name.clone()]);
     }
     worker.publish_owned();
     announce(worker, group);
+}
+
+/// Whether several objects ask for a name.
+fn is_contended(worker: &Worker, name: &DnsName) -> bool {
+    let desired_state = worker.context.desired_state();
+    let asked = desired_state.table.at(name);
+    let mut objects = asked.endpoints.iter().map(|endpoint| &endpoint.origin.object);
+    objects.next().is_some_and(|first| objects.any(|other| other != first))
 }
 
 /// Writes into the brake's window what came and went.
@@ -283,7 +291,7 @@ pub(crate) fn unclaimed(worker: &mut Worker, group: &Group, reason: &str) {
     let attempts = worker.retries.unclaimed(&group.name);
     let text = format!("{}: {reason}", group.headline());
     if attempts == 1 {
-        warn!(zone = %worker.handle.zone.name, "{text}");
+        warn!(zone = %worker.handle.title, "{text}");
     }
     worker.context.report(group.objects.iter().map(|object| Note::warning(object, "ClaimRefused", text.clone())));
 }
@@ -291,5 +299,5 @@ pub(crate) fn unclaimed(worker: &mut Worker, group: &Group, reason: &str) {
 /// What a group rests on, or what was written for it, is not what was read back: it is planned again, later each time.
 pub(crate) fn unconfirmed(worker: &mut Worker, group: &Group) {
     let attempts = worker.retries.unconfirmed(&group.name);
-    warn!(zone = %worker.handle.zone.name, attempts, "read back otherwise than it was known, not sent: {}", group.headline());
+    warn!(zone = %worker.handle.title, attempts, "read back otherwise than it was known, not sent: {}", group.headline());
 }

@@ -94,8 +94,9 @@ impl Directory {
         let former = self.instance.zone_handles();
         let zones = with_missing(&self.instance, zones, &former, &mut self.remembered).await;
         // A zone that is described otherwise than before (another filter) begins anew.
+        let alone = self.context.instances.len() == 1;
         let handle = |zone: Zone| {
-            former.iter().find(|h| h.zone == zone).cloned().unwrap_or_else(|| Arc::new(ZoneHandle::new(zone)))
+            former.iter().find(|h| h.zone == zone).cloned().unwrap_or_else(|| Arc::new(ZoneHandle::new(zone, alone)))
         };
         let handles: Vec<Arc<ZoneHandle>> = zones.into_iter().map(handle).collect();
         let vanished = self.end_gone(&handles);
@@ -126,8 +127,11 @@ impl Directory {
     fn end_gone(&mut self, handles: &[Arc<ZoneHandle>]) -> bool {
         let keys: BTreeSet<&ZoneKey> = handles.iter().map(|handle| &handle.zone.key).collect();
         let gone: Vec<ZoneKey> = self.running.keys().filter(|key| !keys.contains(key)).cloned().collect();
+        let former = self.instance.zone_handles();
         for key in &gone {
-            warn!(zone = %key, "the zone is gone; its names are stale, nothing is deleted");
+            let title = former.iter().find(|handle| handle.zone.key == *key).map(|handle| handle.title.clone());
+            let zone = title.unwrap_or_else(|| key.to_string());
+            warn!(zone, id = %key.zone, "the zone is gone; its names are stale, nothing is deleted");
             let label = ZoneError { zone: key.to_string(), error: ErrorKind::NotFound.label().to_owned() };
             self.context.metrics.zone_errors.get_or_create(&label).inc();
             self.note_gone(label.zone);
@@ -146,7 +150,7 @@ impl Directory {
         let mut ended = BTreeMap::new();
         for old in former.iter().filter(|old| handles.iter().all(|handle| !Arc::ptr_eq(handle, old))) {
             if let Some(running) = self.running.remove(&old.zone.key) {
-                info!(zone = %old.zone.name, "the zone's description changed; it is read anew");
+                info!(zone = %old.title, "the zone's description changed; it is read anew");
                 running.end();
                 ended.insert(old.zone.key.clone(), running.ended);
             }

@@ -24,6 +24,8 @@ use crate::undo::Order;
 #[derive(Debug)]
 pub(crate) struct ZoneHandle {
     pub(crate) zone: Zone,
+    /// What people read: the zone's name, behind that of its instance where there are several.
+    pub(crate) title: String,
     pub(crate) inbox: Inbox,
     view: RwLock<ZoneView>,
     status: Mutex<Status>,
@@ -95,9 +97,12 @@ impl Status {
 }
 
 impl ZoneHandle {
-    pub(crate) fn new(zone: Zone) -> Self {
+    /// `alone`: the process has no other instance.
+    pub(crate) fn new(zone: Zone, alone: bool) -> Self {
+        let title = if alone { zone.name.to_string() } else { format!("{}/{}", zone.key.instance, zone.name) };
         Self {
             zone,
+            title,
             inbox: Inbox::default(),
             view: RwLock::default(),
             status: Mutex::default(),

@@ -199,7 +199,7 @@ impl Worker {
         if names.is_empty() {
             return Ok(false);
         }
-        debug!(zone = %self.handle.zone.name, names = names.len(), "planning");
+        debug!(zone = %self.handle.title, names = names.len(), "planning");
         self.tally.begin_turn(&names);
         let planned = round::run(self, names, first).await;
         self.sum_up();
@@ -223,7 +223,7 @@ impl Worker {
             left_alone: self.tally.left_alone(),
             dry_run: self.context.config.dry_run,
         };
-        info!(zone = %self.handle.zone.name, "{numbers}");
+        info!(zone = %self.handle.title, "{numbers}");
     }
 
     /// Takes out names that back off, and adds those whose pause is over and those that wait.
@@ -262,7 +262,7 @@ impl Worker {
     fn recovered(&mut self) {
         let failures = std::mem::take(&mut self.reads.failures);
         if failures > 0 {
-            info!(zone = %self.handle.zone.name, failures, "the zone works again");
+            info!(zone = %self.handle.title, failures, "the zone works again");
         }
         self.context.metrics.consecutive_errors.dec_by(i64::from(failures));
         self.reads.reported.clear();
@@ -293,9 +293,9 @@ impl Worker {
     fn report_failure(&mut self, problem: &Error, pause: Option<Duration>) {
         let next_attempt = pause.map_or_else(|| "none".to_owned(), duration::show);
         if !self.retries.is_paused() || self.retries.refusals().is_news() {
-            error!(zone = %self.handle.zone.name, error = problem.chain(), next_attempt, "the zone cannot be served");
+            error!(zone = %self.handle.title, error = problem.chain(), next_attempt, "the zone cannot be served");
         } else {
-            debug!(zone = %self.handle.zone.name, error = problem.chain(), next_attempt, "the zone still cannot be served");
+            debug!(zone = %self.handle.title, error = problem.chain(), next_attempt, "the zone still cannot be served");
         }
         let metrics = &self.context.metrics;
         let label = ZoneError { zone: self.handle.label(), error: problem.kind.label().to_owned() };
@@ -315,11 +315,11 @@ impl Worker {
             names.extend(self.all_names());
         }
         let filter = &self.context.config.filter;
-        let ours = |name: &DnsName| filter.matches(name) && self.handle.zone.filter.matches(name);
+        let ours = |name: &DnsName| filter.matches(name) && self.instance.counts(&self.handle, name);
         names.retain(|name| {
             !self.reads.reported.contains(name) && ours(name) && self.instance.serves(&self.handle, name)
         });
-        let zone = &self.handle.zone.name;
+        let zone = &self.handle.title;
         let notes: Vec<Note> = {
             let desired_state = self.context.desired_state();
             let about = |name: &DnsName| {

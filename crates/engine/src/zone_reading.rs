@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tokio::time::Instant;
-use tracing::info;
+use tracing::{debug, info};
 use zonewright_core::capability::Audit;
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::name::DnsName;
@@ -60,8 +60,12 @@ impl Worker {
             if self.cancel.is_cancelled() {
                 break Err(Error::new(ErrorKind::Unavailable, "list records", "the process stops"));
             }
+            let before = listing.pages();
             match listing.turn(&*self.instance.provider, &self.handle.zone, &gauge).await {
-                Ok(Some(whole)) => break Ok(whole),
+                Ok(Some(whole)) => {
+                    self.reads.pages = before + 1;
+                    break Ok(whole);
+                }
                 Ok(None) => {
                     let began = listing.began();
                     self.serve_early(&mut listing.early, began).await;
@@ -96,7 +100,7 @@ impl Worker {
         match self.read_names(&names).await {
             Ok(found) => {
                 if !found.is_empty() {
-                    info!(zone = %self.handle.zone.name, names = found.len(), "the listing lacked records that stand");
+                    info!(zone = %self.handle.title, names = found.len(), "the listing lacked records that stand");
                     self.claims.owned = self.count_owned();
                     self.handle.inbox.put_back(found.into_keys().map(|name| (name, Instant::now())));
                 }
@@ -118,7 +122,7 @@ impl Worker {
             Ok(ExternalChanges { names, contested }) => {
                 contested::note_claims(self, &contested);
                 if !names.is_empty() {
-                    info!(zone = %self.handle.zone.name, names = names.len(), "claims were changed by others");
+                    info!(zone = %self.handle.title, names = names.len(), "claims were changed by others");
                     self.claims.owned = self.count_owned();
                     self.handle.inbox.put_back(names.into_iter().map(|name| (name, Instant::now())));
                 }
@@ -135,23 +139,33 @@ impl Worker {
     fn took(&mut self, listing: Listing, began: Instant, audit: bool) -> bool {
         let full = matches!(listing, Listing::Full { .. });
         let capability = self.capability();
+        let listing = self.instance.named(listing, &self.handle.zone);
         let changed = self.handle.view_mut().take(listing, None, began, capability.settle);
         self.handle.status().listed = true;
-        let period = self.reads.audited(capability.audit, began.elapsed(), &self.context.config);
+        let free = match capability.audit {
+            Audit::Cheap => began,
+            Audit::Listing => self.instance.audits.book(self.reads.pages, capability.audit_pace),
+        };
+        let period = self.reads.audited(capability.audit, began.elapsed(), free, &self.context.config);
         self.context.metrics.audit_period.get_or_create(&self.label()).set(period.as_secs_f64());
         if full {
             self.claims.owned = self.count_owned();
             let now = self.context.clock.now();
             self.context.state.zone(&self.handle.label(), |state| state.window.owns(self.claims.owned, now));
-            info!(zone = %self.handle.zone.name, record_sets = self.handle.view().len(), owned = self.claims.owned,
-                audit_every = zonewright_core::duration::show(period), "zone read");
+            let (zone, sets, owned) = (&self.handle.title, self.handle.view().len(), self.claims.owned);
+            let audit_every = zonewright_core::duration::show(period);
+            if audit {
+                debug!(%zone, record_sets = sets, owned, audit_every, "zone read");
+            } else {
+                info!(%zone, record_sets = sets, owned, audit_every, "zone read");
+            }
         }
         let news = full || !changed.is_empty();
         if !audit {
             self.wake_above();
         }
         if audit && !changed.is_empty() {
-            info!(zone = %self.handle.zone.name, names = changed.len(), "the zone was changed by others");
+            info!(zone = %self.handle.title, names = changed.len(), "the zone was changed by others");
             let names: Vec<DnsName> = changed.keys().cloned().collect();
             self.wake_neighbours(&changed);
             contested::note(self, changed);
@@ -237,7 +251,7 @@ impl Worker {
         let stands = |key: &RecordKey| self.handle.view().find(key);
         let entries = self.context.journal_writer.settle(&self.handle.zone, stands, owner).await;
         if entries > 0 {
-            info!(zone = %self.handle.zone.name, entries, "unsettled entries of the journal were settled by a reading");
+            info!(zone = %self.handle.title, entries, "unsettled entries of the journal were settled by a reading");
         }
     }
 }

@@ -18,6 +18,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until};
+use zonewright_core::turn::waiting;
 
 use crate::request::Share;
 
@@ -73,7 +74,7 @@ struct Inner {
 
 /// The right to send one request; dropped when its answer is complete.
 #[derive(Debug)]
-pub(crate) struct Permit(#[expect(dead_code, reason = "held until it is dropped")] Option<OwnedSemaphorePermit>);
+pub struct Permit(#[expect(dead_code, reason = "held until it is dropped")] Option<OwnedSemaphorePermit>);
 
 impl Account {
     /// An account with these limits. The name appears in log lines: it is no credential.
@@ -95,8 +96,8 @@ impl Account {
         &self.0.name
     }
 
-    /// Nothing is sent for this long: the service said so.
-    pub(crate) fn pause(&self, length: Duration) {
+    /// Nothing is sent for this long: the service said so. For senders besides [`crate::Client`], such as a vendor's SDK.
+    pub fn pause(&self, length: Duration) {
         let Some(until) = Instant::now().checked_add(length) else { return };
         let mut paused = self.paused();
         *paused = Some(paused.map_or(until, |known| known.max(until)));
@@ -107,18 +108,18 @@ impl Account {
     ///
     /// # Errors
     /// The rest of a pause that is longer than `longest`.
-    pub(crate) async fn admit(&self, share: Share, longest: Duration) -> Result<Permit, Duration> {
+    pub async fn admit(&self, share: Share, longest: Duration) -> Result<Permit, Duration> {
         self.within(longest)?;
         if let (Share::Background, Some(turns)) = (share, &self.0.background) {
-            turns.next().await;
+            waiting(turns.next()).await;
         }
         // The semaphore is never closed; without it there is no limit.
         let slot = match &self.0.slots {
-            Some(slots) => slots.clone().acquire_owned().await.ok(),
+            Some(slots) => waiting(slots.clone().acquire_owned()).await.ok(),
             None => None,
         };
         if let Some(turns) = &self.0.full {
-            turns.next().await;
+            waiting(turns.next()).await;
         }
         while let Some(until) = self.within(longest)? {
             sleep_until(until).await;

@@ -1,5 +1,7 @@
 //! Rate, share, concurrency and pauses, on a paused clock.
 
+use zonewright_core::turn;
+
 use super::*;
 
 const LONG: Duration = Duration::from_hours(1);
@@ -105,6 +107,16 @@ async fn a_pause_that_begins_while_one_waits_for_its_turn_holds_it_up() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     account.pause(Duration::from_secs(5));
     assert_eq!(waits.await.unwrap(), 5500);
+}
+
+/// As at the start with five hundred zones, each of which is listed within a limit.
+#[tokio::test(start_paused = true)]
+async fn a_long_queue_costs_nobody_its_time() {
+    let (account, limit) = (account(5, 1), Duration::from_mins(1));
+    let start = Instant::now();
+    let all = (0..500).map(|_| turn::within(limit, account.admit(Share::Full, LONG)));
+    let served = futures::future::join_all(all).await.iter().filter(|turn| turn.is_some()).count();
+    assert_eq!((served, start.elapsed().as_millis()), (500, 99_800));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::client::{Client, Inner};
 use crate::connection::Connection;
 use crate::credentials::{Credentials, Fixed};
 use crate::metrics::RequestTimes;
+use crate::patience::Patience;
 use crate::redact::shown;
 use crate::retry::RetryPolicy;
 use crate::status::Explain;
@@ -59,7 +60,7 @@ impl Client {
             credentials: Arc::new(Fixed::none()),
             headers: HeaderMap::from_iter([(NAME, HeaderValue::from_static(USER_AGENT))]),
             retry: RetryPolicy::default(),
-            timeout: Duration::from_secs(30),
+            timeout: Patience::default().timeout(),
             limit: Some(64 * 1024 * 1024),
             explain: None,
             times: RequestTimes::default(),

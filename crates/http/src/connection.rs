@@ -50,7 +50,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`TlsError`] says.
-    pub(crate) fn open(&self, tls: bool) -> Result<Arc<dyn Transport>, TlsError> {
+    pub fn open(&self, tls: bool) -> Result<Arc<dyn Transport>, TlsError> {
         // A proxy may be spoken to by TLS all the same.
         let tls = if tls || !self.proxies.is_none() { self.tls.client()? } else { Tls::unused()? };
         let connector = Connector::new(tls, self.proxies.clone(), self.connect_timeout);

@@ -44,6 +44,7 @@ mod credentials;
 mod error;
 mod metrics;
 mod pages;
+mod patience;
 mod proxy;
 mod redact;
 mod request;
@@ -51,10 +52,11 @@ mod retry;
 mod status;
 #[cfg(feature = "testing")]
 pub mod testing;
+
 mod tls;
 mod transport;
 
-pub use account::{Account, Accounts, Limits, Rate};
+pub use account::{Account, Accounts, Limits, Permit, Rate};
 pub use answer::Answer;
 pub use builder::{ClientBuilder, USER_AGENT};
 pub use client::Client;
@@ -64,11 +66,13 @@ pub use error::{Cause, Delivery, Failure, TransportError};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 pub use metrics::{RequestLabels, RequestTimes};
 pub use pages::{Page, PageLimits, Pages, Progress, log_slow};
+pub use patience::Patience;
 pub use proxy::Proxies;
 pub use redact::{shortened, shown};
 pub use request::{Repeat, Request, Share};
 pub use retry::RetryPolicy;
 pub use status::{Explain, Explanation, kind_of};
+
 pub use tls::{Tls, TlsError};
 pub use transport::{BodyLimits, Outgoing, Transport};
 pub use url::Url;

@@ -49,6 +49,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
     feature: "provider-local",
     page: "docs/providers/local.md",
     flags: FLAGS,
+    capability: || Some(provider::capability()),
     ..ProviderEntry::new("local", "An embedded authoritative DNS server, for trying out, tests and labs", build)
 };
 

@@ -19,10 +19,15 @@ use crate::table::ZoneTable;
 /// Most changes in one call. The server could take any number; a limit keeps batching in use wherever it is tried out.
 const MAX_CHANGES: usize = 1_000;
 
+/// What the embedded server can do, whatever its settings.
+pub(crate) fn capability() -> Capability {
+    Capability::authoritative(MAX_CHANGES, TtlRange::any(default_ttl()))
+}
+
 #[async_trait]
 impl Provider for Local {
     fn capability(&self, _zone: Option<&Zone>) -> Capability {
-        Capability::authoritative(MAX_CHANGES, TtlRange::any(default_ttl()))
+        capability()
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {

@@ -90,6 +90,7 @@ fn check_writable(set: &RecordSet) -> Result<(), Error> {
     match set.data {
         RecordData::Records(_) => Ok(()),
         RecordData::Alias(_) => unsupported("aliases do not exist here".to_owned()),
+        RecordData::Items(_) => unsupported("set identifiers and routing policies do not exist here".to_owned()),
     }
 }
 

@@ -7,6 +7,10 @@ use std::sync::Arc;
 
 use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl};
 use zonewright_provider_local::{Local, LocalConfig};
+use zonewright_testkit::require;
+
+/// The program that asks, for [`require!`].
+const DIG: &[&str] = &["dig"];
 
 /// `name ttl TYPE data`, several data parted by ` | `.
 fn set(line: &str) -> RecordSet {
@@ -17,17 +21,12 @@ fn set(line: &str) -> RecordSet {
     RecordSet::simple(name, rtype, Ttl::from_secs(words[1].parse().unwrap()), data)
 }
 
-async fn start(lines: &[&str]) -> Option<Arc<Local>> {
-    if Command::new("dig").arg("-v").output().is_err() {
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), "SKIPPED: dig is missing; it is in the package bind9-dnsutils");
-        return None;
-    }
+async fn start(lines: &[&str]) -> Arc<Local> {
     let local = Local::start(LocalConfig::with_zones(["example.test"]).unwrap()).await.unwrap();
     for line in lines {
         local.insert(&DnsName::parse("example.test").unwrap(), set(line)).unwrap();
     }
-    Some(local)
+    local
 }
 
 /// Runs `dig` with these arguments and gives what it printed.
@@ -64,7 +63,8 @@ const ZONE: &[&str] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answers() {
-    let Some(local) = start(ZONE).await else { return };
+    require!(DIG);
+    let local = start(ZONE).await;
     for (question, expected) in [
         ("www.example.test A", "www.example.test. 60 IN A 192.0.2.1\nwww.example.test. 60 IN A 192.0.2.2"),
         ("+tcp www.example.test A", "www.example.test. 60 IN A 192.0.2.1\nwww.example.test. 60 IN A 192.0.2.2"),
@@ -108,7 +108,8 @@ async fn answers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn codes_and_flags() {
-    let Some(local) = start(ZONE).await else { return };
+    require!(DIG);
+    let local = start(ZONE).await;
     for (question, parts) in [
         ("www.example.test A", ["status: NOERROR", "flags: qr aa;", "ANSWER: 2, AUTHORITY: 0, ADDITIONAL: 1"]),
         ("+noedns www.example.test A", ["status: NOERROR", "flags: qr aa;", "ANSWER: 2, AUTHORITY: 0, ADDITIONAL: 0"]),
@@ -133,8 +134,9 @@ async fn codes_and_flags() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn large_answers_are_truncated_and_come_whole_over_tcp() {
+    require!(DIG);
     let many = (0..120).map(|i| format!("192.0.2.{i}")).collect::<Vec<_>>().join(" | ");
-    let Some(local) = start(&[&format!("big.example.test 60 A {many}")]).await else { return };
+    let local = start(&[&format!("big.example.test 60 A {many}")]).await;
     for (options, truncated) in
         [("+ignore", true), ("+ignore +noedns", true), ("+ignore +bufsize=65000", true), ("", false)]
     {
@@ -147,7 +149,8 @@ async fn large_answers_are_truncated_and_come_whole_over_tcp() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_gives_the_zone() {
-    let Some(local) = start(ZONE).await else { return };
+    require!(DIG);
+    let local = start(ZONE).await;
     let told = dig(&local, "+noall +answer example.test AXFR").await;
     assert_eq!(dig(&local, "+noall +answer example.test IXFR=1").await, told, "the difference is the whole");
     let lines: Vec<&str> = told.lines().collect();
@@ -161,7 +164,8 @@ async fn a_transfer_gives_the_zone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_of_a_large_zone_spans_messages() {
-    let Some(local) = start(&[]).await else { return };
+    require!(DIG);
+    let local = start(&[]).await;
     let zone = DnsName::parse("example.test").unwrap();
     for i in 0..3_000 {
         let text = format!("n{i}.example.test 60 TXT \"{}\"", "x".repeat(100));

@@ -119,7 +119,7 @@ const NEGATIVE_TTL: &str = "TTL specified for rfc2136 is negative";
 const SMALL_BATCH: &str = "batch size specified for rfc2136 cannot be less than 1";
 
 /// Changes in one message where no number is given; the length of the message mostly ends it sooner.
-const USUAL_BATCH: usize = 1_000;
+pub(crate) const USUAL_BATCH: usize = 1_000;
 
 /// A parsed configuration.
 #[derive(Debug)]

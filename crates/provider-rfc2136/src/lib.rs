@@ -79,6 +79,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
     flags: FLAGS,
     check: config::check,
     secret_keys: SECRET_KEYS,
+    capability: || Some(capability(config::USUAL_BATCH, Ttl::ZERO)),
     ..ProviderEntry::new("rfc2136", "Any DNS server that takes dynamic updates (BIND, Knot, PowerDNS)", |config| {
         Box::pin(async move { Ok(Arc::new(Rfc2136::new(&config)?) as Arc<dyn Provider>) })
     })
@@ -146,6 +147,13 @@ impl Rfc2136 {
     }
 }
 
+/// What servers can do in messages of so many changes.
+fn capability(changes: usize, min_ttl: Ttl) -> Capability {
+    let ttl = TtlRange { min: min_ttl, ..TtlRange::any(min_ttl) };
+    let plain = Capability::authoritative(changes, ttl);
+    Capability { batch: Batch { size: Some(BATCH_SIZE), ..plain.batch }, ..plain }
+}
+
 /// What was read, with the label of the server that it was read of.
 async fn labelled<T>(server: &Server, read: impl Future<Output = Result<T, Fault>>) -> Result<(String, T), Fault> {
     Ok((server.label(), read.await?))
@@ -159,9 +167,7 @@ fn is_conflict(outcome: &Outcome) -> bool {
 #[async_trait]
 impl Provider for Rfc2136 {
     fn capability(&self, _zone: Option<&Zone>) -> Capability {
-        let ttl = TtlRange { min: self.min_ttl, ..TtlRange::any(self.min_ttl) };
-        let plain = Capability::authoritative(self.batch, ttl);
-        Capability { batch: Batch { size: Some(BATCH_SIZE), ..plain.batch }, ..plain }
+        capability(self.batch, self.min_ttl)
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {

@@ -183,7 +183,7 @@ fn checked(key: &RecordKey) -> Result<RecordType, Error> {
 
 /// The data of a set in wire form.
 fn octets(set: &RecordSet) -> Result<Vec<Vec<u8>>, Error> {
-    if matches!(set.data, RecordData::Alias(_)) || set.routing != Routing::Simple {
+    if !matches!(set.data, RecordData::Records(_)) || set.routing != Routing::Simple {
         return Err(invalid(format!("{}: a DNS server has no aliases and no routing policies", set.key)));
     }
     let records = set.data.as_records();

@@ -77,6 +77,8 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
     flags: FLAGS,
     options: OptionTable { open_prefix: Some("webhook/"), ..OptionTable::NONE },
     secret_keys: SECRET_KEYS,
+    capability: || Some(capability()),
+    webhook: true,
     unserved: Some("that one speaks the protocol itself; let its callers use the address in --webhook-provider-url"),
     ..ProviderEntry::new("webhook", "Any provider that speaks the external-dns webhook protocol", |config| {
         Box::pin(async move { Ok(Arc::new(Webhook::new(&config)?) as Arc<dyn Provider>) })
@@ -157,28 +159,34 @@ fn is_root(zone: &Zone) -> bool {
     zone.name.is_root() && zone.key.zone.as_str() == ROOT
 }
 
+/// What the protocol can say; what the peer can do is its own affair.
+fn capability() -> Capability {
+    let second = Ttl::from_secs(1).unwrap_or(Ttl::MAX);
+    Capability {
+        targets: TargetCount::Full,
+        types: TypeSupport::Any,
+        routing: RoutingSupport::None,
+        set_ids: true,
+        one_kind: false,
+        create: CreateMode::Guarded,
+        batch: Batch::of(usize::MAX),
+        preconditions: Preconditions::Stated,
+        // 0 is the protocol's word for unset.
+        ttl: TtlRange { min: second, ..TtlRange::any(UNSET) },
+        cname: CnameRules { alone: false, flattened: false },
+        alias: false,
+        wildcards: true,
+        zone_rule: ZoneRule::LongestSuffix,
+        audit: Audit::Listing,
+        audit_pace: Duration::ZERO,
+        settle: Duration::ZERO,
+    }
+}
+
 #[async_trait]
 impl Provider for Webhook {
     fn capability(&self, _zone: Option<&Zone>) -> Capability {
-        let second = Ttl::from_secs(1).unwrap_or(Ttl::MAX);
-        Capability {
-            targets: TargetCount::Full,
-            types: TypeSupport::Any,
-            routing: RoutingSupport::None,
-            set_ids: true,
-            one_kind: false,
-            create: CreateMode::Guarded,
-            batch: Batch::of(usize::MAX),
-            preconditions: Preconditions::Stated,
-            // 0 is the protocol's word for unset.
-            ttl: TtlRange { min: second, ..TtlRange::any(UNSET) },
-            cname: CnameRules { alone: false, flattened: false },
-            alias: false,
-            wildcards: true,
-            zone_rule: ZoneRule::LongestSuffix,
-            audit: Audit::Listing,
-            settle: Duration::ZERO,
-        }
+        capability()
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {

@@ -8,10 +8,10 @@ use aws_config::sts::AssumeRoleProvider;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Credentials, Region};
-use aws_smithy_http_client::Builder;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use secrecy::ExposeSecret;
+use zonewright_aws::house_client;
 use zonewright_core::Result;
+use zonewright_http::{Connection, Proxies, RequestTimes};
 
 use super::config::{DynamoConfig, refused};
 
@@ -24,14 +24,15 @@ impl DynamoConfig {
     /// A client by these settings. Nothing is sent but what the search for credentials takes.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] if no region is known.
+    /// [`ErrorKind::Configuration`] if no region is known, or the environment names a proxy or authorities that cannot be used.
     pub(crate) async fn client(&self) -> Result<Client> {
+        let connection =
+            Connection { proxies: Proxies::from_env()?, connect_timeout: CONNECT, ..Connection::default() };
         let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
-            // The service's own TLS default is a C library.
-            .http_client(Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https())
+            .http_client(house_client(&connection, RequestTimes::default(), str::to_owned)?)
             // A throttled call is repeated by `table`, where batches are known; nothing else is repeated below the engine.
             .retry_config(RetryConfig::disabled())
-            .timeout_config(TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(CALL).build());
+            .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(CALL).build());
         if let Some(region) = self.region.as_ref().filter(|region| !region.is_empty()) {
             loader = loader.region(Region::new(region.clone()));
         }

@@ -38,11 +38,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
+use zonewright_core::record::SetId;
 use zonewright_core::registry::{
     ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
 };
 use zonewright_core::zone::Zone;
-use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Result};
 use zonewright_registry::txt::TxtRegistry;
 
 use book::Book;
@@ -122,6 +123,14 @@ impl Registry for DynamoRegistry {
 
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
         self.view(&self.book.rows(), zone, published).claims(key)
+    }
+
+    fn item_of(&self, text: &RData) -> Option<SetId> {
+        self.txt.item_of(text)
+    }
+
+    fn item_keys(&self, _zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        self.book.rows().item_keys(names)
     }
 
     fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {

@@ -3,10 +3,10 @@
 //! In: rows by the texts of their keys. Out: what stands for a record set. A row that cannot be read keeps its place: nobody
 //! may write there, and the reason is told. So do two rows for one record set that differ in spelling.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use zonewright_core::RecordKey;
 use zonewright_core::claim::OwnerId;
+use zonewright_core::{DnsName, RecordKey};
 
 use super::key;
 use super::row::Row;
@@ -37,6 +37,12 @@ impl Rows {
     /// Everything that stands for a record set.
     pub(crate) fn at(&self, canonical: &str) -> &[Stored] {
         self.0.get(canonical).map_or(&[], Vec::as_slice)
+    }
+
+    /// The keys with set identifiers at these names.
+    pub(crate) fn item_keys(&self, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        let keys = self.0.values().flatten().filter_map(|stored| key::parse(&stored.key).ok());
+        keys.filter(|key| key.set_id.is_some() && names.contains(&key.name)).collect()
     }
 
     /// The one row for a record set.

@@ -10,11 +10,12 @@ use tracing::warn;
 use zonewright_core::catalog::RegistryEntry;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
+use zonewright_core::record::SetId;
 use zonewright_core::registry::{
     ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
 };
 use zonewright_core::zone::Zone;
-use zonewright_core::{DnsName, RecordKey, RecordSet, Result};
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Result};
 
 /// The catalog entry of `--registry=noop`.
 pub const ENTRY: RegistryEntry = RegistryEntry {
@@ -62,6 +63,14 @@ impl Registry for NoopRegistry {
 
     fn claims(&self, _zone: &Zone, _key: &RecordKey, _published: &dyn Published) -> Vec<Claim> {
         Vec::new()
+    }
+
+    fn item_of(&self, _text: &RData) -> Option<SetId> {
+        None
+    }
+
+    fn item_keys(&self, _zone: &Zone, _names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        BTreeSet::new()
     }
 
     fn claim_names(&self, _zone: &Zone, _key: &RecordKey) -> BTreeSet<DnsName> {

@@ -19,7 +19,6 @@ mod recorded;
 mod scope;
 
 mod known;
-mod ours;
 mod pair;
 mod shrink;
 
@@ -120,7 +119,7 @@ async fn play(options: &Options) -> Result<bool> {
     let corpus = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus"));
     let recorded = recorded(&corpus)?;
     let kinds = Kinds::of(recorded.iter().flat_map(|round| &round.objects));
-    let zonewright = options.zonewright.clone().map_or_else(ours::build, Ok)?;
+    let zonewright = options.zonewright.clone().map_or_else(zonewright_sidebyside::ours::build, Ok)?;
     let pair = Pair { external_dns: &options.external_dns, zonewright: &zonewright, kinds: &kinds };
     let numbers = match options.round {
         Some(number) => number..number + 1,

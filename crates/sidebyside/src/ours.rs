@@ -7,7 +7,10 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 /// Builds the daemon and returns its path.
-pub(crate) fn build() -> Result<PathBuf> {
+///
+/// # Errors
+/// It cannot be built.
+pub fn build() -> Result<PathBuf> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["build", "--locked", "--package", "zonewright", "--bin", "zonewright", "--features", "full"])
         .arg("--message-format=json-render-diagnostics")

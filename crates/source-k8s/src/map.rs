@@ -11,6 +11,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use zonewright_core::choice::{CHOICE, Choice};
 use zonewright_core::endpoint::{Endpoint, KindId, Mapped, ObjectPolicy, Origin, Pending, Severity, Sharing, Unknown};
 use zonewright_core::name::NameError;
 use zonewright_core::notes::Notes;
@@ -54,6 +55,12 @@ pub(crate) struct Mapping<'a> {
     kinds: BTreeSet<KindId>,
 }
 
+/// The provider instances that an object names: by its annotation, else by its label.
+fn choice(meta: &Meta) -> Option<Choice> {
+    let stated = meta.annotations.get(CHOICE).or_else(|| meta.labels.get(CHOICE));
+    stated.and_then(Choice::parse)
+}
+
 impl<'a> Mapping<'a> {
     /// Begins to map an object. Its annotations are not read yet: it may not count.
     pub(crate) fn new(meta: &'a Meta, scope: &Scope<'a>) -> Self {
@@ -63,6 +70,7 @@ impl<'a> Mapping<'a> {
             rank: options.rank(role.source),
             object: meta.object_ref(role.kind),
             created: meta.created,
+            choice: choice(meta),
         };
         let resource = role.labels.first().map(|label| meta.resource(role.kind, label));
         Self {

@@ -22,11 +22,19 @@ impl Certificate {
     /// # Panics
     /// When they cannot be made or written.
     pub(crate) fn write(folder: &Path) -> Self {
+        Self::write_for(folder, &["127.0.0.1", "localhost"])
+    }
+
+    /// The same for other names.
+    ///
+    /// # Panics
+    /// As [`Certificate::write`].
+    pub(crate) fn write_for(folder: &Path, names: &[&str]) -> Self {
         let authority = authority();
         let key_pair = KeyPair::generate().expect("a key pair");
-        let names = ["127.0.0.1", "localhost"].map(str::to_owned);
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("names for the certificate");
-        params.distinguished_name.push(DnType::CommonName, "localhost");
+        params.distinguished_name.push(DnType::CommonName, "a server of the tests");
         let signed = params.signed_by(&key_pair, &authority).expect("a signed certificate");
         let chain = folder.join("tls.crt");
         let key = folder.join("tls.key");

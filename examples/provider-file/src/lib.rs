@@ -211,7 +211,8 @@ fn refusal(apex: &DnsName, group: &Group, before: &Sets, after: &Sets) -> Result
     }
     for to in group.changes().filter_map(Change::to) {
         let plain = to.key.set_id.is_none() && to.routing == Routing::Simple && to.options.is_empty();
-        if !plain || !RecordType::WRITABLE.contains(&to.key.rtype) || matches!(to.data, RecordData::Alias(_)) {
+        let records = matches!(to.data, RecordData::Records(_));
+        if !plain || !records || !RecordType::WRITABLE.contains(&to.key.rtype) {
             return refused(ErrorKind::Unsupported, format!("{to}: files hold plain records only"));
         }
     }

@@ -65,13 +65,89 @@ const PROOFS: &[Proof] = &[
         reach: Reach::All,
         forbidden: &["libgssapi", "libgssapi-sys", "openssl-sys"],
     },
-    // The AWS SDK comes with what is kept at AWS alone.
+    // Each client of AWS comes with what is kept there alone.
     Proof {
         package: "zonewright",
         except: &[],
         features: Features::ImageWithout("registry-dynamodb"),
         reach: Reach::All,
-        forbidden: &["aws-*", "zonewright-registry-dynamodb"],
+        forbidden: &["aws-sdk-dynamodb", "zonewright-registry-dynamodb"],
+    },
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::ImageWithout("provider-route53"),
+        reach: Reach::All,
+        forbidden: &["aws-sdk-route53", "zonewright-provider-route53"],
+    },
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::Only("provider-route53"),
+        reach: Reach::All,
+        forbidden: &["aws-sdk-dynamodb", "google-cloud*", "azure_*", "reqwest", "kube", "zonewright-registry-dynamodb"],
+    },
+    // It is asked for by the client of the house alone.
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::ImageWithout("provider-cloudflare"),
+        reach: Reach::All,
+        forbidden: &["cloudflare", "zonewright-provider-cloudflare"],
+    },
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::Only("provider-cloudflare"),
+        reach: Reach::All,
+        forbidden: &[
+            "aws-*",
+            "cloudflare",
+            "google-cloud*",
+            "azure_*",
+            "reqwest",
+            "kube",
+            "zonewright-registry-dynamodb",
+        ],
+    },
+    // So is this one, tokens included.
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::ImageWithout("provider-clouddns"),
+        reach: Reach::All,
+        forbidden: &["google-cloud*", "zonewright-provider-clouddns"],
+    },
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::Only("provider-clouddns"),
+        reach: Reach::All,
+        forbidden: &[
+            "aws-*",
+            "cloudflare",
+            "google-cloud*",
+            "azure_*",
+            "reqwest",
+            "kube",
+            "zonewright-registry-dynamodb",
+        ],
+    },
+    // Its requests go over the client of the house: rustls with ring, as everything else.
+    Proof {
+        package: "zonewright-aws",
+        except: &[],
+        features: Features::All,
+        reach: Reach::All,
+        forbidden: &[
+            "aws-smithy-http-client",
+            "aws-lc-rs",
+            "aws-lc-sys",
+            "openssl-sys",
+            "zonewright-engine",
+            "zonewright-provider-*",
+            "zonewright-registry*",
+        ],
     },
     // The simulator has a model of the table.
     Proof {

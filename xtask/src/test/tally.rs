@@ -1,12 +1,30 @@
 //! Counting tests from what the test harness prints.
 
 use std::fmt;
+use std::time::Duration;
+
+/// One test program that has run.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Program {
+    /// Folder of the package and source file, such as `crates/core src/lib.rs`; `doc-tests CRATE` for those of a crate.
+    pub(super) name: String,
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+    pub(super) took: Duration,
+}
+
+impl Program {
+    /// How many tests ran, those that the test kit skipped included.
+    pub(super) fn executed(&self) -> usize {
+        self.passed + self.failed
+    }
+}
 
 /// What all test programs together said.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    passed: usize,
-    failed: usize,
+    /// In the order in which they ran.
+    pub(super) programs: Vec<Program>,
     /// Names of the tests that failed.
     pub(super) failures: Vec<String>,
     /// Tests that are not run by default, as `IGNORED <test>`.
@@ -14,15 +32,26 @@ pub(super) struct Tally {
     /// Tests that returned early because a program is missing, as the test kit wrote them. The harness counts them as
     /// passed.
     pub(super) skips: Vec<String>,
+    /// What nothing fails for and everybody should know, as `NOTICE <sentence>`.
+    pub(super) notices: Vec<String>,
 }
 
 impl Tally {
-    /// Takes in one line of output; most lines mean nothing.
+    /// What is read from now on is the output of this program.
+    pub(super) fn begin(&mut self, name: String) {
+        self.programs.push(Program { name, ..Program::default() });
+    }
+
+    /// Takes in one line of output; most lines mean nothing. What a test writes past the capture, without a line break as yet,
+    /// may stand before what the harness says.
     pub(super) fn read(&mut self, line: &str) {
-        if let Some(result) = line.strip_prefix("test result: ") {
-            self.passed += count(result, "passed");
-            self.failed += count(result, "failed");
-        } else if let Some((name, outcome)) = line.strip_prefix("test ").and_then(|test| test.rsplit_once(" ... ")) {
+        if let Some((_, result)) = line.split_once("test result: ") {
+            // The doc tests of a crate have several results.
+            if let Some(program) = self.programs.last_mut() {
+                program.passed += count(result, "passed");
+                program.failed += count(result, "failed");
+            }
+        } else if let Some((name, outcome)) = line.split_once("test ").and_then(|(_, test)| test.rsplit_once(" ... ")) {
             match outcome {
                 "FAILED" => self.failures.push(name.to_owned()),
                 _ if outcome.starts_with("ignored") => {
@@ -32,14 +61,43 @@ impl Tally {
             }
         }
     }
+
+    /// The last program has ended.
+    pub(super) fn end(&mut self, took: Duration) {
+        if let Some(program) = self.programs.last_mut() {
+            program.took = took;
+        }
+    }
+
+    /// Adds what another run said.
+    pub(super) fn absorb(&mut self, other: Self) {
+        let Self { programs, failures, ignored, skips, notices } = other;
+        self.programs.extend(programs);
+        self.failures.extend(failures);
+        self.ignored.extend(ignored);
+        self.skips.extend(skips);
+        self.notices.extend(notices);
+    }
+
+    /// The programs, longest first, as lines of a table.
+    pub(super) fn table(&self) -> Vec<String> {
+        let mut programs: Vec<&Program> = self.programs.iter().collect();
+        programs.sort_by_key(|program| std::cmp::Reverse(program.took));
+        let line = |program: &&Program| {
+            format!("{:>8.1} s {:>5} tests  {}", program.took.as_secs_f64(), program.executed(), program.name)
+        };
+        programs.iter().map(line).collect()
+    }
 }
 
 /// `3 passed, 0 failed, 1 skipped`; skipped are those that were left out for a missing program and those ignored by
 /// default.
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let passed: usize = self.programs.iter().map(|program| program.passed).sum();
+        let failed: usize = self.programs.iter().map(|program| program.failed).sum();
         let skipped = self.skips.len() + self.ignored.len();
-        write!(f, "{} passed, {} failed, {skipped} skipped", self.passed.saturating_sub(self.skips.len()), self.failed)
+        write!(f, "{} passed, {failed} failed, {skipped} skipped", passed.saturating_sub(self.skips.len()))
     }
 }
 
@@ -53,19 +111,33 @@ fn count(result: &str, what: &str) -> usize {
 mod tests {
     use super::*;
 
+    fn read(name: &str, seconds: u64, output: &str) -> Tally {
+        let mut tally = Tally::default();
+        tally.begin(name.to_owned());
+        output.lines().for_each(|line| tally.read(line));
+        tally.end(Duration::from_secs(seconds));
+        tally
+    }
+
     #[test]
     fn results_add_up() {
-        let mut tally = Tally::default();
         let output = "running 3 tests\n\
                       test a::b ... ok\n\
-                      test c - should panic ... FAILED\n\
+                      SKIPPED test c - should panic ... FAILED\n\
                       test soak ... ignored, takes an hour\n\
                       test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
-                      test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s";
-        output.lines().for_each(|line| tally.read(line));
+                      a word test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s";
+        let mut tally = read("a src/lib.rs", 1, output);
         tally.skips.push("SKIPPED x: named is missing".to_owned());
         assert_eq!(tally.to_string(), "12 passed, 1 failed, 2 skipped");
         assert_eq!(tally.failures, ["c - should panic"]);
         assert_eq!(tally.ignored, ["IGNORED soak, takes an hour"]);
+    }
+
+    #[test]
+    fn the_longest_program_comes_first() {
+        let mut tally = read("short", 2, "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured");
+        tally.absorb(read("long", 61, "test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured"));
+        assert_eq!(tally.table(), ["    61.0 s     4 tests  long", "     2.0 s     3 tests  short"]);
     }
 }

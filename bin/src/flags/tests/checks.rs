@@ -137,9 +137,8 @@ mod availability {
             let line: Vec<_> = arguments.split_whitespace().chain(["--policy=sync", "--manifests=m"]).collect();
             refusal(read(&line, &[]))
         };
-        let text = line("--provider=aws --source=service");
-        let expected =
-            "--provider=aws does not exist in Zonewright yet; available here: acme, acme-dns, inmemory, local, rfc2136";
+        let text = line("--provider=godaddy --source=service");
+        let expected = "--provider=godaddy does not exist in Zonewright yet; available here: acme, acme-dns, inmemory, local, rfc2136";
         assert_eq!(text, format!("{start}{expected}"));
         let text = line("--provider=local --source=service --registry=aws-sd");
         assert_eq!(

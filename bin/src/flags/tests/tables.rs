@@ -148,6 +148,7 @@ fn an_owner_of_several_is_selected_by_any() {
         provider: provider.to_owned(),
         sources: vec!["service".to_owned()],
         registry: "txt".to_owned(),
+        instances: false,
         webhook_server: false,
     };
     assert!(row.is_selected(&selection("pdns")) && row.is_selected(&selection("rfc2136")));

@@ -19,6 +19,7 @@ fn commands() {
         ("pinned --output=json", Command::Pinned),
         ("demo --manifests m --plain", Command::Demo),
         ("docs flags", Command::FlagReference),
+        ("docs providers", Command::ProviderTable),
     ] {
         assert_eq!(word(line).unwrap().command, expected, "{line}");
     }

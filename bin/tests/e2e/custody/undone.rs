@@ -1,7 +1,7 @@
 //! What changes hands is written down in the journal, and undone from there; also where the journal cannot be written.
 
 use tempfile::TempDir;
-use zonewright_testkit::{DnsSoftware, require};
+use zonewright_testkit::{DnsSoftware, require, tools};
 
 use super::{MapToOwned, SHOWN, Shop, TWO};
 use crate::daemon::{CommandLine, Daemon, ends};
@@ -185,7 +185,7 @@ impl FullDisk {
         let mut mount = std::process::Command::new("mount");
         let mounted = mount.args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&folder).status();
         if !mounted.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: no right to mount a file system");
+            tools::tell("custody::a_journal_on_a_disk_that_is_full", "no right to mount a file system");
             return None;
         }
         let disk = Self(folder);

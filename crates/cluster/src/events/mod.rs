@@ -1,8 +1,9 @@
 //! Notes become Kubernetes Events, where `kubectl describe` shows them. In: [`Note`]s, at any rate. Out: a bounded stream of
 //! POSTs (events.k8s.io/v1), and counters of what was not posted.
 //!
-//! What must hold: telling never blocks; what is told again within ten minutes is not posted again; the API server never
-//! sees more than a burst of [`BURST`] and then one a second; no failure to post ever reaches the caller.
+//! What must hold: telling never blocks; what is told again within ten minutes is not posted again; an object has no more than
+//! 25 events at once and then one in five minutes, all together no more than a burst of [`BURST`] and then 20 a second; who ends
+//! waits [`LAST`] at most; no failure to post ever reaches the caller.
 
 mod gather;
 mod post;
@@ -20,13 +21,15 @@ use zonewright_core::endpoint::{Note, Reporter};
 use crate::cluster::Cluster;
 
 pub use post::EventPoster;
-use recent::Recent;
+use recent::{Recent, Shares};
 
-/// Notes that may wait to be posted: ten minutes of work at one a second, and more than one page of mistakes.
-const QUEUE: usize = 1_000;
-/// Events posted at once; then one a second.
+/// Notes that may wait to be posted: five minutes of work, and more than a change of every name brings.
+const QUEUE: usize = 6_000;
+/// Events posted at once; then 20 a second, which an API server does not notice (it lets its other clients have as much each).
 const BURST: u32 = 25;
-const INTERVAL: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_millis(50);
+/// How long the end waits for what is still to be posted.
+const LAST: Duration = Duration::from_secs(5);
 /// Longest note that the API takes, in octets.
 const MAX_NOTE: usize = 1_024;
 
@@ -42,7 +45,7 @@ pub struct EventOptions {
 /// Takes notes and queues them for the [`EventPoster`].
 pub struct EventReporter {
     queue: mpsc::Sender<Note>,
-    recent: Mutex<Recent>,
+    recent: Mutex<(Recent, Shares)>,
     tally: Arc<Counters>,
 }
 
@@ -51,12 +54,14 @@ pub struct EventReporter {
 pub struct EventTally {
     /// Stored by the API server, or taken by it in a dry run.
     pub posted: u64,
-    /// Told again too soon, or about an object without UID.
+    /// Told again too soon, about an object without UID, or of one that had its share.
     pub skipped: u64,
     /// Lost because the queue was full.
     pub dropped: u64,
     /// Refused by the API server, or not taken after several attempts.
     pub failed: u64,
+    /// Not posted when the process ended.
+    pub left: u64,
 }
 
 #[derive(Debug, Default)]
@@ -65,6 +70,7 @@ struct Counters {
     skipped: AtomicU64,
     dropped: AtomicU64,
     failed: AtomicU64,
+    left: AtomicU64,
 }
 
 impl EventReporter {
@@ -84,14 +90,24 @@ impl EventReporter {
 
 impl Reporter for EventReporter {
     fn tell(&self, note: &Note) {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if note.object.uid.is_empty() || recent.holds(note, Instant::now()) {
+        let now = Instant::now();
+        let mut known = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let (recent, shares) = &mut *known;
+        if note.object.uid.is_empty() || recent.holds(note, now) {
             Counters::count(&self.tally.skipped);
-        } else if self.queue.try_send(note.clone()).is_ok() {
-            recent.add(note, Instant::now());
-        } else {
+            return;
+        }
+        let Ok(place) = self.queue.try_reserve() else {
             // Not remembered as told: it may come again when there is room.
             Counters::count(&self.tally.dropped);
+            return;
+        };
+        if shares.take(note, now) {
+            recent.add(note, now);
+            place.send(note.clone());
+        } else {
+            Counters::count(&self.tally.skipped);
+            tracing::debug!(object = %note.object, reason = note.reason, "event not posted: this object had {} lately", recent::OBJECT_BURST);
         }
     }
 }
@@ -114,6 +130,7 @@ impl Counters {
             skipped: read(&self.skipped),
             dropped: read(&self.dropped),
             failed: read(&self.failed),
+            left: read(&self.left),
         }
     }
 }

@@ -3,11 +3,15 @@
 //! The name of an Event is the object's name and a digest of what is said, so what was posted before, by this process or
 //! another, is found by its name and becomes a series instead of a second Event.
 
-use std::pin::pin;
+use std::collections::VecDeque;
+use std::future::pending;
+use std::iter::from_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures::future::Shared;
+use futures::{FutureExt as _, StreamExt as _, stream};
 use http::Method;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
@@ -20,7 +24,7 @@ use zonewright_core::endpoint::{Note, Severity, shortened};
 
 use super::gather::gather;
 use super::recent::Fingerprint;
-use super::{BURST, Counters, EventOptions, INTERVAL, MAX_NOTE};
+use super::{BURST, Counters, EventOptions, INTERVAL, LAST, MAX_NOTE};
 use crate::api::Failure;
 use crate::bucket::Bucket;
 use crate::cluster::Cluster;
@@ -33,6 +37,8 @@ const MAX_STEM: usize = 236;
 /// Events about objects outside namespaces live here.
 const CLUSTER_SCOPED: &str = "default";
 const ATTEMPTS: u32 = 3;
+/// Posts that may be under way at the same time, so that a slow API server does not slow the pace.
+const AT_ONCE: usize = 4;
 /// How long the first note waits for others about its object.
 const TOGETHER: Duration = Duration::from_millis(500);
 
@@ -58,41 +64,68 @@ impl EventPoster {
         Self { cluster, options, notes, tally, bucket, complained: AtomicBool::new(false) }
     }
 
-    /// Posts until the reporter is dropped, or `ending` is over; then what was told so far is posted, and the task ends.
+    /// Posts until the reporter is dropped, or `ending` is over; then what was told so far is posted, problems first and for no longer
+    /// than five seconds, and the task ends.
     pub async fn run(mut self, ending: impl Future<Output = ()>) {
-        let mut ending = pin!(ending);
-        let mut ended = false;
-        loop {
-            let first = tokio::select! {
-                biased;
-                first = self.notes.recv() => first,
-                () = &mut ending, if !ended => {
-                    ended = true;
-                    self.notes.close();
-                    continue;
-                }
-            };
-            let Some(first) = first else { return };
-            // What is found out about an object in several steps comes within moments, and belongs into one event.
-            if !ended && timeout(TOGETHER, &mut ending).await.is_ok() {
-                ended = true;
-                self.notes.close();
+        let ending = ending.shared();
+        let mut waiting = VecDeque::new();
+        while let Some(notes) = self.next(&ending).await {
+            waiting.extend(gather(notes));
+            self.post_until(&mut waiting, ending.clone()).await;
+            if ending.peek().is_some() {
+                break;
             }
-            let mut notes = vec![first];
-            while let Ok(note) = self.notes.try_recv() {
-                notes.push(note);
+        }
+        self.notes.close();
+        let told = from_fn(|| self.notes.try_recv().ok());
+        let left: Vec<Note> = waiting.into_iter().chain(told).collect();
+        self.post_last(gather(left)).await;
+    }
+
+    /// What was told of late, waited for; `None` when there is nothing and no more will come.
+    async fn next(&mut self, ending: &Shared<impl Future<Output = ()>>) -> Option<Vec<Note>> {
+        let first = tokio::select! {
+            biased;
+            first = self.notes.recv() => first?,
+            () = ending.clone() => return None,
+        };
+        // What is found out about an object in several steps comes within moments, and belongs into one event; with the end it goes at once.
+        let _ = timeout(TOGETHER, ending.clone()).await;
+        Some([first].into_iter().chain(from_fn(|| self.notes.try_recv().ok())).collect())
+    }
+
+    /// Posts what waits at the pace of the bucket, some at the same time, until all of it is posted or `end` comes; then what was begun is
+    /// finished and the rest stays.
+    async fn post_until(&self, waiting: &mut VecDeque<Note>, end: impl Future<Output = ()>) {
+        let turns = stream::unfold(waiting, async |waiting| {
+            if !waiting.is_empty() {
+                self.bucket.take().await;
             }
-            self.post_all(notes).await;
+            waiting.pop_front().map(|note| (note, waiting))
+        });
+        turns.take_until(end).for_each_concurrent(AT_ONCE, |note| self.post_one(note)).await;
+    }
+
+    async fn post_last(&self, mut left: Vec<Note>) {
+        if left.is_empty() {
+            return;
+        }
+        left.sort_by_key(|note| note.severity == Severity::Normal);
+        let count = left.len() as u64;
+        let done = || self.tally.posted.load(Ordering::Relaxed) + self.tally.failed.load(Ordering::Relaxed);
+        let before = done();
+        let _ = timeout(LAST, self.post_until(&mut left.into(), pending())).await;
+        let unposted = count.saturating_sub(done() - before);
+        if unposted > 0 {
+            self.tally.left.fetch_add(unposted, Ordering::Relaxed);
+            tracing::warn!("{unposted} of {count} events were not posted before the end");
         }
     }
 
-    async fn post_all(&mut self, notes: Vec<Note>) {
-        for note in gather(notes) {
-            self.bucket.take().await;
-            match self.post_patiently(&note).await {
-                Ok(()) => Counters::count(&self.tally.posted),
-                Err(failure) => self.failed(&note, &failure),
-            }
+    async fn post_one(&self, note: Note) {
+        match self.post_patiently(&note).await {
+            Ok(()) => Counters::count(&self.tally.posted),
+            Err(failure) => self.failed(&note, &failure),
         }
     }
 
@@ -214,200 +247,5 @@ fn cut(text: &str, octets: usize) -> &str {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use std::future::{pending, ready};
-
-    use serde_json::Value;
-    use tokio::time::Instant;
-    use zonewright_core::endpoint::{ObjectRef, Reporter};
-
-    use super::*;
-    use crate::events::{EventReporter, EventTally, QUEUE};
-    use crate::fake::{Fake, Step};
-
-    const POST: &str = "POST /apis/events.k8s.io/v1/namespaces/shop/events";
-
-    pub(in crate::events) fn note(object: &str, reason: &'static str, message: &str) -> Note {
-        let object = ObjectRef {
-            api_version: "v1".into(),
-            kind: "Service".into(),
-            namespace: "shop".into(),
-            name: object.into(),
-            uid: format!("uid-{object}").into(),
-        };
-        Note::warning(&object, reason, message)
-    }
-
-    fn options(dry_run: bool) -> EventOptions {
-        EventOptions { dry_run, instance: "zonewright-0".to_owned() }
-    }
-
-    /// Tells the notes, posts them all, and says what became of them.
-    async fn tell(fake: &Fake, dry_run: bool, notes: &[Note]) -> EventTally {
-        let (reporter, poster) = EventReporter::new(&fake.cluster(), options(dry_run));
-        for note in notes {
-            reporter.tell(note);
-        }
-        let tally = reporter.tally.clone();
-        drop(reporter);
-        poster.run(pending()).await;
-        tally.read()
-    }
-
-    fn posted() -> Step {
-        Step::json(POST, &json!({ "metadata": { "name": "x" } }))
-    }
-
-    fn terminating() -> Value {
-        json!({ "kind": "Status", "code": 403, "reason": "Forbidden", "message": "namespace shop is being terminated",
-            "details": { "causes": [{ "reason": "NamespaceTerminating" }] } })
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_note_becomes_an_event_on_its_object() {
-        let fake = Fake::new(vec![posted()]);
-        let note = note("web", "InvalidName", "a_b.example.com is no host name");
-        assert_eq!(tell(&fake, false, &[note]).await.posted, 1);
-        let event = fake.sent(0);
-        let check = |path: &str, expected: &str| {
-            assert_eq!(event.pointer(path).and_then(Value::as_str), Some(expected), "{path}");
-        };
-        check("/type", "Warning");
-        check("/reason", "InvalidName");
-        check("/note", "a_b.example.com is no host name");
-        check("/regarding/uid", "uid-web");
-        check("/regarding/kind", "Service");
-        check("/reportingController", "zonewright");
-        check("/reportingInstance", "zonewright-0");
-        check("/metadata/namespace", "shop");
-        assert!(event["metadata"]["name"].as_str().unwrap().starts_with("web."));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_dry_run_stores_nothing() {
-        let fake = Fake::new(vec![posted().with("?dryRun=All")]);
-        tell(&fake, true, &[note("web", "One", "text")]).await;
-        assert_eq!(fake.requests().len(), 1);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn repeated_notes_and_objects_without_uid_are_skipped() {
-        let fake = Fake::new(vec![posted()]);
-        let mut unborn = note("manifest", "One", "text");
-        unborn.object.uid = "".into();
-        let told = [note("web", "One", "text"), note("web", "One", "text"), unborn];
-        assert_eq!(tell(&fake, false, &told).await, EventTally { posted: 1, skipped: 2, ..EventTally::default() });
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_event_that_is_there_becomes_a_series() {
-        let found = json!({ "metadata": { "name": "x" }, "series": { "count": 4, "lastObservedTime": "2024-01-01T00:00:00.000000Z" } });
-        let fake = Fake::new(vec![
-            Step::refused(POST, 409, "AlreadyExists", "events \"x\" already exists"),
-            Step::json(&POST.replace("POST", "GET"), &found),
-            Step::json(&POST.replace("POST", "PATCH"), &found),
-        ]);
-        assert_eq!(tell(&fake, false, &[note("web", "One", "text")]).await.posted, 1);
-        assert_eq!(fake.sent(2)["series"]["count"], 5);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn posts_come_in_a_burst_and_then_one_a_second() {
-        let fake = Fake::new((0..30).map(|_| posted()).collect());
-        let notes: Vec<_> = (0..30).map(|number| note(&format!("web-{number}"), "One", "text")).collect();
-        let start = Instant::now();
-        assert_eq!(tell(&fake, false, &notes).await.posted, 30);
-        assert_eq!(start.elapsed().as_secs(), 5);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_is_wrong_with_one_object_is_one_event() {
-        let fake = Fake::new(vec![posted(), posted(), posted()]);
-        let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
-        let reporting = async {
-            reporter.tell(&note("web", "One", "the TTL"));
-            reporter.tell(&note("api", "One", "the host"));
-            sleep(TOGETHER / 2).await;
-            reporter.tell(&note("web", "Two", "the zone"));
-            // Later is another event.
-            sleep(TOGETHER * 4).await;
-            reporter.tell(&note("web", "Three", "the target"));
-            drop(reporter);
-        };
-        tokio::join!(poster.run(pending()), reporting);
-        let told = |at: usize| (fake.sent(at)["reason"].clone(), fake.sent(at)["note"].clone());
-        assert_eq!(told(0), (json!("SeveralProblems"), json!("(1) the TTL; (2) the zone")));
-        assert_eq!((told(1).1, told(2).1), (json!("the host"), json!("the target")));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_was_told_before_the_end_is_posted() {
-        let fake = Fake::new(vec![posted(), posted()]);
-        let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
-        reporter.tell(&note("web", "One", "the TTL"));
-        let told = Instant::now();
-        poster.run(sleep(TOGETHER / 5)).await;
-        assert_eq!((reporter.tally().posted, told.elapsed() < TOGETHER), (1, true));
-        // What comes after is lost, and counted.
-        reporter.tell(&note("web", "Two", "the host"));
-        assert_eq!(reporter.tally().dropped, 1);
-        // The end may have come before the task began.
-        let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
-        reporter.tell(&note("web", "One", "the TTL"));
-        poster.run(ready(())).await;
-        assert_eq!(reporter.tally().posted, 1);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_full_queue_loses_notes_and_remembers_none_of_them() {
-        let fake = Fake::new(Vec::new());
-        let (reporter, _poster) = EventReporter::new(&fake.cluster(), options(false));
-        for number in 0..QUEUE + 3 {
-            reporter.tell(&note("web", "One", &number.to_string()));
-        }
-        reporter.tell(&note("web", "One", &(QUEUE + 2).to_string()));
-        assert_eq!(reporter.tally(), EventTally { dropped: 4, ..EventTally::default() });
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_cannot_be_posted_is_dropped_and_the_next_goes_on() {
-        for (refusal, attempts) in [
-            (Step::refused(POST, 403, "Forbidden", "User cannot create events"), 1),
-            (Step::refused(POST, 404, "NotFound", "namespaces \"shop\" not found"), 1),
-            (Step::status(POST, &terminating()), 1),
-            (Step::refused(POST, 422, "Invalid", "no"), 1),
-        ] {
-            let fake = Fake::new(vec![refusal, posted()]);
-            let tally = tell(&fake, false, &[note("web", "One", "text"), note("api", "Two", "text")]).await;
-            assert_eq!((tally.failed, tally.posted), (1, 1));
-            assert_eq!(fake.requests().len(), attempts + 1);
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_passing_failure_is_tried_three_times() {
-        let fake = Fake::new(vec![Step::unreachable(POST), Step::refused(POST, 503, "", "away"), posted()]);
-        assert_eq!(tell(&fake, false, &[note("web", "One", "text")]).await.posted, 1);
-    }
-
-    #[test]
-    fn only_a_missing_right_is_one() {
-        let failure = |status: &Value| {
-            let status = serde_json::from_value(status.clone()).unwrap();
-            Failure::Refused(Box::new(crate::api::Refusal::of_status(status, 0)))
-        };
-        assert!(!is_missing_right(&failure(&terminating())));
-        assert!(is_missing_right(&failure(&json!({ "code": 403, "reason": "Forbidden", "message": "no" }))));
-    }
-
-    #[test]
-    fn names_and_notes_fit_the_api() {
-        let long = note(&"x".repeat(253), "One", &"ä".repeat(1_000));
-        assert!(event_name(&long).len() <= 253);
-        let told = event(&long, "me").note.unwrap();
-        assert!((MAX_NOTE - 8..=MAX_NOTE).contains(&told.len()) && told.contains(" ... "), "{}", told.len());
-        assert!(
-            event_name(&note("a.", "One", "")).starts_with("a.") && !event_name(&note("a.", "One", "")).contains("..")
-        );
-    }
-}
+#[path = "post_tests.rs"]
+pub(super) mod tests;

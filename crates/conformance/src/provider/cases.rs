@@ -2,12 +2,16 @@
 
 #![allow(clippy::missing_panics_doc, reason = "a case fails by panicking, as every test does")]
 
+mod disturbed;
 mod groups;
+mod limits;
 mod reads;
 mod refusals;
 mod states;
 
+pub use disturbed::*;
 pub use groups::*;
+pub use limits::*;
 pub use reads::*;
 pub use refusals::*;
 pub use states::*;

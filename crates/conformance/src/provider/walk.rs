@@ -8,9 +8,10 @@ use zonewright_core::cost::Cost;
 use zonewright_core::error::ErrorKind;
 use zonewright_core::listing;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Token};
-use zonewright_core::{DnsName, RecordData, RecordSet, RecordType, Zone};
+use zonewright_core::{DnsName, RecordData, RecordKey, RecordSet, RecordType, Zone};
 
 use super::Harness;
+use super::service::Service;
 use super::specimen;
 use super::view::{Sets, by_key, difference};
 
@@ -74,8 +75,7 @@ impl<'a> Walk<'a> {
     /// Somebody else puts a set in place.
     pub(crate) async fn foreign(&mut self, set: RecordSet) {
         self.harness.insert(set).await;
-        let now = by_key(self.harness.dump().await, "the zone");
-        self.expected = now;
+        self.expected = self.dump().await;
         self.check().await;
     }
 
@@ -92,29 +92,80 @@ impl<'a> Walk<'a> {
 
     /// Goes to the state where exactly `wanted` is ours: each step must be applied, and then be there, and last.
     pub(crate) async fn reach(&mut self, wanted: &[RecordSet]) {
-        let wanted = by_key(self.adjusted(wanted).await, "adjust");
-        let groups = plan(&self.own, &wanted);
+        let groups = self.groups(wanted).await;
         for (group, outcome) in groups.iter().zip(self.apply(&groups).await) {
             assert!(matches!(outcome, Outcome::Applied), "{} was not applied: {outcome:?}", group.headline());
         }
+        self.reached(wanted).await;
+    }
+
+    /// The groups that lead from what is ours to `wanted`.
+    pub(crate) async fn groups(&self, wanted: &[RecordSet]) -> Vec<Group> {
+        plan(&self.own, &by_key(self.adjusted(wanted).await, "adjust"))
+    }
+
+    /// The same from what was listed, where everything that is not foreign is ours.
+    pub(crate) fn groups_from(&self, listed: &Sets, wanted: &Sets) -> Vec<Group> {
+        let ours = listed.iter().filter(|(key, _)| !self.is_foreign(key));
+        plan(&ours.map(|(key, set)| (key.clone(), set.clone())).collect(), wanted)
+    }
+
+    fn is_foreign(&self, key: &RecordKey) -> bool {
+        self.expected.contains_key(key) && !self.own.contains_key(key)
+    }
+
+    /// Takes note that the way to `wanted` was gone, and demands that this is so: it is listed, and there is nothing left to do.
+    pub(crate) async fn reached(&mut self, wanted: &[RecordSet]) {
+        let wanted = by_key(self.adjusted(wanted).await, "adjust");
         let listed = self.list().await;
+        self.arrive(&listed, &wanted);
+        self.check().await;
+    }
+
+    /// As [`Walk::reached`], by a look at the zone alone: for so many sets that listing them takes its time.
+    pub(crate) async fn stands(&mut self, wanted: &[RecordSet]) {
+        let wanted = by_key(self.adjusted(wanted).await, "adjust");
+        let zone = self.dump().await;
+        self.arrive(&zone, &wanted);
+        assert!(zone == self.expected, "the zone is not as expected:{}", difference(&zone, &self.expected));
+    }
+
+    /// Takes note that `wanted` is ours, as it was listed.
+    pub(crate) fn arrive(&mut self, listed: &Sets, wanted: &Sets) {
         for key in self.own.keys() {
             self.expected.remove(key);
         }
         self.own = wanted.keys().filter_map(|key| listed.get(key)).map(|set| (set.key.clone(), set.clone())).collect();
         self.expected.extend(self.own.clone());
-        let again = plan(&self.own, &wanted);
+        let again = plan(&self.own, wanted);
         assert!(
             again.is_empty(),
             "a second plan is not empty: {}",
             again.iter().map(Group::headline).collect::<String>()
         );
-        self.check().await;
+    }
+
+    /// Demands that nobody else's record has changed.
+    pub(crate) async fn foreign_stands(&self, when: &str) {
+        let zone = self.dump().await;
+        for (key, set) in self.expected.iter().filter(|(key, _)| self.is_foreign(key)) {
+            assert_eq!(zone.get(key), Some(set), "{when}: a record of somebody else");
+        }
+    }
+
+    /// What the zone holds, past the provider.
+    pub(crate) async fn dump(&self) -> Sets {
+        by_key(self.harness.dump().await, "the zone")
+    }
+
+    /// The service behind the provider, where it is in the harness' hands.
+    pub(crate) fn service(&self) -> Option<&'a dyn Service> {
+        self.harness.service()
     }
 
     /// Demands that listing and zone hold what is expected, nothing else.
     pub(crate) async fn check(&self) {
-        let zone = by_key(self.harness.dump().await, "the zone");
+        let zone = self.dump().await;
         assert!(zone == self.expected, "the zone is not as expected:{}", difference(&zone, &self.expected));
         let listed = self.list().await;
         assert!(listed == zone, "the listing differs from the zone:{}", difference(&listed, &zone));
@@ -163,7 +214,7 @@ impl<'a> Walk<'a> {
 
     /// Takes note of something that the walk did behind its own back.
     pub(crate) async fn resync(&mut self) {
-        self.expected = by_key(self.harness.dump().await, "the zone");
+        self.expected = self.dump().await;
         self.check().await;
     }
 

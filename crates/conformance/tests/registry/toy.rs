@@ -9,6 +9,7 @@ use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::claim::{Claim, ClaimRank, OwnerId};
 use zonewright_core::error::Result;
 use zonewright_core::rdata::Txt;
+use zonewright_core::record::SetId;
 use zonewright_core::registry::{
     ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
 };
@@ -191,6 +192,14 @@ impl Registry for Toy {
             site: None,
         });
         read.or(remembered).into_iter().collect()
+    }
+
+    fn item_of(&self, _text: &RData) -> Option<SetId> {
+        None
+    }
+
+    fn item_keys(&self, _zone: &Zone, _names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        BTreeSet::new()
     }
 
     fn claim_names(&self, _zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {

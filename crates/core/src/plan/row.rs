@@ -11,6 +11,7 @@ use super::{
 use crate::change::{Change, Group, Step};
 use crate::claim::{Claim, Ownership};
 use crate::endpoint::{KindId, ObjectPolicy};
+use crate::in_set::ITEM_LABEL;
 use crate::record::{RecordData, RecordKey, RecordSet};
 use crate::rtype::RecordType;
 
@@ -263,7 +264,7 @@ impl Row<'_> {
         !set.key.makes_zone(self.rules.apex) && self.rules.policy.may_delete(policy, asks)
     }
 
-    fn is_proven_gone(&self, ownership: &Ownership) -> bool {
+    pub(super) fn is_proven_gone(&self, ownership: &Ownership) -> bool {
         self.facts.is_proven_gone(ownership.claim().and_then(|claim| claim.resource.as_ref()))
     }
 
@@ -283,64 +284,6 @@ impl Row<'_> {
         let may_move = self.rules.policy.may_update(policy) && label(FORMER_OWNER_LABEL).is_none();
         self.note_claim(key, ownership, may_move, out);
     }
-
-    /// A CNAME takes the place of other records or gives way to them: one group, so that the name is never empty. What goes
-    /// without a replacement (a TXT beside which no CNAME can stand, say) is counted like every delete.
-    fn change_type(&self, creates: &[&Placed], deletes: &[(&RecordSet, &Ownership)], out: &mut NamePlan) {
-        let mut able: Vec<&Placed> = Vec::new();
-        for placed in creates {
-            match self.may_create(placed) {
-                Ok(_) => able.push(placed),
-                Err(why) => out.skips.push(skip(placed, why)),
-            }
-        }
-        let creates = able;
-        if creates.is_empty() {
-            return;
-        }
-        let mut why = None;
-        let frozen = creates.iter().any(|p| !self.rules.policy.may_update(p.wanted.policy));
-        let kept = deletes.iter().filter_map(|(_, o)| o.claim()?.label(POLICY_LABEL)).filter_map(ObjectPolicy::parse);
-        if frozen || kept.into_iter().any(|policy| !self.rules.policy.may_update(Some(policy))) {
-            why = why.or(Some(Why::Policy("updates")));
-        }
-        let lost: Vec<&(&RecordSet, &Ownership)> = deletes
-            .iter()
-            .filter(|(set, ownership)| !creates.iter().any(|placed| is_replaced(set, ownership, placed)))
-            .collect();
-        if lost.iter().any(|(set, ownership)| !self.may_delete(set, ownership)) {
-            why = why.or(Some(Why::Policy("deletes")));
-        }
-        let former = |ownership: &Ownership| ownership.claim().and_then(|claim| claim.resource.clone());
-        let doubt: BTreeSet<KindId> = deletes
-            .iter()
-            .flat_map(|(_, ownership)| {
-                let former = former(ownership);
-                let stays = creates.iter().any(|p| p.wanted.resource == former);
-                self.doubt(former.as_ref(), !stays)
-            })
-            .collect();
-        if !doubt.is_empty() {
-            why = why.or(Some(Why::Doubt(doubt.into_iter().collect())));
-        }
-        if let Some(why) = why {
-            for (set, ownership) in deletes {
-                self.left(&set.key, ownership, out);
-            }
-            out.skips.extend(creates.iter().map(|placed| skip(placed, why.clone())));
-            return;
-        }
-        let removed = deletes.iter().map(|(set, ownership)| removal(set, ownership));
-        let added = creates
-            .iter()
-            .map(|placed| step_of(placed, Change::Create { to: placed.set.clone() }, placed.wanted.resource.clone()));
-        let steps: Vec<Step> = removed.chain(added).collect();
-        let objects = creates.iter().flat_map(|p| p.wanted.objects.iter().cloned()).collect();
-        let Some(name) = steps.first().map(|s| s.change.key().name.clone()) else { return };
-        let counted = lost.iter().filter(|(_, ownership)| !self.is_proven_gone(ownership));
-        let counted = counted.map(|(set, _)| set.key.clone()).collect();
-        out.groups.push(PlannedGroup { group: Group { name, steps, requires: Vec::new(), objects }, counted });
-    }
 }
 
 fn not_ours(ownership: &Ownership) -> Option<Why> {
@@ -354,7 +297,7 @@ fn not_ours(ownership: &Ownership) -> Option<Why> {
 
 /// Whether what is to be created replaces a published record: both are addresses or aliases, and they are the same object's,
 /// or cannot stand together. A claim that names no object may be that of any.
-fn is_replaced(set: &RecordSet, ownership: &Ownership, placed: &Placed) -> bool {
+pub(super) fn is_replaced(set: &RecordSet, ownership: &Ownership, placed: &Placed) -> bool {
     let (old, new) = (set.key.rtype, placed.set.key.rtype);
     let holder = ownership.claim().and_then(|claim| claim.resource.as_ref());
     let same_object = || holder.is_none_or(|holder| placed.wanted.resource.as_ref() == Some(holder));
@@ -366,11 +309,16 @@ pub(super) fn skip(placed: &Placed, why: Why) -> Skip {
 }
 
 /// The step of a wanted set, with the labels that its claim shall carry.
-fn step_of(placed: &Placed, change: Change, resource: Option<Arc<str>>) -> Step {
+pub(super) fn step_of(placed: &Placed, change: Change, resource: Option<Arc<str>>) -> Step {
     let mut labels = placed.wanted.labels.to_vec();
     if let Some(policy) = placed.wanted.policy.filter(|policy| *policy != ObjectPolicy::Sync) {
         labels.retain(|(key, _)| **key != *POLICY_LABEL);
         labels.push((Arc::from(POLICY_LABEL), Arc::from(policy.as_str())));
+        labels.sort();
+    }
+    if let Some(item) = change.to().filter(|_| placed.in_set).and_then(crate::in_set::label) {
+        labels.retain(|(key, _)| **key != *ITEM_LABEL);
+        labels.push((Arc::from(ITEM_LABEL), Arc::from(item)));
         labels.sort();
     }
     Step { labels, ..Step::record(change, resource) }

@@ -58,6 +58,7 @@ struct Case {
     policy: Policy,
     cname: CnameRules,
     one_kind: bool,
+    in_set: bool,
     /// Whose each published set is, in order.
     owners: Vec<Ownership>,
     managed: Vec<RecordType>,
@@ -85,6 +86,7 @@ fn case(published: &[&str], wanted: &[&str]) -> Case {
         policy: Policy::Sync,
         cname: CnameRules::STRICT,
         one_kind: false,
+        in_set: false,
         owners: vec![],
         managed: vec![RecordType::A, RecordType::Aaaa, RecordType::Cname],
         world: World::default(),
@@ -120,7 +122,7 @@ fn case(published: &[&str], wanted: &[&str]) -> Case {
             labels: endpoint.labels,
             policy,
         };
-        case.placed.push(Placed { set, wanted: Arc::new(wanted) });
+        case.placed.push(Placed { set, wanted: Arc::new(wanted), in_set: case.in_set });
     }
     case
 }
@@ -170,6 +172,7 @@ impl Case {
             managed: &managed,
             cname: self.cname,
             one_kind: self.one_kind,
+            in_set: self.in_set,
             many_targets: true,
             apex: &apex,
         };
@@ -252,6 +255,27 @@ fn a_change_of_type_is_one_group() {
     case(&both, cname).policy(Policy::UpsertOnly).gives(&[swap], &[]);
     case(&both, cname).policy(Policy::CreateOnly).gives(&[], &["Policy"]);
     case(&both, cname).world(|w| w.doubtful = true).gives(&[], &["WaitingForEvidence"]);
+}
+
+/// An object whose addresses cannot come keeps its CNAME, whatever another one asks for in its place.
+#[test]
+fn a_cname_stays_where_what_its_object_asks_for_instead_cannot_come() {
+    let wanted = &["a: x.example A 192.0.2.1", "b: x.example TXT hello"];
+    let denied = |w: &mut World| {
+        let key = set("x.example A 192.0.2.1").key;
+        w.claims.insert(key, Ownership::Foreign(OwnerId::new("other").unwrap()));
+    };
+    let published = own("x.example CNAME y.example");
+    case(&[&published], wanted)
+        .managing(RecordType::Txt)
+        .world(denied)
+        .gives(&[], &["ForeignClaim", "RecordUnsupported"]);
+    // An address that can come is enough; and who asks for nothing any more has nothing to keep.
+    let both = &["a: x.example A 192.0.2.1", "a: x.example AAAA 2001:db8::1", "b: x.example TXT hello"];
+    let swap = "- x.example CNAME y.example. & + x.example AAAA 2001:db8::1 & + x.example TXT \"hello\"";
+    case(&[&published], both).managing(RecordType::Txt).world(denied).gives(&[swap], &["ForeignClaim"]);
+    let gone = "- x.example CNAME y.example. & + x.example TXT \"hello\" !";
+    case(&[&published], &wanted[1..]).managing(RecordType::Txt).gives(&[gone], &[]);
 }
 
 #[test]

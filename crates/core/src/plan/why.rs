@@ -22,6 +22,8 @@ pub enum Why {
     ForeignBeside(RecordKey),
     /// Sets of another kind of routing policy stand there that are not ours: this one, of this kind.
     ForeignRouting(RecordKey, Option<RoutingKind>),
+    /// Another item of the record set has the place that is asked for.
+    PlaceTaken(RecordKey),
     /// There is no record, but another owner's claim on it.
     ForeignClaim(OwnerId),
     /// A CNAME cannot stand beside these types.
@@ -72,6 +74,7 @@ impl Why {
         match self {
             Self::Foreign(_) | Self::Unclaimed | Self::ForeignBeside(_) | Self::ForeignRouting(..) => "ForeignRecord",
             Self::Disputed(_) => "DisputedClaim",
+            Self::PlaceTaken(_) => "ItemConflict",
             Self::ForeignClaim(_) => "ForeignClaim",
             Self::CnameBeside(_) => "CnameConflict",
             Self::Policy(_) => "Policy",
@@ -107,6 +110,11 @@ impl fmt::Display for Why {
                     "{key} stands there with {kind} and is not ours; all sets of a name and type have one kind, so nothing is changed"
                 )
             }
+            Self::PlaceTaken(key) => write!(
+                f,
+                "the item {key} has the same place in the routing policy; all items of a name and type share one record set, in \
+                 which no two can have it, so this one waits"
+            ),
             Self::ForeignClaim(owner) => {
                 write!(f, "owner {owner} claims it, though no record stands there; nothing is created")
             }

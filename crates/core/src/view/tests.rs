@@ -116,6 +116,50 @@ async fn a_written_claim_counts_as_read_only_after_a_later_reading() {
     }
 }
 
+/// A provider that keeps no options with texts shows a claim without those that it was written with. That is no change by others, where
+/// anything else is one, and so is a later one.
+#[tokio::test(start_paused = true)]
+async fn options_that_a_claim_loses_are_no_news() {
+    let plain = set("a-w.example TXT ttl=1 heritage=external-dns");
+    let with = |options: &[&str], set: &RecordSet| {
+        let mut set = set.clone();
+        for key in options {
+            set.options.set(key, crate::options::OptionValue::Bool(true));
+        }
+        set
+    };
+    let view = || {
+        let mut view = ZoneView::default();
+        view.take(full(&[]), None, Instant::now(), NONE);
+        let steps = vec![Step::claim(Change::Create { to: with(&["proxied"], &plain) })];
+        let group = Group { name: name("w.example"), steps, requires: vec![], objects: vec![] };
+        view.write(&group, Instant::now(), Clone::clone);
+        view
+    };
+    let other = set("a-w.example TXT ttl=1 heritage=other");
+    let address = with(&["proxied"], &set("a-w.example A ttl=1 192.0.2.1"));
+    for (read, news) in [
+        (vec![plain.clone()], false),
+        (vec![with(&["proxied"], &plain)], false),
+        (vec![other], true),
+        (vec![plain.clone(), address], true),
+        (vec![], true),
+    ] {
+        let all = Listing::Full { sets: read.clone(), token: None };
+        let asked = BTreeSet::from([plain.key.name.clone()]);
+        for (listing, asked) in [(all, None), (Listing::Names(read.clone()), Some(&asked))] {
+            let mut view = view();
+            tokio::time::advance(Duration::from_secs(1)).await;
+            let changed = view.take(listing, asked, Instant::now(), NONE);
+            assert_eq!(!changed.is_empty(), news, "{read:?}");
+            assert_eq!(view.at(&plain.key.name).len(), read.len(), "what was read is what stands");
+            let again = Listing::Full { sets: vec![with(&["other"], &plain)], token: None };
+            tokio::time::advance(Duration::from_secs(1)).await;
+            assert!(!view.take(again, None, Instant::now(), NONE).is_empty(), "{read:?}: later it is a change");
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_kept_small_comes_back_whole() {
     let mut rare = set("b.example A ttl=1 192.0.2.1 192.0.2.2");
@@ -165,4 +209,23 @@ async fn a_lagging_listing_does_not_undo_a_targeted_read() {
     view.take(found(), Some(&asked), Instant::now(), NONE);
     view.take(stale(), None, Instant::now(), NONE);
     assert_eq!(shown(&view).len(), 1, "it does not lag");
+}
+
+/// A name that keeps what was written is not known beyond that: no delta tells what a listing showed that was passed over.
+#[tokio::test(start_paused = true)]
+async fn what_a_listing_showed_otherwise_at_a_written_name_is_listed_again() {
+    let mut view = ZoneView::default();
+    view.take(full(&["a.example A ttl=1 192.0.2.1"]), None, Instant::now(), NONE);
+    let began = Instant::now();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let change = Change::Create { to: set("a.example AAAA ttl=1 2001:db8::1") };
+    view.write(&Group::of(Step::record(change, None), vec![]), Instant::now(), Clone::clone);
+    // Somebody took the A away before the listing began, and our write was not there yet.
+    view.take(full(&[]), None, began, NONE);
+    assert_eq!(shown(&view).len(), 2);
+    assert_eq!(view.token(), None, "what changes since that listing is not all");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    view.take(full(&["a.example AAAA ttl=1 2001:db8::1"]), None, Instant::now(), NONE);
+    assert_eq!(shown(&view), ["a.example 1 AAAA 2001:db8::1"]);
+    assert!(view.token().is_some());
 }

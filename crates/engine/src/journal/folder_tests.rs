@@ -2,6 +2,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use zonewright_testkit::tools;
+
 use super::*;
 
 /// A folder that goes with the test.
@@ -140,15 +143,14 @@ async fn a_writer_that_stands_still_is_an_error_and_not_the_end() {
 #[tokio::test]
 async fn a_folder_that_is_read_only_is_an_error_and_can_still_be_read() {
     let folder = Folder::new("readonly");
-    let Some(mounted) = Mounted::on(&folder) else { return };
+    let Some(mounted) = Mounted::on(&folder, "a_folder_that_is_read_only") else { return };
     let journal = folder.journal(100, 3);
     put(&journal, &["one"]).await.unwrap();
     let again = std::process::Command::new("mount").args(["-o", "remount,ro"]).arg(&folder.0).status();
-    if again.is_ok_and(|status| status.success()) {
-        for journal in [&journal, &folder.journal(100, 3)] {
-            let error = put(journal, &["two"]).await.unwrap_err();
-            assert!(error.chain().contains("Read-only file system"), "{error:?}");
-        }
+    assert!(again.unwrap().success(), "whoever may mount may mount again");
+    for journal in [&journal, &folder.journal(100, 3)] {
+        let error = put(journal, &["two"]).await.unwrap_err();
+        assert!(error.chain().contains("Read-only file system"), "{error:?}");
     }
     assert_eq!(pieces(&journal).await, ["one\n"]);
     drop(journal);
@@ -197,15 +199,15 @@ struct Mounted(PathBuf);
 
 #[cfg(target_os = "linux")]
 impl Mounted {
-    /// One of 64 KiB; only the administrator may make it.
-    fn on(folder: &Folder) -> Option<Self> {
+    /// One of 64 KiB; only the administrator may make it, and without the right to, `test` is told to be skipped.
+    fn on(folder: &Folder, test: &str) -> Option<Self> {
         fs::create_dir_all(&folder.0).unwrap();
         let arguments = ["-t", "tmpfs", "-o", "size=64k", "tmpfs"];
         let status = std::process::Command::new("mount").args(arguments).arg(&folder.0).status();
         if status.is_ok_and(|status| status.success()) {
             return Some(Self(folder.0.clone()));
         }
-        eprintln!("skipped: no right to mount a file system");
+        tools::tell(&format!("journal::{test}"), "no right to mount a file system");
         None
     }
 }
@@ -221,7 +223,7 @@ impl Drop for Mounted {
 #[tokio::test]
 async fn a_disk_that_fills_up_loses_nothing_that_was_confirmed() {
     let folder = Folder::new("tmpfs");
-    let Some(mounted) = Mounted::on(&folder) else { return };
+    let Some(mounted) = Mounted::on(&folder, "a_disk_that_fills_up") else { return };
     let journal = folder.journal(1 << 20, 3);
     let line = "x".repeat(999);
     // Another process writes to the same file; what fails here must not cut off what was confirmed there.

@@ -160,6 +160,10 @@ impl Provider for Batcher {
         self.inner.adjust(zone, sets).await
     }
 
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
+        self.inner.served(zone).await
+    }
+
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         let batch = self.capability(Some(zone)).batch;
         let mut outcomes: Vec<Option<Outcome>> = groups.iter().map(|_| None).collect();

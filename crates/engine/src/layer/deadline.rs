@@ -14,9 +14,10 @@ use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::RecordSet;
+use zonewright_core::turn;
 use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
 
-/// A limit on the time of one call.
+/// A limit on the time of one call. Waiting for a turn is not counted ([`turn`]).
 pub struct Deadline {
     inner: Arc<dyn Provider>,
     limit: Duration,
@@ -77,7 +78,7 @@ impl Deadline {
     }
 
     async fn limited<T>(limit: Duration, operation: &'static str, call: impl Future<Output = Result<T>>) -> Result<T> {
-        tokio::time::timeout(limit, call).await.unwrap_or_else(|_| Err(Self::error(operation, limit)))
+        turn::within(limit, call).await.unwrap_or_else(|| Err(Self::error(operation, limit)))
     }
 }
 
@@ -121,14 +122,18 @@ impl Provider for Deadline {
 
     async fn adjust(&self, zone: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
         let limit = self.limit;
-        let adjusted = tokio::time::timeout(limit, self.inner.adjust(zone, sets)).await;
-        adjusted.unwrap_or_else(|_| Adjustment::unknown(sets, &Self::error("adjust records", limit)))
+        let adjusted = turn::within(limit, self.inner.adjust(zone, sets)).await;
+        adjusted.unwrap_or_else(|| Adjustment::unknown(sets, &Self::error("adjust records", limit)))
+    }
+
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
+        self.within("ask whether changes are served", self.inner.served(zone)).await
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
-        match tokio::time::timeout(self.limit, self.inner.apply(zone, groups)).await {
-            Ok(outcomes) => outcomes,
-            Err(_) => groups.iter().map(|_| Outcome::Unknown(Self::error("apply changes", self.limit))).collect(),
+        match turn::within(self.limit, self.inner.apply(zone, groups)).await {
+            Some(outcomes) => outcomes,
+            None => groups.iter().map(|_| Outcome::Unknown(Self::error("apply changes", self.limit))).collect(),
         }
     }
 }

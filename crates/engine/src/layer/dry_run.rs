@@ -56,6 +56,10 @@ impl Provider for DryRun {
         self.inner.adjust(zone, sets).await
     }
 
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
+        self.inner.served(zone).await
+    }
+
     async fn apply(&self, _: &Zone, groups: &[Group]) -> Vec<Outcome> {
         let error = || Error::new(ErrorKind::DryRun, "apply changes", "dry run: nothing is sent");
         groups.iter().map(|_| Outcome::NotSent(error())).collect()

@@ -19,18 +19,32 @@ use crate::metrics::Metrics;
 pub struct Metered {
     inner: Arc<dyn Provider>,
     instance: InstanceId,
+    webhook: bool,
     metrics: Arc<Metrics>,
 }
 
 impl Metered {
     /// Around `inner`.
     pub fn new(inner: Arc<dyn Provider>, instance: InstanceId, metrics: Arc<Metrics>) -> Self {
-        Self { inner, instance, metrics }
+        Self { inner, instance, webhook: false, metrics }
+    }
+
+    /// The same; if the provider is a webhook, its calls also count under external-dns' names for those.
+    #[must_use]
+    pub fn webhook(self, webhook: bool) -> Self {
+        Self { webhook, ..self }
+    }
+
+    fn count(&self, operation: &str, outcome: &str, began: Instant) {
+        self.metrics.provider_call(&self.instance, operation, outcome, began.elapsed());
+        if self.webhook {
+            self.metrics.webhook_call(operation, outcome);
+        }
     }
 
     fn note<T>(&self, operation: &'static str, began: Instant, result: Result<T>) -> Result<T> {
         let outcome = result.as_ref().map_or_else(|error| error.kind.label(), |_| "ok");
-        self.metrics.provider_call(&self.instance, operation, outcome, began.elapsed());
+        self.count(operation, outcome, began);
         result
     }
 }
@@ -78,15 +92,20 @@ impl Provider for Metered {
             Adjustment::Unknown(error) => Some(error.kind.label()),
             Adjustment::As { .. } | Adjustment::Refused(_) => None,
         });
-        self.metrics.provider_call(&self.instance, "adjust", unknown.unwrap_or("ok"), began.elapsed());
+        self.count("adjust", unknown.unwrap_or("ok"), began);
         adjusted
+    }
+
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
+        let began = Instant::now();
+        self.note("served", began, self.inner.served(zone).await)
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         let began = Instant::now();
         let outcomes = self.inner.apply(zone, groups).await;
         let worst = outcomes.iter().find(|o| !matches!(o, Outcome::Applied)).unwrap_or(&Outcome::Applied);
-        self.metrics.provider_call(&self.instance, "apply", worst.label(), began.elapsed());
+        self.count("apply", worst.label(), began);
         outcomes
     }
 }

@@ -32,6 +32,8 @@ pub use staged::Staged;
 pub struct Layers {
     /// The instance, for metrics.
     pub instance: InstanceId,
+    /// Whether the provider is a webhook ([`Metered::webhook`]).
+    pub webhook: bool,
     /// Whether nothing may be changed.
     pub dry_run: bool,
     /// Longest time for one call.
@@ -47,7 +49,15 @@ pub struct Layers {
 impl Layers {
     /// The usual settings: 60 s a call, no limit, 3 attempts.
     pub fn new(instance: InstanceId) -> Self {
-        Self { instance, dry_run: false, deadline: Duration::from_mins(1), patient: false, attempts: 3, seed: None }
+        Self {
+            instance,
+            webhook: false,
+            dry_run: false,
+            deadline: Duration::from_mins(1),
+            patient: false,
+            attempts: 3,
+            seed: None,
+        }
     }
 
     /// Puts the layers around a provider.
@@ -56,7 +66,7 @@ impl Layers {
         if self.dry_run {
             inner = Arc::new(DryRun::new(inner));
         }
-        inner = Arc::new(Metered::new(inner, self.instance.clone(), metrics.clone()));
+        inner = Arc::new(Metered::new(inner, self.instance.clone(), metrics.clone()).webhook(self.webhook));
         inner = Arc::new(Deadline::new(inner, self.deadline).patient(self.patient));
         inner = Arc::new(RetryLayer::new(inner, self.attempts).seeded(self.seed));
         Arc::new(Staged::new(Arc::new(Batcher::new(inner))))

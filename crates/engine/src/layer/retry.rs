@@ -131,6 +131,10 @@ impl Provider for RetryLayer {
         }
     }
 
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
+        self.inner.served(zone).await
+    }
+
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         let by_reading = self.capability(Some(zone)).preconditions.read_first();
         let begun = Instant::now();

@@ -4,13 +4,15 @@
 //! each group had been carried out in one step. Where nothing is atomic ([`Atomicity::None`]) a group becomes a row of single
 //! writes with intents (`course`); the n-th writes of all groups go together. Where a create merely adds
 //! ([`CreateMode::Additive`]) the name is read back before the intent becomes a claim, and what was added beside something
-//! foreign is withdrawn. A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
+//! foreign is withdrawn. Where a write rests on a reading alone and the writes before it took long, its records are read again
+//! first. A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
 //! sure it is [`Outcome::Unknown`], and its names are read before anything else is done.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 use zonewright_core::capability::{Atomicity, Capability, CreateMode};
 use zonewright_core::change::{Change, Group, Outcome, Role, Step};
 use zonewright_core::endpoint::Endpoint;
@@ -18,10 +20,11 @@ use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
-use zonewright_core::record::RecordSet;
+use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::zone::{Zone, ZoneId};
 
 use super::course::{self, Write};
+use super::retry::READ_HOLDS;
 
 /// One call of `apply` on this layer may become several on the provider.
 pub struct Staged {
@@ -65,6 +68,22 @@ impl<'a> Course<'a> {
 
     fn next(&self) -> Option<&Write> {
         self.writes.get(self.done).filter(|_| self.outcome.is_none())
+    }
+
+    /// The records that the next write changes.
+    fn next_records(&self) -> impl Iterator<Item = &RecordKey> {
+        self.next_steps().map(|step| step.change.key())
+    }
+
+    fn next_steps(&self) -> impl Iterator<Item = &Step> {
+        self.next().into_iter().flat_map(|write| &write.steps).filter(|step| step.role == Role::Record)
+    }
+
+    /// The first record that is not as the next write expects it.
+    fn changed(&self, found: &[RecordSet]) -> Option<&RecordKey> {
+        let data = |key: &RecordKey| found.iter().find(|set| set.key == *key).map(|set| &set.data);
+        let differs = |step: &&Step| data(step.change.key()) != step.change.from().map(|from| &from.data);
+        self.next_steps().find(differs).map(|step| step.change.key())
     }
 
     fn as_group(&self, write: &Write) -> Group {
@@ -199,6 +218,27 @@ impl Staged {
         }
     }
 
+    /// The records that are written next were read too long ago: they are read again, and what has changed is not written.
+    async fn read_again(&self, zone: &Zone, courses: &mut [Course<'_>]) {
+        let names: BTreeSet<DnsName> =
+            courses.iter().flat_map(Course::next_records).map(|key| key.name.clone()).collect();
+        if names.is_empty() {
+            return;
+        }
+        let listing = self.inner.records(zone, Read::Names(&names)).await;
+        for course in courses.iter_mut().filter(|course| course.next_records().next().is_some()) {
+            let outcome = match &listing {
+                Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => match course.changed(found) {
+                    Some(key) => Outcome::refused(refusal(format!("{key} was changed by somebody else meanwhile"))),
+                    None => continue,
+                },
+                Ok(_) => Outcome::NotSent(silent()),
+                Err(error) => Outcome::NotSent(error.clone()),
+            };
+            course.outcome = Some(self.give_up(zone, course, outcome).await);
+        }
+    }
+
     /// Reads the names where something was added just now, and withdraws what stands beside something foreign.
     async fn read_back(&self, zone: &Zone, courses: &mut [Course<'_>], went: &[usize]) {
         let fresh = |course: &Course<'_>| -> Vec<RecordSet> {
@@ -290,6 +330,10 @@ impl Provider for Staged {
         self.inner.adjust(zone, sets).await
     }
 
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
+        self.inner.served(zone).await
+    }
+
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         let capability = self.capability(Some(zone));
         let additive = capability.create == CreateMode::Additive;
@@ -299,7 +343,13 @@ impl Provider for Staged {
         }
         let mut courses: Vec<Course<'_>> =
             groups.iter().map(|group| Course::new(group, capability.batch.atomic, capability.create)).collect();
+        let by_reading = capability.preconditions.read_first();
+        let mut read = Instant::now();
         loop {
+            if by_reading && read.elapsed() > READ_HOLDS {
+                read = Instant::now();
+                self.read_again(zone, &mut courses).await;
+            }
             let went = self.step(zone, &mut courses).await;
             if went.is_empty() && courses.iter().all(|course| course.next().is_none()) {
                 return courses.into_iter().map(|course| course.outcome.unwrap_or(Outcome::Applied)).collect();

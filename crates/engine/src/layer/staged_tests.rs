@@ -351,3 +351,24 @@ async fn an_updated_record_is_not_put_back_where_its_claim_has_changed() {
     assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{outcomes:?}");
     assert_eq!(provider.sets().into_values().collect::<Vec<_>>(), [both, to]);
 }
+
+/// Where a write rests on a reading alone and the one before it took long, what came meanwhile is seen before anything is written.
+#[tokio::test(start_paused = true)]
+async fn a_reading_that_is_old_is_read_again_before_the_record_is_written() {
+    let of_a = claim("a-x.example");
+    let (a, foreign) = (set("x.example A 192.0.2.1"), set("x.example A 203.0.113.1"));
+    let create =
+        group(vec![record(Change::Create { to: a.clone() }), Step::claim(Change::Create { to: of_a.clone() })]);
+    let delete =
+        group(vec![record(Change::Delete { from: a.clone() }), Step::claim(Change::Delete { from: of_a.clone() })]);
+    let before = vec![a, of_a];
+    for (group, before, calls) in [(create, vec![], 2), (delete, before, 1)] {
+        let provider = Plain { create: CreateMode::Additive, ..Plain::new(&before) };
+        *provider.meanwhile.lock().unwrap() = Some(foreign.clone());
+        let provider = Arc::new(provider);
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+        assert!(!matches!(outcomes.as_slice(), [Outcome::Applied]), "{outcomes:?}");
+        assert_eq!(provider.sets().get(&foreign.key), Some(&foreign));
+        assert_eq!(*provider.calls.lock().unwrap(), calls, "no record was written: {group:?}");
+    }
+}

@@ -10,6 +10,7 @@ use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Cursor, Listing, Read};
 use zonewright_core::record::RecordSet;
 use zonewright_core::testing::{capability, name, set};
+use zonewright_core::turn;
 use zonewright_core::zone::{Zone, ZoneId};
 
 use super::*;
@@ -269,7 +270,8 @@ async fn a_write_that_is_cut_off_is_unknown() {
             std::future::pending().await
         }
         async fn zone(&self, _: &ZoneId) -> Result<Option<Zone>> {
-            std::future::pending().await
+            turn::waiting(tokio::time::sleep(Duration::from_hours(1))).await;
+            Ok(None)
         }
         async fn records(&self, _: &Zone, _: Read<'_>) -> Result<Listing> {
             std::future::pending().await
@@ -299,6 +301,7 @@ async fn a_write_that_is_cut_off_is_unknown() {
     let (began, cursor) = (tokio::time::Instant::now(), Cursor("2".to_owned()));
     assert_eq!(layer.records(&zone(), Read::From(&cursor)).await.unwrap_err().kind, ErrorKind::Timeout);
     assert_eq!(began.elapsed().as_secs(), 5);
+    assert!(layer.zone(&zone().key.zone).await.is_ok(), "a wait for a turn is no stall");
 }
 
 /// Calls of it keep a distance of a second.
@@ -350,4 +353,17 @@ async fn a_dry_run_sends_nothing() {
     let layers = Layers { dry_run: true, ..Layers::new(InstanceId::from("i")) };
     let outcomes = layers.around(inner.clone(), &metrics).apply(&zone(), &groups(2)).await;
     assert_eq!((labels(&outcomes), inner.calls()), (vec!["not_sent", "not_sent"], 0));
+}
+
+/// Whatever its instance is called.
+#[tokio::test]
+async fn calls_of_a_webhook_count_under_the_names_of_external_dns() {
+    for webhook in [true, false] {
+        let inner = Scripted::new(|_, groups: &[Group]| groups.iter().map(|_| Outcome::Applied).collect());
+        let metrics = Arc::new(Metrics::default());
+        let layers = Layers { webhook, ..Layers::new(InstanceId::from("inside")) };
+        layers.around(inner, &metrics).apply(&zone(), &groups(1)).await;
+        let counted = metrics.text().contains("external_dns_webhook_provider_applychanges_requests_total 1");
+        assert_eq!(counted, webhook, "{}", metrics.text());
+    }
 }

@@ -26,7 +26,8 @@ pub(super) fn judge(
     drop(view);
     let config = &context.config;
     for key in folded.records().map(|(key, _)| key).chain(folded.handed.keys()) {
-        if !config.filter.matches(&key.name) || !handle.zone.covers(&key.name) || !config.managed.contains(&key.rtype) {
+        let inside = config.filter.matches(&key.name) && instance.counts(handle, &key.name);
+        if !inside || !handle.zone.covers(&key.name) || !config.managed.contains(&key.rtype) {
             return Err(UndoRefusal::OutOfScope);
         }
     }

@@ -54,7 +54,7 @@ async fn work(
     if worker.context.config.dry_run {
         report.dry = groups.len();
         for group in &groups {
-            info!(zone = %worker.handle.zone.name, "dry run, not sent: {}", group.headline());
+            info!(zone = %worker.handle.title, "dry run, not sent: {}", group.headline());
         }
         return Ok(());
     }

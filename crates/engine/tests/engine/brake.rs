@@ -117,6 +117,27 @@ async fn zones_that_are_listed_late_are_waited_for_too() {
     assert_eq!((world.sim.records().len(), rest(&engine).await.held), (270, 270));
 }
 
+/// What goes meanwhile, since its object was seen to be deleted, does not count as what is left.
+#[tokio::test(start_paused = true)]
+async fn what_goes_while_deletes_wait_does_not_count_as_left() {
+    let world = zones(2, 12);
+    let engine = world.start().await;
+    rest(&engine).await;
+    engine.stop().await;
+    world.sim.fault("z1.test", Fault::Stall);
+    vanish(&world, 0, 0..11);
+    let engine = world.start().await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    world.cluster.delete("s0-11");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(!world.sim.records().contains(&"n11.z0.test A 192.0.2.1".to_owned()), "it goes at once");
+    after(&engine, MINUTE * 3).await;
+    let left = world.sim.records().iter().filter(|record| record.contains("z0.test")).count();
+    assert_eq!(left, 11, "they would leave nothing of twelve");
+    assert!(engine.plans().iter().any(|(zone, plan)| zone == "sim/z0.test" && plan.reason.contains("leave nothing")));
+    engine.stop().await;
+}
+
 /// What is created while deletes wait for the other zones neither raises their share nor counts as what is left.
 #[tokio::test(start_paused = true)]
 async fn what_is_created_while_deletes_wait_does_not_let_them_go() {

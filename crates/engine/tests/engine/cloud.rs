@@ -20,12 +20,8 @@ fn instance_of(id: &str, zone: &str, made: impl FnOnce(Cloud) -> Cloud) -> (Arc<
     let account = Arc::new(CloudAccount::default());
     let cloud = Arc::new(made(Cloud::new(id, &name(zone), &account)));
     let registry = TxtRegistry::new(TxtConfig { prefix: "zw-".to_owned(), ..TxtConfig::new("me").unwrap() }).unwrap();
-    let instance = Instance {
-        id: InstanceId::from(id),
-        provider: cloud.clone(),
-        registry: Arc::new(registry),
-        options: OPTIONS.into(),
-    };
+    let bare = Instance::new(InstanceId::from(id), cloud.clone(), Arc::new(registry));
+    let instance = Instance { options: OPTIONS.into(), ..bare };
     (cloud, account, instance)
 }
 
@@ -53,6 +49,34 @@ async fn a_throttled_page_costs_that_page_alone() {
     assert!(outcome.failures().is_empty(), "{:?}", outcome.failures());
     assert_eq!(account.requests(), 1 + 5 + 4, "one list of zones, each of five pages once, and the throttled requests");
     engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn audits_of_all_zones_share_a_part_of_the_rate() {
+    let audited = |pace| async move {
+        let (cloud, account, instance) = instance_of("one", "example", |cloud| cloud.with_twin().audited_at(pace));
+        for i in 0..3 {
+            cloud.insert(set(&format!("foreign{i}.example A 192.0.2.{i}")));
+        }
+        let world = World::new(&[]);
+        world.cluster.put("www", &["www.example A 192.0.2.1"]);
+        let engine = start(&world, vec![instance]).await;
+        rest(&engine).await;
+        let before = account.reads();
+        after(&engine, Duration::from_hours(1)).await;
+        let reads = account.reads() - before;
+        // A change waits for no audit.
+        world.cluster.put("www", &["www.example A 192.0.2.2"]);
+        rest(&engine).await;
+        assert!(shown(&cloud).contains(&"www.example A 192.0.2.2".to_owned()), "{:?}", shown(&cloud));
+        engine.stop().await;
+        reads
+    };
+    // Two zones, of three pages and one.
+    let free = audited(Duration::ZERO).await;
+    assert!((200..=260).contains(&free), "a minute apart: {free}");
+    let paced = audited(Duration::from_secs(100)).await;
+    assert!((30..=37).contains(&paced), "a page each hundred seconds: {paced}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,6 +12,8 @@ mod contested;
 mod evidence;
 mod exchange;
 mod forged;
+mod in_set;
+mod instances;
 mod invariants;
 mod journal;
 mod moves;

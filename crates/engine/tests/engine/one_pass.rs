@@ -128,6 +128,17 @@ async fn a_kind_that_is_not_read_is_told_with_its_reason() {
     assert_eq!(pass(&world).await.0.failures(), ["services: web.yaml:2: no YAML"]);
 }
 
+/// A pass that is broken off before anything was taken over tells all the same what it did not read.
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_was_never_taken_over_is_told() {
+    let world = world(2);
+    world.cluster.trust(false, false);
+    let unread = [(Arc::from("services"), "no answer".to_owned())].into_iter().collect();
+    *world.cluster.troubles.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
+    let engine = world.start().await;
+    assert!(engine.outcome().failures().contains(&"services: no answer".to_owned()), "{}", engine.outcome());
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_written_is_counted() {
     let world = world(3);

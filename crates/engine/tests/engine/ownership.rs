@@ -8,7 +8,6 @@ use std::time::Duration;
 use zonewright_core::RecordType;
 use zonewright_core::change::Outcome;
 use zonewright_core::documents::MemoryDocuments;
-use zonewright_core::options::OptionTable;
 use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_core::zone::InstanceId;
 use zonewright_engine::journal::{Cause, JournalWriter, Origin, Query, WriterId};
@@ -68,7 +67,7 @@ impl Shop {
         let bare = self.world.sim.clone();
         let provider = Layers::new(InstanceId::from("sim")).around(bare, &Arc::new(Metrics::default()));
         let (id, registry) = (InstanceId::from("sim"), self.registry(owner));
-        let instance = Instance { id, provider, registry, options: OptionTable::NONE.into() };
+        let instance = Instance::new(id, provider, registry);
         let config = zonewright_engine::Config::default();
         let scope = Scope { filter: config.filter, managed, select: Vec::new() };
         InstanceSnapshot::read(instance, scope).await.unwrap()

@@ -381,3 +381,27 @@ async fn upsert_only_never_deletes() {
     rest(&engine).await;
     assert_eq!(world.sim.records(), ["n0.example A 192.0.2.1", "n1.example A 192.0.2.1", "n2.example A 192.0.2.2"]);
 }
+
+/// 4: a provider that answers for some sets and not for others: each name is its own affair.
+#[tokio::test(start_paused = true)]
+async fn a_name_whose_form_is_not_known_is_left_alone_and_asked_for_again() {
+    for short in [false, true] {
+        let world = World::new(&["example"]);
+        for host in ["a", "x"] {
+            let family = |data: &str| format!("{host}.example {data}");
+            world.cluster.put(host, &[&*family("A 192.0.2.1"), &*family("AAAA 2001:db8::1")]);
+        }
+        let engine = world.start().await;
+        rest(&engine).await;
+        world.sim.leave_unadjusted(&["x.example"], short);
+        world.cluster.put("a", &["a.example A 192.0.2.2"]);
+        world.cluster.put("x", &["x.example A 192.0.2.2"]);
+        after(&engine, Duration::from_secs(1)).await;
+        let expected = ["a.example A 192.0.2.2", "x.example A 192.0.2.1", "x.example AAAA 2001:db8::1"];
+        assert_eq!(world.sim.records(), expected, "x.example keeps both families");
+        world.sim.leave_unadjusted(&[], false);
+        after(&engine, Duration::from_mins(2)).await;
+        assert_eq!(world.sim.records(), ["a.example A 192.0.2.2", "x.example A 192.0.2.2"]);
+        engine.stop().await;
+    }
+}

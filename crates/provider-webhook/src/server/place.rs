@@ -238,7 +238,7 @@ fn caller() -> Arc<Origin> {
         name: Arc::from("caller"),
         uid: Arc::from(""),
     };
-    Arc::new(Origin { source: text, rank: 0, object, created: None })
+    Arc::new(Origin { source: text, rank: 0, object, created: None, choice: None })
 }
 
 #[cfg(test)]

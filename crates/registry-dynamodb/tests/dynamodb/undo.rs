@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::OwnerId;
-use zonewright_core::options::OptionTable;
 use zonewright_core::registry::OwnershipChange;
 use zonewright_core::zone::InstanceId;
 use zonewright_engine::journal::{Cause, JournalWriter, Query, WriterId};
@@ -67,7 +66,7 @@ impl Shop {
         let id = InstanceId::from("sim");
         let provider = Layers::new(id.clone()).around(self.world.sim.clone(), &Arc::new(Metrics::default()));
         let registry = Arc::new(loaded(&self.table, from).await);
-        let instance = Instance { id, provider, registry, options: OptionTable::NONE.into() };
+        let instance = Instance::new(id, provider, registry);
         let Config { filter, managed, .. } = Config::default();
         let snapshot = InstanceSnapshot::read(instance, Scope { filter, managed, select: Vec::new() }).await.unwrap();
         let journal = JournalWriter::new(self.world.journal.clone(), self.world.clock, WriterId::from(7));

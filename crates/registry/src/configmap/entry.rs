@@ -141,7 +141,7 @@ impl Entry {
     fn hold(&mut self, set: &RecordSet) {
         match &set.data {
             RecordData::Alias(alias) => (self.target, self.alias) = (alias.target.to_string(), true),
-            RecordData::Records(_) => {
+            RecordData::Records(_) | RecordData::Items(_) => {
                 let texts: Vec<String> =
                     intent::texts(set).into_iter().map(|text| shown(set.key.rtype, text)).collect();
                 self.target = texts.join(JOINT);

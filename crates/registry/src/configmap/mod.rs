@@ -34,10 +34,11 @@ use zonewright_core::change::{Group, Outcome, Step};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::documents::DocumentStore;
 use zonewright_core::error::{Error, ErrorKind, Retry};
+use zonewright_core::record::SetId;
 use zonewright_core::registry::{
     ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
 };
-use zonewright_core::{DnsName, RecordKey, RecordSet, Result, Zone};
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Result, Zone};
 
 pub use flags::ENTRY;
 
@@ -277,6 +278,14 @@ impl Registry for ConfigMapRegistry {
         }
         let standing = published.find(&zone.key, key).filter(|(holder, _)| *holder == zone.key);
         step::claims(&rights, standing.map(|(_, set)| Seal::of(&set)))
+    }
+
+    fn item_of(&self, _text: &RData) -> Option<SetId> {
+        None
+    }
+
+    fn item_keys(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        self.keeper.table().item_keys(&zone.key, names)
     }
 
     fn claim_names(&self, _zone: &Zone, _key: &RecordKey) -> BTreeSet<DnsName> {

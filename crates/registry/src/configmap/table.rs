@@ -124,6 +124,17 @@ impl Table {
         former.rights.values().filter(|right| right.kind == Kind::Own).count()
     }
 
+    /// Drops what is kept of objects that were never written: more were to be made, and that failed. What is known of their records was
+    /// kept there and nowhere else, so the objects that stand say it again. Returns whether there were any.
+    pub(super) fn drop_unwritten(&mut self, stands: impl Fn(usize) -> bool) -> bool {
+        let unwritten = |index: &usize, shard: &mut Shard| shard.version.is_none() && !stands(*index);
+        let dropped: Vec<Shard> = self.shards.extract_if(.., unwritten).map(|(_, shard)| shard).collect();
+        for shard in &dropped {
+            self.note(&shard.rights, &HashMap::new());
+        }
+        !dropped.is_empty()
+    }
+
     /// Keeps what our objects said where they say something else now.
     fn remember(&mut self, former: &HashMap<Place, Right>, now: &HashMap<Place, Right>) {
         let own = |right: &&Right| right.kind == Kind::Own;
@@ -178,6 +189,13 @@ impl Table {
 
     pub(super) fn home(&self, place: &Place) -> usize {
         home(&place.key.name, self.width)
+    }
+
+    /// The keys with set identifiers at these names of which our own objects speak.
+    pub(super) fn item_keys(&self, zone: &ZoneKey, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        let is_item = |place: &&Place| place.key.set_id.is_some() && names.contains(&place.key.name);
+        let all = self.shards.values().flat_map(|shard| shard.rights.keys()).filter(is_item);
+        all.filter(|place| **place == Place::new(zone, &place.key)).map(|place| place.key.clone()).collect()
     }
 
     /// What our own objects say of a record. The entry where it belongs wins.

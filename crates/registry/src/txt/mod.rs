@@ -49,8 +49,10 @@ use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
 use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::error::{Error, ErrorKind, Retry};
+use zonewright_core::in_set::{ITEM_LABEL, set_id_of};
 use zonewright_core::name::NameError;
 use zonewright_core::plan::{FORMER_OWNER_LABEL, POLICY_LABEL};
+use zonewright_core::record::SetId;
 use zonewright_core::registry::{
     ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
 };
@@ -321,6 +323,17 @@ impl Registry for TxtRegistry {
             self.retain_former(claim);
         }
         claims
+    }
+
+    fn item_of(&self, data: &RData) -> Option<SetId> {
+        let RData::Txt(txt) = data else { return None };
+        let heritage = self.codec.read(txt).filter(|heritage| self.is_ours(heritage))?;
+        let label = heritage.further().into_iter().find(|(key, _)| **key == *ITEM_LABEL)?.1;
+        set_id_of(&label)
+    }
+
+    fn item_keys(&self, _zone: &Zone, _names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        BTreeSet::new()
     }
 
     fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {

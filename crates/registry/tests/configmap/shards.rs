@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zonewright_core::documents::{Document, Fault, MemoryDocuments};
 use zonewright_core::registry::Registry;
 
-use crate::support::{Zones, audit, carry, create, is_ours, records, registry};
+use crate::support::{Zones, audit, carry, create, is_ours, prepare, records, refusal, registry, update};
 
 /// Some fifteen records.
 const SMALL: usize = 2_000;
@@ -80,6 +80,37 @@ async fn a_split_that_is_cut_off_loses_no_claim() {
         }
     }
     assert!(cuts > 20, "the split was cut off {cuts} times");
+}
+
+/// The process goes on after a split that failed: what it knew of records in objects that were never written, the others say.
+#[tokio::test]
+async fn a_split_that_fails_loses_no_claim_of_the_process_that_goes_on() {
+    let (lines, more) = (names(14), names(40).split_off(14));
+    let mut failed = 0;
+    for kind in [Fault::Before, Fault::After] {
+        for good in 0..12 {
+            let shelf = Arc::new(MemoryDocuments::default());
+            let mut zones = Zones::new(&[]);
+            let registry = registry(&shelf, SMALL);
+            carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+            let updates = lines.iter().map(|line| update(line, &line.replace("192.0.2.1", "192.0.2.2")));
+            let groups = updates.chain(more.iter().map(|line| create(line))).collect();
+            shelf.fail(std::iter::repeat_n(Fault::None, good).chain(std::iter::repeat_n(kind, 20)));
+            let ready: Vec<_> = prepare(&registry, &zones, groups).await.into_iter().filter_map(Result::ok).collect();
+            failed += lines.len() + more.len() - ready.len();
+            // Nothing of it is carried out.
+            let outcomes: Vec<_> = ready.iter().map(|_| refusal()).collect();
+            // The answer may be that it could not be written down.
+            let _ = registry.commit(&zones.zone, &ready, &outcomes).await;
+            shelf.fail([]);
+            registry.load().await.unwrap();
+            assert_eq!(ours(&registry, &zones, &lines), 14, "{kind:?} after {good} writes");
+            audit(&registry, &zones).await;
+            audit(&registry, &zones).await;
+            assert_eq!(ours(&registry, &zones, &lines), 14, "{kind:?} after {good} writes, later");
+        }
+    }
+    assert!(failed > 100, "{failed} groups were not announced");
 }
 
 #[tokio::test]

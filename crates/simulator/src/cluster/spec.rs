@@ -80,7 +80,13 @@ pub(super) fn object(id: Id) -> ObjectRef {
 pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
     let resource: Option<Arc<str>> = Some(Arc::from(label(id)));
     let created = i64::try_from(id.number * 7 % 5).ok();
-    let origin = Arc::new(Origin { source: Arc::from(KINDS[id.kind].0), rank: id.kind, object: object(id), created });
+    let origin = Arc::new(Origin {
+        source: Arc::from(KINDS[id.kind].0),
+        rank: id.kind,
+        object: object(id),
+        created,
+        choice: None,
+    });
     let endpoint = |(key, data): &(RecordKey, Vec<RData>)| Endpoint {
         name: key.name.clone(),
         rtype: key.rtype,

@@ -40,7 +40,8 @@ pub(crate) struct Ledger {
     /// The same without what stood only in the midst of a round: a process that replaces records one by one, the new ones first,
     /// never had the sum, and one that dies meanwhile cannot tell of it.
     firm: VecDeque<(Timestamp, Instant, usize)>,
-    approved: BTreeMap<RecordKey, Approved>,
+    /// Each approval of a delete by itself: what is forgotten of a later one speaks of no earlier one.
+    approved: BTreeMap<RecordKey, Vec<Approved>>,
     /// Deletes for which an approval was used.
     spent: BTreeSet<RecordKey>,
 }
@@ -48,7 +49,10 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// The daemon lost its memory of what it was told after `since`. What it deleted was written down before.
     pub(super) fn forget(&mut self, since: Instant) {
-        self.approved.retain(|_, approved| approved.at <= since);
+        self.approved.retain(|_, given| {
+            given.retain(|approved| approved.at <= since);
+            !given.is_empty()
+        });
         self.peaks.retain(|(_, at, _)| *at <= since);
         self.firm.retain(|(_, at, _)| *at <= since);
     }
@@ -89,7 +93,7 @@ impl Ledger {
         let fits = |approved: &Approved| {
             approved.until > now && approved.data == delete.stood.data && approved.right == delete.right
         };
-        let covered = self.approved.get(&delete.stood.key).is_some_and(fits);
+        let covered = self.approved.get(&delete.stood.key).is_some_and(|given| given.iter().any(fits));
         if covered {
             self.approved.remove(&delete.stood.key);
             self.spent.insert(delete.stood.key.clone());
@@ -322,12 +326,13 @@ impl Truth {
         }
     }
 
-    /// Whether a removal was approved with the doubt about the view that there is now.
-    pub(super) fn accepts_doubt(&self, step: &Judged<'_>, right: &Right, doubts: [u64; 2]) -> bool {
+    /// Whether a removal was approved with the doubt that there is now about what `label` rests on.
+    pub(super) fn accepts_doubt(&self, step: &Judged<'_>, right: &Right, sight: &Sight, label: Option<&str>) -> bool {
         let approved = self.ledgers.get(&(step.daemon, step.zone)).and_then(|ledger| ledger.approved.get(step.key));
-        approved.is_some_and(|approved| {
+        approved.into_iter().flatten().any(|approved| {
             let data = step.stood.map(|set| &set.data);
-            approved.doubts == doubts && Some(&approved.data) == data && approved.right == *right
+            let same = sight.is_same_doubt(label, approved.doubts);
+            same && Some(&approved.data) == data && approved.right == *right
         })
     }
 
@@ -347,7 +352,8 @@ impl Truth {
             let right = self.right(zone, &key);
             let ledger = self.ledgers.entry((daemon, zone)).or_default();
             ledger.spent.remove(&key);
-            ledger.approved.insert(key, Approved { data, right, doubts, until, at: Instant::now() });
+            let approved = Approved { data, right, doubts, until, at: Instant::now() };
+            ledger.approved.entry(key).or_default().push(approved);
         }
     }
 }

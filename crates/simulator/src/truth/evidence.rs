@@ -48,7 +48,9 @@ impl Truth {
         // A delete demands nothing of the other types: somebody may just have taken what stood there.
         let crossed = self.changed_since_listed(step.daemon, step.zone, &key.name);
         let excused = crossed || self.excused(step.daemon, step.zone, key);
-        let unknown = !comes && (excused || sight.changed_within(&key.name, self.patience()));
+        // What was written to the zone above, while this one was not listed, is replaced in the zone below.
+        let elsewhere = self.zone_of(&key.name) != step.zone;
+        let unknown = !comes && (elsewhere || excused || sight.changed_within(&key.name, self.patience()));
         self.verdicts.note(Rule::Replacement, !unknown);
         if !comes && !unknown {
             let text =
@@ -80,8 +82,10 @@ impl Truth {
         let here = self.zone_of(&step.key.name) == step.zone;
         let asks = if here { sight.asks_beside(step.key) } else { Vec::new() };
         // Where a view only looks empty, an approval accepts that, for what it showed.
-        let accepted = sight.only_looks_empty(label) && self.accepts_doubt(step, right, sight.doubts());
-        let doubtful = !accepted && asks.iter().any(|ask| sight.is_doubtful(Some(&ask.label)));
+        let accepts =
+            |label: Option<&str>| sight.only_looks_empty(label) && self.accepts_doubt(step, right, sight, label);
+        let accepted = accepts(label);
+        let doubtful = asks.iter().any(|ask| sight.is_doubtful(Some(&ask.label)) && !accepts(Some(&ask.label)));
         let mut verdicts = vec![(Rule::Doubt, doubtful)];
         if step.stands.is_none() {
             let gone = asks.iter().all(|ask| Some(&*ask.label) != label);

@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::time::timeout;
 use zonewright_core::claim::OwnerId;
 use zonewright_core::clock::{Clock, Timestamp};
-use zonewright_core::options::OptionTable;
 use zonewright_core::registry::OwnershipChange;
 use zonewright_engine::journal::{Cause, JournalWriter, Query, WriterId};
 use zonewright_engine::layer::Layers;
@@ -53,7 +52,7 @@ impl World {
         let registry = self.registry(daemon, &line);
         let layers = Layers { seed: Some(self.seed), ..Layers::new(instance()) };
         let provider = layers.around(line, &Arc::new(Metrics::default()));
-        let bare = Instance { id: instance(), provider, registry, options: OptionTable::NONE.into() };
+        let bare = Instance::new(instance(), provider, registry);
         let select = match command {
             Command::Transfer(name, _) | Command::Release(name) | Command::Drain(name) => {
                 vec![Selector::Below(name.clone())]

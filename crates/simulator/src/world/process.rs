@@ -11,7 +11,6 @@ use zonewright_core::contend::NameRules;
 use zonewright_core::endpoint::{Note, Reporter, Severity};
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::name_policy::PermitAll;
-use zonewright_core::options::OptionTable;
 use zonewright_core::plan::Policy;
 use zonewright_core::registry::Registry;
 use zonewright_engine::journal::{Journaling, MemoryJournal, Mode};
@@ -131,12 +130,8 @@ impl World {
             dead: dead.clone(),
             clock,
         });
-        let instance = Instance {
-            id: instance(),
-            registry: self.registry(daemon, &line),
-            provider: line,
-            options: OptionTable::NONE.into(),
-        };
+        let registry = self.registry(daemon, &line);
+        let instance = Instance::new(instance(), line, registry);
         let parts = Parts {
             sources: vec![feed],
             instances: vec![instance],

@@ -7,8 +7,14 @@ use zonewright_core::options::Properties;
 use super::Annotations;
 
 /// Beginnings of keys that become `<word>/<rest>`.
-const FAMILIES: [(&str, &str); 4] =
-    [("aws-", "aws/"), ("scw-", "scw/"), ("coredns-", "coredns/"), ("webhook-", "webhook/")];
+const FAMILIES: [(&str, &str); 5] = [
+    ("aws-", "aws/"),
+    ("scw-", "scw/"),
+    ("coredns-", "coredns/"),
+    // External-dns has no such properties; these are the names under which they were proposed there.
+    ("google-", "google/"),
+    ("webhook-", "webhook/"),
+];
 
 const CLOUDFLARE: &str = "cloudflare-";
 
@@ -75,6 +81,7 @@ mod tests {
             (("p/aws-", "x"), &["aws/=x"]),
             (("p/scw-a", "1"), &["scw/a=1"]),
             (("p/coredns-group", "g1"), &["coredns/group=g1"]),
+            (("p/google-weight", "10"), &["google/weight=10"]),
             (("p/webhook-x/y", "1"), &["webhook/x/y=1"]),
             (("p/azure-tags", "a=b, c=d"), &["azure/tags=a=b, c=d"]),
             (("p/azure-tags-x", "1"), &[]),

@@ -208,3 +208,22 @@ fn statuses() {
     assert_eq!((bad.endpoints, bad.is_due), (0, true));
     assert!(bad.problems[0].contains("targets[0] of a.org"), "{:?}", bad.problems);
 }
+
+/// What cannot be read may be what stands there, as another program understood it: nothing of the object goes for that.
+#[test]
+fn an_element_that_cannot_be_read_keeps_what_is_published() {
+    let octal = json!([
+        {"dnsName": "text.example.org", "recordType": "TXT", "targets": ["\"caf\\303\\251\""]},
+        {"dnsName": "abc.example.org", "recordType": "A", "targets": ["1.2.3.4"]},
+    ]);
+    let mapped = map(&thing(octal), &[], &options(|_| {}));
+    assert_eq!((mapped.endpoints.len(), mapped.notes.len()), (1, 1));
+    assert_eq!(mapped.unknown[0].resource.as_deref(), Some("crd/foo/test"));
+    assert!(mapped.unknown[0].reason.contains("text.example.org"), "{}", mapped.unknown[0].reason);
+    assert!(
+        mapped.notes[0].message.ends_with("and what the object has published stays"),
+        "{}",
+        mapped.notes[0].message
+    );
+    assert!(map(&a(), &[], &options(|_| {})).unknown.is_empty());
+}

@@ -173,3 +173,17 @@ fn prefixes() {
     let note = &map(&alpha, &[], &options(|_| {})).notes[0];
     assert!(note.message.contains("--annotation-prefix=external-dns.alpha.kubernetes.io/"), "{}", note.message);
 }
+
+#[test]
+fn an_object_names_provider_instances_by_annotation_or_label() {
+    let key = "zonewright.dev/provider";
+    let choice = |thing: &Thing| {
+        let mapped = map(thing, &[], &options(|_| {}));
+        mapped.endpoints.first().expect("an endpoint").origin.choice.as_ref().map(ToString::to_string)
+    };
+    let labelled = base().with(r"metadata.labels", json!({ key: "internal" }));
+    assert_eq!(choice(&base()), None);
+    assert_eq!(choice(&labelled), Some("internal".to_owned()));
+    assert_eq!(choice(&labelled.annotation(key, "b, a")), Some("a, b".to_owned()));
+    assert_eq!(choice(&base().annotation(key, "")), None);
+}

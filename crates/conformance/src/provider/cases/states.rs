@@ -1,13 +1,14 @@
 //! Walks through states: whatever is asked for is there afterwards, and a second plan is empty.
 
 use zonewright_core::capability::{RoutingKind, RoutingSupport};
+use zonewright_core::change::Change;
 use zonewright_core::error::ErrorKind;
-use zonewright_core::record::{AliasTarget, RecordData, Routing, SetId};
+use zonewright_core::record::{AliasTarget, Geolocation, Item, RecordData, Routing, SetId};
 use zonewright_core::{RecordSet, RecordType};
 
 use crate::provider::Harness;
 use crate::provider::specimen::{of_type, texts};
-use crate::provider::walk::{Walk, create};
+use crate::provider::walk::{Walk, create, group};
 use crate::run::note;
 
 const A: RecordType = RecordType::A;
@@ -184,18 +185,66 @@ pub async fn a_name_changes_between_simple_and_routed(harness: &dyn Harness) {
     walk.reach(&[]).await;
 }
 
+/// Items share one record set: they come, change and go, each time with the whole set, and the set goes with the last.
+pub async fn items_share_one_record_set(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let RoutingSupport::InSet(kinds) = walk.capability.routing else {
+        return note("items that share one record set are not declared");
+    };
+    if kinds.contains(&RoutingKind::Weighted) {
+        let weight = |weight| Routing::Weighted { weight };
+        let one = (weight(10), "192.0.2.1");
+        walk.reach(&[items(&walk, std::slice::from_ref(&one))]).await;
+        walk.reach(&[items(&walk, &[one.clone(), (weight(20), "192.0.2.2")])]).await;
+        walk.reach(&[items(&walk, &[one, (weight(30), "192.0.2.2")])]).await;
+        let simple = walk.set("items", A, 60, &["192.0.2.1"]);
+        walk.reach(&[simple]).await;
+        walk.reach(&[items(&walk, &[(weight(1), "192.0.2.1"), (weight(1), "192.0.2.2")])]).await;
+        let stale = items(&walk, &[(weight(1), "192.0.2.1")]);
+        walk.refused(group(Change::Delete { from: stale }), &[ErrorKind::Conflict]).await;
+        walk.reach(&[]).await;
+    }
+}
+
+/// Two items of one set cannot answer for one place.
+pub async fn items_of_one_place_are_refused(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let RoutingSupport::InSet(kinds) = walk.capability.routing else {
+        return note("items that share one record set are not declared");
+    };
+    if kinds.contains(&RoutingKind::Geolocation) {
+        let at = |country: &str| {
+            let location = Geolocation { country: Some(country.into()), ..Geolocation::default() };
+            Routing::Geolocation { location }
+        };
+        let [one, other] = harness.locations();
+        walk.reach(&[items(&walk, &[(at(one), "192.0.2.1"), (at(other), "192.0.2.2")])]).await;
+        walk.reach(&[]).await;
+        let twice = items(&walk, &[(at(one), "192.0.2.1"), (at(one), "192.0.2.2")]);
+        walk.refused(create(&twice), &[ErrorKind::Conflict, ErrorKind::Invalid]).await;
+    }
+}
+
+fn items(walk: &Walk<'_>, items: &[(Routing, &str)]) -> RecordSet {
+    let set = walk.set("items", A, 60, &["192.0.2.1"]);
+    let item = |(routing, address): &(Routing, &str)| Item {
+        routing: routing.clone(),
+        records: walk.set("items", A, 60, &[address]).data.as_records().to_vec(),
+    };
+    RecordSet { data: RecordData::items(items.iter().map(item)), ..set }
+}
+
 /// An alias stands at a name and at the apex, gets another target, gives way to records, and comes back.
 pub async fn aliases(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
     if !walk.capability.alias {
         return note("aliases are not declared; that they are refused is a case of its own");
     }
-    let alias = |set: RecordSet, host: &str| {
-        let target = AliasTarget { target: host.into(), zone: None, evaluate_health: false };
-        RecordSet { ttl: None, data: RecordData::Alias(target), ..set }
-    };
+    let [first, second] = harness.alias_targets();
+    let alias =
+        |set: RecordSet, target: &AliasTarget| RecordSet { ttl: None, data: RecordData::Alias(target.clone()), ..set };
     for plain in [walk.set("alias", A, 60, &["192.0.2.1"]), walk.at_apex(A, 60, &["192.0.2.1"])] {
-        let (one, two) = (alias(plain.clone(), "one.example.net."), alias(plain.clone(), "two.example.net."));
+        let (one, two) = (alias(plain.clone(), &first), alias(plain.clone(), &second));
         for state in [&one, &two, &plain, &one] {
             walk.reach(std::slice::from_ref(state)).await;
         }

@@ -24,6 +24,8 @@ pub(super) struct Plain {
     pub(super) stranger: Mutex<Option<RecordSet>>,
     /// What a stranger makes of a record set right before it is changed or deleted.
     pub(super) edit: Mutex<Option<RecordSet>>,
+    /// What a stranger puts there while the answer of the first call takes four seconds.
+    pub(super) meanwhile: Mutex<Option<RecordSet>>,
 }
 
 impl Plain {
@@ -37,6 +39,7 @@ impl Plain {
             calls: Mutex::new(0),
             stranger: Mutex::new(None),
             edit: Mutex::new(None),
+            meanwhile: Mutex::new(None),
         }
     }
 
@@ -146,6 +149,11 @@ impl Provider for Plain {
                     lost()
                 }
             });
+        }
+        let meanwhile = self.meanwhile.lock().unwrap().take();
+        if let Some(stranger) = meanwhile {
+            tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+            self.sets.lock().unwrap().insert(stranger.key.clone(), stranger);
         }
         outcomes
     }

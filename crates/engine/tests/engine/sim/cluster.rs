@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
+use zonewright_core::choice::Choice;
 use zonewright_core::endpoint::{
     Endpoint, Mapped, ObjectPolicy, ObjectRef, Origin, OtherPrefix, Pending, Sharing, Targets, Unknown,
 };
@@ -12,7 +13,7 @@ use zonewright_core::record::{Routing, SetId};
 use zonewright_core::source::{
     Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, SourceErrors, Update,
 };
-use zonewright_core::{RecordData, RecordSet};
+use zonewright_core::{RecordData, RecordSet, Ttl};
 
 use super::{name, set};
 
@@ -54,16 +55,19 @@ impl Cluster {
     }
 
     /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `label:TEXT` its label
-    /// in claims; `prop:KEY=VALUE` a property; `unknown` asks for more than can be told; `other:LINE` is asked for under an annotation prefix that is not in
+    /// in claims; `ttl:SECONDS` its TTL; `choice:NAMES` the instances that it names; `prop:KEY=VALUE` a property; `unknown` asks for more than can be told; `other:LINE` is asked for under an annotation prefix that is not in
     /// force.
     pub(crate) fn put(&self, who: &str, lines: &[&str]) {
         let label = lines.iter().find_map(|line| line.strip_prefix("label:")).map(str::to_owned);
         let label: Option<Arc<str>> = Some(Arc::from(label.unwrap_or_else(|| format!("service/ns/{who}"))));
         let created = who.bytes().map(i64::from).sum();
-        let origin = Origin { source: Arc::from("service"), rank: 0, object: object(who), created: Some(created) };
+        let choice = lines.iter().find_map(|l| l.strip_prefix("choice:")).and_then(Choice::parse);
+        let origin =
+            Origin { source: Arc::from("service"), rank: 0, object: object(who), created: Some(created), choice };
         let origin = Arc::new(origin);
         let policy = lines.iter().find_map(|l| l.strip_prefix("policy:")).and_then(ObjectPolicy::parse);
         let set_id = lines.iter().find_map(|l| l.strip_prefix("set:")).and_then(SetId::new);
+        let ttl = lines.iter().find_map(|l| l.strip_prefix("ttl:")?.parse().ok()).and_then(Ttl::from_secs);
         let stated = lines.iter().filter_map(|l| l.strip_prefix("prop:")?.split_once('='));
         let properties: BTreeMap<Arc<str>, Arc<str>> = stated.map(|(key, value)| (key.into(), value.into())).collect();
         let mut mapped = Mapped { kinds: BTreeSet::from([Arc::from(SERVICES)]), ..Mapped::default() };
@@ -73,7 +77,7 @@ impl Cluster {
                 name: key.name,
                 rtype: key.rtype,
                 targets: Targets::Records(records),
-                ttl: None,
+                ttl,
                 set_id: set_id.clone(),
                 routing: Routing::Simple,
                 properties: properties.clone(),
@@ -103,7 +107,9 @@ impl Cluster {
                 mapped.unknown.push(Unknown { resource: label.clone(), reason: "a template failed".to_owned() });
             }
             let is_setting = |start: &&str| line.starts_with(*start);
-            if *line != "unknown" && !["policy:", "set:", "prop:", "label:", "other:"].iter().any(is_setting) {
+            if *line != "unknown"
+                && !["policy:", "set:", "prop:", "label:", "ttl:", "choice:", "other:"].iter().any(is_setting)
+            {
                 mapped.endpoints.push(endpoint(line));
             }
         }

@@ -79,11 +79,20 @@ pub(crate) struct Sim {
     pub(crate) settle: Mutex<Duration>,
     /// How long each write takes.
     pub(super) pace: Mutex<Duration>,
+    /// Of sets at these names it cannot say now in which form they would be read back.
+    unadjusted: Mutex<BTreeSet<DnsName>>,
+    /// The answer about forms lacks its end, from the first such set on.
+    short_answers: AtomicBool,
 }
 
 impl Sim {
     pub(crate) fn new(zones: &[&str]) -> Arc<Self> {
-        let instance = InstanceId::from("sim");
+        Self::of("sim", zones)
+    }
+
+    /// That of an instance with this name.
+    pub(crate) fn of(instance: &str, zones: &[&str]) -> Arc<Self> {
+        let instance = InstanceId::from(instance);
         Arc::new(Self {
             zones: zones.iter().map(|z| Zone::new(&instance, z, name(z))).collect(),
             content: Mutex::default(),
@@ -106,7 +115,16 @@ impl Sim {
             hidden: Mutex::default(),
             settle: Mutex::default(),
             pace: Mutex::default(),
+            unadjusted: Mutex::default(),
+            short_answers: AtomicBool::new(false),
         })
+    }
+
+    /// Of sets at these names, and no others, it cannot say in which form they would be read back. `short`: it says nothing of them and
+    /// of those that follow.
+    pub(crate) fn leave_unadjusted(&self, names: &[&str], short: bool) {
+        *self.unadjusted.lock().unwrap() = names.iter().map(|text| name(text)).collect();
+        self.short_answers.store(short, Ordering::SeqCst);
     }
 
     /// The next lists of zones fail, so many of them.
@@ -340,7 +358,20 @@ impl Provider for Sim {
     }
 
     async fn adjust(&self, _: &Zone, sets: &[RecordSet]) -> Vec<Adjustment> {
-        Adjustment::none(sets)
+        let unadjusted = self.unadjusted.lock().unwrap();
+        let unknown = |set: &RecordSet| unadjusted.contains(&set.key.name);
+        if self.short_answers.load(Ordering::SeqCst) {
+            let known: Vec<RecordSet> = sets.iter().take_while(|set| !unknown(set)).cloned().collect();
+            return Adjustment::none(&known);
+        }
+        let answer = |set: &RecordSet| {
+            if unknown(set) {
+                Adjustment::Unknown(Error::new(ErrorKind::Unavailable, "adjust records", "ask later"))
+            } else {
+                Adjustment::to(set.clone())
+            }
+        };
+        sets.iter().map(answer).collect()
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {

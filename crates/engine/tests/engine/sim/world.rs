@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use zonewright_core::clock::{Clock, Timestamp};
 use zonewright_core::endpoint::{Note, Reporter};
 use zonewright_core::name_policy::{NamePolicy, PermitAll};
-use zonewright_core::options::OptionTable;
 use zonewright_core::registry::Registry;
 use zonewright_core::store::{MemoryStore, StateStore};
 use zonewright_core::zone::InstanceId;
@@ -128,12 +127,7 @@ impl World {
     }
 
     pub(crate) async fn start_with(&self, registry: Arc<dyn Registry>) -> Engine {
-        let instance = Instance {
-            id: InstanceId::from("sim"),
-            provider: self.sim.clone(),
-            registry,
-            options: OptionTable::NONE.into(),
-        };
+        let instance = Instance::new(InstanceId::from("sim"), self.sim.clone(), registry);
         self.start_instances(vec![instance]).await
     }
 

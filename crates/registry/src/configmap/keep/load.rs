@@ -20,6 +20,11 @@ impl Keeper {
         let (own, foreign): (Vec<&Listed>, Vec<&Listed>) = listed.iter().partition(|item| ours(item).is_some());
         let own: BTreeMap<usize, &Listed> = own.into_iter().filter_map(|item| Some((ours(item)?, item))).collect();
         self.measure(&own)?;
+        if self.table_mut().drop_unwritten(|index| own.contains_key(&index)) {
+            for index in own.keys() {
+                self.doubt(*index);
+            }
+        }
         for (index, item) in &own {
             let known = self.table().shards.get(index).and_then(|shard| shard.version.clone());
             if known.as_ref() != Some(&item.version) {
@@ -97,16 +102,13 @@ impl Keeper {
         Ok((Some(version), parsed.entries))
     }
 
+    /// An object that stood is gone. What is kept of one that was never written, or of which that is not known, stays until all are listed.
     fn lose(&self, index: usize) {
-        let stood = self.table().shards.get(&index).is_some_and(|shard| shard.version.is_some());
-        let claims = self.table_mut().lose(index);
-        if stood {
-            error!(
-                claims,
-                "{} is gone, and the claims in it: their records are left alone from now on",
-                self.place(index)
-            );
+        if self.table().shards.get(&index).is_none_or(|shard| shard.version.is_none()) {
+            return;
         }
+        let claims = self.table_mut().lose(index);
+        error!(claims, "{} is gone, and the claims in it: their records are left alone from now on", self.place(index));
     }
 
     async fn load_foreign(&self, listed: &[&Listed]) -> Result<()> {

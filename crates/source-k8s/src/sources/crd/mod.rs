@@ -75,8 +75,14 @@ impl Mapper<'_, '_> {
         let element = match Element::read(&name, wanted) {
             Ok(element) => element,
             Err((part, problem)) => {
-                let message = || format!("{field}.{part} of {name}: {problem}; it is left out");
+                let stays =
+                    if self.settings.resource.is_some() { ", and what the object has published stays" } else { "" };
+                let message = || format!("{field}.{part} of {name}: {problem}; it is left out{stays}");
                 self.mapping.warn_with(INVALID_ENDPOINT, message);
+                // It may ask for what stands: an earlier program may have understood it.
+                if let Some(resource) = self.settings.resource.clone() {
+                    self.mapping.cannot_tell([Some(resource)], &format!("{field}.{part} of {name}: {problem}"));
+                }
                 return;
             }
         };

@@ -1,35 +1,20 @@
-//! The official client of AWS against the fake: what it sends is understood, what it gets it can read.
+//! DynamoDB.
 
-use std::process::Command;
-
-use serde_json::{Value, json};
+use serde_json::json;
 use zonewright_fakes::dynamodb::{DynamoDb, Schema};
 use zonewright_testkit::require;
 
-const SCRIPT: &str = include_str!("boto3.py");
-
-/// Runs the script and returns what it printed: one value for each question.
-fn ask(service: &DynamoDb) -> Value {
-    let python = zonewright_testkit::tools::find("boto3").expect("the test requires it");
-    let output = Command::new(python)
-        .args(["-c", SCRIPT, &service.url()])
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .output()
-        .expect("the client starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("the script prints JSON")
-}
+const SCRIPT: &str = include_str!("dynamodb.py");
 
 #[test]
-fn the_official_client_is_served() {
+fn a_table_is_served() {
     require!(&["boto3"]);
     let service = DynamoDb::start();
     service.create_table("claims", Schema::hash("k", "S"));
     let range = Some(("r".to_owned(), "N".to_owned()));
     service.create_table("ranged", Schema { range, ..Schema::hash("k", "S") });
     service.set_page(30);
-    let answers = ask(&service);
+    let answers = crate::ask(SCRIPT, &[&service.url()]);
     for (question, expected) in [
         ("describe", json!([["k", "HASH"]])),
         ("describe ranged", json!([["k", "HASH"], ["r", "RANGE"]])),

@@ -1,0 +1,211 @@
+//! The daemon at Google Cloud DNS: from objects to record sets of the service, read past the daemon.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use zonewright_fakes::clouddns::{CloudDns, Fault, Kind, RecordSet};
+use zonewright_testkit::{KubeApi, require};
+
+use crate::cluster::{Space, shared};
+use crate::daemon::{CommandLine, state_folder, text};
+use crate::manifests::{folder, write};
+use crate::site::OWNER;
+use crate::{LATER, until};
+
+const PROJECT: &str = "shop";
+const IDENTIFIER: &str = "external-dns.kubernetes.io/set-identifier";
+
+/// The service with one public zone, in which somebody else has a record.
+struct Account {
+    service: CloudDns,
+    zone: String,
+    foreign: RecordSet,
+}
+
+impl Account {
+    fn new() -> Self {
+        let service = CloudDns::start();
+        service.set_machine(Some(PROJECT));
+        let zone = service.add_zone(PROJECT, "shop-zone", "shop.test.", Kind::Public);
+        let foreign = RecordSet::new("legacy.shop.test.", "A", 3600, &["198.51.100.7"]);
+        service.put(&zone, foreign.clone());
+        Self { service, zone, foreign }
+    }
+
+    /// The daemon of this owner, as on a machine of the project.
+    fn owned(&self, owner: &str, state: &str) -> CommandLine {
+        CommandLine::default()
+            .args(&["--provider=google", "--policy=sync", "--source=service", "--metrics-address=127.0.0.1:0"])
+            .args(&["--interval=2s", "--google-batch-change-interval=0s", "--google-api-qps=100"])
+            .arg("--domain-filter=shop.test".to_owned())
+            .arg(format!("--txt-owner-id={owner}"))
+            .arg(format!("--state-dir={state}"))
+            .env("CLOUDSDK_API_ENDPOINT_OVERRIDES_DNS", &self.service.url())
+            .env("CLOUDSDK_CONFIG", "/nowhere")
+            .env("GCE_METADATA_HOST", self.service.url().trim_start_matches("http://"))
+    }
+
+    /// The daemon in a cluster.
+    fn line(&self, space: &Space<'_>) -> CommandLine {
+        self.owned(OWNER, space.state_dir())
+            .arg(format!("--kubeconfig={}", text(&space.kubeconfig())))
+            .arg(format!("--namespace={}", space.name))
+    }
+
+    /// The daemon that reads a folder.
+    fn reading(&self, owner: &str, manifests: &Path, state: &str) -> CommandLine {
+        self.owned(owner, state).arg(format!("--manifests={}", text(manifests)))
+    }
+
+    fn calls(&self, operation: &str) -> usize {
+        self.service.calls().get(operation).copied().unwrap_or(0)
+    }
+
+    /// The sets of the zone but SOA, NS and the claims, each as name, type, and what it holds.
+    fn shown(&self) -> Vec<String> {
+        let sets = self.service.sets(&self.zone);
+        let ours = sets.iter().filter(|set| !["SOA", "NS", "TXT"].contains(&set.kind.as_str()));
+        ours.filter(|set| **set != self.foreign).map(line_of).collect()
+    }
+
+    #[track_caller]
+    fn shows(&self, expected: &[&str]) {
+        until(&format!("{expected:#?}"), LATER, || self.shown() == expected);
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert!(self.service.sets(&self.zone).contains(&self.foreign), "a foreign record was touched");
+        }
+    }
+}
+
+fn line_of(set: &RecordSet) -> String {
+    let mut values = set.rrdatas.clone();
+    let items = |of: &str| set.routing.as_ref().and_then(|policy| policy[of]["items"].as_array().cloned());
+    let address = |item: &Value| item["rrdatas"][0].as_str().unwrap_or_default().to_owned();
+    let weighted = |item: &Value| format!("{}:{}", item["weight"].as_f64().unwrap_or_default(), address(item));
+    let placed = |item: &Value| format!("{}:{}", item["location"].as_str().unwrap_or_default(), address(item));
+    values.extend(items("wrr").into_iter().flatten().map(|item| weighted(&item)));
+    values.extend(items("geo").into_iter().flatten().map(|item| placed(&item)));
+    values.sort();
+    format!("{} {} {}", set.name.trim_end_matches('.'), set.kind, values.join(" "))
+}
+
+fn service(name: &str, ip: &str, annotations: &[(&str, &str)]) -> String {
+    let annotation = |(key, value): &(&str, &str)| format!("    external-dns.kubernetes.io/{key}: \"{value}\"\n");
+    let annotations: String = annotations.iter().map(annotation).collect();
+    format!(
+        "apiVersion: v1\nkind: Service\nmetadata:\n  name: {name}\n  namespace: default\n  annotations:\n{annotations}spec:\n  \
+         type: LoadBalancer\nstatus:\n  loadBalancer:\n    ingress:\n      - ip: {ip}\n"
+    )
+}
+
+fn weighted(name: &str, ip: &str, weight: &str) -> String {
+    service(name, ip, &[("hostname", "split.shop.test"), ("set-identifier", name), ("google-weight", weight)])
+}
+
+/// Two owners share a weighted name: each adds, changes and takes away its own item, and there is silence between.
+#[test]
+fn two_owners_share_a_name() {
+    let account = Account::new();
+    let (blue, green) = ((folder(), state_folder()), (folder(), state_folder()));
+    let plain = service("plain", "192.0.2.1", &[("hostname", "plain.shop.test")]);
+    write(blue.0.path(), "a.yaml", &format!("{plain}---\n{}", weighted("blue", "192.0.2.10", "90")));
+    let first = account.reading("blue-owner", blue.0.path(), &blue.1.1).start();
+    account.shows(&["plain.shop.test A 192.0.2.1", "split.shop.test A 90:192.0.2.10"]);
+    write(green.0.path(), "a.yaml", &weighted("green", "192.0.2.20", "10"));
+    let second = account.reading("green-owner", green.0.path(), &green.1.1).start();
+    let both = |weight: &str| format!("split.shop.test A 10:192.0.2.20 {weight}:192.0.2.10");
+    account.shows(&["plain.shop.test A 192.0.2.1", &both("90")]);
+    write(blue.0.path(), "a.yaml", &format!("{plain}---\n{}", weighted("blue", "192.0.2.10", "50")));
+    account.shows(&["plain.shop.test A 192.0.2.1", &both("50")]);
+    first.ready();
+    second.ready();
+    let before = account.calls("CreateChange");
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    assert_eq!(account.calls("CreateChange"), before, "nothing is left to do");
+    write(blue.0.path(), "a.yaml", &plain);
+    account.shows(&["plain.shop.test A 192.0.2.1", "split.shop.test A 10:192.0.2.20"]);
+}
+
+/// Addresses, places, and a load balancer's host name at the apex, where the service has neither aliases nor flattening.
+#[test]
+fn services_come_change_and_go() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    space.balancer("three", "three.shop.test", &["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+    space.balancer("apex", "shop.test", &["web-1.example.net"]);
+    for (name, address, location) in [("west", "192.0.2.10", "europe-west1"), ("east", "192.0.2.20", "us-east1")] {
+        space.balancer(name, "near.shop.test", &[address]);
+        space.annotate(
+            "services",
+            name,
+            &[(IDENTIFIER, name), ("external-dns.kubernetes.io/google-location", location)],
+        );
+    }
+    // An audit would read what a change is to be measured by.
+    let daemon = account.line(&space).without("--interval").arg("--interval=1h").start();
+    daemon.ready();
+    let near = "near.shop.test A europe-west1:192.0.2.10 us-east1:192.0.2.20";
+    account.shows(&[near, "three.shop.test A 192.0.2.1 192.0.2.2 192.0.2.3"]);
+    space.is_told("apex", "CnameAtApex", &["shop.test"]);
+    let (reads, writes) = (account.calls("ListRecordSets"), account.calls("CreateChange"));
+    space.reached_at("services", "three", &["192.0.2.1", "192.0.2.9"]);
+    account.shows(&[near, "three.shop.test A 192.0.2.1 192.0.2.9"]);
+    let sent = (account.calls("ListRecordSets") - reads, account.calls("CreateChange") - writes);
+    assert_eq!(sent, (2, 1), "the names of record and claim are read, and one change is sent");
+    for name in ["three", "apex", "west", "east"] {
+        space.delete("services", name);
+    }
+    account.shows(&[]);
+    until("no claim is left", LATER, || account.service.sets(&account.zone).iter().all(|set| set.kind != "TXT"));
+    drop(daemon);
+}
+
+/// A token that ends, a file that changes, requests that are throttled, lost and forbidden: told, and gone on with.
+#[test]
+fn what_passes_is_waited_for() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    account.service.allow_user("id", "client-s3cret", "refresh-s3cret");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("credentials.json");
+    let log_in = |refresh: &str| {
+        let user = json!({
+            "type": "authorized_user", "client_id": "id", "client_secret": "client-s3cret", "refresh_token": refresh,
+            "token_uri": format!("{}/token", account.service.url()),
+        });
+        fs::write(&path, user.to_string()).expect("the credentials file");
+    };
+    log_in("refresh-s3cret");
+    space.balancer("web", "web.shop.test", &["192.0.2.1"]);
+    let line = account.line(&space).arg(format!("--google-project={PROJECT}"));
+    let daemon = line.env("GOOGLE_APPLICATION_CREDENTIALS", &text(&path)).start();
+    daemon.ready();
+    account.shows(&["web.shop.test A 192.0.2.1"]);
+    account.service.expire_minted();
+    space.reached_at("services", "web", &["192.0.2.2"]);
+    account.shows(&["web.shop.test A 192.0.2.2"]);
+    log_in("revoked");
+    daemon.says_within(&["invalid_grant", "credentials.json"], LATER);
+    space.reached_at("services", "web", &["192.0.2.3"]);
+    log_in("refresh-s3cret");
+    account.shows(&["web.shop.test A 192.0.2.3"]);
+    let faults = [Fault::RateLimited, Fault::Throttled, Fault::AnswerLost, Fault::Denied, Fault::Unavailable];
+    for (at, fault) in faults.into_iter().enumerate() {
+        for operation in ["ListRecordSets", "CreateChange"] {
+            account.service.fail(operation, fault, 1);
+        }
+        let address = format!("192.0.2.{}", at + 10);
+        space.reached_at("services", "web", &[&address]);
+        account.shows(&[&format!("web.shop.test A {address}")]);
+    }
+    let ended = daemon.terminate();
+    assert!(!ended.log.contains("s3cret") && !ended.log.contains("ya29"), "a secret is in the log");
+}

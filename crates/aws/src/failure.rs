@@ -1,0 +1,208 @@
+//! What went wrong with a request of the SDK, and whether it may have been carried out. The one place that reads error codes
+//! of AWS.
+//!
+//! <https://docs.aws.amazon.com/Route53/latest/APIReference/CommonErrors.html>
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use aws_smithy_xml::decode::{Document, try_data};
+use zonewright_core::{Error, ErrorKind};
+use zonewright_http::{Delivery, Failure, StatusCode, TransportError};
+
+use crate::transport::At;
+
+/// What an error code means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kind of error.
+    pub kind: ErrorKind,
+    /// Whether the request may have been carried out.
+    pub delivery: Delivery,
+    /// What may help, as the end of a sentence.
+    pub hint: &'static str,
+}
+
+const SKEWED: &str = "; is the clock of this machine right?";
+
+/// What the answer with this code and status means.
+fn refusal(code: &str, status: u16) -> Refusal {
+    let refused = |kind, hint| Refusal { kind, delivery: Delivery::Refused, hint };
+    let turned_away = Refusal { kind: ErrorKind::Throttled, delivery: Delivery::NotSent, hint: "" };
+    match code.strip_suffix("Exception").unwrap_or(code) {
+        "Throttling"
+        | "ThrottledRequest"
+        | "RequestThrottled"
+        | "TooManyRequests"
+        | "RequestLimitExceeded"
+        | "BandwidthLimitExceeded"
+        | "LimitExceeded"
+        | "SlowDown"
+        | "PriorRequestNotComplete" => turned_away,
+        "AccessDenied" | "UnauthorizedOperation" | "NotAuthorized" => refused(ErrorKind::Unauthorized, ""),
+        "RequestExpired" | "RequestTimeTooSkewed" | "SignatureDoesNotMatch" | "InvalidSignature" => {
+            refused(ErrorKind::Unauthorized, SKEWED)
+        }
+        code if is_stale(code) => refused(ErrorKind::Unauthorized, ""),
+        code if code.starts_with("NoSuch") => refused(ErrorKind::NotFound, ""),
+        _ if status == 429 => turned_away,
+        _ if status >= 500 => Refusal { kind: ErrorKind::Unavailable, delivery: Delivery::Unknown, hint: "" },
+        _ if status == 401 || status == 403 => refused(ErrorKind::Unauthorized, ""),
+        _ if (400..500).contains(&status) => refused(ErrorKind::Invalid, ""),
+        _ => Refusal { kind: ErrorKind::Protocol, delivery: Delivery::Unknown, hint: "" },
+    }
+}
+
+/// Whether this code says that the credentials themselves are no longer, or not yet, good: read anew they may be.
+pub fn is_stale(code: &str) -> bool {
+    matches!(
+        code.strip_suffix("Exception").unwrap_or(code),
+        "ExpiredToken"
+            | "InvalidClientTokenId"
+            | "UnrecognizedClient"
+            | "InvalidAccessKeyId"
+            | "InvalidToken"
+            | "AuthFailure"
+            | "MissingAuthenticationToken"
+            | "IncompleteSignature"
+            | "SignatureDoesNotMatch"
+            | "InvalidSignature"
+    )
+}
+
+/// A failed request; `what` is what was asked for, to whom and as whom.
+pub fn failure<E>(operation: &'static str, what: &str, error: SdkError<E, HttpResponse>) -> Failure
+where
+    E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+{
+    let of = |kind, delivery, text: String| Failure {
+        error: Error::new(kind, operation, format!("{what}: {text}")),
+        delivery,
+        status: None,
+    };
+    match error {
+        SdkError::ServiceError(answer) => {
+            let status = answer.raw().status().as_u16();
+            let (code, message) = (answer.err().code(), answer.err().message());
+            let Some(code) = code else {
+                let said = sentences(answer.raw()).map(|(code, said)| format!(" ({code}: {})", said.join("; ")));
+                let text = format!("answered {status} without an error of the usual form{}", said.unwrap_or_default());
+                let kind = StatusCode::from_u16(status).map_or(ErrorKind::Protocol, zonewright_http::kind_of);
+                let delivery = if (400..500).contains(&status) { Delivery::Refused } else { Delivery::Unknown };
+                return of(kind, delivery, text);
+            };
+            let Refusal { kind, delivery, hint } = refusal(code, status);
+            let text = format!("{code}: {}{hint}", message.unwrap_or("no more was said"));
+            Failure { status: StatusCode::from_u16(status).ok(), ..of(kind, delivery, text) }
+        }
+        SdkError::TimeoutError(_) => of(ErrorKind::Timeout, Delivery::Unknown, "no complete answer in time".to_owned()),
+        SdkError::ResponseError(answer) => {
+            let text = format!("answered {} with what is no answer of the service", answer.raw().status().as_u16());
+            of(ErrorKind::Protocol, Delivery::Unknown, text)
+        }
+        SdkError::DispatchFailure(failed) => match failed.as_connector_error() {
+            Some(error) => of_connector(&of, error),
+            None => of(ErrorKind::Unavailable, Delivery::NotSent, "the request was not sent".to_owned()),
+        },
+        error => {
+            let text = chain(&error);
+            of(ErrorKind::Invalid, Delivery::NotSent, format!("the request cannot be sent: {text}"))
+        }
+    }
+}
+
+fn of_connector(of: &dyn Fn(ErrorKind, Delivery, String) -> Failure, error: &(dyn StdError + 'static)) -> Failure {
+    if let Some(paused) = find::<TransportError>(error).filter(|error| matches!(error, TransportError::Paused(_))) {
+        return of(paused.kind(), paused.delivery(), paused.to_string());
+    }
+    if let Some(at) = find::<At>(error) {
+        return of(at.error.kind(), at.error.delivery(), chain(at));
+    }
+    // Everything that was sent has gone through the transport: what failed before it are credentials.
+    let text = error.source().map_or_else(|| error.to_string(), chain);
+    of(ErrorKind::Unauthorized, Delivery::NotSent, format!("no credentials: {text}"))
+}
+
+/// An error in the form that Route 53 alone has, and that SDKs do not all read: an element with the error's name, and in it
+/// `Messages` with a sentence each. Its name and sentences.
+pub fn sentences(answer: &HttpResponse) -> Option<(String, Vec<String>)> {
+    let body = answer.body().bytes()?;
+    let mut document = Document::try_from(body).ok()?;
+    let mut root = document.root_element().ok()?;
+    let name = root.start_el().local().to_owned();
+    let mut said = Vec::new();
+    while let Some(mut part) = root.next_tag() {
+        if part.start_el().matches("Messages") {
+            while let Some(mut message) = part.next_tag() {
+                said.extend(try_data(&mut message).ok().map(Cow::into_owned));
+            }
+        }
+    }
+    (!said.is_empty()).then_some((name, said))
+}
+
+/// The first of this type among an error and its causes.
+fn find<'e, T: StdError + 'static>(error: &'e (dyn StdError + 'static)) -> Option<&'e T> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// An error and its causes in one line, each text once.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut out = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !out.contains(&text) {
+            out.push_str(": ");
+            out.push_str(&text);
+        }
+        next = cause.source();
+    }
+    // The search for credentials tells each place on a line of its own.
+    out.lines().map(str::trim).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes() {
+        use Delivery::{NotSent, Refused, Unknown};
+        for (code, status, kind, delivery) in [
+            ("Throttling", 400, ErrorKind::Throttled, NotSent),
+            ("ThrottlingException", 400, ErrorKind::Throttled, NotSent),
+            ("PriorRequestNotComplete", 400, ErrorKind::Throttled, NotSent),
+            ("Whatever", 429, ErrorKind::Throttled, NotSent),
+            ("AccessDenied", 403, ErrorKind::Unauthorized, Refused),
+            ("ExpiredToken", 403, ErrorKind::Unauthorized, Refused),
+            ("InvalidClientTokenId", 403, ErrorKind::Unauthorized, Refused),
+            ("SignatureDoesNotMatch", 403, ErrorKind::Unauthorized, Refused),
+            ("NoSuchHostedZone", 404, ErrorKind::NotFound, Refused),
+            ("InvalidChangeBatch", 400, ErrorKind::Invalid, Refused),
+            ("InternalFailure", 500, ErrorKind::Unavailable, Unknown),
+            ("ServiceUnavailable", 503, ErrorKind::Unavailable, Unknown),
+        ] {
+            let meant = refusal(code, status);
+            assert_eq!((meant.kind, meant.delivery), (kind, delivery), "{code}");
+        }
+        assert!(is_stale("ExpiredTokenException") && !is_stale("AccessDenied"));
+    }
+
+    #[test]
+    fn a_text_is_told_once() {
+        let inner = TransportError::Request("no such thing".to_owned());
+        let outer = Error::new(ErrorKind::Invalid, "ask", "no such thing").caused_by(inner);
+        assert_eq!(chain(&outer), "ask: no such thing: the request cannot be sent: no such thing");
+    }
+}

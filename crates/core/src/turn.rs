@@ -1,0 +1,173 @@
+//! Limits on the time of a call that do not count how long it waits for its turn.
+//!
+//! Requests of one account go one after the other at the account's pace. With five hundred zones the last one waits for minutes
+//! before its first request is made, which says nothing about the service. So who keeps the pace marks the waits ([`waiting`]), and
+//! who limits the time leaves them out ([`within`]). Both meet in the task: what a call hands to another task counts in full.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+/// The shortest time after which a call is looked at again.
+const LOOK: Duration = Duration::from_millis(50);
+
+tokio::task_local! {
+    /// The waits of the limited calls that a task is in, the innermost last.
+    static CALLS: Vec<Arc<Waits>>;
+}
+
+/// Runs the call, and gives it up once it has taken longer than the limit, waits for its turn not counted. `None` if it was given up.
+pub async fn within<T>(limit: Duration, call: impl Future<Output = T>) -> Option<T> {
+    let (waits, began) = (Arc::new(Waits::default()), Instant::now());
+    let mut calls = CALLS.try_with(Clone::clone).unwrap_or_default();
+    calls.push(waits.clone());
+    let mut call = std::pin::pin!(CALLS.scope(calls, call));
+    loop {
+        let rest = limit.saturating_sub(began.elapsed().saturating_sub(waits.so_far()));
+        if rest.is_zero() && !waits.waiting() {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            done = &mut call => return Some(done),
+            () = sleep(if waits.waiting() { rest.max(LOOK) } else { rest }) => {}
+        }
+    }
+}
+
+/// Waits for a turn, within no limit.
+pub async fn waiting<T>(turn: impl Future<Output = T>) -> T {
+    let _marked = Marked::now();
+    turn.await
+}
+
+/// How long a call has waited. Its requests may wait at the same time: what counts is that one of them does.
+#[derive(Debug, Default)]
+struct Waits(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    ended: Duration,
+    /// How many wait now, and since when one does.
+    now: usize,
+    since: Option<Instant>,
+}
+
+impl Waits {
+    fn so_far(&self) -> Duration {
+        let state = self.state();
+        state.ended + state.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    fn waiting(&self) -> bool {
+        self.state().now > 0
+    }
+
+    fn begin(&self) {
+        let mut state = self.state();
+        state.now += 1;
+        state.since.get_or_insert_with(Instant::now);
+    }
+
+    fn end(&self) {
+        let mut state = self.state();
+        state.now = state.now.saturating_sub(1);
+        if state.now == 0
+            && let Some(since) = state.since.take()
+        {
+            state.ended += since.elapsed();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A wait that ends when this is dropped: a call may be given up while it waits.
+struct Marked(Vec<Arc<Waits>>);
+
+impl Marked {
+    fn now() -> Self {
+        let calls = CALLS.try_with(Clone::clone).unwrap_or_default();
+        for waits in &calls {
+            waits.begin();
+        }
+        Self(calls)
+    }
+}
+
+impl Drop for Marked {
+    fn drop(&mut self) {
+        for waits in &self.0 {
+            waits.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_mins(1);
+
+    async fn seconds(seconds: u64) {
+        sleep(Duration::from_secs(seconds)).await;
+    }
+
+    /// Whether the call is done within the limit, and after how many seconds it was known.
+    async fn limited(call: impl Future<Output = ()>) -> (bool, u64) {
+        let began = Instant::now();
+        let done = within(LIMIT, call).await.is_some();
+        (done, began.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_counts_and_waits_do_not() {
+        assert_eq!(limited(seconds(59)).await, (true, 59));
+        assert_eq!(limited(seconds(61)).await, (false, 60));
+        assert_eq!(limited(waiting(seconds(3_600))).await, (true, 3_600));
+        let both = |work| async move {
+            waiting(seconds(100)).await;
+            seconds(work).await;
+            waiting(seconds(100)).await;
+            seconds(30).await;
+        };
+        assert_eq!(limited(both(29)).await, (true, 259));
+        assert_eq!(limited(both(31)).await, (false, 260));
+        assert_eq!(limited(both(90)).await, (false, 160), "given up in the midst of work");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_at_the_same_time_count_once() {
+        let two = |work| async move {
+            tokio::join!(waiting(seconds(100)), async {
+                seconds(20).await;
+                waiting(seconds(100)).await;
+            });
+            seconds(work).await;
+        };
+        assert_eq!(limited(two(59)).await, (true, 179));
+        assert_eq!(limited(two(61)).await, (false, 180));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_is_given_up_has_ended() {
+        let given_up = async {
+            let _ = tokio::time::timeout(Duration::from_secs(10), waiting(seconds(100))).await;
+            seconds(61).await;
+        };
+        assert_eq!(limited(given_up).await, (false, 70));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_within_a_limit_leaves_out_the_same_waits() {
+        let inner = async {
+            let done = within(Duration::from_secs(10), waiting(seconds(100))).await.is_some();
+            assert!(done);
+        };
+        assert_eq!(limited(inner).await, (true, 100));
+    }
+}

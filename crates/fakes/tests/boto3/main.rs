@@ -1,0 +1,22 @@
+//! The official client of AWS against the fakes: what it sends is understood, what it gets it can read.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+mod dynamodb;
+mod route53;
+
+/// Runs a script and returns what it printed: one value for each question.
+fn ask(script: &str, arguments: &[&str]) -> Value {
+    let python = zonewright_testkit::tools::find("boto3").expect("the test requires it");
+    let output = Command::new(python)
+        .args(["-c", script])
+        .args(arguments)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .output()
+        .expect("the client starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("the script prints JSON")
+}

@@ -1,0 +1,187 @@
+//! Groups as one batch of changes.
+//!
+//! In: groups of one call. Out: one request, and what became of each group. What must hold: every name that the groups change or
+//! demand something of is read right before, since the service knows no conditions. What is taken away or changed is named by the
+//! id that was read; a batch in which one of them is gone is refused as a whole.
+//!
+//! <https://developers.cloudflare.com/api/resources/dns/subresources/records/methods/batch/>
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use zonewright_core::capability::CnameRules;
+use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
+use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, Zone};
+use zonewright_http::{Delivery, Failure, Repeat, Request};
+
+use crate::adjust::refusal;
+use crate::beside::{Beside, beside_of};
+use crate::client::Service;
+use crate::convert::{self, Properties};
+use crate::operation::{APPLY, WRITE_RECORDS};
+use crate::options::MIXED;
+use crate::records::Groups;
+use crate::wire;
+
+/// What a CNAME may stand beside: nothing, and at the apex, where it is flattened, everything but addresses.
+pub(crate) const CNAME: CnameRules = CnameRules { alone: true, flattened: true };
+
+/// The names of which something must be known before the groups are sent.
+pub(crate) fn names(groups: &[Group]) -> BTreeSet<DnsName> {
+    let wanted = |group: &Group| {
+        let changed = group.changes().map(|change| change.key().name.clone());
+        let required = group.requires.iter().map(|required| match required {
+            Precondition::Exact(set) => set.key.name.clone(),
+            Precondition::Absent(key) => key.name.clone(),
+            Precondition::NameNotInUse(name) => name.clone(),
+        });
+        changed.chain(required).collect::<Vec<_>>()
+    };
+    groups.iter().filter(|group| !group.changes_nothing()).flat_map(wanted).collect()
+}
+
+/// What a group sends, or why it is not sent.
+pub(crate) fn batch(zone: &Zone, group: &Group, standing: &Groups, beside: &Beside) -> Result<wire::Batch, Outcome> {
+    let refused = |kind, text: String| Outcome::refused(Error::new(kind, APPLY, text));
+    if let Some(why) = unmet(zone, group, standing, beside) {
+        return Err(refused(ErrorKind::Conflict, why));
+    }
+    let mut batch = wire::Batch::default();
+    for change in group.changes().filter(|change| change.from() != change.to()) {
+        let key = change.key();
+        if !key.name.is_within(&zone.name) {
+            return Err(refused(ErrorKind::Invalid, format!("{key} is outside zone {}", zone.name)));
+        }
+        let here = standing.get(key).map(Vec::as_slice).unwrap_or_default();
+        let part = changes(key, here, change).map_err(|why| refused(ErrorKind::Invalid, format!("{key}: {why}")))?;
+        batch.extend(part);
+    }
+    Ok(batch)
+}
+
+/// What makes of the records of a key those that a change states. A delete takes away the records that it names and no other.
+fn changes(key: &RecordKey, here: &[wire::Record], change: &Change) -> Result<wire::Batch, String> {
+    let mut batch = wire::Batch::default();
+    let id = |record: &wire::Record| wire::Id { id: record.id.clone() };
+    let Some(to) = change.to() else {
+        let going = change.from().map(|from| from.data.as_records()).unwrap_or_default();
+        let goes = |record: &&wire::Record| going.contains(&convert::value(key.rtype, record));
+        batch.deletes = here.iter().filter(goes).map(id).collect();
+        return Ok(batch);
+    };
+    if let Some(why) = refusal(to) {
+        return Err(why);
+    }
+    let properties = Properties::of(to);
+    let mut missing: Vec<&RData> = to.data.as_records().iter().collect();
+    let mut left: Vec<&wire::Record> = Vec::new();
+    for record in here {
+        let value = convert::value(key.rtype, record);
+        match missing.iter().position(|data| **data == value) {
+            Some(at) => {
+                let data = missing.remove(at);
+                if Properties::read(record, key.rtype) != properties {
+                    batch.patches.push(convert::change(key, record, data, &properties)?);
+                }
+            }
+            None => left.push(record),
+        }
+    }
+    // A record whose value goes becomes one whose value comes; so it keeps what else the service holds of it.
+    let mut left = left.into_iter();
+    for data in missing {
+        match left.next() {
+            Some(record) => batch.patches.push(convert::change(key, record, data, &properties)?),
+            None => batch.posts.push(convert::record(key, data, &properties)?),
+        }
+    }
+    batch.deletes = left.map(id).collect();
+    Ok(batch)
+}
+
+/// The first thing that a group needs of the zone and that does not hold.
+fn unmet(zone: &Zone, group: &Group, standing: &Groups, beside: &Beside) -> Option<String> {
+    let stale = group.changes().find_map(|change| match change {
+        Change::Create { to } => in_the_way(zone, group, to, standing),
+        // What somebody put beside it meanwhile stays.
+        Change::Delete { from } if holds_more(from, standing) => None,
+        Change::Update { from, .. } | Change::Delete { from } => differs(from, standing, Some(beside)),
+    });
+    stale.or_else(|| {
+        group.requires.iter().find_map(|required| match required {
+            Precondition::Exact(set) => differs(set, standing, None),
+            Precondition::Absent(key) => standing.contains_key(key).then(|| format!("{key} stands, and was not to")),
+            Precondition::NameNotInUse(name) => {
+                let found = standing.keys().find(|key| key.name == *name);
+                found.map(|found| format!("{found} stands, and nothing was to at that name"))
+            }
+        })
+    })
+}
+
+/// Whether all of a set stands, and more of its key.
+fn holds_more(set: &RecordSet, standing: &Groups) -> bool {
+    let found = standing.get(&set.key).map(|records| convert::read(&set.key, records).data);
+    found.is_some_and(|found| found != set.data && found.contains(&set.data))
+}
+
+/// How a set that stands differs from what is expected of it. What is only required is compared by its data, what is changed by
+/// everything.
+fn differs(expected: &RecordSet, standing: &Groups, beside: Option<&Beside>) -> Option<String> {
+    let key = &expected.key;
+    let Some(records) = standing.get(key) else { return Some(format!("{key} does not stand any more")) };
+    let found = convert::read(key, records);
+    if found.data != expected.data {
+        return Some(format!("{key} holds {}, and {} was expected", found.data, expected.data));
+    }
+    let beside = beside?;
+    let same = found.ttl == expected.ttl || expected.ttl.is_none();
+    let properties =
+        Properties::of(&found) == Properties::of(expected) && found.options.get(MIXED) == expected.options.get(MIXED);
+    let names = beside.of(&key.name, key.rtype) == beside_of(expected);
+    (!(same && properties && names)).then(|| format!("{key} has other properties than were expected"))
+}
+
+/// What stands where a group creates a set, but for what the group itself takes away.
+fn in_the_way(zone: &Zone, group: &Group, to: &RecordSet, standing: &Groups) -> Option<String> {
+    let goes =
+        |key: &RecordKey| group.changes().any(|change| matches!(change, Change::Delete { from } if from.key == *key));
+    let apex = to.key.name == zone.name;
+    let stands = |key: &&RecordKey| {
+        key.name == to.key.name
+            && (key.rtype == to.key.rtype || !goes(key) && CNAME.excludes(to.key.rtype, key.rtype, apex))
+    };
+    standing.keys().find(stands).map(|found| format!("{found} stands where {} is to be created", to.key))
+}
+
+/// Keys that two groups of one call write: the later one is refused.
+pub(crate) fn written_twice(groups: &[Group]) -> BTreeSet<usize> {
+    let mut written: BTreeMap<&RecordKey, usize> = BTreeMap::new();
+    let mut twice = BTreeSet::new();
+    for (at, group) in groups.iter().enumerate() {
+        for change in group.changes() {
+            if *written.entry(change.key()).or_insert(at) != at {
+                twice.insert(at);
+            }
+        }
+    }
+    twice
+}
+
+/// Sends one batch. It is not repeated where it may have been carried out.
+pub(crate) async fn send(service: &Service, zone: &Zone, batch: &wire::Batch) -> Result<(), Failure> {
+    let request = Request::new(zonewright_http::Method::POST, "/zones/{zone}/dns_records/batch");
+    let request = request.set("zone", &zone.key.zone).json(batch).repeat(Repeat::IfNotCarriedOut);
+    service.tell(WRITE_RECORDS, &request).await
+}
+
+/// What became of each of `count` groups of a batch that failed. The service says what was wrong first, and not with which change:
+/// of several groups each may be at fault.
+pub(crate) fn failed(failure: &Failure, count: usize) -> Outcome {
+    let error = failure.error.clone();
+    match failure.delivery {
+        Delivery::NotSent => Outcome::NotSent(error),
+        Delivery::Unknown => Outcome::Unknown(error),
+        Delivery::Refused if count > 1 => Outcome::Refused { error, blame: Blame::Batch },
+        Delivery::Refused => Outcome::refused(error),
+    }
+}

@@ -1,0 +1,252 @@
+//! Records, page by page and by name.
+//!
+//! <https://developers.cloudflare.com/api/resources/dns/subresources/records/methods/list/>
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use tracing::warn;
+use zonewright_core::provider::Cursor;
+use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, Result, Zone};
+use zonewright_http::Request;
+
+use crate::client::{PAGES, Service};
+use crate::operation::LIST_RECORDS;
+use crate::pages::Page;
+use crate::{convert, wire};
+
+/// Records by their keys.
+pub(crate) type Groups = BTreeMap<RecordKey, Vec<wire::Record>>;
+
+/// Where a listing goes on. The pages are sorted by name, so that only the records of the last name of a page may go on on the
+/// next one: they are kept back for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Place {
+    /// The number of the page, counted from 1.
+    page: u64,
+    /// Records of the zone when the listing began.
+    total: Option<u64>,
+    /// Records of the page before that may have further ones.
+    kept: Vec<wire::Record>,
+}
+
+impl Place {
+    fn of(cursor: Option<&Cursor>) -> Result<Self> {
+        let Some(cursor) = cursor else { return Ok(Self { page: 1, total: None, kept: Vec::new() }) };
+        serde_json::from_str(&cursor.0).map_err(|_| anew("the page is not known"))
+    }
+
+    /// Whether records came or went since the page before, as far as this one shows it.
+    fn has_moved(&self, page: &Page<wire::Record>) -> bool {
+        let again = |record: &wire::Record| self.kept.iter().any(|kept| kept.id == record.id);
+        self.page > 1 && (page.info.total_count != self.total || page.items.iter().any(again))
+    }
+
+    /// What stands on a page behind the last record of the page before, if that is on it.
+    fn behind(&self, page: &Page<wire::Record>) -> Option<Vec<wire::Record>> {
+        let last = self.kept.last()?;
+        let at = page.items.iter().position(|record| record.id == last.id)?;
+        Some(page.items.iter().skip(at + 1).cloned().collect())
+    }
+
+    fn cursor(&self) -> Result<Cursor> {
+        let text = serde_json::to_string(self);
+        text.map(Cursor)
+            .map_err(|error| Error::new(ErrorKind::Protocol, LIST_RECORDS.name, format!("a page's place: {error}")))
+    }
+}
+
+fn anew(why: &str) -> Error {
+    Error::new(ErrorKind::Conflict, LIST_RECORDS.name, format!("{why}; the listing begins anew"))
+}
+
+/// What one page of a zone gave.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// Each key that is complete.
+    pub(crate) groups: Groups,
+    /// Where it goes on.
+    pub(crate) next: Option<Cursor>,
+    /// Records of the whole zone.
+    pub(crate) total: Option<u64>,
+}
+
+/// The list of a zone's records.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Records<'a> {
+    pub(crate) service: &'a Service,
+    pub(crate) zone: &'a Zone,
+    /// Records on a page, where it is said.
+    pub(crate) size: Option<u64>,
+}
+
+impl Records<'_> {
+    fn request(&self, page: u64) -> Request {
+        let request = Request::get("/zones/{zone}/dns_records").set("zone", &self.zone.key.zone).query("page", page);
+        match self.size {
+            Some(size) => request.query("per_page", size),
+            None => request,
+        }
+    }
+
+    /// A page of the zone: the first one, or that at a cursor. Where records came or went since the page before (our own, say, since
+    /// names are served while a zone is listed), it goes on behind the last record that was read, wherever that stands now.
+    ///
+    /// # Errors
+    /// It is not whole; [`ErrorKind::Conflict`] if it cannot be told where to go on.
+    pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Read> {
+        let place = Place::of(cursor)?;
+        let (mut number, mut page) = (place.page, self.listed(place.page).await?);
+        if place.has_moved(&page) {
+            let mut rest = place.behind(&page);
+            if rest.is_none() && place.page > 1 {
+                number -= 1;
+                page = self.listed(number).await?;
+                rest = place.behind(&page);
+            }
+            match rest {
+                Some(rest) if !rest.is_empty() || page.is_last(number) => page.items = rest,
+                _ => return Err(anew("the zone was changed while it was listed")),
+            }
+        } else if page.items.is_empty() && page.info.total_pages.is_some_and(|pages| number < pages) {
+            let text = format!("zone {}: page {number} is empty and not the last one", self.zone.name);
+            return Err(Error::new(ErrorKind::Protocol, LIST_RECORDS.name, text));
+        }
+        if number >= PAGES {
+            let text = format!("zone {}: the list does not end after {PAGES} pages", self.zone.name);
+            return Err(Error::new(ErrorKind::Protocol, LIST_RECORDS.name, text));
+        }
+        // By what was read, and not by what is left of it.
+        let (last, total) = (page.is_last(number), page.info.total_count);
+        let mut records = place.kept;
+        records.extend(page.items);
+        let mut next = None;
+        if !last {
+            let name = records.last().map(|record| record.name.clone());
+            let from = records.iter().position(|record| Some(&record.name) == name.as_ref()).unwrap_or(0);
+            let kept = records.split_off(from);
+            next = Some(Place { page: number + 1, total, kept }.cursor()?);
+        }
+        Ok(Read { groups: self.read(records), next, total })
+    }
+
+    /// The page with this number, of the records in the order of their names.
+    async fn listed(&self, number: u64) -> Result<Page<wire::Record>> {
+        let request = self.request(number).query("order", "name").query("direction", "asc");
+        self.service.page(LIST_RECORDS, &request, number).await
+    }
+
+    /// The records at these names: by a request for each ending that they share, or all of the zone where that is fewer requests.
+    /// `total` is the number of the zone's records, as far as it is known.
+    ///
+    /// # Errors
+    /// One of the answers is not whole.
+    pub(crate) async fn at(&self, names: &BTreeSet<DnsName>, total: Option<u64>) -> Result<Groups> {
+        let families = families(names, &self.zone.name);
+        let pages = total.zip(self.size).map(|(total, size)| total.div_ceil(size.max(1)).max(1));
+        if pages.is_some_and(|pages| u64::try_from(families.len()).unwrap_or(u64::MAX) > pages) {
+            match self.whole().await {
+                // Its pages moved while they were read.
+                Err(error) if error.kind == ErrorKind::Conflict => {}
+                read => return Ok(of_names(read?, names)),
+            }
+        }
+        let mut found = Groups::new();
+        for family in families {
+            match self.ending_so(&family).await? {
+                Some(records) => found.extend(of_names(self.read(records), names)),
+                None => {
+                    for name in family {
+                        let request = |page| self.request(page).query("name.exact", name.as_str());
+                        let records = self.service.all(LIST_RECORDS, request).await?;
+                        found.extend(of_names(self.read(records), &BTreeSet::from([name.clone()])));
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The records whose names end as the first of several does, if they fit on one page.
+    async fn ending_so(&self, family: &[&DnsName]) -> Result<Option<Vec<wire::Record>>> {
+        let [first, _, ..] = family else { return Ok(None) };
+        let request = self.request(1).query("name.endswith", first.as_str());
+        let page: Page<wire::Record> = self.service.page(LIST_RECORDS, &request, 1).await?;
+        Ok(page.is_last(1).then_some(page.items))
+    }
+
+    async fn whole(&self) -> Result<Groups> {
+        let (mut all, mut cursor) = (Groups::new(), None);
+        loop {
+            let read = self.page(cursor.as_ref()).await?;
+            all.extend(read.groups);
+            cursor = Some(match read.next {
+                Some(next) => next,
+                None => return Ok(all),
+            });
+        }
+    }
+
+    /// Records by their keys. One that cannot be read is told and left out: it cannot be written either, so it is nobody's here.
+    fn read(&self, records: Vec<wire::Record>) -> Groups {
+        let (groups, unread) = convert::grouped(records);
+        for error in unread {
+            warn!(zone = %self.zone.name, error, "a record cannot be read; it is left alone");
+        }
+        groups
+    }
+}
+
+/// Names, each with those that end as it does: a claim's name often is that of its record with a prefix. Every name ends as the apex
+/// does, so that it stands alone.
+fn families<'a>(names: &'a BTreeSet<DnsName>, apex: &DnsName) -> Vec<Vec<&'a DnsName>> {
+    let mut by_length: Vec<&DnsName> = names.iter().collect();
+    by_length.sort_by_key(|name| name.as_str().len());
+    let mut families: Vec<Vec<&DnsName>> = Vec::new();
+    for name in by_length {
+        let ends_so = |family: &&mut Vec<&DnsName>| {
+            family.first().is_some_and(|first| *first != apex && name.as_str().ends_with(first.as_str()))
+        };
+        match families.iter_mut().find(ends_so) {
+            Some(family) => family.push(name),
+            None => families.push(vec![name]),
+        }
+    }
+    families
+}
+
+fn of_names(mut groups: Groups, names: &BTreeSet<DnsName>) -> Groups {
+    groups.retain(|key, _| names.contains(&key.name));
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_ending_are_asked_for_together() {
+        let check = |names: &[&str], expected: &[&str]| {
+            let names = names.iter().map(|name| DnsName::parse(name).unwrap()).collect();
+            let shown = |family: Vec<&DnsName>| family.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ");
+            let families = families(&names, &DnsName::parse("a.test").unwrap());
+            assert_eq!(families.into_iter().map(shown).collect::<Vec<_>>(), expected);
+        };
+        check(&["www.a.test", "claims.a-www.a.test"], &["www.a.test claims.a-www.a.test"]);
+        check(&["www.a.test", "a-www.a.test", "www-claim.a.test"], &["www.a.test a-www.a.test", "www-claim.a.test"]);
+        check(&["a.test", "cname-a.test", "claims.a.test"], &["a.test", "cname-a.test", "claims.a.test"]);
+        check(&["b.a.test", "c.a.test"], &["b.a.test", "c.a.test"]);
+        check(&[], &[]);
+    }
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written() {
+        let record = serde_json::json!({ "id": "1", "name": "a.example", "type": "A", "content": "192.0.2.1" });
+        let place = Place { page: 3, total: Some(7), kept: vec![serde_json::from_value(record).unwrap()] };
+        assert_eq!(Place::of(Some(&place.cursor().unwrap())).unwrap(), place);
+        for text in ["", "3", "{}"] {
+            let error = Place::of(Some(&Cursor(text.to_owned()))).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Conflict, "{text:?}");
+        }
+    }
+}

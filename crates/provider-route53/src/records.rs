@@ -1,0 +1,150 @@
+//! Record sets, page by page and by name.
+//!
+//! <https://docs.aws.amazon.com/Route53/latest/APIReference/API_ListResourceRecordSets.html>
+
+use std::collections::BTreeSet;
+
+use aws_sdk_route53::operation::list_resource_record_sets::ListResourceRecordSetsOutput;
+use aws_sdk_route53::types::{ResourceRecordSet, RrType};
+use tracing::warn;
+use zonewright_core::provider::{Cursor, Listing};
+use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, Result, Zone};
+
+use crate::exact::Exact;
+use crate::service::Service;
+use crate::{convert, name};
+
+const LIST: &str = "list records";
+/// Most sets on a page.
+const PAGE: i32 = 300;
+
+/// Where a page begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Start {
+    name: String,
+    rtype: Option<String>,
+    set_id: Option<String>,
+}
+
+impl Start {
+    /// Reads a cursor: name, type and identifier, one on each line.
+    fn of(cursor: &Cursor) -> Result<Self> {
+        let mut lines = cursor.0.splitn(3, '\n');
+        match (lines.next(), lines.next()) {
+            (Some(name), Some(rtype)) if !name.is_empty() && !rtype.is_empty() => {
+                let set_id = lines.next().filter(|id| !id.is_empty()).map(str::to_owned);
+                Ok(Self { name: name.to_owned(), rtype: Some(rtype.to_owned()), set_id })
+            }
+            _ => Err(Error::new(ErrorKind::Conflict, LIST, "the page is not known; the listing begins anew")),
+        }
+    }
+
+    /// Whether this set is where the page starts.
+    fn is(&self, set: &ResourceRecordSet) -> bool {
+        let Self { name, rtype, set_id } = self;
+        set.name() == name
+            && rtype.as_deref() == Some(set.r#type().as_str())
+            && set.set_identifier() == set_id.as_deref()
+    }
+
+    fn cursor(&self) -> Cursor {
+        let (rtype, set_id) = (self.rtype.as_deref().unwrap_or_default(), self.set_id.as_deref().unwrap_or_default());
+        Cursor(format!("{}\n{rtype}\n{set_id}", self.name))
+    }
+
+    /// Where the listing goes on after a page.
+    fn after(page: &ListResourceRecordSetsOutput) -> Option<Self> {
+        Some(Self {
+            name: page.next_record_name().filter(|_| page.is_truncated())?.to_owned(),
+            rtype: page.next_record_type().map(|rtype| rtype.as_str().to_owned()),
+            set_id: page.next_record_identifier().map(str::to_owned),
+        })
+    }
+}
+
+async fn ask(service: &Service, zone: &Zone, start: Option<&Start>) -> Result<ListResourceRecordSetsOutput> {
+    let what = format!("zone {} ({})", zone.name, zone.key.zone);
+    let page = service
+        .read(LIST, &what, |client| {
+            let request = client.list_resource_record_sets().hosted_zone_id(zone.key.zone.as_str()).max_items(PAGE);
+            let request = request
+                .set_start_record_name(start.map(|start| start.name.clone()))
+                .set_start_record_type(start.and_then(|start| start.rtype.as_deref()).map(RrType::from))
+                .set_start_record_identifier(start.and_then(|start| start.set_id.clone()));
+            async move { request.send().await }
+        })
+        .await?;
+    let next = Start::after(&page);
+    let on_page = |next: &Start| Some(next) == start || page.resource_record_sets().iter().any(|set| next.is(set));
+    if page.is_truncated() && next.as_ref().is_none_or(on_page) {
+        let text = format!("{what}: an answer says that it is not the last page, and names no page after it");
+        return Err(Error::new(ErrorKind::Protocol, LIST, text));
+    }
+    Ok(page)
+}
+
+/// A page of a zone: the first one, or that at a cursor.
+///
+/// # Errors
+/// It is not whole.
+pub(crate) async fn page(service: &Service, zone: &Zone, cursor: Option<&Cursor>, exact: &Exact) -> Result<Listing> {
+    let start = cursor.map(Start::of).transpose()?;
+    let page = ask(service, zone, start.as_ref()).await?;
+    let next = Start::after(&page);
+    let sets = page.resource_record_sets.into_iter().filter_map(|set| read(zone, set, exact)).collect();
+    Ok(match next {
+        Some(next) => Listing::Page { sets, next: next.cursor() },
+        None => Listing::Full { sets, token: None },
+    })
+}
+
+/// The sets at these names. Those of one name follow each other, so one request for each name is enough, unless a name has
+/// more sets than a page.
+///
+/// # Errors
+/// One of the answers is not whole.
+pub(crate) async fn names(service: &Service, zone: &Zone, names: &BTreeSet<DnsName>, exact: &Exact) -> Result<Listing> {
+    exact.forget(&zone.key.zone, names);
+    let mut sets: Vec<RecordSet> = Vec::new();
+    for wanted in names {
+        let mut start = Some(Start { name: name::write(wanted), rtype: None, set_id: None });
+        while let Some(from) = start.take() {
+            let page = ask(service, zone, Some(&from)).await?;
+            let next = Start::after(&page);
+            let of_name = |set: &RecordSet| set.key.name == *wanted;
+            sets.extend(page.resource_record_sets.into_iter().filter_map(|set| read(zone, set, exact)).filter(of_name));
+            start = next.filter(|next| name::read(&next.name).is_ok_and(|next| next == *wanted));
+        }
+    }
+    Ok(Listing::Names(sets))
+}
+
+/// One set; one that cannot be read is told and left out: it cannot be written either, so it is nobody's here.
+fn read(zone: &Zone, answer: ResourceRecordSet, exact: &Exact) -> Option<RecordSet> {
+    match convert::read(&answer) {
+        Ok(set) => {
+            exact.keep(&zone.key.zone, answer, &set);
+            Some(set)
+        }
+        Err(error) => {
+            warn!(zone = %zone.name, error, "a record set cannot be read; it is left alone");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written() {
+        for set_id in [None, Some("blue\ngreen".to_owned())] {
+            let start = Start { name: "\\052.example.org.".to_owned(), rtype: Some("A".to_owned()), set_id };
+            assert_eq!(Start::of(&start.cursor()).unwrap(), start);
+        }
+        for text in ["", "a", "a\n", "\nA"] {
+            assert_eq!(Start::of(&Cursor(text.to_owned())).unwrap_err().kind, ErrorKind::Conflict, "{text:?}");
+        }
+    }
+}
