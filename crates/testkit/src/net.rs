@@ -1,12 +1,19 @@
 //! Loopback ports that no other test takes, in this process or another.
 
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// Below what Linux hands out to outgoing connections (32768 and up): such a port would be taken from under a server
-/// that restarts.
-const PORTS: std::ops::Range<u16> = 15_000..32_000;
+/// Below what the kernel hands out to outgoing connections (32768 and up on Linux, 16000 and up in some sandboxes): such a port
+/// would be taken from under a server that restarts.
+const PORTS: std::ops::Range<u16> = 5_000..16_000;
+
+/// How long a port that was just closed may still be held: a program that is being started has copies of all sockets until it
+/// runs.
+const HELD: Duration = Duration::from_secs(10);
 
 /// The reservations of this process: they last as long as it does, so that a stopped server finds its port free when it
 /// starts again.
@@ -44,8 +51,39 @@ fn reserve(port: u16) -> bool {
     true
 }
 
+/// Listens at `addr`, and waits a while for those who still hold it.
+///
+/// # Errors
+/// What the last try said.
+pub(crate) fn listen(addr: SocketAddr) -> std::io::Result<TcpListener> {
+    let until = Instant::now() + HELD;
+    loop {
+        match TcpListener::bind(addr) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Whether nobody has the port. The kernel is asked, and nothing is bound where that can be helped: a program that another
+/// thread starts in that moment would hold a copy of the socket, and the port would be taken for whoever asked.
 fn is_free(port: u16) -> bool {
-    TcpListener::bind(loopback(port)).is_ok() && UdpSocket::bind(loopback(port)).is_ok()
+    let tables = ["tcp", "tcp6", "udp", "udp6"].map(|table| std::fs::read_to_string(format!("/proc/net/{table}")));
+    if tables.iter().all(Result::is_err) {
+        return TcpListener::bind(loopback(port)).is_ok() && UdpSocket::bind(loopback(port)).is_ok();
+    }
+    !tables.iter().flatten().any(|table| is_listed(table, port))
+}
+
+/// Whether a table of the kernel's (proc_pid_net(5)) has a socket with this local port: `0: 0100007F:1F90 00000000:0000 0A ...`.
+fn is_listed(table: &str, port: u16) -> bool {
+    let local = |line: &str| {
+        let (_, port) = line.split_whitespace().nth(1)?.rsplit_once(':')?;
+        u16::from_str_radix(port, 16).ok()
+    };
+    table.lines().skip(1).filter_map(local).any(|listed| listed == port)
 }
 
 #[cfg(test)]
@@ -58,5 +96,31 @@ mod tests {
         ports.sort_unstable();
         ports.dedup();
         assert_eq!(ports.len(), 50);
+    }
+
+    #[test]
+    fn a_port_that_somebody_has_is_not_free() {
+        let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        for port in [tcp.local_addr(), udp.local_addr()].map(|addr| addr.unwrap().port()) {
+            assert!(!is_free(port), "{port}");
+        }
+        assert!(is_free(free_port()));
+    }
+
+    #[test]
+    fn the_kernels_table_names_ports() {
+        let table = "  sl  local_address rem_address   st\n   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n";
+        assert!(is_listed(table, 0x1F90));
+        assert!(!is_listed(table, 0));
+    }
+
+    #[test]
+    fn a_port_that_is_given_back_is_waited_for() {
+        let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let addr = held.local_addr().unwrap();
+        let waiting = thread::spawn(move || listen(addr).map(drop));
+        drop(held);
+        waiting.join().unwrap().unwrap();
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Tally {
     pub(super) programs: Vec<Program>,
     /// Names of the tests that failed.
     pub(super) failures: Vec<String>,
+    /// Names of those that failed, and passed when they ran once more with nothing beside them.
+    pub(super) unsteady: Vec<String>,
     /// Tests that are not run by default, as `IGNORED <test>`.
     pub(super) ignored: Vec<String>,
     /// Tests that returned early because a program is missing, as the test kit wrote them. The harness counts them as
@@ -71,12 +73,25 @@ impl Tally {
 
     /// Adds what another run said.
     pub(super) fn absorb(&mut self, other: Self) {
-        let Self { programs, failures, ignored, skips, notices } = other;
+        let Self { programs, failures, unsteady, ignored, skips, notices } = other;
         self.programs.extend(programs);
         self.failures.extend(failures);
+        self.unsteady.extend(unsteady);
         self.ignored.extend(ignored);
         self.skips.extend(skips);
         self.notices.extend(notices);
+    }
+
+    /// All that failed has passed when it ran once more.
+    pub(super) fn were_unsteady(&mut self) {
+        self.unsteady.append(&mut self.failures);
+    }
+
+    /// How many tests passed, those that were skipped included, and how many failed.
+    pub(super) fn totals(&self) -> (usize, usize) {
+        let passed: usize = self.programs.iter().map(|program| program.passed).sum();
+        let failed: usize = self.programs.iter().map(|program| program.failed).sum();
+        (passed + self.unsteady.len(), failed.saturating_sub(self.unsteady.len()))
     }
 
     /// The programs, longest first, as lines of a table.
@@ -94,8 +109,7 @@ impl Tally {
 /// default.
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let passed: usize = self.programs.iter().map(|program| program.passed).sum();
-        let failed: usize = self.programs.iter().map(|program| program.failed).sum();
+        let (passed, failed) = self.totals();
         let skipped = self.skips.len() + self.ignored.len();
         write!(f, "{} passed, {failed} failed, {skipped} skipped", passed.saturating_sub(self.skips.len()))
     }
@@ -132,6 +146,18 @@ mod tests {
         assert_eq!(tally.to_string(), "12 passed, 1 failed, 2 skipped");
         assert_eq!(tally.failures, ["c - should panic"]);
         assert_eq!(tally.ignored, ["IGNORED soak, takes an hour"]);
+    }
+
+    #[test]
+    fn what_passes_when_it_runs_once_more_has_passed() {
+        let mut tally = read(
+            "a tests/one.rs",
+            1,
+            "test slow ... FAILED\ntest result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured",
+        );
+        tally.were_unsteady();
+        assert_eq!(tally.to_string(), "4 passed, 0 failed, 0 skipped");
+        assert_eq!((tally.unsteady, tally.failures), (vec!["slow".to_owned()], Vec::new()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Direction, Fault, Switch, garble};
-use crate::net::{free_port, loopback};
+use crate::net::{self, free_port, loopback};
 
 /// How often the listener is asked for new connections.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(2);
@@ -195,8 +195,7 @@ fn treat(fault: Fault, direction: Direction, octets: &mut [u8], passed: u64) -> 
 }
 
 fn listen(addr: SocketAddr) -> TcpListener {
-    let listener =
-        TcpListener::bind(addr).unwrap_or_else(|error| panic!("the fault proxy cannot listen on {addr}: {error}"));
+    let listener = net::listen(addr).unwrap_or_else(|error| panic!("the fault proxy cannot listen on {addr}: {error}"));
     listener.set_nonblocking(true).expect("a listener that does not block");
     listener
 }
