@@ -257,9 +257,9 @@ fn once_more(options: Options, skips: &SkipFile, tally: &mut Tally) -> Result<()
     let names = tally.failures.clone();
     println!("==> once more, with nothing beside them: {}", names.join(", "));
     let mut cargo = test_command(options, skips)?;
-    cargo.args(["--", "--exact"]).args(&names).env("RUST_TEST_THREADS", "1");
+    cargo.env("RUST_TEST_THREADS", "1");
     let mut again = Tally::default();
-    programs::run(cargo, &workspace::root()?, "", &mut again, |line| println!("{line}"))?;
+    programs::run_tests(cargo, &names, &workspace::root()?, "", &mut again, |line| println!("{line}"))?;
     let (passed, failed) = again.totals();
     if failed > 0 || passed < names.len() {
         bail!("of {} tests that failed, {passed} passed when they ran once more", names.len());

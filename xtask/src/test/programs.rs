@@ -15,19 +15,34 @@ use serde_json::Value;
 use super::tally::Tally;
 use crate::process::line;
 
-/// Runs `command`, a `cargo test`, adds what it says to `tally`, and gives each line that is for people to `show`. `suffix`
-/// tells programs apart that run more than once.
+/// Runs `command`, a `cargo test` without arguments for the programs, adds what it says to `tally`, and gives each line that is for
+/// people to `show`. `suffix` tells programs apart that run more than once.
 ///
 /// # Errors
 /// When it cannot be started, or ends with a status other than 0.
 pub(super) fn run(
+    command: Command,
+    root: &Path,
+    suffix: &str,
+    tally: &mut Tally,
+    show: impl FnMut(&str),
+) -> Result<()> {
+    run_tests(command, &[], root, suffix, tally, show)
+}
+
+/// As [`run`], for the tests with exactly these names; none stands for all.
+pub(super) fn run_tests(
     mut command: Command,
+    names: &[String],
     root: &Path,
     suffix: &str,
     tally: &mut Tally,
     mut show: impl FnMut(&str),
 ) -> Result<()> {
     command.arg("--message-format=json-render-diagnostics").env("CARGO_TERM_COLOR", "never");
+    if !names.is_empty() {
+        command.args(["--", "--exact"]).args(names);
+    }
     let told = line(&command);
     let (output, input) = std::io::pipe().context("cannot make a pipe")?;
     command.stdout(input.try_clone()?).stderr(input);
@@ -149,6 +164,16 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
                 ("doc-tests a (release)", 5),
             ]
         );
+    }
+
+    #[test]
+    fn names_are_for_the_programs_and_come_last() {
+        let mut command = Command::new("/bin/echo");
+        command.args(["test", "--workspace"]);
+        let (mut tally, mut shown) = (Tally::default(), Vec::new());
+        let names = ["a::b".to_owned(), "c".to_owned()];
+        run_tests(command, &names, Path::new("/w"), "", &mut tally, |text| shown.push(text.to_owned())).unwrap();
+        assert_eq!(shown, ["test --workspace --message-format=json-render-diagnostics -- --exact a::b c"]);
     }
 
     #[test]
