@@ -17,21 +17,22 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use zonewright_core::endpoint::{KindId, Mapped, ObjectRef};
-use zonewright_core::source::{Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, SeenKinds, Update};
+use zonewright_core::source::{PublishedNames, SeenKinds};
 
-use crate::batch::{Batch, Item, MappedItem, Mapping};
 use crate::evidence::View;
 use crate::feed::{Event, Unreadable};
 use crate::kind::Kind;
-use crate::lookup::{Dependency, Reads};
-use crate::objects::DnsEndpoint;
+use crate::lookup::Reads;
 use crate::options::SourceOptions;
 use crate::other_prefix::Other;
 use crate::readers::{Reader, Readers};
-use crate::sources::crd::{self, Status};
+use crate::sources::crd::Status;
 use crate::sources::{self, Role};
 use crate::store::{Object, ObjectKey, Store};
-use crate::unread::{Unread, has_labels};
+use crate::unread::Unread;
+
+mod mapping;
+mod trust;
 
 /// What was told of one object.
 #[derive(Debug)]
@@ -308,213 +309,6 @@ impl Index {
                 self.dirty.insert(Reader { source, key: key.clone() });
             }
         }
-    }
-
-    /// Maps what is dirty and tells what changed by it; with `everything`, tells all that there is.
-    ///
-    /// A complete update also carries the tombstones that have not been told yet: no later update would.
-    pub fn take(&mut self, everything: bool) -> Update {
-        let mapped = self.begin().map();
-        self.finish(mapped, everything)
-    }
-
-    /// Takes out what is dirty, with all that its mappers may read: to be mapped without the index, and brought back to
-    /// [`Index::finish`]. One batch at a time; one that never came back is part of the next.
-    pub fn begin(&mut self) -> Batch {
-        self.dirty.append(&mut self.in_flight);
-        self.changes.clear();
-        self.in_flight = std::mem::take(&mut self.dirty);
-        let item = |reader: &Reader| Item {
-            object: self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).cloned(),
-            tombstone: self.tombstones.contains(reader),
-            reader: reader.clone(),
-        };
-        let items = self.in_flight.iter().map(item).collect();
-        self.tombstones.clear();
-        self.published_read = false;
-        Batch {
-            items,
-            store: self.store.clone(),
-            roles: Arc::clone(&self.roles),
-            options: Arc::clone(&self.options),
-            other_prefix: self.other_prefix.clone(),
-            published: self.published.clone(),
-        }
-    }
-
-    /// Takes over what mappers gave, and tells what changed by it; with `everything`, tells all that there is.
-    pub fn finish(&mut self, mapped: Vec<MappedItem>, everything: bool) -> Update {
-        let changed = self.take_over(mapped);
-        self.in_flight.clear();
-        // What was read may have changed after it was read.
-        for (old, new) in std::mem::take(&mut self.changes) {
-            self.dirty.extend(self.readers.affected(old.as_ref(), new.as_ref()));
-        }
-        if std::mem::take(&mut self.published_read) {
-            self.dirty.extend(self.by_presence.iter().cloned());
-        }
-        if !everything {
-            return Update { complete: false, objects: changed };
-        }
-        let proofs = changed.into_iter().filter(|update| matches!(update.state, ObjectState::Gone { tombstone: true }));
-        Update { complete: true, objects: proofs.chain(self.snapshot()).collect() }
-    }
-
-    fn snapshot(&self) -> impl Iterator<Item = ObjectUpdate> {
-        self.told.iter().map(|(reader, told)| {
-            self.update(reader, told.object.clone(), ObjectState::Present(Arc::clone(&told.mapped)))
-        })
-    }
-
-    fn take_over(&mut self, mapped: Vec<MappedItem>) -> Vec<ObjectUpdate> {
-        let mut updates = Vec::new();
-        for MappedItem { item, result } in mapped {
-            let Item { reader, object, tombstone } = item;
-            let key = &reader.key;
-            let now = self.store.object(key.kind, &key.namespace, &key.name).map(Object::reference);
-            match object.zip(result) {
-                None => {
-                    self.readers.forget(&reader);
-                    self.by_presence.remove(&reader);
-                    match self.roles.get(reader.source).and_then(|role| self.unread.mapped(role, &reader.key)) {
-                        Some((object, mapped)) => self.tell(&reader, object, mapped, tombstone, &mut updates),
-                        None => updates.extend(self.tell_gone(&reader, tombstone)),
-                    }
-                }
-                // It went, or was made anew, while it was mapped: that is told next time.
-                Some((object, _)) if now != Some(object.reference()) => {
-                    if tombstone {
-                        self.tombstones.insert(reader);
-                    }
-                }
-                Some((object, result)) => self.take_over_one(&reader, &object, result, tombstone, &mut updates),
-            }
-        }
-        updates
-    }
-
-    fn tell_gone(&mut self, reader: &Reader, tombstone: bool) -> Option<ObjectUpdate> {
-        let told = self.told.remove(reader)?;
-        Some(self.update(reader, told.object, ObjectState::Gone { tombstone }))
-    }
-
-    fn take_over_one(
-        &mut self,
-        reader: &Reader,
-        object: &Object,
-        Mapping { mut mapped, reads, by_presence }: Mapping,
-        tombstone: bool,
-        updates: &mut Vec<ObjectUpdate>,
-    ) {
-        let kinds = reads.iter().map(Dependency::kind).chain([reader.key.kind]);
-        mapped.kinds.extend(kinds.filter_map(|kind| self.ids.get(&kind).cloned()));
-        let label = self.roles.get(reader.source).and_then(|role| role.labels.first());
-        let own = label.map(|label| object.meta().resource(reader.key.kind, label));
-        self.unread.doubt(&mut mapped, own, &reads);
-        self.readers.set(reader, reads);
-        if by_presence {
-            self.by_presence.insert(reader.clone());
-        } else {
-            self.by_presence.remove(reader);
-        }
-        self.remapped += 1;
-        self.note_status(reader, object, &mapped);
-        self.tell(reader, object.reference(), mapped, tombstone, updates);
-    }
-
-    /// Tells what an object asks for now, if that is news.
-    fn tell(
-        &mut self,
-        reader: &Reader,
-        reference: ObjectRef,
-        mapped: Mapped,
-        tombstone: bool,
-        updates: &mut Vec<ObjectUpdate>,
-    ) {
-        if self.told.get(reader).is_some_and(|told| told.object != reference) {
-            updates.extend(self.tell_gone(reader, tombstone));
-        }
-        let Mapped { endpoints, pending, unknown, notes, other_prefix, kinds: _ } = &mapped;
-        let blank = endpoints.is_empty()
-            && pending.is_empty()
-            && unknown.is_empty()
-            && notes.is_empty()
-            && other_prefix.is_none();
-        match self.told.get(reader) {
-            Some(told) if *told.mapped == mapped => return,
-            None if blank => return,
-            _ => {}
-        }
-        let mapped = Arc::new(mapped);
-        self.told.insert(reader.clone(), Told { object: reference.clone(), mapped: Arc::clone(&mapped) });
-        updates.push(self.update(reader, reference, ObjectState::Present(mapped)));
-    }
-
-    fn note_status(&mut self, reader: &Reader, object: &Object, mapped: &Mapped) {
-        if reader.key.kind != Kind::DnsEndpoint {
-            return;
-        }
-        let status = object.body::<DnsEndpoint>().and_then(|object| crd::status(object, mapped));
-        if let Some(status) = status.filter(|status| status.is_due) {
-            self.statuses.insert(reader.key.clone(), status);
-        }
-    }
-
-    /// The statuses that became due since the last call.
-    pub fn take_statuses(&mut self) -> BTreeMap<ObjectKey, Status> {
-        std::mem::take(&mut self.statuses)
-    }
-
-    fn update(&self, reader: &Reader, object: ObjectRef, state: ObjectState) -> ObjectUpdate {
-        let source = self.roles.get(reader.source).map_or("", |role| role.source.as_str());
-        ObjectUpdate { source: Arc::from(source), object, state }
-    }
-
-    /// The trust in each kind at `now`.
-    pub fn states(&self, now: Instant) -> BTreeMap<KindId, KindState> {
-        let states = self.views.iter().map(|(kind, view)| (kind, self.state(*kind, view, now)));
-        states.filter_map(|(kind, state)| Some((self.ids.get(kind)?.clone(), state))).collect()
-    }
-
-    fn state(&self, kind: Kind, view: &View, now: Instant) -> KindState {
-        let mut state = view.state(self.store.len(kind), now);
-        state.unreadable = self.unread.of_kind(kind).count();
-        // The nameless one comes first.
-        let nameless = self.unread.of_kind(kind).next().is_some_and(|key| key.name.is_empty());
-        state.complete &= !nameless && (state.unreadable == 0 || has_labels(&self.roles, kind));
-        state
-    }
-
-    /// The trust in everything at `now`.
-    pub fn evidence(&self, now: Instant) -> Evidence {
-        let mut resources: BTreeMap<Arc<str>, BTreeSet<KindId>> = BTreeMap::new();
-        for role in self.roles.iter() {
-            let kinds = || role.reads.keys().filter_map(|kind| self.ids.get(kind).cloned());
-            for label in &role.labels {
-                resources.entry(Arc::clone(label)).or_default().extend(kinds());
-            }
-        }
-        let open = self.roles.iter().filter(|role| role.kind.is_polled()).map(|role| role.kind.id()).collect();
-        Evidence { kinds: self.states(now), resources, open }
-    }
-
-    /// The names of the objects of a kind that mappers looked up, there or not.
-    pub fn wanted(&self, kind: Kind) -> BTreeSet<Arc<str>> {
-        self.readers.objects_read(kind)
-    }
-
-    /// The next moment after `now` at which the trust in a view changes by itself.
-    pub fn next_expiry(&self, now: Instant) -> Option<Instant> {
-        self.views.values().filter_map(|view| view.expiry(now)).min()
-    }
-
-    /// The kinds of which not everything was read, each with an object that is there and cannot be read, if that is why.
-    pub fn unread(&self) -> impl Iterator<Item = (Kind, Option<&ObjectKey>)> {
-        let views =
-            self.views.iter().map(|(kind, view)| (*kind, view.is_complete(), self.unread.of_kind(*kind).next()));
-        views
-            .filter(|(_, complete, object)| !complete || object.is_some())
-            .map(|(kind, complete, object)| (kind, object.filter(|_| complete)))
     }
 }
 
