@@ -118,7 +118,8 @@ impl Credentials for Rotating {
     }
 }
 
-fn encoded(user: &[u8], password: &[u8]) -> SecretString {
+/// The value of a header for a user and a password.
+pub(crate) fn encoded(user: &[u8], password: &[u8]) -> SecretString {
     format!("Basic {}", STANDARD.encode([user, b":", password].concat())).into()
 }
 

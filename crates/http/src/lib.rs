@@ -43,6 +43,7 @@ mod connector;
 mod credentials;
 mod error;
 mod metrics;
+pub mod oauth;
 mod pages;
 mod patience;
 mod proxy;

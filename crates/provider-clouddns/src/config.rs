@@ -10,10 +10,10 @@ use zonewright_core::filter::DomainFilter;
 use zonewright_core::zone::{InstanceId, Visibility};
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::Rate;
+use zonewright_http::oauth::TokenWay;
 
 use crate::credentials::Access;
 use crate::metadata::Metadata;
-use crate::token::Way;
 use crate::zones::Selection;
 
 /// The flags of this provider.
@@ -117,7 +117,7 @@ impl Config {
         let root = given(from.credentials.get("endpoint").map(|url| url.expose_secret().to_owned()))
             .or_else(|| given(variable(ROOT_VARIABLE)))
             .unwrap_or_else(|| ROOT.to_owned());
-        let way = Way::of(&from.shared)?;
+        let way = TokenWay::of(&from.shared)?;
         let metadata = Arc::new(Metadata::new(given(variable(crate::metadata::HOST)), way.clone()));
         let batch = usize::try_from(settings.int("google-batch-change-size")).ok().filter(|size| *size > 0);
         Ok(Self {

@@ -9,18 +9,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ring::digest::{SHA256, digest};
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::sync::Mutex;
 use zonewright_core::{Error, ErrorKind, Result};
+use zonewright_http::oauth::{Token, TokenCache, TokenWay, refused_at};
 use zonewright_http::{Credentials, Fixed, Headers, header};
 
 use crate::key;
 use crate::metadata::Metadata;
-use crate::token::{Token, Way, fetch};
+use crate::token::fetch;
 
 /// The variable that names a file.
 pub(crate) const FILE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
@@ -28,9 +26,6 @@ pub(crate) const FILE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 const FOLDER: &str = "CLOUDSDK_CONFIG";
 /// The file of the vendor's tool.
 const WELL_KNOWN: &str = "application_default_credentials.json";
-/// A token is asked for anew so long before its end, or half its life if that is shorter.
-const BEFORE: Duration = Duration::from_secs(225);
-
 const READ: &str = "read credentials";
 
 /// Credentials, and where they were found.
@@ -38,9 +33,9 @@ pub(crate) struct Access {
     source: Source,
     /// Where they were found, for messages.
     place: String,
-    way: Way,
+    way: TokenWay,
     metadata: Arc<Metadata>,
-    held: Mutex<Option<Held>>,
+    held: TokenCache,
 }
 
 enum Source {
@@ -48,15 +43,6 @@ enum Source {
     Text(SecretString),
     File(PathBuf),
     Metadata,
-}
-
-/// A token that is in use.
-struct Held {
-    token: SecretString,
-    /// Of what it was got for.
-    digest: Vec<u8>,
-    fresh_until: Instant,
-    good_until: Instant,
 }
 
 impl Access {
@@ -67,7 +53,7 @@ impl Access {
     pub(crate) fn find(
         secrets: &BTreeMap<String, SecretString>,
         variable: &dyn Fn(&str) -> Option<String>,
-        way: Way,
+        way: TokenWay,
         metadata: Arc<Metadata>,
     ) -> Result<Self> {
         let secret = |key: &str| secrets.get(key).filter(|text| !text.expose_secret().trim().is_empty());
@@ -84,7 +70,7 @@ impl Access {
         } else {
             default(variable, &metadata)
         };
-        Ok(Self { source, place, way, metadata, held: Mutex::default() })
+        Ok(Self { source, place, way, metadata, held: TokenCache::default() })
     }
 
     /// What tells accounts apart. A file counts by its path: its content changes.
@@ -117,30 +103,7 @@ impl Access {
         if let Source::Token(token) = &self.source {
             return Ok(token.clone());
         }
-        let of = digest(&SHA256, text.expose_secret().as_bytes()).as_ref().to_vec();
-        let mut held = self.held.lock().await;
-        let same = held.as_ref().filter(|held| held.digest == of);
-        if let Some(held) = same.filter(|held| Instant::now() < held.fresh_until) {
-            return Ok(held.token.clone());
-        }
-        match self.ask(&text).await {
-            Ok(Token { secret, lifetime }) => {
-                let (now, early) = (Instant::now(), BEFORE.min(lifetime / 2));
-                let fresh = lifetime.saturating_sub(early);
-                *held = Some(Held {
-                    token: secret.clone(),
-                    digest: of,
-                    fresh_until: now + fresh,
-                    good_until: now + lifetime,
-                });
-                Ok(secret)
-            }
-            // Whoever gives tokens is away for a while; the one at hand is still good.
-            Err(error) => match same.filter(|held| Instant::now() < held.good_until) {
-                Some(held) if error.kind != ErrorKind::Unauthorized => Ok(held.token.clone()),
-                _ => Err(error),
-            },
-        }
+        self.held.get(&text, || self.ask(&text)).await
     }
 
     async fn ask(&self, text: &SecretString) -> Result<Token> {
@@ -151,20 +114,7 @@ impl Access {
                 Err(why) => Err(Error::new(ErrorKind::Unauthorized, READ, why)),
             },
         };
-        asked.map_err(|error| {
-            // Whatever refuses a key refuses the credentials.
-            let refused = matches!(
-                error.kind,
-                ErrorKind::Invalid
-                    | ErrorKind::NotFound
-                    | ErrorKind::Conflict
-                    | ErrorKind::Unsupported
-                    | ErrorKind::Configuration
-            );
-            let kind = if refused { ErrorKind::Unauthorized } else { error.kind };
-            let context = format!("{}: {}", self.place, error.context);
-            Error::new(kind, READ, context).retry(error.retry)
-        })
+        asked.map_err(|error| refused_at(&self.place, READ, &error))
     }
 }
 
@@ -204,14 +154,10 @@ impl Credentials for Access {
     }
 
     async fn rejected(&self, headers: &Headers) -> bool {
-        let bearer = |token: &SecretString| format!("Bearer {}", token.expose_secret());
-        let is_used = |token: &SecretString| headers.iter().any(|(_, value)| value.expose_secret() == bearer(token));
-        let mut held = self.held.lock().await;
-        if held.as_ref().is_some_and(|held| is_used(&held.token)) {
-            *held = None;
-        }
-        drop(held);
-        self.token().await.is_ok_and(|token| !is_used(&token))
+        self.held.rejected(headers).await;
+        let Ok(token) = self.token().await else { return false };
+        let bearer = format!("Bearer {}", token.expose_secret());
+        headers.iter().all(|(_, value)| value.expose_secret() != bearer)
     }
 }
 

@@ -1,7 +1,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::Mutex as Lock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -79,10 +79,10 @@ fn token(text: &str) -> (u16, Value) {
     (200, json!({ "access_token": text, "expires_in": 3600, "token_type": "Bearer" }))
 }
 
-fn way() -> Way {
+fn way() -> TokenWay {
     let shared = Shared::default();
     shared.get::<Patience>().set(Duration::from_secs(2), Duration::from_millis(1));
-    Way::of(&shared).unwrap()
+    TokenWay::of(&shared).unwrap()
 }
 
 fn find(secrets: &[(&str, &str)], environment: &[(&str, &str)]) -> Result<Access> {
@@ -273,24 +273,6 @@ async fn a_refusal_says_whose_it_is_and_shows_no_secret() {
     broken["private_key"] = json!("-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n");
     let error = bearer(&with_key(&broken)).await.unwrap_err();
     assert!(error.context.contains("private_key") && !error.to_string().contains("s3cret"), "{error}");
-}
-
-/// Whoever gives tokens may be away for a while: a token is good for longer than until it is renewed.
-#[tokio::test]
-async fn a_token_that_is_still_good_bridges_an_outage() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = asked.clone();
-    let server = Server::start(move |_, _| match count.fetch_add(1, Ordering::SeqCst) {
-        0 => (200, json!({ "access_token": "t", "expires_in": 30 })),
-        _ => (503, json!({ "error": "unavailable" })),
-    });
-    let access = with_key(&account(&server.url));
-    assert_eq!(bearer(&access).await.unwrap(), "Bearer t");
-    access.held.lock().await.as_mut().unwrap().fresh_until = Instant::now();
-    assert_eq!(bearer(&access).await.unwrap(), "Bearer t");
-    assert!(asked.load(Ordering::SeqCst) > 1, "another one was asked for");
-    access.held.lock().await.as_mut().unwrap().good_until = Instant::now();
-    assert_eq!(bearer(&access).await.unwrap_err().kind, ErrorKind::Unavailable);
 }
 
 #[test]

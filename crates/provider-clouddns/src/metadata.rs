@@ -4,9 +4,10 @@
 //! <https://cloud.google.com/kubernetes-engine/docs/concepts/workload-identity>
 
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_http::{Answer, Failure, HeaderName, Proxies, Request};
+use zonewright_http::oauth::{Token, TokenWay, read_token};
+use zonewright_http::{Answer, Failure, HeaderName, Request};
 
-use crate::token::{SCOPE, Token, Way, read_token};
+use crate::token::SCOPE;
 
 /// The variable that names another host, as in the vendor's own clients.
 pub(crate) const HOST: &str = "GCE_METADATA_HOST";
@@ -20,11 +21,11 @@ const GOOGLE: &str = "Google";
 #[derive(Debug)]
 pub(crate) struct Metadata {
     host: String,
-    way: Way,
+    way: TokenWay,
 }
 
 impl Metadata {
-    pub(crate) fn new(host: Option<String>, way: Way) -> Self {
+    pub(crate) fn new(host: Option<String>, way: TokenWay) -> Self {
         Self { host: host.unwrap_or_else(|| DEFAULT.to_owned()), way }
     }
 
@@ -71,8 +72,7 @@ impl Metadata {
 
     async fn ask(&self, operation: &'static str, request: Request) -> Result<Answer, Failure> {
         let failed = |error| Failure { error, delivery: zonewright_http::Delivery::NotSent, status: None };
-        // It is on the machine itself: never behind a proxy.
-        let client = self.way.client(&format!("http://{}", self.host), Proxies::none()).map_err(failed)?;
+        let client = self.way.direct(&format!("http://{}", self.host)).map_err(failed)?;
         let answer = client.send(operation, &request.header(FLAVOUR, GOOGLE)).await?;
         if answer.header(&FLAVOUR).as_deref() != Some(GOOGLE) {
             let text = format!("{} answered, and is no metadata server of Google's", self.host);
