@@ -51,6 +51,8 @@ pub struct Capability {
     pub alias: bool,
     /// Whether wildcard names can be written.
     pub wildcards: bool,
+    /// Whether an asterisk can stand in a label beside other characters, as claims of wildcards have it (`a-*`).
+    pub asterisk_in_labels: bool,
     /// How names go to zones.
     pub zone_rule: ZoneRule,
     /// How a zone is kept current.
@@ -80,6 +82,7 @@ impl Capability {
             cname: CnameRules::STRICT,
             alias: false,
             wildcards: true,
+            asterisk_in_labels: true,
             zone_rule: ZoneRule::LongestSuffix,
             audit: Audit::Cheap,
             audit_pace: Duration::ZERO,

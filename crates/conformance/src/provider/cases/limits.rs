@@ -21,7 +21,7 @@ pub async fn calls_hold_what_is_declared(harness: &dyn Harness) {
     let batch = walk.capability.batch;
     let single = |at: usize| walk.set(&format!("l{at}"), A, 300, &["192.0.2.1"]);
     let values = |at: usize| {
-        let addresses: Vec<String> = (1..=50).map(|last| format!("192.0.2.{last}")).collect();
+        let addresses: Vec<String> = (1..=20).map(|last| format!("192.0.2.{last}")).collect();
         walk.set(&format!("v{at}"), A, 300, &addresses.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let text = |at: usize| walk.set(&format!("t{at}"), RecordType::Txt, 300, &[&format!("\"{}\"", "x".repeat(250))]);

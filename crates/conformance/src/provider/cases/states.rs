@@ -103,7 +103,14 @@ pub async fn unusual_names(harness: &dyn Harness) {
         "a.b.c.d.e.f.g.h.i.j",
         &long,
     ];
-    let all: Vec<RecordSet> = labels.iter().map(|label| walk.set(label, RecordType::Txt, 60, &["\"here\""])).collect();
+    let asterisks = walk.capability.asterisk_in_labels;
+    let (starred, plain): (Vec<&str>, Vec<&str>) = labels.iter().partition(|label| label.contains('*') && !asterisks);
+    let here = |label: &&str| walk.set(label, RecordType::Txt, 60, &["\"here\""]);
+    let (starred, all): (Vec<RecordSet>, Vec<RecordSet>) =
+        (starred.iter().map(here).collect(), plain.iter().map(here).collect());
+    for set in starred {
+        walk.refused(create(&set), super::refusals::NOT_HERE).await;
+    }
     walk.reach(&all).await;
     walk.reach(&[]).await;
 }

@@ -1,0 +1,64 @@
+use std::collections::BTreeMap;
+
+use zonewright_core::catalog::FlagValue;
+use zonewright_core::shared::Shared;
+
+use super::*;
+
+const FILE: &str =
+    r#"{"tenantId":"t","subscriptionId":"sub","resourceGroup":"shop","aadClientId":"c","aadClientSecret":"s3cret"}"#;
+
+fn parse(file: &str, given: &[(&'static str, FlagValue)]) -> Result<Config> {
+    let mut settings = Settings::default();
+    settings.set("azure-maxretries-count", FlagValue::Int(3), false);
+    settings.set("azure-config-file", text("/nowhere/azure.json"), false);
+    for (name, value) in given {
+        settings.set(name, value.clone(), true);
+    }
+    let credentials = [("azure.json", file)].into_iter().filter(|(_, text)| !text.is_empty());
+    let config = ProviderConfig {
+        instance: InstanceId::from("azure"),
+        settings,
+        credentials: credentials.map(|(key, text)| (key.to_owned(), text.into())).collect::<BTreeMap<_, _>>(),
+        shared: Shared::default(),
+    };
+    Config::parse(&config, Kind::Public, &|_| None)
+}
+
+fn text(text: &str) -> FlagValue {
+    FlagValue::Text(text.to_owned())
+}
+
+#[test]
+fn the_file_says_where_the_zones_are_and_flags_say_more() {
+    let config = parse(FILE, &[]).unwrap();
+    assert_eq!((config.subscription.as_str(), config.group.as_str()), ("sub", "shop"));
+    assert_eq!((config.endpoint.as_str(), config.attempts), ("https://management.azure.com", 4));
+    let given = [("azure-subscription-id", text("other")), ("azure-resource-group", text(" mail "))];
+    let config = parse(FILE, &given).unwrap();
+    assert_eq!((config.subscription.as_str(), config.group.as_str()), ("other", "mail"));
+}
+
+#[test]
+fn repeats() {
+    for (flag, expected) in [(3, 4), (0, 4), (-1, 1), (7, 8)] {
+        assert_eq!(attempts(flag), expected, "{flag}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_and_nothing_is_given_away() {
+    for (file, given, named) in [
+        ("", vec![], "failed to read Azure config file '/nowhere/azure.json'"),
+        ("{", vec![], "failed to read Azure config file"),
+        (r#"{"cloud":"Mars"}"#, vec![], "unknown cloud name"),
+        (r#"{"resourceGroup":"g"}"#, vec![], "--azure-subscription-id"),
+        (r#"{"subscriptionId":"s"}"#, vec![], "--azure-resource-group"),
+        (r#"{"subscriptionId":"s","resourceGroup":"g"}"#, vec![], "no credentials provided for Azure API"),
+        ("", vec![("azure-config-file", text(""))], "no Azure config file specified"),
+    ] {
+        let error = parse(file, &given).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Configuration);
+        assert!(error.to_string().contains(named) && !error.to_string().contains("s3cret"), "{error}");
+    }
+}

@@ -1,0 +1,172 @@
+//! Record sets, page by page, by name, and each for itself.
+//!
+//! <https://learn.microsoft.com/rest/api/dns/record-sets/list-all-by-dns-zone>,
+//! <https://learn.microsoft.com/rest/api/dns/privatedns/record-sets/list>
+
+use std::collections::BTreeSet;
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use tracing::warn;
+use zonewright_core::provider::{Cursor, Listing};
+use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, Result, Zone};
+use zonewright_http::{Method, Request};
+
+use crate::arm::{ArmId, Kind};
+use crate::client::{CONCURRENCY, Service, wrong};
+use crate::convert;
+use crate::error::is_no_set;
+use crate::etags::Etags;
+use crate::wire::{Page, Set};
+
+const LIST: &str = "list records";
+const READ: &str = "read record set";
+
+/// The records of zones of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Records<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) service: &'a Service,
+    pub(crate) etags: &'a Etags,
+    pub(crate) zone: &'a Zone,
+}
+
+/// Where a page is: its address, and the last set of the page before it, by which a page that comes again is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    last: String,
+    link: String,
+}
+
+impl Place {
+    fn of(cursor: &Cursor) -> Result<Self> {
+        let (last, link) = cursor
+            .0
+            .split_once('\n')
+            .ok_or_else(|| Error::new(ErrorKind::Conflict, LIST, "the page is not known; the listing begins anew"))?;
+        Ok(Self { last: last.to_owned(), link: link.to_owned() })
+    }
+
+    fn cursor(&self) -> Cursor {
+        Cursor(format!("{}\n{}", self.last, self.link))
+    }
+}
+
+impl Records<'_> {
+    /// A page of the zone: the first one, or that at a cursor.
+    ///
+    /// # Errors
+    /// It is not whole; [`ErrorKind::Conflict`] if the cursor is no longer known.
+    pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Listing> {
+        let template = match self.kind {
+            Kind::Public => {
+                "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones/{zone}/all"
+            }
+            Kind::Private => {
+                "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/privateDnsZones/{zone}/ALL"
+            }
+        };
+        let place = cursor.map(Place::of).transpose()?;
+        let mut page: Page<Set> = match &place {
+            Some(place) => self.service.follow(LIST, &place.link, template).await?,
+            None => self.service.read(LIST, &self.request(Method::GET, template)?).await?,
+        };
+        let last = page.value.last().map(|set| format!("{} {}", set.name, set.rtype())).unwrap_or_default();
+        let next = page.next();
+        let again = |before: &Place| next.as_deref() == Some(before.link.as_str()) || before.last == last;
+        if next.is_some() && (last.is_empty() || place.as_ref().is_some_and(again)) {
+            let text = format!("zone {} ({}): a page says that it follows itself", self.zone.name, self.zone.key.zone);
+            return Err(wrong(LIST, text));
+        }
+        let sets = page.value.iter().filter_map(|set| self.known(set)).collect();
+        Ok(match next {
+            Some(link) => Listing::Page { sets, next: Place { last, link }.cursor() },
+            None => Listing::Full { sets, token: None },
+        })
+    }
+
+    /// The sets at these names: the service is asked for each type by itself.
+    ///
+    /// # Errors
+    /// One of the answers is not whole.
+    pub(crate) async fn names(&self, names: &BTreeSet<DnsName>) -> Result<Listing> {
+        let types = convert::types(self.kind);
+        let within = names.iter().filter(|name| name.is_within(&self.zone.name));
+        let keys = within.flat_map(|name| types.iter().map(|rtype| RecordKey::simple(name.clone(), *rtype)));
+        let reads: Vec<_> = keys.map(|key| async move { self.one(&key).await }).collect();
+        let found: Vec<Option<RecordSet>> = stream::iter(reads).buffered(CONCURRENCY as usize).try_collect().await?;
+        Ok(Listing::Names(found.into_iter().flatten().collect()))
+    }
+
+    /// The set of this key, if it stands.
+    ///
+    /// # Errors
+    /// It cannot be told; [`ErrorKind::NotFound`] if the zone is not there.
+    pub(crate) async fn one(&self, key: &RecordKey) -> Result<Option<RecordSet>> {
+        if convert::relative(&key.name, &self.zone.name).is_err() {
+            return Ok(None);
+        }
+        self.etags.forget(&self.zone.key.zone, key);
+        let request = self.set_request(Method::GET, key)?;
+        match self.service.read::<Set>(READ, &request).await {
+            Ok(set) => Ok(self.known(&set).filter(|set| set.key == *key)),
+            Err(failure) if is_no_set(&failure) => Ok(None),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    /// One set; one that cannot be read is told and left out: it cannot be written either, so it is nobody's here.
+    pub(crate) fn known(&self, answer: &Set) -> Option<RecordSet> {
+        match convert::read(&self.zone.name, answer) {
+            Ok(set) => {
+                self.etags.keep(&self.zone.key.zone, &set, answer.etag.as_deref());
+                Some(set)
+            }
+            Err(error) => {
+                warn!(zone = %self.zone.name, error, "a record set cannot be read; it is left alone");
+                None
+            }
+        }
+    }
+
+    /// A request about one set.
+    ///
+    /// # Errors
+    /// The key has no form here.
+    pub(crate) fn set_request(&self, method: Method, key: &RecordKey) -> Result<Request> {
+        let template = match self.kind {
+            Kind::Public => {
+                "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones/{zone}/{type}/{name}"
+            }
+            Kind::Private => {
+                "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/privateDnsZones/{zone}/{type}/{name}"
+            }
+        };
+        let name =
+            convert::relative(&key.name, &self.zone.name).map_err(|why| Error::new(ErrorKind::Invalid, READ, why))?;
+        Ok(self.request(method, template)?.set("type", key.rtype).set("name", name))
+    }
+
+    fn request(&self, method: Method, template: &'static str) -> Result<Request> {
+        let id = ArmId::parse(self.zone.key.zone.as_str(), self.kind).ok_or_else(|| {
+            let text = format!("{:?} is not the id of a zone of {}", self.zone.key.zone.as_str(), self.kind);
+            Error::new(ErrorKind::NotFound, LIST, text)
+        })?;
+        Ok(Request::new(method, template)
+            .set("subscription", id.subscription)
+            .set("group", id.group)
+            .set("zone", id.zone)
+            .query("api-version", self.kind.version()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written() {
+        let place = Place { last: "www A".to_owned(), link: "https://x/y?$skipToken=a".to_owned() };
+        assert_eq!(Place::of(&place.cursor()).unwrap(), place);
+        assert_eq!(Place::of(&Cursor("x".to_owned())).unwrap_err().kind, ErrorKind::Conflict);
+    }
+}
