@@ -21,6 +21,19 @@ struct Environment {
 }
 
 const ENVIRONMENTS: &[Environment] = &[
+    // The client of private zones, the library for credentials, and what that one needs besides.
+    Environment {
+        name: "azure-mgmt-dns",
+        version: "9.0.0",
+        with: &[
+            "azure-mgmt-privatedns==2.0.0",
+            "azure-identity==1.27.0",
+            "azure-core==1.41.0",
+            "msal==1.39.0",
+            "requests==2.34.2",
+            "cryptography==50.0.2",
+        ],
+    },
     Environment { name: "boto3", version: "1.44.5", with: &[] },
     Environment { name: "cloudflare", version: "5.9.0", with: &[] },
     // The second client of the same service, and what its library for credentials needs besides.

@@ -35,10 +35,15 @@ impl<F: Copy> Faults<F> {
         plan(&mut self.any, Planned { fault, skip, times });
     }
 
+    /// What happens to a call that those of any operation do not count.
+    pub(crate) fn next_of(&mut self, operation: &str) -> Option<F> {
+        self.planned.get_mut(operation).and_then(next)
+    }
+
     /// What happens to this call.
     pub(crate) fn next(&mut self, operation: &str) -> Option<F> {
         let any = next(&mut self.any);
-        self.planned.get_mut(operation).and_then(next).or(any)
+        self.next_of(operation).or(any)
     }
 }
 
@@ -88,5 +93,7 @@ mod tests {
         faults.plan("Read", 1, "throttled", 1);
         let next = ["Write", "Read", "Read", "Write"].map(|operation| faults.next(operation));
         assert_eq!(next, [None, Some("broken"), Some("throttled"), None]);
+        faults.plan_any(0, "broken", 1);
+        assert_eq!((faults.next_of("Token"), faults.next("Read")), (None, Some("broken")));
     }
 }

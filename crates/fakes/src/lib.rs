@@ -5,6 +5,7 @@
 //! that tests can assert cost; and a test drives it with the vendor's own client, so that it stays honest. Each service is
 //! one module; what they share stands beside them: the server, answers, faults to come, the pace of callers.
 
+pub mod azure;
 pub mod clouddns;
 pub mod cloudflare;
 pub mod dynamodb;

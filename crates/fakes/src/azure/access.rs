@@ -1,0 +1,217 @@
+//! Who calls, and where callers get their tokens: the token endpoint of a tenant, and the metadata service of a machine.
+//!
+//! <https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token>
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::refusal::Refusal;
+use super::request::Request;
+use super::tenant::{Application, Applications, Denial, check};
+use crate::reply::Reply;
+
+/// The token that always has access to everything.
+pub const TOKEN: &str = "eyJ0eXAi.TOKENFAKE";
+
+/// How every token begins that is given out here.
+const MINTED: &str = "eyJ0eXAi.MINTED-";
+/// Seconds for which a token is said to be good.
+const LIFETIME: u64 = 3_599;
+
+/// What a token is good for.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    /// The zones by their names; all if there is none.
+    zones: BTreeSet<String>,
+    pub(super) writes: bool,
+    expired: bool,
+}
+
+impl Caller {
+    fn all() -> Self {
+        Self { zones: BTreeSet::new(), writes: true, expired: false }
+    }
+
+    pub(super) fn sees(&self, zone: &str) -> bool {
+        self.zones.is_empty() || self.zones.contains(&zone.to_ascii_lowercase())
+    }
+}
+
+/// A request for a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// At the token endpoint of a tenant.
+    Token(String),
+    /// What a client wants to know of a tenant first.
+    OpenIdConfiguration(String),
+    /// On a machine.
+    Metadata,
+}
+
+impl Asked {
+    /// What a request asks for; none if it is none.
+    pub(super) fn of(request: &Request) -> Option<Self> {
+        let parts = request.parts();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        match (request.method.as_str(), parts.as_slice()) {
+            ("POST", [tenant, "oauth2", "v2.0", "token"]) => Some(Self::Token((*tenant).to_owned())),
+            ("GET", [tenant, "v2.0", ".well-known", "openid-configuration"]) => {
+                Some(Self::OpenIdConfiguration((*tenant).to_owned()))
+            }
+            ("GET", ["metadata", "identity", "oauth2", "token"]) => Some(Self::Metadata),
+            _ => None,
+        }
+    }
+
+    /// What it is called in the count of calls.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Token(_) => "Token",
+            Self::OpenIdConfiguration(_) => "OpenIdConfiguration",
+            Self::Metadata => "Metadata",
+        }
+    }
+}
+
+/// Tokens, and who may get one.
+#[derive(Debug)]
+pub(super) struct Access {
+    tokens: BTreeMap<String, Caller>,
+    applications: Applications,
+    /// The client ids of the machine's identities, if this is one; none of them is a machine with an identity of its own.
+    machine: Option<BTreeSet<String>>,
+    /// In seconds.
+    pub(super) lifetime: u64,
+    minted: usize,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self {
+            tokens: BTreeMap::from([(TOKEN.to_owned(), Caller::all())]),
+            applications: BTreeMap::new(),
+            machine: None,
+            lifetime: LIFETIME,
+            minted: 0,
+        }
+    }
+}
+
+impl Access {
+    pub(super) fn allow_token(&mut self, token: &str, zones: &[&str], writes: bool) {
+        let zones = zones.iter().map(|zone| zone.to_ascii_lowercase()).collect();
+        self.tokens.insert(token.to_owned(), Caller { zones, writes, ..Caller::all() });
+    }
+
+    /// Whether there was such a token.
+    pub(super) fn expire_token(&mut self, token: &str) -> bool {
+        self.tokens.get_mut(token).map(|caller| caller.expired = true).is_some()
+    }
+
+    /// Every token that was given out expires.
+    pub(super) fn expire_minted(&mut self) {
+        let minted = self.tokens.iter_mut().filter(|(token, _)| token.starts_with(MINTED));
+        minted.for_each(|(_, caller)| caller.expired = true);
+    }
+
+    pub(super) fn application(&mut self, tenant: &str, client: &str) -> &mut Application {
+        self.applications.entry([tenant, client].map(str::to_ascii_lowercase)).or_default()
+    }
+
+    pub(super) fn set_machine(&mut self, identities: Option<&[&str]>) {
+        self.machine = identities.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
+    }
+
+    /// The caller of a request on zones.
+    ///
+    /// # Errors
+    /// When it has no token, or one that is over.
+    pub(super) fn caller(&self, request: &Request) -> Result<Caller, Refusal> {
+        let token = request.header("authorization").and_then(|header| header.strip_prefix("Bearer "));
+        let caller = self.tokens.get(token.ok_or_else(Refusal::no_token)?).ok_or_else(Refusal::unknown_token)?;
+        if caller.expired { Err(Refusal::expired()) } else { Ok(caller.clone()) }
+    }
+
+    /// Answers a request for a token.
+    pub(super) fn answer(&mut self, asked: &Asked, request: &Request) -> Reply {
+        match asked {
+            Asked::Token(tenant) => self.token(tenant, request),
+            Asked::OpenIdConfiguration(tenant) => self.configuration(tenant, request),
+            Asked::Metadata => self.metadata(request),
+        }
+    }
+
+    fn mint(&mut self) -> String {
+        self.minted += 1;
+        let token = format!("{MINTED}{}", self.minted);
+        self.tokens.insert(token.clone(), Caller::all());
+        token
+    }
+
+    fn token(&mut self, tenant: &str, request: &Request) -> Reply {
+        let endpoint = format!("{}/{tenant}/oauth2/v2.0/token", request.host());
+        match check(&self.applications, tenant, &endpoint, &request.form()) {
+            Ok(()) => {
+                let (token, lifetime) = (self.mint(), self.lifetime);
+                let body = json!({
+                    "token_type": "Bearer", "expires_in": lifetime, "ext_expires_in": lifetime, "access_token": token,
+                });
+                json_reply(200, &body)
+            }
+            Err(denial) => json_reply(denial.status, &denial.body()),
+        }
+    }
+
+    /// Where the endpoints of a tenant are: OpenID Connect Discovery 1.0.
+    fn configuration(&self, tenant: &str, request: &Request) -> Reply {
+        if !self.applications.keys().any(|[known, _]| known.eq_ignore_ascii_case(tenant)) {
+            let denial = Denial::tenant("invalid_tenant", tenant);
+            return json_reply(denial.status, &denial.body());
+        }
+        // Clients take only what they reach over TLS for an authority, whatever they reach it through.
+        let base = format!("https://{}/{tenant}", request.host());
+        let body = json!({
+            "issuer": format!("{base}/v2.0"), "authorization_endpoint": format!("{base}/oauth2/v2.0/authorize"),
+            "token_endpoint": format!("{base}/oauth2/v2.0/token"),
+        });
+        json_reply(200, &body)
+    }
+
+    fn metadata(&mut self, request: &Request) -> Reply {
+        let refused = |why: &str| json_reply(400, &json!({ "error": "invalid_request", "error_description": why }));
+        let Some(identities) = &self.machine else { return json_reply(404, &json!({ "error": "not_found" })) };
+        if request.header("metadata").is_none_or(|header| !header.eq_ignore_ascii_case("true")) {
+            return refused("Required metadata header not specified");
+        }
+        let Some(resource) = request.parameter("resource").filter(|_| request.parameter("api-version").is_some())
+        else {
+            return refused("Required query variables 'api-version' and 'resource' are missing");
+        };
+        let identity = match (request.parameter("client_id"), identities.len()) {
+            (Some(id), _) if identities.contains(id) => id.to_owned(),
+            (Some(_), _) => return refused("Identity not found"),
+            (None, 0) => "00000000-0000-0000-0000-000000000001".to_owned(),
+            (None, 1) => identities.first().cloned().unwrap_or_default(),
+            (None, _) => {
+                return refused(
+                    "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity in the token request",
+                );
+            }
+        };
+        let (resource, lifetime, now) = (resource.to_owned(), self.lifetime, jiff::Timestamp::now().as_second());
+        let ends = now.saturating_add_unsigned(lifetime);
+        json_reply(
+            200,
+            &json!({
+                "access_token": self.mint(), "client_id": identity, "token_type": "Bearer", "resource": resource,
+                "expires_in": lifetime.to_string(), "ext_expires_in": lifetime.to_string(),
+                "expires_on": ends.to_string(), "not_before": now.to_string(),
+            }),
+        )
+    }
+}
+
+fn json_reply(status: u16, body: &Value) -> Reply {
+    Reply::new(status, "application/json; charset=utf-8", body.to_string())
+}
