@@ -30,6 +30,7 @@ const ENVIRONMENTS: &[Environment] = &[
             "azure-identity==1.27.0",
             "azure-core==1.41.0",
             "msal==1.39.0",
+            "pyjwt==2.15.1",
             "requests==2.34.2",
             "cryptography==50.0.2",
         ],

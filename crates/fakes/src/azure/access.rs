@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::request::Request;
-use super::tenant::{Application, Applications, Denial, check};
+use super::tenant::{Application, Applications, TokenRefusal, check};
 use crate::reply::Reply;
 
 /// The token that always has access to everything.
@@ -40,7 +40,7 @@ impl Caller {
 
 /// A request for a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum TokenRequest {
     /// At the token endpoint of a tenant.
     Token(String),
     /// What a client wants to know of a tenant first.
@@ -49,7 +49,7 @@ pub(super) enum Asked {
     Metadata,
 }
 
-impl Asked {
+impl TokenRequest {
     /// What a request asks for; none if it is none.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let parts = request.parts();
@@ -134,11 +134,11 @@ impl Access {
     }
 
     /// Answers a request for a token.
-    pub(super) fn answer(&mut self, asked: &Asked, request: &Request) -> Reply {
+    pub(super) fn answer(&mut self, asked: &TokenRequest, request: &Request) -> Reply {
         match asked {
-            Asked::Token(tenant) => self.token(tenant, request),
-            Asked::OpenIdConfiguration(tenant) => self.configuration(tenant, request),
-            Asked::Metadata => self.metadata(request),
+            TokenRequest::Token(tenant) => self.token(tenant, request),
+            TokenRequest::OpenIdConfiguration(tenant) => self.configuration(tenant, request),
+            TokenRequest::Metadata => self.metadata(request),
         }
     }
 
@@ -159,15 +159,15 @@ impl Access {
                 });
                 json_reply(200, &body)
             }
-            Err(denial) => json_reply(denial.status, &denial.body()),
+            Err(refusal) => json_reply(refusal.status, &refusal.body()),
         }
     }
 
     /// Where the endpoints of a tenant are: OpenID Connect Discovery 1.0.
     fn configuration(&self, tenant: &str, request: &Request) -> Reply {
         if !self.applications.keys().any(|[known, _]| known.eq_ignore_ascii_case(tenant)) {
-            let denial = Denial::tenant("invalid_tenant", tenant);
-            return json_reply(denial.status, &denial.body());
+            let refusal = TokenRefusal::tenant("invalid_tenant", tenant);
+            return json_reply(refusal.status, &refusal.body());
         }
         // Clients take only what they reach over TLS for an authority, whatever they reach it through.
         let base = format!("https://{}/{tenant}", request.host());
@@ -188,30 +188,87 @@ impl Access {
         else {
             return refused("Required query variables 'api-version' and 'resource' are missing");
         };
-        let identity = match (request.parameter("client_id"), identities.len()) {
-            (Some(id), _) if identities.contains(id) => id.to_owned(),
-            (Some(_), _) => return refused("Identity not found"),
-            (None, 0) => "00000000-0000-0000-0000-000000000001".to_owned(),
-            (None, 1) => identities.first().cloned().unwrap_or_default(),
-            (None, _) => {
-                return refused(
-                    "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity in the token request",
-                );
-            }
-        };
-        let (resource, lifetime, now) = (resource.to_owned(), self.lifetime, jiff::Timestamp::now().as_second());
-        let ends = now.saturating_add_unsigned(lifetime);
-        json_reply(
-            200,
-            &json!({
-                "access_token": self.mint(), "client_id": identity, "token_type": "Bearer", "resource": resource,
-                "expires_in": lifetime.to_string(), "ext_expires_in": lifetime.to_string(),
-                "expires_on": ends.to_string(), "not_before": now.to_string(),
-            }),
-        )
+        match identity(identities, request.parameter("client_id")) {
+            Ok(identity) => self.machine_token(&identity, resource),
+            Err(why) => refused(why),
+        }
+    }
+
+    /// A token of the machine: its times are texts.
+    fn machine_token(&mut self, identity: &str, resource: &str) -> Reply {
+        let (lifetime, now) = (self.lifetime, jiff::Timestamp::now().as_second());
+        let body = json!({
+            "access_token": self.mint(), "client_id": identity, "token_type": "Bearer", "resource": resource,
+            "expires_in": lifetime.to_string(), "ext_expires_in": lifetime.to_string(), "not_before": now.to_string(),
+            "expires_on": now.saturating_add_unsigned(lifetime).to_string(),
+        });
+        json_reply(200, &body)
+    }
+}
+
+/// The client id of the identity that a machine takes; the only one it has, if a request names none.
+fn identity(identities: &BTreeSet<String>, asked: Option<&str>) -> Result<String, &'static str> {
+    match (asked, identities.len()) {
+        (Some(id), _) if identities.contains(id) => Ok(id.to_owned()),
+        (Some(_), _) => Err("Identity not found"),
+        (None, 0) => Ok("00000000-0000-0000-0000-000000000001".to_owned()),
+        (None, 1) => Ok(identities.first().cloned().unwrap_or_default()),
+        (None, _) => Err(
+            "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity in the token request",
+        ),
     }
 }
 
 fn json_reply(status: u16, body: &Value) -> Reply {
     Reply::new(status, "application/json; charset=utf-8", body.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_good_until_it_is_over() {
+        let mut access = Access::default();
+        let ask = |access: &Access, token: &str| {
+            let mut request = Request::new("GET", "/");
+            request.set("authorization", token);
+            access.caller(&request).map_err(|refusal| refusal.code)
+        };
+        let minted = access.mint();
+        access.allow_token("limited", &["Example.org"], false);
+        let limited = ask(&access, "Bearer limited").unwrap();
+        assert!(limited.sees("EXAMPLE.org") && !limited.sees("other.org") && !limited.writes);
+        assert!(
+            ask(&access, &format!("Bearer {minted}")).is_ok_and(|caller| caller.writes && caller.sees("other.org"))
+        );
+        access.expire_minted();
+        assert_eq!(ask(&access, &format!("Bearer {minted}")).unwrap_err(), "ExpiredAuthenticationToken");
+        assert!(ask(&access, &format!("Bearer {TOKEN}")).is_ok());
+        assert_eq!(ask(&access, "Bearer other").unwrap_err(), "InvalidAuthenticationToken");
+        assert_eq!(ask(&access, "Basic other").unwrap_err(), "AuthenticationFailed");
+        assert!(access.expire_token("limited") && !access.expire_token("other"));
+    }
+
+    #[test]
+    fn a_machine_has_identities() {
+        let none: &[&str] = &[];
+        for (identities, asked, status, text) in [
+            (None, "", 404, "not_found"),
+            (Some(none), "", 200, "00000000-0000-0000-0000-000000000001"),
+            (Some(none), "&client_id=a", 400, "Identity not found"),
+            (Some(&["a"][..]), "", 200, "\"client_id\":\"a\""),
+            (Some(&["a", "b"][..]), "&client_id=b", 200, "\"client_id\":\"b\""),
+            (Some(&["a", "b"][..]), "", 400, "Multiple user assigned identities"),
+        ] {
+            let mut access = Access::default();
+            access.set_machine(identities);
+            let path = format!("/metadata/identity/oauth2/token?api-version=2018-02-01&resource=x{asked}");
+            let mut request = Request::new("GET", &path);
+            request.set("metadata", "true");
+            let reply = access.answer(&TokenRequest::of(&request).unwrap(), &request);
+            assert_eq!(reply.status, status, "{identities:?} {asked}");
+            assert!(reply.body.contains(text), "{identities:?} {asked}: {}", reply.body);
+        }
+    }
 }

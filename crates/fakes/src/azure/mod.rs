@@ -7,20 +7,21 @@
 //! are made on demand.
 //!
 //! As the service does: names of sets are relative and in lower case; the DNS service writes its own refusals in another form than
-//! Resource Manager; a set may have no records, but one of type CNAME; hosts in records are kept as they were sent; a deletion of
-//! nothing is a success (204).
+//! Resource Manager; a set may have no records, but one of type CNAME; a deletion of nothing is a success (204).
 //!
-//! Not documented, and decided: the words for sets that are not allowed, but for those of conflicts, names, conditions and long texts; that a
-//! CNAME record set at the apex is a `BadRequest`, as is a full zone, a missing TTL, and a record that comes twice; that private zones
-//! wrap every refusal in `error`; that a deletion with `If-Match` of nothing is refused (412); that a list of zones leaves out those that
-//! the caller may not read; that listings are in the order of names as text; that etags may be sent in quotation marks; that records
-//! are bytes where the documentation counts characters; that addresses come back in their shortest form; that MX and SRV records may
-//! name the root; that metadata have no limits; that a set with a target resource has no property for its records; which status an
-//! assertion is refused with.
+//! Not documented, and decided: the words of refusals, but for those of conflicts, hosts, conditions and long texts; that a CNAME
+//! record set at the apex is a `BadRequest`, as is a full zone, a missing TTL, a record that comes twice, and records of another
+//! type; that private zones wrap every refusal in `error`; that a deletion of nothing with `If-Match` is refused (412); that etags may
+//! be sent in quotation marks, and one in a body means nothing; that a list of zones leaves out those that the caller may not read;
+//! that listings are in the order of names as text; that lengths of texts are counted in bytes; that hosts come back as they were sent
+//! and addresses in their shortest form; that MX and SRV records may name the root; that metadata have no limits; that a set
+//! with a target resource has no property for its records; the status with which an assertion is refused; that a machine without
+//! identities does not have the service (404).
 //!
 //! Not here: zones that are made or changed by clients, virtual network links and names that they register, DNSSEC, the types DS,
-//! TLSA and NAPTR (of a preview), tags, references to target resources, whether a target resource exists, the audience of tokens,
-//! single-use assertions, TLS: clients that demand it at the token endpoint need a transport that leaves it out.
+//! TLSA and NAPTR (of a preview), tags, references to target resources, whether such a resource exists and how many sets stand for
+//! it, the audience of tokens, assertions that are used once only, TLS: clients that demand it at the token endpoint need a
+//! transport that leaves it out.
 
 mod access;
 mod faults;
@@ -196,7 +197,7 @@ impl AzureDns {
 
     /// Lets the next `times` calls of `operation` fail; 0 ends all faults of the operation. Operations are `ListZones`, `GetZone`,
     /// `ListRecordSets`, `GetRecordSet`, `PutRecordSet`, `PatchRecordSet`, `DeleteRecordSet`, and for tokens `Token`,
-    /// `OpenIdConfiguration`, `Metadata`.
+    /// `OpenIdConfiguration`, `Metadata`, which are refused in the form of Resource Manager.
     pub fn fail(&self, operation: &str, fault: Fault, times: usize) {
         self.fail_after(operation, 0, fault, times);
     }

@@ -33,7 +33,7 @@ impl<'a> Paging<'a> {
         let size = asked.map_or(Some(PAGE), |text| text.parse().ok().filter(|size| *size > 0));
         let size = size.ok_or_else(|| Refusal::parameter("$top", asked.unwrap_or_default()))?;
         let after = request.parameter(TOKEN).filter(|_| !repeat);
-        Ok(Self { request, size: size.min(PAGE).min(most.unwrap_or(PAGE)), after, repeat })
+        Ok(Self { request, size: size.min(most.unwrap_or(PAGE)).min(PAGE), after, repeat })
     }
 
     /// The page of a list whose items have keys.
@@ -79,6 +79,10 @@ mod tests {
         let last = page(next.trim_start_matches("http://localhost"), None).unwrap();
         assert_eq!((&last["value"], last.get("nextLink")), (&json!(["c|A"]), None));
         assert_eq!(page("/x", Some(1)).unwrap()["value"], json!(["a|A"]));
+        let many = Request::new("GET", "/x?$top=1000");
+        let items = (0..101).map(|at| (format!("{at:03}"), json!(at))).collect();
+        let first = Paging::of(&many, None, false).unwrap().cut(items);
+        assert_eq!((first["value"].as_array().map(Vec::len), first["nextLink"].is_string()), (Some(100), true));
         for wrong in ["/x?$top=0", "/x?$top=y"] {
             assert_eq!(page(wrong, None).unwrap_err().status, 400, "{wrong}");
         }

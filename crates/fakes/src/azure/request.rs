@@ -63,6 +63,12 @@ impl Request {
         Self { body: incoming.body, headers: incoming.headers.into_iter().collect(), ..request }
     }
 
+    /// Adds a header; `name` is in lower case.
+    #[cfg(test)]
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        self.headers.insert(name.to_owned(), value.to_owned());
+    }
+
     /// A header; `name` is in lower case.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)

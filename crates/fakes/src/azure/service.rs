@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::access::{Access, Asked, Caller};
+use super::access::{Access, Caller, TokenRequest};
 use super::faults::Fault;
 use super::page::Paging;
 use super::refusal::Refusal;
@@ -42,7 +42,7 @@ type Answer = (u16, Option<Value>);
 /// What a request is for.
 enum Call {
     Zones(Target),
-    Token(Asked),
+    Token(TokenRequest),
 }
 
 impl Service {
@@ -54,7 +54,7 @@ impl Service {
     }
 
     fn answer(&mut self, request: &Request) -> Reply {
-        let call = request.target().map(Call::Zones).or_else(|| Asked::of(request).map(Call::Token));
+        let call = request.target().map(Call::Zones).or_else(|| TokenRequest::of(request).map(Call::Token));
         let Some(call) = call else { return refuse(&Refusal::no_route(), false) };
         let (name, fault) = match &call {
             Call::Zones(target) => {

@@ -89,40 +89,58 @@ impl RecordSet {
         base: Option<&Self>,
     ) -> Result<Self, Refusal> {
         let sent = sent.as_object().ok_or_else(|| Refusal::content("the body is no object"))?;
-        let properties = property(sent, "properties").and_then(Value::as_object);
+        check_type(sent, record_type)?;
         let empty = Map::new();
-        let properties = properties.unwrap_or(&empty);
-        let base = base.cloned();
-        if let Some(other) = record_type.others().find(|other| is_filled(other.in_request(properties))) {
-            let text = format!("A record set of type {} has no records of type {}.", record_type.name, other.name);
-            return Err(Refusal::bad(text));
-        }
-        let target = match property(properties, "targetResource").and_then(|target| property(target.as_object()?, "id"))
-        {
-            Some(id) => Some(read_target(id, record_type.name, kind)?),
-            None => base.as_ref().and_then(|base| base.target.clone()),
-        };
-        let records = match record_type.in_request(properties) {
-            Some(records) => record_type.read(records)?,
-            None => base.as_ref().map(|base| base.records.clone()).unwrap_or_default(),
-        };
-        if target.is_some() && !records.is_empty() {
-            return Err(Refusal::bad("A record set has either records or a target resource, not both."));
-        }
-        if target.is_none() && records.is_empty() && record_type.single {
-            return Err(Refusal::bad(format!("A record set of type {} needs a record.", record_type.name)));
-        }
+        let properties = property(sent, "properties").and_then(Value::as_object).unwrap_or(&empty);
+        let (records, target) = read_records(properties, record_type, kind, base)?;
         let ttl = match property(properties, "TTL") {
             Some(ttl) => ttl.as_u64().filter(|ttl| (1..=TTL).contains(ttl)),
-            None => base.as_ref().map(|base| base.ttl),
+            None => base.map(|base| base.ttl),
         };
         let ttl = ttl.ok_or_else(|| Refusal::bad(format!("The TTL of a record set is a number from 1 to {TTL}.")))?;
         let metadata = match property(properties, "metadata") {
             Some(metadata) => read_metadata(metadata)?,
-            None => base.map(|base| base.metadata).unwrap_or_default(),
+            None => base.map(|base| base.metadata.clone()).unwrap_or_default(),
         };
         Ok(Self { metadata, target, ..Self::new(name, record_type.name, ttl, records) })
     }
+}
+
+/// Whether a body says no other type than its path: neither by its field for it nor by its records.
+fn check_type(sent: &Map<String, Value>, record_type: &RecordType) -> Result<(), Refusal> {
+    let wrong = |other: &str| Refusal::bad(format!("The record set is of type {}, not {other}.", record_type.name));
+    let said = property(sent, "type").and_then(Value::as_str).map(|said| said.rsplit('/').next().unwrap_or_default());
+    if let Some(other) = said.filter(|said| !said.eq_ignore_ascii_case(record_type.name)) {
+        return Err(wrong(other));
+    }
+    let Some(properties) = property(sent, "properties").and_then(Value::as_object) else { return Ok(()) };
+    let other = record_type.others().find(|other| is_filled(other.in_request(properties)));
+    other.map_or(Ok(()), |other| Err(wrong(other.name)))
+}
+
+/// The records of a set, or the resource that it stands for.
+fn read_records(
+    properties: &Map<String, Value>,
+    record_type: &RecordType,
+    kind: Kind,
+    base: Option<&RecordSet>,
+) -> Result<(Vec<Value>, Option<String>), Refusal> {
+    let sent = property(properties, "targetResource").and_then(|target| property(target.as_object()?, "id"));
+    let target = match sent.filter(|id| id.as_str() != Some("")) {
+        Some(id) => Some(read_target(id, record_type.name, kind)?),
+        None => base.and_then(|base| base.target.clone()),
+    };
+    let records = match record_type.in_request(properties) {
+        Some(records) => record_type.read(records)?,
+        None => base.map(|base| base.records.clone()).unwrap_or_default(),
+    };
+    if target.is_some() && !records.is_empty() {
+        return Err(Refusal::bad("A record set has either records or a target resource, not both."));
+    }
+    if target.is_none() && records.is_empty() && record_type.single {
+        return Err(Refusal::bad(format!("A record set of type {} needs a record.", record_type.name)));
+    }
+    Ok((records, target))
 }
 
 /// Whether a property has records; clients send empty lists of other types too.
@@ -177,7 +195,7 @@ mod tests {
             (
                 "A",
                 json!({ "TTL": 1, "AAAARecords": [{ "ipv6Address": "::1" }] }),
-                "A record set of type A has no records",
+                "The record set is of type A, not AAAA.",
             ),
             ("A", json!({ "TTL": 1, "metadata": { "a": 1 } }), "The request content was invalid"),
             ("CNAME", json!({ "TTL": 1 }), "A record set of type CNAME needs a record."),

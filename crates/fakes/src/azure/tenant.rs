@@ -43,14 +43,14 @@ pub(super) type Applications = BTreeMap<[String; 2], Application>;
 
 /// Why no token is given out, with the number that Entra ID has for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Denial {
+pub(super) struct TokenRefusal {
     pub(super) status: u16,
     error: &'static str,
     number: u32,
     message: String,
 }
 
-impl Denial {
+impl TokenRefusal {
     fn new(status: u16, error: &'static str, number: u32, message: impl Into<String>) -> Self {
         Self { status, error, number, message: message.into() }
     }
@@ -90,94 +90,104 @@ pub(super) fn check(
     tenant: &str,
     endpoint: &str,
     form: &BTreeMap<String, String>,
-) -> Result<(), Denial> {
+) -> Result<(), TokenRefusal> {
     let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
-    let tenant = tenant.to_ascii_lowercase();
+    let (tenant, client) = (tenant.to_ascii_lowercase(), field("client_id"));
     if !applications.keys().any(|[known, _]| *known == tenant) {
-        return Err(Denial::tenant("invalid_request", &tenant));
+        return Err(TokenRefusal::tenant("invalid_request", &tenant));
     }
     if field("grant_type") != "client_credentials" {
         let text = "The app requested an unsupported grant type.";
-        return Err(Denial::new(400, "unsupported_grant_type", 70_003, text));
+        return Err(TokenRefusal::new(400, "unsupported_grant_type", 70_003, text));
     }
-    let client = field("client_id");
+    check_scope(field("scope"))?;
     let application = applications.get(&[tenant.clone(), client.to_ascii_lowercase()]).ok_or_else(|| {
         let text = format!("Application with identifier '{client}' was not found in the directory '{tenant}'.");
-        Denial::new(400, "unauthorized_client", 700_016, text)
+        TokenRefusal::new(400, "unauthorized_client", 700_016, text)
     })?;
-    let scope = field("scope");
-    if !scope.strip_suffix("/.default").is_some_and(|audience| audience.contains("://")) {
-        let text = format!(
-            "The provided value for scope {scope} is not valid. Client credential flows must have a scope value with /.default suffixed to the resource identifier (application ID URI)."
-        );
-        return Err(Denial::new(400, "invalid_scope", 1_002_012, text));
-    }
-    match (field("client_secret"), field("client_assertion_type"), field("client_assertion")) {
-        (_, ASSERTION, assertion) => application.check_assertion(client, endpoint, assertion),
-        ("", "", "") => {
-            let text = "The request body must contain the following parameter: 'client_assertion' or 'client_secret'.";
-            Err(Denial::new(401, "invalid_client", 7_000_218, text))
+    match (field("client_assertion_type"), field("client_assertion")) {
+        ("", "") => application.check_secret(client, field("client_secret")),
+        (ASSERTION, assertion) => application.check_assertion(client, endpoint, assertion),
+        _ => {
+            let text = "The client assertion type is not supported.";
+            Err(TokenRefusal::new(400, "invalid_request", 900_144, text))
         }
-        (secret, "", "") if application.secrets.contains(secret) => Ok(()),
-        (_, "", "") => {
-            let text = format!(
-                "Invalid client secret provided. Ensure the secret being sent in the request is the client secret value, not the client secret ID, for a secret added to app '{client}'."
-            );
-            Err(Denial::new(401, "invalid_client", 7_000_215, text))
-        }
-        _ => Err(Denial::new(400, "invalid_request", 900_144, "The client assertion type is not supported.")),
     }
 }
 
+fn check_scope(scope: &str) -> Result<(), TokenRefusal> {
+    if scope.strip_suffix("/.default").is_some_and(|audience| audience.contains("://")) {
+        return Ok(());
+    }
+    let text = format!(
+        "The provided value for scope {scope} is not valid. Client credential flows must have a scope value with /.default suffixed to the resource identifier (application ID URI)."
+    );
+    Err(TokenRefusal::new(400, "invalid_scope", 1_002_012, text))
+}
+
 impl Application {
+    fn check_secret(&self, client: &str, secret: &str) -> Result<(), TokenRefusal> {
+        if secret.is_empty() {
+            let text = "The request body must contain the following parameter: 'client_assertion' or 'client_secret'.";
+            return Err(TokenRefusal::new(401, "invalid_client", 7_000_218, text));
+        }
+        if self.secrets.contains(secret) {
+            return Ok(());
+        }
+        let text = format!(
+            "Invalid client secret provided. Ensure the secret being sent in the request is the client secret value, not the client secret ID, for a secret added to app '{client}'."
+        );
+        Err(TokenRefusal::new(401, "invalid_client", 7_000_215, text))
+    }
+
     /// Looks an assertion through: RFC 7523, and what the documentation demands of its claims.
-    fn check_assertion(&self, client: &str, endpoint: &str, text: &str) -> Result<(), Denial> {
+    fn check_assertion(&self, client: &str, endpoint: &str, text: &str) -> Result<(), TokenRefusal> {
         if self.federated.contains(text) {
             return Ok(());
         }
-        let malformed = || Denial::new(400, "invalid_request", 50_027, "JWT token is invalid or malformed.");
+        let malformed = || TokenRefusal::new(400, "invalid_request", 50_027, "JWT token is invalid or malformed.");
         let (signed, signature) = text.rsplit_once('.').ok_or_else(malformed)?;
         let (header, claims) = signed.split_once('.').ok_or_else(malformed)?;
         let (header, claims) = (parsed(header).ok_or_else(malformed)?, parsed(claims).ok_or_else(malformed)?);
         if self.certificates.is_empty() {
             let text = "No matching federated identity record found for presented assertion.";
-            return Err(Denial::assertion(70_021, text));
+            return Err(TokenRefusal::assertion(70_021, text));
         }
         let certificate = self.certificates.iter().find(|known| is_of(known, &header));
         let certificate = certificate.ok_or_else(|| {
             let text =
                 "The certificate with identifier used to sign the client assertion is not registered on application.";
-            Denial::assertion(700_027, text)
+            TokenRefusal::assertion(700_027, text)
         })?;
         let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).map_err(|_| malformed())?;
         if !verifies(certificate, &header, signed.as_bytes(), &signature) {
             let text = "Client assertion failed signature validation.";
-            return Err(Denial::assertion(700_027, text));
+            return Err(TokenRefusal::assertion(700_027, text));
         }
         check_claims(&claims, client, endpoint)
     }
 }
 
-fn check_claims(claims: &Value, client: &str, endpoint: &str) -> Result<(), Denial> {
+fn check_claims(claims: &Value, client: &str, endpoint: &str) -> Result<(), TokenRefusal> {
     let of_client = |name: &str| claims[name].as_str().is_some_and(|id| id.eq_ignore_ascii_case(client));
     if !of_client("iss") || !of_client("sub") {
         let text = "The issuer and the subject of the client assertion must be the application.";
-        return Err(Denial::assertion(700_021, text));
+        return Err(TokenRefusal::assertion(700_021, text));
     }
     let audience = claims["aud"].as_str().unwrap_or_default();
     if audience.split_once("://").map(|(_, rest)| rest) != Some(endpoint) {
         let text = format!("Client assertion audience claim '{audience}' does not match Realm issuer.");
-        return Err(Denial::assertion(700_023, text));
+        return Err(TokenRefusal::assertion(700_023, text));
     }
     if claims["jti"].as_str().is_none_or(str::is_empty) {
-        return Err(Denial::assertion(50_027, "JWT token is invalid: it has no 'jti'."));
+        return Err(TokenRefusal::assertion(50_027, "JWT token is invalid: it has no 'jti'."));
     }
     // Times may have a fraction (RFC 7519 2), and clients write one.
     let now = jiff::Timestamp::now().duration_since(jiff::Timestamp::UNIX_EPOCH).as_secs_f64();
     let begins = claims["nbf"].as_f64().unwrap_or_default();
     if begins > now + SKEW || claims["exp"].as_f64().is_none_or(|ends| ends <= now - SKEW) {
         let text = "Client assertion is not within its valid time range.";
-        return Err(Denial::assertion(700_024, text));
+        return Err(TokenRefusal::assertion(700_024, text));
     }
     Ok(())
 }
@@ -244,7 +254,7 @@ mod tests {
             let mut form: BTreeMap<String, String> =
                 good.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             form.insert(name.to_owned(), value.to_owned());
-            check(&applications, tenant, "x", &form).map_err(|denial| (denial.status, denial.number))
+            check(&applications, tenant, "x", &form).map_err(|refusal| (refusal.status, refusal.number))
         };
         assert_eq!(ask("T", "client_id", "APP"), Ok(()));
         assert_eq!(ask("other", "", ""), Err((400, 90_002)));

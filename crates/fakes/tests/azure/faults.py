@@ -25,9 +25,9 @@ def outcome(number):
         api.record_sets.create_or_update("group", "example.org", "n%d" % number, "A", body)
         return "done"
     except HttpResponseError as error:
-        told = error.response.headers.get("Retry-After", "") if error.response is not None else ""
+        wait = error.response.headers.get("Retry-After", "") if error.response is not None else ""
         status = error.status_code if error.status_code else "lost"
-        return "%s %s" % (status, told) if told else str(status)
+        return "%s %s" % (status, wait) if wait else str(status)
     except AzureError as error:
         return "lost"
 

@@ -134,6 +134,7 @@ fn conditions() -> Table {
         ("update of none", json!(true)),
         ("merge", json!([{ "ipv4_address": "192.0.2.9" }])),
         ("merge into none", json!("404 NotFound ..")),
+        ("what was answered", json!(200)),
         ("delete of an older one", json!("412 PreconditionFailed ..")),
         ("delete", json!(null)),
         ("delete of none", json!(null)),
@@ -160,6 +161,7 @@ fn refusals() -> Table {
         ("too many records", bad.clone()),
         ("no time to live", bad.clone()),
         ("records of another type", bad.clone()),
+        ("another type", json!("400 BadRequest")),
         ("long string", bad.clone()),
         ("long texts", json!(long)),
         ("delete SOA", bad.clone()),
@@ -233,9 +235,12 @@ fn tokens_are_given_out() {
     service.allow_certificate("tenant", "app", certificate.as_str().expect("a certificate in PEM"));
     let url = service.url();
     let machine = [("AZURE_POD_IDENTITY_AUTHORITY_HOST", url.as_str())];
+    service.fail("Token", Fault::Throttled, 1);
     let answers = ask(include_str!("tokens.py"), &[&url, path, "ask"], &machine);
     let found = json!(["example.org"]);
+    let granted = json!(["access_token", "expires_in", "ext_expires_in", "token_type"]);
     let expected = [
+        ("throttled", json!([429, "1"])),
         ("secret", found.clone()),
         ("another secret", json!("AADSTS7000215: Invalid client secret provided...")),
         ("unknown application", json!("AADSTS700016: ..")),
@@ -258,6 +263,13 @@ fn tokens_are_given_out() {
         ("another scope", json!("400 invalid_scope AADSTS1002012: ..")),
         ("wrong secret", json!("401 invalid_client AADSTS7000215: ..")),
         ("malformed assertion", json!("400 invalid_request AADSTS50027: ..")),
+        ("PS256", granted.clone()),
+        ("RS256", granted),
+        ("RS512", json!("401 invalid_client AADSTS700027: ..")),
+        ("assertion of another key", json!("401 invalid_client AADSTS700027: ..")),
+        ("assertion that is over", json!("401 invalid_client AADSTS700024: ..")),
+        ("assertion for another endpoint", json!("401 invalid_client AADSTS700023: ..")),
+        ("assertion of another application", json!("401 invalid_client AADSTS700021: ..")),
     ];
     compare(&answers, &expected);
     let calls = service.calls();

@@ -37,9 +37,9 @@ def outcome(work):
     try:
         return work()
     except HttpResponseError as error:
-        told = error.response.json()
-        told = told.get("error", told)
-        return "%d %s %s" % (error.status_code, told["code"], told["message"])
+        body = error.response.json()
+        body = body.get("error", body)
+        return "%d %s %s" % (error.status_code, body["code"], body["message"])
 
 
 def put(name, kind, properties, zone="example.org", **more):
@@ -67,6 +67,22 @@ def a(*values):
 
 def names(found):
     return ["%s %s" % (one.name, one.type.rsplit("/")[-1]) for one in found]
+
+
+ZONE = URL + "/subscriptions/sub/resourcegroups/group/providers/Microsoft.Network/dnszones/example.org"
+PRIVATE_ZONE = ZONE.replace("dnszones/example.org", "privatednszones/inside.org")
+
+
+def raw(method, address, version="2018-05-01", **more):
+    headers = {"Authorization": "Bearer " + TOKEN, **more.pop("headers", {})}
+    answer = requests.request(method, address, params={"api-version": version} if version else {}, headers=headers, **more)
+    assert answer.headers["x-ms-request-id"]
+    return answer
+
+
+def code(answer):
+    body = answer.json()
+    return "%d %s" % (answer.status_code, body.get("error", body)["code"])
 
 
 # Zones.
@@ -136,6 +152,7 @@ answers["update of none"] = put("none", "A", a("192.0.2.8"), if_match=first) == 
 )
 answers["merge"] = public.record_sets.update("group", "example.org", "www", "A", {"properties": {"metadata": {"x": "y"}}}).as_dict()["a_records"]
 answers["merge into none"] = outcome(lambda: public.record_sets.update("group", "example.org", "none", "A", {"properties": {}}))
+answers["what was answered"] = raw("PUT", ZONE + "/A/www", json=raw("GET", ZONE + "/A/www").json()).status_code
 answers["delete of an older one"] = refused(delete("www", "A", if_match=second))
 answers["delete"] = delete("www", "A", if_match=get("www", "A")["etag"])
 answers["delete of none"] = delete("www", "A")
@@ -154,6 +171,7 @@ answers["twice"] = refused(put("y", "A", a("192.0.2.1", "192.0.2.1")))
 answers["too many records"] = refused(put("y", "A", a(*["192.0.2.%d" % n for n in range(21)])))
 answers["no time to live"] = refused(put("y", "A", {**a("192.0.2.1"), "TTL": 0}))
 answers["records of another type"] = refused(put("y", "A", kinds["TXT"]))
+answers["another type"] = code(raw("PUT", ZONE + "/A/y", json={"type": "Microsoft.Network/dnszones/TXT", "properties": {"TTL": 5}}))
 answers["long string"] = refused(put("y", "TXT", {"TXTRecords": [{"value": ["a" * 256]}]}))
 answers["long texts"] = put("y", "TXT", {"TXTRecords": [{"value": ["a" * 255] * 17}]})
 answers["delete SOA"] = refused(delete("@", "SOA"))
@@ -190,36 +208,20 @@ answers["unknown"] = outcome(lambda: client(token="OTHER").zones.get("group", "e
 answers["nobody"] = outcome(lambda: client(token="").zones.get("group", "example.org"))
 
 # What no client of Microsoft does.
-zone = URL + "/subscriptions/sub/resourcegroups/group/providers/Microsoft.Network/dnszones/example.org"
-private_zone = zone.replace("dnszones/example.org", "privatednszones/inside.org")
-
-
-def raw(method, address, version="2018-05-01", **more):
-    headers = {"Authorization": "Bearer " + TOKEN, **more.pop("headers", {})}
-    answer = requests.request(method, address, params={"api-version": version} if version else {}, headers=headers, **more)
-    assert answer.headers["x-ms-request-id"]
-    return answer
-
-
-def code(answer):
-    told = answer.json()
-    return "%d %s" % (answer.status_code, told.get("error", told)["code"])
-
-
-answers["no version"] = code(raw("GET", zone, None))
-answers["no date"] = code(raw("GET", zone, "new"))
-answers["another version"] = code(raw("GET", zone, "2024-06-01"))
-answers["older private version"] = raw("GET", private_zone, "2020-06-01").status_code
-answers["no JSON"] = code(raw("PUT", zone + "/A/y", data=b"{"))
-answers["created, updated"] = [raw("PUT", zone + "/A/z", json=body).status_code for _ in range(2)]
-answers["deleted, gone"] = [raw("DELETE", zone + "/a/Z").status_code for _ in range(2)]
-answers["no type"] = code(raw("GET", zone + "/DS"))
-answers["refusal of public zones"] = sorted(raw("GET", zone + "/A/none").json())
-answers["refusal of private zones"] = sorted(raw("GET", private_zone + "/A/none", "2024-06-01").json())
-answers["refusal in front"] = sorted(raw("GET", zone + "x").json())
-answers["challenge"] = requests.get(zone, params={"api-version": "2018-05-01"}).headers["www-authenticate"].split(" ")[0]
-names_of = raw("GET", zone + "/A/web").json()
+answers["no version"] = code(raw("GET", ZONE, None))
+answers["no date"] = code(raw("GET", ZONE, "new"))
+answers["another version"] = code(raw("GET", ZONE, "2024-06-01"))
+answers["older private version"] = raw("GET", PRIVATE_ZONE, "2020-06-01").status_code
+answers["no JSON"] = code(raw("PUT", ZONE + "/A/y", data=b"{"))
+answers["created, updated"] = [raw("PUT", ZONE + "/A/z", json=body).status_code for _ in range(2)]
+answers["deleted, gone"] = [raw("DELETE", ZONE + "/a/Z").status_code for _ in range(2)]
+answers["no type"] = code(raw("GET", ZONE + "/DS"))
+answers["refusal of public zones"] = sorted(raw("GET", ZONE + "/A/none").json())
+answers["refusal of private zones"] = sorted(raw("GET", PRIVATE_ZONE + "/A/none", "2024-06-01").json())
+answers["refusal in front"] = sorted(raw("GET", ZONE + "x").json())
+answers["challenge"] = requests.get(ZONE, params={"api-version": "2018-05-01"}).headers["www-authenticate"].split(" ")[0]
+names_of = raw("GET", ZONE + "/A/web").json()
 answers["fields of public sets"] = sorted(names_of["properties"])
-raw("PUT", private_zone + "/TXT/web", "2024-06-01", json={"properties": {"ttl": 5, "txtRecords": [{"value": ["a"]}]}})
-answers["fields of private sets"] = sorted(raw("GET", private_zone + "/TXT/web", "2024-06-01").json()["properties"])
+raw("PUT", PRIVATE_ZONE + "/TXT/web", "2024-06-01", json={"properties": {"ttl": 5, "txtRecords": [{"value": ["a"]}]}})
+answers["fields of private sets"] = sorted(raw("GET", PRIVATE_ZONE + "/TXT/web", "2024-06-01").json()["properties"])
 print(json.dumps(answers))

@@ -2,6 +2,7 @@
 first certificate as JSON. URL FOLDER ask: prints what each way leads to. The library demands TLS of an authority: its requests go
 through a transport that leaves it out."""
 
+import base64
 import datetime
 import json
 import os
@@ -38,6 +39,7 @@ if WHAT == "make":
     print(json.dumps(known[1]))
     sys.exit()
 
+import jwt
 import requests
 from azure.core.exceptions import ClientAuthenticationError
 from azure.core.pipeline.policies import SansIOHTTPPolicy
@@ -46,6 +48,7 @@ from azure.identity import CertificateCredential, ClientSecretCredential, Manage
 from azure.mgmt.dns import DnsManagementClient
 
 SCOPE = "https://management.azure.com/.default"
+ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 HOST = URL.split("://")[1]
 
 
@@ -116,12 +119,30 @@ def imds(headers={"Metadata": "true"}, **parameters):
 def posted(tenant="tenant", **fields):
     fields = {"grant_type": "client_credentials", "client_id": "app", "client_secret": "secret", "scope": SCOPE, **fields}
     answer = requests.post(URL + "/%s/oauth2/v2.0/token" % tenant, data={name: value for name, value in fields.items() if value})
-    told = answer.json()
-    return "%d %s %s" % (answer.status_code, told["error"], why(told["error_description"]))
+    body = answer.json()
+    if answer.status_code == 200:
+        return sorted(body)
+    return "%d %s %s" % (answer.status_code, body["error"], why(body["error_description"]))
 
 
+def asserted(algorithm="PS256", header="x5t#S256", name="known", **claims):
+    """What an assertion leads to that the library does not make."""
+    with open(os.path.join(FOLDER, name), "rb") as file:
+        pem = file.read()
+    digest = hashes.SHA1() if header == "x5t" else hashes.SHA256()
+    thumbprint = x509.load_pem_x509_certificate(pem).fingerprint(digest)
+    thumbprint = base64.urlsafe_b64encode(thumbprint).decode().rstrip("=")
+    now = int(time.time())
+    claims = {"aud": URL + "/tenant/oauth2/v2.0/token", "iss": "app", "sub": "app", "jti": "1", "nbf": now, "exp": now + 300, **claims}
+    key = serialization.load_pem_private_key(pem, None)
+    assertion = jwt.encode(claims, key, algorithm=algorithm, headers={header: thumbprint})
+    return posted(client_secret="", client_assertion=assertion, client_assertion_type=ASSERTION)
+
+
+throttled = requests.post(URL + "/tenant/oauth2/v2.0/token")
 answer = imds().json()
 answers = {
+    "throttled": [throttled.status_code, throttled.headers.get("retry-after")],
     "secret": zones(secret("secret")),
     "another secret": zones(secret("wrong")),
     "unknown application": zones(secret("secret", client="other")),
@@ -143,6 +164,13 @@ answers = {
     "another grant": posted(grant_type="password"),
     "another scope": posted(scope="https://management.azure.com"),
     "wrong secret": posted(client_secret="wrong"),
-    "malformed assertion": posted(client_secret="", client_assertion="x", client_assertion_type="urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+    "malformed assertion": posted(client_secret="", client_assertion="x", client_assertion_type=ASSERTION),
+    "PS256": asserted(),
+    "RS256": asserted("RS256", "x5t"),
+    "RS512": asserted("RS512", "x5t"),
+    "assertion of another key": asserted(name="mixed"),
+    "assertion that is over": asserted(exp=int(time.time()) - 600),
+    "assertion for another endpoint": asserted(aud=URL + "/other/oauth2/v2.0/token"),
+    "assertion of another application": asserted(sub="other"),
 }
 print(json.dumps(answers))
