@@ -168,17 +168,19 @@ impl Records<'_> {
         let body = convert::write(self.kind, to).map_err(|why| unsent(Error::new(ErrorKind::Invalid, APPLY, why)))?;
         let request = self.set_request(Method::PUT, &to.key).map_err(unsent)?.header(header, value).json(&body);
         let answer = self.service.write(APPLY, request).await?;
-        // The answer holds what stands now. One that does not say it leaves the ETag unknown, and is no failure.
-        match answer.json::<Set>() {
-            Ok(set) => drop(self.known(&set)),
-            Err(_) => self.etags.forget(&self.zone.key.zone, &to.key),
-        }
+        // The answer holds what stands now.
+        let set: Set = answer.json().map_err(|_| unread())?;
+        self.known(&set);
         Ok(())
     }
 
     async fn delete(&self, key: &RecordKey, etag: &str) -> Result<(), Failure> {
         let request = self.set_request(Method::DELETE, key).map_err(unsent)?.header(header::IF_MATCH, etag);
-        self.service.write(APPLY, request).await?;
+        let answer = self.service.write(APPLY, request).await?;
+        // There is nothing to say about a set that went.
+        if !answer.body.is_empty() && answer.json::<serde_json::Value>().is_err() {
+            return Err(unread());
+        }
         self.etags.forget(&self.zone.key.zone, key);
         Ok(())
     }
@@ -195,6 +197,12 @@ fn read_first(group: &Group, changes: &[&Change]) -> Vec<Precondition> {
     let [single] = changes else { return group.preconditions() };
     let rest = group.steps.iter().filter(|step| step.change != **single).cloned().collect();
     Group { steps: rest, ..group.clone() }.preconditions()
+}
+
+/// A success that is none of this service's: it is not known what stands.
+fn unread() -> Failure {
+    let error = Error::new(ErrorKind::Protocol, APPLY, "a success was answered in a form that cannot be read");
+    Failure { error, delivery: Delivery::Unknown, status: None }
 }
 
 fn unsent(error: Error) -> Failure {

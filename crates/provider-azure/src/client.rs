@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use zonewright_core::catalog::ProviderConfig;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::{
-    Account, Accounts, Answer, Client, Connection, Failure, Limits, Method, Patience, Proxies, Rate, Repeat, Request,
+    Accounts, Answer, Client, Connection, Failure, Limits, Method, Patience, Proxies, Rate, Repeat, Request,
     RequestTimes, RetryPolicy,
 };
 
@@ -19,15 +19,24 @@ use crate::error::explain;
 /// Requests of one account that are under way at once.
 pub(crate) const CONCURRENCY: u32 = 10;
 
-/// What Resource Manager allows one principal in one subscription: so many at once, and so many a second after that. Reads, writes and
-/// deletes are counted apart.
+/// Writes a second that Resource Manager allows one principal in one subscription, and how many more may go at once after a quiet
+/// time; deletes, which it counts apart, are counted with them here.
 ///
 /// <https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling>
-const READS: (u32, u32) = (250, 25);
-const WRITES: (u32, u32) = (200, 10);
+pub(crate) const WRITES_A_SECOND: u32 = 10;
+const WRITES_AT_ONCE: u32 = 20;
 
-/// Reads a second.
-pub(crate) const READS_A_SECOND: u32 = READS.1;
+/// The limits of both kinds of requests, for so many writes a second; 0 is without limit. Reads are allowed two and a half times as
+/// often, and ten times as many of them at once.
+fn limits(writes: u32) -> [Limits; 2] {
+    let reads = writes.saturating_mul(5).div_ceil(2);
+    let at_once = writes.saturating_mul(WRITES_AT_ONCE);
+    [(reads, reads.saturating_mul(10)), (writes, at_once)].map(|(requests, burst)| {
+        let rate = NonZeroU32::new(requests).zip(NonZeroU32::new(burst));
+        let rate = rate.map(|(requests, burst)| Rate { requests, period: Duration::from_secs(1), burst });
+        Limits { rate, concurrency: NonZeroU32::new(CONCURRENCY) }
+    })
+}
 
 /// The service as one principal.
 #[derive(Debug)]
@@ -48,10 +57,10 @@ impl Service {
         let patience = from.shared.get::<Patience>();
         let retry = RetryPolicy { attempts: config.attempts, ..patience.retry() };
         let accounts = from.shared.get::<Accounts>();
-        let client = |what: &str, limits: (u32, u32)| {
+        let client = |what: &str, limits: Limits| {
             Client::builder(&config.endpoint)?
                 .connection(connection.clone())
-                .account(account(&accounts, what, &access, limits))
+                .account(accounts.of(what, &access.account(), limits))
                 .shared_credentials(access.clone())
                 .explain(explain)
                 .timeout(patience.timeout())
@@ -59,7 +68,8 @@ impl Service {
                 .times(RequestTimes::clone(&from.shared.get()))
                 .build()
         };
-        Ok(Self { reads: client("azure-reads", READS)?, writes: client("azure-writes", WRITES)?, access })
+        let [reads, writes] = limits(config.qps);
+        Ok(Self { reads: client("azure-reads", reads)?, writes: client("azure-writes", writes)?, access })
     }
 
     /// Reads something.
@@ -107,14 +117,22 @@ impl Service {
     }
 }
 
-fn account(accounts: &Accounts, what: &str, access: &Access, (burst, requests): (u32, u32)) -> Account {
-    let number = |n| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
-    let rate = Rate { requests: number(requests), period: Duration::from_secs(1), burst: number(burst) };
-    let limits = Limits { rate: Some(rate), concurrency: NonZeroU32::new(CONCURRENCY) };
-    accounts.of(what, &access.account(), limits)
-}
-
 /// An error about an answer that cannot be what was asked for.
 pub(crate) fn wrong(operation: &'static str, text: impl Into<String>) -> Error {
     Error::new(ErrorKind::Protocol, operation, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_are_paced_apart() {
+        let shown =
+            |writes| limits(writes).map(|limits| limits.rate.map(|rate| (rate.requests.get(), rate.burst.get())));
+        // As the service documents its buckets.
+        assert_eq!(shown(WRITES_A_SECOND), [Some((25, 250)), Some((10, 200))]);
+        assert_eq!(shown(1), [Some((3, 30)), Some((1, 20))]);
+        assert_eq!(shown(0), [None, None]);
+    }
 }

@@ -26,6 +26,12 @@ pub const FLAGS: &[FlagSpec] = &[
     FlagSpec::new("azure-user-assigned-identity-client-id", FlagKind::Text, "Client id of the managed identity"),
     FlagSpec::new("azure-zones-cache-duration", FlagKind::Duration, "How long the list of zones is kept").or("0s"),
     FlagSpec::new("azure-maxretries-count", FlagKind::Int, "Repeats of a failed call; negative: none").or("3"),
+    FlagSpec::new(
+        "azure-api-qps",
+        FlagKind::Int,
+        "Writes a second, of one principal; reads 2.5 times that; 0: no limit",
+    )
+    .or("10"),
     FlagSpec::new("zone-id-filter", FlagKind::List, "Only zones whose id or name ends like this; repeatable"),
     FlagSpec::new("zone-name-filter", FlagKind::List, "Also zones of these names, whatever the other filters say"),
 ];
@@ -51,6 +57,8 @@ pub(crate) struct Config {
     pub(crate) cache: Duration,
     /// Most attempts of a request.
     pub(crate) attempts: usize,
+    /// Writes a second; 0 is without limit.
+    pub(crate) qps: u32,
 }
 
 /// Checks flags before anything is built.
@@ -60,6 +68,10 @@ pub(crate) struct Config {
 pub(crate) fn check(settings: &Settings) -> Result<(), String> {
     if settings.text("azure-config-file").trim().is_empty() {
         return Err("no Azure config file specified; expected --azure-config-file=PATH".to_owned());
+    }
+    let qps = settings.int("azure-api-qps");
+    if qps < 0 {
+        return Err(format!("--azure-api-qps={qps}: expected 0 or more"));
     }
     filter(settings).map(drop)
 }
@@ -117,6 +129,7 @@ impl Config {
             },
             cache: settings.duration("azure-zones-cache-duration"),
             attempts: attempts(settings.int("azure-maxretries-count")),
+            qps: u32::try_from(settings.int("azure-api-qps")).unwrap_or(u32::MAX),
         })
     }
 }

@@ -44,7 +44,7 @@ use zonewright_core::zone::{ZoneId, ZoneRule};
 use zonewright_core::{RecordSet, Result, Ttl, Zone};
 
 use crate::arm::Kind;
-use crate::client::{READS_A_SECOND, Service};
+use crate::client::{Service, WRITES_A_SECOND};
 use crate::config::Config;
 use crate::etags::Etags;
 use crate::records::Records;
@@ -62,7 +62,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
     check: config::check,
     options: OPTIONS,
     secret_keys: SECRET_KEYS,
-    capability: || Some(capability(Kind::Public)),
+    capability: || Some(capability(Kind::Public, WRITES_A_SECOND)),
     ..ProviderEntry::new("azure", "Azure DNS: public zones of a resource group", |config| {
         Box::pin(async move { Ok(Arc::new(AzureDns::public(&config)?) as Arc<dyn Provider>) })
     })
@@ -76,7 +76,7 @@ pub const PRIVATE_ENTRY: ProviderEntry = ProviderEntry {
     check: config::check,
     options: OPTIONS,
     secret_keys: SECRET_KEYS,
-    capability: || Some(capability(Kind::Private)),
+    capability: || Some(capability(Kind::Private, WRITES_A_SECOND)),
     ..ProviderEntry::new("azure-private-dns", "Azure Private DNS: private zones of a resource group", |config| {
         Box::pin(async move { Ok(Arc::new(AzureDns::private(&config)?) as Arc<dyn Provider>) })
     })
@@ -91,6 +91,8 @@ pub struct AzureDns {
     service: Arc<Service>,
     zones: Zones,
     etags: Etags,
+    /// Writes a second.
+    qps: u32,
 }
 
 impl AzureDns {
@@ -122,7 +124,7 @@ impl AzureDns {
         let kind = if private { Kind::Private } else { Kind::Public };
         let parsed = Config::parse(config, kind, variable)?;
         let service = Arc::new(Service::new(config, &parsed)?);
-        let Config { instance, kind, subscription, group, selection, cache, .. } = parsed;
+        let Config { instance, kind, subscription, group, selection, cache, qps, .. } = parsed;
         let zones = Zones {
             instance,
             kind,
@@ -133,7 +135,7 @@ impl AzureDns {
             keep: cache,
             kept: std::sync::Mutex::default(),
         };
-        Ok(Self { service, zones, etags: Etags::default() })
+        Ok(Self { service, zones, etags: Etags::default(), qps })
     }
 
     fn records_of<'a>(&'a self, zone: &'a Zone) -> Records<'a> {
@@ -142,7 +144,7 @@ impl AzureDns {
 }
 
 /// What the service can do.
-fn capability(kind: Kind) -> Capability {
+fn capability(kind: Kind, qps: u32) -> Capability {
     let second = Ttl::from_secs(1).unwrap_or(Ttl::ZERO);
     let default = Ttl::from_secs(convert::DEFAULT_TTL).unwrap_or(Ttl::ZERO);
     Capability {
@@ -156,8 +158,8 @@ fn capability(kind: Kind) -> Capability {
             Kind::Private => ZoneRule::AllPrivateLongestPublic,
         },
         audit: Audit::Listing,
-        // A tenth of the reads.
-        audit_pace: Duration::from_secs(10).checked_div(READS_A_SECOND).unwrap_or_default(),
+        // A tenth of the reads, of which there are two and a half for each write.
+        audit_pace: Duration::from_secs(4).checked_div(qps).unwrap_or_default(),
         // What a listing that lags behind leads to is refused by the service: each write states what stands.
         settle: Duration::ZERO,
         ..Capability::authoritative(CHANGES, TtlRange { min: second, max: Ttl::MAX, default })
@@ -167,7 +169,7 @@ fn capability(kind: Kind) -> Capability {
 #[async_trait]
 impl Provider for AzureDns {
     fn capability(&self, _: Option<&Zone>) -> Capability {
-        capability(self.zones.kind)
+        capability(self.zones.kind, self.qps)
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {
