@@ -27,6 +27,8 @@ macro_rules! in_tree {
 }
 
 in_tree! { PROVIDERS, with:
+    "provider-azure", ["azure", "azure-dns"] => zonewright_provider_azure::ENTRY;
+    "provider-azure", ["azure-private-dns"] => zonewright_provider_azure::PRIVATE_ENTRY;
     "provider-clouddns", ["google"] => zonewright_provider_clouddns::ENTRY;
     "provider-cloudflare", ["cloudflare"] => zonewright_provider_cloudflare::ENTRY;
     "provider-local", ["local", "inmemory"] => zonewright_provider_local::ENTRY;
