@@ -107,7 +107,7 @@ impl Access {
         let material = identity.material().map_err(|why| unusable(format!("{}: {why}", self.place)))?;
         let ask = || async {
             let asked = self.issuers.fetch(&identity).await;
-            asked.map_err(|error| refused_at(&identity.place(&self.source.origin()), READ, &error))
+            asked.map_err(|error| refused_at(&identity.place(&self.source.origin()), READ, error))
         };
         self.held.get(&material, ask).await
     }

@@ -114,7 +114,7 @@ impl Access {
                 Err(why) => Err(Error::new(ErrorKind::Unauthorized, READ, why)),
             },
         };
-        asked.map_err(|error| refused_at(&self.place, READ, &error))
+        asked.map_err(|error| refused_at(&self.place, READ, error))
     }
 }
 

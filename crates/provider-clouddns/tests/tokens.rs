@@ -126,6 +126,18 @@ async fn a_user_has_logged_in() {
     refused(&site.provider(Some(&path)), &["credentials.json", "Bad Request (invalid_grant)"]).await;
 }
 
+/// Whoever gives tokens cannot be reached: the error says whom, and what came in between.
+#[tokio::test]
+async fn a_token_endpoint_out_of_reach_is_told_with_its_cause() {
+    let site = Site::new();
+    let mut account = site.account(EMAIL);
+    account["token_uri"] = json!("http://127.0.0.1:1/token");
+    let error = site.provider(Some(&site.credentials(&account))).zones().await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+    let told = error.chain();
+    assert!(["credentials.json", "127.0.0.1:1", "refused"].iter().all(|part| told.contains(part)), "{told}");
+}
+
 #[tokio::test]
 async fn a_machine_has_an_account() {
     let site = Site::new();

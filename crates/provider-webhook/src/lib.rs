@@ -176,6 +176,7 @@ fn capability() -> Capability {
         cname: CnameRules { alone: false, flattened: false },
         alias: false,
         wildcards: true,
+        asterisk_in_labels: true,
         zone_rule: ZoneRule::LongestSuffix,
         audit: Audit::Listing,
         audit_pace: Duration::ZERO,

@@ -172,8 +172,8 @@ fn seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error>
     Ok(value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()))
 }
 
-/// An error on the way to a token, told of the credentials at `place`: whatever refuses a key refuses the credentials.
-pub fn refused_at(place: &str, operation: &'static str, error: &Error) -> Error {
+/// An error on the way to a token, told of the credentials at `place` with its cause: whatever refuses a key refuses the credentials.
+pub fn refused_at(place: &str, operation: &'static str, mut error: Error) -> Error {
     let refused = matches!(
         error.kind,
         ErrorKind::Invalid
@@ -182,8 +182,12 @@ pub fn refused_at(place: &str, operation: &'static str, error: &Error) -> Error 
             | ErrorKind::Unsupported
             | ErrorKind::Configuration
     );
-    let kind = if refused { ErrorKind::Unauthorized } else { error.kind };
-    Error::new(kind, operation, format!("{place}: {}", error.context)).retry(error.retry)
+    if refused {
+        error.kind = ErrorKind::Unauthorized;
+    }
+    error.operation = operation;
+    error.context = format!("{place}: {}", error.context);
+    error
 }
 
 #[cfg(test)]
@@ -225,7 +229,7 @@ mod tests {
             (ErrorKind::Throttled, ErrorKind::Throttled),
             (ErrorKind::Unavailable, ErrorKind::Unavailable),
         ] {
-            let error = refused_at("the key in /etc/key", "read", &Error::new(kind, "ask", "why"));
+            let error = refused_at("the key in /etc/key", "read", Error::new(kind, "ask", "why"));
             assert_eq!((error.kind, error.context.as_str()), (expected, "the key in /etc/key: why"));
         }
     }
