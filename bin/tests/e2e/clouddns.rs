@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use zonewright_fakes::clouddns::{CloudDns, Fault, Kind, RecordSet};
 use zonewright_testkit::{KubeApi, require};
 
+use crate::clouds::{self, Cloud};
 use crate::cluster::{Space, shared};
 use crate::daemon::{CommandLine, state_folder, text};
 use crate::manifests::{folder, write};
@@ -35,12 +37,8 @@ impl Account {
 
     /// The daemon of this owner, as on a machine of the project.
     fn owned(&self, owner: &str, state: &str) -> CommandLine {
-        CommandLine::default()
-            .args(&["--provider=google", "--policy=sync", "--source=service", "--metrics-address=127.0.0.1:0"])
-            .args(&["--interval=2s", "--google-batch-change-interval=0s", "--google-api-qps=100"])
-            .arg("--domain-filter=shop.test".to_owned())
-            .arg(format!("--txt-owner-id={owner}"))
-            .arg(format!("--state-dir={state}"))
+        clouds::owned("google", owner, state)
+            .args(&["--google-batch-change-interval=0s", "--google-api-qps=100"])
             .env("CLOUDSDK_API_ENDPOINT_OVERRIDES_DNS", &self.service.url())
             .env("CLOUDSDK_CONFIG", "/nowhere")
             .env("GCE_METADATA_HOST", self.service.url().trim_start_matches("http://"))
@@ -48,9 +46,7 @@ impl Account {
 
     /// The daemon in a cluster.
     fn line(&self, space: &Space<'_>) -> CommandLine {
-        self.owned(OWNER, space.state_dir())
-            .arg(format!("--kubeconfig={}", text(&space.kubeconfig())))
-            .arg(format!("--namespace={}", space.name))
+        space.read_by(self.owned(OWNER, space.state_dir()))
     }
 
     /// The daemon that reads a folder.
@@ -83,6 +79,29 @@ impl Drop for Account {
     }
 }
 
+impl Cloud for CloudDns {
+    fn url(&self) -> String {
+        Self::url(self)
+    }
+
+    fn add(&self, name: &str) -> String {
+        self.add_zone(PROJECT, &name.replace('.', "-"), &format!("{name}."), Kind::Public)
+    }
+
+    fn take_away(&self, zone: &str) {
+        self.drop_zone(zone);
+    }
+
+    fn addresses(&self, zone: &str, name: &str) -> Vec<String> {
+        let of_name = |set: &RecordSet| set.name.trim_end_matches('.') == name && set.kind == "A";
+        self.sets(zone).into_iter().filter(of_name).flat_map(|set| set.rrdatas).collect()
+    }
+
+    fn limit(&self, requests: Option<usize>) {
+        self.set_rate(requests.map(|requests| (requests, Duration::from_secs(1))));
+    }
+}
+
 fn line_of(set: &RecordSet) -> String {
     let mut values = set.rrdatas.clone();
     let items = |of: &str| set.routing.as_ref().and_then(|policy| policy[of]["items"].as_array().cloned());
@@ -102,6 +121,15 @@ fn service(name: &str, ip: &str, annotations: &[(&str, &str)]) -> String {
         "apiVersion: v1\nkind: Service\nmetadata:\n  name: {name}\n  namespace: default\n  annotations:\n{annotations}spec:\n  \
          type: LoadBalancer\nstatus:\n  loadBalancer:\n    ingress:\n      - ip: {ip}\n"
     )
+}
+
+/// The file of a user who logged in, whose tokens are given out at `url`.
+fn write_user(path: &Path, refresh: &str, url: &str) {
+    let user = json!({
+        "type": "authorized_user", "client_id": "id", "client_secret": "client-s3cret", "refresh_token": refresh,
+        "token_uri": format!("{url}/token"),
+    });
+    fs::write(path, user.to_string()).expect("the credentials file");
 }
 
 fn weighted(name: &str, ip: &str, weight: &str) -> String {
@@ -126,7 +154,7 @@ fn two_owners_share_a_name() {
     first.ready();
     second.ready();
     let before = account.calls("CreateChange");
-    std::thread::sleep(std::time::Duration::from_secs(5));
+    std::thread::sleep(Duration::from_secs(5));
     assert_eq!(account.calls("CreateChange"), before, "nothing is left to do");
     write(blue.0.path(), "a.yaml", &plain);
     account.shows(&["plain.shop.test A 192.0.2.1", "split.shop.test A 10:192.0.2.20"]);
@@ -176,13 +204,7 @@ fn what_passes_is_waited_for() {
     account.service.allow_user("id", "client-s3cret", "refresh-s3cret");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("credentials.json");
-    let log_in = |refresh: &str| {
-        let user = json!({
-            "type": "authorized_user", "client_id": "id", "client_secret": "client-s3cret", "refresh_token": refresh,
-            "token_uri": format!("{}/token", account.service.url()),
-        });
-        fs::write(&path, user.to_string()).expect("the credentials file");
-    };
+    let log_in = |refresh: &str| write_user(&path, refresh, &account.service.url());
     log_in("refresh-s3cret");
     space.balancer("web", "web.shop.test", &["192.0.2.1"]);
     let line = account.line(&space).arg(format!("--google-project={PROJECT}"));
@@ -208,4 +230,34 @@ fn what_passes_is_waited_for() {
     }
     let ended = daemon.terminate();
     assert!(!ended.log.contains("s3cret") && !ended.log.contains("ya29"), "a secret is in the log");
+}
+
+#[test]
+fn a_zone_that_goes_holds_up_no_other() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    let line = account.line(&space);
+    clouds::a_zone_that_goes_holds_up_no_other(&account.service, &account.zone, &space, line);
+}
+
+/// Tokens are asked for through the proxy as well, and the metadata server is not.
+#[test]
+fn through_a_proxy_and_an_authority_of_ones_own() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    account.service.allow_user("id", "client-s3cret", "refresh-s3cret");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("credentials.json");
+    let line = |url: &str| {
+        write_user(&path, "refresh-s3cret", url);
+        let line = account.line(&space).env("CLOUDSDK_API_ENDPOINT_OVERRIDES_DNS", url);
+        line.env("GOOGLE_APPLICATION_CREDENTIALS", &text(&path))
+    };
+    let renewed = || account.service.expire_minted();
+    let (service, zone) = (&account.service, &account.zone);
+    let log = clouds::through_a_proxy_and_an_authority_of_ones_own(service, zone, &space, line, renewed);
+    assert!(account.calls("Token") >= 2 && account.calls("Metadata") >= 1, "{:?}", account.service.calls());
+    assert!(!log.contains("s3cret") && !log.contains("ya29"), "a secret is in the log");
 }

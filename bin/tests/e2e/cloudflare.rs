@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 use zonewright_fakes::cloudflare::{Cloudflare, Fault, Permission, Plan, Record, TOKEN};
 use zonewright_testkit::{KubeApi, require, tools};
 
+use crate::clouds::{self, Cloud, ZONE};
 use crate::cluster::{Space, TTL, shared};
 use crate::daemon::{CommandLine, text};
-use crate::site::OWNER;
 use crate::{LATER, SOON, until};
 
-const ZONE: &str = "shop.test";
 const BALANCER: &str = "web-1.balancers.example.net";
 const PROXIED: &str = "external-dns.kubernetes.io/cloudflare-proxied";
 const COMMENT: &str = "external-dns.kubernetes.io/cloudflare-record-comment";
@@ -40,14 +39,8 @@ impl Account {
 
     /// The daemon with the token of the environment, which is one or says in which file one is.
     fn line_with(&self, space: &Space<'_>, token: &str) -> CommandLine {
-        CommandLine::default()
-            .args(&["--provider=cloudflare", "--policy=sync", "--source=service", "--metrics-address=127.0.0.1:0"])
-            .args(&["--interval=2s", "--batch-change-interval=0s", "--cloudflare-api-qps=100", "--txt-prefix=claims."])
-            .arg(format!("--domain-filter={ZONE}"))
-            .arg(format!("--txt-owner-id={OWNER}"))
-            .arg(format!("--kubeconfig={}", text(&space.kubeconfig())))
-            .arg(format!("--namespace={}", space.name))
-            .arg(format!("--state-dir={}", space.state_dir()))
+        clouds::line("cloudflare", space)
+            .args(&["--batch-change-interval=0s", "--cloudflare-api-qps=100", "--txt-prefix=claims."])
             .env("CLOUDFLARE_BASE_URL", &self.service.url())
             .env("CF_API_TOKEN", token)
     }
@@ -113,6 +106,29 @@ impl Drop for Account {
         if !std::thread::panicking() {
             assert!(self.service.records(&self.zone).contains(&self.foreign), "a foreign record was touched");
         }
+    }
+}
+
+impl Cloud for Cloudflare {
+    fn url(&self) -> String {
+        Self::url(self)
+    }
+
+    fn add(&self, name: &str) -> String {
+        self.add_zone(name, Plan::Pro)
+    }
+
+    fn take_away(&self, zone: &str) {
+        self.drop_zone(zone);
+    }
+
+    fn addresses(&self, zone: &str, name: &str) -> Vec<String> {
+        let of_name = |record: &Record| record.name == name && record.kind == "A";
+        self.records(zone).into_iter().filter(of_name).map(|record| record.content).collect()
+    }
+
+    fn limit(&self, requests: Option<usize>) {
+        self.set_rate(requests.map(|requests| (requests, Duration::from_secs(1))));
     }
 }
 
@@ -300,4 +316,33 @@ fn a_refused_batch_is_halved() {
     account.service.set_record_limit(&account.zone, 100);
     account.shows(&["one.shop.test 1 A 192.0.2.1", "two.shop.test 1 A 192.0.2.2"]);
     drop(daemon);
+}
+
+#[test]
+fn a_zone_that_goes_holds_up_no_other() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    let line = account.line(&space);
+    clouds::a_zone_that_goes_holds_up_no_other(&account.service, &account.zone, &space, line);
+}
+
+/// With a token in a file, which is another one when the first has expired.
+#[test]
+fn through_a_proxy_and_an_authority_of_ones_own() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, next) = (folder.path().join("token"), "NEXT".repeat(10));
+    fs::write(&path, TOKEN).expect("the token");
+    let line = |url: &str| account.line_with(&space, &format!("file:{}", text(&path))).env("CLOUDFLARE_BASE_URL", url);
+    let renewed = || {
+        account.service.allow_token(&next, &[], &[Permission::ZoneRead, Permission::DnsWrite]);
+        fs::write(&path, &next).expect("the next token");
+        account.service.expire_token(TOKEN);
+    };
+    let (service, zone) = (&account.service, &account.zone);
+    let log = clouds::through_a_proxy_and_an_authority_of_ones_own(service, zone, &space, line, renewed);
+    assert!(!log.contains(TOKEN) && !log.contains(&next), "a token is in the log");
 }

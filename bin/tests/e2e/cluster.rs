@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use zonewright_testkit::KubeApi;
 use zonewright_testkit::kube::User;
 
-use crate::daemon::state_folder;
+use crate::daemon::{CommandLine, state_folder, text};
 use crate::{SOON, crds, until};
 
 /// The API server of all tests that do not break it. It lasts as long as any of them holds it, so that nothing is left
@@ -109,6 +109,11 @@ impl<'k> Space<'k> {
 
     pub(crate) fn state_dir(&self) -> &str {
         &self.state.1
+    }
+
+    /// The daemon of this line reads the namespace.
+    pub(crate) fn read_by(&self, line: CommandLine) -> CommandLine {
+        line.arg(format!("--kubeconfig={}", text(&self.kubeconfig()))).arg(format!("--namespace={}", self.name))
     }
 
     /// Keeps the state folder beyond the namespace, for tests that break the API server.

@@ -25,13 +25,12 @@ fn entry(name: &str, site: &Site) -> String {
 /// The command line of a daemon with these instances, as the settings file at `path` lists them.
 fn line(space: &Space<'_>, path: &Path, entries: &[String]) -> CommandLine {
     std::fs::write(path, format!("providers:\n{}", entries.concat())).expect("the settings file");
-    CommandLine::default()
+    let line = CommandLine::default()
         .args(&["--policy=sync", "--source=service", "--metrics-address=127.0.0.1:0", "--interval=2s"])
         .arg(format!("--txt-owner-id={OWNER}"))
         .arg(format!("--config={}", text(path)))
-        .arg(format!("--kubeconfig={}", text(&space.kubeconfig())))
-        .arg(format!("--namespace={}", space.name))
-        .arg(format!("--state-dir={}", space.state_dir()))
+        .arg(format!("--state-dir={}", space.state_dir()));
+    space.read_by(line)
 }
 
 /// The addresses of a name.

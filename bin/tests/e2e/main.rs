@@ -18,6 +18,8 @@ mod claims;
 mod clouddns;
 #[cfg(feature = "provider-cloudflare")]
 mod cloudflare;
+#[cfg(any(feature = "provider-clouddns", feature = "provider-cloudflare", feature = "provider-route53"))]
+mod clouds;
 mod configmap;
 mod crowd;
 mod custody;

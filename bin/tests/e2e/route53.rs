@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use zonewright_fakes::route53::{Fault, RecordSet, Route53, Routing};
-use zonewright_testkit::{KubeApi, Outside, require};
+use zonewright_testkit::{KubeApi, require};
 
+use crate::clouds::{self, Cloud, ZONE};
 use crate::cluster::{Space, shared};
 use crate::daemon::{CommandLine, text};
-use crate::site::OWNER;
 use crate::{LATER, SOON, until};
 
 const ACCOUNT: &str = "000000000001";
 const KEY: &str = "AKIDFAKE";
-const ZONE: &str = "shop.test";
 const BALANCER: &str = "web-1.eu-west-1.elb.amazonaws.com";
 /// The hosted zone of load balancers in eu-west-1.
 const BALANCERS: &str = "Z32O12XQLNTSW2";
@@ -41,14 +40,8 @@ impl Account {
 
     /// The daemon, whose credentials come from elsewhere.
     fn keyless(&self, space: &Space<'_>) -> CommandLine {
-        CommandLine::default()
-            .args(&["--provider=aws", "--policy=sync", "--source=service", "--metrics-address=127.0.0.1:0"])
-            .args(&["--interval=2s", "--aws-batch-change-interval=0s", "--aws-api-qps=100"])
-            .arg(format!("--domain-filter={ZONE}"))
-            .arg(format!("--txt-owner-id={OWNER}"))
-            .arg(format!("--kubeconfig={}", text(&space.kubeconfig())))
-            .arg(format!("--namespace={}", space.name))
-            .arg(format!("--state-dir={}", space.state_dir()))
+        clouds::line("aws", space)
+            .args(&["--aws-batch-change-interval=0s", "--aws-api-qps=100"])
             .env("AWS_ENDPOINT_URL", &self.service.url())
             .env("AWS_EC2_METADATA_DISABLED", "true")
     }
@@ -80,6 +73,29 @@ impl Drop for Account {
             assert!(self.service.sets(&self.zone).contains(&self.foreign), "a stranger's record was touched");
             assert!(!self.service.calls().contains_key("UPSERT"), "something was overwritten blindly");
         }
+    }
+}
+
+impl Cloud for Route53 {
+    fn url(&self) -> String {
+        Self::url(self)
+    }
+
+    fn add(&self, name: &str) -> String {
+        self.add_zone(ACCOUNT, name, false, &[])
+    }
+
+    fn take_away(&self, zone: &str) {
+        self.drop_zone(zone);
+    }
+
+    fn addresses(&self, zone: &str, name: &str) -> Vec<String> {
+        let of_name = |set: &RecordSet| set.name.trim_end_matches('.') == name && set.kind == "A";
+        self.sets(zone).into_iter().filter(of_name).flat_map(|set| set.values).collect()
+    }
+
+    fn limit(&self, requests: Option<usize>) {
+        self.set_rate(requests);
     }
 }
 
@@ -268,17 +284,14 @@ fn credentials_are_read_anew() {
     assert!(!ended.log.contains("s3cr3t"), "a secret is in the log");
 }
 
-/// As in EKS behind a company's firewall: a projected token for a role, a proxy for everything outside, and its own authority. A token
-/// that was written anew is used when the keys of the old one have expired.
+/// As in EKS behind a company's firewall: a projected token for a role. A token that was written anew is used when the keys of the old
+/// one have expired.
 #[test]
 fn a_projected_token_through_a_proxy_and_an_authority_of_ones_own() {
     require!(KubeApi::TOOLS);
     const ROLE: &str = "arn:aws:iam::000000000001:role/dns";
     let (kube, account) = (shared(), Account::new());
-    let address = account.service.url().trim_start_matches("http://").parse().expect("an address");
-    let outside = Outside::of(address, "aws.zonewright.test");
     let space = Space::new(&kube);
-    space.balancer("web", "web.shop.test", &["192.0.2.1"]);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("token");
     let project = |token: &str| {
@@ -286,53 +299,28 @@ fn a_projected_token_through_a_proxy_and_an_authority_of_ones_own() {
         fs::write(&path, token).expect("the projected token");
     };
     project("eyJ-first-t0ken");
-    let line = account.keyless(&space).env("AWS_ENDPOINT_URL", "https://aws.zonewright.test");
-    let line = line.env("AWS_ROLE_ARN", ROLE).env("AWS_WEB_IDENTITY_TOKEN_FILE", &text(&path));
-    let line = line.env("HTTPS_PROXY", &outside.proxy()).env("NO_PROXY", "127.0.0.1,localhost");
-    let daemon = line.env("SSL_CERT_FILE", &text(outside.authority())).start();
-    daemon.ready();
-    account.shows(&["web.shop.test A 192.0.2.1"]);
-    project("eyJ-second-t0ken");
-    for key in account.service.keys_of(ACCOUNT).iter().filter(|key| *key != KEY) {
-        account.service.expire(key);
-    }
-    space.balancer("late", "late.shop.test", &["192.0.2.2"]);
-    account.shows(&["web.shop.test A 192.0.2.1", "late.shop.test A 192.0.2.2"]);
-    let asked = outside.asked();
-    assert!(!asked.is_empty() && asked.iter().all(|target| target == "aws.zonewright.test:443"), "{asked:?}");
-    let ended = daemon.terminate();
-    assert!(!ended.log.contains("t0ken"), "a token is in the log");
+    let line = |url: &str| {
+        let line = account.keyless(&space).env("AWS_ENDPOINT_URL", url).env("AWS_ROLE_ARN", ROLE);
+        line.env("AWS_WEB_IDENTITY_TOKEN_FILE", &text(&path))
+    };
+    let renewed = || {
+        project("eyJ-second-t0ken");
+        for key in account.service.keys_of(ACCOUNT).iter().filter(|key| *key != KEY) {
+            account.service.expire(key);
+        }
+    };
+    let (service, zone) = (&account.service, &account.zone);
+    let log = clouds::through_a_proxy_and_an_authority_of_ones_own(service, zone, &space, line, renewed);
+    assert!(!log.contains("t0ken"), "a token is in the log");
 }
 
-/// One of two zones is deleted under the daemon, while somebody else uses most of the account's rate: the other zone is served, and
-/// the one that went is filled when there is one of its name again.
 #[test]
 fn a_zone_that_goes_holds_up_no_other() {
     require!(KubeApi::TOOLS);
     let (kube, account) = (shared(), Account::new());
     let space = Space::new(&kube);
-    let second = account.service.add_zone(ACCOUNT, "second.test", false, &[]);
-    space.balancer("web", "web.shop.test", &["192.0.2.1"]);
-    space.balancer("other", "other.second.test", &["192.0.2.2"]);
-    let line = account.line(&space).args(&["--domain-filter=second.test", "--aws-zones-cache-duration=1s"]);
-    let daemon = line.start();
-    daemon.ready();
-    let holds = |zone: &str, address: &str| {
-        let of_name = |set: &RecordSet| set.name == "other.second.test." && set.kind == "A";
-        account.service.sets(zone).iter().any(|set| of_name(set) && set.values == [address])
-    };
-    account.shows(&["web.shop.test A 192.0.2.1"]);
-    until("the second zone is served", LATER, || holds(&second, "192.0.2.2"));
-    account.service.set_rate(Some(2));
-    account.service.drop_zone(&second);
-    space.reached_at("services", "web", &["192.0.2.9"]);
-    space.reached_at("services", "other", &["192.0.2.8"]);
-    account.shows(&["web.shop.test A 192.0.2.9"]);
-    daemon.says_within(&["second.test", "the zone is gone"], LATER);
-    let again = account.service.add_zone(ACCOUNT, "second.test", false, &[]);
-    until("the zone is there again", LATER, || holds(&again, "192.0.2.8"));
-    account.service.set_rate(None);
-    drop(daemon);
+    let line = account.line(&space).arg("--aws-zones-cache-duration=1s");
+    clouds::a_zone_that_goes_holds_up_no_other(&account.service, &account.zone, &space, line);
 }
 
 /// Throttled for a while, refused for one action, busy with another's change: nothing is lost, and it goes on.

@@ -11,7 +11,7 @@ use zonewright_testkit::{Algorithm, DnsServer, DnsSoftware, Key, ZoneSpec};
 
 use crate::SOON;
 use crate::cluster::Space;
-use crate::daemon::{CommandLine, text};
+use crate::daemon::CommandLine;
 
 /// The zone of all tests; each has a server of its own.
 pub(crate) const ZONE: &str = "shop.test";
@@ -201,11 +201,8 @@ impl Site {
 
     /// The command line that most tests use: Services and Ingresses of one namespace, this server.
     pub(crate) fn line(&self, space: &Space<'_>) -> CommandLine {
-        self.provider(self.dns.addr().port())
-            .args(&["--source=service", "--source=ingress"])
-            .arg(format!("--kubeconfig={}", text(&space.kubeconfig())))
-            .arg(format!("--namespace={}", space.name))
-            .arg(format!("--state-dir={}", space.state_dir()))
+        let line = self.provider(self.dns.addr().port()).args(&["--source=service", "--source=ingress"]);
+        space.read_by(line).arg(format!("--state-dir={}", space.state_dir()))
     }
 
     #[track_caller]
