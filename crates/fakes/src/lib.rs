@@ -15,3 +15,5 @@ mod pace;
 mod reply;
 pub mod route53;
 pub mod server;
+
+pub use faults::Fault;

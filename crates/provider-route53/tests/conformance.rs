@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[path = "../../conformance/tests/shared/at_fake.rs"]
+mod at_fake;
 mod common;
 
 use async_trait::async_trait;
+use at_fake::at_fake;
 use zonewright_conformance::provider::{Fault, Harness, Service};
 use zonewright_core::catalog::FlagValue;
 use zonewright_core::provider::Provider;
@@ -98,22 +101,7 @@ impl Service for Tried {
     }
 
     fn fail(&self, skip: usize, fault: Fault, times: usize) -> bool {
-        let fault = match fault {
-            Fault::Throttled => fake::Fault::Throttled,
-            Fault::Denied => fake::Fault::Denied,
-            Fault::Expired => fake::Fault::Expired,
-            Fault::Skewed => fake::Fault::Skewed,
-            Fault::Broken => fake::Fault::Broken,
-            Fault::AnswerLost => fake::Fault::AnswerLost,
-            Fault::ConnectionLost => fake::Fault::ConnectionLost,
-            Fault::Cut => fake::Fault::Cut,
-            Fault::Late => fake::Fault::Late,
-            Fault::Slow => fake::Fault::Slow,
-            Fault::Garbage => fake::Fault::Garbage,
-            Fault::WrongType => fake::Fault::WrongType,
-            Fault::RepeatedPage => fake::Fault::RepeatedPage,
-        };
-        self.service.fail_any(skip, fault, times);
+        self.service.fail_any(skip, at_fake(fault), times);
         true
     }
 

@@ -1,20 +1,20 @@
 //! Everything that the service holds, and what becomes of one request.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::access::{Access, Caller};
-use super::faults::Fault;
 use super::quota::Quota;
 use super::refusal::Refusal;
 use super::request::{Operation, Request, Target};
 use super::zone::{Made, Zone};
-use crate::faults::Faults;
+use crate::faults::{Fault, Faults};
 use crate::http::Incoming;
 use crate::pace::Pace;
-use crate::reply::{Delivery, Reply};
+use crate::reply::Reply;
 
 /// Items of a page where a request asks for no number, and at most.
 const PAGE: usize = 100;
@@ -65,29 +65,24 @@ impl Service {
             Err(refusal) => refuse(&refusal),
         };
         match fault {
-            Some(Fault::AnswerLost) => refuse(&Refusal::broken()),
-            Some(Fault::ConnectionLost) => reply.delivered(Delivery::Lost),
-            Some(Fault::Cut) => reply.delivered(Delivery::Cut),
-            Some(Fault::Late) => reply.delivered(Delivery::Never),
-            _ => reply,
+            Some(fault) => fault.spoil(reply, || refuse(&Refusal::broken())),
+            None => reply,
         }
     }
 
     /// What is answered in place of carrying the call out.
     fn instead(&self, fault: Fault) -> Option<Reply> {
         let page = "<!DOCTYPE html><html><title>Error 502 (Server Error)!!1</title></html>";
-        Some(match fault {
-            Fault::Throttled => refuse(&Refusal::throttled(self.retry_after.unwrap_or(1))),
-            Fault::RateLimited => refuse(&Refusal::rate_limited()),
-            Fault::Denied => refuse(&Refusal::forbidden()),
-            Fault::Expired => refuse(&Refusal::credentials()),
-            Fault::Broken => refuse(&Refusal::broken()),
-            Fault::Unavailable => refuse(&Refusal::unavailable()),
-            Fault::Slow => Reply::new(200, JSON, String::new()).delivered(Delivery::Never),
-            Fault::Garbage => Reply::new(200, JSON, "}{ \u{0} <<".to_owned()),
-            Fault::WrongType => Reply::new(502, "text/html; charset=UTF-8", page.to_owned()),
-            Fault::AnswerLost | Fault::ConnectionLost | Fault::Cut | Fault::Late | Fault::RepeatedPage => return None,
-        })
+        let refusal = match fault {
+            Fault::Throttled => Refusal::throttled(self.retry_after.unwrap_or(1)),
+            Fault::RateLimited => Refusal::rate_limited(),
+            Fault::Denied => Refusal::forbidden(),
+            Fault::Expired => Refusal::credentials(),
+            Fault::Broken => Refusal::broken(),
+            Fault::Unavailable => Refusal::unavailable(),
+            other => return other.wordless(JSON, (502, page)),
+        };
+        Some(refuse(&refusal))
     }
 
     fn carry_out(&mut self, request: &Request, target: &Target, repeat: bool) -> Result<Value, Refusal> {
@@ -159,10 +154,13 @@ fn list_sets(zone: &Zone, request: &Request, paging: &Paging) -> Result<Value, R
         return Err(Refusal::invalid("parameters.name", given));
     }
     let name = name.map(str::to_ascii_lowercase);
-    let sets = zone.listed().values().filter(|set| name.as_ref().is_none_or(|name| *name == set.name));
+    let after = paging.after.as_ref().and_then(|after| after.rsplit_once('|'));
+    let after = after.map_or(Bound::Unbounded, |(name, kind)| Bound::Excluded((name.to_owned(), kind.to_owned())));
+    let sets = zone.listed().range((after, Bound::Unbounded)).map(|(_, set)| set);
+    let sets = sets.filter(|set| name.as_ref().is_none_or(|name| *name == set.name));
     let sets = sets.filter(|set| kind.is_none_or(|kind| kind == set.kind));
-    let sets = sets.map(|set| (format!("{}|{}", set.name, set.kind), set.json())).collect();
-    Ok(paging.cut("rrsets", "dns#resourceRecordSetsListResponse", sets))
+    let sets = sets.map(|set| (format!("{}|{}", set.name, set.kind), set.json()));
+    Ok(paging.page("rrsets", "dns#resourceRecordSetsListResponse", sets))
 }
 
 fn get_set(zone: &Zone, target: &Target) -> Result<Value, Refusal> {
@@ -222,7 +220,12 @@ impl Paging {
     fn cut(&self, field: &str, kind: &str, mut items: Vec<(String, Value)>) -> Value {
         items.sort_by(|a, b| a.0.cmp(&b.0));
         let rest = items.into_iter().filter(|(key, _)| self.after.as_ref().is_none_or(|after| key > after));
-        let mut rest: Vec<(String, Value)> = rest.collect();
+        self.page(field, kind, rest)
+    }
+
+    /// The page that begins with the first of these items.
+    fn page(&self, field: &str, kind: &str, rest: impl Iterator<Item = (String, Value)>) -> Value {
+        let mut rest: Vec<(String, Value)> = rest.take(self.size.saturating_add(1)).collect();
         let more = rest.len() > self.size || self.repeat;
         rest.truncate(self.size);
         let last = rest.last().map(|(key, _)| format!("{TOKEN_START}{key}"));

@@ -12,7 +12,6 @@
 mod access;
 mod content;
 mod data;
-mod faults;
 mod filter;
 mod hostnames;
 mod ids;
@@ -34,10 +33,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use crate::faults::Fault;
 use crate::http;
 use crate::server::Server;
 pub use access::{EMAIL, KEY, Permission, TOKEN};
-pub use faults::Fault;
 pub use hostnames::CustomHostname;
 pub use plan::Plan;
 pub use record::Record;
@@ -224,6 +223,9 @@ impl Cloudflare {
     /// Operations are `ListZones`, `GetZone`, `ListRecords`, `GetRecord`, `CreateRecord`, `ReplaceRecord`, `PatchRecord`,
     /// `DeleteRecord`, `BatchRecords`, `VerifyToken`; `ListCustomHostnames`, `GetCustomHostname` and so on with `Create`,
     /// `Patch`, `Delete`; the same with `RegionalHostname`; and `ListRegions`.
+    ///
+    /// # Panics
+    /// If the service cannot have this fault: a mistake of the test, here and in the next two.
     pub fn fail(&self, operation: &str, fault: Fault, times: usize) {
         self.fail_after(operation, 0, fault, times);
     }

@@ -6,16 +6,15 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::access::{Access, Caller};
-use super::faults::Fault;
 use super::refusal::{ErrorForm, Refusal};
 use super::regions;
 use super::request::{Operation, Request, Target};
 use super::zone::Zone;
 use super::zones;
-use crate::faults::Faults;
+use crate::faults::{Fault, Faults};
 use crate::http::Incoming;
 use crate::pace::Pace;
-use crate::reply::{Delivery, Reply};
+use crate::reply::Reply;
 
 /// An answer before it is written.
 #[derive(Debug)]
@@ -83,7 +82,7 @@ impl Default for Service {
         Self {
             access: Access::default(),
             zones: BTreeMap::new(),
-            faults: Faults::default(),
+            faults: Faults::lacking(&[Fault::RateLimited, Fault::PriorRequestNotComplete, Fault::Skewed]),
             calls: BTreeMap::new(),
             requests: 0,
             page: None,
@@ -118,11 +117,8 @@ impl Service {
             Err(refusal) => self.refuse(&refusal),
         };
         match fault {
-            Some(Fault::AnswerLost) => self.refuse(&Refusal::broken()),
-            Some(Fault::ConnectionLost) => reply.delivered(Delivery::Lost),
-            Some(Fault::Cut) => reply.delivered(Delivery::Cut),
-            Some(Fault::Late) => reply.delivered(Delivery::Never),
-            _ => reply,
+            Some(fault) => fault.spoil(reply, || self.refuse(&Refusal::broken())),
+            None => reply,
         }
     }
 
@@ -138,17 +134,15 @@ impl Service {
     fn instead(&self, fault: Fault) -> Option<Reply> {
         let page =
             "<!DOCTYPE html><html><head><title>520: Web server is returning an unknown error</title></head></html>";
-        Some(match fault {
-            Fault::Throttled => self.refuse(&Refusal::throttled(self.retry_after)),
-            Fault::Denied => self.refuse(&Refusal::not_allowed()),
-            Fault::Expired => self.refuse(&Refusal::invalid_token()),
-            Fault::Broken => self.refuse(&Refusal::broken()),
-            Fault::Unavailable => self.refuse(&Refusal::unavailable()),
-            Fault::Slow => Reply::new(200, "application/json", String::new()).delivered(Delivery::Never),
-            Fault::Garbage => Reply::new(200, "application/json", "}{ \u{0} <<".to_owned()),
-            Fault::WrongType => Reply::new(520, "text/html; charset=UTF-8", page.to_owned()),
-            Fault::AnswerLost | Fault::ConnectionLost | Fault::Cut | Fault::Late | Fault::RepeatedPage => return None,
-        })
+        let refusal = match fault {
+            Fault::Throttled => Refusal::throttled(self.retry_after),
+            Fault::Denied => Refusal::not_allowed(),
+            Fault::Expired => Refusal::invalid_token(),
+            Fault::Broken => Refusal::broken(),
+            Fault::Unavailable => Refusal::unavailable(),
+            other => return other.wordless("application/json", (520, page)),
+        };
+        Some(self.refuse(&refusal))
     }
 
     fn carry_out(&mut self, request: &Request, target: &Target, repeat: bool) -> Result<Answer, Refusal> {

@@ -10,7 +10,6 @@
 
 mod access;
 mod change;
-mod faults;
 mod name;
 mod policy;
 mod records;
@@ -30,9 +29,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use crate::faults::Fault;
 use crate::http;
 use crate::server::Server;
-pub use faults::Fault;
 pub use refusal::BatchErrorForm;
 use service::Service;
 pub use set::{Alias, RecordSet, Routing};
@@ -226,6 +225,9 @@ impl Route53 {
 
     /// Lets the next `times` calls of `operation` (`ListHostedZones`, `AssumeRole`, ...) fail; 0 ends all faults of the
     /// operation. Faults that were ordered before come first.
+    ///
+    /// # Panics
+    /// If the service cannot have this fault: a mistake of the test, here and in the next two.
     pub fn fail(&self, operation: &str, fault: Fault, times: usize) {
         self.fail_after(operation, 0, fault, times);
     }

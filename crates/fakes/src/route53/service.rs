@@ -4,16 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::access::Access;
-use super::faults::Fault;
 use super::refusal::{BatchErrorForm, Refusal};
 use super::request::{Operation, Request};
 use super::sts;
 use super::xml::{Element, NAMESPACE};
 use super::zone::Zone;
-use crate::faults::Faults;
+use crate::faults::{Fault, Faults};
 use crate::http::Incoming;
 use crate::pace::Pace;
-use crate::reply::{Delivery, Reply};
+use crate::reply::Reply;
 
 /// The id of every request.
 pub(super) const REQUEST: &str = "00000000-0000-0000-0000-00000000fake";
@@ -65,7 +64,7 @@ impl Default for Service {
             zones: BTreeMap::new(),
             changes: BTreeMap::new(),
             health_checks: BTreeSet::new(),
-            faults: Faults::default(),
+            faults: Faults::lacking(&[Fault::RateLimited, Fault::Unavailable]),
             calls: BTreeMap::new(),
             requests: 0,
             page: 300,
@@ -109,11 +108,8 @@ impl Service {
             Err(refusal) => self.refuse(&refusal, operation.service()),
         };
         match fault {
-            Some(Fault::AnswerLost) => self.refuse(&Refusal::broken(), operation.service()),
-            Some(Fault::ConnectionLost) => reply.delivered(Delivery::Lost),
-            Some(Fault::Cut) => reply.delivered(Delivery::Cut),
-            Some(Fault::Late) => reply.delivered(Delivery::Never),
-            _ => reply,
+            Some(fault) => fault.spoil(reply, || self.refuse(&Refusal::broken(), operation.service())),
+            None => reply,
         }
     }
 
@@ -125,32 +121,29 @@ impl Service {
     /// What is answered in place of carrying the call out.
     fn instead(&self, fault: Fault, operation: Operation<'_>) -> Option<Reply> {
         let (service, name) = (operation.service(), operation.name());
-        let refuse = |refusal: Refusal| Some(self.refuse(&refusal, service));
         let page = "<!DOCTYPE html><html><head><title>Welcome</title></head><body>Please log in<br></body></html>";
-        match fault {
-            Fault::Throttled => refuse(Refusal::throttled()),
-            Fault::PriorRequestNotComplete => refuse(Refusal::prior_request()),
+        let refusal = match fault {
+            Fault::Throttled => Refusal::throttled(),
+            Fault::PriorRequestNotComplete => Refusal::prior_request(),
             Fault::Denied => {
                 let user = "arn:aws:iam::000000000001:user/fake";
                 let text = format!(
                     "User: {user} is not authorized to perform: {service}:{name} because no identity-based policy \
                      allows the {service}:{name} action"
                 );
-                refuse(Refusal::new(403, "AccessDenied", text))
+                Refusal::new(403, "AccessDenied", text)
             }
-            Fault::Expired => refuse(Refusal::expired_token()),
+            Fault::Expired => Refusal::expired_token(),
             Fault::Skewed => {
                 let times = ("20000101T000000Z", "20000101T000500Z", "20000101T001000Z");
                 let text =
                     format!("Signature expired: {} is now earlier than {} ({} - 5 min.)", times.0, times.1, times.2);
-                refuse(Refusal::new(403, "SignatureDoesNotMatch", text))
+                Refusal::new(403, "SignatureDoesNotMatch", text)
             }
-            Fault::Broken => refuse(Refusal::broken()),
-            Fault::Slow => Some(xml(200, String::new()).delivered(Delivery::Never)),
-            Fault::Garbage => Some(xml(200, "}{ \u{0} <<".to_owned())),
-            Fault::WrongType => Some(Reply::new(200, "text/html", page.to_owned())),
-            Fault::AnswerLost | Fault::ConnectionLost | Fault::Cut | Fault::Late | Fault::RepeatedPage => None,
-        }
+            Fault::Broken => Refusal::broken(),
+            other => return other.wordless("text/xml", (200, page)),
+        };
+        Some(self.refuse(&refusal, service))
     }
 
     fn carry_out(&mut self, request: &Request, operation: Operation<'_>, repeat: bool) -> Result<Reply, Refusal> {
