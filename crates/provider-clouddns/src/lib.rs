@@ -25,6 +25,7 @@ mod options;
 mod policy;
 mod records;
 mod served;
+mod sizes;
 mod token;
 mod wire;
 mod zones;
@@ -47,7 +48,9 @@ use zonewright_core::{RecordSet, Result, Ttl, Zone};
 use crate::client::Service;
 use crate::config::{Config, Pace};
 use crate::exact::Exact;
+use crate::records::Records;
 use crate::served::Served;
+use crate::sizes::Sizes;
 use crate::wire::Quota;
 use crate::zones::Zones;
 
@@ -78,6 +81,7 @@ pub struct CloudDns {
     zones: Zones,
     pace: Pace,
     exact: Exact,
+    sizes: Sizes,
     served: Served,
 }
 
@@ -99,7 +103,11 @@ impl CloudDns {
         let service = Arc::new(Service::new(config, &parsed)?);
         let Config { instance, selection, pace, .. } = parsed;
         let zones = Zones::new(instance, service.clone(), selection);
-        Ok(Self { service, zones, pace, exact: Exact::default(), served: Served::default() })
+        Ok(Self { service, zones, pace, exact: Exact::default(), sizes: Sizes::default(), served: Served::default() })
+    }
+
+    fn records_of<'a>(&'a self, zone: &'a Zone) -> Records<'a> {
+        Records { service: &self.service, zone, exact: &self.exact, sizes: &self.sizes }
     }
 }
 
@@ -142,6 +150,7 @@ impl Provider for CloudDns {
         let zones = self.zones.list().await?;
         let is_there = |id: &ZoneId| zones.iter().any(|zone| zone.key.zone == *id);
         self.exact.retain(is_there);
+        self.sizes.retain(is_there);
         self.served.retain(is_there);
         Ok(zones)
     }
@@ -152,9 +161,9 @@ impl Provider for CloudDns {
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
         match read {
-            Read::All | Read::Since(_) => records::page(&self.service, zone, None, &self.exact).await,
-            Read::From(cursor) => records::page(&self.service, zone, Some(cursor), &self.exact).await,
-            Read::Names(names) => records::names(&self.service, zone, names, &self.exact).await,
+            Read::All | Read::Since(_) => self.records_of(zone).page(None).await,
+            Read::From(cursor) => self.records_of(zone).page(Some(cursor)).await,
+            Read::Names(names) => self.records_of(zone).at(names).await.map(Listing::Names),
         }
     }
 

@@ -12,6 +12,7 @@ use zonewright_http::Request;
 use crate::client::Service;
 use crate::convert;
 use crate::exact::Exact;
+use crate::sizes::Sizes;
 use crate::wire::{Rrset, Rrsets};
 
 const LIST: &str = "list records";
@@ -22,24 +23,26 @@ const PAGE: u32 = 1_000;
 /// Most pages of the sets at one name.
 const PAGES: usize = 1_000;
 
-/// Where a page is: its token, and the first set of the page before it, by which a page that comes again is known.
+/// Where a page is: its number, counted from 1, its token, and the first set of the page before it, by which a page that comes again
+/// is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
+    number: usize,
     first: String,
     token: String,
 }
 
 impl Place {
     fn of(cursor: &Cursor) -> Result<Self> {
-        let (first, token) = cursor
-            .0
-            .split_once('\n')
-            .ok_or_else(|| Error::new(ErrorKind::Conflict, LIST, "the page is not known; the listing begins anew"))?;
-        Ok(Self { first: first.to_owned(), token: token.to_owned() })
+        let parts = cursor.0.split_once('\n').and_then(|(number, rest)| {
+            let (first, token) = rest.split_once('\n')?;
+            Some(Self { number: number.parse().ok()?, first: first.to_owned(), token: token.to_owned() })
+        });
+        parts.ok_or_else(|| Error::new(ErrorKind::Conflict, LIST, "the page is not known; the listing begins anew"))
     }
 
     fn cursor(&self) -> Cursor {
-        Cursor(format!("{}\n{}", self.first, self.token))
+        Cursor(format!("{}\n{}\n{}", self.number, self.first, self.token))
     }
 }
 
@@ -49,84 +52,125 @@ struct Page {
     next: Option<Place>,
 }
 
-async fn ask(service: &Service, zone: &Zone, name: Option<&DnsName>, place: Option<&Place>) -> Result<Page> {
-    let mut request = Request::get("/projects/{project}/managedZones/{zone}/rrsets").set("zone", &zone.key.zone);
-    request = match name {
-        Some(name) => request.query("name", name.fqdn()),
-        None => request.query("maxResults", PAGE),
-    };
-    if let Some(place) = place {
-        request = request.query("pageToken", &place.token);
-    }
-    let page: Rrsets = service.ask(LIST, request).await?;
-    let wrong = |what: &str| {
-        let text = format!("zone {} ({}): {what}", zone.name, zone.key.zone);
-        Error::new(ErrorKind::Protocol, LIST, text)
-    };
-    if page.kind != KIND {
-        return Err(wrong(&format!("the answer is a {:?} and no list of record sets", page.kind)));
-    }
-    let first = page.sets.first().map(|set| format!("{} {}", set.name, set.rtype)).unwrap_or_default();
-    let token = page.next_page_token.filter(|next| !next.is_empty());
-    let again = |before: &Place| token.as_ref() == Some(&before.token) || !first.is_empty() && before.first == first;
-    if place.is_some_and(again) {
-        return Err(wrong("a page says that it follows itself"));
-    }
-    Ok(Page { sets: page.sets, next: token.map(|token| Place { first, token }) })
+/// The list of a zone's record sets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Records<'a> {
+    pub(crate) service: &'a Service,
+    pub(crate) zone: &'a Zone,
+    pub(crate) exact: &'a Exact,
+    pub(crate) sizes: &'a Sizes,
 }
 
-/// A page of a zone: the first one, or that at a cursor.
-///
-/// # Errors
-/// It is not whole; [`ErrorKind::Conflict`] if the cursor is no longer known.
-pub(crate) async fn page(service: &Service, zone: &Zone, cursor: Option<&Cursor>, exact: &Exact) -> Result<Listing> {
-    let place = cursor.map(Place::of).transpose()?;
-    let page = ask(service, zone, None, place.as_ref()).await?;
-    let sets = page.sets.into_iter().filter_map(|set| read(zone, set, exact)).collect();
-    Ok(match page.next {
-        Some(next) => Listing::Page { sets, next: next.cursor() },
-        None => Listing::Full { sets, token: None },
-    })
-}
+impl Records<'_> {
+    async fn ask(&self, name: Option<&DnsName>, place: Option<&Place>) -> Result<Page> {
+        let zone = self.zone;
+        let mut request = Request::get("/projects/{project}/managedZones/{zone}/rrsets").set("zone", &zone.key.zone);
+        request = match name {
+            Some(name) => request.query("name", name.fqdn()),
+            None => request.query("maxResults", PAGE),
+        };
+        if let Some(place) = place {
+            request = request.query("pageToken", &place.token);
+        }
+        let page: Rrsets = self.service.ask(LIST, request).await?;
+        let wrong = |what: &str| {
+            let text = format!("zone {} ({}): {what}", zone.name, zone.key.zone);
+            Error::new(ErrorKind::Protocol, LIST, text)
+        };
+        if page.kind != KIND {
+            return Err(wrong(&format!("the answer is a {:?} and no list of record sets", page.kind)));
+        }
+        let first = page.sets.first().map(|set| format!("{} {}", set.name, set.rtype)).unwrap_or_default();
+        let token = page.next_page_token.filter(|next| !next.is_empty());
+        let again =
+            |before: &Place| token.as_ref() == Some(&before.token) || !first.is_empty() && before.first == first;
+        if place.is_some_and(again) {
+            return Err(wrong("a page says that it follows itself"));
+        }
+        let number = place.map_or(1, |place| place.number) + 1;
+        Ok(Page { sets: page.sets, next: token.map(|token| Place { number, first, token }) })
+    }
 
-/// The sets at these names, each by a request of its own.
-///
-/// # Errors
-/// One of the answers is not whole.
-pub(crate) async fn names(service: &Service, zone: &Zone, names: &BTreeSet<DnsName>, exact: &Exact) -> Result<Listing> {
-    exact.forget(&zone.key.zone, names);
-    let mut sets: Vec<RecordSet> = Vec::new();
-    for name in names.iter().filter(|name| name.is_within(&zone.name)) {
-        let mut place: Option<Place> = None;
-        let mut pages = 0;
+    /// A page of a zone: the first one, or that at a cursor.
+    ///
+    /// # Errors
+    /// It is not whole; [`ErrorKind::Conflict`] if the cursor is no longer known.
+    pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Listing> {
+        let place = cursor.map(Place::of).transpose()?;
+        let page = self.ask(None, place.as_ref()).await?;
+        let sets = page.sets.into_iter().filter_map(|set| self.read(set)).collect();
+        if let Some(next) = page.next {
+            return Ok(Listing::Page { sets, next: next.cursor() });
+        }
+        self.sizes.ended(&self.zone.key.zone, place.map_or(1, |place| place.number));
+        Ok(Listing::Full { sets, token: None })
+    }
+
+    /// The sets at these names: by a request for each, or all of the zone where that is fewer requests.
+    ///
+    /// # Errors
+    /// One of the answers is not whole.
+    pub(crate) async fn at(&self, names: &BTreeSet<DnsName>) -> Result<Vec<RecordSet>> {
+        self.exact.forget(&self.zone.key.zone, names);
+        if self.sizes.is_below(&self.zone.key.zone, names.len())
+            && let Some(mut sets) = self.whole(names.len()).await?
+        {
+            sets.retain(|set| names.contains(&set.key.name));
+            return Ok(sets);
+        }
+        let mut sets = Vec::new();
+        for name in names.iter().filter(|name| name.is_within(&self.zone.name)) {
+            sets.extend(self.named(name).await?);
+        }
+        Ok(sets)
+    }
+
+    /// All of the zone; none where it has more pages than this.
+    async fn whole(&self, most: usize) -> Result<Option<Vec<RecordSet>>> {
+        let (mut all, mut place): (Vec<RecordSet>, Option<Place>) = (Vec::new(), None);
         loop {
-            let page = ask(service, zone, Some(name), place.as_ref()).await?;
-            let of_name = |set: &RecordSet| set.key.name == *name;
-            sets.extend(page.sets.into_iter().filter_map(|set| read(zone, set, exact)).filter(of_name));
+            let page = self.ask(None, place.as_ref()).await?;
+            all.extend(page.sets.into_iter().filter_map(|set| self.read(set)));
+            let last = place.map_or(1, |place| place.number);
             place = page.next;
-            pages += 1;
             if place.is_none() {
-                break;
+                self.sizes.ended(&self.zone.key.zone, last);
+                return Ok(Some(all));
             }
-            if pages >= PAGES {
-                let text = format!("zone {}: the sets of {name} do not end after {PAGES} pages", zone.name);
-                return Err(Error::new(ErrorKind::Protocol, LIST, text));
+            if last >= most {
+                return Ok(None);
             }
         }
     }
-    Ok(Listing::Names(sets))
-}
 
-/// One set; one that cannot be read is told and left out: it cannot be written either, so it is nobody's here.
-fn read(zone: &Zone, answer: Rrset, exact: &Exact) -> Option<RecordSet> {
-    match convert::read(&answer) {
-        Ok(set) => {
-            exact.keep(&zone.key.zone, answer, &set);
-            Some(set)
+    async fn named(&self, name: &DnsName) -> Result<Vec<RecordSet>> {
+        let (mut sets, mut place): (Vec<RecordSet>, Option<Place>) = (Vec::new(), None);
+        loop {
+            let page = self.ask(Some(name), place.as_ref()).await?;
+            sets.extend(page.sets.into_iter().filter_map(|set| self.read(set)).filter(|set| set.key.name == *name));
+            place = page.next;
+            match &place {
+                None => return Ok(sets),
+                Some(place) if place.number > PAGES => {
+                    let text = format!("zone {}: the sets of {name} do not end after {PAGES} pages", self.zone.name);
+                    return Err(Error::new(ErrorKind::Protocol, LIST, text));
+                }
+                Some(_) => {}
+            }
         }
-        Err(error) => {
-            warn!(zone = %zone.name, error, "a record set cannot be read; it is left alone");
-            None
+    }
+
+    /// One set; one that cannot be read is told and left out: it cannot be written either, so it is nobody's here.
+    fn read(&self, answer: Rrset) -> Option<RecordSet> {
+        match convert::read(&answer) {
+            Ok(set) => {
+                self.exact.keep(&self.zone.key.zone, answer, &set);
+                Some(set)
+            }
+            Err(error) => {
+                warn!(zone = %self.zone.name, error, "a record set cannot be read; it is left alone");
+                None
+            }
         }
     }
 }
@@ -137,8 +181,10 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
-        let place = Place { first: "*.example.org. A".to_owned(), token: "a\nb".to_owned() };
+        let place = Place { number: 7, first: "*.example.org. A".to_owned(), token: "a\nb".to_owned() };
         assert_eq!(Place::of(&place.cursor()).unwrap(), place);
-        assert_eq!(Place::of(&Cursor("x".to_owned())).unwrap_err().kind, ErrorKind::Conflict);
+        for unknown in ["x", "x\ny", "x\ny\nz"] {
+            assert_eq!(Place::of(&Cursor(unknown.to_owned())).unwrap_err().kind, ErrorKind::Conflict);
+        }
     }
 }

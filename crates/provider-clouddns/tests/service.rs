@@ -351,3 +351,29 @@ async fn a_change_costs_one_request() {
     let found: Vec<RecordSet> = service.sets(&id).iter().map(ours).collect();
     assert_eq!(found.len(), 132);
 }
+
+/// Once it is known how many pages a zone has, many names are read by these, and few by themselves.
+#[tokio::test]
+async fn many_names_are_read_by_pages() {
+    let (service, provider, zone, id) = zone(&[]).await;
+    service.set_page(10);
+    for i in 0..30 {
+        service.put(&id, theirs(&format!("n{i}.example.test."), "A", &["192.0.2.1"], None));
+    }
+    let names = |count: usize| -> BTreeSet<DnsName> {
+        (0..count).map(|i| DnsName::parse(&format!("n{i}.example.test")).unwrap()).collect()
+    };
+    let read = async |count: usize| {
+        let before = service.calls();
+        let Listing::Names(sets) = provider.records(&zone, Read::Names(&names(count))).await.unwrap() else {
+            panic!("names were asked for")
+        };
+        assert_eq!(sets.len(), count);
+        since(&service, &before)["ListRecordSets"]
+    };
+    assert_eq!(read(20).await, 20, "nobody has listed the zone");
+    assert_eq!(listed(&provider, &zone).await.unwrap().len(), 32);
+    for (count, requests) in [(20, 4), (5, 4), (4, 4), (1, 1)] {
+        assert_eq!(read(count).await, requests, "{count} names in a zone of 4 pages");
+    }
+}
