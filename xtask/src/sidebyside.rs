@@ -1,7 +1,7 @@
 //! A real external-dns beside our program: it is built from its Go module, and `crates/sidebyside` plays to both.
 //!
 //! In: a release of external-dns. Out: its program in the cache, keyed by the release and its providers. Only the Route 53,
-//! Cloudflare, webhook and in-memory providers are kept, since the others bring a hundred modules (those of AWS come with the
+//! Cloudflare, Cloud DNS, webhook and in-memory providers are kept, since the others bring a hundred modules (those of AWS come with the
 //! DynamoDB registry anyway); the OpenShift source is left out where its modules cannot be fetched. Nothing else is changed.
 
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ const UNAVAILABLE: u8 = 69;
 const MODULE: &str = "sigs.k8s.io/external-dns";
 
 /// The providers that are kept.
-const PROVIDERS: [&str; 4] = ["aws", "cloudflare", "inmemory", "webhook"];
+const PROVIDERS: [&str; 5] = ["aws", "cloudflare", "google", "inmemory", "webhook"];
 
 /// Builds external-dns where it is missing, and plays to both programs; the arguments go to the player, but for
 /// `--version` and `--provider`.
@@ -39,7 +39,8 @@ pub(crate) fn play(arguments: &[String]) -> Result<ExitCode> {
         "webhook" => "sidebyside",
         "aws" => "sidebyside-route53",
         "cloudflare" => "sidebyside-cloudflare",
-        other => bail!("--provider={other}: expected webhook, aws or cloudflare"),
+        "google" => "sidebyside-clouddns",
+        other => bail!("--provider={other}: expected webhook, aws, cloudflare or google"),
     };
     let external_dns = match ensure(&release) {
         Ok(path) => path,

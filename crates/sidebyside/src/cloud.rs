@@ -3,6 +3,10 @@
 //! In: objects and flags. Out: what a run did to the service. Both have the same flags and the same key; external-dns reads the
 //! objects from an API server that answers from a list, Zonewright from a folder of manifests.
 
+mod clouddns;
+mod cloudflare;
+mod route53;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,10 +18,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
-use zonewright_fakes::cloudflare::{self, Cloudflare};
-use zonewright_fakes::route53::Route53;
 
 use crate::api::{Api, Kinds};
+pub use clouddns::CloudDns;
 
 /// A cloud's service on loopback, at which both programs are.
 pub trait Cloud {
@@ -38,63 +41,6 @@ pub trait Cloud {
 
     /// How many requests came.
     fn requests(&self) -> usize;
-}
-
-impl Cloud for Route53 {
-    const PROVIDER: &'static str = "aws";
-    const READ: &'static str = "ListResourceRecordSets";
-    const WRITES: &'static [&'static str] = &["ChangeResourceRecordSets"];
-    const CHANGES: &'static [&'static str] = &["CREATE", "DELETE", "UPSERT"];
-
-    fn environment(&self) -> Vec<(&'static str, String)> {
-        let fixed = [
-            ("AWS_REGION", "eu-west-1"),
-            ("AWS_EC2_METADATA_DISABLED", "true"),
-            ("AWS_ACCESS_KEY_ID", "AKIDFAKE"),
-            ("AWS_SECRET_ACCESS_KEY", "not-looked-at"),
-        ];
-        let fixed = fixed.into_iter().map(|(name, value)| (name, value.to_owned()));
-        fixed.chain([("AWS_ENDPOINT_URL", self.url())]).collect()
-    }
-
-    fn calls(&self) -> Calls {
-        Self::calls(self)
-    }
-
-    fn requests(&self) -> usize {
-        Self::requests(self)
-    }
-}
-
-impl Cloud for Cloudflare {
-    const PROVIDER: &'static str = "cloudflare";
-    const READ: &'static str = "ListRecords";
-    const WRITES: &'static [&'static str] = &[
-        "BatchRecords",
-        "CreateRecord",
-        "ReplaceRecord",
-        "PatchRecord",
-        "DeleteRecord",
-        "CreateCustomHostname",
-        "PatchCustomHostname",
-        "DeleteCustomHostname",
-        "CreateRegionalHostname",
-        "PatchRegionalHostname",
-        "DeleteRegionalHostname",
-    ];
-    const CHANGES: &'static [&'static str] = &["deletes", "patches", "posts", "puts"];
-
-    fn environment(&self) -> Vec<(&'static str, String)> {
-        vec![("CLOUDFLARE_BASE_URL", self.url()), ("CF_API_TOKEN", cloudflare::TOKEN.to_owned())]
-    }
-
-    fn calls(&self) -> Calls {
-        Self::calls(self)
-    }
-
-    fn requests(&self) -> usize {
-        Self::requests(self)
-    }
 }
 
 /// How long one run may take.

@@ -4,12 +4,13 @@
 //! ([`draw`]), and an API server that answers from a round's objects ([`api`]). What the two programs did is compared by
 //! the binary, with the rules of the test `corpus`.
 //!
-//! For the two programs at one cloud service ([`cloud`]): the objects ([`shapes`], [`work`]), and the swap, in which one finds nothing to do after
-//! the other ([`swap`]).
+//! For the two programs at one cloud service ([`cloud`]): the objects ([`shapes`], [`work`]), the swap, in which one finds nothing to do after
+//! the other ([`swap`]), and what the same work costs ([`cost`]).
 
 pub mod api;
 pub mod cloud;
 pub mod command;
+pub mod cost;
 pub mod dice;
 pub mod draw;
 pub mod ours;

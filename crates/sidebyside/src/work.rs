@@ -33,7 +33,11 @@ impl Work {
     /// So many further Services, evenly over the zones.
     pub fn more(&mut self, start: &str, count: usize) {
         for n in 0..count {
-            self.objects.push(named(&format!("{start}{n}"), n % self.zones, &format!("203.0.113.{}", n + 1)));
+            self.objects.push(named(
+                &format!("{start}{n}"),
+                n % self.zones,
+                &format!("203.0.{}.{}", 113 + n / 250, n % 250 + 1),
+            ));
         }
     }
 }

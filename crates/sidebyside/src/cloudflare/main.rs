@@ -3,16 +3,18 @@
 //! `cargo xtask sidebyside --provider cloudflare` builds both programs and runs this. Exit status: 0 where neither finds anything to do
 //! after the other, 1 where one does, 2 where it could not be found out.
 
-mod cost;
 mod objects;
 mod swap;
 
 use std::process::ExitCode;
 
+use zonewright_fakes::cloudflare::Cloudflare;
+use zonewright_sidebyside::cost::measure;
+
 fn main() -> ExitCode {
     zonewright_sidebyside::command::main("sidebyside-cloudflare", async |options| {
         if options.cost {
-            return cost::measure(&options.programs).await.map(|()| true);
+            return measure::<Cloudflare>(&options.programs).await.map(|()| true);
         }
         anyhow::ensure!(!options.large, "--large is played at Route 53 alone");
         swap::play(&options.programs, options.verbose).await
