@@ -132,7 +132,9 @@ fn at_rest<C: Measured>() -> [String; 2] {
 async fn filled<C: Measured>(programs: &Programs, work: &Work) -> Result<(C, Vec<String>)> {
     let service = C::start();
     let zones: Vec<String> = (0..work.zones).map(|n| service.add(&format!("zone{n}.test"))).collect();
-    zones.iter().for_each(|zone| service.make_room(zone, 2 * C::LARGE.0));
+    for zone in &zones {
+        service.make_room(zone, 2 * C::LARGE.0);
+    }
     let ended = programs.once(Which::ExternalDns, &service, &work.objects, &flags::<C>()).await?;
     let created: usize = zones.iter().map(|zone| service.values(zone).len()).sum();
     ensure!(created == 2 * RECORDS, "external-dns created {created} records at the start:\n{}", ended.output);
