@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[path = "../../conformance/tests/shared/at_fake.rs"]
+mod at_fake;
 mod common;
 
 use async_trait::async_trait;
+use at_fake::at_fake;
 use zonewright_conformance::provider::{Fault, Harness, Service};
 use zonewright_core::provider::Provider;
 use zonewright_core::{RecordSet, Zone};
@@ -50,19 +53,9 @@ impl Service for Tried {
         let fault = match fault {
             // Without `Retry-After`, as the DNS service does: `tests/service.rs` has the other.
             Fault::Throttled => fake::Fault::RateLimited,
-            Fault::Denied => fake::Fault::Denied,
-            Fault::Expired => fake::Fault::Expired,
             // Requests carry no time.
             Fault::Skewed => return false,
-            Fault::Broken => fake::Fault::Broken,
-            Fault::AnswerLost => fake::Fault::AnswerLost,
-            Fault::ConnectionLost => fake::Fault::ConnectionLost,
-            Fault::Cut => fake::Fault::Cut,
-            Fault::Late => fake::Fault::Late,
-            Fault::Slow => fake::Fault::Slow,
-            Fault::Garbage => fake::Fault::Garbage,
-            Fault::WrongType => fake::Fault::WrongType,
-            Fault::RepeatedPage => fake::Fault::RepeatedPage,
+            other => at_fake(other),
         };
         self.service.fail_any(skip, fault, times);
         true

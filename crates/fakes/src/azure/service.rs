@@ -6,16 +6,15 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::access::{Access, Caller, TokenRequest};
-use super::faults::Fault;
 use super::page::Paging;
 use super::refusal::Refusal;
 use super::request::{Operation, Request, Target};
 use super::value::RecordType;
 use super::zone::{Condition, Kind, Zone};
-use crate::faults::Faults;
+use crate::faults::{Fault, Faults};
 use crate::http::Incoming;
 use crate::pace::Pace;
-use crate::reply::{Delivery, Reply};
+use crate::reply::Reply;
 
 /// Everything that the service holds.
 #[derive(Debug, Default)]
@@ -77,11 +76,8 @@ impl Service {
             }
         };
         match fault {
-            Some(Fault::AnswerLost) => refuse(&Refusal::broken(), public),
-            Some(Fault::ConnectionLost) => reply.delivered(Delivery::Lost),
-            Some(Fault::Cut) => reply.delivered(Delivery::Cut),
-            Some(Fault::Late) => reply.delivered(Delivery::Never),
-            _ => reply,
+            Some(fault) => fault.spoil(reply, || refuse(&Refusal::broken(), public)),
+            None => reply,
         }
     }
 
@@ -101,10 +97,7 @@ impl Service {
             Fault::Expired => Refusal::expired(),
             Fault::Broken => Refusal::broken(),
             Fault::Unavailable => Refusal::unavailable(),
-            Fault::Slow => return Some(Reply::new(200, JSON, String::new()).delivered(Delivery::Never)),
-            Fault::Garbage => return Some(Reply::new(200, JSON, "}{ \u{0} <<".to_owned())),
-            Fault::WrongType => return Some(Reply::new(502, "text/html", page.to_owned())),
-            Fault::AnswerLost | Fault::ConnectionLost | Fault::Cut | Fault::Late | Fault::RepeatedPage => return None,
+            other => return other.wordless(JSON, (502, page)),
         };
         Some(refuse(&refusal, public))
     }
