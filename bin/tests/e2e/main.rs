@@ -11,6 +11,8 @@ mod dice;
 mod site;
 
 mod api;
+#[cfg(feature = "provider-azure")]
+mod azure;
 mod brake;
 mod chaos;
 mod claims;
@@ -18,7 +20,12 @@ mod claims;
 mod clouddns;
 #[cfg(feature = "provider-cloudflare")]
 mod cloudflare;
-#[cfg(any(feature = "provider-clouddns", feature = "provider-cloudflare", feature = "provider-route53"))]
+#[cfg(any(
+    feature = "provider-azure",
+    feature = "provider-clouddns",
+    feature = "provider-cloudflare",
+    feature = "provider-route53"
+))]
 mod clouds;
 mod configmap;
 mod crowd;

@@ -96,7 +96,7 @@ impl Records<'_> {
         for precondition in preconditions {
             let unmet = match precondition {
                 Precondition::Exact(set) => match self.one(&set.key).await? {
-                    Some(found) if found == *set => None,
+                    Some(found) if found == *convert::as_read(set) => None,
                     Some(found) => Some(format!("{set} is expected, and {found} stands")),
                     None => Some(format!("{set} is expected, and is not there")),
                 },
@@ -147,7 +147,7 @@ impl Records<'_> {
 
     /// The ETag of exactly this set: the one that is known, or else as it is read now. The other way out is the outcome of the write.
     async fn etag(&self, from: &RecordSet) -> Result<String, Outcome> {
-        let zone = &self.zone.key.zone;
+        let (zone, from) = (&self.zone.key.zone, &*convert::as_read(from));
         if let Some(etag) = self.etags.of(zone, from) {
             return Ok(etag);
         }

@@ -3,6 +3,8 @@
 //! In: record sets of an answer. Out: [`RecordSet`]s, and back. What must hold: what is read and written again says the same; what is
 //! not understood (alias record sets, types and values of another shape) is kept as text, and never written.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use zonewright_core::rdata::{Content, Opaque, Txt};
 use zonewright_core::record::Routing;
@@ -153,6 +155,14 @@ fn soa(record: &Value) -> RData {
 /// Data that is kept as text.
 fn opaque(rtype: RecordType, text: String) -> RData {
     RData::Other(Box::new(Opaque { rtype, content: Content::Text(text) }))
+}
+
+/// A set as it is read back: a change may leave its TTL to the service's default.
+pub(crate) fn as_read(set: &RecordSet) -> Cow<'_, RecordSet> {
+    match set.ttl {
+        Some(_) => Cow::Borrowed(set),
+        None => Cow::Owned(RecordSet { ttl: Ttl::from_secs(DEFAULT_TTL), ..set.clone() }),
+    }
 }
 
 /// Whether a set holds something that is only kept as text: it is left alone.

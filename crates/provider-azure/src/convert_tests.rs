@@ -55,6 +55,7 @@ fn what_is_sent() {
     assert_eq!(write(Kind::Private, &sent), Ok(private));
     let unset = RecordSet { ttl: None, ..sent };
     assert_eq!(write(Kind::Public, &unset).unwrap()["properties"]["TTL"], 300);
+    assert_eq!(read_back(Kind::Public, &unset), *as_read(&unset));
 }
 
 #[test]

@@ -40,7 +40,7 @@ use zonewright_core::change::{Group, Outcome};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
-use zonewright_core::zone::{ZoneId, ZoneRule};
+use zonewright_core::zone::ZoneId;
 use zonewright_core::{RecordSet, Result, Ttl, Zone};
 
 use crate::arm::Kind;
@@ -153,10 +153,6 @@ fn capability(kind: Kind, qps: u32) -> Capability {
         // A write states its own record set; what it requires of others is read right before it.
         preconditions: Preconditions::Any,
         asterisk_in_labels: false,
-        zone_rule: match kind {
-            Kind::Public => ZoneRule::LongestSuffix,
-            Kind::Private => ZoneRule::AllPrivateLongestPublic,
-        },
         audit: Audit::Listing,
         // A tenth of the reads, of which there are two and a half for each write.
         audit_pace: Duration::from_secs(4).checked_div(qps).unwrap_or_default(),

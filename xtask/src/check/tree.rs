@@ -133,6 +133,29 @@ const PROOFS: &[Proof] = &[
             "zonewright-registry-dynamodb",
         ],
     },
+    // And this one.
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::ImageWithout("provider-azure"),
+        reach: Reach::All,
+        forbidden: &["azure_*", "zonewright-provider-azure"],
+    },
+    Proof {
+        package: "zonewright",
+        except: &[],
+        features: Features::Only("provider-azure"),
+        reach: Reach::All,
+        forbidden: &[
+            "aws-*",
+            "cloudflare",
+            "google-cloud*",
+            "azure_*",
+            "reqwest",
+            "kube",
+            "zonewright-registry-dynamodb",
+        ],
+    },
     // Its requests go over the client of the house: rustls with ring, as everything else.
     Proof {
         package: "zonewright-aws",
