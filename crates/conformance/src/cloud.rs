@@ -67,6 +67,8 @@ pub enum CloudFault {
     HoldsLess,
     /// What is written to the second zone goes to the first.
     OneZone,
+    /// A TTL that is not stated stands for itself, and not for the default one.
+    TakesTtlsAsStated,
     /// The key of the account is in the errors.
     TellsKeys,
     /// The key of the account is in the log.
@@ -224,15 +226,16 @@ impl Cloud {
         // As the service has it: what goes, goes first.
         for change in group.changes() {
             let Some(from) = change.from() else { continue };
-            if sets.get(&from.key) != Some(from) {
+            let as_stated = self.fault == CloudFault::TakesTtlsAsStated;
+            let stood = if as_stated { from.clone() } else { filled(from) };
+            if sets.get(&from.key) != Some(&stood) {
                 return Err(Self::refused(format!("{from} is not what stands there")));
             }
             sets.remove(&from.key);
         }
         for to in group.changes().filter_map(Change::to) {
             self.check(to)?;
-            let mut to =
-                RecordSet { ttl: to.ttl.or((!matches!(to.data, RecordData::Alias(_))).then(ttl)), ..to.clone() };
+            let mut to = filled(to);
             let from = group.changes().find(|change| *change.key() == to.key).and_then(Change::from);
             match (self.fault, from) {
                 (CloudFault::KeepsWeights, Some(from)) => to.routing = from.routing.clone(),
@@ -250,6 +253,12 @@ impl Cloud {
         }
         self.check_names(sets, group)
     }
+}
+
+/// A set with the service's TTL where it states none; aliases have none.
+fn filled(set: &RecordSet) -> RecordSet {
+    let unset = !matches!(set.data, RecordData::Alias(_));
+    RecordSet { ttl: set.ttl.or(unset.then(ttl)), ..set.clone() }
 }
 
 fn ttl() -> Ttl {

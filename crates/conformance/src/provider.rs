@@ -83,6 +83,7 @@ macro_rules! __provider_cases {
             types_that_are_not_declared_are_refused
             what_is_not_declared_is_refused
             ttl_changes
+            an_unset_ttl_is_the_default
             sets_grow_and_shrink
             text_of_every_kind
             wildcards

@@ -77,6 +77,7 @@ fn every_case_has_a_fault_to_find() {
     // The server that the faults are built on has no requests, pages, routing policies and aliases: `tests/cloud` has those faults.
     let without = CASES.iter().map(|(name, _)| *name).filter(|name| !FAULTS.iter().any(|(_, case)| case == name));
     let elsewhere = [
+        "an_unset_ttl_is_the_default",
         "a_page_can_be_asked_again",
         "weights",
         "a_name_changes_between_simple_and_routed",

@@ -97,6 +97,7 @@ mod flattened {
 
 /// The cases that the embedded server has no fault for, with the fault that each finds here.
 const FAULTS: &[(CloudFault, bool, &str)] = &[
+    (CloudFault::TakesTtlsAsStated, false, "an_unset_ttl_is_the_default"),
     (CloudFault::ForgetsPages, false, "a_page_can_be_asked_again"),
     (CloudFault::KeepsWeights, false, "weights"),
     (CloudFault::RefusesExchange, false, "a_name_changes_between_simple_and_routed"),

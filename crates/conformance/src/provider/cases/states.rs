@@ -1,7 +1,7 @@
 //! Walks through states: whatever is asked for is there afterwards, and a second plan is empty.
 
 use zonewright_core::capability::{RoutingKind, RoutingSupport};
-use zonewright_core::change::Change;
+use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::error::ErrorKind;
 use zonewright_core::record::{AliasTarget, Geolocation, Item, RecordData, Routing, SetId};
 use zonewright_core::{RecordSet, RecordType};
@@ -40,6 +40,28 @@ pub async fn ttl_changes(harness: &dyn Harness) {
     let unset = RecordSet { ttl: None, ..walk.set("unset", A, 60, &["192.0.2.1"]) };
     walk.reach(&[unset]).await;
     walk.reach(&[]).await;
+}
+
+/// A set that states no TTL, as claims do, is changed and taken away by what it states: its TTL is the default one.
+pub async fn an_unset_ttl_is_the_default(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    let unset = |text: &str| RecordSet { ttl: None, ..walk.set("unset", RecordType::Txt, 60, &[text]) };
+    let (one, two) = (unset("\"one\""), unset("\"two\""));
+    let changes = [
+        Change::Create { to: one.clone() },
+        Change::Update { from: one, to: two.clone() },
+        Change::Delete { from: two },
+    ];
+    for change in changes {
+        let told = change.to_string();
+        let stands = change.to().cloned();
+        let outcomes = walk.apply(&[Group::of(Step::claim(change), vec![])]).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{told}: {outcomes:?}");
+        walk.resync().await;
+        let name = walk.name("unset");
+        let found = walk.list().await.into_values().find(|set| set.key.name == name);
+        assert_eq!(found.as_ref().map(|set| &set.data), stands.as_ref().map(|set| &set.data), "{told}");
+    }
 }
 
 /// A set gains, loses and exchanges members.
