@@ -147,7 +147,7 @@ fn caa(record: &Value) -> Option<RData> {
 fn soa(record: &Value) -> RData {
     let text = |field: &str| record.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let number = |field: &str| record.get(field).and_then(Value::as_u64).unwrap_or_default();
-    let numbers = ["serialNumber", "refreshTime", "retryTime", "expireTime", "minimumTTL"].map(|field| number(field));
+    let numbers = ["serialNumber", "refreshTime", "retryTime", "expireTime", "minimumTTL"].map(number);
     let numbers = numbers.map(|number| number.to_string()).join(" ");
     opaque(RecordType::Soa, format!("{} {} {numbers}", text("host"), text("email")))
 }

@@ -50,10 +50,10 @@ impl Issuers {
         match identity {
             Identity::Secret { tenant, client, secret } => {
                 let secret = [("client_secret", secret.expose_secret())];
-                self.ask(&self.address(&self.cloud.authority, tenant), client, &secret).await
+                self.ask(&address(&self.cloud.authority, tenant), client, &secret).await
             }
             Identity::Certificate { tenant, client, path } => {
-                let url = self.address(&self.cloud.authority, tenant);
+                let url = address(&self.cloud.authority, tenant);
                 let statement = statement(path, client, &url, SystemTime::now()).map_err(unusable)?;
                 self.assert(&url, client, &statement).await
             }
@@ -63,14 +63,10 @@ impl Issuers {
                     return Err(unusable(format!("{} is empty", path.display())));
                 }
                 let authority = self.authority.as_ref().unwrap_or(&self.cloud.authority);
-                self.assert(&self.address(authority, tenant), client, &token.into()).await
+                self.assert(&address(authority, tenant), client, &token.into()).await
             }
             Identity::Managed { client } => self.managed(client.as_deref()).await,
         }
-    }
-
-    fn address(&self, authority: &str, tenant: &str) -> String {
-        format!("{}/{tenant}/oauth2/v2.0/token", authority.trim_end_matches('/'))
     }
 
     async fn assert(&self, url: &str, client: &str, assertion: &SecretString) -> Result<Token> {
@@ -99,6 +95,11 @@ impl Issuers {
         let answer = self.way.direct(host)?.send(READ, &request).await?;
         read_token(READ, &answer)
     }
+}
+
+/// Where a tenant gives tokens.
+fn address(authority: &str, tenant: &str) -> String {
+    format!("{}/{tenant}/oauth2/v2.0/token", authority.trim_end_matches('/'))
 }
 
 /// The signed statement that one is an application (RFC 7523).
