@@ -24,7 +24,7 @@ const UNAVAILABLE: u8 = 69;
 const MODULE: &str = "sigs.k8s.io/external-dns";
 
 /// The providers that are kept.
-const PROVIDERS: [&str; 5] = ["aws", "cloudflare", "google", "inmemory", "webhook"];
+const PROVIDERS: [&str; 6] = ["aws", "azure", "cloudflare", "google", "inmemory", "webhook"];
 
 /// Builds external-dns where it is missing, and plays to both programs; the arguments go to the player, but for
 /// `--version` and `--provider`.
@@ -39,8 +39,9 @@ pub(crate) fn play(arguments: &[String]) -> Result<ExitCode> {
         "webhook" => "sidebyside",
         "aws" => "sidebyside-route53",
         "cloudflare" => "sidebyside-cloudflare",
+        "azure" => "sidebyside-azure",
         "google" => "sidebyside-clouddns",
-        other => bail!("--provider={other}: expected webhook, aws, cloudflare or google"),
+        other => bail!("--provider={other}: expected webhook, aws, azure, cloudflare or google"),
     };
     let external_dns = match ensure(&release) {
         Ok(path) => path,
@@ -193,7 +194,7 @@ mod tests {
         let text = "import (\n\t\"sigs.k8s.io/external-dns/provider\"\n\t\"sigs.k8s.io/external-dns/provider/aws\"\n\
                     \t\"sigs.k8s.io/external-dns/provider/awssd\"\n\t\"sigs.k8s.io/external-dns/provider/webhook\"\n)\n\
                     \t\texternaldns.ProviderAWS:          aws.New,\n\t\texternaldns.ProviderAWSSD: awssd.New,\n\
-                    \t\texternaldns.ProviderAzurePrivate: azure.NewPrivate,\n\t\texternaldns.ProviderWebhook:      webhook.New,\n\
+                    \t\texternaldns.ProviderOVH: ovh.New,\n\t\texternaldns.ProviderWebhook:      webhook.New,\n\
                     \t\tp = provider.NewCachedProvider(p, cfg.ProviderCacheTime)\n";
         let kept = "import (\n\t\"sigs.k8s.io/external-dns/provider\"\n\t\"sigs.k8s.io/external-dns/provider/aws\"\n\
                     \t\"sigs.k8s.io/external-dns/provider/webhook\"\n)\n\

@@ -40,6 +40,7 @@ pub mod record;
 pub mod registry;
 pub mod rtype;
 pub mod shared;
+pub mod sizes;
 pub mod source;
 pub mod store;
 pub mod turn;

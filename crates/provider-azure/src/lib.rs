@@ -40,6 +40,7 @@ use zonewright_core::change::{Group, Outcome};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
+use zonewright_core::sizes::Sizes;
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{RecordSet, Result, Ttl, Zone};
 
@@ -91,6 +92,7 @@ pub struct AzureDns {
     service: Arc<Service>,
     zones: Zones,
     etags: Etags,
+    sizes: Sizes,
     /// Writes a second.
     qps: u32,
 }
@@ -135,11 +137,11 @@ impl AzureDns {
             keep: cache,
             kept: std::sync::Mutex::default(),
         };
-        Ok(Self { service, zones, etags: Etags::default(), qps })
+        Ok(Self { service, zones, etags: Etags::default(), sizes: Sizes::default(), qps })
     }
 
     fn records_of<'a>(&'a self, zone: &'a Zone) -> Records<'a> {
-        Records { kind: self.zones.kind, service: &self.service, etags: &self.etags, zone }
+        Records { kind: self.zones.kind, service: &self.service, etags: &self.etags, sizes: &self.sizes, zone }
     }
 }
 
@@ -170,7 +172,9 @@ impl Provider for AzureDns {
 
     async fn zones(&self) -> Result<Vec<Zone>> {
         let zones = self.zones.list().await?;
-        self.etags.retain(|id| zones.iter().any(|zone| zone.key.zone == *id));
+        let is_there = |id: &ZoneId| zones.iter().any(|zone| zone.key.zone == *id);
+        self.etags.retain(is_there);
+        self.sizes.retain(is_there);
         Ok(zones)
     }
 

@@ -3,11 +3,12 @@
 //! <https://learn.microsoft.com/rest/api/dns/record-sets/list-all-by-dns-zone>,
 //! <https://learn.microsoft.com/rest/api/dns/privatedns/record-sets/list>
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use tracing::warn;
 use zonewright_core::provider::{Cursor, Listing};
+use zonewright_core::sizes::Sizes;
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, Result, Zone};
 use zonewright_http::{Method, Request};
 
@@ -27,27 +28,31 @@ pub(crate) struct Records<'a> {
     pub(crate) kind: Kind,
     pub(crate) service: &'a Service,
     pub(crate) etags: &'a Etags,
+    pub(crate) sizes: &'a Sizes,
     pub(crate) zone: &'a Zone,
 }
 
-/// Where a page is: its address, and the last set of the page before it, by which a page that comes again is known.
+/// Where a page is: its number, its address, and the last set of the page before it, by which a page that comes again is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
+    /// Counted from 1.
+    number: usize,
     last: String,
     link: String,
 }
 
 impl Place {
     fn of(cursor: &Cursor) -> Result<Self> {
-        let (last, link) = cursor
-            .0
-            .split_once('\n')
-            .ok_or_else(|| Error::new(ErrorKind::Conflict, LIST, "the page is not known; the listing begins anew"))?;
-        Ok(Self { last: last.to_owned(), link: link.to_owned() })
+        let read = || {
+            let (number, rest) = cursor.0.split_once('\n')?;
+            let (last, link) = rest.split_once('\n')?;
+            Some(Self { number: number.parse().ok()?, last: last.to_owned(), link: link.to_owned() })
+        };
+        read().ok_or_else(|| Error::new(ErrorKind::Conflict, LIST, "the page is not known; the listing begins anew"))
     }
 
     fn cursor(&self) -> Cursor {
-        Cursor(format!("{}\n{}", self.last, self.link))
+        Cursor(format!("{}\n{}\n{}", self.number, self.last, self.link))
     }
 }
 
@@ -57,6 +62,16 @@ impl Records<'_> {
     /// # Errors
     /// It is not whole; [`ErrorKind::Conflict`] if the cursor is no longer known.
     pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Listing> {
+        let place = cursor.map(Place::of).transpose()?;
+        let (sets, next) = self.ask(place.as_ref()).await?;
+        Ok(match next {
+            Some(next) => Listing::Page { sets, next: next.cursor() },
+            None => Listing::Full { sets, token: None },
+        })
+    }
+
+    /// The sets of a page, and where the next one is.
+    async fn ask(&self, place: Option<&Place>) -> Result<(Vec<RecordSet>, Option<Place>)> {
         let template = match self.kind {
             Kind::Public => {
                 "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones/{zone}/all"
@@ -65,26 +80,26 @@ impl Records<'_> {
                 "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/privateDnsZones/{zone}/ALL"
             }
         };
-        let place = cursor.map(Place::of).transpose()?;
-        let mut page: Page<Set> = match &place {
+        let mut page: Page<Set> = match place {
             Some(place) => self.service.follow(LIST, &place.link, template).await?,
             None => self.service.read(LIST, &self.request(Method::GET, template)?).await?,
         };
         let last = page.value.last().map(|set| format!("{} {}", set.name, set.rtype())).unwrap_or_default();
         let next = page.next();
         let again = |before: &Place| next.as_deref() == Some(before.link.as_str()) || before.last == last;
-        if next.is_some() && (last.is_empty() || place.as_ref().is_some_and(again)) {
+        if next.is_some() && (last.is_empty() || place.is_some_and(again)) {
             let text = format!("zone {} ({}): a page says that it follows itself", self.zone.name, self.zone.key.zone);
             return Err(wrong(LIST, text));
         }
-        let sets = page.value.iter().filter_map(|set| self.known(set)).collect();
-        Ok(match next {
-            Some(link) => Listing::Page { sets, next: Place { last, link }.cursor() },
-            None => Listing::Full { sets, token: None },
-        })
+        let (sets, number) =
+            (page.value.iter().filter_map(|set| self.known(set)).collect(), place.map_or(1, |p| p.number));
+        if next.is_none() {
+            self.sizes.ended(&self.zone.key.zone, number);
+        }
+        Ok((sets, next.map(|link| Place { number: number + 1, last, link })))
     }
 
-    /// The sets at these names: the service is asked for each type by itself.
+    /// The sets at these names: the service is asked for each type by itself, or for all of the zone where that is fewer requests.
     ///
     /// # Errors
     /// One of the answers is not whole.
@@ -92,9 +107,34 @@ impl Records<'_> {
         let types = convert::types(self.kind);
         let within = names.iter().filter(|name| name.is_within(&self.zone.name));
         let keys = within.flat_map(|name| types.iter().map(|rtype| RecordKey::simple(name.clone(), *rtype)));
-        let reads: Vec<_> = keys.map(|key| async move { self.one(&key).await }).collect();
+        let keys: Vec<RecordKey> = keys.collect();
+        if self.sizes.is_below(&self.zone.key.zone, keys.len())
+            && let Some(mut sets) = self.whole(keys.len()).await?
+        {
+            sets.retain(|set| names.contains(&set.key.name));
+            return Ok(Listing::Names(sets));
+        }
+        let reads: Vec<_> = keys.iter().map(|key| self.one(key)).collect();
         let found: Vec<Option<RecordSet>> = stream::iter(reads).buffered(CONCURRENCY as usize).try_collect().await?;
         Ok(Listing::Names(found.into_iter().flatten().collect()))
+    }
+
+    /// All of the zone; none where it has more pages than this.
+    async fn whole(&self, most: usize) -> Result<Option<Vec<RecordSet>>> {
+        let (mut all, mut place): (BTreeMap<RecordKey, RecordSet>, Option<Place>) = (BTreeMap::new(), None);
+        for _ in 0..most {
+            let (sets, next) = self.ask(place.as_ref()).await?;
+            for set in sets {
+                if let Some(set) = all.insert(set.key.clone(), set) {
+                    return Err(wrong(LIST, format!("zone {}: {} is on two pages", self.zone.name, set.key)));
+                }
+            }
+            if next.is_none() {
+                return Ok(Some(all.into_values().collect()));
+            }
+            place = next;
+        }
+        Ok(None)
     }
 
     /// The set of this key, if it stands.
@@ -165,8 +205,10 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
-        let place = Place { last: "www A".to_owned(), link: "https://x/y?$skipToken=a".to_owned() };
+        let place = Place { number: 7, last: "www A".to_owned(), link: "https://x/y?$skipToken=a".to_owned() };
         assert_eq!(Place::of(&place.cursor()).unwrap(), place);
-        assert_eq!(Place::of(&Cursor("x".to_owned())).unwrap_err().kind, ErrorKind::Conflict);
+        for unknown in ["x", "x\ny", "x\ny\nz"] {
+            assert_eq!(Place::of(&Cursor(unknown.to_owned())).unwrap_err().kind, ErrorKind::Conflict);
+        }
     }
 }

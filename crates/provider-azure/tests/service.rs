@@ -158,6 +158,28 @@ async fn a_change_costs_one_write_and_what_it_requires_one_read() {
     assert_eq!(since(&service, &before), calls(&[("PutRecordSet", 100)]));
 }
 
+/// A name is a read for each type; a zone that has fewer pages is read whole.
+#[tokio::test]
+async fn names_of_a_small_zone_are_one_page() {
+    let (service, provider, zone, id) = zone(&[]).await;
+    service.put(&id, a("www", &["192.0.2.1"]));
+    service.put(&id, a("other", &["192.0.2.2"]));
+    let names = BTreeSet::from([DnsName::parse("www.example.test").unwrap()]);
+    for expected in [vec![("GetRecordSet", 9)], vec![("ListRecordSets", 1)]] {
+        let before = service.calls();
+        let read = provider.records(&zone, Read::Names(&names)).await.unwrap();
+        assert_eq!(read, Listing::Names(vec![www(&["192.0.2.1"])]));
+        assert_eq!(since(&service, &before), calls(&expected));
+        listed(&provider, &zone).await;
+    }
+    // It has grown since: pages end where single reads are fewer.
+    service.set_page(1);
+    (0..20).for_each(|at| service.put(&id, a(&format!("n{at}"), &["192.0.2.3"])));
+    let before = service.calls();
+    provider.records(&zone, Read::Names(&names)).await.unwrap();
+    assert_eq!(since(&service, &before), calls(&[("ListRecordSets", 9), ("GetRecordSet", 9)]));
+}
+
 #[tokio::test]
 async fn what_somebody_else_wrote_is_never_written_over() {
     let (service, provider, zone, id) = zone(&[]).await;

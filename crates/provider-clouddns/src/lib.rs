@@ -25,7 +25,6 @@ mod options;
 mod policy;
 mod records;
 mod served;
-mod sizes;
 mod token;
 mod wire;
 mod zones;
@@ -42,6 +41,7 @@ use zonewright_core::change::{Group, Outcome};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
+use zonewright_core::sizes::Sizes;
 use zonewright_core::zone::{ZoneId, ZoneRule};
 use zonewright_core::{RecordSet, Result, Ttl, Zone};
 
@@ -50,7 +50,6 @@ use crate::config::{Config, Pace};
 use crate::exact::Exact;
 use crate::records::Records;
 use crate::served::Served;
-use crate::sizes::Sizes;
 use crate::wire::Quota;
 use crate::zones::Zones;
 

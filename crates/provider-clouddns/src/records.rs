@@ -2,17 +2,17 @@
 //!
 //! <https://cloud.google.com/dns/docs/reference/rest/v1/resourceRecordSets/list>
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tracing::warn;
 use zonewright_core::provider::{Cursor, Listing};
-use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, Result, Zone};
+use zonewright_core::sizes::Sizes;
+use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, Result, Zone};
 use zonewright_http::Request;
 
 use crate::client::Service;
 use crate::convert;
 use crate::exact::Exact;
-use crate::sizes::Sizes;
 use crate::wire::{Rrset, Rrsets};
 
 const LIST: &str = "list records";
@@ -127,15 +127,20 @@ impl Records<'_> {
 
     /// All of the zone; none where it has more pages than this.
     async fn whole(&self, most: usize) -> Result<Option<Vec<RecordSet>>> {
-        let (mut all, mut place): (Vec<RecordSet>, Option<Place>) = (Vec::new(), None);
+        let (mut all, mut place): (BTreeMap<RecordKey, RecordSet>, Option<Place>) = (BTreeMap::new(), None);
         loop {
             let page = self.ask(None, place.as_ref()).await?;
-            all.extend(page.sets.into_iter().filter_map(|set| self.read(set)));
+            for set in page.sets.into_iter().filter_map(|set| self.read(set)) {
+                if let Some(set) = all.insert(set.key.clone(), set) {
+                    let text = format!("zone {}: {} is on two pages", self.zone.name, set.key);
+                    return Err(Error::new(ErrorKind::Protocol, LIST, text));
+                }
+            }
             let last = place.map_or(1, |place| place.number);
             place = page.next;
             if place.is_none() {
                 self.sizes.ended(&self.zone.key.zone, last);
-                return Ok(Some(all));
+                return Ok(Some(all.into_values().collect()));
             }
             if last >= most {
                 return Ok(None);

@@ -3,6 +3,7 @@
 //! In: objects and flags. Out: what a run did to the service. Both have the same flags and the same key; external-dns reads the
 //! objects from an API server that answers from a list, Zonewright from a folder of manifests.
 
+mod azure;
 mod clouddns;
 mod cloudflare;
 mod route53;
@@ -20,6 +21,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
 use crate::api::{Api, Kinds};
+pub use azure::AzureDns;
 pub use clouddns::CloudDns;
 
 /// A cloud's service on loopback, at which both programs are.

@@ -4,16 +4,17 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+#[path = "../../examples/live/form.rs"]
+mod form;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use zonewright_core::catalog::{FlagKind, FlagValue, ProviderConfig, Settings};
 use zonewright_core::options::{OptionValue, Options};
-use zonewright_core::rdata::{Content, Opaque, Txt};
 use zonewright_core::shared::Shared;
 use zonewright_core::zone::InstanceId;
-use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl};
+use zonewright_core::{DnsName, RecordSet, RecordType, Ttl};
 use zonewright_fakes::azure as fake;
 use zonewright_http::Patience;
 use zonewright_provider_azure::{AzureDns, FLAGS};
@@ -77,8 +78,8 @@ pub(crate) fn dump(service: &fake::AzureDns, zone: &str, apex: &str) -> Vec<Reco
 /// A record set of the service as ours.
 pub(crate) fn ours(set: &fake::RecordSet, apex: &str) -> RecordSet {
     let rtype: RecordType = set.kind.parse().unwrap();
-    let name = if set.name == "@" { apex.to_owned() } else { format!("{}.{apex}", set.name) };
-    let data = set.records.iter().map(|record| value(rtype, record));
+    let name = form::absolute(&set.name, apex);
+    let data = set.records.iter().map(|record| form::value(rtype, record));
     let ttl = Ttl::from_secs(u32::try_from(set.ttl).unwrap());
     let mut ours = RecordSet::simple(DnsName::parse(&name).unwrap(), rtype, ttl, data);
     let tags: Vec<String> = set.metadata.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -88,63 +89,12 @@ pub(crate) fn ours(set: &fake::RecordSet, apex: &str) -> RecordSet {
     ours
 }
 
-fn value(rtype: RecordType, record: &Value) -> RData {
-    let text = |field: &str| record[field].as_str().unwrap();
-    let parsed = |text: String| RData::parse(rtype, &text).unwrap();
-    match rtype {
-        RecordType::A => parsed(text("ipv4Address").to_owned()),
-        RecordType::Aaaa => parsed(text("ipv6Address").to_owned()),
-        RecordType::Cname => parsed(text("cname").to_owned()),
-        RecordType::Ns => parsed(text("nsdname").to_owned()),
-        RecordType::Ptr => parsed(text("ptrdname").to_owned()),
-        RecordType::Mx => parsed(format!("{} {}", record["preference"], text("exchange"))),
-        RecordType::Srv => {
-            parsed(format!("{} {} {} {}", record["priority"], record["weight"], record["port"], text("target")))
-        }
-        RecordType::Caa => parsed(format!("{} {} \"{}\"", record["flags"], text("tag"), text("value"))),
-        RecordType::Txt => {
-            let strings = record["value"].as_array().unwrap().iter();
-            RData::Txt(Txt::from_strings(strings.map(|string| string.as_str().unwrap().as_bytes().to_vec())))
-        }
-        RecordType::Soa => {
-            let numbers = ["serialNumber", "refreshTime", "retryTime", "expireTime", "minimumTTL"];
-            let numbers = numbers.map(|field| record[field].to_string()).join(" ");
-            let content = Content::Text(format!("{} {} {numbers}", text("host"), text("email")));
-            RData::Other(Box::new(Opaque { rtype, content }))
-        }
-        other => panic!("{other}"),
-    }
-}
-
 /// One of our sets as the service has it.
 pub(crate) fn theirs(set: &RecordSet, apex: &str) -> fake::RecordSet {
-    let name = set.key.name.as_str();
-    let name = if name == apex { "@" } else { name.strip_suffix(apex).unwrap().strip_suffix('.').unwrap() };
-    let records = set.data.as_records().iter().map(record).collect();
+    let name = form::relative(set.key.name.as_str(), apex);
+    let records = set.data.as_records().iter().map(form::record).collect();
     let ttl = set.ttl.map_or(300, Ttl::secs).into();
     fake::RecordSet::new(name, &set.key.rtype.to_string(), ttl, records)
-}
-
-fn record(record: &RData) -> Value {
-    match record {
-        RData::A(address) => json!({ "ipv4Address": address.to_string() }),
-        RData::Aaaa(address) => json!({ "ipv6Address": address.to_string() }),
-        RData::Cname(target) => json!({ "cname": target.to_string() }),
-        RData::Ns(target) => json!({ "nsdname": target.to_string() }),
-        RData::Ptr(target) => json!({ "ptrdname": target.to_string() }),
-        RData::Mx { preference, exchange } => json!({ "preference": preference, "exchange": exchange.to_string() }),
-        RData::Srv { priority, weight, port, target } => {
-            json!({ "priority": priority, "weight": weight, "port": port, "target": target.to_string() })
-        }
-        RData::Caa { flags, tag, value } => {
-            json!({ "flags": flags, "tag": **tag, "value": String::from_utf8_lossy(value) })
-        }
-        RData::Txt(text) => {
-            let strings: Vec<_> = text.strings().map(|string| String::from_utf8(string.to_vec()).unwrap()).collect();
-            json!({ "value": strings })
-        }
-        other => panic!("{other}"),
-    }
 }
 
 /// Metadata as an option.
