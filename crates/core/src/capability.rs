@@ -221,7 +221,8 @@ pub enum Preconditions {
     Stated,
     /// The exact old content of the record sets that the group itself changes.
     Changed,
-    /// The exact content, or absence, of any record set or name.
+    /// The exact content, or absence, of any record set or name. Not where nothing is atomic ([`Atomicity::None`]): record and claim
+    /// are written one after the other there, and the one may change between them.
     Any,
 }
 

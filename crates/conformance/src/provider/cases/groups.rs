@@ -1,6 +1,6 @@
 //! Groups: what stands or falls together, what is demanded of the zone besides, and who is to blame.
 
-use zonewright_core::capability::{CreateMode, Preconditions};
+use zonewright_core::capability::{Atomicity, CreateMode, Preconditions};
 use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition, Step};
 use zonewright_core::error::ErrorKind;
 use zonewright_core::{RecordKey, RecordSet, RecordType};
@@ -57,6 +57,10 @@ pub async fn extra_preconditions_count(harness: &dyn Harness) {
     if walk.capability.preconditions != Preconditions::Any {
         return note("preconditions on other sets are not declared: a targeted read comes before each write instead");
     }
+    assert!(
+        walk.capability.batch.atomic == Atomicity::Batch,
+        "where record and claim are written one after the other, neither can be a precondition of the other"
+    );
     let claim = walk.set("a-www", RecordType::Txt, 300, &[CLAIM]);
     let other = walk.set("a-www", RecordType::Txt, 300, &[OTHER]);
     let free = walk.name("free");
