@@ -22,6 +22,7 @@ use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordTy
 use super::former::rival;
 use super::intents::{holds_intent, is_void};
 use super::ledger::{Entry, Ledger};
+use super::record::{is_record, mistaken, own_keys};
 use super::rewrite::{foreign_members, rewritten};
 use super::value::Heritage;
 use super::view::{Format, Site, View, text_key};
@@ -48,6 +49,8 @@ pub(super) struct Draft<'a> {
     before: Vec<Change>,
     after: Vec<Change>,
     pub(super) requires: Vec<RecordSet>,
+    /// Where nothing may come in the same round, for a new claim would read as a record.
+    kept_free: Vec<RecordKey>,
     /// Whether claims that say the right thing in the other form are rewritten although their record stays.
     pub(super) reforms: bool,
 }
@@ -60,6 +63,7 @@ impl<'a> Draft<'a> {
             before: Vec::new(),
             after: Vec::new(),
             requires: Vec::new(),
+            kept_free: Vec::new(),
             reforms: false,
         }
     }
@@ -203,6 +207,10 @@ impl<'a> Draft<'a> {
             routing: to.routing.clone(),
             options: to.options.clone(),
         };
+        self.check_readings(key, &claim)?;
+        if !self.view.registry.earlier.is_empty() {
+            self.kept_free.extend(own_keys(self.view, &self.view.zone.key, &claim));
+        }
         // A write that came to nothing leaves its intent there.
         let change = match self.view.text_at(&target, key.set_id.as_ref()) {
             Some(from) => Change::Update { to: RecordSet { ttl: from.ttl, ..claim }, from },
@@ -294,6 +302,26 @@ impl<'a> Draft<'a> {
         others.iter().find(|other| !is_ours(other)).map_or(Ok(()), |other| Err(shared(key, target, other)))
     }
 
+    /// By the settings of other times a name may be that of several claims. None may make the text of another read as a record,
+    /// nor be read as one itself: whoever stands on it would be without a claim.
+    fn check_readings(&self, key: &RecordKey, claim: &RecordSet) -> Result<(), String> {
+        let name = &claim.key.name;
+        if let Some(other) = mistaken(self.view, key, claim) {
+            return Err(format!(
+                "the ownership record of {key} belongs at {name}, and once it stands there the ownership record {} would \
+                 read as a TXT record; another --txt-prefix or --txt-suffix tells them apart",
+                other.key
+            ));
+        }
+        if is_record(self.view, &self.view.zone.key, claim) {
+            return Err(format!(
+                "the ownership record of {key} belongs at {name}, and would read as a TXT record there: by the former \
+                 names another ownership record speaks for it; another --txt-prefix or --txt-suffix tells them apart"
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether all that speaks against us are old-format claims at a name that we hold by today's: leftovers of another
     /// owner, which external-dns never removes.
     fn is_overruled(&self, key: &RecordKey, claims: &[Claim]) -> bool {
@@ -359,7 +387,7 @@ impl<'a> Draft<'a> {
     fn entry(&self) -> Entry<'_> {
         Entry {
             changes: self.changes().map(Change::key).collect(),
-            relies: self.requires.iter().map(|set| &set.key).collect(),
+            relies: self.requires.iter().map(|set| &set.key).chain(&self.kept_free).collect(),
         }
     }
 

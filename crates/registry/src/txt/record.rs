@@ -13,7 +13,7 @@ use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType};
 use super::intents::begun;
 use super::value::Heritage;
 use super::view::{View, holds_closed, text_key};
-use super::{TxtRegistry, apex_name};
+use super::{TxtRegistry, apex_name, apex_type};
 
 /// What labels of claims begin with whose objects ask for addresses and names alone.
 const NEVER_TEXTS: [&str; 22] = [
@@ -43,20 +43,35 @@ const NEVER_TEXTS: [&str; 22] = [
 
 /// Whether a TXT set of `zone` is a record that an object asked for, whatever its text says.
 pub(super) fn is_record(view: &View<'_>, zone: &ZoneKey, set: &RecordSet) -> bool {
-    let claims_it = |name: DnsName| {
-        let (holder, claim) = view.published.find(zone, &text_key(&name, set.key.set_id.as_ref()))?;
+    let claims_it = |key: RecordKey| {
+        let (holder, claim) = view.published.find(zone, &key)?;
         (holder == *zone && speaks_for(view, set, &claim) && !is_record(view, zone, &claim)).then_some(())
     };
-    set.key.rtype == RecordType::Txt && own_names(view, zone, set).into_iter().find_map(claims_it).is_some()
+    set.key.rtype == RecordType::Txt && own_keys(view, zone, set).into_iter().find_map(claims_it).is_some()
+}
+
+/// A claim of this zone that would read as a TXT record once `claim`, the claim on `key`, stands: by the settings of another time
+/// that is where the claim on such a record belongs.
+pub(super) fn mistaken(view: &View<'_>, key: &RecordKey, claim: &RecordSet) -> Option<RecordSet> {
+    let by_name = view.registry.all_affixes().flat_map(|affixes| affixes.sources(&claim.key.name));
+    let by_apex = apex_type(view.zone, &claim.key.name).map(|rtype| (view.zone.name.clone(), rtype));
+    let texts = by_name.chain(by_apex).filter(|(_, rtype)| *rtype == RecordType::Txt);
+    let others = texts.map(|(name, _)| text_key(&name, key.set_id.as_ref())).filter(|other| other != key);
+    let reads_as_claim = |set: &RecordSet| {
+        let says_so = !view.registry.heritages(set).is_empty() || holds_closed(view.registry, set);
+        says_so && !is_record(view, &view.zone.key, set)
+    };
+    let mut standing = others.filter_map(|other| view.here(&other)).filter(reads_as_claim);
+    standing.find(|set| speaks_for(view, set, claim))
 }
 
 /// Where typed claims on the TXT record at a name stand, by the settings of today and the former ones.
-fn own_names(view: &View<'_>, zone: &ZoneKey, set: &RecordSet) -> Vec<DnsName> {
+pub(super) fn own_keys(view: &View<'_>, zone: &ZoneKey, set: &RecordSet) -> Vec<RecordKey> {
     let name = &set.key.name;
     let typed = view.registry.all_affixes().filter_map(|affixes| affixes.typed(name, RecordType::Txt).ok());
     let is_apex = *zone == view.zone.key && *name == view.zone.name;
     let apex = is_apex.then(|| apex_name(view.zone, RecordType::Txt).ok()).flatten();
-    typed.chain(apex).collect()
+    typed.chain(apex).map(|name| text_key(&name, set.key.set_id.as_ref())).collect()
 }
 
 /// Whether what stands where the claim on a TXT record belongs is one.

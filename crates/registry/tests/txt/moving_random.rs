@@ -164,3 +164,41 @@ fn the_samples_hold_every_kind_of_change() {
         assert!(!is_ours(&with(setting, &[]), &world, &key("www.ex.com A")));
     }
 }
+
+#[test]
+fn a_new_claim_makes_no_other_read_as_a_record() {
+    let (today, former) = (SETTINGS[7], [SETTINGS[8]]);
+    let registry = with(today, &former);
+    let mut world = World::new("zone ex.com");
+    for line in ["www-s.ex.com A 192.0.2.1", "a-www.ex.com TXT hello"] {
+        let group = decorate(&with(former[0], &[]), &world, &[&format!("+ {line} [r]")]).remove(0);
+        world.apply(&group.expect("claimed by the former settings"));
+    }
+    let [address, text] = ["www-s.ex.com A", "a-www.ex.com TXT"].map(key);
+    // Today's claim on the text has the name of the former claim on a text where the claim on the address still stands.
+    assert!(registry.upgrade(world.zone(), &world.record(&text), &world).is_none());
+    let told =
+        decorate(&registry, &world, &["~ a-www.ex.com TXT hello -> TXT bye"]).remove(0).expect_err("in the way").1;
+    assert!(told.reason.contains("a-www-s.ex.com TXT would read as a TXT record"), "{}", told.reason);
+    for key in [&address, &address, &text, &text] {
+        let group = registry.upgrade(world.zone(), &world.record(key), &world).expect("a step of the move");
+        world.apply(&group);
+        assert!(is_ours(&registry, &world, &address) && is_ours(&registry, &world, &text));
+    }
+}
+
+#[test]
+fn claims_that_would_read_as_one_record_do_not_come_in_one_round() {
+    let registry = with(SETTINGS[7], &[SETTINGS[0]]);
+    let created = decorate(
+        &registry,
+        &World::new("zone ex.com"),
+        &["+ a-www.ex.com TXT hello [r]", "+ www.ex.com A 192.0.2.1 [r]"],
+    );
+    let told = created.get(1).and_then(|group| group.as_ref().err()).expect("the second waits");
+    assert!(
+        told.1.reason.contains("txt-a-www-s.ex.com TXT is in use by the change of a-www.ex.com"),
+        "{}",
+        told.1.reason
+    );
+}
