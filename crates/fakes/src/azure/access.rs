@@ -47,6 +47,8 @@ pub(super) enum TokenRequest {
     OpenIdConfiguration(String),
     /// On a machine.
     Metadata,
+    /// In a web app, whose environment names the address (`IDENTITY_ENDPOINT`) and a secret (`IDENTITY_HEADER`).
+    AppService,
 }
 
 impl TokenRequest {
@@ -60,6 +62,7 @@ impl TokenRequest {
                 Some(Self::OpenIdConfiguration((*tenant).to_owned()))
             }
             ("GET", ["metadata", "identity", "oauth2", "token"]) => Some(Self::Metadata),
+            ("GET", ["msi", "token"]) => Some(Self::AppService),
             _ => None,
         }
     }
@@ -69,7 +72,7 @@ impl TokenRequest {
         match self {
             Self::Token(_) => "Token",
             Self::OpenIdConfiguration(_) => "OpenIdConfiguration",
-            Self::Metadata => "Metadata",
+            Self::Metadata | Self::AppService => "Metadata",
         }
     }
 }
@@ -138,7 +141,13 @@ impl Access {
         match asked {
             TokenRequest::Token(tenant) => self.token(tenant, request),
             TokenRequest::OpenIdConfiguration(tenant) => self.configuration(tenant, request),
-            TokenRequest::Metadata => self.metadata(request),
+            TokenRequest::Metadata if request.header("metadata").is_none_or(|it| !it.eq_ignore_ascii_case("true")) => {
+                json_reply(400, &invalid("Required metadata header not specified"))
+            }
+            TokenRequest::AppService if request.header("x-identity-header").is_none_or(str::is_empty) => {
+                json_reply(400, &invalid("Required header X-IDENTITY-HEADER not specified"))
+            }
+            TokenRequest::Metadata | TokenRequest::AppService => self.machine(request),
         }
     }
 
@@ -178,12 +187,9 @@ impl Access {
         json_reply(200, &body)
     }
 
-    fn metadata(&mut self, request: &Request) -> Reply {
-        let refused = |why: &str| json_reply(400, &json!({ "error": "invalid_request", "error_description": why }));
+    fn machine(&mut self, request: &Request) -> Reply {
+        let refused = |why: &str| json_reply(400, &invalid(why));
         let Some(identities) = &self.machine else { return json_reply(404, &json!({ "error": "not_found" })) };
-        if request.header("metadata").is_none_or(|header| !header.eq_ignore_ascii_case("true")) {
-            return refused("Required metadata header not specified");
-        }
         let Some(resource) = request.parameter("resource").filter(|_| request.parameter("api-version").is_some())
         else {
             return refused("Required query variables 'api-version' and 'resource' are missing");
@@ -204,6 +210,10 @@ impl Access {
         });
         json_reply(200, &body)
     }
+}
+
+fn invalid(why: &str) -> serde_json::Value {
+    json!({ "error": "invalid_request", "error_description": why })
 }
 
 /// The client id of the identity that a machine takes; the only one it has, if a request names none.

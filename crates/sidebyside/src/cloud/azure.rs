@@ -37,6 +37,9 @@ impl Cloud for AzureDns {
         vec![
             ("EXTERNAL_DNS_AZURE_CONFIG_FILE", self.file.path().display().to_string()),
             ("AZURE_POD_IDENTITY_AUTHORITY_HOST", self.service.url()),
+            // external-dns takes another address of the machine's tokens only in the form that web apps have.
+            ("IDENTITY_ENDPOINT", format!("{}/msi/token", self.service.url())),
+            ("IDENTITY_HEADER", "of-this-machine".to_owned()),
             ("HTTPS_PROXY", self.outside.proxy()),
             ("SSL_CERT_FILE", self.outside.authority().display().to_string()),
         ]
