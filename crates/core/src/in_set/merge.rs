@@ -40,15 +40,43 @@ pub fn whole_key(key: &RecordKey) -> RecordKey {
     RecordKey { set_id: None, ..key.clone() }
 }
 
-/// Every name of which a plan has to know what stands there.
+/// Every name that groups change or rest on.
 pub fn names(groups: &[Group]) -> BTreeSet<DnsName> {
-    let required = |precondition: &Precondition| match precondition {
+    let changed = groups.iter().flat_map(Group::changes).map(|change| change.key().name.clone());
+    changed.chain(required(groups)).collect()
+}
+
+/// The names of which a plan has to be told what stands there, and what it may take for standing elsewhere: a change of a plain set
+/// states its old side, and the provider itself holds the zone against that.
+pub fn reading(groups: &[Group]) -> (BTreeSet<DnsName>, Wholes) {
+    let mut names: BTreeSet<DnsName> = required(groups).collect();
+    let mut stated: BTreeMap<RecordKey, Option<&RecordSet>> = BTreeMap::new();
+    for change in groups.iter().flat_map(Group::changes) {
+        let known = stated.entry(whole_key(change.key())).or_insert(change.from());
+        if !is_plain(change) || change.from() == change.to() || *known != change.from() {
+            names.insert(change.key().name.clone());
+        }
+    }
+    let unread = stated.into_iter().filter(|(key, _)| !names.contains(&key.name));
+    let stated = unread.filter_map(|(key, from)| Some((key, from?.clone()))).collect();
+    (names, stated)
+}
+
+/// The names of what groups demand of the zone besides the old sides of their changes.
+fn required(groups: &[Group]) -> impl Iterator<Item = DnsName> + '_ {
+    groups.iter().flat_map(|group| &group.requires).map(|precondition| match precondition {
         Precondition::Exact(set) => set.key.name.clone(),
         Precondition::Absent(key) => key.name.clone(),
         Precondition::NameNotInUse(name) => name.clone(),
+    })
+}
+
+/// Whether neither side is an item of a set.
+fn is_plain(change: &Change) -> bool {
+    let plain = |set: &RecordSet| {
+        set.key.set_id.is_none() && set.routing.is_simple() && !matches!(set.data, RecordData::Items(_))
     };
-    let changed = groups.iter().flat_map(Group::changes).map(|change| change.key().name.clone());
-    changed.chain(groups.iter().flat_map(|group| &group.requires).map(required)).collect()
+    change.from().into_iter().chain(change.to()).all(plain)
 }
 
 /// Turns groups into such of whole sets.
