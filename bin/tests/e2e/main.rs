@@ -53,6 +53,13 @@ mod restarts;
 mod route53;
 mod secrets;
 mod serials;
+#[cfg(all(
+    feature = "provider-azure",
+    feature = "provider-clouddns",
+    feature = "provider-cloudflare",
+    feature = "provider-route53"
+))]
+mod several_clouds;
 mod socket;
 mod startup;
 mod undo;
