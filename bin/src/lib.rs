@@ -12,6 +12,8 @@ mod daemon;
 mod demo;
 pub mod flags;
 mod folder;
+#[cfg(feature = "gardener")]
+mod gardener;
 mod history;
 pub mod http;
 pub mod instance;

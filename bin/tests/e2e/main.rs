@@ -35,6 +35,8 @@ mod dynamodb;
 mod evidence;
 mod faults;
 mod flags;
+#[cfg(all(feature = "gardener", feature = "provider-route53"))]
+mod gardener;
 mod incidents;
 mod input;
 mod instances;
