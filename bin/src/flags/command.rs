@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 
 use super::environment::Environment;
+#[cfg(feature = "kops")]
+use super::kops;
 use super::set::FlagSet;
 use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
 use super::{Command, Invocation, Order, Stop, given, help, parsing, settings};
@@ -229,7 +231,10 @@ pub(super) fn commands() -> Vec<clap::Command> {
     let words = COMMANDS.iter().map(|word| (word.name, word.about, word.flags));
     let ownership = OWNERSHIP_COMMANDS.iter().map(|command| (command.name, command.about, command.flags));
     let all = words.chain(ownership).chain([(RIGHTS, RIGHTS_ABOUT, &[][..])]);
-    all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about)).collect()
+    let all = all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about));
+    #[cfg(feature = "kops")]
+    let all = all.chain([help::command(&kops::flags()).name(kops::WORD).about(kops::ABOUT)]);
+    all.collect()
 }
 
 /// Reads a command line that begins with [`RIGHTS`].
@@ -277,6 +282,7 @@ pub(super) fn parse(
             .map(|spec| spec.name)
             .chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name))
             .chain([RIGHTS])
+            .chain(cfg!(feature = "kops").then_some("kops"))
             .collect();
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
     };

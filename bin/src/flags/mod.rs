@@ -12,6 +12,8 @@ mod file;
 mod help;
 #[cfg(feature = "config-file")]
 mod instances;
+#[cfg(feature = "kops")]
+mod kops;
 mod owner;
 mod peer;
 mod reference;
@@ -46,6 +48,8 @@ use set::FlagSet;
 pub enum Command {
     /// Keep zones in step; what external-dns does.
     Daemon,
+    /// The same in place of kops' dns-controller.
+    Kops,
     /// Show held plans.
     Plans,
     /// Approve a held plan.
@@ -136,6 +140,8 @@ pub fn parse(
     match arguments.next_if(word) {
         Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
+        #[cfg(feature = "kops")]
+        Some(word) if word == kops::WORD => kops::parse(catalog, arguments, environment),
         Some(word) => command::parse(catalog, &word.to_string_lossy(), arguments, environment),
         None => daemon(catalog, arguments, environment),
     }
