@@ -50,9 +50,13 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// A catalogue without providers, with the registries that need nothing: `txt` and `noop`.
+    /// A catalogue without providers, with the registries that need nothing: `txt`, `memory` and `noop`.
     pub fn empty() -> Self {
-        let registries = [zonewright_registry::txt::flags::ENTRY, zonewright_registry::noop::ENTRY];
+        let registries = [
+            zonewright_registry::txt::flags::ENTRY,
+            zonewright_registry::memory::ENTRY,
+            zonewright_registry::noop::ENTRY,
+        ];
         registries.into_iter().fold(Self::default(), Self::with_registry)
     }
 

@@ -18,6 +18,8 @@ mod history;
 pub mod http;
 pub mod instance;
 mod journal;
+#[cfg(feature = "kops")]
+mod kops;
 pub mod logging;
 mod ownership;
 mod providers;

@@ -50,6 +50,11 @@ pub fn run(catalog: &Catalog) -> ExitCode {
             logging::start(settings);
             gardener(catalog, settings)
         }
+        Command::Kops => {
+            logging::start(settings);
+            invocation.notices.iter().for_each(flags::Notice::log);
+            fatal(kops(catalog, settings))
+        }
         Command::Daemon => {
             logging::start(settings);
             invocation.notices.iter().for_each(flags::Notice::log);
@@ -58,17 +63,21 @@ pub fn run(catalog: &Catalog) -> ExitCode {
             } else {
                 block_on(daemon::run(catalog, settings, &invocation.instances))
             };
-            if let Err(error) = &result {
-                tracing::error!(target: logging::FATAL, "{}", error.chain());
-                return ExitCode::FAILURE;
-            }
-            result
+            fatal(result)
         }
     };
     result.unwrap_or_else(|error| {
         eprintln!("{}", error.chain());
         ExitCode::FAILURE
     })
+}
+
+/// What keeps a daemon from starting is the last line of its log.
+fn fatal(result: Result<ExitCode>) -> Result<ExitCode> {
+    Ok(result.unwrap_or_else(|error| {
+        tracing::error!(target: logging::FATAL, "{}", error.chain());
+        ExitCode::FAILURE
+    }))
 }
 
 fn answer(text: &str) -> ExitCode {
@@ -91,6 +100,17 @@ fn block_on(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
     // Whatever is still under way (a lookup, a posted event) does not hold up the end.
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     result
+}
+
+#[cfg(feature = "kops")]
+fn kops(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
+    block_on(crate::kops::run(catalog, settings))
+}
+
+#[cfg(not(feature = "kops"))]
+fn kops(_: &Catalog, _: &Settings) -> Result<ExitCode> {
+    let text = "it is not compiled into this build (Cargo feature kops)";
+    Err(Error::new(ErrorKind::Unsupported, "run in place of dns-controller", text))
 }
 
 #[cfg(feature = "webhook-server")]

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 
 use super::environment::Environment;
+#[cfg(feature = "kops")]
+use super::kops;
 use super::set::FlagSet;
 use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
 use super::{Command, Invocation, Order, Stop, gardener, given, help, parsing, settings};
@@ -230,7 +232,10 @@ pub(super) fn commands() -> Vec<clap::Command> {
     let ownership = OWNERSHIP_COMMANDS.iter().map(|command| (command.name, command.about, command.flags));
     let extension = (gardener::WORD, gardener::ABOUT, gardener::FLAGS);
     let all = words.chain(ownership).chain([extension, (RIGHTS, RIGHTS_ABOUT, &[][..])]);
-    all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about)).collect()
+    let all = all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about));
+    #[cfg(feature = "kops")]
+    let all = all.chain([help::command(&kops::flags()).name(kops::WORD).about(kops::ABOUT)]);
+    all.collect()
 }
 
 /// Reads a command line that begins with [`RIGHTS`].
@@ -278,6 +283,7 @@ pub(super) fn parse(
             .map(|spec| spec.name)
             .chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name))
             .chain([gardener::WORD, RIGHTS])
+            .chain(cfg!(feature = "kops").then_some("kops"))
             .collect();
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
     };

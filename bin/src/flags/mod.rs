@@ -13,6 +13,8 @@ mod gardener;
 mod help;
 #[cfg(feature = "config-file")]
 mod instances;
+#[cfg(feature = "kops")]
+mod kops;
 mod owner;
 mod peer;
 mod reference;
@@ -47,6 +49,8 @@ use set::FlagSet;
 pub enum Command {
     /// Keep zones in step; what external-dns does.
     Daemon,
+    /// The same in place of kops' dns-controller.
+    Kops,
     /// Show held plans.
     Plans,
     /// Approve a held plan.
@@ -140,6 +144,8 @@ pub fn parse(
         Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
         Some(word) if word == gardener::WORD => gardener::parse(catalog, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
+        #[cfg(feature = "kops")]
+        Some(word) if word == kops::WORD => kops::parse(catalog, arguments, environment),
         Some(word) => command::parse(catalog, &word.to_string_lossy(), arguments, environment),
         None => daemon(catalog, arguments, environment),
     }

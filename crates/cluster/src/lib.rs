@@ -15,6 +15,7 @@ mod cluster;
 mod connect;
 mod events;
 mod gate;
+mod identity;
 mod journal;
 mod lease;
 mod object;

@@ -204,7 +204,8 @@ impl<'a> Mapping<'a> {
         value.map(|value| self.listed_names(Annotation { key, value })).unwrap_or_default()
     }
 
-    fn listed_names(&mut self, annotation: Annotation<'_>) -> Vec<DnsName> {
+    /// The names in the value of an annotation, each once.
+    pub(crate) fn listed_names(&mut self, annotation: Annotation<'_>) -> Vec<DnsName> {
         let field = format!("annotation {}", annotation.key);
         let texts = self.elements(&field, annotation.value, INVALID_HOSTNAME);
         let mut seen = HashSet::new();

@@ -38,7 +38,7 @@ pub(super) fn assign(
 }
 
 /// The group that tells whose a record is, and changes nothing.
-pub(super) fn handed(
+pub(crate) fn handed(
     record: &RecordSet,
     owner: Option<&OwnerId>,
     resource: Option<Arc<str>>,

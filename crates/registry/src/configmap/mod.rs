@@ -12,7 +12,7 @@
 //!
 //! Records of nobody and of others are listed for whoever looks at the object; the process keeps no copy of them (`table`).
 
-mod assign;
+pub(crate) mod assign;
 mod document;
 mod entry;
 mod flags;
