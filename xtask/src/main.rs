@@ -32,9 +32,9 @@ cargo xtask <task>
   live --provider PROVIDER --zone ZONE [case...]
                                  the suite of all providers against a zone of a real account, given for it by its id or name:
                                  one that holds nothing but SOA and NS. Credentials as the provider finds them
-  sidebyside [--version X] [--provider aws|cloudflare [--cost]] [args...]
+  sidebyside [--version X] [--provider aws|azure|cloudflare|google [--cost]] [args...]
                                  random objects and flags for a real external-dns and for our program, or both at a fake of
-                                 Route 53 or Cloudflare; see CONTRIBUTING.md.
+                                 Route 53, Azure DNS, Cloudflare or Cloud DNS; see CONTRIBUTING.md.
                                  Status 69 where external-dns cannot be built
 ";
 
