@@ -39,6 +39,7 @@ in_tree! { PROVIDERS, with:
 
 in_tree! { REGISTRIES, with_registry:
     "cluster", ["configmap"] => zonewright_registry::configmap::ENTRY;
+    "kops", ["memory"] => zonewright_registry::memory::ENTRY;
     "registry-dynamodb", ["dynamodb"] => zonewright_registry_dynamodb::ENTRY;
 }
 
@@ -50,13 +51,9 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// A catalogue without providers, with the registries that need nothing: `txt`, `memory` and `noop`.
+    /// A catalogue without providers, with the registries that need nothing: `txt` and `noop`.
     pub fn empty() -> Self {
-        let registries = [
-            zonewright_registry::txt::flags::ENTRY,
-            zonewright_registry::memory::ENTRY,
-            zonewright_registry::noop::ENTRY,
-        ];
+        let registries = [zonewright_registry::txt::flags::ENTRY, zonewright_registry::noop::ENTRY];
         registries.into_iter().fold(Self::default(), Self::with_registry)
     }
 

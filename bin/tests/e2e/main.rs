@@ -43,6 +43,8 @@ mod instances;
 #[cfg(feature = "rfc2136-gss-tsig")]
 mod kerberos;
 mod kinds;
+#[cfg(feature = "kops")]
+mod kops;
 mod load;
 mod manifests;
 mod moves;

@@ -25,6 +25,7 @@ use crate::configmap::{ConfigMapConfig, ConfigMapRegistry, assign};
 
 /// The catalog entry of `--registry=memory`.
 pub const ENTRY: RegistryEntry = RegistryEntry {
+    feature: "kops",
     page: "docs/registries/memory.md",
     ..RegistryEntry::new(
         "memory",
