@@ -29,7 +29,8 @@ pub(crate) fn show(catalog: &Catalog, settings: &Settings) -> Result<String> {
     let options = SourceOptions::from_settings(settings)?;
     let mut everywhere = Rules::new();
     let mut within: BTreeMap<String, Rules> = BTreeMap::new();
-    for (kind, reach) in options.reads() {
+    // What no cluster has, such as the answers of a connector, needs no right in one.
+    for (kind, reach) in options.reads().into_iter().filter(|(kind, _)| !kind.is_polled()) {
         let spec = kind.spec();
         let rules = match &reach {
             Reach::Namespace(namespace) if spec.namespaced => within.entry(namespace.to_string()).or_default(),
@@ -41,15 +42,15 @@ pub(crate) fn show(catalog: &Catalog, settings: &Settings) -> Result<String> {
             add(rules, spec.group, "dnsendpoints/status", &["update"]);
         }
     }
-    // Events on objects say why a name is not published.
-    let events = everywhere.is_empty().then(|| within.values_mut().next()).flatten().unwrap_or(&mut everywhere);
-    for group in ["", "events.k8s.io"] {
-        add(events, group, "events", &["create", "patch"]);
-    }
     let mut own = Rules::new();
     add(&mut own, "", "configmaps", &["get", "create", "update"]);
     if connection::keeps_documents(catalog, settings) {
         add(&mut own, "", "configmaps", &["list", "patch"]);
+    }
+    // Events on objects say why a name is not published, those on the pod that deletes are held.
+    match within.values_mut().next().filter(|_| everywhere.is_empty()) {
+        Some(first) => [first, &mut own].into_iter().for_each(add_events),
+        None => add_events(&mut everywhere),
     }
     let mut roles = Vec::new();
     let named =
@@ -69,6 +70,12 @@ const LIST: &[&str] = &["list", "watch"];
 
 fn add(rules: &mut Rules, group: &str, resource: &str, verbs: &[&'static str]) {
     rules.entry((group.to_owned(), resource.to_owned())).or_default().extend(verbs);
+}
+
+fn add_events(rules: &mut Rules) {
+    for group in ["", "events.k8s.io"] {
+        add(rules, group, "events", &["create", "patch"]);
+    }
 }
 
 /// One role.

@@ -96,7 +96,12 @@ fn rights_are_as_narrow_as_the_arguments() {
         right("events.k8s.io", "events", &["create", "patch"]),
     ]);
     assert_eq!(rights(&roles["Role zonewright-sources shop"]), expected);
-    let own = Rights::from([right("", "configmaps", &["get", "list", "create", "patch", "update"])]);
+    let own = Rights::from([
+        right("", "configmaps", &["get", "list", "create", "patch", "update"]),
+        // The pod is told of held deletes.
+        right("", "events", &["create", "patch"]),
+        right("events.k8s.io", "events", &["create", "patch"]),
+    ]);
     assert_eq!(rights(&roles["Role zonewright"]), own);
 }
 
