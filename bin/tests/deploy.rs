@@ -144,7 +144,7 @@ fn the_pod_is_confined() {
     assert_eq!(security["allowPrivilegeEscalation"], false);
     assert_eq!(texts(&security["capabilities"]["drop"]), ["ALL"]);
     assert_eq!(container["livenessProbe"]["httpGet"]["path"], "/healthz");
-    assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
+    assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/healthz");
     let image = std::fs::read_to_string(folder().join("../Dockerfile")).unwrap();
     let user = &pod["securityContext"]["runAsUser"];
     assert!(image.contains(&format!("USER {user}:{user}\n")), "the image runs as user {user}");
@@ -152,7 +152,7 @@ fn the_pod_is_confined() {
 
 #[test]
 fn every_file_is_named_in_its_kustomization() {
-    for overlay in ["base", "registry-configmap", "rfc2136"] {
+    for overlay in ["base", "one-namespace", "registry-configmap", "rfc2136", "webhook"] {
         let kind = if overlay == "registry-configmap" { "Component" } else { "Kustomization" };
         let kustomization = object(&format!("{overlay}/kustomization.yaml"), kind);
         let patches = kustomization["patches"].as_array().cloned().unwrap_or_default();
