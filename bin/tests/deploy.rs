@@ -106,6 +106,36 @@ fn rights_are_as_narrow_as_the_arguments() {
 }
 
 #[test]
+fn with_a_service_account_the_roles_are_bound_to_it() {
+    let arguments = ["--source=ingress", "--source=node", "--namespace=shop", "--service-account=dns/runner"];
+    let objects = printed(&arguments);
+    let kinds = ["ClusterRole zonewright", "Role zonewright dns", "Role zonewright-sources shop"];
+    let bindings = kinds.map(|role| role.replacen(' ', "Binding ", 1));
+    let mut expected: Vec<&str> = kinds.into_iter().chain(bindings.iter().map(String::as_str)).collect();
+    expected.sort_unstable();
+    assert_eq!(objects.keys().collect::<Vec<_>>(), expected);
+    for (role, binding) in kinds.iter().zip(&bindings) {
+        let (role, binding) = (&objects[*role], &objects[binding]);
+        let subject = serde_json::json!([{ "kind": "ServiceAccount", "name": "runner", "namespace": "dns" }]);
+        assert_eq!((&binding["metadata"], &binding["subjects"]), (&role["metadata"], &subject));
+        assert_eq!(binding["roleRef"]["kind"], role["kind"]);
+        assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
+    }
+    // The rights are the same with and without.
+    assert_eq!(rights(&objects["Role zonewright dns"]), rights(&printed(&arguments[..3])["Role zonewright"]));
+
+    for wrong in ["runner", "dns/", "/runner", "a/b/c", "dns/Runner", "dns/x\ny"] {
+        let flag = format!("--service-account={wrong}");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_zonewright"))
+            .args(["rbac", "--source=node", &flag])
+            .output();
+        let output = output.expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("expected namespace/name"), "{wrong}: {said}");
+    }
+}
+
+#[test]
 fn the_component_of_the_configmap_registry_is_what_its_shelf_needs() {
     let file = "registry-configmap/rbac.yaml";
     let expected = Rights::from([right("", "configmaps", &["get", "list", "create", "patch"])]);
