@@ -96,8 +96,43 @@ fn rights_are_as_narrow_as_the_arguments() {
         right("events.k8s.io", "events", &["create", "patch"]),
     ]);
     assert_eq!(rights(&roles["Role zonewright-sources shop"]), expected);
-    let own = Rights::from([right("", "configmaps", &["get", "list", "create", "patch", "update"])]);
+    let own = Rights::from([
+        right("", "configmaps", &["get", "list", "create", "patch", "update"]),
+        // The pod is told of held deletes.
+        right("", "events", &["create", "patch"]),
+        right("events.k8s.io", "events", &["create", "patch"]),
+    ]);
     assert_eq!(rights(&roles["Role zonewright"]), own);
+}
+
+#[test]
+fn with_a_service_account_the_roles_are_bound_to_it() {
+    let arguments = ["--source=ingress", "--source=node", "--namespace=shop", "--service-account=dns/runner"];
+    let objects = printed(&arguments);
+    let kinds = ["ClusterRole zonewright", "Role zonewright dns", "Role zonewright-sources shop"];
+    let bindings = kinds.map(|role| role.replacen(' ', "Binding ", 1));
+    let mut expected: Vec<&str> = kinds.into_iter().chain(bindings.iter().map(String::as_str)).collect();
+    expected.sort_unstable();
+    assert_eq!(objects.keys().collect::<Vec<_>>(), expected);
+    for (role, binding) in kinds.iter().zip(&bindings) {
+        let (role, binding) = (&objects[*role], &objects[binding]);
+        let subject = serde_json::json!([{ "kind": "ServiceAccount", "name": "runner", "namespace": "dns" }]);
+        assert_eq!((&binding["metadata"], &binding["subjects"]), (&role["metadata"], &subject));
+        assert_eq!(binding["roleRef"]["kind"], role["kind"]);
+        assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
+    }
+    // The rights are the same with and without.
+    assert_eq!(rights(&objects["Role zonewright dns"]), rights(&printed(&arguments[..3])["Role zonewright"]));
+
+    for wrong in ["runner", "dns/", "/runner", "a/b/c", "dns/Runner", "dns/x\ny"] {
+        let flag = format!("--service-account={wrong}");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_zonewright"))
+            .args(["rbac", "--source=node", &flag])
+            .output();
+        let output = output.expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("expected namespace/name"), "{wrong}: {said}");
+    }
 }
 
 #[test]
@@ -139,7 +174,7 @@ fn the_pod_is_confined() {
     assert_eq!(security["allowPrivilegeEscalation"], false);
     assert_eq!(texts(&security["capabilities"]["drop"]), ["ALL"]);
     assert_eq!(container["livenessProbe"]["httpGet"]["path"], "/healthz");
-    assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
+    assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/healthz");
     let image = std::fs::read_to_string(folder().join("../Dockerfile")).unwrap();
     let user = &pod["securityContext"]["runAsUser"];
     assert!(image.contains(&format!("USER {user}:{user}\n")), "the image runs as user {user}");
@@ -147,7 +182,7 @@ fn the_pod_is_confined() {
 
 #[test]
 fn every_file_is_named_in_its_kustomization() {
-    for overlay in ["base", "registry-configmap", "rfc2136"] {
+    for overlay in ["base", "one-namespace", "registry-configmap", "rfc2136", "webhook"] {
         let kind = if overlay == "registry-configmap" { "Component" } else { "Kustomization" };
         let kustomization = object(&format!("{overlay}/kustomization.yaml"), kind);
         let patches = kustomization["patches"].as_array().cloned().unwrap_or_default();

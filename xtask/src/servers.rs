@@ -1,6 +1,6 @@
-//! kube-apiserver and etcd, built from their Go modules into the cache. In: a Go toolchain (one is fetched when there
-//! is none). Out: one folder for each version with the binary in it; a folder that is there is complete, for it is
-//! renamed into place.
+//! kube-apiserver, etcd and what renders manifests with Helm's and kustomize's own libraries, built from their Go modules into
+//! the cache. In: a Go toolchain (one is fetched when there is none). Out: one folder for each version with the binary in it; a
+//! folder that is there is complete, for it is renamed into place.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -18,7 +18,9 @@ use crate::process::{capture, run};
 const KUBERNETES: (u32, u32) = (36, 2);
 /// The etcd release that goes with it.
 const ETCD: &str = "3.6.8";
-/// The oldest Go release that builds both: (major, minor).
+/// The Helm release whose library renders charts, and a number of our own, which grows when our program around it changes.
+const HELM: (&str, u32) = ("3.21.4", 1);
+/// The oldest Go release that builds them all: (major, minor).
 const GO: (u32, u32) = (1, 26);
 
 /// The modules that live inside the Kubernetes repository: each is required there without a usable version, so each
@@ -64,17 +66,22 @@ struct Program {
     go_mod: String,
     main_go: &'static str,
     ldflags: String,
+    /// Whether the modules have to be worked out before the build: a module that others need in other versions is not found out
+    /// by a build alone.
+    tidy: bool,
 }
 
-/// Builds whatever of kube-apiserver and etcd is not in the cache yet; about 6 minutes on two cores the first time.
+/// Builds whatever is not in the cache yet; about 8 minutes on two cores the first time.
 ///
 /// # Errors
 /// When there is no Go toolchain and none can be fetched, or a build fails.
 pub(crate) fn ensure() -> Result<()> {
     let cache = cache::folder()?;
     fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
-    let missing: Vec<Program> =
-        [etcd(), kube_apiserver()].into_iter().filter(|program| !program.binary(&cache).exists()).collect();
+    let missing: Vec<Program> = [etcd(), kube_apiserver(), render_manifests()]
+        .into_iter()
+        .filter(|program| !program.binary(&cache).exists())
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -103,6 +110,9 @@ fn build(program: &Program, go: &OsString, cache: &Path) -> Result<()> {
     fs::create_dir_all(&finished)?;
     fs::write(module.join("go.mod"), &program.go_mod)?;
     fs::write(module.join("main.go"), program.main_go)?;
+    if program.tidy {
+        run(Command::new(go).current_dir(&module).args(["mod", "tidy"]))?;
+    }
     run(Command::new(go)
         .current_dir(&module)
         .env("CGO_ENABLED", "0")
@@ -153,6 +163,7 @@ require k8s.io/kubernetes v1.{minor}.{patch}
         main_go: include_str!("../go/kube-apiserver.go"),
         // What `GET /version` answers; clients decide by it.
         ldflags: format!("-s -w {set}.gitVersion=v1.{minor}.{patch} {set}.gitMajor=1 {set}.gitMinor={minor}"),
+        tidy: false,
     }
 }
 
@@ -172,6 +183,33 @@ require go.etcd.io/etcd/server/v3 v{ETCD}
         ),
         main_go: include_str!("../go/etcd.go"),
         ldflags: "-s -w".to_owned(),
+        tidy: false,
+    }
+}
+
+/// Helm and kustomize as one program. Kustomize has the version that Helm is built with; the types of the Prometheus operator are
+/// there to be compared with.
+fn render_manifests() -> Program {
+    let (go_major, go_minor) = GO;
+    let (helm, ours) = HELM;
+    Program {
+        name: "render-manifests",
+        version: format!("{helm}.{ours}"),
+        go_mod: format!(
+            "\
+module zonewright.dev/render-manifests
+
+go {go_major}.{go_minor}.0
+
+require github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.84.0
+require helm.sh/helm/v3 v{helm}
+require sigs.k8s.io/kustomize/api v0.21.1
+require sigs.k8s.io/kustomize/kyaml v0.21.1
+"
+        ),
+        main_go: include_str!("../go/render-manifests.go"),
+        ldflags: "-s -w".to_owned(),
+        tidy: true,
     }
 }
 
@@ -232,5 +270,13 @@ mod tests {
         assert!(go_mod.contains("\nrequire k8s.io/kubernetes v1.36.2\n"), "{go_mod}");
         assert_eq!(go_mod.matches(" => ").count(), STAGING.len());
         assert!(go_mod.contains("\nreplace k8s.io/api => k8s.io/api v0.36.2\n"), "{go_mod}");
+    }
+
+    #[test]
+    fn charts_are_rendered_by_the_release_that_names_the_folder() {
+        let program = render_manifests();
+        let (helm, ours) = HELM;
+        assert!(program.go_mod.contains(&format!("\nrequire helm.sh/helm/v3 v{helm}\n")), "{}", program.go_mod);
+        assert_eq!(program.version, format!("{helm}.{ours}"));
     }
 }

@@ -224,14 +224,21 @@ pub(super) fn ownership(
 /// The word that asks for the rights.
 pub(super) const RIGHTS: &str = "rbac";
 
-const RIGHTS_ABOUT: &str = "Print the RBAC roles that these flags need, for `kubectl apply`; creates no bindings";
+const RIGHTS_ABOUT: &str =
+    "Print the RBAC roles that these flags need, for `kubectl apply`; with --service-account also their bindings";
+
+const RIGHTS_FLAGS: &[FlagSpec] = &[FlagSpec::new(
+    "service-account",
+    FlagKind::Text,
+    "Service account of the pod, as namespace/name: print the bindings of the roles to it as well",
+)];
 
 /// The commands as clap sees them. Those on claims, and the rights, take the flags of the daemon, too.
 pub(super) fn commands() -> Vec<clap::Command> {
     let words = COMMANDS.iter().map(|word| (word.name, word.about, word.flags));
     let ownership = OWNERSHIP_COMMANDS.iter().map(|command| (command.name, command.about, command.flags));
     let extension = (gardener::WORD, gardener::ABOUT, gardener::FLAGS);
-    let all = words.chain(ownership).chain([extension, (RIGHTS, RIGHTS_ABOUT, &[][..])]);
+    let all = words.chain(ownership).chain([extension, (RIGHTS, RIGHTS_ABOUT, RIGHTS_FLAGS)]);
     let all = all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about));
     #[cfg(feature = "kops")]
     let all = all.chain([help::command(&kops::flags()).name(kops::WORD).about(kops::ABOUT)]);
@@ -247,10 +254,10 @@ pub(super) fn rights(
     arguments: impl IntoIterator<Item = OsString>,
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
-    let set = FlagSet::daemon(catalog);
+    let set = FlagSet::daemon(catalog).with(RIGHTS_FLAGS);
     let usage = "zonewright rbac --source=SOURCE... [FLAGS OF THE DAEMON]";
-    let about = "Print the RBAC roles that these flags need, for `kubectl apply`; creates no bindings";
-    let (values, _) = given(catalog, arguments, &set, 0, |_| help::small(&FlagSet::small(&[]), usage, about))?;
+    let about = |_| help::small(&FlagSet::small(RIGHTS_FLAGS), usage, RIGHTS_ABOUT);
+    let (values, _) = given(catalog, arguments, &set, 0, about)?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
     if settings.list("source").is_empty() {
         return Err(parsing("required flag(s) '--source' not provided"));

@@ -63,11 +63,16 @@ impl CommandLine {
         self
     }
 
-    /// As in a pod of the namespace `default`, with the token of the user `zonewright`: the folder holds what the service
-    /// account's has. Needs a kernel that lets everybody make mount namespaces.
-    pub(crate) fn in_pod(mut self, kube: &KubeApi, folder: &Path) -> Self {
-        let files = [("token", User::Zonewright.token()), ("ca.crt", kube.ca_pem()), ("namespace", "default")];
-        for (name, content) in files {
+    /// As in a pod of the namespace `default`, with the token of the user `zonewright`. Needs a kernel that lets everybody make
+    /// mount namespaces.
+    pub(crate) fn in_pod(self, kube: &KubeApi, folder: &Path) -> Self {
+        self.with_account(kube, folder, User::Zonewright.token(), "default")
+    }
+
+    /// As in a pod of this namespace whose service account has this token: the folder holds what the account's has. Needs a kernel
+    /// that lets everybody make mount namespaces.
+    pub(crate) fn with_account(mut self, kube: &KubeApi, folder: &Path, token: &str, namespace: &str) -> Self {
+        for (name, content) in [("token", token), ("ca.crt", kube.ca_pem()), ("namespace", namespace)] {
             std::fs::write(folder.join(name), content).expect("a file of the service account");
         }
         let url = kube.url();

@@ -15,6 +15,7 @@ mod api;
 mod azure;
 mod brake;
 mod chaos;
+mod chart;
 mod claims;
 #[cfg(feature = "provider-clouddns")]
 mod clouddns;

@@ -189,8 +189,17 @@ impl Site {
 
     /// The command line for this server, without sources.
     pub(crate) fn provider(&self, port: u16) -> CommandLine {
-        CommandLine::default()
-            .args(&["--provider=rfc2136", "--rfc2136-host=127.0.0.1", "--policy=sync", "--metrics-address=127.0.0.1:0"])
+        let line = CommandLine::default().args(&["--provider=rfc2136", "--policy=sync"]);
+        self.at(line, port)
+    }
+
+    /// A command line with `--provider=rfc2136` and a policy, for this server.
+    pub(crate) fn provider_of(&self, line: CommandLine) -> CommandLine {
+        self.at(line, self.dns.addr().port())
+    }
+
+    fn at(&self, line: CommandLine, port: u16) -> CommandLine {
+        line.args(&["--rfc2136-host=127.0.0.1", "--metrics-address=127.0.0.1:0"])
             .arg(format!("--rfc2136-port={port}"))
             .arg(format!("--rfc2136-zone={ZONE}"))
             .arg(format!("--rfc2136-tsig-keyname={}", self.key.name))

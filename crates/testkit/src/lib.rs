@@ -25,6 +25,7 @@ mod net;
 mod outside;
 mod process;
 pub mod proxy;
+pub mod render;
 pub mod tools;
 mod wait;
 

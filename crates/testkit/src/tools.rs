@@ -63,7 +63,13 @@ pub fn how_to_install(name: &str) -> String {
         "pdns_server" | "pdnsutil" => "pdns-server pdns-backend-sqlite3",
         "krb5kdc" | "kdb5_util" => "krb5-kdc",
         "kadmin.local" => "krb5-admin-server",
-        "kube-apiserver" | "etcd" | "azure-mgmt-dns" | "boto3" | "cloudflare" | "google-api-python-client" => {
+        "kube-apiserver"
+        | "etcd"
+        | "render-manifests"
+        | "azure-mgmt-dns"
+        | "boto3"
+        | "cloudflare"
+        | "google-api-python-client" => {
             return "cargo xtask servers".to_owned();
         }
         other => other,
