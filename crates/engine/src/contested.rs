@@ -120,7 +120,7 @@ fn candidates(worker: &Worker, changed: &Changed) -> BTreeSet<RecordKey> {
     if !claims.is_empty() {
         let rests =
             |key: &RecordKey| registry.claim_names(&worker.handle.zone, key).iter().any(|name| claims.contains(name));
-        keys.extend(worker.scope().into_iter().filter(rests));
+        keys.extend(worker.scope(rests));
     }
     keys
 }
