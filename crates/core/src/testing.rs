@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test states its own input")]
 
+pub mod documents;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
