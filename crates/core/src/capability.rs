@@ -96,7 +96,7 @@ impl Capability {
 pub enum TargetCount {
     /// Any number.
     Full,
-    /// One; further targets are told and left out.
+    /// One; further targets are reported and left out.
     First,
 }
 

@@ -188,7 +188,7 @@ impl Desired {
         taken.notes.extend(notes.into_vec());
     }
 
-    /// An object that asks for something without a label, and it cannot be told for what: the names that it asked for so
+    /// An object that asks for something without a label, and it cannot be determined for what: the names that it asked for so
     /// far wait. Of an object that nothing is known of, records may be there from an earlier process.
     fn carry(&mut self, claimant: &Arc<Claimant>, mapped: Arc<Mapped>, now: Timestamp, complete: bool) -> Arc<Mapped> {
         let Some(unknown) = mapped.unknown.iter().find(|unknown| unknown.resource.is_none()) else { return mapped };
@@ -309,7 +309,7 @@ impl Desired {
         self.tombstones.prove(name, resource)
     }
 
-    /// Why it cannot be told what the object behind this label asks for. Without a label: whether objects were there from
+    /// Why it cannot be determined what the object behind this label asks for. Without a label: whether objects were there from
     /// the beginning of which that is not known; they count for `grace`.
     pub fn unknown(&self, resource: Option<&Arc<str>>, grace: Duration, now: Timestamp) -> Option<&Unknown> {
         if resource.is_none() && self.unlabelled_since.is_none_or(|since| since.plus(grace) <= now) {
@@ -324,7 +324,7 @@ impl Desired {
     }
 
     /// Forgets the proof about a name, once the delete that rests on it has been applied.
-    pub fn bury(&mut self, name: &DnsName) {
+    pub fn clear_tombstone(&mut self, name: &DnsName) {
         self.tombstones.remove(name);
     }
 

@@ -283,7 +283,7 @@ pub struct Pending {
     pub reason: String,
 }
 
-/// Something that an object asks for and that cannot be told now, not even its names: a template failed. Records whose
+/// Something that an object asks for and that cannot be determined now, not even its names: a template failed. Records whose
 /// claim carries the label are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
@@ -314,9 +314,9 @@ pub struct Mapped {
     pub endpoints: Vec<Endpoint>,
     /// Names without targets.
     pub pending: Vec<Pending>,
-    /// What is asked for beyond that, and cannot be told now.
+    /// What is asked for beyond that, and cannot be determined now.
     pub unknown: Vec<Unknown>,
-    /// What the object's owner should be told.
+    /// What to report to the owner of the object.
     pub notes: Vec<Note>,
     /// Every kind that the mapper read: the result is only as complete and fresh as these.
     pub kinds: Kinds,
@@ -358,7 +358,7 @@ impl Note {
     }
 }
 
-/// A text of at most so many octets; what is left out in its middle leaves `...`, so that its end, the reason, stays.
+/// A text of at most so many bytes; what is left out in its middle leaves `...`, so that its end, the reason, stays.
 pub fn shortened(text: &str, octets: usize) -> Cow<'_, str> {
     if text.len() <= octets {
         return Cow::Borrowed(text);

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test states its own input")]
 
+pub mod documents;
+
 use std::sync::Arc;
 
 use crate::endpoint::{Endpoint, KindId, Mapped, ObjectRef, Origin, Sharing, Targets};

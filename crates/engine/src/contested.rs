@@ -204,7 +204,7 @@ fn skips(planned: &PlannedGroup, contest: &Fight) -> Vec<Skip> {
     let why: Arc<str> = Arc::from(contest.to_string());
     let skip = |change: &Change| Skip {
         key: change.key().clone(),
-        why: Why::Fought(why.clone()),
+        why: Why::Contested(why.clone()),
         objects: planned.group.objects.clone(),
     };
     planned.group.changes().map(skip).collect()

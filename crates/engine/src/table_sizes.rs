@@ -97,6 +97,6 @@ pub(crate) fn clear_tombstone(context: &EngineContext, desired: &mut Desired, na
         instance.zone_handles().iter().any(|handle| handle.zone.covers(name) && in_zone(handle))
     };
     if !context.instances.iter().any(stands) {
-        desired.bury(name);
+        desired.clear_tombstone(name);
     }
 }

@@ -12,7 +12,7 @@ use zonewright_core::capability::Capability;
 use zonewright_core::change::{Change, Group};
 use zonewright_core::claim::Ownership;
 use zonewright_core::error::Result;
-use zonewright_core::flap::Flaps;
+use zonewright_core::flap::ContestedNames;
 use zonewright_core::intent::Intent;
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::Read;
@@ -46,7 +46,7 @@ pub(crate) struct Worker {
     pub(crate) claims: Claims,
     pub(crate) tally: Tally,
     /// Names that others change.
-    pub(crate) flaps: Flaps,
+    pub(crate) flaps: ContestedNames,
     /// What the groups belong to that are sent now, for the journal.
     pub(crate) origin: Origin,
     /// A round has planned every name: what is left to do is in the inbox.
@@ -66,7 +66,7 @@ impl Worker {
             deletes: Deletes::default(),
             claims: Claims::new(context.metrics.clone()),
             tally: Tally::default(),
-            flaps: Flaps::default(),
+            flaps: ContestedNames::default(),
             origin: Origin::new(String::new(), Cause::Round),
             surveyed: false,
             context,
@@ -162,6 +162,7 @@ impl Worker {
     pub(crate) fn touched(&self, group: &Group) -> BTreeSet<DnsName> {
         let registry = &self.instance.registry;
         let mut names: BTreeSet<DnsName> = group.changes().map(|change| change.key().name.clone()).collect();
+        names.extend(group.stored.iter().map(|step| step.key().name.clone()));
         for step in group.records() {
             names.extend(registry.claim_names(&self.handle.zone, step.change.key()));
         }

@@ -202,4 +202,8 @@ impl Provider for AzureDns {
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         self.records_of(zone).apply(groups).await
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }

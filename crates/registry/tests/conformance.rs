@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use zonewright_conformance::registry::{Harness, LostUpdate};
 use zonewright_core::claim::OwnerId;
-use zonewright_core::documents::MemoryDocuments;
 use zonewright_core::registry::Registry;
+use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::memory::MemoryRegistry;
 use zonewright_registry::noop::NoopRegistry;

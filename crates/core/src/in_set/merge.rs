@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{place, policy_key};
-use crate::change::{Change, Group, Precondition, Step};
+use crate::change::{Change, Group, Precondition, Step, StoreStep};
 use crate::error::{Error, ErrorKind};
 use crate::name::DnsName;
 use crate::record::{Item, RecordData, RecordKey, RecordSet};
@@ -142,9 +142,10 @@ fn merged(groups: &[&Group], wholes: &Wholes) -> Result<Option<Group>, (usize, E
         }
     }
     for (at, group) in groups.iter().enumerate() {
-        let is_unnamed = |to: &&RecordSet| super::is_unnamed(&to.key);
-        if let Some(to) = group.changes().filter_map(Change::to).find(is_unnamed) {
-            let text = format!("{}: an item of a shared record set is owned under its set identifier alone", to.key);
+        let claimed = group.stored.iter().filter_map(StoreStep::record);
+        let mut owned = group.changes().filter_map(Change::to).chain(claimed).map(|to| &to.key);
+        if let Some(key) = owned.find(|key| super::is_unnamed(key)) {
+            let text = format!("{key}: an item of a shared record set is owned under its set identifier alone");
             return Err((at, Error::new(ErrorKind::Unsupported, "apply changes", text)));
         }
         for to in group.changes().filter(|change| change.from() != change.to()).filter_map(Change::to) {
@@ -178,8 +179,9 @@ fn merged(groups: &[&Group], wholes: &Wholes) -> Result<Option<Group>, (usize, E
         };
         steps.push(Step { change, ..step.clone() });
     }
+    let stored = groups.iter().flat_map(|group| group.stored.iter().cloned()).collect();
     let objects = groups.iter().flat_map(|group| group.objects.iter().cloned()).collect();
-    Ok((!steps.is_empty()).then(|| Group { name: first.name.clone(), steps, requires, objects }))
+    Ok((!steps.is_empty()).then(|| Group { name: first.name.clone(), steps, stored, requires, objects }))
 }
 
 fn conflict(text: String) -> Error {

@@ -23,7 +23,7 @@ fn address(last: u8) -> RData {
     RData::parse(RecordType::A, &format!("192.0.2.{last}")).unwrap()
 }
 
-/// A whole set of items, each a policy and the last octet of an address.
+/// A whole set of items, each a policy and the last byte of an address.
 fn whole(items: &[(Routing, u8)]) -> RecordSet {
     let item = |(routing, last): &(Routing, u8)| Item { routing: routing.clone(), records: vec![address(*last)] };
     let data = RecordData::items(items.iter().map(item));
@@ -39,7 +39,7 @@ fn item(id: &str, routing: Routing, last: u8) -> RecordSet {
 
 fn group(changes: Vec<Change>) -> Group {
     let steps = changes.into_iter().map(|change| Step::record(change, None)).collect();
-    Group { name: name("www.example"), steps, requires: Vec::new(), objects: Vec::new() }
+    Group { name: name("www.example"), steps, stored: Vec::new(), requires: Vec::new(), objects: Vec::new() }
 }
 
 fn create(to: RecordSet) -> Group {

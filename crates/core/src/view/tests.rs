@@ -86,7 +86,7 @@ async fn deltas_apply_in_order_and_own_writes_are_no_news() {
 async fn a_written_claim_counts_as_read_only_after_a_later_reading() {
     let claim = set("a-w.example TXT ttl=1 heritage=external-dns");
     let step = Step::claim(Change::Create { to: claim.clone() });
-    let group = Group { name: name("w.example"), steps: vec![step], requires: vec![], objects: vec![] };
+    let group = Group { name: name("w.example"), steps: vec![step], stored: vec![], requires: vec![], objects: vec![] };
     let written = || {
         let mut view = ZoneView::default();
         view.take(full(&[]), None, Instant::now(), NONE);
@@ -134,7 +134,7 @@ async fn options_that_a_claim_loses_are_no_news() {
         let mut view = ZoneView::default();
         view.take(full(&[]), None, Instant::now(), NONE);
         let steps = vec![Step::claim(Change::Create { to: with(&["proxied"], &plain) })];
-        let group = Group { name: name("w.example"), steps, requires: vec![], objects: vec![] };
+        let group = Group { name: name("w.example"), steps, stored: vec![], requires: vec![], objects: vec![] };
         view.write(&group, Instant::now(), Clone::clone);
         view
     };

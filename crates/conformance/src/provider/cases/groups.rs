@@ -25,6 +25,7 @@ fn with_claim(record: Change, claim: Change) -> Group {
     Group {
         name: record.key().name.clone(),
         steps: vec![Step::record(record, None), Step::claim(claim)],
+        stored: vec![],
         requires: vec![],
         objects: vec![],
     }

@@ -431,4 +431,8 @@ impl Provider for Sim {
             _ => groups.iter().map(|_| Outcome::Applied).collect(),
         }
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }
