@@ -255,6 +255,10 @@ impl Provider for Script {
         self.fuse.call().await;
         outcomes
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }
 
 impl Script {

@@ -4,6 +4,8 @@
 //! set of which any value was not published by this process is nobody's, so nothing in it is changed or removed. After a restart every
 //! record is found, and none is ours.
 
+mod documents;
+
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,16 +13,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tracing::warn;
 use zonewright_core::catalog::{RegistryConfig, RegistryEntry};
-use zonewright_core::change::{Group, Outcome, Role, Step};
+use zonewright_core::change::{Group, Outcome, Role, StoreEffect};
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::documents::{DocumentStore, MemoryDocuments};
+use zonewright_core::documents::DocumentStore;
 use zonewright_core::record::SetId;
 use zonewright_core::registry::{
-    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+    ClaimAnomaly, ClaimFormat, ClaimStore, Contents, Dropped, ExternalChanges, OwnershipChange, Published, StaleClaims,
 };
 use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, Result};
 
+use self::documents::ProcessDocuments;
 use crate::configmap::{ConfigMapConfig, ConfigMapRegistry, assign};
 
 /// The catalog entry of `--registry=memory`.
@@ -64,7 +67,7 @@ impl MemoryRegistry {
     /// # Errors
     /// [`zonewright_core::ErrorKind::Configuration`] if `owner` is empty.
     pub fn new(owner: &str) -> Result<Self> {
-        Self::over(owner, Arc::<MemoryDocuments>::default())
+        Self::over(owner, Arc::<ProcessDocuments>::default())
     }
 
     /// One whose claims are in these documents, which several owners may share.
@@ -86,23 +89,41 @@ impl MemoryRegistry {
         published.get(&(zone.key.clone(), set.key.clone())).is_some_and(|states| covers(states, &set.data))
     }
 
-    /// What a step would publish, with its place; nothing of what goes, or goes to another owner.
-    fn publishes(&self, zone: &Zone, step: &Step) -> ((ZoneKey, RecordKey), Option<RecordData>) {
-        let handed_away = step.role == Role::Claim && step.owner.as_ref() != self.inner.owner();
-        let to = step.change.to().filter(|_| !handed_away && !step.is_lost()).map(|set| set.data.clone());
-        ((zone.key.clone(), step.change.key().clone()), to)
+    /// What a group would publish, each with its place; nothing of what goes, or goes to another owner.
+    fn publishes(&self, zone: &Zone, group: &Group) -> Vec<((ZoneKey, RecordKey), Option<RecordData>)> {
+        let place = |key: &RecordKey| (zone.key.clone(), key.clone());
+        let ours = |owner: &Option<OwnerId>| owner.as_ref() == self.inner.owner();
+        let in_zone = group.steps.iter().map(|step| {
+            let kept = step.role == Role::Record || ours(&step.owner);
+            (place(step.change.key()), step.change.to().filter(|_| kept).map(|set| set.data.clone()))
+        });
+        let claimed = group.stored.iter().map(|step| {
+            let kept = match &step.effect {
+                StoreEffect::Assign { record, owner, .. } => ours(owner).then(|| record.data.clone()),
+                StoreEffect::End(_) => None,
+            };
+            (place(step.key()), kept)
+        });
+        in_zone.chain(claimed).collect()
     }
 
-    /// Whatever becomes of a step that is sent now, what it publishes is ours.
-    fn announce(&self, zone: &Zone, step: &Step) {
-        if let (key, Some(data)) = self.publishes(zone, step) {
-            self.published().entry(key).or_default().push(data);
+    /// Whatever becomes of a group that is sent now, what it publishes is ours.
+    fn announce(&self, zone: &Zone, group: &Group) {
+        for (key, to) in self.publishes(zone, group) {
+            if let Some(data) = to {
+                self.published().entry(key).or_default().push(data);
+            }
         }
     }
 
-    /// Takes over what became of a step.
-    fn note(&self, zone: &Zone, step: &Step, outcome: &Outcome) {
-        let (key, to) = self.publishes(zone, step);
+    /// Takes over what became of a group.
+    fn note(&self, zone: &Zone, group: &Group, outcome: &Outcome) {
+        for (key, to) in self.publishes(zone, group) {
+            self.note_one(key, to, outcome);
+        }
+    }
+
+    fn note_one(&self, key: (ZoneKey, RecordKey), to: Option<RecordData>, outcome: &Outcome) {
         let mut published = self.published();
         match (outcome, to) {
             (Outcome::Applied, Some(data)) => drop(published.insert(key, vec![data])),
@@ -143,22 +164,9 @@ impl Published for Nothing {
     }
 }
 
-#[async_trait]
-impl Registry for MemoryRegistry {
+impl ClaimFormat for MemoryRegistry {
     fn owner(&self) -> Option<&OwnerId> {
         self.inner.owner()
-    }
-
-    async fn load(&self) -> Result<()> {
-        self.inner.load().await
-    }
-
-    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<ExternalChanges> {
-        let changes = self.inner.resync(zone, contents, changed).await?;
-        // What is claimed no longer is forgotten.
-        let claimed = |key: &RecordKey| !self.inner.claims(zone, key, &Nothing).is_empty();
-        self.published().retain(|(of, key), _| *of != zone.key || contents.find(key).is_some() || claimed(key));
-        Ok(changes)
     }
 
     fn is_claim(&self, set: &RecordSet) -> bool {
@@ -184,10 +192,6 @@ impl Registry for MemoryRegistry {
 
     fn item_of(&self, text: &RData) -> Option<SetId> {
         self.inner.item_of(text)
-    }
-
-    fn item_keys(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
-        self.inner.item_keys(zone, names)
     }
 
     fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {
@@ -221,10 +225,6 @@ impl Registry for MemoryRegistry {
         self.inner.collect_stale_claims(zone, set, what, published)
     }
 
-    fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {
-        self.inner.leftovers(zone, published)
-    }
-
     fn assign(
         &self,
         zone: &Zone,
@@ -241,6 +241,29 @@ impl Registry for MemoryRegistry {
             (group, _) => Ok(group),
         }
     }
+}
+
+#[async_trait]
+impl ClaimStore for MemoryRegistry {
+    async fn load(&self) -> Result<()> {
+        self.inner.load().await
+    }
+
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<ExternalChanges> {
+        let changes = self.inner.resync(zone, contents, changed).await?;
+        // What is claimed no longer is forgotten.
+        let claimed = |key: &RecordKey| !self.inner.claims(zone, key, &Nothing).is_empty();
+        self.published().retain(|(of, key), _| *of != zone.key || contents.find(key).is_some() || claimed(key));
+        Ok(changes)
+    }
+
+    fn item_keys(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        self.inner.item_keys(zone, names)
+    }
+
+    fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {
+        self.inner.leftovers(zone, published)
+    }
 
     fn piece(&self) -> usize {
         self.inner.piece()
@@ -249,7 +272,7 @@ impl Registry for MemoryRegistry {
     async fn prepare(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
         let prepared = self.inner.prepare(zone, groups).await;
         for group in prepared.iter().flatten() {
-            group.steps.iter().for_each(|step| self.announce(zone, step));
+            self.announce(zone, group);
         }
         prepared
     }
@@ -257,7 +280,7 @@ impl Registry for MemoryRegistry {
     async fn commit(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) -> Result<()> {
         self.inner.commit(zone, groups, outcomes).await?;
         for (group, outcome) in groups.iter().zip(outcomes) {
-            group.steps.iter().for_each(|step| self.note(zone, step, outcome));
+            self.note(zone, group, outcome);
         }
         Ok(())
     }

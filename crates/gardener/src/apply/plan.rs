@@ -195,7 +195,7 @@ fn group(name: &DnsName, mut steps: Vec<Step>) -> Group {
         Change::Create { .. } => 2,
     };
     steps.sort_by_key(rank);
-    Group { name: name.clone(), steps, requires: Vec::new(), objects: Vec::new() }
+    Group { name: name.clone(), steps, stored: Vec::new(), requires: Vec::new(), objects: Vec::new() }
 }
 
 #[cfg(test)]
