@@ -46,6 +46,10 @@ pub fn run(catalog: &Catalog) -> ExitCode {
             block_on(async { undo::pinned(settings, Clock::system().now()).await.map(|text| answer(&text)) })
         }
         Command::Demo => demo(settings),
+        Command::Gardener => {
+            logging::start(settings);
+            gardener(catalog, settings)
+        }
         Command::Daemon => {
             logging::start(settings);
             invocation.notices.iter().for_each(flags::Notice::log);
@@ -98,6 +102,20 @@ fn serve(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
 fn serve(_: &Catalog, _: &Settings) -> Result<ExitCode> {
     let text = "it is not compiled into this build (Cargo feature webhook-server)";
     Err(Error::new(ErrorKind::Unsupported, "serve the provider", text))
+}
+
+#[cfg(feature = "gardener")]
+fn gardener(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
+    if settings.bool("admission") {
+        return block_on(crate::admission::run(settings));
+    }
+    block_on(crate::gardener::run(catalog, settings))
+}
+
+#[cfg(not(feature = "gardener"))]
+fn gardener(_: &Catalog, _: &Settings) -> Result<ExitCode> {
+    let text = "it is not compiled into this build (Cargo feature gardener)";
+    Err(Error::new(ErrorKind::Unsupported, "run as an extension of Gardener", text))
 }
 
 #[cfg(feature = "demo")]

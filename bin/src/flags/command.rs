@@ -7,7 +7,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 use super::environment::Environment;
 use super::set::FlagSet;
 use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
-use super::{Command, Invocation, Order, Stop, given, help, parsing, settings};
+use super::{Command, Invocation, Order, Stop, gardener, given, help, parsing, settings};
 use crate::catalog::Catalog;
 
 const JSON: FlagSpec = FlagSpec::new("json", FlagKind::Bool, "Print JSON");
@@ -228,7 +228,8 @@ const RIGHTS_ABOUT: &str = "Print the RBAC roles that these flags need, for `kub
 pub(super) fn commands() -> Vec<clap::Command> {
     let words = COMMANDS.iter().map(|word| (word.name, word.about, word.flags));
     let ownership = OWNERSHIP_COMMANDS.iter().map(|command| (command.name, command.about, command.flags));
-    let all = words.chain(ownership).chain([(RIGHTS, RIGHTS_ABOUT, &[][..])]);
+    let extension = (gardener::WORD, gardener::ABOUT, gardener::FLAGS);
+    let all = words.chain(ownership).chain([extension, (RIGHTS, RIGHTS_ABOUT, &[][..])]);
     all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about)).collect()
 }
 
@@ -276,7 +277,7 @@ pub(super) fn parse(
             .iter()
             .map(|spec| spec.name)
             .chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name))
-            .chain([RIGHTS])
+            .chain([gardener::WORD, RIGHTS])
             .collect();
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
     };

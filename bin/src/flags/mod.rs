@@ -9,6 +9,7 @@ mod command;
 mod environment;
 #[cfg(feature = "config-file")]
 mod file;
+mod gardener;
 mod help;
 #[cfg(feature = "config-file")]
 mod instances;
@@ -71,6 +72,8 @@ pub enum Command {
     Pinned,
     /// Show the whole flow without a cluster and without a DNS server outside.
     Demo,
+    /// Handle the DNSRecords of a Gardener landscape.
+    Gardener,
     /// Print the roles that a daemon with these flags needs.
     Rights,
     /// Print the reference of all flags.
@@ -135,6 +138,7 @@ pub fn parse(
     let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
     match arguments.next_if(word) {
         Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
+        Some(word) if word == gardener::WORD => gardener::parse(catalog, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
         Some(word) => command::parse(catalog, &word.to_string_lossy(), arguments, environment),
         None => daemon(catalog, arguments, environment),

@@ -35,6 +35,10 @@ mod dynamodb;
 mod evidence;
 mod faults;
 mod flags;
+#[cfg(all(feature = "gardener", feature = "provider-route53"))]
+mod gardener;
+#[cfg(all(feature = "gardener", feature = "provider-route53"))]
+mod gardener_contract;
 mod incidents;
 mod input;
 mod instances;

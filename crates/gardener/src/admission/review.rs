@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::validate::{FieldError, Spec, spec_errors};
+use crate::validate::{FieldError, LISTED, Spec, sentence, spec_errors};
 
 /// The API version of reviews.
 const VERSION: &str = "admission.k8s.io/v1";
@@ -15,8 +15,6 @@ const KIND: &str = "AdmissionReview";
 /// What this webhook is about.
 const GROUP: &str = "extensions.gardener.cloud";
 const RESOURCE: &str = "dnsrecords";
-/// Most errors that an answer lists; the rest are counted.
-const LISTED: usize = 10;
 
 /// Why a request is no review of a DNSRecord.
 #[derive(Debug, thiserror::Error)]
@@ -151,18 +149,11 @@ fn refusal(request: &Request, errors: &[FieldError]) -> Value {
         .collect();
     json!({
         "status": "Failure",
-        "message": sentence(name, errors),
+        "message": format!("DNSRecord {name:?} is invalid: {}", sentence(errors)),
         "reason": "Invalid",
         "code": 422,
         "details": { "name": name, "group": GROUP, "kind": "DNSRecord", "causes": causes },
     })
-}
-
-fn sentence(name: &str, errors: &[FieldError]) -> String {
-    let listed: Vec<String> = errors.iter().take(LISTED).map(ToString::to_string).collect();
-    let more = errors.len().saturating_sub(LISTED);
-    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-    format!("DNSRecord {name:?} is invalid: {}{more}", listed.join("; "))
 }
 
 #[cfg(test)]

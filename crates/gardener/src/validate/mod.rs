@@ -40,6 +40,17 @@ pub fn spec_errors(new: &Spec, old: Option<&Spec>, deleting: bool) -> Vec<FieldE
     }
 }
 
+/// Most errors that a sentence lists; the rest are counted.
+pub const LISTED: usize = 10;
+
+/// Errors in one line.
+pub fn sentence(errors: &[FieldError]) -> String {
+    let listed: Vec<String> = errors.iter().take(LISTED).map(ToString::to_string).collect();
+    let more = errors.len().saturating_sub(LISTED);
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    format!("{}{more}", listed.join("; "))
+}
+
 /// What stays as it was created.
 fn fixed(new: &Spec, old: &Spec) -> Vec<FieldError> {
     let fields = [

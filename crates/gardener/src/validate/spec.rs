@@ -5,6 +5,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::types::DnsRecordSpec;
+
 /// `spec` of a DNSRecord.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -30,6 +32,25 @@ pub struct Spec {
     pub values: Vec<String>,
     /// In seconds.
     pub ttl: Option<i64>,
+}
+
+impl Spec {
+    /// What the controller has read of an object.
+    pub fn of(spec: &DnsRecordSpec) -> Self {
+        let (name, namespace) = (spec.secret_ref.name.clone(), spec.secret_ref.namespace.clone());
+        Self {
+            provider: spec.provider.clone(),
+            class: spec.class.clone(),
+            provider_config: None,
+            secret_ref: SecretReference { name, namespace },
+            region: spec.region.clone(),
+            zone: spec.zone.clone(),
+            name: spec.name.clone(),
+            record_type: spec.record_type.clone(),
+            values: spec.values.clone(),
+            ttl: spec.ttl,
+        }
+    }
 }
 
 /// Where a Secret is.
