@@ -3,6 +3,8 @@
 //! The binary is three lines over [`run`]. A program with a provider of its own is as short:
 //! `zonewright::run(&Catalog::built_in().with(my_provider::ENTRY))`.
 
+#[cfg(feature = "gardener")]
+mod admission;
 pub mod catalog;
 mod config;
 mod connection;

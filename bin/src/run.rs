@@ -126,6 +126,9 @@ fn serve(_: &Catalog, _: &Settings) -> Result<ExitCode> {
 
 #[cfg(feature = "gardener")]
 fn gardener(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
+    if settings.bool("admission") {
+        return block_on(crate::admission::run(settings));
+    }
     block_on(crate::gardener::run(catalog, settings))
 }
 

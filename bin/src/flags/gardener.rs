@@ -57,6 +57,10 @@ pub(super) const FLAGS: &[FlagSpec] = &[
     FlagSpec::new("leader-election-id", Text, "Name of that lease").or("zonewright-gardener-leader-election"),
     FlagSpec::new("heartbeat-namespace", Text, "Namespace of the heartbeat lease; empty: that of the pod"),
     FlagSpec::new("heartbeat-renew-interval-seconds", Int, "Interval of the heartbeat in seconds").or("30"),
+    FlagSpec::new("admission", Bool, "Serve the admission webhook of DNSRecords, and handle none"),
+    FlagSpec::new("admission-bind-address", Text, "Listen address of the admission webhook").or(":10250"),
+    FlagSpec::new("admission-cert-dir", Text, "Folder with tls.crt and tls.key of the admission webhook")
+        .or("/etc/zonewright/tls"),
     LOG_FORMAT,
     LOG_LEVEL,
 ];

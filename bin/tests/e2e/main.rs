@@ -38,6 +38,8 @@ mod faults;
 mod flags;
 #[cfg(all(feature = "gardener", feature = "provider-route53"))]
 mod gardener;
+#[cfg(all(feature = "gardener", feature = "provider-route53"))]
+mod gardener_contract;
 mod incidents;
 mod input;
 mod instances;

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,7 +50,10 @@ pub struct Account {
     /// The options that the provider knows.
     pub options: OptionReader,
     known: Mutex<HashMap<ZoneId, Zone>>,
-    list: Turns<Option<(Instant, Vec<Zone>)>>,
+    /// Lists that were begun.
+    begun: AtomicU64,
+    /// The last list: when it was read, and which one it was.
+    list: Turns<Option<(Instant, u64, Vec<Zone>)>>,
     rows: Vec<Turns<()>>,
 }
 
@@ -63,7 +67,8 @@ impl Account {
     /// An account over a provider.
     pub fn new(id: AccountId, kind: Kind, scope: Scope, provider: Arc<dyn Provider>, options: OptionReader) -> Self {
         let rows = std::iter::repeat_with(Turns::default).take(ROWS).collect();
-        Self { id, kind, scope, provider, options, known: Mutex::default(), list: Turns::default(), rows }
+        let (known, begun, list) = (Mutex::default(), AtomicU64::new(0), Turns::default());
+        Self { id, kind, scope, provider, options, known, begun, list, rows }
     }
 
     /// A zone by its id; it is asked for once.
@@ -91,16 +96,16 @@ impl Account {
     /// # Errors
     /// The list is not whole.
     pub async fn zones(&self, fresh: bool) -> Result<(Vec<Zone>, bool)> {
-        let asked = Instant::now();
+        let asked = self.begun.load(Ordering::Relaxed);
         let mut list = self.list.lock().await;
-        // A list that somebody read while this waited for its turn is as fresh as can be.
-        let serves = |read: Instant| if fresh { read >= asked } else { read.elapsed() < LIST_HOLDS };
-        if let Some((read, zones)) = list.as_ref().filter(|(read, _)| serves(*read)) {
-            return Ok((zones.clone(), *read >= asked));
+        // A list that was begun while this waited for its turn is as fresh as can be.
+        let serves = |read: Instant, number: u64| number > asked || !fresh && read.elapsed() < LIST_HOLDS;
+        if let Some((_, number, zones)) = list.as_ref().filter(|(read, number, _)| serves(*read, *number)) {
+            return Ok((zones.clone(), *number > asked));
         }
-        let read = Instant::now();
+        let (read, number) = (Instant::now(), self.begun.fetch_add(1, Ordering::Relaxed) + 1);
         let zones = self.provider.zones().await?;
-        *list = Some((read, zones.clone()));
+        *list = Some((read, number, zones.clone()));
         Ok((zones, true))
     }
 

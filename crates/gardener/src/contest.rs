@@ -82,7 +82,13 @@ impl Contest {
         }
         match claimant {
             None => drop(self.claimants.remove(object)),
-            Some(claimant) => {
+            Some(mut claimant) => {
+                // What the API server tells may be older than what was found.
+                let before = self
+                    .claimants
+                    .get(object)
+                    .filter(|known| (&known.name, &known.age) == (&claimant.name, &claimant.age));
+                claimant.zone = claimant.zone.or_else(|| before.and_then(|known| known.zone.clone()));
                 self.by_name.entry(claimant.name.clone()).or_default().insert(object.clone());
                 self.claimants.insert(object.clone(), claimant);
             }
@@ -213,6 +219,9 @@ mod tests {
         two.found(&object("old"), "Z");
         assert_eq!(winner(&two, "new").as_deref(), Some("old"));
         assert_eq!(two.losers(&object("old"), "Z"), [object("new")]);
+        // The watch tells of it as it was before its zone was written down.
+        two.note(&object("old"), Some(claimant("x.y A - 1")));
+        assert_eq!(winner(&two, "new").as_deref(), Some("old"));
     }
 
     #[test]

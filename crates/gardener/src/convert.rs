@@ -10,10 +10,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use zonewright_core::claim_text::reads_as_claim;
 use zonewright_core::endpoint::{Endpoint, ObjectRef, Origin, Sharing, Targets};
+use zonewright_core::options::Properties;
 use zonewright_core::rdata::Txt;
 use zonewright_core::record::Routing;
 use zonewright_core::{DnsName, RData, RecordType, Ttl};
 
+use crate::secret::Kind;
 use crate::types::{DnsRecord, IP_STACK};
 
 /// Seconds where an object states no TTL.
@@ -103,11 +105,11 @@ pub fn endpoint(record: &DnsRecord) -> Result<Endpoint, String> {
     Ok(Endpoint {
         name,
         rtype,
-        targets: Targets::Records(data),
         ttl: Some(ttl(record)?),
         set_id: None,
         routing: Routing::Simple,
-        properties: [].into(),
+        properties: properties(record, &data),
+        targets: Targets::Records(data),
         origin: Arc::new(origin(record)),
         resource: Some(resource(&record.metadata.namespace, &record.metadata.name)),
         labels: Box::default(),
@@ -177,6 +179,16 @@ fn origin(record: &DnsRecord) -> Origin {
     }
 }
 
+/// Load balancers in the regions of the US government are no targets of aliases: their accounts are apart from all others.
+fn properties(record: &DnsRecord, data: &[RData]) -> Properties {
+    let apart = |host: &DnsName| host.labels().any(|label| label.starts_with("us-gov-"));
+    let is_apart = data.iter().filter_map(RData::target).any(apart);
+    if record.spec.provider != Kind::Route53.as_str() || !is_apart {
+        return Properties::new();
+    }
+    [("alias".into(), "false".into())].into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,6 +244,22 @@ mod tests {
         check("a.b", "TXT", &["heritage=external-dns,external-dns/owner=me"], None, "spec.values: a text reads as");
         check("a.b", "A", &["192.0.2.1"], Some(-1), "spec.ttl -1");
         check("a.b", "A", &["192.0.2.1"], Some(2_147_483_648), "spec.ttl");
+    }
+
+    #[test]
+    fn balancers_of_the_us_government_are_no_targets_of_aliases() {
+        let stated = |provider: &str, host: &str| {
+            let mut record = DnsRecord::default();
+            record.spec.provider = provider.to_owned();
+            record.spec.name = "a.example.com".to_owned();
+            record.spec.record_type = "CNAME".to_owned();
+            record.spec.values = vec![host.to_owned()];
+            endpoint(&record).unwrap().properties.get("alias").map(ToString::to_string)
+        };
+        assert_eq!(stated("aws-route53", "web.us-gov-west-1.elb.amazonaws.com").as_deref(), Some("false"));
+        assert_eq!(stated("aws-route53", "web.elb.us-gov-east-1.amazonaws.com").as_deref(), Some("false"));
+        assert_eq!(stated("aws-route53", "web.us-east-1.elb.amazonaws.com"), None);
+        assert_eq!(stated("rfc2136", "web.us-gov-west-1.elb.amazonaws.com"), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! for a fault that passes; of two objects for one name exactly one writes; an account that answers slowly holds up no other.
 
 pub mod accounts;
+pub mod admission;
 pub mod apply;
 pub mod contest;
 pub mod controller;
@@ -24,6 +25,7 @@ pub mod secret;
 pub mod sent;
 pub mod status;
 pub mod types;
+pub mod validate;
 pub mod world;
 pub mod zone;
 

@@ -39,6 +39,7 @@ use crate::secret::{Kind, Wanted};
 use crate::sent::Sent;
 use crate::status::{self, Moment};
 use crate::types::{DnsRecord, FINALIZER, OPERATION};
+use crate::validate;
 use crate::world::World;
 use crate::zone::{self, Search};
 
@@ -147,6 +148,7 @@ impl Reconciler {
 
     /// Publishes what the object asks for. Returns its zone, as the status writes it.
     async fn publish(&self, record: &DnsRecord, account: &Account, task: Task) -> Result<String, Failure> {
+        check(record)?;
         let endpoint = convert::endpoint(record).map_err(Failure::Configuration)?;
         let mut search = if task.1 == Action::Restore { Search::Anew } else { Search::Trusting };
         loop {
@@ -349,6 +351,12 @@ impl Reconciler {
     fn world(&self) -> MutexGuard<'_, World> {
         lock(&self.world)
     }
+}
+
+/// Holds an object against the rules of its kind: nobody need have done so when it was written.
+fn check(record: &DnsRecord) -> Result<(), Failure> {
+    let errors = validate::spec_errors(&validate::Spec::of(&record.spec), None, false);
+    if errors.is_empty() { Ok(()) } else { Err(Failure::Configuration(validate::sentence(&errors))) }
 }
 
 fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {

@@ -85,6 +85,9 @@ impl World {
     /// An object as it is now.
     pub fn record(&mut self, record: DnsRecord) {
         let name = record.record_name();
+        if !self.scope.takes(&record) {
+            return self.gone(&name);
+        }
         let before = self.known.get(&name).filter(|known| known.uid == record.metadata.uid);
         let due = match before {
             None => self.scope.starts_new(&record),
@@ -97,8 +100,7 @@ impl World {
             }
         };
         let account = before.and_then(|known| known.account.clone());
-        let claimant = Claimant::of(&record).filter(|_| self.scope.takes(&record));
-        self.contest.note(&name, claimant);
+        self.contest.note(&name, Claimant::of(&record));
         let DnsRecord { metadata, status, .. } = record;
         let (uid, generation) = (metadata.uid, metadata.generation);
         self.known.insert(name.clone(), Known { uid, generation, status, account });
@@ -240,6 +242,15 @@ mod tests {
         let mut world = world();
         world.record(record("a.example.com A 192.0.2.1"));
         world.only(&HashSet::new());
+        assert!(world.is_empty() && world.queue.is_empty() && world.contest.is_empty());
+    }
+
+    #[tokio::test]
+    async fn of_objects_of_others_nothing_is_kept() {
+        let mut world = world();
+        let mut other = record("a.example.com A 192.0.2.1");
+        other.spec.provider = "openstack-designate".to_owned();
+        world.record(other);
         assert!(world.is_empty() && world.queue.is_empty() && world.contest.is_empty());
     }
 

@@ -34,7 +34,7 @@ pub(super) struct Api {
     pub(super) objects: Mutex<BTreeMap<RecordName, Value>>,
     /// Whether the Secret is there.
     pub(super) secret: Mutex<bool>,
-    statuses: Mutex<usize>,
+    pub(super) statuses: Mutex<usize>,
     pub(super) fuse: Arc<Fuse>,
 }
 

@@ -117,7 +117,7 @@ fn what_is_missing_is_named_and_no_value_is_shown() {
     check(Kind::CloudDns, &["serviceaccount.json=s3cr3t"], &["no JSON"]);
     check(Kind::CloudDns, &[r#"serviceaccount.json={"type":"authorized_user","x":"s3cr3t"}"#], &["service_account"]);
     check(Kind::CloudDns, &[r#"serviceaccount.json={"type":"service_account"}"#], &["project_id"]);
-    check(Kind::AzureDns, &["subscriptionID=s"], &["clientSecret"]);
+    check(Kind::AzureDns, &["subscriptionID=s"], &["tenantID or AZURE_TENANT_ID"]);
     check(Kind::Cloudflare, &["apiKey=s3cr3t"], &["apiToken or CLOUDFLARE_API_TOKEN"]);
     check(Kind::Rfc2136, &["Server=ns", "Zone=z"], &["tsigKeyName or TSIGKeyName"]);
 }
