@@ -1,10 +1,12 @@
-//! The table of values in `deploy/chart/README.md`: made from the comments and values of `values.yaml`, written by `BLESS=1`.
+//! The pages: the table of values in `deploy/chart/README.md`, made from the comments and values of `values.yaml` and written by
+//! `BLESS=1`; and that values and commands which pages show are taken.
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::charts::{Documented, at, documented, file, folder, yaml};
+use crate::charts::{Documented, arguments, at, documented, file, folder, install, root, yaml};
+use crate::needs_helm;
 
 const BEGIN: &str = "<!-- begin: made from values.yaml by the test `chart` -->\n";
 const END: &str = "<!-- end -->\n";
@@ -47,4 +49,56 @@ fn the_table_of_values_is_that_of_the_file() {
 fn versions_are_those_of_the_program() {
     let chart = yaml(&file("Chart.yaml"));
     assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"), "appVersion is the tag of the image");
+}
+
+/// The indented blocks of a page.
+fn blocks(page: &str) -> Vec<String> {
+    let mut blocks = vec![String::new()];
+    for line in page.lines() {
+        match (line.strip_prefix("    "), blocks.last_mut()) {
+            (Some(code), Some(block)) => block.extend([code, "\n"]),
+            (None, Some(block)) if line.is_empty() && !block.is_empty() => block.push('\n'),
+            _ => blocks.push(String::new()),
+        }
+    }
+    blocks.retain(|block| !block.is_empty());
+    blocks
+}
+
+#[test]
+fn values_on_the_page_are_taken() {
+    needs_helm!();
+    let values: Vec<Value> = blocks(&file("README.md"))
+        .iter()
+        .filter(|block| !block.starts_with(['$', '<']) && !block.starts_with("helm "))
+        .map(|block| yaml(block))
+        .collect();
+    assert!(values.len() >= 3, "{values:?}");
+    for values in values {
+        if let Err(error) = install(&values) {
+            panic!("{values}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_command_of_the_readme_installs_what_it_says() {
+    needs_helm!();
+    let page = std::fs::read_to_string(root().join("README.md")).expect("the README");
+    let blocks = blocks(&page);
+    let command = blocks.iter().find(|block| block.starts_with("helm install")).expect("the README installs by Helm");
+    let mut values = json!({});
+    let words: Vec<&str> = command.split_whitespace().collect();
+    for pair in words.windows(2).filter(|pair| pair[0] == "--set") {
+        let (path, value) = pair[1].split_once('=').expect("--set VALUE=TEXT");
+        let list = value.strip_prefix("'{").and_then(|value| value.strip_suffix("}'"));
+        let value = list.map_or(json!(value), |list| json!(list.split(',').collect::<Vec<_>>()));
+        *path.split('.').fold(&mut values, |values, key| &mut values[key]) = value;
+    }
+    let rendered = install(&values).unwrap_or_else(|error| panic!("{values}: {error}"));
+    let arguments = arguments(&rendered);
+    for argument in ["--txt-owner-id=my-cluster", "--provider=cloudflare", "--domain-filter=example.com"] {
+        assert!(arguments.iter().any(|known| known == argument), "{argument} is not in {arguments:?}");
+    }
+    assert!(!rendered.notes.contains("the owner is"), "{}", rendered.notes);
 }

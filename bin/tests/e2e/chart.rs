@@ -74,6 +74,25 @@ struct Pod {
     _folder: TempDir,
 }
 
+/// A command line with the arguments and the environment of a container, in a pod of this namespace.
+#[track_caller]
+fn started(container: &Value, namespace: &str, line: CommandLine) -> CommandLine {
+    let arguments = container["args"].as_array().into_iter().flatten();
+    let line = arguments.fold(line, |line, argument| line.arg(argument.as_str().expect("an argument is text")));
+    let environment = container["env"].as_array().into_iter().flatten();
+    environment.fold(line, |line, variable| {
+        let field = variable.pointer("/valueFrom/fieldRef/fieldPath").and_then(Value::as_str);
+        let value = match field {
+            Some("metadata.namespace") => namespace,
+            Some("metadata.name") => POD,
+            Some("metadata.uid") => "11111111-2222-3333-4444-555555555555",
+            Some(other) => panic!("the kubelet knows {other}, this test does not"),
+            None => variable["value"].as_str().unwrap_or_default(),
+        };
+        line.env(text(variable, "/name"), value)
+    })
+}
+
 impl Pod {
     /// The command line of the first container, as the kubelet would make it.
     #[track_caller]
@@ -89,21 +108,7 @@ impl Pod {
         let token = text(&answer, "/status/token");
         let line = CommandLine::default().with_account(kube, folder.path(), token, &namespace);
 
-        let container = &pod["containers"][0];
-        let arguments = container["args"].as_array().into_iter().flatten();
-        let line = arguments.fold(line, |line, argument| line.arg(argument.as_str().expect("an argument is text")));
-        let environment = container["env"].as_array().into_iter().flatten();
-        let line = environment.fold(line, |line, variable| {
-            let field = variable.pointer("/valueFrom/fieldRef/fieldPath").and_then(Value::as_str);
-            let value = match field {
-                Some("metadata.namespace") => &namespace,
-                Some("metadata.name") => POD,
-                Some("metadata.uid") => "11111111-2222-3333-4444-555555555555",
-                Some(other) => panic!("the kubelet knows {other}, this test does not"),
-                None => variable["value"].as_str().unwrap_or_default(),
-            };
-            line.env(text(variable, "/name"), value)
-        });
+        let line = started(&pod["containers"][0], &namespace, line);
         Self { account, namespace, line, _folder: folder }
     }
 
@@ -238,6 +243,44 @@ fn the_chart_in_one_namespace_needs_no_right_elsewhere() {
         let list = kube.get("/apis/events.k8s.io/v1/namespaces/dns/events").expect_success();
         list["items"].as_array().is_some_and(|events| events.iter().any(|event| event["regarding"]["name"] == POD))
     });
+    pod.was_refused_nothing(&kube, &daemon);
+}
+
+/// The webhook provider in the pod is our own program as such a server, in front of BIND.
+#[cfg(feature = "webhook-server")]
+#[test]
+fn the_chart_runs_a_webhook_provider_beside_the_daemon() {
+    require!(KubeApi::TOOLS, Bind.tools(), render::TOOLS);
+    if !possible("chart::the_chart_runs_a_webhook_provider") {
+        return;
+    }
+    let (kube, site) = (KubeApi::start(), Site::start(Bind));
+    let mut values = values(&site);
+    let address = format!("127.0.0.1:{}", zonewright_testkit::free_port());
+    let of_server = values["extraArgs"].as_object().expect("arguments").clone();
+    let of_server = of_server.iter().filter(|(flag, _)| *flag != "rfc2136-zone");
+    let mut arguments: Vec<String> =
+        of_server.map(|(flag, value)| format!("--{flag}={}", value.to_string().trim_matches('"'))).collect();
+    let more = ["--provider=rfc2136", "--webhook-server", &format!("--rfc2136-zone={ZONE}")].map(str::to_owned);
+    arguments.extend(more.into_iter().chain([format!("--webhook-server-address={address}")]));
+    values["provider"] = json!({ "name": "webhook", "webhook": {
+        "image": { "repository": "registry.example.com/zonewright", "tag": "0.1.0" },
+        "args": arguments, "env": values["env"] } });
+    values["env"] = json!([]);
+    values["extraArgs"] =
+        json!({ "webhook-provider-url": format!("http://{address}"), "metrics-address": "127.0.0.1:0" });
+    let rendered = helm(&values, "dns");
+    namespace(&kube, "dns");
+    apply(&kube, &rendered);
+    let sidecar = &rendered.only("Deployment")["spec"]["template"]["spec"]["containers"][1];
+    let server = started(sidecar, "dns", CommandLine::default()).start();
+    server.says(&["serving the provider over the webhook protocol"]);
+    let pod = Pod::of(&kube, &rendered);
+    let daemon = pod.line.start();
+    daemon.ready();
+    let space = Space::new(&kube);
+    space.balancer("web", &format!("web.{ZONE}"), &["192.0.2.7"]);
+    site.shows(&["web 0 A 192.0.2.7"]);
     pod.was_refused_nothing(&kube, &daemon);
 }
 
