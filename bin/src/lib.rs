@@ -3,6 +3,7 @@
 //! The binary is three lines over [`run`]. A program with a provider of its own is as short:
 //! `zonewright::run(&Catalog::built_in().with(my_provider::ENTRY))`.
 
+mod ask;
 pub mod catalog;
 mod config;
 mod connection;
@@ -18,12 +19,14 @@ pub mod instance;
 mod journal;
 pub mod logging;
 mod ownership;
+mod plans;
 mod providers;
 mod reporter;
 mod rights;
 mod run;
 #[cfg(feature = "webhook-server")]
 mod serve;
+mod state_dir;
 mod status;
 mod summary;
 mod undo;
