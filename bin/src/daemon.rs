@@ -30,7 +30,7 @@ use crate::connection::{self, Connection};
 use crate::http::{self, Health, Pages};
 use crate::instance::InstanceSettings;
 use crate::reporter::LogReporter;
-use crate::{config, control, journal, status, summary};
+use crate::{config, control, journal, state_dir, status, summary};
 
 /// How long the end waits for what is still written to objects. Events take five seconds at most and then say how many were left;
 /// statuses have all the time that a single pass has, and after a signal as much as events.
@@ -77,7 +77,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
         };
         Some(outcome)
     } else {
-        if let Err(error) = control::serve(&control::folder(settings), engine.clone(), stop.clone()).await {
+        if let Err(error) = control::serve(&state_dir::folder(settings), engine.clone(), stop.clone()).await {
             error!(
                 error = error.chain(),
                 "the control socket is not available: `zonewright plans`, `approve`, `undo` and `pinned` will not work"
@@ -236,7 +236,7 @@ fn memory(why: &str) -> Arc<dyn StateStore> {
 
 /// The store in `--state-dir`, if there is one.
 fn file_store(settings: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
-    let Some(file) = control::state_file(settings) else { return Ok(None) };
+    let Some(file) = state_dir::state_file(settings) else { return Ok(None) };
     let folder = settings.text("state-dir");
     std::fs::create_dir_all(folder).map_err(|e| {
         Error::new(ErrorKind::Configuration, "open the state folder", format!("--state-dir {folder}")).caused_by(e)

@@ -13,8 +13,9 @@ use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::Engine;
 use zonewright_engine::journal::{self, Handover, JournalRecord, Query, Reach};
 
-use crate::control;
+use crate::ask::{as_json, ask};
 use crate::journal::{left_behind, nowhere};
+use crate::state_dir;
 
 pub(crate) fn wrong(text: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, "read the flags", text)
@@ -110,8 +111,8 @@ pub(crate) async fn show(settings: &Settings, name: &str, now: Timestamp) -> Res
         plan: some("plan").map(str::to_owned),
         limit: Some(limit),
     };
-    let folder = control::meant(settings);
-    let reply = match control::ask(&folder, asked.clone()).await {
+    let folder = state_dir::meant(settings);
+    let reply = match ask(&folder, asked.clone()).await {
         Err(error) if error.kind == ErrorKind::Unavailable => match left_behind(settings, &folder).await? {
             Some(store) => {
                 let (entries, reach) = journal::last(&*store, &query(&asked), limit).await?;
@@ -121,7 +122,7 @@ pub(crate) async fn show(settings: &Settings, name: &str, now: Timestamp) -> Res
         },
         reply => reply?,
     };
-    Ok(if settings.text("output") == "json" { control::as_json(&reply) } else { table(&reply) })
+    Ok(if settings.text("output") == "json" { as_json(&reply) } else { table(&reply) })
 }
 
 /// A reply as people read it: a line for each record and each claim that changes hands; texts of claims only where nothing else

@@ -12,7 +12,7 @@ use zonewright_engine::journal::{FolderJournal, Journaling, Limits, MemoryJourna
 
 #[cfg(feature = "cluster")]
 use crate::connection::{self, Connection};
-use crate::{control, folder};
+use crate::{folder, state_dir};
 
 fn wrong(text: &str) -> Error {
     Error::new(ErrorKind::Configuration, "read the flags", text)
@@ -33,13 +33,13 @@ pub(crate) fn mode(settings: &Settings) -> Result<Mode> {
 pub(crate) fn in_folder(settings: &Settings, dry_run: bool) -> Result<Journaling> {
     let mode = mode(settings)?;
     let folder = match settings.text("journal-dir") {
-        "" => control::folder(settings).join(FOLDER),
+        "" => state_dir::folder(settings).join(FOLDER),
         folder => PathBuf::from(folder),
     };
     let writes = mode != Mode::Off && !dry_run;
     if !is_named(settings)
         && writes
-        && let Err(error) = folder::make(&control::folder(settings))
+        && let Err(error) = folder::make(&state_dir::folder(settings))
     {
         warn!(error = error.chain(), "the journal is kept in memory only; give --state-dir or --journal-dir");
         return Ok(Journaling { store: Arc::new(MemoryJournal::default()), mode });
@@ -96,7 +96,7 @@ pub(crate) async fn of_command(settings: &Settings) -> Result<Journaling> {
 async fn begun_in_cluster(settings: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
     let Some(cluster) = connection::at_hand(settings).await? else { return Ok(None) };
     let ring = ring(settings, &cluster);
-    let local = || control::answers(&control::folder(settings));
+    let local = || state_dir::answers(&state_dir::folder(settings));
     let meant = cluster.in_cluster() || (!local() && ring.is_begun().await?);
     Ok(meant.then(|| -> Arc<dyn JournalStore> { Arc::new(ring) }))
 }
@@ -112,7 +112,7 @@ async fn begun_in_cluster(_: &Settings) -> Result<Option<Arc<dyn JournalStore>>>
 const FOLDER: &str = "journal";
 
 fn prefix(settings: &Settings) -> String {
-    control::file_name(settings.text("txt-owner-id"))
+    state_dir::file_name(settings.text("txt-owner-id"))
 }
 
 fn limits(settings: &Settings) -> Result<Limits> {

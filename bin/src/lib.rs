@@ -5,6 +5,7 @@
 
 #[cfg(feature = "gardener")]
 mod admission;
+mod ask;
 pub mod catalog;
 mod config;
 mod connection;
@@ -24,12 +25,14 @@ mod journal;
 mod kops;
 pub mod logging;
 mod ownership;
+mod plans;
 mod providers;
 mod reporter;
 mod rights;
 mod run;
 #[cfg(feature = "webhook-server")]
 mod serve;
+mod state_dir;
 mod status;
 mod summary;
 mod undo;

@@ -27,7 +27,7 @@ use zonewright_engine::ownership::{Action, InstanceSnapshot, Proposal, Scope, Se
 
 use crate::catalog::Catalog;
 use crate::instance::InstanceSettings;
-use crate::{config, connection, control, daemon, journal};
+use crate::{config, connection, daemon, journal, state_dir};
 
 /// Status where nothing was done for want of a yes.
 const NOT_CONFIRMED: u8 = 2;
@@ -281,8 +281,8 @@ fn line(action: &Action) -> String {
 
 /// A daemon that runs goes on publishing what its objects ask for.
 fn warn_of_daemon(settings: &Settings, order: Order) {
-    let folder = control::folder(settings);
-    if order == Order::Drain && control::answers(&folder) {
+    let folder = state_dir::folder(settings);
+    if order == Order::Drain && state_dir::answers(&folder) {
         println!(
             "note: a daemon of this owner answers in {}; it will create again what its objects request",
             folder.display()

@@ -9,7 +9,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
-use crate::{control, daemon, history, logging, ownership, providers, rights, undo};
+use crate::{daemon, history, logging, ownership, plans, providers, rights, undo};
 
 /// Reads the command line, does what it says and returns the status of the process.
 pub fn run(catalog: &Catalog) -> ExitCode {
@@ -30,10 +30,8 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         Command::FlagReference => Ok(answer(&flags::reference(catalog))),
         Command::ProviderTable => Ok(answer(&providers::page(catalog))),
         Command::Rights => rights::show(catalog, settings).map(|text| answer(&text)),
-        Command::Plans => block_on(async { control::plans(settings).await.map(|text| answer(&text)) }),
-        Command::Approve { hash } => {
-            block_on(async { control::approve(settings, hash).await.map(|text| answer(&text)) })
-        }
+        Command::Plans => block_on(async { plans::show(settings).await.map(|text| answer(&text)) }),
+        Command::Approve { hash } => block_on(async { plans::approve(settings, hash).await.map(|text| answer(&text)) }),
         Command::Ownership { order, words } => {
             logging::start(settings);
             block_on(ownership::run(catalog, settings, &invocation.instances, (*order, words)))

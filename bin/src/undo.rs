@@ -16,9 +16,10 @@ use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::journal::Query;
 use zonewright_engine::{Engine, Pin, UndoPlan, UndoReport, UndoRequest, UndoZone, saved_pins};
 
-use crate::control;
+use crate::ask::{as_json, ask};
 use crate::history::{moment, wrong};
 use crate::journal::{nowhere, state_left_behind};
+use crate::state_dir;
 
 /// What the daemon says of an undo that is only planned.
 ///
@@ -94,13 +95,13 @@ pub(crate) fn unpin(engine: &Engine, asked: &Unpin) -> std::result::Result<Unpin
 /// # Errors
 /// No daemon answers, and there is no state of it either.
 pub(crate) async fn pinned(settings: &Settings, now: Timestamp) -> Result<String> {
-    let folder = control::meant(settings);
-    let reply = match control::ask(&folder, Pins {}).await {
+    let folder = state_dir::meant(settings);
+    let reply = match ask(&folder, Pins {}).await {
         Err(error) if error.kind == ErrorKind::Unavailable => saved(settings, &folder, now).await?,
         reply => reply?,
     };
     if is_json(settings) {
-        return Ok(control::as_json(&reply));
+        return Ok(as_json(&reply));
     }
     let shown = pinned_text(&reply.pinned);
     let shown = if shown.is_empty() { "No name is pinned.\n".to_owned() } else { shown };
@@ -145,13 +146,13 @@ pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode>
     if ways.len() != 1 {
         return Err(wrong("expected one of --since, --plan and --unpin"));
     }
-    let folder = control::meant(settings);
+    let folder = state_dir::meant(settings);
     if given("unpin") {
         let name = match settings.text("unpin") {
             "all" => None,
             name => Some(DnsName::parse(name).map_err(|problem| wrong(format!("{name:?}: {problem}")))?),
         };
-        let reply = control::ask(&folder, Unpin { name }).await?;
+        let reply = ask(&folder, Unpin { name }).await?;
         let count = reply.released.len();
         say(settings, &reply, &format!("{count} names are no longer pinned.\n"));
         return Ok(ExitCode::SUCCESS);
@@ -168,7 +169,7 @@ pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode>
         zone: some("zone").map(str::to_owned),
         pin_for: u64::try_from(pin_for.as_millis()).unwrap_or(u64::MAX),
     };
-    let plan = control::ask(&folder, request).await?;
+    let plan = ask(&folder, request).await?;
     let late = since.filter(|since| plan.oldest.as_ref().is_none_or(|oldest| oldest.at > *since));
     say(settings, &plan, &shown(&plan, late));
     if plan.groups == 0 {
@@ -181,13 +182,13 @@ pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode>
 }
 
 async fn ask_to_carry_out(settings: &Settings, folder: &Path, hash: String) -> Result<ExitCode> {
-    let reply = control::ask(folder, Undo { hash }).await?;
+    let reply = ask(folder, Undo { hash }).await?;
     say(settings, &reply, &outcome(&reply));
     Ok(if reply.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn say(settings: &Settings, reply: &impl serde::Serialize, text: &str) {
-    if is_json(settings) { print!("{}", control::as_json(reply)) } else { print!("{text}") }
+    if is_json(settings) { print!("{}", as_json(reply)) } else { print!("{text}") }
 }
 
 /// Asks at the terminal; without one the answer is no.

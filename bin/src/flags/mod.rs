@@ -176,7 +176,7 @@ fn given(
     match argv::read(arguments, set, words).map_err(parsing)? {
         Given::Help { long } => Err(Stop::Answer(help(long))),
         Given::Version => Err(Stop::Answer(help::version())),
-        Given::Page(page) => Err(Stop::Answer(page.text(catalog))),
+        Given::Page(page) => Err(Stop::Answer(page.text(catalog, command::commands()))),
         Given::Values(values, words) => Ok((values, words)),
     }
 }

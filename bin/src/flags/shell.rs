@@ -7,8 +7,8 @@ use clap::Command;
 use clap_complete::Shell;
 use zonewright_core::catalog::FlagKind;
 
+use super::help;
 use super::set::FlagSet;
-use super::{command, help};
 use crate::catalog::Catalog;
 
 /// A text about the command line.
@@ -34,20 +34,16 @@ impl Page {
         }
     }
 
-    /// Its text.
-    pub(super) fn text(&self, catalog: &Catalog) -> String {
+    /// Its text; `commands` are those beside the daemon.
+    pub(super) fn text(&self, catalog: &Catalog, commands: Vec<Command>) -> String {
         let set = FlagSet::daemon(catalog);
+        let whole = |commands| help::program(&set, catalog, false).subcommands(commands);
         match self {
-            Self::Manual => manual(whole(&set, catalog)),
-            Self::Script(shell) => script(*shell, whole(&set, catalog)),
-            Self::Candidates(words) => candidates(words, &set).into_iter().map(|word| word + "\n").collect(),
+            Self::Manual => manual(whole(commands)),
+            Self::Script(shell) => script(*shell, whole(commands)),
+            Self::Candidates(words) => candidates(words, &set, &commands).into_iter().map(|word| word + "\n").collect(),
         }
     }
-}
-
-/// The daemon's flags with the commands below them.
-fn whole(set: &FlagSet, catalog: &Catalog) -> Command {
-    help::program(set, catalog, false).subcommands(command::commands())
 }
 
 fn manual(command: Command) -> String {
@@ -63,7 +59,7 @@ fn script(shell: Shell, mut command: Command) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn candidates(words: &[String], set: &FlagSet) -> Vec<String> {
+fn candidates(words: &[String], set: &FlagSet, commands: &[Command]) -> Vec<String> {
     let (last, before) = words.split_last().map_or(("", words), |(last, before)| (last.as_str(), before));
     let named = before.last().and_then(|word| word.strip_prefix("--")).and_then(|name| set.row(name));
     let all: Vec<String> = match named.map(|row| row.spec.kind) {
@@ -72,7 +68,7 @@ fn candidates(words: &[String], set: &FlagSet) -> Vec<String> {
         }
         Some(kind) if kind != FlagKind::Bool => return Vec::new(),
         _ if before.is_empty() && !last.starts_with('-') => {
-            command::commands().iter().map(|command| command.get_name().to_owned()).collect()
+            commands.iter().map(|command| command.get_name().to_owned()).collect()
         }
         _ => set.rows().iter().filter(|row| row.shown).map(|row| format!("--{}", row.spec.name)).collect(),
     };

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use zonewright_core::{Error, ErrorKind, Retry};
 
 use crate::cluster::Cluster;
+use crate::gate::ALIVE;
 
 /// Longest text of an answer that is repeated in an error.
 const MAX_TEXT: usize = 400;
@@ -195,6 +196,22 @@ impl Cluster {
     pub(crate) async fn exchange(&self, request: Request<Vec<u8>>) -> Result<Response<Body>, Failure> {
         let response = self.client().send(request.map(Body::from)).await.map_err(|e| unreachable(&e))?;
         if response.status().is_success() { Ok(response) } else { Err(refused(response).await) }
+    }
+}
+
+impl Cluster {
+    /// Asks whether the API server is alive. Any answer of its own is a yes, even a refusal; a gateway's answer that there is
+    /// nobody behind it is a no.
+    pub(crate) async fn alive(&self) -> Result<(), String> {
+        let ask = async {
+            let request = Request::get(ALIVE).body(Vec::new()).map_err(|e| e.to_string())?;
+            match self.exchange(request).await {
+                Err(Failure::Refused(refusal)) if !(502..=504).contains(&refusal.code) => Ok(()),
+                Err(failure) => Err(failure.to_string()),
+                Ok(_) => Ok(()),
+            }
+        };
+        self.pulse().shared(&format!("GET {ALIVE}"), ask).await
     }
 }
 

@@ -8,8 +8,8 @@ use kube::Client;
 
 use crate::bucket::Bucket;
 use crate::calls::Calls;
-use crate::connect::ConnectOptions;
 use crate::gate::Gate;
+use crate::options::ConnectOptions;
 use crate::pulse::Pulse;
 
 /// A connection to a cluster: a client behind a rate limit, a time-out and counters.

@@ -13,41 +13,12 @@ use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::{Proxies, Url};
 
 use crate::cluster::{Cluster, Place};
+use crate::options::ConnectOptions;
 
 const SERVICE_ACCOUNT_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 /// A server that does not take a connection by then is tried again; waiting longer only delays that.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const OPERATION: &str = "connect to the cluster";
-
-/// How to reach the cluster.
-#[derive(Debug, Clone)]
-pub struct ConnectOptions {
-    /// `--kubeconfig`: the file; else `~/.kube/config` where it exists; else the service account of the pod.
-    pub kubeconfig: Option<PathBuf>,
-    /// `--server`: replaces the server of the kubeconfig; without one it is ignored.
-    pub server: Option<String>,
-    /// `--kube-api-request-timeout`: for a request with its whole answer, watches excepted. `None` waits for ever.
-    pub request_timeout: Option<Duration>,
-    /// `--kube-api-qps`: requests a second, watches excepted.
-    pub qps: u32,
-    /// `--kube-api-burst`: requests at once, watches excepted.
-    pub burst: u32,
-    /// The `User-Agent` of every request.
-    pub user_agent: String,
-}
-
-impl Default for ConnectOptions {
-    fn default() -> Self {
-        Self {
-            kubeconfig: None,
-            server: None,
-            request_timeout: Some(Duration::from_secs(30)),
-            qps: 5,
-            burst: 10,
-            user_agent: concat!("zonewright/", env!("CARGO_PKG_VERSION")).to_owned(),
-        }
-    }
-}
 
 /// Prepares a connection to the cluster; the first request is up to the caller. Needs a tokio runtime, and rustls' provider
 /// of cryptography installed.
@@ -55,7 +26,7 @@ impl Default for ConnectOptions {
 /// # Errors
 /// If the kubeconfig or the service account cannot be read, or say something that cannot work.
 pub async fn connect(options: &ConnectOptions) -> Result<Cluster> {
-    options.check()?;
+    options.check().map_err(wrong)?;
     let file = kubeconfig_file(options, std::env::home_dir().as_deref());
     let mut config = match &file {
         Some(file) => from_file(file, options.server.as_deref()).await?,
@@ -71,16 +42,6 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster> {
     let client = client(config, file.as_deref())?;
     tracing::info!(server = place.server, namespace = place.namespace, "Kubernetes client ready");
     Ok(Cluster::new(client, options, place))
-}
-
-impl ConnectOptions {
-    fn check(&self) -> Result<()> {
-        match (self.qps, self.burst) {
-            (0, _) => Err(wrong("--kube-api-qps must be greater than 0")),
-            (_, 0) => Err(wrong("--kube-api-burst must be greater than 0")),
-            _ => Ok(()),
-        }
-    }
 }
 
 fn kubeconfig_file(options: &ConnectOptions, home: Option<&Path>) -> Option<PathBuf> {

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use tower::BoxError;
 
 use crate::cluster::Cluster;
-use crate::connect::ConnectOptions;
 use crate::gate::ALIVE;
+use crate::options::ConnectOptions;
 
 type Frames = UnsyncBoxBody<Bytes, BoxError>;
 

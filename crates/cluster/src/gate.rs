@@ -81,8 +81,8 @@ mod tests {
 
     use super::*;
     use crate::api::Failure;
-    use crate::connect::ConnectOptions;
     use crate::fake::{Fake, Piece, Step};
+    use crate::options::ConnectOptions;
 
     const PATH: &str = "/api/v1/namespaces/a/configmaps/x";
     const GET: &str = "GET /api/v1/namespaces/a/configmaps/x";

@@ -5,7 +5,7 @@
 //! order in which they were begun; when the newest is full, the oldest is emptied and becomes the newest.
 //!
 //! An append is one request: what the newest object holds is known here, and its resource version goes with the write.
-//! Where that is refused because somebody else wrote (an earlier process that has not ended yet), the ring is read again
+//! Where that is refused because another writer wrote (an earlier process that has not ended yet), the ring is read again
 //! and the append repeated, so that nothing is overwritten that was not read. Rights: get, create, update.
 
 use std::cmp::Reverse;
@@ -43,7 +43,7 @@ const ATTEMPTS: usize = 5;
 pub struct RingLimits {
     /// Number of objects, at least 2.
     pub objects: usize,
-    /// An object that holds so many octets, compressed, is followed by the next.
+    /// An object that holds so many bytes, compressed, is followed by the next.
     pub object_size: usize,
 }
 
@@ -143,7 +143,7 @@ impl ConfigMapJournal {
         while slot.size() > 0 && slot.size() + piece.len() > self.limits.object_size {
             let next = self.slot((slot.number + 1) % self.limits.objects).await?;
             slot = if next.sequence > slot.sequence {
-                // Somebody else has gone on since: what stands there is no older than what we know, and stays.
+                // Another writer has gone on since: what stands there is no older than what we know, and stays.
                 self.last().await?
             } else {
                 next.emptied(slot.sequence + 1)
@@ -203,7 +203,7 @@ impl ConfigMapJournal {
     }
 }
 
-/// Somebody else wrote, made or removed the object since it was read.
+/// Another writer wrote, made or removed the object since it was read.
 fn is_race(failure: &Failure) -> bool {
     failure.code() == Some(409) || failure.reason() == "NotFound"
 }
@@ -229,7 +229,7 @@ impl Slot {
         annotations.insert(SEQUENCE.to_owned(), self.sequence.to_string());
     }
 
-    /// Without our pieces, and the newest from now on. What somebody else keeps there stays.
+    /// Without our pieces, and the newest from now on. What another writer keeps there stays.
     fn emptied(mut self, sequence: u64) -> Self {
         if let Some(data) = &mut self.object.binary_data {
             data.retain(|key, _| !key.ends_with(PIECE));
@@ -277,7 +277,7 @@ impl JournalStore for ConfigMapJournal {
             }
             let (first, second) = part.split_at(part.len() / 2);
             if first.is_empty() {
-                let text = format!("{}: a line of {} octets is more than fits", self.place(), piece.len());
+                let text = format!("{}: a line of {} bytes is more than fits", self.place(), piece.len());
                 return Err(Error::new(ErrorKind::Invalid, "write the journal", text));
             }
             waiting.extend([second, first]);

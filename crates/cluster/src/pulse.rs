@@ -5,13 +5,8 @@
 
 use std::time::Duration;
 
-use http::Request;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
-
-use crate::api::Failure;
-use crate::cluster::Cluster;
-use crate::gate::ALIVE;
 
 /// How long an answer serves other watches.
 const SHARED_FOR: Duration = Duration::from_secs(5);
@@ -22,29 +17,22 @@ const LIMIT: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(crate) struct Pulse(Mutex<Option<(Instant, Result<(), String>)>>);
 
-impl Cluster {
-    /// Asks whether the API server is alive. Any answer of its own is a yes, even a refusal; a gateway's word that there
-    /// is nobody behind it is a no.
-    pub(crate) async fn alive(&self) -> Result<(), String> {
+impl Pulse {
+    /// The answer of a moment ago, or else that of `ask`, which is given up after a while. `what` is asked, for the message.
+    ///
+    /// # Errors
+    /// What the answer says, or that none came.
+    pub(crate) async fn shared(&self, what: &str, ask: impl Future<Output = Result<(), String>>) -> Result<(), String> {
         // Held across the request: those who ask meanwhile share its answer.
-        let mut last = self.pulse().0.lock().await;
+        let mut last = self.0.lock().await;
         if let Some((at, answer)) = &*last
             && at.elapsed() < SHARED_FOR
         {
             return answer.clone();
         }
-        let answer = self.ask().await;
+        let late = |_| Err(format!("the API server does not answer {what} within {LIMIT:?}"));
+        let answer = timeout(LIMIT, ask).await.unwrap_or_else(late);
         *last = Some((Instant::now(), answer.clone()));
         answer
-    }
-
-    async fn ask(&self) -> Result<(), String> {
-        let request = Request::get(ALIVE).body(Vec::new()).map_err(|e| e.to_string())?;
-        match timeout(LIMIT, self.exchange(request)).await {
-            Err(_) => Err(format!("the API server does not answer GET {ALIVE} within {LIMIT:?}")),
-            Ok(Err(Failure::Refused(refusal))) if !(502..=504).contains(&refusal.code) => Ok(()),
-            Ok(Err(failure)) => Err(failure.to_string()),
-            Ok(Ok(_)) => Ok(()),
-        }
     }
 }

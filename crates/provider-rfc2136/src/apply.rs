@@ -114,7 +114,7 @@ fn after(earlier: &Outcome, later: Outcome) -> Outcome {
 
 /// Sends a message to one server and sees to what it may swallow.
 async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part]) -> Reply {
-    let error = |fault: Fault| fault.into_error(OPERATION, server, zone);
+    let error = |fault: Fault| server.error(fault, OPERATION, zone);
     let case = match case_of(server, zone, parts).await {
         Ok(case) => case,
         // What asks only for a prerequisite changes nothing, so nothing was sent that counts.
@@ -199,7 +199,7 @@ async fn unsigned(server: &Server, zone: &DnsName, parts: &[&Part], refused: Out
             Reply::all(Outcome::Unknown(said), true, parts)
         }
         Err(fault) => {
-            let unread = fault.into_error("read back", server, zone);
+            let unread = server.error(fault, "read back", zone);
             Reply::all(Outcome::Unknown(join(Some(said), unread)), true, parts)
         }
     }
@@ -247,7 +247,7 @@ async fn read_back(server: &Server, zone: &DnsName, parts: &[&Part]) -> Vec<Outc
 /// Those of `sets` that do not stand so, TTLs aside. One query each, none for none.
 async fn missing<'a>(server: &Server, zone: &DnsName, sets: &[&'a RecordSet]) -> Result<Vec<&'a RecordSet>> {
     let keys: Vec<(&DnsName, RecordType)> = sets.iter().map(|set| (&set.key.name, set.key.rtype)).collect();
-    let records = read::sets(server, &keys).await.map_err(|f| f.into_error("read back", server, zone))?;
+    let records = read::sets(server, &keys).await.map_err(|f| server.error(f, "read back", zone))?;
     let standing = wire::group(records);
     let stands = |set: &RecordSet| standing.iter().any(|there| there.key == set.key && there.data == set.data);
     Ok(sets.iter().filter(|set| !stands(set)).copied().collect())

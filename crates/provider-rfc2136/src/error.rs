@@ -1,12 +1,11 @@
-//! What can go wrong on the way to a server and back, and its one border to core's error type.
+//! What can go wrong on the way to a server and back, and what kind of error each is to core.
 
 use std::io;
 use std::time::Duration;
 
 use domain::base::iana::Rcode;
-use zonewright_core::{DnsName, Error, ErrorKind};
+use zonewright_core::ErrorKind;
 
-use crate::server::Server;
 use crate::transfer::Broken;
 use crate::tsig::Invalid;
 use crate::wire::Malformed;
@@ -113,14 +112,6 @@ impl Fault {
             Self::NoAuthority => ErrorKind::NotFound,
             Self::Rcode { rcode, .. } => kind_of(*rcode),
         }
-    }
-
-    /// The fault as core's error. Where the server denies a right, it says who asked.
-    pub(crate) fn into_error(self, operation: &'static str, server: &Server, zone: &DnsName) -> Error {
-        let who = server.identity().filter(|_| self.kind() == ErrorKind::Unauthorized);
-        let who = who.map_or_else(String::new, |who| format!("{who}, "));
-        let context = format!("server {}, {who}zone {zone}: {self}", server.label());
-        Error::new(self.kind(), operation, context).caused_by(self)
     }
 }
 

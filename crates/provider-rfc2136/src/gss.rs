@@ -8,63 +8,27 @@ mod context;
 mod krb5;
 mod login;
 mod tkey;
+mod trouble;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::Mutex as Turn;
 use zonewright_core::{DnsName, ErrorKind};
 
 use self::context::Context;
-use self::krb5::Said;
 use crate::error::Fault;
-use crate::read;
-use crate::server::{Server, now};
-use crate::tsig::{Invalid, Signer, Signing};
+use crate::link::Link;
+use crate::soa;
+use crate::tsig::{Invalid, Signer, Signing, now};
 use crate::wire;
 
 pub(crate) use self::login::Login;
+pub(crate) use self::trouble::Trouble;
 
-/// How long the Kerberos library may take for one step: a KDC that does not answer is asked again after one and two seconds.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Tokens that a negotiation may take (Kerberos takes one each way).
 const ROUNDS: usize = 10;
-
-/// What went wrong before there was a context.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Trouble {
-    #[error(
-        "Kerberos: logging in at the KDC of realm {realm} as user {user}: {said}; check --rfc2136-kerberos-realm, \
-         --rfc2136-kerberos-username, --rfc2136-kerberos-password and krb5.conf"
-    )]
-    Login { realm: String, user: String, said: Said },
-    #[error(
-        "Kerberos: getting a ticket for {service} from the KDC of realm {realm}: {said}; expected a server that is a \
-         service of the realm by this name"
-    )]
-    Ticket { realm: String, service: String, said: Said },
-    #[error("Kerberos: {step} took longer than {} s", PATIENCE.as_secs())]
-    Patience { step: String },
-    #[error("Kerberos: the server answers to its address only, and its zone {zone} names no primary server: {why}")]
-    NoName { zone: DnsName, why: String },
-    #[error("Kerberos: negotiating with {service}: {why}")]
-    Negotiation { service: String, why: String, kind: ErrorKind },
-    #[error("Kerberos: negotiating with {service}: {why}")]
-    Transport { service: String, why: String, kind: ErrorKind },
-}
-
-impl Trouble {
-    /// What kind of trouble it is to the rest of the program.
-    pub(crate) fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Login { said, .. } | Self::Ticket { said, .. } if said.is_no() => ErrorKind::Unauthorized,
-            Self::Login { .. } | Self::Ticket { .. } | Self::NoName { .. } => ErrorKind::Unavailable,
-            Self::Patience { .. } => ErrorKind::Timeout,
-            Self::Negotiation { kind, .. } | Self::Transport { kind, .. } => *kind,
-        }
-    }
-}
 
 /// A Kerberos user towards one server.
 #[derive(Debug)]
@@ -103,7 +67,7 @@ impl Kerberos {
     }
 
     /// What `request` is to be signed with: the context that is there, or a new one.
-    pub(crate) async fn signer(&self, server: &Server, request: &[u8]) -> Result<Arc<dyn Signer>, Fault> {
+    pub(crate) async fn signer(&self, link: &Link, request: &[u8]) -> Result<Arc<dyn Signer>, Fault> {
         if let Some(context) = self.current() {
             return Ok(context);
         }
@@ -116,8 +80,8 @@ impl Kerberos {
         if let Some(Failed { trouble, .. }) = turn.as_ref().filter(|failed| asked < failed.at) {
             return Err(trouble.clone().into());
         }
-        let service = service(server, request).await?;
-        let context = negotiate(&self.login, server, &service).await.inspect_err(|fault| {
+        let service = service(link, request).await?;
+        let context = negotiate(&self.login, link, &service).await.inspect_err(|fault| {
             *turn = Failed::of(fault);
         })?;
         *self.lock() = Some(Arc::clone(&context));
@@ -164,20 +128,26 @@ impl Drop for Kerberos {
 
 /// The service that the server is: `DNS/` and its host name. Where only an address is known, which is nobody's name in most
 /// realms, the name of the zone's primary server, as `nsupdate -g` does.
-async fn service(server: &Server, request: &[u8]) -> Result<String, Fault> {
-    let host = server.host();
+async fn service(link: &Link, request: &[u8]) -> Result<String, Fault> {
+    let host = link.host();
     if host.parse::<IpAddr>().is_err() {
         return Ok(format!("DNS/{}", host.to_ascii_lowercase()));
     }
     let zone = wire::zone_of(request).ok_or(Fault::Malformed)?;
-    let primary = read::primary(server, &zone).await;
+    let primary = primary(link, &zone).await;
     let no_name = |fault: Fault| Trouble::NoName { zone: zone.clone(), why: fault.to_string() };
     Ok(format!("DNS/{}", primary.map_err(no_name)?))
 }
 
-/// Agrees with `server` on a context. One DNS exchange over a stream, mostly; the KDC is asked for what is not known yet.
-async fn negotiate(login: &Arc<Login>, server: &Server, service: &str) -> Result<Arc<Context>, Fault> {
-    let talked = talk(login, server, service).await;
+/// The name of the zone's primary server. One message.
+async fn primary(link: &Link, zone: &DnsName) -> Result<DnsName, Fault> {
+    let answer = link.exchange(&soa::query(zone), None).await.map_err(|failure| failure.fault)?;
+    soa::part(&answer, zone, wire::soa_primary)
+}
+
+/// Agrees with a server on a context. One DNS exchange over a stream, mostly; the KDC is asked for what is not known yet.
+async fn negotiate(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Context>, Fault> {
+    let talked = talk(login, link, service).await;
     if let Err(Fault::Kerberos(Trouble::Negotiation { .. })) = &talked {
         // Perhaps the service has new keys, and the ticket at hand is for the old ones.
         login.renew();
@@ -185,13 +155,13 @@ async fn negotiate(login: &Arc<Login>, server: &Server, service: &str) -> Result
     talked
 }
 
-async fn talk(login: &Arc<Login>, server: &Server, service: &str) -> Result<Arc<Context>, Fault> {
+async fn talk(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Context>, Fault> {
     let name = key_name();
     let wrong = |why: String, kind| Trouble::Negotiation { service: service.to_owned(), why, kind };
     let (mut pending, mut token) = login.begin(service).await?;
     for _ in 0..ROUNDS {
         let request = tkey::negotiation(&name, now(), &token);
-        let octets = server.converse(&request).await.map_err(|fault| cut_off(service, &fault))?;
+        let octets = link.converse(&request).await.map_err(|fault| cut_off(service, &fault))?;
         let reply = tkey::Reply::read(&octets, &request, &name)
             .map_err(|refusal| wrong(refusal.to_string(), refusal.kind()))?;
         let (next, answer) = pending.go_on(reply.token, service).await?;
@@ -199,7 +169,7 @@ async fn talk(login: &Arc<Login>, server: &Server, service: &str) -> Result<Arc<
             (pending, token) = (next, answer);
             continue;
         }
-        let address = server.open_address().await;
+        let address = link.open_address().await;
         let context = Context::new(name, next, reply.lifetime, address)
             .map(Arc::new)
             .map_err(|why| wrong(why, ErrorKind::Protocol))?;

@@ -11,7 +11,7 @@ use zonewright_core::DnsName;
 use crate::error::Fault;
 #[cfg(feature = "gss-tsig")]
 use crate::gss::Kerberos;
-use crate::server::{Failure, Server};
+use crate::link::{Failure, Link};
 use crate::tsig::{Invalid, Key, MaybeSigner, Signer};
 use crate::wire::Answer;
 
@@ -79,17 +79,17 @@ impl Identity {
         }
     }
 
-    /// What the UPDATE message `request` to `server` is signed with.
+    /// What the UPDATE message `request` over `link` is signed with.
     ///
     /// # Errors
     /// What went wrong where it has to be negotiated first; nothing was sent then that counts.
     #[cfg_attr(not(feature = "gss-tsig"), expect(clippy::unused_async, reason = "a key needs no negotiation"))]
-    pub(crate) async fn for_update(&self, server: &Server, request: &[u8]) -> Result<Option<Arc<dyn Signer>>, Fault> {
+    pub(crate) async fn for_update(&self, link: &Link, request: &[u8]) -> Result<Option<Arc<dyn Signer>>, Fault> {
         match self {
             #[cfg(feature = "gss-tsig")]
-            Self::Kerberos(kerberos) => kerberos.signer(server, request).await.map(Some),
+            Self::Kerberos(kerberos) => kerberos.signer(link, request).await.map(Some),
             _ => {
-                let _ = (server, request);
+                let _ = (link, request);
                 Ok(self.for_query())
             }
         }

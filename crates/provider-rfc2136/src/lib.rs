@@ -38,9 +38,11 @@ mod error;
 #[cfg(feature = "gss-tsig")]
 mod gss;
 mod identity;
+mod link;
 mod read;
 mod server;
 mod servers;
+mod soa;
 mod state;
 mod stream;
 mod tls;

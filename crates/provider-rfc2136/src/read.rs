@@ -8,13 +8,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use domain::base::iana::Rcode;
-#[cfg(feature = "gss-tsig")]
-use futures::future::BoxFuture;
 use zonewright_core::provider::Record;
 use zonewright_core::{DnsName, RData, RecordSet, RecordType};
 
 use crate::error::Fault;
 use crate::server::Server;
+use crate::soa::{self, checked};
 use crate::state::{Doubts, State};
 use crate::transfer::{self, Transferred};
 use crate::wire::{self, Answer, Soa};
@@ -31,21 +30,8 @@ pub(crate) struct Contents {
 
 /// Asks for what the SOA record says of the zone's state. One message.
 pub(crate) async fn state(server: &Server, zone: &DnsName) -> Result<Soa, Fault> {
-    soa(server, zone, wire::soa).await
-}
-
-/// Asks for the name of the zone's primary server. One message. Boxed, since the answer to an update may wait for it.
-#[cfg(feature = "gss-tsig")]
-pub(crate) fn primary<'a>(server: &'a Server, zone: &'a DnsName) -> BoxFuture<'a, Result<DnsName, Fault>> {
-    Box::pin(soa(server, zone, wire::soa_primary))
-}
-
-/// Asks for the SOA record of the zone, and takes a part of it.
-async fn soa<T>(server: &Server, zone: &DnsName, part: fn(&RData) -> Option<T>) -> Result<T, Fault> {
-    let answer = server.exchange(&wire::query(zone, RecordType::Soa)).await.map_err(|failure| failure.fault)?;
-    let records = checked(&answer)?;
-    let soa = records.iter().find(|record| record.name == *zone).and_then(|record| part(&record.data));
-    soa.filter(|_| answer.is_authoritative()).ok_or(Fault::NoAuthority)
+    let answer = server.exchange(&soa::query(zone)).await.map_err(|failure| failure.fault)?;
+    soa::part(&answer, zone, wire::soa)
 }
 
 /// Transfers the zone. One request.
@@ -88,14 +74,6 @@ async fn changes(server: &Server, zone: &DnsName, since: u32) -> Result<Transfer
     match server.transfer(zone, Some(since)).await {
         Err(Fault::Rcode { .. } | Fault::Transfer(_) | Fault::Malformed) => server.transfer(zone, None).await,
         done => done,
-    }
-}
-
-/// The records of an answer, unless its response code says that something is wrong.
-fn checked(answer: &Answer) -> Result<Vec<Record>, Fault> {
-    match answer.rcode() {
-        Rcode::NOERROR | Rcode::NXDOMAIN if answer.trusted => Ok(answer.records()?),
-        rcode => Err(Fault::Rcode { rcode, trusted: answer.trusted }),
     }
 }
 

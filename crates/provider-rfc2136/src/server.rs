@@ -1,49 +1,27 @@
-//! One server: how a request gets there and an answer comes back.
+//! One server: the way to it, and who asks it.
 //!
-//! In: unsigned requests without an id. Out: checked answers. Every copy that is sent gets an id and a signature of its
-//! own. Small requests go by UDP, unless TLS is on or UDP was found not to get through; all else, and whatever UDP loses or
-//! cuts, by a stream. A stream that is left open is used again within seconds.
+//! In: unsigned requests without an id. Out: checked answers. Queries are signed with what the identity has for them, updates
+//! with what it has agreed on with this server; where the server has lost that, an update is signed anew and sent once more.
 
-use std::collections::HashMap;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use domain::base::Message;
-use domain::base::iana::{Opcode, Rcode};
-use tokio::net::{UdpSocket, lookup_host};
-use tokio::time::timeout;
-use zonewright_core::DnsName;
+use zonewright_core::{DnsName, Error, ErrorKind};
 
 use crate::error::Fault;
 use crate::identity::Identity;
-use crate::stream::{ANSWER, CONNECT, Stream, Tls};
-use crate::transfer::{Assembly, Transferred};
-use crate::tsig::{Invalid, MaybeSigner, Signer, Signing};
-use crate::wire::{self, Answer};
-
-/// The largest datagram that passes everywhere (DNS flag day 2020).
-const UDP_MAX: usize = 1232;
-/// How long the answer to a query may take by UDP before a stream is tried; an update waits longer, since it should not
-/// arrive twice.
-const UDP_ANSWER: Duration = Duration::from_secs(2);
-/// Streams that are kept for later.
-const KEPT: usize = 2;
-/// Requests that wait for their answers on one stream.
-const PIPELINE: usize = 500;
+use crate::link::{self, Failure, Link};
+use crate::stream::Tls;
+use crate::transfer::Transferred;
+use crate::tsig::Signer;
+use crate::wire::Answer;
 
 /// A server.
 #[derive(Debug)]
 pub(crate) struct Server {
-    host: String,
-    port: u16,
-    tls: Option<Tls>,
+    link: Link,
     identity: Identity,
-    streams: Mutex<Vec<Stream>>,
-    udp_lost: AtomicBool,
     case: AtomicU8,
-    messages: Arc<AtomicU64>,
 }
 
 /// Whether a server compares the letters of texts in prerequisites.
@@ -57,31 +35,11 @@ pub(crate) enum Case {
     Folded,
 }
 
-/// A request with its id, ready to be sent once.
-#[derive(Debug)]
-struct Signed {
-    octets: Vec<u8>,
-    signing: Option<Signing>,
-}
-
-/// An exchange that failed, and whether a copy of the request may have arrived.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) fault: Fault,
-    pub(crate) sent: bool,
-}
-
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
-        Self { sent: fault.was_sent(), fault }
-    }
-}
-
 impl Server {
     /// A server by its host, without a connection. `messages` counts the requests that are sent.
     pub(crate) fn new(host: String, port: u16, tls: Option<Tls>, identity: Identity, messages: Arc<AtomicU64>) -> Self {
-        let (streams, udp_lost, case) = (Mutex::default(), AtomicBool::new(false), AtomicU8::new(Case::Unknown as u8));
-        Self { host, port, tls, identity, streams, udp_lost, case, messages }
+        let link = Link::new(host, port, tls, identity.overhead(), messages);
+        Self { link, identity, case: AtomicU8::new(Case::Unknown as u8) }
     }
 
     /// What is known of how it compares letters.
@@ -97,36 +55,34 @@ impl Server {
 
     /// Host and port for messages.
     pub(crate) fn label(&self) -> String {
-        if self.host.contains(':') {
-            format!("[{}]:{}", self.host, self.port)
-        } else {
-            format!("{}:{}", self.host, self.port)
-        }
+        self.link.label()
     }
 
-    /// Who asks it ([`Identity::title`]).
-    pub(crate) fn identity(&self) -> Option<String> {
-        self.identity.title()
+    /// Bytes that the signature adds to a request.
+    pub(crate) fn overhead(&self) -> usize {
+        self.identity.overhead()
     }
 
-    /// The host as it was given: a name or an address.
-    #[cfg(feature = "gss-tsig")]
-    pub(crate) fn host(&self) -> &str {
-        &self.host
+    /// A fault as core's error. Where the server denies a right, it says who asked.
+    pub(crate) fn error(&self, fault: Fault, operation: &'static str, zone: &DnsName) -> Error {
+        let who = self.identity.title().filter(|_| fault.kind() == ErrorKind::Unauthorized);
+        let who = who.map_or_else(String::new, |who| format!("{who}, "));
+        let context = format!("server {}, {who}zone {zone}: {fault}", self.label());
+        Error::new(fault.kind(), operation, context).caused_by(fault)
     }
 
     /// Sends a request and returns the answer to it, whatever its response code.
     pub(crate) async fn exchange(&self, request: &[u8]) -> Result<Answer, Failure> {
-        if is_query(request) {
-            return self.exchange_signed(request, self.identity.for_query().as_ref()).await;
+        if link::is_query(request) {
+            return self.link.exchange(request, self.identity.for_query().as_ref()).await;
         }
         let signer = self.signer(request).await?;
-        let done = self.exchange_signed(request, signer.as_ref()).await;
+        let done = self.link.exchange(request, signer.as_ref()).await;
         if !self.identity.is_worth_another(signer.as_ref(), &done) {
             return done;
         }
         let signer = self.signer(request).await?;
-        let mut done = self.exchange_signed(request, signer.as_ref()).await;
+        let mut done = self.link.exchange(request, signer.as_ref()).await;
         self.identity.is_worth_another(signer.as_ref(), &done);
         if let Ok(answer) = &mut done {
             // A copy that was lost on the way to the first refusal may have been carried out.
@@ -137,262 +93,16 @@ impl Server {
 
     /// What the update `request` is signed with. Whatever goes wrong, the update itself was not sent.
     async fn signer(&self, request: &[u8]) -> Result<Option<Arc<dyn Signer>>, Failure> {
-        self.identity.for_update(self, request).await.map_err(|fault| Failure { fault, sent: false })
+        self.identity.for_update(&self.link, request).await.map_err(|fault| Failure { fault, sent: false })
     }
 
-    async fn exchange_signed(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Failure> {
-        let (mut sent, mut lost) = (false, false);
-        if self.takes_udp(request, with) {
-            match self.by_udp(request, with).await {
-                Ok(answer) if !answer.is_truncated() => return Ok(answer),
-                Ok(_) => sent = true,
-                Err(Fault::Timeout(_)) => (sent, lost) = (true, true),
-                Err(Fault::Connect(_)) => {}
-                Err(fault) => return Err(fault.into()),
-            }
-        }
-        let mut answer =
-            self.by_stream(request, with).await.map_err(|failure| Failure { sent: failure.sent || sent, ..failure })?;
-        // The next request need not wait again for what does not get through.
-        self.udp_lost.fetch_or(lost, Ordering::Relaxed);
-        answer.repeated |= sent;
-        Ok(answer)
-    }
-
-    fn takes_udp(&self, request: &[u8], with: MaybeSigner<'_>) -> bool {
-        let fits = request.len() + self.overhead() <= UDP_MAX;
-        let allowed = with.is_none_or(|signer| signer.allows_datagrams());
-        fits && allowed && self.tls.is_none() && !self.udp_lost.load(Ordering::Relaxed)
-    }
-
-    /// Octets that the signature adds to a request.
-    pub(crate) fn overhead(&self) -> usize {
-        self.identity.overhead()
-    }
-
-    async fn by_udp(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Fault> {
-        let address = *self.addresses().await?.first().ok_or(Fault::NoAddress)?;
-        let local: SocketAddr =
-            if address.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
-        let socket = UdpSocket::bind(local).await.map_err(Fault::Connect)?;
-        socket.connect(address).await.map_err(Fault::Connect)?;
-        let mut signed = Signed::new(request, rand::random(), with)?;
-        socket.send(&signed.octets).await.map_err(Fault::Connect)?;
-        self.count();
-        let patience = if is_query(request) { UDP_ANSWER } else { ANSWER };
-        timeout(patience, receive(&socket, &mut signed)).await.unwrap_or(Err(Fault::Timeout(patience)))
-    }
-
-    async fn by_stream(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Failure> {
-        let mut repeated = false;
-        if let Some(stream) = self.kept() {
-            match self.on_stream(stream, request, with).await {
-                // The server closed it just now: that is no answer, and one more try is worth it.
-                Err(Fault::Cut(_)) => repeated = true,
-                done => return done.map_err(Failure::from),
-            }
-        }
-        let late = |fault: Fault| Failure { sent: repeated || fault.was_sent(), fault };
-        let stream = self.connect().await.map_err(late)?;
-        let mut answer = self.on_stream(stream, request, with).await.map_err(late)?;
-        answer.repeated = repeated;
-        Ok(answer)
-    }
-
-    async fn on_stream(&self, mut stream: Stream, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Fault> {
-        let mut signed = Signed::new(request, rand::random(), with)?;
-        stream.send(&signed.octets).await?;
-        self.count();
-        let answer = signed.check(stream.receive().await?)?;
-        self.keep(stream);
-        Ok(answer)
-    }
-
-    /// Sends many queries over one stream at once and returns their answers in the order of the queries. A server that
-    /// closes the stream early is asked the rest on another one, as long as it answers anything.
+    /// Sends many queries over one stream at once and returns their answers in the order of the queries.
     pub(crate) async fn exchange_all(&self, queries: &[Vec<u8>]) -> Result<Vec<Answer>, Fault> {
-        let mut answers: Vec<Option<Answer>> = Vec::new();
-        answers.resize_with(queries.len(), || None);
-        loop {
-            let open: Vec<usize> = answers.iter().enumerate().filter(|(_, a)| a.is_none()).map(|(i, _)| i).collect();
-            let Some(chunk) = open.chunks(PIPELINE).next() else { break };
-            let ended = self.pipeline(queries, chunk, &mut answers).await;
-            let progress = chunk.iter().any(|index| answers.get(*index).is_some_and(Option::is_some));
-            match ended {
-                Err(Fault::Cut(_)) if progress => {}
-                ended => ended?,
-            }
-        }
-        Ok(answers.into_iter().flatten().collect())
-    }
-
-    /// Asks the queries at the positions `chunk`, and puts each answer at the same position of `answers`.
-    async fn pipeline(
-        &self,
-        queries: &[Vec<u8>],
-        chunk: &[usize],
-        answers: &mut [Option<Answer>],
-    ) -> Result<(), Fault> {
-        let stream = match self.kept() {
-            Some(stream) => stream,
-            None => self.connect().await?,
-        };
-        let (mut receiver, mut sender) = stream.split();
-        let first: u16 = rand::random();
-        let ids = (0..=u16::MAX).map(|i| first.wrapping_add(i));
-        let asked = ids.zip(chunk).filter_map(|(id, index)| Some((id, *index, queries.get(*index)?)));
-        let with = self.identity.for_query();
-        let (mut waiting, mut requests) = (HashMap::new(), Vec::new());
-        for (id, index, query) in asked {
-            let signed = Signed::new(query, id, with.as_ref())?;
-            requests.push(signed.octets.clone());
-            waiting.insert(id, (index, signed));
-        }
-        let sending = async {
-            for request in &requests {
-                sender.send(request).await?;
-                self.count();
-            }
-            // What matters is the end of the answers.
-            std::future::pending::<Result<(), Fault>>().await
-        };
-        let receiving = async {
-            while !waiting.is_empty() {
-                let octets = receiver.receive().await?;
-                let id = octets.first_chunk().map(|id| u16::from_be_bytes(*id)).ok_or(Fault::Malformed)?;
-                let (index, mut signed) = waiting.remove(&id).ok_or(Fault::Mismatch)?;
-                let answer = signed.check(octets)?;
-                if let Some(slot) = answers.get_mut(index) {
-                    *slot = Some(answer);
-                }
-            }
-            Ok::<(), Fault>(())
-        };
-        tokio::select! { biased; done = receiving => done?, broken = sending => broken? }
-        self.keep(Stream::join(receiver, sender));
-        Ok(())
+        self.link.exchange_all(queries, self.identity.for_query().as_ref()).await
     }
 
     /// Transfers a zone, or what changed in it since a serial number, over a stream of its own.
     pub(crate) async fn transfer(&self, zone: &DnsName, since: Option<u32>) -> Result<Transferred, Fault> {
-        let request = since.map_or_else(|| wire::axfr(zone), |serial| wire::ixfr(zone, serial));
-        let mut stream = self.connect().await?;
-        let mut signed = Signed::new(&request, rand::random(), self.identity.for_query().as_ref())?;
-        stream.send(&signed.octets).await?;
-        self.count();
-        let mut assembly = Assembly::new(zone, since);
-        loop {
-            let answer = signed.check(stream.receive().await?)?;
-            if answer.rcode() != Rcode::NOERROR {
-                return Err(Fault::Rcode { rcode: answer.rcode(), trusted: answer.trusted });
-            }
-            if let Some(transferred) = assembly.message(answer.records()?)? {
-                signed.signing.as_ref().map_or(Ok(()), Signing::finish)?;
-                self.keep(stream);
-                return Ok(transferred);
-            }
-        }
+        self.link.transfer(zone, since, self.identity.for_query().as_ref()).await
     }
-
-    /// Where it can be reached by a plain stream; `None` with TLS.
-    #[cfg(feature = "gss-tsig")]
-    pub(crate) async fn open_address(&self) -> Option<SocketAddr> {
-        if self.tls.is_some() {
-            return None;
-        }
-        self.addresses().await.ok()?.first().copied()
-    }
-
-    /// Sends a message as it is over a stream, and returns the next one that arrives there, unchecked.
-    #[cfg(feature = "gss-tsig")]
-    pub(crate) async fn converse(&self, message: &[u8]) -> Result<Vec<u8>, Fault> {
-        let mut stream = self.connect().await?;
-        stream.send(message).await?;
-        self.count();
-        let answer = stream.receive().await?;
-        self.keep(stream);
-        Ok(answer)
-    }
-
-    async fn addresses(&self) -> Result<Vec<SocketAddr>, Fault> {
-        let looking = timeout(CONNECT, lookup_host((self.host.as_str(), self.port)));
-        let found = looking.await.map_err(|_| Fault::ResolveTimeout(CONNECT))?.map_err(Fault::Resolve)?;
-        let all: Vec<SocketAddr> = found.collect();
-        if all.is_empty() { Err(Fault::NoAddress) } else { Ok(all) }
-    }
-
-    async fn connect(&self) -> Result<Stream, Fault> {
-        Stream::connect(&self.addresses().await?, self.tls.as_ref()).await
-    }
-
-    fn kept(&self) -> Option<Stream> {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(mut stream) = streams.pop() {
-            if stream.is_fresh() {
-                return Some(stream);
-            }
-        }
-        None
-    }
-
-    fn keep(&self, stream: Stream) {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.push(stream);
-        if streams.len() > KEPT {
-            streams.remove(0);
-        }
-    }
-
-    fn count(&self) {
-        self.messages.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Waits for the answer among whatever arrives. What only claims to be one is passed over, since anybody can send it; if
-/// nothing better comes, the time runs out.
-async fn receive(socket: &UdpSocket, signed: &mut Signed) -> Result<Answer, Fault> {
-    let mut buffer = vec![0; usize::from(u16::MAX)];
-    loop {
-        let length = socket.recv(&mut buffer).await.map_err(Fault::Connect)?;
-        match signed.check(buffer.get(..length).unwrap_or_default().to_vec()) {
-            Err(Fault::Mismatch | Fault::Malformed) => {}
-            Err(Fault::Signature(invalid)) if !matches!(invalid, Invalid::Objection { .. }) => {}
-            checked => return checked,
-        }
-    }
-}
-
-/// Whether a second copy of the request does no harm: it is a query.
-fn is_query(request: &[u8]) -> bool {
-    Message::from_slice(request).is_ok_and(|message| message.header().opcode() == Opcode::QUERY)
-}
-
-impl Signed {
-    /// A copy of `request` with this id and a signature of its own.
-    fn new(request: &[u8], id: u16, with: MaybeSigner<'_>) -> Result<Self, Invalid> {
-        let mut octets = request.to_vec();
-        octets.splice(..2.min(octets.len()), id.to_be_bytes());
-        let signing = with.map(|signer| Signing::sign(Arc::clone(signer), &mut octets, now())).transpose()?;
-        Ok(Self { octets, signing })
-    }
-
-    /// Checks that `octets` answer this request, and their signature. An unsigned refusal passes as such: servers cannot
-    /// sign for a key that they do not know, and PowerDNS signs no refusal at all. What became of an update is read back.
-    fn check(&mut self, octets: Vec<u8>) -> Result<Answer, Fault> {
-        let verdict = self.signing.as_mut().map_or(Ok(true), |signing| signing.check(&octets, now()));
-        let answer = Answer::new(octets, verdict == Ok(true))?;
-        if !answer.answers(&self.octets) {
-            return Err(Fault::Mismatch);
-        }
-        match verdict {
-            Err(Invalid::Unsigned) if answer.is_denial() => Ok(answer),
-            Err(invalid) => Err(Fault::Signature(invalid)),
-            Ok(_) => Ok(answer),
-        }
-    }
-}
-
-/// Seconds since 1970.
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

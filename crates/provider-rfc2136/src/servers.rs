@@ -88,7 +88,7 @@ impl Servers {
                 Err(fault) => fault,
             };
             self.tell(position, false);
-            let error = fault.into_error(operation, server, zone);
+            let error = server.error(fault, operation, zone);
             tracing::warn!(error = %error.chain(), "a DNS server failed");
             failed = Some(join(failed, error));
         }

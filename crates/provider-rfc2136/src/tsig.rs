@@ -11,6 +11,7 @@ mod record;
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use domain::base::Rtype;
 use zonewright_core::DnsName;
@@ -210,6 +211,11 @@ fn add_to_arcount(message: &mut [u8], n: u16) {
         let count = field.iter().fold(0u16, |count, octet| count << 8 | u16::from(*octet));
         field.copy_from_slice(&count.wrapping_add(n).to_be_bytes());
     }
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

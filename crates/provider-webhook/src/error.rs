@@ -18,7 +18,7 @@ pub(crate) enum Fault {
         .0.as_secs_f32()
     )]
     Timeout(Duration),
-    #[error("the answer is larger than {0} octets (--webhook-provider-max-body-size)")]
+    #[error("the answer is larger than {0} bytes (--webhook-provider-max-body-size)")]
     TooLarge(usize),
     #[error(
         "answered {} with a redirection to {to:?}, which {why}; set --webhook-provider-url to where the provider is",

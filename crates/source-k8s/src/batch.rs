@@ -16,7 +16,7 @@ use crate::lookup::{Dependency, Lookup};
 use crate::options::SourceOptions;
 use crate::other_prefix::Other;
 use crate::readers::Reader;
-use crate::sources::{Role, Scope};
+use crate::role::{Role, Scope};
 use crate::store::{Object, Store};
 
 /// An object whose mapping takes longer is named in the log.

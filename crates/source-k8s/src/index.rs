@@ -101,7 +101,7 @@ pub struct Index {
     by_presence: BTreeSet<Reader>,
     /// More became known of what is published while a batch was being mapped.
     published_read: bool,
-    /// What objects should be told in their status.
+    /// What to report in the status of objects.
     statuses: BTreeMap<ObjectKey, Status>,
     remapped: u64,
     /// Where the slow pass over everything that was told is.

@@ -4,6 +4,7 @@
 //! In come texts of one object, out goes its [`Mapped`]. What must hold: a bad value costs only itself and leaves a note;
 //! targets of one name, type and set identifier are one endpoint; a name that has targets is not pending.
 
+mod templates;
 mod wanted;
 
 use std::collections::{BTreeMap, HashSet};
@@ -24,7 +25,7 @@ use crate::annotations::{self, Annotation, Annotations, Elements};
 use crate::kind::Kind;
 use crate::lookup::Lookup;
 use crate::objects::Meta;
-use crate::sources::Scope;
+use crate::role::Scope;
 
 pub(crate) use self::wanted::Settings;
 use self::wanted::Wanted;
@@ -336,7 +337,7 @@ impl<'a> Mapping<'a> {
         self.wanted.is_empty()
     }
 
-    /// Tells that the object asks for something that cannot be told now; what is published under its label stays.
+    /// Tells that the object asks for something that cannot be determined now; what is published under its label stays.
     pub(crate) fn cannot_tell(&mut self, labels: impl IntoIterator<Item = Option<Arc<str>>>, reason: &str) {
         let unknown = labels.into_iter().map(|resource| Unknown { resource, reason: reason.to_owned() });
         self.unknown.extend(unknown);

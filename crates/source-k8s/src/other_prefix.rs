@@ -38,7 +38,7 @@ impl Other {
         let asked = mapped.endpoints.iter().map(|e| &e.name).chain(mapped.pending.iter().map(|p| &p.name));
         let asked: BTreeSet<&DnsName> = asked.collect();
         pending.retain(|pending| !asked.contains(&pending.name));
-        // What cannot be told under either prefix is told once.
+        // What cannot be determined under either prefix is reported once.
         let new = unknown.into_iter().filter(|unknown| !mapped.unknown.contains(unknown));
         let new: Vec<_> = new.collect();
         mapped.unknown.extend(new);

@@ -1,8 +1,8 @@
 //! Objects that are there and cannot be read, and what of their doubt falls on whom.
 //!
-//! In come the objects with what is wrong with them; out goes, for each mapping, what cannot be told: of the object itself,
+//! In come the objects with what is wrong with them; out goes, for each mapping, what cannot be determined: of the object itself,
 //! and of those whose mapper may have read it. What must hold: what is published by the labels of these stays, and no other
-//! object is concerned. An object of which not even the name can be told throws doubt on its whole kind.
+//! object is concerned. An object of which not even the name can be determined throws doubt on its whole kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::kind::Kind;
 use crate::lookup::Dependency;
 use crate::objects::Meta;
 use crate::options::SourceKind;
-use crate::sources::Role;
+use crate::role::Role;
 use crate::store::ObjectKey;
 
 /// The reason of the note on an object that cannot be read.
@@ -54,7 +54,7 @@ impl Unread {
         self.0.len()
     }
 
-    /// What is told of the object itself: under its label something is asked for, and it cannot be told what.
+    /// What is told of the object itself: under its label something is asked for, and it cannot be determined what.
     pub(crate) fn mapped(&self, role: &Role, key: &ObjectKey) -> Option<(ObjectRef, Mapped)> {
         let flaw = self.0.get(key).filter(|_| !key.name.is_empty())?;
         let (namespace, name) = (Arc::clone(&key.namespace), Arc::clone(&key.name));

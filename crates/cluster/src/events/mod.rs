@@ -1,7 +1,7 @@
 //! Notes become Kubernetes Events, where `kubectl describe` shows them. In: [`Note`]s, at any rate. Out: a bounded stream of
 //! POSTs (events.k8s.io/v1), and counters of what was not posted.
 //!
-//! What must hold: telling never blocks; what is told again within ten minutes is not posted again; an object has no more than
+//! What must hold: telling never blocks; what is reported again within ten minutes is not posted again; an object has no more than
 //! 25 events at once and then one in five minutes, all together no more than a burst of [`BURST`] and then 20 a second; who ends
 //! waits [`LAST`] at most; no failure to post ever reaches the caller.
 
@@ -30,7 +30,7 @@ const BURST: u32 = 25;
 const INTERVAL: Duration = Duration::from_millis(50);
 /// How long the end waits for what is still to be posted.
 const LAST: Duration = Duration::from_secs(5);
-/// Longest note that the API takes, in octets.
+/// Longest note that the API takes, in bytes.
 const MAX_NOTE: usize = 1_024;
 
 /// How events are posted.

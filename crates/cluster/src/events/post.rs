@@ -241,7 +241,7 @@ fn kind(severity: Severity) -> &'static str {
     }
 }
 
-/// At most this many octets, cut between characters.
+/// At most this many bytes, cut between characters.
 fn cut(text: &str, octets: usize) -> &str {
     text.get(..text.floor_char_boundary(octets)).unwrap_or(text)
 }

@@ -9,7 +9,7 @@
 //! under the key ([`parts`]). They are emptied when they are not needed any more: no right to delete is asked for.
 //!
 //! A write names the resource version that was read (optimistic concurrency) and is repeated on 409, so that labels and
-//! other keys which somebody else adds survive; of two documents written at the same time the later one stays.
+//! other keys which another writer adds survive; of two documents written at the same time the later one stays.
 
 mod parts;
 
@@ -223,7 +223,7 @@ fn fresh(name: &str, key: &str, text: &str) -> ConfigMap {
     ConfigMap { metadata, data: Some(data), ..ConfigMap::default() }
 }
 
-/// Somebody else wrote or made the object between our reading and our writing.
+/// Another writer wrote or made the object between our reading and our writing.
 fn is_race(failure: &Failure) -> bool {
     failure.code() == Some(409)
 }

@@ -66,7 +66,7 @@ impl Lines {
             self.buffer = Vec::new();
         }
         if self.buffer.len() + octets.len() > LONGEST {
-            return Err(End::lost(format!("an event of the watch is longer than {LONGEST} octets")));
+            return Err(End::lost(format!("an event of the watch is longer than {LONGEST} bytes")));
         }
         self.buffer.extend_from_slice(octets);
         Ok(())

@@ -2,7 +2,7 @@
 //! [`Event`]s.
 //!
 //! What must hold:
-//! - A DELETE event of the API server is told apart from an object that is merely missing in a new list: only the first
+//! - A DELETE event of the API server is distinguished from an object that is merely missing in a new list: only the first
 //!   becomes [`Event::Deleted`]. The second is what was not listed between [`Event::Begin`] and [`Event::Done`].
 //! - A watch that breaks is resumed where it broke, so that its DELETE events stay proofs. Before that the server is asked
 //!   whether its history reaches as far as ours: after a restore of etcd a watch from a version of the lost future would be
@@ -120,7 +120,7 @@ pub enum Event<T> {
 
 /// Watches one kind until the receiver of `sink` is dropped.
 ///
-/// `T` is decoded straight from the answer's octets: fields that it does not name are skipped, never stored. Objects in
+/// `T` is decoded straight from the answer's bytes: fields that it does not name are skipped, never stored. Objects in
 /// lists carry neither `apiVersion` nor `kind`.
 pub async fn watch<T>(cluster: &Cluster, spec: WatchSpec, sink: mpsc::Sender<Event<T>>)
 where
@@ -150,7 +150,7 @@ struct Watcher<'a, T> {
     cluster: &'a Cluster,
     spec: WatchSpec,
     sink: mpsc::Sender<Event<T>>,
-    /// The resource version up to which everything was told; `None` before the first list.
+    /// The resource version up to which everything was reported; `None` before the first list.
     version: Option<String>,
     /// The connection broke: the server may not be the one that it was.
     doubt: bool,

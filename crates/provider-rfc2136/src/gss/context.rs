@@ -15,8 +15,7 @@ use zonewright_core::DnsName;
 use super::krb5::{Said, keeps_its_word};
 use super::login::Pending;
 use super::tkey::{self, ALGORITHM};
-use crate::server::now;
-use crate::tsig::{Invalid, Signer, Signing};
+use crate::tsig::{Invalid, Signer, Signing, now};
 
 /// How long giving up a context may hold up the end of the program.
 const HURRY: Duration = Duration::from_millis(200);

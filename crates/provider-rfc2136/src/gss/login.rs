@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use zonewright_core::ErrorKind;
 
 use super::krb5::{self, Said};
-use super::{PATIENCE, Trouble};
+use super::trouble::{PATIENCE, Trouble};
 use crate::error::Fault;
 
 /// How long a KDC's no stands.

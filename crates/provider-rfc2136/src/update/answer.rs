@@ -59,7 +59,7 @@ mod tests {
         ] {
             let fault = || crate::error::Fault::Rcode { rcode, trusted: true };
             for (count, expected) in [(1, one), (3, several)] {
-                let error = fault().into_error(OPERATION, &server, &DnsName::parse("z").unwrap());
+                let error = server.error(fault(), OPERATION, &DnsName::parse("z").unwrap());
                 assert!(error.context.contains(&rcode.to_string()), "{error}");
                 let outcome = refused(rcode, error, count);
                 let Outcome::Refused { error, blame } = outcome else { panic!("{rcode}: {outcome:?}") };

@@ -1,7 +1,8 @@
 //! POST /adjustendpoints: endpoints in the form in which they would be read back.
 //!
-//! In: what a caller wants. Out: the same in canonical spelling, lowered to what the zone can hold, without properties that
-//! the provider does not know, and as the provider itself adjusts it. Asking again with the answer gives the answer. What
+//! In: what a caller wants. Out: the same in canonical spelling, as the provider publishes it (an alias in place of a host name, a
+//! routing policy in place of its properties), lowered to what the zone can hold, without properties that the provider does not
+//! know, and as the provider itself adjusts it. Asking again with the answer gives the answer. What
 //! cannot be understood, or has no place here, comes back as it is: left out it would count as not wanted, and it is refused
 //! with the reason when it comes to be written.
 
@@ -10,8 +11,7 @@ use std::collections::BTreeMap;
 use zonewright_core::provider::Adjustment;
 use zonewright_core::{RecordSet, Result};
 
-use super::Server;
-use crate::convert::{Quoting, encode};
+use super::{Server, form};
 use crate::wire::Endpoint;
 
 /// One zone's share: the positions of the endpoints, and what they ask for.
@@ -32,10 +32,10 @@ impl Server {
         let mut answers: Vec<(usize, Endpoint)> = Vec::with_capacity(asked.len());
         self.with_places(&zones, |places| {
             for (at, endpoint) in asked.iter().enumerate() {
-                if let Ok((place, set)) = places.adjustable(endpoint) {
+                if let Ok((place, sets)) = places.adjustable(endpoint) {
                     let share = shares.entry(place).or_default();
-                    share.places.push(at);
-                    share.sets.push(set);
+                    share.places.extend(sets.iter().map(|_| at));
+                    share.sets.extend(sets);
                 } else {
                     answers.push((at, endpoint.clone()));
                 }
@@ -61,5 +61,5 @@ impl Server {
 
 /// A set as the protocol has it, with the labels that came with it.
 fn spelled(set: &RecordSet, asked: &Endpoint) -> Endpoint {
-    encode(set, Quoting::Bare).map_or_else(|_| asked.clone(), |endpoint| endpoint.labelled(asked.labels.clone()))
+    form::encode(set).map_or_else(|_| asked.clone(), |endpoint| endpoint.labelled(asked.labels.clone()))
 }

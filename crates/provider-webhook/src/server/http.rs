@@ -118,7 +118,7 @@ impl Server {
 /// Why a body was not read. Nothing was done then.
 #[derive(Debug, thiserror::Error)]
 enum Unread {
-    #[error("the body is larger than {0} octets (--webhook-provider-max-body-size)")]
+    #[error("the body is larger than {0} bytes (--webhook-provider-max-body-size)")]
     TooLarge(usize),
     #[error("the body was not complete within {} s (--webhook-provider-read-timeout)", .0.as_secs_f32())]
     Late(Duration),

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | any other path | 200, the domain filter: the zones, as far as the filter of the flags lets them |
 //! | `GET /records` | 200, the records of all zones |
-//! | `POST /adjustendpoints` | 200, the endpoints as they would be read back |
+//! | `POST /adjustendpoints` | 200, the endpoints as they would be read back: interpreted, lowered, adjusted |
 //! | `POST /records` | 204, or 500 with the names that were not done, each with its reason |
 //!
 //! A body that is no JSON of the protocol is answered with 400, one that is too large with 413, another method on the two
@@ -18,6 +18,7 @@
 mod adjust;
 mod ask;
 mod carry;
+mod form;
 mod http;
 mod pace;
 mod place;
@@ -30,15 +31,15 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
+use zonewright_core::listing::whole;
 use zonewright_core::options::OptionReader;
-use zonewright_core::provider::{Listing, Provider, Read};
+use zonewright_core::provider::{Listing, Provider};
 use zonewright_core::{Error, ErrorKind, RecordType, Result, Zone};
 
 pub use pace::Times;
 pub use scope::Scope;
 
 use self::place::Places;
-use crate::convert::{Quoting, encode};
 use crate::wire::{Endpoint, Filter};
 
 /// What is served, and within which bounds.
@@ -120,12 +121,14 @@ impl Server {
 
     fn with_places<T>(&self, zones: &[Zone], work: impl FnOnce(&Places<'_>) -> T) -> T {
         let capability = |zone: &Zone| self.provider.capability(Some(zone));
+        let interpret = |zone: &Zone, endpoint: &_| self.provider.interpret(zone, endpoint);
         work(&Places {
             zones,
             rule: self.provider.capability(None).zone_rule,
             scope: &self.scope,
             options: &self.options,
             capability: &capability,
+            interpret: &interpret,
         })
     }
 
@@ -137,13 +140,13 @@ impl Server {
     async fn records(&self) -> Result<Vec<Endpoint>> {
         let mut all = Vec::new();
         for zone in self.zones().await? {
-            let listing = self.noted(self.provider.records(&zone, Read::All).await)?;
+            let listing = self.noted(whole(&*self.provider, &zone).await)?;
             let Listing::Full { sets, .. } = listing else {
                 let context = format!("the listing of zone {} is not complete", zone.name);
                 return Err(Error::new(ErrorKind::Protocol, "list records", context));
             };
             for set in sets.iter().filter(|set| set.key.rtype != RecordType::Soa) {
-                match encode(set, Quoting::Bare) {
+                match form::encode(set) {
                     Ok(endpoint) => all.push(endpoint),
                     Err(problem) => warn!(zone = %zone.name, "left out of the listing: {problem}"),
                 }

@@ -1,7 +1,8 @@
 //! Bundles to groups, one for each zone that a name belongs to.
 //!
 //! In: a bundle, and what the provider is. Out: groups with the exact old side of each change as precondition, or why
-//! nothing of the bundle can be done. What is wanted is lowered to what the zone can hold, as everywhere.
+//! nothing of the bundle can be done. What is wanted is interpreted by the provider and lowered to what the zone can hold, as
+//! everywhere: a caller's `aws/weight` becomes a routing policy, its `alias` an alias of both address families.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,18 +11,19 @@ use tracing::warn;
 use zonewright_core::capability::Capability;
 use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::contend::Wanted;
-use zonewright_core::endpoint::{ObjectRef, Origin, Targets};
-use zonewright_core::interpret::has_identifier;
+use zonewright_core::endpoint::{Endpoint, Labels, Note, ObjectRef, Origin, Sharing, Targets};
+use zonewright_core::interpret::{Interpretation, Interpreted, has_identifier, interpret};
 use zonewright_core::lower::{Lowered, lower};
-use zonewright_core::options::{OptionReader, Properties};
-use zonewright_core::record::{Routing, SetId};
-use zonewright_core::zone::{ZoneRule, route};
-use zonewright_core::{DnsName, ErrorKind, RData, RecordKey, RecordSet, RecordType, Ttl, Zone};
+use zonewright_core::options::OptionReader;
+use zonewright_core::record::SetId;
+use zonewright_core::zone::{ZoneId, ZoneRule, route};
+use zonewright_core::{DnsName, ErrorKind, RData, RecordData, RecordKey, RecordSet, RecordType, Ttl, Zone};
 
 use super::ask::{Ask, Bundle};
+use super::form::Form;
 use super::scope::Scope;
 use crate::convert::{decode, ttl};
-use crate::wire::Endpoint;
+use crate::wire;
 
 /// Why something cannot be done.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,14 +43,20 @@ pub(super) struct Places<'a> {
     pub(super) scope: &'a Scope,
     pub(super) options: &'a OptionReader,
     pub(super) capability: &'a dyn Fn(&Zone) -> Capability,
+    pub(super) interpret: &'a dyn Fn(&Zone, &Endpoint) -> Interpretation,
 }
 
-/// What stands at a key, and what shall.
+/// What stands at a key, and what shall, with the resource that asks for it.
 #[derive(Debug, Default)]
-struct Wish {
+struct Pair {
     from: Option<RecordSet>,
-    to: Option<Wanted>,
+    to: Option<(RecordSet, Option<Arc<str>>)>,
+    /// The new side names another zone: nothing happens in this one.
+    elsewhere: bool,
 }
+
+/// The pairs of each zone, by its position.
+type Pairs = BTreeMap<usize, BTreeMap<RecordKey, Pair>>;
 
 impl<'a> Places<'a> {
     /// The zones that a name belongs to, with their positions.
@@ -85,65 +93,89 @@ impl<'a> Places<'a> {
             );
             return Err(invalid(text));
         }
-        let mut groups: BTreeMap<usize, Group> = BTreeMap::new();
-        for wish in self.wishes(bundle)?.into_values() {
-            let Some(at) = wish.key() else { continue };
-            for (place, zone) in self.zones_of(&at.name)? {
-                let empty =
-                    || Group { name: name.clone(), steps: vec![], stored: vec![], requires: vec![], objects: vec![] };
-                groups.entry(place).or_insert_with(empty).steps.extend(self.step(&wish, zone)?);
+        let mut groups = Vec::new();
+        for (place, pairs) in self.pairs(bundle)? {
+            let steps: Vec<Step> = pairs.into_values().filter_map(Pair::step).collect();
+            if !steps.is_empty() {
+                let empty = Group { name: name.clone(), steps, stored: vec![], requires: vec![], objects: vec![] };
+                groups.push(in_order((place, empty)));
             }
         }
-        Ok(groups.into_iter().map(in_order).collect())
+        Ok(groups)
     }
 
-    /// What an endpoint asks for, lowered, with the position of the zone that counts: the nearest.
+    /// What an endpoint asks for, interpreted and lowered, with the position of the zone that counts: the nearest, or the one that
+    /// the endpoint names.
     ///
     /// # Errors
     /// It cannot be understood, or has no place here.
-    pub(super) fn adjustable(&self, endpoint: &Endpoint) -> Result<(usize, RecordSet), Objection> {
-        let mut wanted = wanted(endpoint)?;
-        let nowhere = || invalid(format!("{} is in no zone", wanted.key.name));
-        let (place, zone) = self.zones_of(&wanted.key.name)?.into_iter().next().ok_or_else(nowhere)?;
-        // A caller that reads its records back without an identifier would make and remove them in turns.
-        let id = wanted.key.set_id.take();
-        wanted.key.set_id = id.filter(|_| has_identifier(&wanted.routing, &(self.capability)(zone)));
-        Ok((place, self.lowered(&wanted, zone)?))
-    }
-
-    /// What is asked for by key. A delete and a create of one key are an update.
-    fn wishes(&self, bundle: &Bundle) -> Result<BTreeMap<RecordKey, Wish>, Objection> {
-        let mut wishes: BTreeMap<RecordKey, Wish> = BTreeMap::new();
-        for ask in &bundle.asks {
-            let (from, to) = match ask {
-                Ask::Delete(old) => (Some(old), None),
-                Ask::Update(old, new) => (Some(old), Some(new)),
-                Ask::Create(new) => (None, Some(new)),
-            };
-            if let Some(from) = from.map(|old| standing(old, self.options)).transpose()? {
-                put(&mut wishes.entry(from.key.clone()).or_default().from, from, |set| &set.key)?;
-            }
-            if let Some(to) = to.map(wanted).transpose()? {
-                put(&mut wishes.entry(to.key.clone()).or_default().to, to, |to| &to.key)?;
+    pub(super) fn adjustable(&self, endpoint: &wire::Endpoint) -> Result<(usize, Vec<RecordSet>), Objection> {
+        let wanted = wanted(endpoint)?;
+        let zones = self.zones_of(&wanted.name)?;
+        let candidates = ids(&zones);
+        for (place, zone) in zones {
+            if let Some(sets) = self.forms(&wanted, zone, &candidates)? {
+                return Ok((place, sets));
             }
         }
-        Ok(wishes)
+        Err(invalid(format!("{} is in no zone", wanted.name)))
     }
 
-    fn step(&self, wish: &Wish, zone: &Zone) -> Result<Option<Step>, Objection> {
-        if let Some(key) = wish.key().filter(|key| key.makes_zone(&zone.name)) {
-            let text = format!("{key}: NS and SOA records at the apex of a zone are never touched");
+    /// What stands and what shall, by zone and key. A delete and a create of one key are an update.
+    fn pairs(&self, bundle: &Bundle) -> Result<Pairs, Objection> {
+        let (olds, news) = sides(bundle, self.options)?;
+        let mut pairs = Pairs::new();
+        for old in olds {
+            for (place, zone) in self.zones_of(&old.key.name)? {
+                let id = old.key.set_id.clone().filter(|_| has_identifier(&old.routing, &(self.capability)(zone)));
+                let old = RecordSet { key: RecordKey { set_id: id, ..old.key.clone() }, ..old.clone() };
+                outside_the_apex(&old.key, zone)?;
+                let pair = pairs.entry(place).or_default().entry(old.key.clone()).or_default();
+                put(&mut pair.from, &old.key.clone(), old)?;
+            }
+        }
+        for new in news {
+            let zones = self.zones_of(&new.name)?;
+            let candidates = ids(&zones);
+            for (place, zone) in zones {
+                outside_the_apex(&new.key(), zone)?;
+                let pairs = pairs.entry(place).or_default();
+                let Some(sets) = self.forms(&new, zone, &candidates)? else {
+                    pairs.entry(new.key()).or_default().elsewhere = true;
+                    continue;
+                };
+                for set in sets {
+                    outside_the_apex(&set.key, zone)?;
+                    let pair = pairs.entry(set.key.clone()).or_default();
+                    put(&mut pair.to, &set.key.clone(), (set, new.resource.clone()))?;
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// What a zone holds for an endpoint; `None` where the endpoint names another zone.
+    ///
+    /// # Errors
+    /// The provider cannot publish it, or the zone cannot hold it.
+    fn forms(&self, asked: &Endpoint, zone: &Zone, candidates: &[ZoneId]) -> Result<Option<Vec<RecordSet>>, Objection> {
+        let capability = (self.capability)(zone);
+        let made = (self.interpret)(zone, asked);
+        let Interpreted { forms, elsewhere, notes } = interpret(asked, zone, candidates, &capability, made);
+        let said = said(notes);
+        if elsewhere {
+            return Ok(None);
+        }
+        if forms.is_empty() {
+            let nothing = || format!("{} {}: it cannot be published in zone {}", asked.name, asked.rtype, zone.name);
+            let text = Some(said).filter(|said| !said.is_empty()).unwrap_or_else(nothing);
             return Err(Objection { kind: ErrorKind::Unsupported, text });
         }
-        let to = wish.to.as_ref().map(|to| self.lowered(to, zone)).transpose()?;
-        let resource = wish.to.as_ref().and_then(|to| to.resource.clone());
-        let change = match (wish.from.clone(), to) {
-            (None, Some(to)) => Change::Create { to },
-            (Some(from), Some(to)) => Change::Update { from, to },
-            (Some(from), None) => Change::Delete { from },
-            (None, None) => return Ok(None),
-        };
-        Ok(Some(Step::record(change, resource)))
+        if !said.is_empty() {
+            warn!(zone = %zone.name, "{said}");
+        }
+        let sets = forms.into_iter().map(|form| self.lowered(&published_as(form.into_owned()), zone));
+        sets.collect::<Result<_, _>>().map(Some)
     }
 
     /// A wanted set as the zone can hold it; what is lost on the way is logged.
@@ -152,24 +184,64 @@ impl<'a> Places<'a> {
     /// The zone cannot hold it at all.
     fn lowered(&self, to: &Wanted, zone: &Zone) -> Result<RecordSet, Objection> {
         let Lowered { set, notes } = lower(to, zone, &(self.capability)(zone), self.options, None);
-        let told = notes.into_iter().map(|note| note.message).collect::<Vec<_>>().join("; ");
-        if set.is_some() && !told.is_empty() {
-            warn!(zone = %zone.name, "{told}");
+        let said = said(notes);
+        if set.is_some() && !said.is_empty() {
+            warn!(zone = %zone.name, "{said}");
         }
-        set.ok_or(Objection { kind: ErrorKind::Unsupported, text: told })
+        set.ok_or(Objection { kind: ErrorKind::Unsupported, text: said })
     }
 }
 
-impl Wish {
-    fn key(&self) -> Option<&RecordKey> {
-        self.from.as_ref().map(|set| &set.key).or(self.to.as_ref().map(|to| &to.key))
+impl Pair {
+    /// The step from one side to the other.
+    fn step(self) -> Option<Step> {
+        if self.elsewhere {
+            return None;
+        }
+        match (self.from, self.to) {
+            (None, Some((to, resource))) => Some(Step::record(Change::Create { to }, resource)),
+            (Some(from), Some((to, resource))) => Some(Step::record(Change::Update { from, to }, resource)),
+            (Some(from), None) => Some(Step::record(Change::Delete { from }, None)),
+            (None, None) => None,
+        }
     }
 }
 
-fn put<T>(side: &mut Option<T>, content: T, key: impl Fn(&T) -> &RecordKey) -> Result<(), Objection> {
+fn ids(zones: &[(usize, &Zone)]) -> Vec<ZoneId> {
+    zones.iter().map(|(_, zone)| zone.key.zone.clone()).collect()
+}
+
+fn said(notes: Vec<Note>) -> String {
+    notes.into_iter().map(|note| note.message).collect::<Vec<_>>().join("; ")
+}
+
+fn outside_the_apex(key: &RecordKey, zone: &Zone) -> Result<(), Objection> {
+    if key.makes_zone(&zone.name) {
+        let text = format!("{key}: NS and SOA records at the apex of a zone are never touched");
+        return Err(Objection { kind: ErrorKind::Unsupported, text });
+    }
+    Ok(())
+}
+
+/// The old sides and the new ones of a bundle.
+fn sides(bundle: &Bundle, options: &OptionReader) -> Result<(Vec<RecordSet>, Vec<Endpoint>), Objection> {
+    let (mut olds, mut news) = (Vec::new(), Vec::new());
+    for ask in &bundle.asks {
+        let (from, to) = match ask {
+            Ask::Delete(old) => (Some(old), None),
+            Ask::Update(old, new) => (Some(old), Some(new)),
+            Ask::Create(new) => (None, Some(new)),
+        };
+        olds.extend(from.map(|old| standing(old, options)).transpose()?);
+        news.extend(to.map(wanted).transpose()?);
+    }
+    Ok((olds, news))
+}
+
+fn put<T>(side: &mut Option<T>, key: &RecordKey, content: T) -> Result<(), Objection> {
     match side.replace(content) {
         None => Ok(()),
-        Some(other) => Err(invalid(format!("{} is changed more than once in one request; expected once", key(&other)))),
+        Some(_) => Err(invalid(format!("{key} is changed more than once in one request; expected once"))),
     }
 }
 
@@ -185,24 +257,55 @@ fn in_order((place, mut group): (usize, Group)) -> (usize, Group) {
 }
 
 /// The old side: what the caller takes to be there.
-fn standing(endpoint: &Endpoint, options: &OptionReader) -> Result<RecordSet, Objection> {
+fn standing(endpoint: &wire::Endpoint, options: &OptionReader) -> Result<RecordSet, Objection> {
     let set = decode(endpoint, Some(Ttl::ZERO)).map_err(|problem| invalid(problem.to_string()))?;
     if endpoint.targets.is_empty() {
         return Err(invalid(format!("{}: the old targets are not stated; expected what stands there", set.key)));
     }
-    Ok(RecordSet { options: options.parse(&properties(endpoint)).0, ..set })
+    let form = Form::of(endpoint).map_err(invalid)?;
+    let options = options.parse(&form.properties).0;
+    // An alias has no TTL of its own.
+    let ttl = set.ttl.filter(|_| form.alias.is_none());
+    let data = form.alias.map_or(set.data, RecordData::Alias);
+    Ok(RecordSet { options, routing: form.routing, data, ttl, ..set })
 }
 
 /// The new side, with its targets in the order in which they are stated.
 ///
 /// # Errors
 /// What cannot be a record: name, type, targets.
-fn wanted(endpoint: &Endpoint) -> Result<Wanted, Objection> {
+fn wanted(endpoint: &wire::Endpoint) -> Result<Endpoint, Objection> {
     let name = DnsName::parse(&endpoint.name).map_err(|problem| invalid(problem.to_string()))?;
-    let rtype: RecordType =
+    let mut rtype: RecordType =
         endpoint.rtype.parse().map_err(|_| invalid(format!("{name}: {:?} is no record type", endpoint.rtype)))?;
-    let mut records: Vec<RData> = Vec::with_capacity(endpoint.targets.len());
-    for text in &endpoint.targets {
+    let mut form = Form::of(endpoint).map_err(invalid)?;
+    let targets = if let Some(alias) = form.targets() {
+        alias
+    } else if let Some(host) = form.host(rtype, &endpoint.targets) {
+        rtype = RecordType::Cname;
+        Targets::Records(vec![RData::Cname(host)])
+    } else {
+        Targets::Records(records(&name, rtype, &endpoint.targets)?)
+    };
+    Ok(Endpoint {
+        name,
+        rtype,
+        targets,
+        ttl: ttl(endpoint.ttl),
+        set_id: SetId::new(&endpoint.set_id),
+        routing: form.routing,
+        properties: form.properties,
+        origin: caller(),
+        resource: endpoint.labels.get("resource").map(|resource| Arc::from(resource.as_str())),
+        labels: Labels::default(),
+        sharing: Sharing::Holder,
+        policy: None,
+    })
+}
+
+fn records(name: &DnsName, rtype: RecordType, targets: &[String]) -> Result<Vec<RData>, Objection> {
+    let mut records: Vec<RData> = Vec::with_capacity(targets.len());
+    for text in targets {
         let data = RData::parse(rtype, text).map_err(|problem| invalid(format!("{name} {rtype}: {problem}")))?;
         if !records.contains(&data) {
             records.push(data);
@@ -211,25 +314,17 @@ fn wanted(endpoint: &Endpoint) -> Result<Wanted, Objection> {
     if records.is_empty() {
         return Err(invalid(format!("{name} {rtype} has no targets; expected at least one")));
     }
-    Ok(Wanted {
-        key: RecordKey { name, rtype, set_id: SetId::new(&endpoint.set_id) },
-        targets: Targets::Records(records),
-        ttl: ttl(endpoint.ttl),
-        routing: Routing::Simple,
-        properties: properties(endpoint),
-        origin: caller(),
-        resource: endpoint.labels.get("resource").map(|resource| Arc::from(resource.as_str())),
-        labels: Box::default(),
-        policy: None,
-        objects: Vec::new(),
-    })
+    Ok(records)
 }
 
-fn properties(endpoint: &Endpoint) -> Properties {
-    endpoint.properties.iter().map(|p| (Arc::from(p.name.as_str()), Arc::from(p.value.as_str()))).collect()
+/// An endpoint as the one that has its name: nobody contends for it here.
+fn published_as(form: Endpoint) -> Wanted {
+    let key = form.key();
+    let Endpoint { targets, ttl, routing, properties, origin, resource, labels, policy, .. } = form;
+    Wanted { key, targets, ttl, routing, properties, origin, resource, labels, policy, objects: Vec::new() }
 }
 
-/// Where the wishes come from, for notes: there is no object here, only who calls.
+/// Where requests come from, for notes: there is no object here, only who calls.
 fn caller() -> Arc<Origin> {
     let text = Arc::from("webhook");
     let object = ObjectRef {

@@ -1,7 +1,8 @@
 //! Requests to groups: what is sent to which zone, and what is refused with which words.
 
-use zonewright_core::capability::{TargetCount, TtlRange};
+use zonewright_core::capability::{RoutingKind, RoutingSupport, TargetCount, TtlRange};
 use zonewright_core::options::{OptionKind, OptionSpec, OptionTable};
+use zonewright_core::record::{AliasTarget, Routing};
 use zonewright_core::zone::InstanceId;
 
 use super::*;
@@ -32,10 +33,15 @@ fn placed(json: &str, narrow: impl Fn(&mut Capability)) -> Vec<String> {
         scope: &scope,
         options: &OPTIONS.into(),
         capability: &capability,
+        interpret: &|_: &Zone, endpoint: &Endpoint| interpretation(endpoint),
     };
     let group = |(place, group): (usize, Group)| {
         let options = |change: &Change| change.to().map_or(0, |to| to.options.iter().count());
-        let step = |change: &Change| format!("{change}{}", if options(change) > 0 { " +options" } else { "" });
+        let routing = |change: &Change| change.to().and_then(|to| to.routing.kind()).map(|kind| format!(" {kind}"));
+        let step = |change: &Change| {
+            let options = if options(change) > 0 { " +options" } else { "" };
+            format!("{change}{options}{}", routing(change).unwrap_or_default())
+        };
         format!("{}: {}", zones[place].name, group.changes().map(step).collect::<Vec<_>>().join("; "))
     };
     let outcome = |bundle: &Bundle| match places.groups(bundle) {
@@ -43,6 +49,85 @@ fn placed(json: &str, narrow: impl Fn(&mut Capability)) -> Vec<String> {
         Err(objection) => vec![format!("{}! {:?}: {}", bundle.said, objection.kind, objection.text)],
     };
     bundles(serde_json::from_str(json).unwrap()).iter().flat_map(outcome).collect()
+}
+
+/// A weight becomes a policy, a host name with `alias` an alias of both families, and `x/zone` names the zone.
+fn interpretation(endpoint: &Endpoint) -> Interpretation {
+    let mut form = endpoint.clone();
+    if let Some(weight) = form.properties.remove("x/weight") {
+        let Ok(weight) = weight.parse() else {
+            let text = format!("{}: x/weight: expected a number", endpoint.name);
+            return Interpretation::refused(Note::warning(&endpoint.origin.object, "InvalidOption", text));
+        };
+        form.routing = Routing::Weighted { weight };
+    }
+    let zone = form.properties.remove("x/zone");
+    let alias = form.properties.remove("alias");
+    let forms = match (form.targets.as_records().first(), alias.as_deref()) {
+        (Some(RData::Cname(host)), Some(alias)) => {
+            let alias_to = AliasTarget { target: host.as_str().into(), zone: None, evaluate_health: false };
+            let of = |rtype| Endpoint { rtype, targets: Targets::Alias(alias_to.clone()), ttl: None, ..form.clone() };
+            let types = [RecordType::A, RecordType::Aaaa].into_iter();
+            types.filter(|rtype| alias == "true" || alias == rtype.to_string()).map(of).collect()
+        }
+        _ => vec![form],
+    };
+    let made = Interpretation::forms(forms);
+    match zone {
+        Some(id) => made.only_in(ZoneId::from(&*id)),
+        None => made,
+    }
+}
+
+/// A provider that has aliases and weighted sets.
+fn cloud(capability: &mut Capability) {
+    capability.alias = true;
+    capability.set_ids = true;
+    capability.one_kind = true;
+    capability.routing = RoutingSupport::PerSet(&[RoutingKind::Weighted]);
+}
+
+fn asked(rtype: &str, target: &str, id: &str, properties: &[(&str, &str)]) -> String {
+    let properties: Vec<_> =
+        properties.iter().map(|(name, value)| serde_json::json!({"name": name, "value": value})).collect();
+    serde_json::json!({"dnsName": "a.test", "recordType": rtype, "targets": [target], "recordTTL": 60,
+        "setIdentifier": id, "providerSpecific": properties})
+    .to_string()
+}
+
+#[test]
+fn what_the_providers_properties_ask_for_is_published() {
+    let create = |endpoint: &str| placed(&format!(r#"{{"create":[{endpoint}]}}"#), cloud);
+    let weighted = [("x/weight", "7")];
+    for (endpoint, expected) in [
+        (asked("A", "192.0.2.1", "blue", &weighted), "test: + a.test 60 A (blue) 192.0.2.1 weighted"),
+        (
+            asked("CNAME", "lb.test", "", &[("alias", "true")]),
+            "test: + a.test A alias of lb.test; + a.test AAAA alias of lb.test",
+        ),
+        (asked("A", "lb.test", "", &[("alias", "true")]), "test: + a.test A alias of lb.test"),
+        (asked("A", "192.0.2.1", "", &[("x/zone", "test")]), "test: + a.test 60 A 192.0.2.1"),
+        (
+            asked("A", "192.0.2.1", "", &[("x/zone", "other")]),
+            "a.test! Unsupported: a.test A: zone other is none of those that hold this name (test); nothing is published",
+        ),
+        (
+            asked("A", "192.0.2.1", "blue", &[("x/weight", "much")]),
+            "a.test! Unsupported: a.test: x/weight: expected a number",
+        ),
+    ] {
+        assert_eq!(create(&endpoint), [expected], "{endpoint}");
+    }
+}
+
+#[test]
+fn a_host_name_that_becomes_an_alias_is_one_group_with_what_goes() {
+    let (old, new) = (asked("CNAME", "lb.test", "", &[]), asked("CNAME", "lb.test", "", &[("alias", "true")]));
+    let found = placed(&format!(r#"{{"updateOld":[{old}],"updateNew":[{new}]}}"#), cloud);
+    assert_eq!(found.len(), 1);
+    for part in ["test: - a.test 60 CNAME lb.test.", "+ a.test", "AAAA"] {
+        assert!(found[0].contains(part), "{found:?} has no {part:?}");
+    }
 }
 
 #[track_caller]

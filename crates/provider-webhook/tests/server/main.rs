@@ -7,6 +7,7 @@ mod common;
 
 mod changes;
 mod conformance;
+mod forms;
 mod site;
 mod surface;
 mod waits;

@@ -15,7 +15,7 @@ use zonewright_core::capability::{Capability, Preconditions};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::interpret::Interpretation;
-use zonewright_core::options::OptionTable;
+use zonewright_core::options::{OptionReader, OptionTable};
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, Result, Zone};
@@ -41,14 +41,64 @@ impl Default for Setting {
     }
 }
 
-/// A running server.
-pub(crate) struct Site {
-    pub(crate) local: Arc<Local>,
-    pub(crate) behind: Arc<Behind>,
+/// A server in front of any provider.
+pub(crate) struct Served {
     pub(crate) server: Arc<Server>,
     pub(crate) address: SocketAddr,
     pub(crate) stop: CancellationToken,
     pub(crate) task: JoinHandle<()>,
+}
+
+/// A running server in front of the embedded DNS server.
+pub(crate) struct Site {
+    pub(crate) local: Arc<Local>,
+    pub(crate) behind: Arc<Behind>,
+    pub(crate) served: Served,
+}
+
+impl std::ops::Deref for Site {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
+    }
+}
+
+impl Served {
+    /// A provider as it is, in the usual layers.
+    pub(crate) async fn start(provider: Arc<dyn Provider>, options: OptionReader) -> Self {
+        Self::with(provider, options, &Setting::default()).await
+    }
+
+    async fn with(provider: Arc<dyn Provider>, options: OptionReader, setting: &Setting) -> Self {
+        let layers = Layers { dry_run: setting.dry_run, attempts: 1, ..Layers::new(InstanceId::from("local")) };
+        let include: Vec<String> = setting.include.iter().map(|text| (*text).to_owned()).collect();
+        let server = Server::new(Serving {
+            provider: layers.around(provider, &Arc::default()),
+            options,
+            scope: Scope::new(&include, &[], "", "").unwrap(),
+            times: setting.times,
+            limit: setting.limit,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
+        let task = tokio::spawn(server.clone().serve(listener, stop.clone()));
+        Self { server, address, stop, task }
+    }
+
+    pub(crate) async fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
+        let mut stream = self.send(method, path, body).await;
+        Answer::read(&mut stream).await
+    }
+
+    /// Sends a request, and does not wait for the answer.
+    pub(crate) async fn send(&self, method: &str, path: &str, body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}", body.len());
+        stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await.unwrap();
+        stream
+    }
 }
 
 impl Site {
@@ -67,20 +117,8 @@ impl Site {
             begun: Semaphore::new(0),
         });
         let provider: Arc<dyn Provider> = behind.clone();
-        let layers = Layers { dry_run: setting.dry_run, attempts: 1, ..Layers::new(InstanceId::from("local")) };
-        let provider = layers.around(provider, &Arc::default());
-        let include: Vec<String> = setting.include.iter().map(|text| (*text).to_owned()).collect();
-        let server = Server::new(Serving {
-            provider,
-            options: OptionTable::NONE.into(),
-            scope: Scope::new(&include, &[], "", "").unwrap(),
-            times: setting.times,
-            limit: setting.limit,
-        });
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
-        let task = tokio::spawn(server.clone().serve(listener, stop.clone()));
-        Self { local, behind, server, address, stop, task }
+        let served = Served::with(provider, OptionTable::NONE.into(), &setting).await;
+        Self { local, behind, served }
     }
 
     /// What stands in the first zone below its apex, one line a set.
@@ -93,20 +131,6 @@ impl Site {
     /// Somebody else puts a set in place.
     pub(crate) fn holds(&self, line: &str) {
         self.local.insert(&DnsName::parse("example.test").unwrap(), crate::common::set(line)).unwrap();
-    }
-
-    pub(crate) async fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
-        let mut stream = self.send(method, path, body).await;
-        Answer::read(&mut stream).await
-    }
-
-    /// Sends a request, and does not wait for the answer.
-    pub(crate) async fn send(&self, method: &str, path: &str, body: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let head =
-            format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}", body.len());
-        stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await.unwrap();
-        stream
     }
 
     /// POST /records with this body.

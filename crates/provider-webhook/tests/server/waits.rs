@@ -77,7 +77,7 @@ async fn the_order_to_stop_waits_for_what_has_begun() {
     assert!(!site.task.is_finished(), "a change is under way");
     site.behind.calls.add_permits(all);
     assert_eq!(Answer::read(&mut stream).await.status, 204);
-    tokio::time::timeout(LONG, site.task).await.expect("it ends").unwrap();
+    tokio::time::timeout(LONG, site.served.task).await.expect("it ends").unwrap();
 }
 
 #[tokio::test]
@@ -86,5 +86,5 @@ async fn the_order_to_stop_does_not_wait_for_the_silent() {
     let mut silent = TcpStream::connect(site.address).await.unwrap();
     silent.write_all(b"GET / HT").await.unwrap();
     site.stop.cancel();
-    tokio::time::timeout(LONG, site.task).await.expect("it ends").unwrap();
+    tokio::time::timeout(LONG, site.served.task).await.expect("it ends").unwrap();
 }

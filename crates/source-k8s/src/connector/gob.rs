@@ -1,6 +1,6 @@
 //! Go's "gob" encoding (encoding/gob), as much of it as a list of endpoints needs.
 //!
-//! In come the octets of one value with the type definitions before it; out comes a [`Value`], read by the definitions that
+//! In come the bytes of one value with the type definitions before it; out comes a [`Value`], read by the definitions that
 //! the sender gave, so that fields that it left out or added do no harm. What must hold: no input makes the reader panic,
 //! recurse without end, or take more memory than a small multiple of the input's length.
 
@@ -20,7 +20,7 @@ pub(super) enum Value {
     Uint(u64),
     /// A number with a fraction, as its bits.
     Float(u64),
-    /// Text; also octets, which are read as text.
+    /// Text; also bytes, which are read as text.
     Text(String),
     /// A list.
     List(Vec<Value>),
@@ -30,7 +30,7 @@ pub(super) enum Value {
     Struct(BTreeMap<String, Value>),
 }
 
-/// What is wrong with the octets.
+/// What is wrong with the bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum GobError {
     /// They end within a value.
@@ -65,7 +65,7 @@ mod builtin {
 /// Reads the first value of a stream.
 ///
 /// # Errors
-/// The octets end too early, or are no gob.
+/// The bytes end too early, or are no gob.
 pub(super) fn read(octets: &[u8]) -> Result<Value, GobError> {
     let mut stream = Reader { rest: octets };
     let mut types = BTreeMap::new();
@@ -102,7 +102,7 @@ pub(super) fn is_complete(octets: &[u8]) -> bool {
     }
 }
 
-/// Octets that are still to be read.
+/// Bytes that are still to be read.
 #[derive(Debug, Clone, Copy)]
 struct Reader<'a> {
     rest: &'a [u8],
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// One octet below 128, or the number of octets (negated, as an octet) and then those, the highest first.
+    /// One byte below 128, or the number of bytes (negated, as a byte) and then those, the highest first.
     fn uint(&mut self) -> Result<u64, GobError> {
         let first = *self.take(1)?.first().ok_or(GobError::Short)?;
         if first < 128 {
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         }
         let count = usize::from(first.wrapping_neg());
         if count > 8 {
-            return Err(GobError::Bad("a number has more than eight octets"));
+            return Err(GobError::Bad("a number has more than eight bytes"));
         }
         Ok(self.take(count)?.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
     }
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
         usize::try_from(self.uint()?).map_err(|_| GobError::Bad("a length is out of range"))
     }
 
-    /// A number of elements, each of which has at least one octet.
+    /// A number of elements, each of which has at least one byte.
     fn count(&mut self) -> Result<usize, GobError> {
         let count = self.length()?;
         if count > self.rest.len() { Err(GobError::Short) } else { Ok(count) }
@@ -279,7 +279,7 @@ pub(super) mod tests {
         616d65010c00010556616c7565010c00000047ff8c0001010f6162632e6578616d706c652e6f7267010107312e322e332e34\
         01014102fe01680101087265736f7572636501780101010a6177732f776569676874010231300000";
 
-    /// One endpoint, in octets.
+    /// One endpoint, in bytes.
     pub(crate) fn one() -> Vec<u8> {
         octets(ONE)
     }
@@ -342,7 +342,7 @@ pub(super) mod tests {
         ] {
             assert_eq!(Reader { rest: octets }.int(), Ok(expected), "{octets:x?}");
         }
-        assert_eq!(Reader { rest: &[0xf7; 12] }.uint(), Err(GobError::Bad("a number has more than eight octets")));
+        assert_eq!(Reader { rest: &[0xf7; 12] }.uint(), Err(GobError::Bad("a number has more than eight bytes")));
     }
 
     proptest! {

@@ -20,7 +20,7 @@ use self::gob::Value;
 /// Time for connecting, and again for the whole answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Octets of an answer at most.
+/// Bytes of an answer at most.
 const LIMIT: usize = 16 << 20;
 
 /// What kept an answer from being had, in words.
@@ -73,7 +73,7 @@ async fn answer(mut stream: TcpStream) -> Result<Vec<u8>, String> {
     let mut octets = Vec::new();
     while !gob::is_complete(&octets) {
         if octets.len() > LIMIT {
-            return Err(format!("it is longer than {LIMIT} octets"));
+            return Err(format!("it is longer than {LIMIT} bytes"));
         }
         if stream.read_buf(&mut octets).await.map_err(|error| error.to_string())? == 0 {
             break;
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that sends these octets to the first who connects, and then closes or not; its address.
+    /// A server that sends these bytes to the first who connects, and then closes or not; its address.
     async fn server(octets: Vec<u8>, closes: bool) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();

@@ -21,9 +21,9 @@ use crate::store::{Object, ObjectKey};
 /// An object that is there and cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Which object it is; with an empty name if not even that can be told.
+    /// Which object it is; with an empty name if not even that can be determined.
     pub key: ObjectKey,
-    /// Its UID; empty if that cannot be told.
+    /// Its UID; empty if that cannot be determined.
     pub uid: Arc<str>,
     /// Which field is wrong, and what was expected.
     pub error: Arc<str>,

@@ -8,7 +8,6 @@ mod flags;
 mod kops;
 mod source_kind;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub use accept::Rejection;
@@ -17,11 +16,8 @@ pub use source_kind::SourceKind;
 
 use crate::annotations::{AnnotationFilterKeys, INGRESS_CLASS, Prefixes};
 use crate::kind::Kind;
-use crate::lookup::Reads;
 use crate::objects::ServiceType;
 use crate::selector::{Selector, is_label_value};
-use crate::sources;
-use crate::store::Keep;
 use crate::templates::Templates;
 
 /// The options of all sources.
@@ -179,19 +175,6 @@ impl SourceOptions {
         self.sources.iter().position(|s| *s == source).unwrap_or(self.sources.len())
     }
 
-    /// What the chosen sources read with these options, and how far.
-    pub fn reads(&self) -> Reads {
-        sources::reads(&sources::roles(self))
-    }
-
-    /// What of the objects is kept in memory.
-    pub fn keep(&self) -> Keep {
-        let roles = || sources::roles(self).into_iter().filter(|role| role.source.has_templates());
-        let whole =
-            if self.templates.is_configured() { roles().map(|role| role.kind).collect() } else { BTreeSet::new() };
-        Keep { annotations: self.annotation_keys(), whole }
-    }
-
     /// Whether the type filter lets services of this type through.
     pub fn takes_type(&self, service_type: ServiceType) -> bool {
         self.service_type_filter.is_empty() || self.service_type_filter.contains(&service_type)
@@ -242,6 +225,8 @@ pub fn service_types(values: &[impl AsRef<str>]) -> Result<Vec<ServiceType>, Str
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn options(sources: &[SourceKind], types: &[&str]) -> SourceOptions {

@@ -46,70 +46,13 @@ pub mod table;
 mod traefik;
 mod unstructured;
 
-use std::fmt;
-use std::sync::Arc;
-
-use zonewright_core::endpoint::Mapped;
+use std::collections::BTreeSet;
 
 use crate::kind::Kind;
-use crate::lookup::{Lookup, Reach, Reads};
+use crate::lookup::Reads;
 use crate::options::{SourceKind, SourceOptions};
-use crate::store::Object;
-
-/// What a mapper is given besides its object.
-#[derive(Debug, Clone, Copy)]
-pub struct Scope<'a> {
-    /// Whose mapper it is.
-    pub role: &'a Role,
-    /// The options of all sources.
-    pub options: &'a SourceOptions,
-    /// What the cluster holds, as far as the source sees it.
-    pub lookup: &'a Lookup<'a>,
-}
-
-/// A pure function from an object, and what it looks up, to what the object asks for.
-pub type MapFn = fn(&Object, &Scope<'_>) -> Mapped;
-
-/// One source's work on one kind.
-#[derive(Clone)]
-pub struct Role {
-    /// The source.
-    pub source: SourceKind,
-    /// The kind whose objects it maps.
-    pub kind: Kind,
-    /// The first parts that its resource labels may have. There is more than one only for kinds that the user named, since
-    /// the name of the kind is not known for certain; none where the source writes no label.
-    pub labels: Vec<Arc<str>>,
-    /// Every kind that a mapping may read, its own included, and how far.
-    pub reads: Reads,
-    /// The mapper.
-    pub map: MapFn,
-}
-
-impl fmt::Debug for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Role").field("source", &self.source).field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
-
-impl Role {
-    /// A role that sees the objects of its own kind in the namespace of `--namespace`.
-    fn new(source: SourceKind, kind: Kind, label: &str, options: &SourceOptions, map: MapFn) -> Self {
-        let reads = Reads::from([(kind, Reach::of(&options.namespace))]);
-        Self { source, kind, labels: vec![Arc::from(label)], reads, map }
-    }
-
-    /// The same role, which also reads these kinds as far as `reach`.
-    fn reading(mut self, kinds: impl IntoIterator<Item = Kind>, reach: &Reach) -> Self {
-        self.reads.extend(kinds.into_iter().map(|kind| (kind, reach.clone())));
-        self
-    }
-
-    /// How far it sees the objects that it maps.
-    pub fn reach(&self) -> Option<&Reach> {
-        self.reads.get(&self.kind)
-    }
-}
+pub use crate::role::{MapFn, Role, Scope, reads};
+use crate::store::Keep;
 
 /// The roles of the chosen sources, each source once, in the order of [`SourceKind::ALL`]; or those of `zonewright kops`.
 pub fn roles(options: &SourceOptions) -> Vec<Role> {
@@ -121,14 +64,19 @@ pub fn roles(options: &SourceOptions) -> Vec<Role> {
     chosen.flat_map(|(source, _)| roles_of(*source, options)).collect()
 }
 
-/// What all roles read, and how far altogether.
-pub fn reads<'a>(roles: impl IntoIterator<Item = &'a Role>) -> Reads {
-    let mut all = Reads::new();
-    for (kind, reach) in roles.into_iter().flat_map(|role| &role.reads) {
-        let joined = all.remove(kind).map_or_else(|| reach.clone(), |known: Reach| known.join(reach));
-        all.insert(*kind, joined);
+impl SourceOptions {
+    /// What the chosen sources read with these options, and how far.
+    pub fn reads(&self) -> Reads {
+        reads(&roles(self))
     }
-    all
+
+    /// What of the objects is kept in memory.
+    pub fn keep(&self) -> Keep {
+        let templated = || roles(self).into_iter().filter(|role| role.source.has_templates());
+        let whole =
+            if self.templates.is_configured() { templated().map(|role| role.kind).collect() } else { BTreeSet::new() };
+        Keep { annotations: self.annotation_keys(), whole }
+    }
 }
 
 fn roles_of(source: SourceKind, options: &SourceOptions) -> Vec<Role> {

@@ -37,7 +37,7 @@ async fn a_missing_right_to_list_is_named() {
 const ROUTES: &str = "GET /apis/gateway.networking.k8s.io/v1/httproutes?";
 const ROUTES_GROUP: &str = "GET /apis/gateway.networking.k8s.io/v1";
 
-/// What is told in five seconds of a kind whose list answers 404, when discovery answers so.
+/// What is reported in five seconds of a kind whose list answers 404, when discovery answers so.
 async fn told_of_routes(discovery: Vec<Step>) -> Vec<Event<Service>> {
     let missing = Step::text(ROUTES, 404, "404 page not found");
     let fake = Fake::new([missing].into_iter().chain(discovery).collect());

@@ -24,13 +24,13 @@ use crate::source::K8sSource;
 pub(crate) use self::document::Wanted;
 pub use self::folder::Fault;
 
-/// How often the folder is looked at when nothing is told.
+/// How often the folder is looked at when nothing is reported.
 pub const POLL: Duration = Duration::from_secs(1);
 
 /// The longest time between two looks at a large folder.
 const MOST: Duration = Duration::from_mins(5);
 
-/// A change is taken up when nothing more has been told for so long ...
+/// A change is taken up when nothing more has been reported for so long ...
 const QUIET: Duration = Duration::from_millis(15);
 
 /// ... or when it is so old.
@@ -76,7 +76,7 @@ impl ManifestFeed {
     }
 
     fn scan(mut self) -> (Self, Scan) {
-        // Watched first: what changes after this is told, what changed before is read.
+        // Watched first: what changes after this is reported, what changed before is read.
         self.wake.watch(self.folder.dir());
         let scan = self.folder.scan(SystemTime::now());
         (self, scan)

@@ -1,7 +1,7 @@
 //! The mapper of DNSEndpoints: record sets as their author wrote them, each with its own TTL, set identifier and properties.
 //!
 //! In come the elements of `spec.endpoints`, out goes an endpoint for each. What must hold: an element that is wrong costs
-//! only itself, and is told with its place; texts mean what they mean to external-dns, which takes some host names with a
+//! only itself, and is reported with its place; texts mean what they mean to external-dns, which takes some host names with a
 //! final dot only and others only without.
 
 mod element;

@@ -3,7 +3,7 @@
 //! In come conditions, choices of namespaces and the Namespace objects; out comes yes, or what stands in the way. What must
 //! hold: what is not known is told from what was decided.
 
-use super::Mapper;
+use super::mapper::Mapper;
 use super::parent::{Name, gateway_name};
 use crate::kind::Kind;
 use crate::objects::{Condition, FromNamespaces, Gateway, Listener, ListenerSet, Plain, acceptance};

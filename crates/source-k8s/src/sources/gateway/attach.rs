@@ -9,8 +9,9 @@ use zonewright_core::endpoint::Sharing;
 use zonewright_core::{DnsName, RData};
 
 use super::admit::{Obstacle, Way, accepted};
+use super::host;
+use super::mapper::{Hosts, Mapper};
 use super::parent::{Found, Name, Parent};
-use super::{Hosts, Mapper, host};
 use crate::annotations::{Annotations, TARGET};
 use crate::kind::Kind;
 use crate::map::INVALID_HOSTNAME;
@@ -117,7 +118,7 @@ impl Mapper<'_, '_> {
     /// The listener's host; `None` where it serves every host.
     ///
     /// # Errors
-    /// It has one that is none; that was told.
+    /// It has one that is none; that was reported.
     fn listener_host(&mut self, listener: &Listener, name: &Name) -> Result<Option<DnsName>, ()> {
         if listener.hostname.is_empty() {
             return Ok(None);

@@ -8,14 +8,14 @@
 mod admit;
 mod attach;
 mod host;
+mod mapper;
 mod parent;
-
-use std::collections::HashSet;
 
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::Mapped;
 
 use self::attach::Attached;
+use self::mapper::{Hosts, Mapper};
 use super::{Role, Scope};
 use crate::annotations::{GATEWAY_HOSTNAME_SOURCE, HOSTNAME, TARGET};
 use crate::kind::Kind;
@@ -54,24 +54,6 @@ fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
         Mapper { kind: object.kind(), route, scope, mapping: &mut mapping }.publish();
     }
     mapping.finish()
-}
-
-struct Mapper<'m, 'a> {
-    kind: Kind,
-    route: &'a Route,
-    scope: &'m Scope<'a>,
-    mapping: &'m mut Mapping<'a>,
-}
-
-/// The names that a route asks for.
-#[derive(Debug, Default)]
-struct Hosts {
-    /// Those that it states itself, each once.
-    named: Vec<DnsName>,
-    /// The same, to find them by.
-    known: HashSet<DnsName>,
-    /// Whether it takes whatever its listeners serve.
-    of_listeners: bool,
 }
 
 /// Which of the two places names are taken from.

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Mapper;
+use super::mapper::Mapper;
 use crate::kind::Kind;
 use crate::lookup::Reach;
 use crate::objects::{Condition, GATEWAY_GROUP, Gateway, ListenerSet, ParentRef};

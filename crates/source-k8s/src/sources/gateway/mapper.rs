@@ -1,0 +1,29 @@
+//! What every part of a route's mapping works on.
+
+use std::collections::HashSet;
+
+use zonewright_core::DnsName;
+
+use crate::kind::Kind;
+use crate::map::Mapping;
+use crate::objects::Route;
+use crate::role::Scope;
+
+/// The mapping of one route.
+pub(super) struct Mapper<'m, 'a> {
+    pub(super) kind: Kind,
+    pub(super) route: &'a Route,
+    pub(super) scope: &'m Scope<'a>,
+    pub(super) mapping: &'m mut Mapping<'a>,
+}
+
+/// The names that a route asks for.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    /// Those that it states itself, each once.
+    pub(super) named: Vec<DnsName>,
+    /// The same, to find them by.
+    pub(super) known: HashSet<DnsName>,
+    /// Whether it takes whatever its listeners serve.
+    pub(super) of_listeners: bool,
+}
