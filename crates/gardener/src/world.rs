@@ -9,13 +9,15 @@ use crate::contest::{Claimant, Contest};
 use crate::filter::{Before, Home, Scope};
 use crate::queue::{Lane, Queue};
 use crate::secret::AccountId;
-use crate::types::{ClusterObject, DnsRecord, DnsRecordStatus, RecordName};
+use crate::types::{ClusterObject, DnsRecord, DnsRecordStatus, OPERATION, RecordName, TIMESTAMP};
 
 /// What is kept of an object.
 #[derive(Debug)]
 struct Known {
     uid: String,
     generation: i64,
+    /// What was asked for, and when: the two annotations.
+    request: [Option<String>; 2],
     status: DnsRecordStatus,
     account: Option<AccountId>,
 }
@@ -88,6 +90,7 @@ impl World {
         if !self.scope.takes(&record) {
             return self.gone(&name);
         }
+        let request = [OPERATION, TIMESTAMP].map(|key| record.annotation(key).map(str::to_owned));
         let before = self.known.get(&name).filter(|known| known.uid == record.metadata.uid);
         let due = match before {
             None => self.scope.starts_new(&record),
@@ -95,6 +98,7 @@ impl World {
                 let before = Before {
                     status_changed: known.status != record.status,
                     generation_changed: known.generation != record.metadata.generation,
+                    request_changed: known.request != request,
                 };
                 self.scope.starts_changed(before, &record)
             }
@@ -103,7 +107,7 @@ impl World {
         self.contest.note(&name, Claimant::of(&record));
         let DnsRecord { metadata, status, .. } = record;
         let (uid, generation) = (metadata.uid, metadata.generation);
-        self.known.insert(name.clone(), Known { uid, generation, status, account });
+        self.known.insert(name.clone(), Known { uid, generation, request, status, account });
         if due {
             let lane = self.lane(&name);
             self.queue.add(&name, lane, true);
