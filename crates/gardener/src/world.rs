@@ -110,7 +110,7 @@ impl World {
         self.known.insert(name.clone(), Known { uid, generation, request, status, account });
         if due {
             let lane = self.lane(&name);
-            self.queue.add(&name, lane, true);
+            self.queue.add(&name, &lane, true);
         }
     }
 
@@ -130,7 +130,9 @@ impl World {
     /// The list of objects is complete: those that are not on it are gone.
     pub fn only(&mut self, listed: &HashSet<RecordName>) {
         let gone: Vec<RecordName> = self.known.keys().filter(|name| !listed.contains(*name)).cloned().collect();
-        gone.iter().for_each(|name| self.gone(name));
+        for name in &gone {
+            self.gone(name);
+        }
         self.listed.records = true;
     }
 
@@ -138,7 +140,7 @@ impl World {
     pub fn look(&mut self, name: &RecordName, forced: bool) {
         if self.known.contains_key(name) {
             let lane = self.lane(name);
-            self.queue.add(name, lane, forced);
+            self.queue.add(name, &lane, forced);
         }
     }
 
@@ -174,7 +176,9 @@ impl World {
         let begins = now.is_served(name) && (!before.is_served(name) || now.is_forced() && !before.is_forced());
         if begins {
             let here: Vec<RecordName> = self.known.keys().filter(|known| known.namespace == name).cloned().collect();
-            here.iter().for_each(|record| self.look(record, false));
+            for record in &here {
+                self.look(record, false);
+            }
         }
     }
 
