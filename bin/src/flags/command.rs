@@ -265,6 +265,24 @@ pub(super) fn rights(
     Ok(Invocation { command: Command::Rights, settings, instances: Vec::new(), notices: Vec::new() })
 }
 
+/// Reads a command line that begins with [`gardener::WORD`].
+///
+/// # Errors
+/// The help text, or what is wrong.
+pub(super) fn extension(
+    catalog: &Catalog,
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: Environment<'_>,
+) -> Result<Invocation, Stop> {
+    let set = FlagSet::gardener(catalog, gardener::FLAGS);
+    let arguments = arguments.into_iter().map(|argument| gardener::switch(argument, &set));
+    let about = |_| help::small(&set, "zonewright gardener [FLAGS]", gardener::ABOUT);
+    let (values, _) = given(catalog, arguments, &set, 0, about)?;
+    let settings = settings::fill(&set, values, environment).map_err(parsing)?;
+    gardener::check(&settings).map_err(|problem| Stop::Refusal(format!("config validation failed: {problem}")))?;
+    Ok(Invocation { command: Command::Gardener, settings, instances: Vec::new(), notices: Vec::new() })
+}
+
 /// Not in the help text: for whoever changes the flags.
 const DOCS: CommandSpec = CommandSpec {
     name: "docs",

@@ -5,13 +5,10 @@
 use std::ffi::OsString;
 
 use zonewright_core::catalog::FlagKind::{Bool, Choice, Duration, Int, List, Text};
-use zonewright_core::catalog::FlagSpec;
+use zonewright_core::catalog::{FlagSpec, Settings};
 
-use super::environment::Environment;
 use super::set::FlagSet;
 use super::table::{KUBECONFIG, LOG_FORMAT, LOG_LEVEL, OWNER_ID, SERVER};
-use super::{Command, Invocation, Stop, given, help, parsing, settings};
-use crate::catalog::Catalog;
 
 /// The word of the command.
 pub(super) const WORD: &str = "gardener";
@@ -65,25 +62,11 @@ pub(super) const FLAGS: &[FlagSpec] = &[
     LOG_LEVEL,
 ];
 
-/// Reads a command line that begins with [`WORD`].
+/// Refuses settings that cannot work, by name.
 ///
 /// # Errors
-/// The help text, or what is wrong.
-pub(super) fn parse(
-    catalog: &Catalog,
-    arguments: impl IntoIterator<Item = OsString>,
-    environment: Environment<'_>,
-) -> Result<Invocation, Stop> {
-    let set = FlagSet::gardener(catalog, FLAGS);
-    let arguments = arguments.into_iter().map(|argument| switch(argument, &set));
-    let help = |_| help::small(&set, "zonewright gardener [FLAGS]", ABOUT);
-    let (values, _) = given(catalog, arguments, &set, 0, help)?;
-    let settings = settings::fill(&set, values, environment).map_err(parsing)?;
-    check(&settings).map_err(|problem| Stop::Refusal(format!("config validation failed: {problem}")))?;
-    Ok(Invocation { command: Command::Gardener, settings, instances: Vec::new(), notices: Vec::new() })
-}
-
-fn check(settings: &zonewright_core::catalog::Settings) -> Result<(), String> {
+/// One sentence that names the flag.
+pub(super) fn check(settings: &Settings) -> Result<(), String> {
     for flag in
         ["dnsrecord-max-concurrent-reconciles", "heartbeat-renew-interval-seconds", "kube-api-qps", "kube-api-burst"]
     {
@@ -98,7 +81,7 @@ fn check(settings: &zonewright_core::catalog::Settings) -> Result<(), String> {
 }
 
 /// `--switch=true` and `--switch=false` in the grammar of the other commands.
-fn switch(argument: OsString, set: &FlagSet) -> OsString {
+pub(super) fn switch(argument: OsString, set: &FlagSet) -> OsString {
     let rewritten = argument.to_str().and_then(|text| {
         let (name, value) = text.strip_prefix("--")?.split_once('=')?;
         let on = matches!(value, "true" | "1" | "t");
@@ -106,41 +89,4 @@ fn switch(argument: OsString, set: &FlagSet) -> OsString {
         known.then(|| if on { format!("--{name}") } else { format!("--no-{name}") })
     });
     rewritten.map_or(argument, OsString::from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn settings(line: &str) -> Result<zonewright_core::catalog::Settings, String> {
-        let words = line.split_whitespace().map(OsString::from);
-        match parse(&Catalog::built_in(), words, &|_| None) {
-            Ok(invocation) => Ok(invocation.settings),
-            Err(Stop::Answer(text) | Stop::Refusal(text)) => Err(text),
-        }
-    }
-
-    #[test]
-    fn switches_in_the_form_of_gardeners_extensions() {
-        let leads = |line: &str| settings(line).unwrap().bool("leader-election");
-        assert!(leads("") && leads("--leader-election=true") && leads("--leader-election"));
-        assert!(!leads("--leader-election=false") && !leads("--no-leader-election"));
-        assert!(settings("--leader-election=maybe").unwrap_err().contains("leader-election"));
-    }
-
-    #[test]
-    fn what_cannot_work_is_refused_by_name() {
-        let check = |line: &str, text: &str| {
-            let error = settings(line).unwrap_err();
-            assert!(error.contains(text), "{error}");
-        };
-        check(
-            "--dnsrecord-max-concurrent-reconciles=0",
-            "--dnsrecord-max-concurrent-reconciles=0: expected at least 1",
-        );
-        check("--registry=txt", "--txt-owner-id");
-        check("--registry=dynamodb", "registry");
-        check("--source=service", "unknown long flag '--source'");
-        settings("--registry=txt --txt-owner-id=garden --types=rfc2136,aws-route53").unwrap();
-    }
 }

@@ -142,7 +142,7 @@ pub fn parse(
     let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
     match arguments.next_if(word) {
         Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
-        Some(word) if word == gardener::WORD => gardener::parse(catalog, arguments, environment),
+        Some(word) if word == gardener::WORD => command::extension(catalog, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
         #[cfg(feature = "kops")]
         Some(word) if word == kops::WORD => kops::parse(catalog, arguments, environment),

@@ -163,8 +163,8 @@ impl Place {
     /// Writes over a lease as it was read; labels and what else others keep there stay.
     async fn update(&self, version: &str, spec: &Spec) -> Result<(), Failure> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "spec": spec });
-        let path = format!("{}/{}", self.collection(), self.name);
-        self.cluster.write::<serde::de::IgnoredAny>(Method::PATCH, &path, &patch).await.map(drop)
+        let place = format!("{}/{}", self.collection(), self.name);
+        self.cluster.write::<serde::de::IgnoredAny>(Method::PATCH, &place, &patch).await.map(drop)
     }
 }
 

@@ -35,7 +35,7 @@ impl Cluster {
         }
     }
 
-    /// Merges `patch` into an object, or into its status.
+    /// Merges a patch into an object, or into its status.
     ///
     /// # Errors
     /// [`zonewright_core::ErrorKind::NotFound`] if there is no such object, [`zonewright_core::ErrorKind::Conflict`] if the
@@ -45,13 +45,13 @@ impl Cluster {
         kind: &WatchSpec,
         (namespace, name): (&str, &str),
         part: Part,
-        patch: &Value,
+        change: &Value,
     ) -> Result<T> {
-        let mut path = path(kind, namespace, name);
+        let mut resource = path(kind, namespace, name);
         if part == Part::Status {
-            path.push_str("/status");
+            resource.push_str("/status");
         }
-        let merged = self.write(Method::PATCH, &path, patch).await;
+        let merged = self.write(Method::PATCH, &resource, change).await;
         merged.map_err(|failure| failure.into_error("change object", &place(kind, namespace, name)))
     }
 }

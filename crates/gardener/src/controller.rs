@@ -4,7 +4,6 @@
 //! must hold: attempts that have begun are carried to their end within [`GRACE`]; who does not lead any more begins nothing.
 
 use std::collections::HashSet;
-use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -364,12 +363,10 @@ fn kind_of(spec: &WatchSpec) -> &'static str {
 }
 
 /// Waits until then, or for ever.
-fn until(at: Option<Instant>) -> impl Future<Output = ()> {
-    async move {
-        match at {
-            Some(at) => sleep_until(at).await,
-            None => std::future::pending().await,
-        }
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -49,8 +49,9 @@ impl Scope {
     pub fn starts_changed(&self, before: Before, record: &DnsRecord) -> bool {
         // Its own writes of the status during a deletion must not start the next attempt.
         let deletion = record.is_deleting() && !before.status_changed;
-        self.takes(record)
-            && (Request::of(record).starts_work() || deletion || self.follows_generations && before.generation_changed)
+        // Nor those that come before the annotation is taken off: a request counts once.
+        let asked = Request::of(record).starts_work() && (before.request_changed || before.generation_changed);
+        self.takes(record) && (asked || deletion || self.follows_generations && before.generation_changed)
     }
 }
 
@@ -61,6 +62,8 @@ pub struct Before {
     pub status_changed: bool,
     /// The generation was another one.
     pub generation_changed: bool,
+    /// Something else was asked for, or at another time.
+    pub request_changed: bool,
 }
 
 /// What the operation annotation asks for.
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn what_changes() {
         let check = |line: &str, status_changed: bool, generation_changed: bool, expected: [bool; 2]| {
-            let before = Before { status_changed, generation_changed };
+            let before = Before { status_changed, generation_changed, request_changed: true };
             let found = [false, true].map(|follows| scope(follows).starts_changed(before, &record(line)));
             assert_eq!(found, expected, "{line} {before:?}");
         };
@@ -214,6 +217,21 @@ mod tests {
         check("- Succeeded deleting", false, true, [true, true]);
         check("- Processing deleting", true, false, [false, false]);
         check("- Error deleting", true, false, [false, false]);
+    }
+
+    /// Finalizer and status are written while the annotation still stands.
+    #[test]
+    fn own_writes_of_a_request_do_not_start_it_again() {
+        for (status_changed, line) in [(false, "reconcile -"), (true, "reconcile Processing"), (true, "restore Error")]
+        {
+            let before = Before { status_changed, ..Before::default() };
+            assert!(!scope(true).starts_changed(before, &record(line)), "{line}");
+            assert!(scope(false).starts_changed(Before { request_changed: true, ..before }, &record(line)), "{line}");
+            assert!(
+                scope(false).starts_changed(Before { generation_changed: true, ..before }, &record(line)),
+                "{line}"
+            );
+        }
     }
 
     #[test]

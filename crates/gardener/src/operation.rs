@@ -100,12 +100,12 @@ mod tests {
 
     #[test]
     fn the_first_row_that_fits_counts() {
+        use Operation::{Create, Delete, Migrate, Reconcile, Restore};
         let check = |annotation: &str, deleting: bool, last: &str, operation: Operation, action: Action| {
             let record = record(annotation, deleting, last);
             let found = (Operation::of(&record), Action::of(&record));
             assert_eq!(found, (operation, action), "{annotation:?} {deleting} {last:?}");
         };
-        use Operation::{Create, Delete, Migrate, Reconcile, Restore};
         check("migrate", false, "Reconcile Succeeded", Migrate, Action::Migrate);
         check("migrate", true, "Reconcile Succeeded", Migrate, Action::Migrate);
         check("", true, "Reconcile Succeeded", Delete, Action::Delete);

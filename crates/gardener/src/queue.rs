@@ -97,7 +97,7 @@ impl Queue {
     }
 
     /// Something happened to an object: it is due. `forced` asks for an attempt whatever the object says.
-    pub fn add(&mut self, name: &RecordName, lane: Lane, forced: bool) {
+    pub fn add(&mut self, name: &RecordName, lane: &Lane, forced: bool) {
         let Some(item) = self.items.get_mut(name) else {
             let item = Item { lane: lane.clone(), state: State::Waiting, failures: 0, forced };
             self.items.insert(name.clone(), item);
@@ -141,7 +141,7 @@ impl Queue {
             if let Some(item) = self.items.get_mut(&name) {
                 item.state = State::Waiting;
                 let lane = item.lane.clone();
-                self.wait(lane, &name);
+                self.wait(&lane, &name);
             }
         }
         let mut attempts = Vec::new();
@@ -206,7 +206,7 @@ impl Queue {
                     item.forced |= attempt.forced && !matches!(finished, Finished::Done);
                     item.state = State::Waiting;
                     let lane = item.lane.clone();
-                    self.wait(lane, &attempt.name);
+                    self.wait(&lane, &attempt.name);
                 }
             }
         }
@@ -227,9 +227,9 @@ impl Queue {
         if *lane == Lane::Search { SEARCHING } else { self.at_once }
     }
 
-    fn wait(&mut self, lane: Lane, name: &RecordName) {
+    fn wait(&mut self, lane: &Lane, name: &RecordName) {
         self.rows.entry(lane.clone()).or_default().waiting.push_back(name.clone());
-        self.tidy(&lane);
+        self.tidy(lane);
     }
 
     /// Opens a lane that can go on, and drops one that is empty.
@@ -277,24 +277,24 @@ mod tests {
     async fn a_lane_that_is_full_holds_up_no_other() {
         let mut queue = Queue::new(2);
         for n in 0..100 {
-            queue.add(&name(&format!("slow-{n}")), lane("slow"), true);
+            queue.add(&name(&format!("slow-{n}")), &lane("slow"), true);
         }
-        queue.add(&name("quick"), lane("quick"), true);
+        queue.add(&name("quick"), &lane("quick"), true);
         let attempts = begun(&mut queue);
         assert_eq!(names(&attempts), ["quick", "slow-0", "slow-1"]);
         assert!(begun(&mut queue).is_empty());
         queue.finish(&attempts[1], Finished::Done, Instant::now(), 0.0);
         assert_eq!(names(&begun(&mut queue)), ["slow-2"]);
-        queue.add(&name("another"), lane("quick"), true);
+        queue.add(&name("another"), &lane("quick"), true);
         assert_eq!(names(&begun(&mut queue)), ["another"]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_happens_during_an_attempt_leads_to_another() {
         let mut queue = Queue::new(5);
-        queue.add(&name("a"), lane("x"), false);
+        queue.add(&name("a"), &lane("x"), false);
         let first = begun(&mut queue);
-        queue.add(&name("a"), lane("x"), true);
+        queue.add(&name("a"), &lane("x"), true);
         assert!(begun(&mut queue).is_empty(), "one at a time");
         queue.finish(&first[0], Finished::Again(Duration::from_secs(30)), Instant::now(), 0.0);
         let second = begun(&mut queue);
@@ -306,7 +306,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn pauses_grow_and_an_event_ends_them() {
         let mut queue = Queue::new(5);
-        queue.add(&name("a"), lane("x"), true);
+        queue.add(&name("a"), &lane("x"), true);
         for expected in [1, 2, 4, 8] {
             let attempts = begun(&mut queue);
             queue.finish(&attempts[0], Finished::Again(Duration::ZERO), Instant::now(), 0.0);
@@ -317,7 +317,7 @@ mod tests {
         let attempts = begun(&mut queue);
         assert!(attempts[0].forced, "what was asked for is asked for until it is done");
         queue.finish(&attempts[0], Finished::Again(Duration::ZERO), Instant::now(), 0.0);
-        queue.add(&name("a"), lane("x"), false);
+        queue.add(&name("a"), &lane("x"), false);
         assert_eq!((names(&begun(&mut queue)), queue.next()), (vec!["a"], None));
     }
 
@@ -332,7 +332,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_object_moves_to_the_lane_of_its_account() {
         let mut queue = Queue::new(1);
-        queue.add(&name("a"), Lane::Search, true);
+        queue.add(&name("a"), &Lane::Search, true);
         let attempts = begun(&mut queue);
         queue.finish(&attempts[0], Finished::Moved(lane("x")), Instant::now(), 0.0);
         let attempts = begun(&mut queue);
@@ -345,7 +345,7 @@ mod tests {
     async fn an_attempt_goes_on_in_another_lane_where_there_is_room() {
         let mut queue = Queue::new(1);
         for text in ["a", "b"] {
-            queue.add(&name(text), Lane::Search, true);
+            queue.add(&name(text), &Lane::Search, true);
         }
         let attempts = begun(&mut queue);
         assert!(queue.shift(&name("a"), &lane("x")) && !queue.shift(&name("b"), &lane("x")));
@@ -362,7 +362,7 @@ mod tests {
     async fn objects_that_are_gone_leave_nothing() {
         let mut queue = Queue::new(1);
         for text in ["running", "waiting", "other"] {
-            queue.add(&name(text), lane("x"), true);
+            queue.add(&name(text), &lane("x"), true);
         }
         let attempts = begun(&mut queue);
         queue.remove(&name("waiting"));

@@ -157,7 +157,7 @@ impl Reconciler {
             self.world().contest.found(&record.record_name(), &text);
             self.contend(record, &text)?;
             let mark = self.mark(record, &text);
-            let (rival, resource) = (self.rival(record), self.resource(record));
+            let (rival, resource) = (self.rival(record), resource(record));
             let place = Place { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
             match place.bring(&endpoint, IpStack::of(record), &mark).await {
                 Ok(()) => {
@@ -207,17 +207,14 @@ impl Reconciler {
         move |resource: &str| lock(&world).contest.is_rival(&name, resource)
     }
 
-    fn resource(&self, record: &DnsRecord) -> Arc<str> {
-        convert::resource(&record.metadata.namespace, &record.metadata.name)
-    }
-
     /// Leaves the object to another seed: its records stay.
     async fn migrate(&self, record: DnsRecord, task: Task) -> Result<Finished, Break> {
         let record = if status::announces(&record, task.0) { self.start(record, task).await? } else { record };
         let record = self.succeed_without_request(record, task).await?;
-        let record = match record.metadata.finalizers.is_empty() {
-            true => record,
-            false => self.object(&record, &json!({ "metadata": { "finalizers": null } })).await?,
+        let record = if record.metadata.finalizers.is_empty() {
+            record
+        } else {
+            self.object(&record, &json!({ "metadata": { "finalizers": null } })).await?
         };
         self.without_request(record).await?;
         Ok(Finished::Done)
@@ -252,7 +249,7 @@ impl Reconciler {
     /// Writes the error, if it says anything new or somebody asked. An error of that write counts for nothing.
     async fn fail(&self, record: &DnsRecord, task: Task, failure: &Failure, asked: bool) -> Result<Finished, Break> {
         self.tally.attempt(task.0, false);
-        let (text, codes) = (failure.text(), self.codes(task, failure));
+        let (text, codes) = (failure.text(), codes(task, failure));
         let name = record.record_name();
         if asked || status::failure_is_new(record, task, &text, codes) {
             warn!(object = %name, operation = task.0.as_str(), codes = codes.join(","), "{text}");
@@ -262,14 +259,6 @@ impl Reconciler {
             }
         }
         Ok(Finished::Again(failure.least_pause()))
-    }
-
-    /// A deletion without its Secret says nothing of the configuration: the Secret may go first.
-    fn codes(&self, task: Task, failure: &Failure) -> &'static [&'static str] {
-        match (task.1, failure) {
-            (Action::Delete, Failure::NoSecret(_) | Failure::Configuration(_)) => &[],
-            _ => failure.codes(),
-        }
     }
 
     /// The account of an object's Secret.
@@ -361,6 +350,19 @@ fn check(record: &DnsRecord) -> Result<(), Failure> {
 
 fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A deletion without its Secret says nothing of the configuration: the Secret may go first.
+fn codes(task: Task, failure: &Failure) -> &'static [&'static str] {
+    match (task.1, failure) {
+        (Action::Delete, Failure::NoSecret(_) | Failure::Configuration(_)) => &[],
+        _ => failure.codes(),
+    }
+}
+
+/// The object as claims name it.
+fn resource(record: &DnsRecord) -> Arc<str> {
+    convert::resource(&record.metadata.namespace, &record.metadata.name)
 }
 
 fn now(record: &DnsRecord) -> Moment {

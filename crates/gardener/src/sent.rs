@@ -59,13 +59,11 @@ impl Sent {
 /// Where another controller worked on the object before, its condition `Created=False` without a zone in the status is taken as
 /// that controller means it.
 pub fn is_untouched(record: &DnsRecord) -> bool {
-    match Sent::of(record) {
-        Some(sent) => sent.zones.is_empty(),
-        None => {
-            let restored = record.last().is_some_and(|(kind, _)| matches!(kind, "Restore" | "Migrate"));
-            record.created() == Some("False") && record.known_zone().is_none() && !restored
-        }
+    if let Some(sent) = Sent::of(record) {
+        return sent.zones.is_empty();
     }
+    let restored = record.last().is_some_and(|(kind, _)| matches!(kind, "Restore" | "Migrate"));
+    record.created() == Some("False") && record.known_zone().is_none() && !restored
 }
 
 #[cfg(test)]

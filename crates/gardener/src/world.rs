@@ -9,13 +9,15 @@ use crate::contest::{Claimant, Contest};
 use crate::filter::{Before, Home, Scope};
 use crate::queue::{Lane, Queue};
 use crate::secret::AccountId;
-use crate::types::{ClusterObject, DnsRecord, DnsRecordStatus, RecordName};
+use crate::types::{ClusterObject, DnsRecord, DnsRecordStatus, OPERATION, RecordName, TIMESTAMP};
 
 /// What is kept of an object.
 #[derive(Debug)]
 struct Known {
     uid: String,
     generation: i64,
+    /// What was asked for, and when: the two annotations.
+    request: [Option<String>; 2],
     status: DnsRecordStatus,
     account: Option<AccountId>,
 }
@@ -88,6 +90,7 @@ impl World {
         if !self.scope.takes(&record) {
             return self.gone(&name);
         }
+        let request = [OPERATION, TIMESTAMP].map(|key| record.annotation(key).map(str::to_owned));
         let before = self.known.get(&name).filter(|known| known.uid == record.metadata.uid);
         let due = match before {
             None => self.scope.starts_new(&record),
@@ -95,6 +98,7 @@ impl World {
                 let before = Before {
                     status_changed: known.status != record.status,
                     generation_changed: known.generation != record.metadata.generation,
+                    request_changed: known.request != request,
                 };
                 self.scope.starts_changed(before, &record)
             }
@@ -103,10 +107,10 @@ impl World {
         self.contest.note(&name, Claimant::of(&record));
         let DnsRecord { metadata, status, .. } = record;
         let (uid, generation) = (metadata.uid, metadata.generation);
-        self.known.insert(name.clone(), Known { uid, generation, status, account });
+        self.known.insert(name.clone(), Known { uid, generation, request, status, account });
         if due {
             let lane = self.lane(&name);
-            self.queue.add(&name, lane, true);
+            self.queue.add(&name, &lane, true);
         }
     }
 
@@ -126,7 +130,9 @@ impl World {
     /// The list of objects is complete: those that are not on it are gone.
     pub fn only(&mut self, listed: &HashSet<RecordName>) {
         let gone: Vec<RecordName> = self.known.keys().filter(|name| !listed.contains(*name)).cloned().collect();
-        gone.iter().for_each(|name| self.gone(name));
+        for name in &gone {
+            self.gone(name);
+        }
         self.listed.records = true;
     }
 
@@ -134,7 +140,7 @@ impl World {
     pub fn look(&mut self, name: &RecordName, forced: bool) {
         if self.known.contains_key(name) {
             let lane = self.lane(name);
-            self.queue.add(name, lane, forced);
+            self.queue.add(name, &lane, forced);
         }
     }
 
@@ -170,7 +176,9 @@ impl World {
         let begins = now.is_served(name) && (!before.is_served(name) || now.is_forced() && !before.is_forced());
         if begins {
             let here: Vec<RecordName> = self.known.keys().filter(|known| known.namespace == name).cloned().collect();
-            here.iter().for_each(|record| self.look(record, false));
+            for record in &here {
+                self.look(record, false);
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod checks;
+mod gardener;
 mod grammar;
 mod tables;
 mod words;

@@ -285,11 +285,13 @@ fn each_request_is_answered_at_any_moment_of_a_second() {
     let (aws, world) = aws();
     let record = world.record("web");
     record.created(&a("web", "192.0.2.1"));
-    let writes = aws.writes();
+    everything_is_seen(&world, &a("sentinel", "192.0.2.99"));
+    let (writes, requests) = (aws.writes(), aws.service.requests());
     for _ in 0..20 {
         record.does("reconcile", &Value::Null);
     }
     assert_eq!(aws.writes(), writes, "what is as it should be is not written");
+    assert_eq!(aws.service.requests(), requests + 20, "the name is read once for each request");
     // A request that is answered says so once: the object does not change any more.
     let before = record.get();
     everything_is_seen(&world, &a("sentinel", "192.0.2.99"));

@@ -118,8 +118,8 @@ impl Place<'_> {
                 Sent::Unknown(error) => unknown = Some(error),
             }
         }
-        let lost = || Error::new(ErrorKind::Conflict, "change records", format!("{name} keeps changing"));
-        Err(Failure::Provider(unknown.or(last).unwrap_or_else(lost)))
+        let outrun = || Error::new(ErrorKind::Conflict, "change records", format!("{name} keeps changing"));
+        Err(Failure::Provider(unknown.or(last).unwrap_or_else(outrun)))
     }
 
     async fn plan(&self, name: &DnsName, job: &Job<'_>, view: &View) -> Result<Plan, Failure> {

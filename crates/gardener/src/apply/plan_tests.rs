@@ -173,12 +173,12 @@ fn a_rivals_record_stays() {
 
 #[test]
 fn what_a_deletion_takes() {
+    use RecordType::{A, Aaaa, Cname, Txt};
     let check = |rtype, standing: &[&str], expected: &[&str]| {
         let sets: Vec<RecordSet> = standing.iter().map(|line| of(line)).collect();
         let found: Vec<Standing<'_>> = sets.iter().map(|set| Standing { set, ownership: OURS, rival: None }).collect();
         assert_eq!(changes(Ok(withdraw(&name("x.example"), rtype, &found))), expected, "{standing:?}");
     };
-    use RecordType::{A, Aaaa, Cname, Txt};
     let all = ["x.example A 192.0.2.1", "x.example AAAA 2001:db8::1", "x.example TXT t"];
     check(A, &all, &["- x.example A 192.0.2.1"]);
     check(Aaaa, &all, &["- x.example AAAA 2001:db8::1"]);

@@ -23,7 +23,7 @@ use crate::types::{DnsRecord, FINALIZER};
 use crate::zone::{self, Search};
 
 /// How long the provider is tried before a shoot that is forced to go is let go.
-const FORCED: Duration = Duration::from_secs(60);
+const FORCED: Duration = Duration::from_mins(1);
 
 impl Reconciler {
     pub(super) async fn delete(
@@ -122,7 +122,7 @@ impl Reconciler {
         if !zone.covers(&name) {
             return Ok(());
         }
-        let (rival, resource) = (self.rival(record), self.resource(record));
+        let (rival, resource) = (self.rival(record), super::resource(record));
         let place = Place { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
         place.withdraw(&name, rtype, &self.mark(record, text)).await
     }
