@@ -51,7 +51,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         Command::Kops => {
             logging::start(settings);
             invocation.notices.iter().for_each(flags::Notice::log);
-            fatal(kops(catalog, settings))
+            Ok(kops(catalog, settings).unwrap_or_else(|error| fatal(&error)))
         }
         Command::Daemon => {
             logging::start(settings);
@@ -61,7 +61,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
             } else {
                 block_on(daemon::run(catalog, settings, &invocation.instances))
             };
-            fatal(result)
+            Ok(result.unwrap_or_else(|error| fatal(&error)))
         }
     };
     result.unwrap_or_else(|error| {
@@ -71,11 +71,9 @@ pub fn run(catalog: &Catalog) -> ExitCode {
 }
 
 /// What keeps a daemon from starting is the last line of its log.
-fn fatal(result: Result<ExitCode>) -> Result<ExitCode> {
-    Ok(result.unwrap_or_else(|error| {
-        tracing::error!(target: logging::FATAL, "{}", error.chain());
-        ExitCode::FAILURE
-    }))
+fn fatal(error: &Error) -> ExitCode {
+    tracing::error!(target: logging::FATAL, "{}", error.chain());
+    ExitCode::FAILURE
 }
 
 fn answer(text: &str) -> ExitCode {

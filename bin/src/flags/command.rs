@@ -6,7 +6,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 
 use super::environment::Environment;
 #[cfg(feature = "kops")]
-use super::kops;
+use super::kops::table as kops;
 use super::set::FlagSet;
 use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
 use super::{Command, Invocation, Order, Stop, gardener, given, help, parsing, settings};
@@ -241,7 +241,7 @@ pub(super) fn commands() -> Vec<clap::Command> {
     let all = words.chain(ownership).chain([extension, (RIGHTS, RIGHTS_ABOUT, RIGHTS_FLAGS)]);
     let all = all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about));
     #[cfg(feature = "kops")]
-    let all = all.chain([help::command(&kops::flags()).name(kops::WORD).about(kops::ABOUT)]);
+    let all = all.chain([help::command(&FlagSet::small(kops::FLAGS)).name(kops::WORD).about(kops::ABOUT)]);
     all.collect()
 }
 

@@ -145,7 +145,7 @@ pub fn parse(
         Some(word) if word == gardener::WORD => command::extension(catalog, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
         #[cfg(feature = "kops")]
-        Some(word) if word == kops::WORD => kops::parse(catalog, arguments, environment),
+        Some(word) if word == kops::table::WORD => in_place_of_dns_controller(catalog, arguments, environment),
         Some(word) => command::parse(catalog, &word.to_string_lossy(), arguments, environment),
         None => daemon(catalog, arguments, environment),
     }
@@ -160,6 +160,22 @@ fn daemon(
     let (values, _) = given(catalog, arguments, &set, 0, |long| help::daemon(&set, catalog, long))?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
     checked(catalog, settings, &set, true)
+}
+
+/// Reads the command line of `zonewright kops`: dns-controller's flags, and any of the daemon's.
+#[cfg(feature = "kops")]
+fn in_place_of_dns_controller(
+    catalog: &Catalog,
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: Environment<'_>,
+) -> Result<Invocation, Stop> {
+    let set = FlagSet::daemon(catalog);
+    let kops::Line { own, rest } = kops::read(arguments, &set).map_err(parsing)?;
+    let (values, _) = given(catalog, rest, &set, 0, |_| kops::help())?;
+    let mut settings = settings::fill(&set, values, environment).map_err(parsing)?;
+    kops::translate(&own, &mut settings).map_err(parsing)?;
+    let invocation = checked(catalog, settings, &set, true)?;
+    Ok(Invocation { command: Command::Kops, ..invocation })
 }
 
 /// What a command line gives, with at most so many loose words; `help` is its help text, long or short.

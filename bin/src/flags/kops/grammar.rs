@@ -7,11 +7,12 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 
-use zonewright_core::catalog::{FlagKind, FlagSpec};
+use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 
-use super::super::set::FlagSet;
-use super::super::settings::Texts;
 use super::table::{CREDENTIALS, SHORT};
+use crate::flags::set::FlagSet;
+use crate::flags::settings::Texts;
+use crate::flags::value;
 
 /// What the arguments are.
 #[derive(Debug, Default)]
@@ -34,20 +35,19 @@ pub(super) fn split(
     let mut left: VecDeque<OsString> = arguments.into_iter().collect();
     let mut out = Split::default();
     while let Some(argument) = left.pop_front() {
+        if argument == "--" {
+            out.rest.extend(std::iter::once(argument).chain(left));
+            break;
+        }
         let Some((name, value)) = argument.to_str().map(named).transpose()?.flatten() else {
             out.rest.push(argument);
             continue;
         };
         refused(&name)?;
-        let (row, ours) = match own.row(&name) {
-            Some(row) => (row, true),
-            None => match daemon.row(&name) {
-                Some(row) => (row, false),
-                None => {
-                    out.rest.push(argument);
-                    continue;
-                }
-            },
+        let known = own.row(&name).map(|row| (row, true)).or_else(|| daemon.row(&name).map(|row| (row, false)));
+        let Some((row, ours)) = known else {
+            out.rest.push(argument);
+            continue;
         };
         let text = match value {
             None if row.spec.kind == FlagKind::Bool => "true".to_owned(),
@@ -102,8 +102,8 @@ fn daemon_form(spec: FlagSpec, text: &str) -> Result<String, String> {
     if spec.kind != FlagKind::Bool {
         return Ok(format!("--{name}={text}"));
     }
-    match super::super::value::parse(&spec, vec![text.to_owned()]) {
-        Ok(zonewright_core::catalog::FlagValue::Bool(true)) => Ok(format!("--{name}")),
+    match value::parse(&spec, vec![text.to_owned()]) {
+        Ok(FlagValue::Bool(true)) => Ok(format!("--{name}")),
         Ok(_) => Ok(format!("--no-{name}")),
         Err(problem) => Err(format!("{problem} (flag --{name})")),
     }

@@ -3,6 +3,12 @@
 use zonewright_core::catalog::FlagKind::{Bool, Int, List, Text};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
+/// The word of the command.
+pub(in crate::flags) const WORD: &str = "kops";
+
+/// What it does, in one line.
+pub(in crate::flags) const ABOUT: &str = "Run in place of kops' dns-controller, with its flags";
+
 const fn flag(name: &'static str, kind: FlagKind, help: &'static str) -> FlagSpec {
     FlagSpec::new(name, kind, help)
 }
@@ -12,7 +18,7 @@ const fn unused(name: &'static str, kind: FlagKind) -> FlagSpec {
 }
 
 /// All of them. Environment variables are not read for these.
-pub(super) const FLAGS: &[FlagSpec] = &[
+pub(in crate::flags) const FLAGS: &[FlagSpec] = &[
     flag("dns", Text, "DNS provider: aws-route53, google-clouddns, or any value of --provider").or("aws-route53"),
     flag("zone", List, "Zones to manage (-z): NAME, NAME/ID, */ID or *; repeatable, with commas; none: every zone"),
     flag("zones", List, "The same as --zone"),

@@ -19,7 +19,7 @@ const ABSENT: [&str; 4] = ["digitalocean", "openstack-designate", "scaleway", "g
 ///
 /// # Errors
 /// What is wrong with a value, and what was expected.
-pub(super) fn translate(own: &Settings, settings: &mut Settings) -> Result<(), String> {
+pub(in crate::flags) fn translate(own: &Settings, settings: &mut Settings) -> Result<(), String> {
     if !own.bool("internal-ipv4") && !own.bool("internal-ipv6") {
         return Err("must specify at least one of --internal-ipv4 and --internal-ipv6".to_owned());
     }

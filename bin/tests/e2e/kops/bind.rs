@@ -1,11 +1,13 @@
 //! The life of a control plane, seen at a BIND.
 
 use zonewright_testkit::DnsSoftware::Bind;
+use zonewright_testkit::tools;
 
 use super::plane::{EXTERNAL, INTERNAL, Plane};
 use super::prober::Prober;
+use crate::pod::mounts;
 use crate::site::{Site, ZONE};
-use crate::{LATER, needs, until};
+use crate::{LATER, SOON, needs, until};
 
 /// The records of the API's names at these nodes.
 fn api(numbers: &[u8]) -> Vec<String> {
@@ -137,4 +139,32 @@ fn two_clusters_share_a_zone() {
     // What the first one gave up is free for the second.
     site.shows(&["api.one 60 A 10.0.0.3"]);
     drop(daemons);
+}
+
+/// As in the pod of `deploy/kops`: the service account alone says where the cluster is, state and journal are in ConfigMaps of kube-system,
+/// and the rights there are enough. The API server comes up after it.
+#[test]
+fn as_a_pod_that_starts_before_the_api_server() {
+    needs!(Bind);
+    if !mounts() {
+        tools::tell("kops::bind::as_a_pod", "the kernel lets nobody make mount namespaces");
+        return;
+    }
+    let (mut plane, site) = (Plane::start(), Site::start(Bind));
+    let account = tempfile::tempdir().expect("a folder");
+    let line = plane.at(&site).without("--kubeconfig").without("--state-dir").in_pod(&plane.kube, account.path());
+    plane.join(1);
+    plane.kube.stop_api();
+    let daemon = line.env("POD_NAMESPACE", "kube-system").start();
+    daemon.says(&["it is not known yet which cluster this is"]);
+    assert!(site.ours().is_empty());
+    plane.kube.start_api();
+    shows(&site, &[1], &[]);
+    let owner = plane.owner();
+    let kept = |name: &str| plane.kube.get(&format!("/api/v1/namespaces/kube-system/configmaps/{name}")).status == 200;
+    until("the state", SOON, || kept(&format!("zonewright-{owner}")));
+    for missing in ["memory only", "is missing"] {
+        assert!(!daemon.log().contains(missing), "{}", daemon.log());
+    }
+    drop(daemon);
 }

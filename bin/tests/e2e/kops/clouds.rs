@@ -32,18 +32,18 @@ mod route53 {
             .env("AWS_SECRET_ACCESS_KEY", "s3cr3t-of-the-key")
             .env("AWS_ENDPOINT_URL", &service.url())
             .env("AWS_EC2_METADATA_DISABLED", "true");
-        plane.line(provider, "aws-route53")
+        plane.line(&provider, "aws-route53")
     }
 
     /// Name, type, TTL and values of every set but SOA, NS and TXT.
     fn shown(service: &Route53, zone: &str) -> Vec<String> {
         let sets = service.sets(zone).into_iter().filter(|set| !["SOA", "NS", "TXT"].contains(&set.kind.as_str()));
-        let mut shown: Vec<String> = sets.map(of).collect();
+        let mut shown: Vec<String> = sets.map(|set| of(&set)).collect();
         shown.sort();
         shown
     }
 
-    fn of(set: RecordSet) -> String {
+    fn of(set: &RecordSet) -> String {
         let name = set.name.trim_end_matches('.');
         if let Some(alias) = &set.alias {
             return format!("{name} {} alias {}", set.kind, alias.name.trim_end_matches('.'));
@@ -114,7 +114,7 @@ mod clouddns {
             .env("CLOUDSDK_API_ENDPOINT_OVERRIDES_DNS", &service.url())
             .env("CLOUDSDK_CONFIG", "/nowhere")
             .env("GCE_METADATA_HOST", service.url().trim_start_matches("http://"));
-        plane.line(provider, "google-clouddns")
+        plane.line(&provider, "google-clouddns")
     }
 
     /// Name, type and values of every set but SOA, NS and TXT.

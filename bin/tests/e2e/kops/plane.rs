@@ -37,7 +37,7 @@ impl Plane {
     }
 
     /// The daemon of this cluster: dns-controller's flags, and what the provider needs.
-    pub(super) fn line(&self, provider: CommandLine, dns: &str) -> CommandLine {
+    pub(super) fn line(&self, provider: &CommandLine, dns: &str) -> CommandLine {
         provider
             .ordered("kops")
             .args(&["--watch-ingress=true", "--internal-ipv4", "-v=2", "--logtostderr=true"])
@@ -51,7 +51,7 @@ impl Plane {
     pub(super) fn at(&self, site: &Site) -> CommandLine {
         let own = ["--provider=", "--policy", "--metrics", "--txt-owner"];
         let provider = own.iter().fold(site.provider(site.dns.addr().port()), |line, start| line.without(start));
-        self.line(provider, "rfc2136").arg(format!("--zone={ZONE}"))
+        self.line(&provider, "rfc2136").arg(format!("--zone={ZONE}"))
     }
 
     /// A node with a role, at `203.0.113.N` and `10.0.0.N`.

@@ -75,6 +75,10 @@ impl Provider for Zones {
     async fn apply(&self, _: &Zone, groups: &[Group]) -> Vec<Outcome> {
         groups.iter().map(|_| Outcome::Applied).collect()
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }
 
 fn selected(inner: &Arc<Zones>, rules: &str) -> SelectedZones {
