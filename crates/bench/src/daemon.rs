@@ -26,6 +26,8 @@ pub(crate) struct Memory {
     pub(crate) peak: u64,
     /// What it is now.
     pub(crate) now: u64,
+    /// What of that is the process's own, and not its program, which the system reads again when it likes.
+    pub(crate) own: u64,
 }
 
 impl Daemon {
@@ -80,7 +82,7 @@ impl Daemon {
     pub(crate) fn memory(&self) -> Result<Memory> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let field = |name| kilobytes(&status, name).with_context(|| format!("{name} in /proc/<pid>/status"));
-        Ok(Memory { peak: field("VmHWM")? * 1024, now: field("VmRSS")? * 1024 })
+        Ok(Memory { peak: field("VmHWM")? * 1024, now: field("VmRSS")? * 1024, own: field("RssAnon")? * 1024 })
     }
 }
 

@@ -28,7 +28,7 @@ const ONCE: [u32; 2] = [60, 1_000];
 /// The single passes are made where there are just so many Services.
 const FIRST: u32 = 1_000;
 
-const HEAD: [&str; 10] = [
+const HEAD: [&str; 11] = [
     "names",
     "program",
     "start",
@@ -38,6 +38,7 @@ const HEAD: [&str; 10] = [
     "change, p50 / p99",
     "processor at rest, a minute",
     "memory after the start / later / peak",
+    "own memory, later",
     "a name",
 ];
 
@@ -133,7 +134,8 @@ impl Measured {
             (6, changes),
             (7, milliseconds(self.at_rest)),
             (8, memory),
-            (9, kilobytes_each(self.last.now, row.names)),
+            (9, megabytes(self.last.own)),
+            (10, kilobytes_each(self.last.own, row.names)),
         ] {
             line[cell] = text;
         }
@@ -146,7 +148,7 @@ fn line(row: Row, program: &str, [start, ratio]: [String; 2], each: String) -> V
     let folder = if row.folder { ", folder of manifests" } else { "" };
     let none = String::new;
     let names = format!("{}{beside}{folder}", row.names);
-    vec![names, program.to_owned(), start, ratio, none(), each, none(), none(), none(), none()]
+    vec![names, program.to_owned(), start, ratio, none(), each, none(), none(), none(), none(), none()]
 }
 
 fn nsupdate(row: Row) -> Result<Duration> {
