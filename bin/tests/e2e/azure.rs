@@ -304,7 +304,7 @@ fn a_forbidden_action_is_told() {
     let (kube, account) = (shared(), Account::new(Kind::Public));
     let space = Space::new(&kube);
     let (line, said) = (account.line(&space), ["Microsoft.Network/dnsZones/", "azure.json"]);
-    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, line, &said);
+    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, &line, &said);
 }
 
 /// Tokens are asked for through the proxy as well.

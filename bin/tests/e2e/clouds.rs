@@ -103,7 +103,7 @@ pub(crate) fn a_forbidden_action_is_told(
     service: &impl Cloud,
     zone: &str,
     space: &Space<'_>,
-    line: CommandLine,
+    line: &CommandLine,
     said: &[&str],
 ) {
     space.balancer("web", "web.shop.test", &["192.0.2.1"]);

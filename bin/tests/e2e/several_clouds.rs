@@ -42,7 +42,9 @@ impl Clouds {
             route53.add_zone("000000000001", ZONE, false, &[]),
         ];
         let clouds = Self { azure, cloudflare, google, route53, zones, folder: tempfile::tempdir().expect("a folder") };
-        INSTANCES.iter().for_each(|instance| clouds.give(instance, true));
+        for instance in INSTANCES {
+            clouds.give(instance, true);
+        }
         clouds
     }
 

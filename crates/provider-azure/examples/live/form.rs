@@ -31,9 +31,10 @@ pub(crate) fn ours(set: &Value, apex: &str) -> RecordSet {
 pub(crate) fn body(set: &RecordSet, private: bool) -> Value {
     let records: Vec<Value> = set.data.as_records().iter().map(record).collect();
     let rtype = set.key.rtype;
-    let (ttl, property) = match private {
-        true => ("ttl", format!("{}Record", rtype.to_string().to_ascii_lowercase())),
-        false => ("TTL", property(rtype)),
+    let (ttl, property) = if private {
+        ("ttl", format!("{}Record", rtype.to_string().to_ascii_lowercase()))
+    } else {
+        ("TTL", property(rtype))
     };
     let mut properties = json!({ ttl: set.ttl.map_or(300, Ttl::secs) });
     match rtype {
