@@ -41,7 +41,6 @@ impl Cluster {
 mod tests {
     use serde_json::json;
 
-    use super::*;
     use crate::fake::{Fake, Step};
 
     const REQUEST: &str = "GET /api/v1/namespaces/kube-system";

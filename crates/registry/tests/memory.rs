@@ -2,7 +2,7 @@
 
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::{Ownership, judge};
-use zonewright_core::registry::{Contents, OwnershipChange, Published, Registry};
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, Contents, OwnershipChange, Published};
 use zonewright_core::zone::{InstanceId, Zone, ZoneKey};
 use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, RecordType};
 use zonewright_registry::memory::MemoryRegistry;
