@@ -289,6 +289,9 @@ fn what_cannot_be_served_says_so() {
     good.done("Create");
     outside.fails(&["ERR_CONFIGURATION_PROBLEM"], "no zone");
     value.fails(&["ERR_CONFIGURATION_PROBLEM"], "IPv4 address");
+    // Of two objects of one second the UID decides.
+    let created = good.object()["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned();
+    until("the next second", SOON, || now().get(..19) > created.get(..19));
     let second = of("second", spec("good.", "A", &["192.0.2.2"]));
     second.fails(&["ERR_CONFIGURATION_PROBLEM"], "good");
     site.shows(&["good 120 A 192.0.2.1"]);
