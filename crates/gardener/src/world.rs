@@ -109,8 +109,9 @@ impl World {
         let (uid, generation) = (metadata.uid, metadata.generation);
         self.known.insert(name.clone(), Known { uid, generation, request, status, account });
         if due {
+            // What the object says counts when it is its turn: this may be an event of a write of this controller's own.
             let lane = self.lane(&name);
-            self.queue.add(&name, &lane, true);
+            self.queue.add(&name, &lane, false);
         }
     }
 

@@ -59,6 +59,27 @@ async fn a_start_leaves_what_is_done_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn events_of_its_own_writes_cost_no_call_of_the_provider() {
+    let seed = Seed::new(ZONES);
+    seed.create("a", LINE, "reconcile");
+    // The watch tells of the object while the attempt is under way, with the annotation that it still has.
+    let asked = seed.api.read(&Seed::name("a")).unwrap();
+    let attempts = seed.reconciler.world().queue.begin(Instant::now());
+    seed.reconciler.world().record(asked);
+    let finished = seed.reconciler.attempt(&attempts[0]).await;
+    seed.reconciler.world().queue.finish(&attempts[0], finished, Instant::now(), 0.0);
+    let reads = seed.script.reads();
+    assert!(seed.is_done("a") && reads == 1);
+    seed.settles().await;
+    assert_eq!(seed.script.reads(), reads);
+    // Whoever lost to another object looks all the same, and writes nothing where nothing is new.
+    let statuses = seed.statuses();
+    seed.reconciler.world().look(&Seed::name("a"), true);
+    seed.settles().await;
+    assert_eq!((seed.script.reads(), seed.statuses()), (reads + 1, statuses));
+}
+
+#[tokio::test(start_paused = true)]
 async fn migrated_and_restored() {
     let seed = Seed::new(ZONES);
     seed.create("a", LINE, "reconcile");
