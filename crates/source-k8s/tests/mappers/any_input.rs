@@ -10,7 +10,7 @@ use zonewright_core::endpoint::{Mapped, Targets};
 use zonewright_core::{DnsName, RData};
 use zonewright_source_k8s::kind::{KINDS, Kind};
 use zonewright_source_k8s::lookup::Lookup;
-use zonewright_source_k8s::options::{Compatibility, SourceKind, SourceOptions};
+use zonewright_source_k8s::options::{Compatibility, KopsOptions, SourceKind, SourceOptions};
 use zonewright_source_k8s::sources::{Scope, reads, roles};
 use zonewright_source_k8s::store::Store;
 
@@ -240,7 +240,8 @@ fn both_options() -> [SourceOptions; 2] {
 
 #[test]
 fn every_field_of_an_object_takes_every_shape() {
-    for options in both_options() {
+    let kops = everything(|o| o.kops = Some(KopsOptions { internal_ipv4: true, ..KopsOptions::default() }));
+    for options in both_options().into_iter().chain([kops]) {
         let store = store(SURROUNDINGS.iter(), &options);
         for thing in SUBJECTS.iter().flat_map(spoiled) {
             map_all(&thing, &store, &options);
