@@ -39,6 +39,7 @@ in_tree! { PROVIDERS, with:
 
 in_tree! { REGISTRIES, with_registry:
     "cluster", ["configmap"] => zonewright_registry::configmap::ENTRY;
+    "kops", ["memory"] => zonewright_registry::memory::ENTRY;
     "registry-dynamodb", ["dynamodb"] => zonewright_registry_dynamodb::ENTRY;
 }
 

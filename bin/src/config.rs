@@ -241,5 +241,8 @@ pub(crate) async fn build(
         credentials: std::collections::BTreeMap::new(),
         shared: shared.clone(),
     };
-    (entry.build)(config).await
+    let provider = (entry.build)(config).await?;
+    #[cfg(feature = "kops")]
+    let provider = crate::kops::selected(provider, settings)?;
+    Ok(provider)
 }

@@ -32,8 +32,9 @@ use crate::instance::InstanceSettings;
 use crate::reporter::LogReporter;
 use crate::{config, control, journal, status, summary};
 
-/// How long the end waits for Events that are not posted yet: after a signal, and after a single pass, which is in no hurry.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
+/// How long the end waits for what is still written to objects. Events take five seconds at most and then say how many were left;
+/// statuses have all the time that a single pass has, and after a signal as much as events.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(7);
 const ONCE_GRACE: Duration = Duration::from_mins(1);
 
 /// Runs until SIGTERM or SIGINT, or one pass with `--once`.

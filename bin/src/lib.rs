@@ -3,6 +3,8 @@
 //! The binary is three lines over [`run`]. A program with a provider of its own is as short:
 //! `zonewright::run(&Catalog::built_in().with(my_provider::ENTRY))`.
 
+#[cfg(feature = "gardener")]
+mod admission;
 pub mod catalog;
 mod config;
 mod connection;
@@ -12,10 +14,14 @@ mod daemon;
 mod demo;
 pub mod flags;
 mod folder;
+#[cfg(feature = "gardener")]
+mod gardener;
 mod history;
 pub mod http;
 pub mod instance;
 mod journal;
+#[cfg(feature = "kops")]
+mod kops;
 pub mod logging;
 mod ownership;
 mod providers;

@@ -127,6 +127,7 @@ fn preconditions(preconditions: Preconditions) -> &'static str {
         Preconditions::None => "none",
         Preconditions::Stated => "stated",
         Preconditions::Changed => "what is changed",
+        Preconditions::Checked => "what is changed; its claim is read",
         Preconditions::Any => "what is changed, and its claim",
     }
 }

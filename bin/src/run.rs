@@ -46,6 +46,15 @@ pub fn run(catalog: &Catalog) -> ExitCode {
             block_on(async { undo::pinned(settings, Clock::system().now()).await.map(|text| answer(&text)) })
         }
         Command::Demo => demo(settings),
+        Command::Gardener => {
+            logging::start(settings);
+            gardener(catalog, settings)
+        }
+        Command::Kops => {
+            logging::start(settings);
+            invocation.notices.iter().for_each(flags::Notice::log);
+            fatal(kops(catalog, settings))
+        }
         Command::Daemon => {
             logging::start(settings);
             invocation.notices.iter().for_each(flags::Notice::log);
@@ -54,17 +63,21 @@ pub fn run(catalog: &Catalog) -> ExitCode {
             } else {
                 block_on(daemon::run(catalog, settings, &invocation.instances))
             };
-            if let Err(error) = &result {
-                tracing::error!(target: logging::FATAL, "{}", error.chain());
-                return ExitCode::FAILURE;
-            }
-            result
+            fatal(result)
         }
     };
     result.unwrap_or_else(|error| {
         eprintln!("{}", error.chain());
         ExitCode::FAILURE
     })
+}
+
+/// What keeps a daemon from starting is the last line of its log.
+fn fatal(result: Result<ExitCode>) -> Result<ExitCode> {
+    Ok(result.unwrap_or_else(|error| {
+        tracing::error!(target: logging::FATAL, "{}", error.chain());
+        ExitCode::FAILURE
+    }))
 }
 
 fn answer(text: &str) -> ExitCode {
@@ -89,6 +102,17 @@ fn block_on(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
     result
 }
 
+#[cfg(feature = "kops")]
+fn kops(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
+    block_on(crate::kops::run(catalog, settings))
+}
+
+#[cfg(not(feature = "kops"))]
+fn kops(_: &Catalog, _: &Settings) -> Result<ExitCode> {
+    let text = "it is not compiled into this build (Cargo feature kops)";
+    Err(Error::new(ErrorKind::Unsupported, "run in place of dns-controller", text))
+}
+
 #[cfg(feature = "webhook-server")]
 fn serve(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
     block_on(crate::serve::run(catalog, settings))
@@ -98,6 +122,20 @@ fn serve(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
 fn serve(_: &Catalog, _: &Settings) -> Result<ExitCode> {
     let text = "it is not compiled into this build (Cargo feature webhook-server)";
     Err(Error::new(ErrorKind::Unsupported, "serve the provider", text))
+}
+
+#[cfg(feature = "gardener")]
+fn gardener(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
+    if settings.bool("admission") {
+        return block_on(crate::admission::run(settings));
+    }
+    block_on(crate::gardener::run(catalog, settings))
+}
+
+#[cfg(not(feature = "gardener"))]
+fn gardener(_: &Catalog, _: &Settings) -> Result<ExitCode> {
+    let text = "it is not compiled into this build (Cargo feature gardener)";
+    Err(Error::new(ErrorKind::Unsupported, "run as an extension of Gardener", text))
 }
 
 #[cfg(feature = "demo")]

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+#[path = "deploy/gardener.rs"]
+mod gardener;
+
 /// Rights: API group and resource to verbs.
 type Rights = BTreeMap<(String, String), BTreeSet<String>>;
 

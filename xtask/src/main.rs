@@ -32,9 +32,9 @@ cargo xtask <task>
   live --provider PROVIDER --zone ZONE [case...]
                                  the suite of all providers against a zone of a real account, given for it by its id or name:
                                  one that holds nothing but SOA and NS. Credentials as the provider finds them
-  sidebyside [--version X] [--provider aws|cloudflare [--cost]] [args...]
+  sidebyside [--version X] [--provider aws|azure|cloudflare|google [--cost]] [args...]
                                  random objects and flags for a real external-dns and for our program, or both at a fake of
-                                 Route 53 or Cloudflare; see CONTRIBUTING.md.
+                                 Route 53, Azure DNS, Cloudflare or Cloud DNS; see CONTRIBUTING.md.
                                  Status 69 where external-dns cannot be built
 ";
 
@@ -96,19 +96,23 @@ fn simulate(arguments: &[String]) -> Result<()> {
     process::run(workspace::cargo()?.args(["run", "--release", "--locked", "-q", "-p", PACKAGE, "--"]).args(arguments))
 }
 
-/// The example `live` of a provider's crate.
+/// An example of a provider's crate that plays the suite: `live`, or `live_private` for its private zones.
 fn live(provider: &str, zone: &str, cases: &[String]) -> Result<()> {
-    let package = format!("zonewright-provider-{provider}");
-    let has_one = |member: &workspace::Member| member.folder.join("examples/live/main.rs").is_file();
-    let known: Vec<String> = workspace::members()?
-        .iter()
-        .filter(|member| has_one(member))
-        .filter_map(|member| member.name.strip_prefix("zonewright-provider-").map(str::to_owned))
-        .collect();
-    if !known.iter().any(|known| known == provider) {
-        bail!("--provider {provider}: expected one of {}", known.join(", "));
+    const EXAMPLES: [(&str, &str); 2] = [("live", ""), ("live_private", "-private")];
+    let mut known = Vec::new();
+    for member in workspace::members()? {
+        let Some(name) = member.name.strip_prefix("zonewright-provider-") else { continue };
+        for (example, suffix) in EXAMPLES {
+            if member.folder.join("examples").join(example).join("main.rs").is_file() {
+                known.push((format!("{name}{suffix}"), member.name.clone(), example));
+            }
+        }
     }
-    let fixed = ["run", "--locked", "-q", "-p", &package, "--example", "live", "--", "--zone", zone];
+    let Some((_, package, example)) = known.iter().find(|(name, ..)| name == provider) else {
+        let names: Vec<&str> = known.iter().map(|(name, ..)| name.as_str()).collect();
+        bail!("--provider {provider}: expected one of {}", names.join(", "));
+    };
+    let fixed = ["run", "--locked", "-q", "-p", package, "--example", example, "--", "--zone", zone];
     process::run(workspace::cargo()?.args(fixed).args(cases))
 }
 

@@ -5,9 +5,11 @@ use std::ffi::OsString;
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 
 use super::environment::Environment;
+#[cfg(feature = "kops")]
+use super::kops;
 use super::set::FlagSet;
 use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
-use super::{Command, Invocation, Order, Stop, given, help, parsing, settings};
+use super::{Command, Invocation, Order, Stop, gardener, given, help, parsing, settings};
 use crate::catalog::Catalog;
 
 const JSON: FlagSpec = FlagSpec::new("json", FlagKind::Bool, "Print JSON");
@@ -235,8 +237,12 @@ const RIGHTS_FLAGS: &[FlagSpec] = &[FlagSpec::new(
 pub(super) fn commands() -> Vec<clap::Command> {
     let words = COMMANDS.iter().map(|word| (word.name, word.about, word.flags));
     let ownership = OWNERSHIP_COMMANDS.iter().map(|command| (command.name, command.about, command.flags));
-    let all = words.chain(ownership).chain([(RIGHTS, RIGHTS_ABOUT, RIGHTS_FLAGS)]);
-    all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about)).collect()
+    let extension = (gardener::WORD, gardener::ABOUT, gardener::FLAGS);
+    let all = words.chain(ownership).chain([extension, (RIGHTS, RIGHTS_ABOUT, RIGHTS_FLAGS)]);
+    let all = all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about));
+    #[cfg(feature = "kops")]
+    let all = all.chain([help::command(&kops::flags()).name(kops::WORD).about(kops::ABOUT)]);
+    all.collect()
 }
 
 /// Reads a command line that begins with [`RIGHTS`].
@@ -283,7 +289,8 @@ pub(super) fn parse(
             .iter()
             .map(|spec| spec.name)
             .chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name))
-            .chain([RIGHTS])
+            .chain([gardener::WORD, RIGHTS])
+            .chain(cfg!(feature = "kops").then_some("kops"))
             .collect();
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
     };

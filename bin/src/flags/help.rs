@@ -73,6 +73,7 @@ pub(super) fn program(set: &FlagSet, catalog: &Catalog, long: bool) -> Command {
                     release       Drop the claims of one owner and leave its records\n  \
                     drain         Delete every record of one owner\n  \
                     rbac          Print the RBAC roles that these flags need\n  \
+                    kops          Run in place of kops' dns-controller, with its flags\n  \
                     demo          Run a demonstration with an embedded DNS server";
     command.after_help(format!("{commands}\n\n{AFTER}"))
 }

@@ -9,9 +9,12 @@ mod command;
 mod environment;
 #[cfg(feature = "config-file")]
 mod file;
+mod gardener;
 mod help;
 #[cfg(feature = "config-file")]
 mod instances;
+#[cfg(feature = "kops")]
+mod kops;
 mod owner;
 mod peer;
 mod reference;
@@ -46,6 +49,8 @@ use set::FlagSet;
 pub enum Command {
     /// Keep zones in step; what external-dns does.
     Daemon,
+    /// The same in place of kops' dns-controller.
+    Kops,
     /// Show held plans.
     Plans,
     /// Approve a held plan.
@@ -71,6 +76,8 @@ pub enum Command {
     Pinned,
     /// Show the whole flow without a cluster and without a DNS server outside.
     Demo,
+    /// Handle the DNSRecords of a Gardener landscape.
+    Gardener,
     /// Print the roles that a daemon with these flags needs.
     Rights,
     /// Print the reference of all flags.
@@ -135,7 +142,10 @@ pub fn parse(
     let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
     match arguments.next_if(word) {
         Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
+        Some(word) if word == gardener::WORD => gardener::parse(catalog, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
+        #[cfg(feature = "kops")]
+        Some(word) if word == kops::WORD => kops::parse(catalog, arguments, environment),
         Some(word) => command::parse(catalog, &word.to_string_lossy(), arguments, environment),
         None => daemon(catalog, arguments, environment),
     }

@@ -163,7 +163,11 @@ pub(super) const FLAGS: &[FlagGroup] = &[
         owner: FlagOwner::Providers(&["azure", "azure-dns", "azure-private-dns"]),
         flags: &[
             flag("azure-config-file", Text, "Path of azure.json").or("/etc/kubernetes/azure.json"),
-            flag("azure-resource-group", Text, "Resource group in place of the file's"),
+            flag(
+                "azure-resource-group",
+                Text,
+                "Resource group in place of the file's; *: every one of the subscription",
+            ),
             flag("azure-subscription-id", Text, "Subscription in place of the file's"),
             flag("azure-user-assigned-identity-client-id", Text, "Client id of the managed identity"),
             flag("azure-zones-cache-duration", Duration, "How long the list of zones is kept").or("0s"),

@@ -95,6 +95,19 @@ impl FlagSet {
         self
     }
 
+    /// The flags of the extension controller of Gardener: its own, those of claims as TXT records, and those of every provider
+    /// that it serves.
+    pub(super) fn gardener(catalog: &Catalog, flags: &'static [FlagSpec]) -> Self {
+        let mut set = Self::small(flags);
+        for entry in catalog.registries().iter().filter(|entry| entry.name == "txt") {
+            set.add(&format!("Registry {}", entry.name), FlagOwner::Registry(*entry), entry.flags, true);
+        }
+        for entry in catalog.providers() {
+            set.add(&format!("Provider {}", entry.name), FlagOwner::Provider(*entry), entry.flags, true);
+        }
+        set
+    }
+
     /// The flags of a command that has only a few.
     pub(super) fn small(flags: &'static [FlagSpec]) -> Self {
         let mut set = Self::default();

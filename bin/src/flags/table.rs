@@ -215,8 +215,14 @@ const REGISTRY: &[FlagSpec] = &[
     OWNER_ID,
 ];
 
+/// How log lines look, shared with the extension controller of Gardener.
+pub(super) const LOG_FORMAT: FlagSpec = flag("log-format", Choice(&["text", "json"]), "Log format").or("text");
+
+/// Which events are logged, likewise.
+pub(super) const LOG_LEVEL: FlagSpec = flag("log-level", Choice(LOG_LEVELS), "Minimum log level").or("info");
+
 const LOGS: &[FlagSpec] = &[
-    flag("log-format", Choice(&["text", "json"]), "Log format").or("text"),
-    flag("log-level", Choice(LOG_LEVELS), "Minimum log level").or("info"),
+    LOG_FORMAT,
+    LOG_LEVEL,
     flag("metrics-address", Text, "Listen address for /metrics, /healthz and /readyz").or(":7979"),
 ];

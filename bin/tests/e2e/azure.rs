@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use zonewright_fakes::azure::{AzureDns, Fault, Kind, RecordSet, TOKEN};
-use zonewright_testkit::{KubeApi, require, tools};
+use zonewright_testkit::{KubeApi, require};
 
 use crate::clouds::{self, Cloud, ZONE};
 use crate::cluster::{Space, shared};
@@ -99,12 +98,8 @@ impl Account {
 
     /// What the official client reads of the zone.
     fn read(&self) -> Value {
-        let python = tools::find(CLIENT).expect("the test requires it");
         let kind = if self.kind == Kind::Public { "public" } else { "private" };
-        let arguments = ["-c", READ, &self.service.url(), TOKEN, kind, SUBSCRIPTION, GROUP, ZONE];
-        let output = Command::new(python).args(arguments).output().expect("the client starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).expect("the script prints JSON")
+        clouds::read(CLIENT, READ, &[&self.service.url(), TOKEN, kind, SUBSCRIPTION, GROUP, ZONE])
     }
 }
 
@@ -137,6 +132,12 @@ impl Cloud for AzureDns {
 
     fn limit(&self, requests: Option<usize>) {
         self.set_rate(requests.map(|requests| (requests, Duration::from_secs(1))));
+    }
+
+    fn forbid(&self, on: bool) {
+        for operation in ["PutRecordSet", "DeleteRecordSet"] {
+            self.fail(operation, Fault::Denied, if on { usize::MAX } else { 0 });
+        }
     }
 }
 
@@ -186,14 +187,29 @@ fn services_come_change_and_go(kind: Kind) {
     assert_eq!(account.read(), read);
 
     account.falls_silent();
-    let sent = |operation: &str| account.calls(operation);
-    let before = ["ListRecordSets", "GetRecordSet", "PutRecordSet", "DeleteRecordSet"].map(sent);
-    space.reached_at("services", "three", &["192.0.2.1", "192.0.2.9"]);
-    account.shows(&[any, front, "three A 192.0.2.1 192.0.2.9 env=prod team=web"]);
-    account.falls_silent();
-    let after = ["ListRecordSets", "GetRecordSet", "PutRecordSet", "DeleteRecordSet"].map(sent);
-    let sent: Vec<usize> = after.iter().zip(before).map(|(after, before)| after - before).collect();
-    assert_eq!(sent, [1, 1, 1, 0], "the one page of the zone and the claim are read, and one write is sent");
+    let cost = |work: &dyn Fn()| {
+        let sent = || ["ListRecordSets", "GetRecordSet", "PutRecordSet", "DeleteRecordSet"].map(|of| account.calls(of));
+        let before = sent();
+        work();
+        account.falls_silent();
+        let after = sent();
+        std::array::from_fn::<usize, 4, _>(|at| after[at] - before[at])
+    };
+    let change = cost(&|| {
+        space.reached_at("services", "three", &["192.0.2.1", "192.0.2.9"]);
+        account.shows(&[any, front, "three A 192.0.2.1 192.0.2.9 env=prod team=web"]);
+    });
+    assert_eq!(change, [0, 1, 1, 0], "the claim is read, and one write is sent");
+    let create = cost(&|| {
+        space.balancer("late", "late.shop.test", &["192.0.2.5"]);
+        account.shows(&[any, front, "late A 192.0.2.5", "three A 192.0.2.1 192.0.2.9 env=prod team=web"]);
+    });
+    assert_eq!(create, [0, 0, 3, 0], "the claim as an intent, the record, the claim");
+    let delete = cost(&|| {
+        space.delete("services", "late");
+        account.shows(&[any, front, "three A 192.0.2.1 192.0.2.9 env=prod team=web"]);
+    });
+    assert_eq!(delete, [0, 0, 1, 2], "the claim as an intent; the record and the intent go");
     space.annotate("services", "three", &[(TAGS, "team=shop")]);
     account.shows(&[any, front, "three A 192.0.2.1 192.0.2.9 team=shop"]);
     for name in ["three", "any", "front", "apex"] {
@@ -280,6 +296,15 @@ fn a_zone_that_goes_holds_up_no_other() {
     let space = Space::new(&kube);
     let line = account.line(&space);
     clouds::a_zone_that_goes_holds_up_no_other(&account.service, &account.zone, &space, line);
+}
+
+#[test]
+fn a_forbidden_action_is_told() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new(Kind::Public));
+    let space = Space::new(&kube);
+    let (line, said) = (account.line(&space), ["Microsoft.Network/dnsZones/", "azure.json"]);
+    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, line, &said);
 }
 
 /// Tokens are asked for through the proxy as well.

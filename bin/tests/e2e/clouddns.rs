@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use zonewright_fakes::clouddns::{CloudDns, Fault, Kind, RecordSet};
+use zonewright_fakes::clouddns::{CloudDns, Fault, Kind, RecordSet, TOKEN};
 use zonewright_testkit::{KubeApi, require};
 
 use crate::clouds::{self, Cloud};
@@ -17,6 +17,12 @@ use crate::{LATER, until};
 
 const PROJECT: &str = "shop";
 const IDENTIFIER: &str = "external-dns.kubernetes.io/set-identifier";
+const LOCATION: &str = "external-dns.kubernetes.io/google-location";
+const WEIGHT: &str = "external-dns.kubernetes.io/google-weight";
+/// The environment of the official client.
+const CLIENT: &str = "google-api-python-client";
+/// The script that reads a zone with it.
+const READ: &str = include_str!("clouddns.py");
 
 /// The service with one public zone, in which somebody else has a record.
 struct Account {
@@ -100,6 +106,12 @@ impl Cloud for CloudDns {
     fn limit(&self, requests: Option<usize>) {
         self.set_rate(requests.map(|requests| (requests, Duration::from_secs(1))));
     }
+
+    fn forbid(&self, on: bool) {
+        for operation in ["CreateChange"] {
+            self.fail(operation, Fault::Denied, if on { usize::MAX } else { 0 });
+        }
+    }
 }
 
 fn line_of(set: &RecordSet) -> String {
@@ -160,34 +172,46 @@ fn two_owners_share_a_name() {
     account.shows(&["plain.shop.test A 192.0.2.1", "split.shop.test A 10:192.0.2.20"]);
 }
 
-/// Addresses, places, and a load balancer's host name at the apex, where the service has neither aliases nor flattening.
+/// Addresses, places, weights, and a load balancer's host name at the apex, where the service has neither aliases nor flattening.
 #[test]
 fn services_come_change_and_go() {
-    require!(KubeApi::TOOLS);
+    require!(KubeApi::TOOLS, &[CLIENT]);
     let (kube, account) = (shared(), Account::new());
     let space = Space::new(&kube);
     space.balancer("three", "three.shop.test", &["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
     space.balancer("apex", "shop.test", &["web-1.example.net"]);
-    for (name, address, location) in [("west", "192.0.2.10", "europe-west1"), ("east", "192.0.2.20", "us-east1")] {
-        space.balancer(name, "near.shop.test", &[address]);
-        space.annotate(
-            "services",
-            name,
-            &[(IDENTIFIER, name), ("external-dns.kubernetes.io/google-location", location)],
-        );
+    for (name, host, address, kind, value) in [
+        ("west", "near.shop.test", "192.0.2.10", LOCATION, "europe-west1"),
+        ("east", "near.shop.test", "192.0.2.20", LOCATION, "us-east1"),
+        ("blue", "split.shop.test", "192.0.2.30", WEIGHT, "90"),
+        ("green", "split.shop.test", "192.0.2.40", WEIGHT, "10"),
+    ] {
+        space.balancer(name, host, &[address]);
+        space.annotate("services", name, &[(IDENTIFIER, name), (kind, value)]);
     }
     // An audit would read what a change is to be measured by.
     let daemon = account.line(&space).without("--interval").arg("--interval=1h").start();
     daemon.ready();
     let near = "near.shop.test A europe-west1:192.0.2.10 us-east1:192.0.2.20";
-    account.shows(&[near, "three.shop.test A 192.0.2.1 192.0.2.2 192.0.2.3"]);
+    let split = "split.shop.test A 10:192.0.2.40 90:192.0.2.30";
+    let three = "three.shop.test A 192.0.2.1 192.0.2.2 192.0.2.3";
+    account.shows(&[near, split, three]);
+    let arguments = [&account.service.url(), TOKEN, PROJECT, "shop-zone"];
+    assert_eq!(clouds::read(CLIENT, READ, &arguments), json!(["legacy.shop.test A 198.51.100.7", near, split, three]));
     space.is_told("apex", "CnameAtApex", &["shop.test"]);
     let (reads, writes) = (account.calls("ListRecordSets"), account.calls("CreateChange"));
     space.reached_at("services", "three", &["192.0.2.1", "192.0.2.9"]);
-    account.shows(&[near, "three.shop.test A 192.0.2.1 192.0.2.9"]);
+    account.shows(&[near, split, "three.shop.test A 192.0.2.1 192.0.2.9"]);
     let sent = (account.calls("ListRecordSets") - reads, account.calls("CreateChange") - writes);
-    assert_eq!(sent, (1, 1), "the one page of the zone is read, and one change is sent");
-    for name in ["three", "apex", "west", "east"] {
+    assert_eq!(sent, (1, 1), "the claim is read, and one change is sent");
+    let (reads, writes) = (account.calls("ListRecordSets"), account.calls("CreateChange"));
+    space.balancer("late", "late.shop.test", &["192.0.2.5"]);
+    account.shows(&["late.shop.test A 192.0.2.5", near, split, "three.shop.test A 192.0.2.1 192.0.2.9"]);
+    space.delete("services", "late");
+    account.shows(&[near, split, "three.shop.test A 192.0.2.1 192.0.2.9"]);
+    let sent = (account.calls("ListRecordSets") - reads, account.calls("CreateChange") - writes);
+    assert_eq!(sent, (0, 2), "what comes or goes is stated whole, and nothing is read");
+    for name in ["three", "apex", "west", "east", "blue", "green"] {
         space.delete("services", name);
     }
     account.shows(&[]);
@@ -239,6 +263,15 @@ fn a_zone_that_goes_holds_up_no_other() {
     let space = Space::new(&kube);
     let line = account.line(&space);
     clouds::a_zone_that_goes_holds_up_no_other(&account.service, &account.zone, &space, line);
+}
+
+#[test]
+fn a_forbidden_action_is_told() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    let (line, said) = (account.line(&space), ["403", "dns.changes.create", "metadata server"]);
+    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, line, &said);
 }
 
 /// Tokens are asked for through the proxy as well, and the metadata server is not.

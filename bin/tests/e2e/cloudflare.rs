@@ -1,13 +1,12 @@
 //! The daemon at Cloudflare: from Services in a cluster to records of the service, read past the daemon.
 
 use std::fs;
-use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use zonewright_fakes::cloudflare::{Cloudflare, Fault, Permission, Plan, Record, TOKEN};
-use zonewright_testkit::{KubeApi, require, tools};
+use zonewright_testkit::{KubeApi, require};
 
 use crate::clouds::{self, Cloud, ZONE};
 use crate::cluster::{Space, TTL, shared};
@@ -93,11 +92,7 @@ impl Account {
 
     /// What the official client reads of the zone.
     fn read(&self) -> Value {
-        let python = tools::find("cloudflare").expect("the test requires it");
-        let arguments = ["-c", READ, &self.service.url(), TOKEN, &self.zone];
-        let output = Command::new(python).args(arguments).output().expect("the client starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).expect("the script prints JSON")
+        clouds::read("cloudflare", READ, &[&self.service.url(), TOKEN, &self.zone])
     }
 }
 
@@ -129,6 +124,12 @@ impl Cloud for Cloudflare {
 
     fn limit(&self, requests: Option<usize>) {
         self.set_rate(requests.map(|requests| (requests, Duration::from_secs(1))));
+    }
+
+    fn forbid(&self, on: bool) {
+        for operation in ["BatchRecords"] {
+            self.fail(operation, Fault::Denied, if on { usize::MAX } else { 0 });
+        }
     }
 }
 
@@ -279,9 +280,9 @@ fn what_passes_is_waited_for() {
     drop(daemon);
 }
 
-/// A token without the right to write: the objects are told which it is, and served when it has it.
+/// A token without the right to write is told before anything was written, and the objects are served when it has it.
 #[test]
-fn a_forbidden_action_is_told() {
+fn a_token_that_may_only_read_is_told() {
     require!(KubeApi::TOOLS);
     let (kube, account) = (shared(), Account::new());
     let space = Space::new(&kube);
@@ -295,6 +296,15 @@ fn a_forbidden_action_is_told() {
     account.shows(&["web.shop.test 1 A 192.0.2.1"]);
     let ended = daemon.terminate();
     assert!(!ended.log.contains(&token), "the token is in the log");
+}
+
+#[test]
+fn a_forbidden_action_is_told() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    let said = ["10000", "CF_API_TOKEN", "Zone / DNS / Edit"];
+    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, account.line(&space), &said);
 }
 
 /// A zone with room for one record and its claim: one of two names stands, and the other one when there is room.

@@ -1,6 +1,9 @@
 //! What is the same at every cloud: how the daemon is started, a zone that is deleted under it, the way out through a proxy.
 
-use zonewright_testkit::Outside;
+use std::process::Command;
+
+use serde_json::Value;
+use zonewright_testkit::{Outside, tools};
 
 use crate::cluster::Space;
 use crate::daemon::{CommandLine, text};
@@ -29,6 +32,18 @@ pub(crate) trait Cloud {
 
     /// How many requests a second the service answers; no limit if absent.
     fn limit(&self, requests: Option<usize>);
+
+    /// Whether changes of records are forbidden to whoever asks, from now on.
+    fn forbid(&self, on: bool);
+}
+
+/// What a vendor's own client reads, by a script of ours: the environment of the client, the script, its arguments.
+#[track_caller]
+pub(crate) fn read(client: &str, script: &str, arguments: &[&str]) -> Value {
+    let python = tools::find(client).expect("the test requires it");
+    let output = Command::new(python).args(["-c", script]).args(arguments).output().expect("the client starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("the script prints JSON")
 }
 
 /// The daemon of an owner at a provider.
@@ -79,6 +94,32 @@ pub(crate) fn a_zone_that_goes_holds_up_no_other(
     serves(service, &again, "other.second.test", "192.0.2.8");
     service.limit(None);
     assert_eq!(service.addresses(zone, "kept.shop.test"), ["192.0.2.7"]);
+    drop(daemon);
+}
+
+/// One action is forbidden for a while: the object is told, with these words, nothing is lost, and all is done once it is allowed.
+#[track_caller]
+pub(crate) fn a_forbidden_action_is_told(
+    service: &impl Cloud,
+    zone: &str,
+    space: &Space<'_>,
+    line: CommandLine,
+    said: &[&str],
+) {
+    space.balancer("web", "web.shop.test", &["192.0.2.1"]);
+    let daemon = line.start();
+    daemon.ready();
+    serves(service, zone, "web.shop.test", "192.0.2.1");
+    service.forbid(true);
+    space.balancer("late", "late.shop.test", &["192.0.2.2"]);
+    space.is_told("late", "RecordRefused", &[&["late.shop.test"], said].concat());
+    space.reached_at("services", "web", &["192.0.2.9"]);
+    space.is_told("web", "RecordRefused", &[&["web.shop.test"], said].concat());
+    assert_eq!(service.addresses(zone, "web.shop.test"), ["192.0.2.1"], "what stood stays");
+    assert!(service.addresses(zone, "late.shop.test").is_empty());
+    service.forbid(false);
+    serves(service, zone, "late.shop.test", "192.0.2.2");
+    serves(service, zone, "web.shop.test", "192.0.2.9");
     drop(daemon);
 }
 

@@ -36,12 +36,18 @@ mod dynamodb;
 mod evidence;
 mod faults;
 mod flags;
+#[cfg(all(feature = "gardener", feature = "provider-route53"))]
+mod gardener;
+#[cfg(all(feature = "gardener", feature = "provider-route53"))]
+mod gardener_contract;
 mod incidents;
 mod input;
 mod instances;
 #[cfg(feature = "rfc2136-gss-tsig")]
 mod kerberos;
 mod kinds;
+#[cfg(feature = "kops")]
+mod kops;
 mod load;
 mod manifests;
 mod moves;
@@ -54,6 +60,13 @@ mod restarts;
 mod route53;
 mod secrets;
 mod serials;
+#[cfg(all(
+    feature = "provider-azure",
+    feature = "provider-clouddns",
+    feature = "provider-cloudflare",
+    feature = "provider-route53"
+))]
+mod several_clouds;
 mod socket;
 mod startup;
 mod undo;

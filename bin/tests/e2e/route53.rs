@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use serde_json::json;
 use zonewright_fakes::route53::{Fault, RecordSet, Route53, Routing};
 use zonewright_testkit::{KubeApi, require};
 
@@ -16,6 +17,11 @@ const KEY: &str = "AKIDFAKE";
 const BALANCER: &str = "web-1.eu-west-1.elb.amazonaws.com";
 /// The hosted zone of load balancers in eu-west-1.
 const BALANCERS: &str = "Z32O12XQLNTSW2";
+
+/// The environment of the official client.
+const CLIENT: &str = "boto3";
+/// The script that reads a zone with it.
+const READ: &str = include_str!("route53.py");
 
 /// The service with one public zone, in which somebody else has a record.
 struct Account {
@@ -97,6 +103,12 @@ impl Cloud for Route53 {
     fn limit(&self, requests: Option<usize>) {
         self.set_rate(requests);
     }
+
+    fn forbid(&self, on: bool) {
+        for operation in ["ChangeResourceRecordSets"] {
+            self.fail(operation, Fault::Denied, if on { usize::MAX } else { 0 });
+        }
+    }
 }
 
 fn line_of(set: &RecordSet) -> String {
@@ -124,7 +136,7 @@ fn calls(account: &Account) -> BTreeMap<String, usize> {
 /// Addresses, a load balancer at the apex, weights and countries: they come, change and go, and then there is silence.
 #[test]
 fn services_come_change_and_go() {
-    require!(KubeApi::TOOLS);
+    require!(KubeApi::TOOLS, &[CLIENT]);
     let (kube, account) = (shared(), Account::new());
     let space = Space::new(&kube);
     space.balancer("three", "three.shop.test", &["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
@@ -165,6 +177,10 @@ fn services_come_change_and_go() {
     };
     let shows = |lines: Vec<String>| account.shows(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     shows(lines("192.0.2.1 192.0.2.2 192.0.2.3", "10"));
+    let mut read = lines("192.0.2.1 192.0.2.2 192.0.2.3", "10");
+    read.push("legacy.shop.test A 198.51.100.7".to_owned());
+    read.sort();
+    assert_eq!(clouds::read(CLIENT, READ, &[&account.service.url(), KEY, &account.zone]), json!(read));
     space.is_told("lost", "InvalidOption", &["lost.shop.test", "set-identifier"]);
     // A claim carries the identifier and the policy of its record.
     let weights = account.claims().iter().filter(|claim| claim.routing == Some(Routing::Weight(10))).count();
@@ -284,6 +300,41 @@ fn credentials_are_read_anew() {
     assert!(!ended.log.contains("s3cr3t"), "a secret is in the log");
 }
 
+/// Two accounts, each by a profile of its own: the zones of both are served, each by its keys.
+#[test]
+fn each_profile_is_an_account() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    account.service.allow_key("AKIDOTHER", "000000000002");
+    let other = account.service.add_zone("000000000002", "other.test", false, &[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("credentials");
+    let profile =
+        |name: &str, id: &str| format!("[{name}]\naws_access_key_id = {id}\naws_secret_access_key = s3cr3t-of-{id}\n");
+    fs::write(&path, profile("one", KEY) + &profile("two", "AKIDOTHER")).expect("the credentials file");
+    space.balancer("web", "web.shop.test", &["192.0.2.1"]);
+    space.balancer("far", "far.other.test", &["192.0.2.2"]);
+    let line = account.keyless(&space).env("AWS_SHARED_CREDENTIALS_FILE", &text(&path));
+    let line = line.args(&["--aws-profile=one", "--aws-profile=two", "--domain-filter=other.test"]);
+    let daemon = line.start();
+    daemon.ready();
+    account.shows(&["web.shop.test A 192.0.2.1"]);
+    until("the zone of the other account", LATER, || {
+        account.service.addresses(&other, "far.other.test") == ["192.0.2.2"]
+    });
+    // The keys of one account end: its zone says whose they were, and the other's is served on.
+    account.service.expire("AKIDOTHER");
+    space.reached_at("services", "far", &["192.0.2.3"]);
+    space.reached_at("services", "web", &["192.0.2.4"]);
+    account.shows(&["web.shop.test A 192.0.2.4"]);
+    daemon.unready(&["other.test", "profile two"], LATER);
+    account.service.allow_key("AKIDOTHER", "000000000002");
+    until("it follows", LATER, || account.service.addresses(&other, "far.other.test") == ["192.0.2.3"]);
+    let ended = daemon.terminate();
+    assert!(!ended.log.contains("s3cr3t"), "a secret is in the log");
+}
+
 /// As in EKS behind a company's firewall: a projected token for a role. A token that was written anew is used when the keys of the old
 /// one have expired.
 #[test]
@@ -321,6 +372,15 @@ fn a_zone_that_goes_holds_up_no_other() {
     let space = Space::new(&kube);
     let line = account.line(&space).arg("--aws-zones-cache-duration=1s");
     clouds::a_zone_that_goes_holds_up_no_other(&account.service, &account.zone, &space, line);
+}
+
+#[test]
+fn a_forbidden_action_is_told() {
+    require!(KubeApi::TOOLS);
+    let (kube, account) = (shared(), Account::new());
+    let space = Space::new(&kube);
+    let said = ["AccessDenied", "route53:ChangeResourceRecordSets", "the default credentials"];
+    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, account.line(&space), &said);
 }
 
 /// Throttled for a while, refused for one action, busy with another's change: nothing is lost, and it goes on.

@@ -56,6 +56,20 @@ impl Daemon {
         Ok(())
     }
 
+    /// Waits for its end, and says how long it ran.
+    ///
+    /// # Errors
+    /// It does not end in time, or not well.
+    pub(crate) fn ended(&mut self, within: Duration) -> Result<Duration> {
+        while self.begun.elapsed() < within {
+            if let Some(status) = self.child.try_wait()? {
+                return if status.success() { Ok(self.begun.elapsed()) } else { self.check().map(|()| Duration::ZERO) };
+            }
+            std::thread::sleep(TICK);
+        }
+        bail!("the daemon did not end within {within:?}")
+    }
+
     /// Processor time so far, all threads, user and system.
     pub(crate) fn processor(&self) -> Result<Duration> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;

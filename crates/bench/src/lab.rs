@@ -16,7 +16,7 @@ use crate::daemon::Daemon;
 use crate::objects::{self, OWNER, ZONE};
 
 /// How long convergence may take before the benchmark gives up.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(15);
 /// How many of the new names are asked for; each piece of the daemon's work brings hundreds.
 const SAMPLES: u32 = 200;
 
@@ -122,6 +122,13 @@ impl Desk {
     pub(crate) fn new(features: &str) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("zonewright-bench-").tempdir()?;
         Ok(Self { binary: crate::build::daemon(features, folder.path())?, folder })
+    }
+
+    /// With a binary that is there, else one with these features.
+    pub(crate) fn of(binary: Option<&Path>, features: &str) -> Result<Self> {
+        let Some(binary) = binary else { return Self::new(features) };
+        let folder = tempfile::Builder::new().prefix("zonewright-bench-").tempdir()?;
+        Ok(Self { binary: binary.to_owned(), folder })
     }
 
     /// A folder for files of the benchmark.

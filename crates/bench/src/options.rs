@@ -1,5 +1,6 @@
 //! What the command line asks for.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -27,6 +28,36 @@ pub(crate) struct Options {
     pub(crate) interval: Duration,
     /// How long the idle daemon is watched.
     pub(crate) idle: Duration,
+    /// How long after its start a daemon counts as at rest, in the benchmark `scale`.
+    pub(crate) settle: Duration,
+    /// The rows of the benchmark `scale`.
+    pub(crate) scale: Vec<Row>,
+    /// Cycles of the benchmark `churn`.
+    pub(crate) cycles: u32,
+    /// A binary to measure in place of the one that is built.
+    pub(crate) new: Option<PathBuf>,
+    /// A binary to measure beside it.
+    pub(crate) old: Option<PathBuf>,
+}
+
+/// A size of the benchmark `scale`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Names that are created.
+    pub(crate) names: u32,
+    /// Records of others in the zone.
+    pub(crate) foreign: u32,
+    /// From a folder of manifests, not from an API server.
+    pub(crate) folder: bool,
+}
+
+impl Row {
+    /// Reads `NAMES`, `NAMES+FOREIGN`, either with `@folder` behind it.
+    fn parse(text: &str) -> Option<Self> {
+        let (text, folder) = text.strip_suffix("@folder").map_or((text, false), |text| (text, true));
+        let (names, foreign) = text.split_once('+').unwrap_or((text, "0"));
+        Some(Self { names: names.parse().ok().filter(|names| *names > 0)?, foreign: foreign.parse().ok()?, folder })
+    }
 }
 
 impl Default for Options {
@@ -41,6 +72,11 @@ impl Default for Options {
             runs: 3,
             interval: Duration::from_secs(10),
             idle: Duration::from_mins(1),
+            settle: Duration::from_secs(150),
+            scale: ["1000", "10000+50000", "100000", "400000@folder"].into_iter().filter_map(Row::parse).collect(),
+            cycles: 30,
+            new: None,
+            old: None,
         }
     }
 }
@@ -67,6 +103,17 @@ impl Options {
 
     fn set(&mut self, option: &str) -> Result<()> {
         let (name, value) = option.split_once('=').with_context(|| format!("--{option}: expected --name=number"))?;
+        match name {
+            "new" => return Ok(self.new = Some(PathBuf::from(value))),
+            "old" => return Ok(self.old = Some(PathBuf::from(value))),
+            "scale" => {
+                let rows: Option<Vec<Row>> = value.split(',').map(Row::parse).collect();
+                self.scale =
+                    rows.with_context(|| format!("--{option}: expected sizes such as 1000,10000+50000@folder"))?;
+                return Ok(());
+            }
+            _ => {}
+        }
         let number: u32 = value.parse().with_context(|| format!("--{option}: expected a number"))?;
         let positive = number.max(1);
         let seconds = Duration::from_secs(positive.into());
@@ -77,9 +124,13 @@ impl Options {
             "changes" => self.changes = positive,
             "foreign" => self.foreign = number,
             "runs" => self.runs = positive as usize,
+            "settle" => self.settle = seconds,
+            "cycles" => self.cycles = positive,
             "interval" => self.interval = seconds,
             "idle" => self.idle = seconds,
-            _ => bail!("--{name}: expected names, pods, services, changes, foreign, runs, interval or idle (seconds)"),
+            _ => bail!(
+                "--{name}: expected names, pods, services, changes, foreign, runs, cycles, interval, idle or settle (seconds), scale, new or old"
+            ),
         }
         Ok(())
     }
@@ -99,6 +150,10 @@ mod tests {
         let options = parse(&["start", "--names=20", "idle", "--interval=60"]).unwrap();
         assert_eq!(options.tasks, [Task::Start, Task::Idle]);
         assert_eq!((options.names, options.interval), (20, Duration::from_mins(1)));
+        let options = parse(&["scale", "--scale=7,8+9,5@folder", "--old=/x/y"]).unwrap();
+        let row = |names, foreign, folder| Row { names, foreign, folder };
+        assert_eq!(options.scale, [row(7, 0, false), row(8, 9, false), row(5, 0, true)]);
+        assert_eq!((options.old, options.new), (Some(PathBuf::from("/x/y")), None));
     }
 
     #[test]
@@ -111,5 +166,6 @@ mod tests {
         check("--names=many");
         check("--size=3");
         check("--names");
+        check("--scale=10x");
     }
 }

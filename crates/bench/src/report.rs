@@ -72,6 +72,18 @@ pub(crate) fn megabytes(octets: u64) -> String {
     format!("{:.1} MB", octets / 1e6)
 }
 
+/// Thousands of octets that each of so many things takes, with one digit.
+pub(crate) fn kilobytes_each(octets: u64, count: u32) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    let octets = octets as f64;
+    format!("{:.1} kB", octets / 1e3 / f64::from(count.max(1)))
+}
+
+/// Microseconds that each of so many things takes.
+pub(crate) fn microseconds_each(time: Duration, count: u32) -> String {
+    format!("{:.0} µs", time.as_secs_f64() * 1e6 / f64::from(count.max(1)))
+}
+
 /// How many times `other` a time is.
 pub(crate) fn ratio(time: Duration, other: Duration) -> String {
     format!("{:.2}", time.as_secs_f64() / other.as_secs_f64())

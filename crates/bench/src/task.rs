@@ -1,11 +1,13 @@
 //! The benchmarks by name.
 
+mod churn;
 mod idle;
 mod latency;
 mod memory;
 mod messages;
 mod pods;
 mod registry;
+mod scale;
 mod start;
 mod steps;
 mod tree;
@@ -32,6 +34,10 @@ pub(crate) enum Task {
     Pods,
     /// The list of all records in `ConfigMaps`; minutes, so only on demand.
     Registry,
+    /// A thousand, ten thousand and a hundred thousand names, one program beside another; only on demand.
+    Scale,
+    /// Names that come and go, cycle after cycle; only on demand.
+    Churn,
     /// What the features pull in.
     Tree,
     /// Cold builds; minutes of full load, so only on demand.
@@ -39,7 +45,7 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Latency,
         Self::Start,
         Self::Idle,
@@ -47,6 +53,8 @@ impl Task {
         Self::Memory,
         Self::Pods,
         Self::Registry,
+        Self::Scale,
+        Self::Churn,
         Self::Tree,
         Self::Build,
     ];
@@ -64,6 +72,8 @@ impl Task {
             Self::Memory => "memory",
             Self::Pods => "pods",
             Self::Registry => "registry",
+            Self::Scale => "scale",
+            Self::Churn => "churn",
             Self::Tree => "tree",
             Self::Build => "build",
         }
@@ -84,6 +94,8 @@ impl Task {
             Self::Memory => memory::run(options, cluster),
             Self::Pods => pods::run(options),
             Self::Registry => registry::run(options, cluster),
+            Self::Scale => scale::run(options),
+            Self::Churn => churn::run(options, cluster),
             Self::Tree => tree::run(),
             Self::Build => steps::run(),
         }

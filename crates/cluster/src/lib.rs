@@ -1,4 +1,4 @@
-//! The Kubernetes client: connection, watches, events, the ConfigMap store and the ConfigMaps of a registry. The only crate that imports `k8s-openapi`.
+//! The Kubernetes client: connection, watches, single objects, events, leases, the ConfigMap store and the ConfigMaps of a registry. The only crate that imports `k8s-openapi`.
 //!
 //! In: a kubeconfig or the service account of the pod, and for each kind to read a [`WatchSpec`] with the caller's own
 //! small type. Out: the [`Event`]s of each watch, which tell a DELETE event from an object that a new list no longer
@@ -15,7 +15,10 @@ mod cluster;
 mod connect;
 mod events;
 mod gate;
+mod identity;
 mod journal;
+mod lease;
+mod object;
 mod pulse;
 mod shelf;
 mod status;
@@ -30,6 +33,8 @@ pub use cluster::Cluster;
 pub use connect::{ConnectOptions, connect};
 pub use events::{EventOptions, EventPoster, EventReporter, EventTally};
 pub use journal::{ConfigMapJournal, RingLimits};
+pub use lease::{Election, LeaseHolder, LeaseTimes};
+pub use object::Part;
 pub use shelf::ConfigMapShelf;
 pub use store::ConfigMapStore;
 pub use watch::{Event, Key, WatchSpec, watch};

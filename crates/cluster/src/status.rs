@@ -8,6 +8,7 @@ use serde_json::Value;
 use zonewright_core::Result;
 
 use crate::cluster::Cluster;
+use crate::object;
 use crate::watch::{Key, WatchSpec};
 
 impl Cluster {
@@ -17,7 +18,7 @@ impl Cluster {
     /// # Errors
     /// The object cannot be read or written; the right `update` on the subresource may be missing.
     pub async fn write_status(&self, kind: &WatchSpec, key: &Key, generation: i64, fields: &Value) -> Result<()> {
-        let path = path(kind, key);
+        let path = object::path(kind, &key.namespace, &key.name);
         let place = format!("{} {}/{}", kind.kind, key.namespace, key.name);
         let failed = |failure: crate::api::Failure| failure.into_error("write status", &place);
         let mut object: Value = self.read(&path).await.map_err(failed)?;
@@ -27,11 +28,6 @@ impl Cluster {
         }
         self.write::<Value>(Method::PUT, &format!("{path}/status"), &object).await.map(drop).map_err(failed)
     }
-}
-
-fn path(kind: &WatchSpec, key: &Key) -> String {
-    let root = if kind.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", kind.group) };
-    format!("{root}/{}/namespaces/{}/{}/{}", kind.version, key.namespace, kind.plural, key.name)
 }
 
 /// Puts the fields into the object's status; returns whether anything changed by it.
@@ -65,13 +61,5 @@ mod tests {
         assert!(merge(&mut fresh, &json!({"a": 1})));
         assert_eq!(fresh["status"], json!({"a": 1}));
         assert!(!merge(&mut json!([]), &json!({"a": 1})) && !merge(&mut json!({"status": 1}), &json!({"a": 1})));
-    }
-
-    #[test]
-    fn paths() {
-        let spec = WatchSpec::new("externaldns.k8s.io", "v1alpha1", "dnsendpoints", "DNSEndpoint", true);
-        let key = Key { namespace: "ns".to_owned(), name: "a".to_owned(), uid: String::new() };
-        assert_eq!(path(&spec, &key), "/apis/externaldns.k8s.io/v1alpha1/namespaces/ns/dnsendpoints/a");
-        assert_eq!(path(&WatchSpec::new("", "v1", "pods", "Pod", true), &key), "/api/v1/namespaces/ns/pods/a");
     }
 }

@@ -10,7 +10,7 @@ use zonewright_cluster::{Cluster, ConfigMapShelf, ConnectOptions, connect};
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::judge;
 use zonewright_core::documents::{Document, DocumentStore};
-use zonewright_core::registry::{Contents, Published, Registry};
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, Contents, Published, Registry};
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{DnsName, ErrorKind, RData, RecordKey, RecordSet, RecordType, Zone, ZoneKey};
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry, LONGEST};

@@ -105,6 +105,7 @@ macro_rules! __provider_cases {
             history_tells_of_foreign_changes
             a_read_of_names_equals_that_part_of_the_whole
             adjust_is_idempotent_and_true
+            changes_are_served
             a_page_can_be_asked_again
             weights
             a_name_changes_between_simple_and_routed

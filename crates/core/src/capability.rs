@@ -96,7 +96,7 @@ impl Capability {
 pub enum TargetCount {
     /// Any number.
     Full,
-    /// One; further targets are told and left out.
+    /// One; further targets are reported and left out.
     First,
 }
 
@@ -219,8 +219,11 @@ pub enum Preconditions {
     /// Each change states what stood before; whether that is held against the zone is the other side's affair, and it has
     /// nothing but a full listing to read by. So nothing is read first (webhook).
     Stated,
-    /// The exact old content of the record sets that the group itself changes.
+    /// The exact old content of the record sets that the group itself changes; a targeted read of record and claim comes first.
     Changed,
+    /// The same, and what a group requires besides ([`crate::change::Group::requires`]) is read by the provider itself, right before
+    /// the write. So nothing else is read first.
+    Checked,
     /// The exact content, or absence, of any record set or name. Not where nothing is atomic ([`Atomicity::None`]): record and claim
     /// are written one after the other there, and the one may change between them.
     Any,

@@ -9,7 +9,7 @@ use crate::claim::{Claim, OwnerId};
 use crate::endpoint::ObjectRef;
 use crate::error::{Error, ErrorKind};
 use crate::name::DnsName;
-use crate::record::{RecordData, RecordKey, RecordSet};
+use crate::record::{RecordKey, RecordSet};
 use crate::rtype::RecordType;
 
 /// A change of one record set. Old and new travel together: the old one is also the precondition.
@@ -118,17 +118,76 @@ impl Step {
     pub fn claim(change: Change) -> Self {
         Self { change, role: Role::Claim, resource: None, labels: Vec::new(), held: None, owner: None }
     }
+}
 
-    /// The end of a claim that is kept outside the zones and whose record does not stand.
-    pub fn lost(key: &RecordKey) -> Self {
-        let nothing = RecordSet { key: key.clone(), ..RecordSet::simple(key.name.clone(), key.rtype, None, []) };
-        Self::claim(Change::Update { from: nothing.clone(), to: nothing })
+/// A change of a claim that is kept outside the zones, on a record that the group leaves as it is. The registry's
+/// [`ClaimStore`](crate::registry::ClaimStore) writes it; nothing of it is sent to a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreStep {
+    /// What becomes of the claim.
+    pub effect: StoreEffect,
+    /// The claim as it stands now, if it is known.
+    pub held: Option<Box<Claim>>,
+}
+
+/// What becomes of a claim that is kept outside the zones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreEffect {
+    /// The record stays, and its claim is this one.
+    Assign {
+        /// The record as it was read.
+        record: RecordSet,
+        /// Whose it becomes; `None` for nobody's.
+        owner: Option<OwnerId>,
+        /// The resource that the claim shall name.
+        resource: Option<Arc<str>>,
+        /// Further labels that the claim shall carry, in the order of their keys.
+        labels: Vec<(Arc<str>, Arc<str>)>,
+    },
+    /// No such record stands, and the claim on it ends.
+    End(RecordKey),
+}
+
+impl StoreStep {
+    /// The record stays and becomes `owner`'s, or nobody's.
+    pub fn assign(
+        record: RecordSet,
+        owner: Option<OwnerId>,
+        resource: Option<Arc<str>>,
+        labels: Vec<(Arc<str>, Arc<str>)>,
+    ) -> Self {
+        Self { effect: StoreEffect::Assign { record, owner, resource, labels }, held: None }
     }
 
-    /// Whether this is a [`Step::lost`].
-    pub fn is_lost(&self) -> bool {
-        let empty = |set: &RecordSet| matches!(&set.data, RecordData::Records(records) if records.is_empty());
-        self.role == Role::Claim && self.owner.is_none() && self.change.from().is_some_and(empty)
+    /// The claim on a record that does not stand ends.
+    pub fn end(key: RecordKey) -> Self {
+        Self { effect: StoreEffect::End(key), held: None }
+    }
+
+    /// The record that the claim speaks of.
+    pub fn key(&self) -> &RecordKey {
+        match &self.effect {
+            StoreEffect::Assign { record, .. } => &record.key,
+            StoreEffect::End(key) => key,
+        }
+    }
+
+    /// That record as it stands; `None` where it does not.
+    pub fn record(&self) -> Option<&RecordSet> {
+        match &self.effect {
+            StoreEffect::Assign { record, .. } => Some(record),
+            StoreEffect::End(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for StoreStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.effect {
+            StoreEffect::Assign { record, owner: Some(owner), .. } => write!(f, "= {record} (owner {owner})"),
+            StoreEffect::Assign { record, owner: None, .. } => write!(f, "= {record} (no owner)"),
+            StoreEffect::End(key) => write!(f, "- claim of {key}"),
+        }
     }
 }
 
@@ -159,8 +218,10 @@ pub enum Precondition {
 pub struct Group {
     /// The name that the group is about.
     pub name: DnsName,
-    /// The changes; never empty.
+    /// The changes in the zone; empty only where claims outside of it are all that changes.
     pub steps: Vec<Step>,
+    /// Claims outside the zones that change while their records stay as they are.
+    pub stored: Vec<StoreStep>,
     /// What must hold besides the old sides of the steps: claims that stay as they are, names that must be free.
     pub requires: Vec<Precondition>,
     /// The objects that caused it, for events.
@@ -170,7 +231,19 @@ pub struct Group {
 impl Group {
     /// A group of one record change.
     pub fn of(step: Step, objects: Vec<ObjectRef>) -> Self {
-        Self { name: step.change.key().name.clone(), steps: vec![step], requires: Vec::new(), objects }
+        Self {
+            name: step.change.key().name.clone(),
+            steps: vec![step],
+            stored: Vec::new(),
+            requires: Vec::new(),
+            objects,
+        }
+    }
+
+    /// A group that changes one claim outside the zones and nothing in them.
+    pub fn stored(step: StoreStep) -> Self {
+        let name = step.key().name.clone();
+        Self { name, steps: Vec::new(), stored: vec![step], requires: Vec::new(), objects: Vec::new() }
     }
 
     /// The changes, records and claims.
@@ -183,8 +256,8 @@ impl Group {
         self.steps.iter().filter(|step| step.role == Role::Record)
     }
 
-    /// Everything that must hold for the group to take effect: the old side of each change or its absence, then
-    /// [`Group::requires`]. A CNAME that is created needs its name unused, but for what the group itself takes away.
+    /// Everything that must hold for the group to take effect: the old side of each change or its absence, the records whose
+    /// claims outside the zones change, then [`Group::requires`]. A CNAME that is created needs its name unused, but for what the group itself takes away.
     pub fn preconditions(&self) -> Vec<Precondition> {
         let mut all = Vec::new();
         for change in self.changes() {
@@ -194,6 +267,8 @@ impl Group {
                 Change::Update { from, .. } | Change::Delete { from } => all.push(Precondition::Exact(from.clone())),
             }
         }
+        let claimed = self.stored.iter().filter_map(StoreStep::record).cloned().map(Precondition::Exact);
+        all.extend(claimed.filter(|claimed| !self.requires.contains(claimed)));
         all.extend(self.requires.iter().cloned());
         all
     }
@@ -211,12 +286,13 @@ impl Group {
         staying.map(|rtype| Precondition::Absent(RecordKey { rtype, ..key.clone() })).collect()
     }
 
-    /// Whether nothing is to be sent: it only tells a registry that keeps claims outside the zones whose a record is.
+    /// Whether nothing in the zone changes: the group is for the registry alone ([`Group::stored`]), and a provider answers
+    /// [`Outcome::Applied`] to it without a request.
     pub fn changes_nothing(&self) -> bool {
-        self.changes().all(|change| change.from() == change.to())
+        self.steps.is_empty()
     }
 
-    /// Size in octets as batch limits count it: the text of all values, new and old.
+    /// Size in bytes as batch limits count it: the text of all values, new and old.
     pub fn size(&self) -> usize {
         let of = |set: Option<&RecordSet>| set.map_or(0, |s| s.data.to_string().len());
         self.changes().map(|change| of(change.from()) + of(change.to())).sum()
@@ -224,8 +300,9 @@ impl Group {
 
     /// The first change of a record, or of a claim if there is none; for messages.
     pub fn headline(&self) -> String {
-        let first = self.records().next().or(self.steps.first());
-        first.map_or_else(|| self.name.to_string(), |step| step.change.to_string())
+        let first = self.records().next().or(self.steps.first()).map(|step| step.change.to_string());
+        let first = first.or_else(|| self.stored.first().map(ToString::to_string));
+        first.unwrap_or_else(|| self.name.to_string())
     }
 }
 

@@ -51,7 +51,7 @@ pub struct Claim {
     /// How specific it is.
     pub rank: ClaimRank,
     /// Whether it stands where and how this registry would write it today, and no other one has to go; otherwise
-    /// [`crate::registry::Registry::upgrade`] has a step to make.
+    /// [`crate::registry::ClaimFormat::upgrade`] has a step to make.
     pub current: bool,
     /// Where it is kept, if that is a record set.
     pub site: Option<(ZoneKey, RecordSet)>,
@@ -70,7 +70,7 @@ impl Claim {
 pub enum Ownership {
     /// Ours, by this claim; `None` under a registry that keeps none.
     Ours(Option<Claim>),
-    /// Somebody else's.
+    /// Another writer's.
     Foreign(OwnerId),
     /// Nobody claims it.
     Unclaimed,

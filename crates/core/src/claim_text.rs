@@ -69,7 +69,7 @@ fn unescaped(text: &[u8], radix: u32) -> Vec<u8> {
     out
 }
 
-/// Whether a text may be an encrypted claim, under whatever key: base64 of enough octets. What is drawn from random octets has
+/// Whether a text may be an encrypted claim, under whatever key: base64 of enough bytes. What is drawn from random bytes has
 /// letters of both cases; tokens in hexadecimal digits have not.
 fn looks_sealed(text: &[u8]) -> bool {
     let bare: Vec<u8> = text.iter().copied().filter(|byte| is_content(*byte)).collect();

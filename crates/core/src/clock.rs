@@ -16,6 +16,12 @@ impl Timestamp {
         Self(self.0.saturating_add(i64::try_from(length.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// This much earlier.
+    #[must_use]
+    pub fn minus(self, length: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(length.as_millis()).unwrap_or(i64::MAX)))
+    }
+
     /// Time from `earlier` to here; zero if it is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

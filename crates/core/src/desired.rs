@@ -3,120 +3,134 @@
 //! Updates of sources come in; dirty names go out: the names whose claims, pending targets or tombstones changed. Nothing
 //! else needs to be planned again.
 
+mod askers;
 mod by_name;
+mod claimant;
+mod mapped;
+mod taken;
 mod tombstones;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use askers::Askers;
 use by_name::ByName;
+use claimant::Claimant;
+use mapped::{asked_by, labels_of, names_of, requests_at};
+pub use taken::{Asked, Taken};
 use tombstones::Tombstones;
+use waits::Waits;
 
 use crate::clock::Timestamp;
-use crate::endpoint::{Endpoint, KindId, Mapped, Note, ObjectRef, OtherPrefix, Pending, Severity, Unknown};
+use crate::endpoint::{Endpoint, Mapped, ObjectRef, Pending, Severity, Unknown};
 use crate::name::DnsName;
 use crate::notes::Notes;
-use crate::plan::OtherPrefixRequest;
-use crate::source::{ObjectState, Update};
-
-/// One object as one source reads it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Claimant {
-    source: Arc<str>,
-    api_version: Arc<str>,
-    kind: Arc<str>,
-    namespace: Arc<str>,
-    name: Arc<str>,
-}
-
-impl Claimant {
-    fn new(source: &Arc<str>, object: &ObjectRef) -> Self {
-        Self {
-            source: source.clone(),
-            api_version: object.api_version.clone(),
-            kind: object.kind.clone(),
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
-        }
-    }
-}
+use crate::rtype::RecordType;
+use crate::source::{ObjectState, ObjectUpdate, Update};
 
 /// What sources told so far.
 #[derive(Debug, Default)]
 pub struct Desired {
     claimants: HashMap<Arc<Claimant>, ByName>,
-    /// Who asks for each name, in order and each once; nearly always one.
-    names: BTreeMap<DnsName, Vec<Arc<Claimant>>>,
+    /// Who asks for each name.
+    names: BTreeMap<DnsName, Askers>,
     /// The objects of each namespace, in order.
     namespaces: BTreeMap<Arc<str>, BTreeSet<Arc<Claimant>>>,
-    pending: HashMap<(Arc<Claimant>, DnsName), Timestamp>,
+    pending: Waits,
     tombstones: Tombstones,
+    /// How many endpoints there are of each type.
+    types: BTreeMap<RecordType, usize>,
+    /// How many names there were when the tables were last laid out anew.
+    laid_out: usize,
+    /// The number of the slow pass over everything that is under way.
+    pass: u32,
+    /// How many names were gone through in walks over all of them.
+    walked: AtomicU64,
     /// Objects of which not everything is known that they ask for.
     unknown: BTreeMap<Arc<Claimant>, Vec<Unknown>>,
     /// When objects came of which nothing was known before, and which may have published something without a label.
     unlabelled_since: Option<Timestamp>,
 }
 
-/// What an update brought.
-#[derive(Debug, Default)]
-pub struct Taken {
-    /// The names to plan again.
-    pub dirty: BTreeSet<DnsName>,
-    /// What to tell the owners of the objects that came or changed.
-    pub notes: Vec<Note>,
-    /// The namespaces of the objects that came, changed or went.
-    pub namespaces: BTreeSet<Arc<str>>,
-    /// Whether something became known, or went, that deletes may have waited for.
-    pub cleared: bool,
-}
-
-/// Everything that is asked for at one name.
-#[derive(Debug, Default)]
-pub struct Asked<'a> {
-    /// The endpoints, ordered by source, object and position.
-    pub endpoints: Vec<&'a Endpoint>,
-    /// Names without known targets, and since when.
-    pub pending: Vec<(&'a Pending, Timestamp)>,
-    /// What is asked for under an annotation prefix that is not in force.
-    pub other_prefix: Vec<OtherPrefixRequest>,
-    /// Every kind that the mappings read.
-    pub kinds: BTreeSet<KindId>,
-}
-
 impl Desired {
     /// Takes over an update; `now` is the beginning of the wait of names that became pending with it.
     pub fn take(&mut self, update: Update, now: Timestamp) -> Taken {
         let mut taken = Taken::default();
-        let mut seen = BTreeSet::new();
+        if update.complete {
+            // What was seen in a pass that is under way says nothing of what is seen in this one.
+            self.pass = self.pass.wrapping_add(1);
+        }
         for object in update.objects {
-            let claimant = Arc::new(Claimant::new(&object.source, &object.object));
-            if update.complete {
-                seen.insert(claimant.clone());
-            }
-            match object.state {
-                ObjectState::Present(mapped) => {
-                    let mapped = self.carry(&claimant, mapped, now, update.complete);
-                    self.tell_lost_targets(&claimant, &object.object, &mapped, &mut taken);
-                    self.present(claimant, mapped, now, &mut taken);
-                }
-                ObjectState::Gone { tombstone } => self.gone(&claimant, tombstone.then_some(now), &mut taken),
-            }
+            self.take_one(object, now, update.complete, &mut taken);
         }
         if update.complete {
-            let missing: Vec<_> = self.claimants.keys().filter(|c| !seen.contains(*c)).cloned().collect();
-            for claimant in missing {
-                self.gone(&claimant, None, &mut taken);
-            }
+            self.end_pass(&mut taken);
         }
         taken
     }
 
-    fn present(&mut self, claimant: Arc<Claimant>, mapped: Arc<Mapped>, now: Timestamp, taken: &mut Taken) {
-        let old = self.claimants.get(&claimant).map(|known| known.mapped().clone());
-        if old.as_ref() == Some(&mapped) {
-            return;
+    /// Compares a part of everything that a source holds with what was taken over. What comes of it is nothing, as long as nothing
+    /// was lost on the way.
+    pub fn review(&mut self, part: Vec<ObjectUpdate>, now: Timestamp) -> Taken {
+        let mut taken = Taken::default();
+        for object in part {
+            self.take_one(object, now, false, &mut taken);
         }
+        self.compact();
+        taken
+    }
+
+    /// Gives back the room that the tables grew with, once they have grown or shrunk by much.
+    fn compact(&mut self) {
+        let names = self.names.len();
+        if names > self.laid_out + self.laid_out / 4 || names < self.laid_out / 2 {
+            self.laid_out = names;
+            self.names = std::mem::take(&mut self.names).into_iter().collect();
+            self.claimants.shrink_to_fit();
+        }
+    }
+
+    /// Every source has shown all its parts: what was not seen since the pass began is gone, without a proof.
+    pub fn reviewed(&mut self) -> Taken {
+        let mut taken = Taken::default();
+        self.end_pass(&mut taken);
+        taken
+    }
+
+    fn take_one(&mut self, object: ObjectUpdate, now: Timestamp, complete: bool, taken: &mut Taken) {
+        let claimant = Arc::new(Claimant::new(&object.source, &object.object));
+        match object.state {
+            ObjectState::Present(mapped) => {
+                let mapped = self.carry(&claimant, mapped, now, complete);
+                self.tell_lost_targets(&claimant, &object.object, &mapped, taken);
+                self.present(claimant, mapped, now, taken);
+            }
+            ObjectState::Gone { tombstone } => self.gone(&claimant, tombstone.then_some(now), taken),
+        }
+    }
+
+    fn end_pass(&mut self, taken: &mut Taken) {
+        let unseen = |known: &ByName| known.pass() != self.pass;
+        let missing: Vec<_> =
+            self.claimants.iter().filter(|(_, known)| unseen(known)).map(|(c, _)| c.clone()).collect();
+        for claimant in missing {
+            self.gone(&claimant, None, taken);
+        }
+        self.pass = self.pass.wrapping_add(1);
+    }
+
+    fn present(&mut self, claimant: Arc<Claimant>, mapped: Arc<Mapped>, now: Timestamp, taken: &mut Taken) {
+        let known = self.claimants.get_mut(&claimant);
+        if let Some(known) = known {
+            known.see(self.pass);
+            if *known.mapped() == mapped {
+                return;
+            }
+        }
+        let old = self.claimants.get(&claimant).map(|known| known.mapped().clone());
         // An object that asks again voids the proof that it is gone.
         names_of(&mapped).for_each(|name| self.tombstones.remove(name));
         labels_of(&mapped).for_each(|label| self.tombstones.remove_label(label));
@@ -126,28 +140,39 @@ impl Desired {
             self.leave(&claimant, name);
         }
         for name in &present {
-            let who = self.names.entry(name.clone()).or_default();
-            if let Err(place) = who.binary_search(&claimant) {
-                who.reserve_exact(1);
-                who.insert(place, claimant.clone());
+            match self.names.get_mut(name) {
+                Some(who) => who.add(&claimant),
+                None => drop(self.names.insert(name.clone(), Askers::One(claimant.clone()))),
             }
         }
         self.note_unknown(&claimant, &mapped, taken);
         let waiting: BTreeSet<&DnsName> = mapped.pending.iter().map(|p| &p.name).collect();
         for pending in old.iter().flat_map(|old| &old.pending).filter(|p| !waiting.contains(&p.name)) {
-            self.pending.remove(&(claimant.clone(), pending.name.clone()));
+            self.pending.end(&claimant, &pending.name);
         }
         for name in waiting {
-            self.pending.entry((claimant.clone(), name.clone())).or_insert(now);
+            self.pending.begin(&claimant, name, now);
         }
         taken
             .notes
             .extend(mapped.notes.iter().filter(|note| !old.as_ref().is_some_and(|m| m.notes.contains(note))).cloned());
         taken.namespaces.insert(claimant.namespace.clone());
         self.namespaces.entry(claimant.namespace.clone()).or_default().insert(claimant.clone());
-        self.claimants.insert(claimant, ByName::new(mapped));
+        old.iter().for_each(|old| self.count(old, false));
+        self.count(&mapped, true);
+        self.claimants.insert(claimant, ByName::new(mapped, self.pass));
         taken.dirty.extend(former);
         taken.dirty.extend(present);
+    }
+
+    fn count(&mut self, mapped: &Mapped, here: bool) {
+        for endpoint in &mapped.endpoints {
+            let count = self.types.entry(endpoint.rtype).or_default();
+            *count = if here { *count + 1 } else { count.saturating_sub(1) };
+            if *count == 0 {
+                self.types.remove(&endpoint.rtype);
+            }
+        }
     }
 
     /// An object whose targets are not known any more is told that its names wait.
@@ -163,7 +188,7 @@ impl Desired {
         taken.notes.extend(notes.into_vec());
     }
 
-    /// An object that asks for something without a label, and it cannot be told for what: the names that it asked for so
+    /// An object that asks for something without a label, and it cannot be determined for what: the names that it asked for so
     /// far wait. Of an object that nothing is known of, records may be there from an earlier process.
     fn carry(&mut self, claimant: &Arc<Claimant>, mapped: Arc<Mapped>, now: Timestamp, complete: bool) -> Arc<Mapped> {
         let Some(unknown) = mapped.unknown.iter().find(|unknown| unknown.resource.is_none()) else { return mapped };
@@ -197,6 +222,7 @@ impl Desired {
     fn gone(&mut self, claimant: &Arc<Claimant>, proven: Option<Timestamp>, taken: &mut Taken) {
         let Some(known) = self.claimants.remove(claimant) else { return };
         let mapped = known.mapped();
+        self.count(mapped, false);
         taken.cleared |= self.unknown.remove(claimant).is_some();
         taken.namespaces.insert(claimant.namespace.clone());
         if let Some(others) = self.namespaces.get_mut(&claimant.namespace) {
@@ -222,25 +248,25 @@ impl Desired {
     }
 
     fn leave(&mut self, claimant: &Arc<Claimant>, name: &DnsName) {
-        self.pending.remove(&(claimant.clone(), name.clone()));
-        if let Some(who) = self.names.get_mut(name) {
-            if let Ok(place) = who.binary_search(claimant) {
-                who.remove(place);
-            }
-            if who.is_empty() {
-                self.names.remove(name);
-            }
+        self.pending.end(claimant, name);
+        if self.names.get_mut(name).is_some_and(|who| who.remove(claimant)) {
+            self.names.remove(name);
         }
+    }
+
+    /// Number of objects that ask for something.
+    pub fn objects(&self) -> usize {
+        self.claimants.len()
     }
 
     /// What is asked for at a name.
     pub fn at(&self, name: &DnsName) -> Asked<'_> {
         let mut asked = Asked::default();
-        for claimant in self.names.get(name).into_iter().flatten() {
+        for claimant in self.names.get(name).into_iter().flat_map(|who| who.as_slice()) {
             let Some(known) = self.claimants.get(claimant) else { continue };
             asked.endpoints.extend(known.endpoints(name));
             asked.kinds.extend(known.mapped().kinds.iter().cloned());
-            let since = self.pending.get(&(claimant.clone(), name.clone())).copied().unwrap_or_default();
+            let since = self.pending.since(claimant, name).unwrap_or_default();
             asked.pending.extend(known.pending(name).map(|p| (p, since)));
             asked.other_prefix.extend(known.mapped().other_prefix.iter().flat_map(|other| requests_at(other, name)));
         }
@@ -264,12 +290,18 @@ impl Desired {
 
     /// Every name that is asked for.
     pub fn names(&self) -> impl Iterator<Item = &DnsName> {
+        self.walked.fetch_add(self.names.len() as u64, Ordering::Relaxed);
         self.names.keys()
     }
 
-    /// Number of endpoints by record type, and of objects, for metrics.
-    pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
-        self.claimants.values().flat_map(|known| &known.mapped().endpoints)
+    /// How many names were gone through by [`Desired::names`] so far: nothing that is asked at rest may need them.
+    pub fn walked(&self) -> u64 {
+        self.walked.load(Ordering::Relaxed)
+    }
+
+    /// Number of endpoints of each type.
+    pub fn types(&self) -> &BTreeMap<RecordType, usize> {
+        &self.types
     }
 
     /// Whether a DELETE event proves that the object behind this label is gone from this name.
@@ -277,7 +309,7 @@ impl Desired {
         self.tombstones.prove(name, resource)
     }
 
-    /// Why it cannot be told what the object behind this label asks for. Without a label: whether objects were there from
+    /// Why it cannot be determined what the object behind this label asks for. Without a label: whether objects were there from
     /// the beginning of which that is not known; they count for `grace`.
     pub fn unknown(&self, resource: Option<&Arc<str>>, grace: Duration, now: Timestamp) -> Option<&Unknown> {
         if resource.is_none() && self.unlabelled_since.is_none_or(|since| since.plus(grace) <= now) {
@@ -292,8 +324,13 @@ impl Desired {
     }
 
     /// Forgets the proof about a name, once the delete that rests on it has been applied.
-    pub fn bury(&mut self, name: &DnsName) {
+    pub fn clear_tombstone(&mut self, name: &DnsName) {
         self.tombstones.remove(name);
+    }
+
+    /// When [`Desired::collect_stale_claims`] may find something, if ever.
+    pub fn stale_claims_due(&self) -> Option<Timestamp> {
+        self.tombstones.due()
     }
 
     /// Forgets the proofs that are too old, and those that no record needs any more: `needed` tells of a name and the labels
@@ -321,37 +358,14 @@ impl Desired {
 
     /// The next moment at which a pending name's grace ends, if any.
     pub fn next_grace_end(&self, grace: Duration, now: Timestamp) -> Option<Timestamp> {
-        let all = self.pending.values().chain(&self.unlabelled_since);
-        all.map(|since| since.plus(grace)).filter(|end| *end > now).min()
+        let unlabelled = self.unlabelled_since.map(|since| since.plus(grace)).filter(|end| *end > now);
+        self.pending.next_end(grace, now).into_iter().chain(unlabelled).min()
     }
 
     /// The names whose grace ended at or before `now`.
     pub fn past_grace(&self, grace: Duration, now: Timestamp) -> BTreeSet<DnsName> {
-        self.pending.iter().filter(|(_, since)| since.plus(grace) <= now).map(|((_, name), _)| name.clone()).collect()
+        self.pending.past(grace, now)
     }
-}
-
-/// Every endpoint and pending name, also under a prefix that is not in force: name and label.
-fn asked_by(mapped: &Mapped) -> impl Iterator<Item = (&DnsName, &Option<Arc<str>>)> {
-    let other = || mapped.other_prefix.iter();
-    let endpoints = mapped.endpoints.iter().chain(other().flat_map(|other| &other.endpoints));
-    let pending = mapped.pending.iter().chain(other().flat_map(|other| &other.pending));
-    endpoints.map(|e| (&e.name, &e.resource)).chain(pending.map(|p| (&p.name, &p.resource)))
-}
-
-fn names_of(mapped: &Mapped) -> impl Iterator<Item = &DnsName> {
-    asked_by(mapped).map(|(name, _)| name)
-}
-
-fn labels_of(mapped: &Mapped) -> impl Iterator<Item = &Arc<str>> {
-    asked_by(mapped).map(|(_, label)| label).chain(mapped.unknown.iter().map(|u| &u.resource)).flatten()
-}
-
-fn requests_at(other: &OtherPrefix, name: &DnsName) -> impl Iterator<Item = OtherPrefixRequest> {
-    let endpoints = other.endpoints.iter().filter(move |e| e.name == *name);
-    let pending = other.pending.iter().filter(move |p| p.name == *name);
-    let endpoints = endpoints.map(move |endpoint| OtherPrefixRequest::of_endpoint(other, endpoint));
-    endpoints.chain(pending.map(move |pending| OtherPrefixRequest::of_pending(other, pending)))
 }
 
 #[cfg(test)]

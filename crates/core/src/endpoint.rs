@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,49 @@ use crate::rtype::RecordType;
 
 /// A kind of object that a source reads, by resource and group: `services`, `endpointslices.discovery.k8s.io`.
 pub type KindId = Arc<str>;
+
+/// The kinds that a mapping read. Cloning shares them: most objects read the same few.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kinds(Arc<BTreeSet<KindId>>);
+
+impl Kinds {
+    /// Adds kinds.
+    pub fn extend(&mut self, kinds: impl IntoIterator<Item = KindId>) {
+        for kind in kinds {
+            if !self.0.contains(&kind) {
+                Arc::make_mut(&mut self.0).insert(kind);
+            }
+        }
+    }
+
+    /// Takes one of these in the place of its equal, so that the memory is shared.
+    pub fn share(&mut self, known: &mut Vec<Self>) {
+        match known.iter().find(|known| *known == self) {
+            Some(known) => *self = known.clone(),
+            None => known.push(self.clone()),
+        }
+    }
+}
+
+impl Deref for Kinds {
+    type Target = BTreeSet<KindId>;
+
+    fn deref(&self) -> &BTreeSet<KindId> {
+        &self.0
+    }
+}
+
+impl From<BTreeSet<KindId>> for Kinds {
+    fn from(kinds: BTreeSet<KindId>) -> Self {
+        Self(Arc::new(kinds))
+    }
+}
+
+impl<const N: usize> From<[KindId; N]> for Kinds {
+    fn from(kinds: [KindId; N]) -> Self {
+        Self(Arc::new(kinds.into()))
+    }
+}
 
 /// Points to one object of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -239,7 +283,7 @@ pub struct Pending {
     pub reason: String,
 }
 
-/// Something that an object asks for and that cannot be told now, not even its names: a template failed. Records whose
+/// Something that an object asks for and that cannot be determined now, not even its names: a template failed. Records whose
 /// claim carries the label are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
@@ -270,12 +314,12 @@ pub struct Mapped {
     pub endpoints: Vec<Endpoint>,
     /// Names without targets.
     pub pending: Vec<Pending>,
-    /// What is asked for beyond that, and cannot be told now.
+    /// What is asked for beyond that, and cannot be determined now.
     pub unknown: Vec<Unknown>,
-    /// What the object's owner should be told.
+    /// What to report to the owner of the object.
     pub notes: Vec<Note>,
     /// Every kind that the mapper read: the result is only as complete and fresh as these.
-    pub kinds: BTreeSet<KindId>,
+    pub kinds: Kinds,
     /// What it asks for under another prefix; only objects that carry such a prefix have it.
     pub other_prefix: Option<Box<OtherPrefix>>,
 }
@@ -314,7 +358,7 @@ impl Note {
     }
 }
 
-/// A text of at most so many octets; what is left out in its middle leaves `...`, so that its end, the reason, stays.
+/// A text of at most so many bytes; what is left out in its middle leaves `...`, so that its end, the reason, stays.
 pub fn shortened(text: &str, octets: usize) -> Cow<'_, str> {
     if text.len() <= octets {
         return Cow::Borrowed(text);

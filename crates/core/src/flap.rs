@@ -83,11 +83,11 @@ struct Track {
 
 /// The names of one zone with their foreign changes.
 #[derive(Debug, Clone, Default)]
-pub struct Flaps {
+pub struct ContestedNames {
     tracks: BTreeMap<DnsName, Track>,
 }
 
-impl Flaps {
+impl ContestedNames {
     /// Notes a foreign change of `name`. Returns whether a fight begins with it.
     pub fn changed(&mut self, name: &DnsName, suspect: Suspect, now: Timestamp) -> bool {
         let track = self.tracks.entry(name.clone()).or_default();
@@ -177,7 +177,7 @@ mod tests {
 
     /// Whether `x` is fought over at a minute after these events, and from which minute on it may be repaired.
     fn check(events: &[(i64, Event)], minute: i64, expected: Option<i64>) {
-        let mut flaps = Flaps::default();
+        let mut flaps = ContestedNames::default();
         let (x, y) = (name("x.example"), name("y.example"));
         for (minute, event) in events {
             flaps.calm(at(*minute));
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_suspect_is_the_last_one_that_is_known() {
-        let mut flaps = Flaps::default();
+        let mut flaps = ContestedNames::default();
         let (x, other) = (name("x.example"), Suspect::Owner(OwnerId::new("other").unwrap()));
         assert!(!flaps.changed(&x, Suspect::Unknown, at(0)));
         assert!(!flaps.changed(&x, Suspect::Unknown, at(1)));

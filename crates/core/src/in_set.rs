@@ -79,7 +79,7 @@ fn digest(routing: &Routing, data: &RecordData) -> String {
 }
 
 /// What the claim on an item says of it: `SET/KEY/DIGEST`, its set identifier, what the policy chooses it by, and a digest of
-/// both policy and records. Octets that a claim cannot hold, or that would be read otherwise, stand as `%XX`. `None` for a set that
+/// both policy and records. Bytes that a claim cannot hold, or that would be read otherwise, stand as `%XX`. `None` for a set that
 /// is no item.
 ///
 /// ```
@@ -143,7 +143,7 @@ pub fn split(whole: RecordSet) -> Vec<RecordSet> {
     let one = |Item { routing, records }: Item| {
         let data = RecordData::records(records);
         let mut id = format!("{UNNAMED}{}/{}", policy_key(&routing), digest(&routing, &data));
-        // Equal items are told apart by their number: nothing else does.
+        // Equal items are distinguished by their number: nothing else does.
         let count = seen.entry(id.clone()).or_default();
         *count += 1;
         if *count > 1 {

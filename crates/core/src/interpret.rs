@@ -34,7 +34,7 @@ pub struct Interpretation {
     pub forms: Option<Vec<Endpoint>>,
     /// The zone that the object names for it, among those that the name belongs to; it goes to no other.
     pub zone: Option<ZoneId>,
-    /// What the object should be told.
+    /// What to report on the object.
     pub notes: Vec<Note>,
 }
 
@@ -69,7 +69,7 @@ pub struct Interpreted<'e> {
     /// Whether it belongs to another zone: then it is neither published here nor missed. One that names a zone which is none of
     /// the name's cannot be published, and what stands in its place is kept.
     pub elsewhere: bool,
-    /// What the object should be told.
+    /// What to report on the object.
     pub notes: Vec<Note>,
 }
 

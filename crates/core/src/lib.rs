@@ -47,6 +47,7 @@ pub mod turn;
 pub mod view;
 pub mod wrap;
 pub mod zone;
+pub mod zone_rules;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

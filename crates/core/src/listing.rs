@@ -145,6 +145,10 @@ mod tests {
         async fn apply(&self, _: &Zone, _: &[Group]) -> Vec<Outcome> {
             Vec::new()
         }
+
+        async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+            Ok(None)
+        }
     }
 
     fn set(name: &str) -> RecordSet {

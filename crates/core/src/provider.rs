@@ -12,7 +12,7 @@
 //! | a record type that is not known | | listed as [`crate::RData`] of the other kind: never ours, never left out | `Refused` | `Refused` |
 //! | a time-out, a cut answer | the error | the error | `Unknown` | `Unknown` for every group that may have arrived, `NotSent` for the rest |
 //! | throttling | the error with its `Retry::After`; a layer repeats | the same | `Unknown` | `NotSent` where nothing was done, else `Unknown` |
-//! | a group that changes nothing | | | | `Applied`, and nothing is sent |
+//! | a group that changes nothing in the zone | | | | `Applied`, and nothing is sent |
 //! | no groups, no sets, no names | | `Names` without sets, and nothing is sent | nothing, and nothing is sent | nothing, and nothing is sent |
 
 use std::collections::BTreeSet;
@@ -186,11 +186,11 @@ pub trait Provider: Send + Sync {
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome>;
 
     /// Whether every change of a zone that was applied through this provider is answered by all of the service's servers by now:
-    /// [`Outcome::Applied`] says only that the service holds it. `None` if the provider cannot tell.
+    /// [`Outcome::Applied`] says only that the service holds it. `None` if the provider cannot tell; a zone in which nothing was
+    /// changed through this provider has nothing that waits, and is no `Some(false)`. Nothing in a plan rests on it: it is for
+    /// proofs of publication.
     ///
     /// # Errors
     /// The question found no answer; whoever waits asks again.
-    async fn served(&self, _zone: &Zone) -> Result<Option<bool>> {
-        Ok(None)
-    }
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>>;
 }

@@ -44,7 +44,7 @@ pub enum RecordType {
     Named(TypeName),
 }
 
-/// The name of a provider-private record type: 1 to 16 octets of upper-case ASCII letters, digits, `-` and `_`.
+/// The name of a provider-private record type: 1 to 16 bytes of upper-case ASCII letters, digits, `-` and `_`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeName([u8; 16]);
 

@@ -67,6 +67,15 @@ pub struct Update {
     pub objects: Vec<ObjectUpdate>,
 }
 
+/// A part of everything that there is, for a slow comparison with what was taken over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Review {
+    /// The next objects, each [`ObjectState::Present`].
+    pub objects: Vec<ObjectUpdate>,
+    /// Whether these were the last ones; the next part is the first again.
+    pub last: bool,
+}
+
 /// How far the view of one kind can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct KindState {
@@ -170,7 +179,8 @@ pub trait PublishedNames: Send + Sync {
 
 /// Something that endpoints come from.
 ///
-/// Losing a wake-up costs time, never correctness: the engine takes a complete snapshot with every audit too.
+/// Losing a wake-up costs seconds, never correctness: the engine asks for news every few seconds in any case, and goes through
+/// everything once in some hours, a part at a time.
 #[async_trait]
 pub trait Source: Send + Sync {
     /// Waits until something changed since the last [`Source::take`] (objects or evidence). May wake without a cause.
@@ -178,6 +188,9 @@ pub trait Source: Send + Sync {
 
     /// Takes over what changed since the last call, or everything.
     fn take(&self, everything: bool) -> Update;
+
+    /// The next part of everything that was taken over so far, about `most` objects, in an order of its own.
+    fn review(&self, most: usize) -> Review;
 
     /// How far the view can be trusted now.
     fn evidence(&self) -> Evidence;

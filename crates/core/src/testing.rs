@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test states its own input")]
 
-use std::collections::BTreeSet;
+pub mod documents;
+
 use std::sync::Arc;
 
 use crate::endpoint::{Endpoint, KindId, Mapped, ObjectRef, Origin, Sharing, Targets};
@@ -88,7 +89,7 @@ pub fn kind_of(kind: &str) -> KindId {
 pub fn mapped(kind: &str, who: &str, lines: &[&str]) -> Mapped {
     Mapped {
         endpoints: lines.iter().map(|line| endpoint(kind, who, line)).collect(),
-        kinds: BTreeSet::from([kind_of(kind)]),
+        kinds: [kind_of(kind)].into(),
         ..Mapped::default()
     }
 }

@@ -3,7 +3,12 @@
 //! Most sets of a zone are one record without options, so each is kept in little more than its data, and put together again
 //! when it is asked for.
 
+mod slim;
+mod step;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -11,91 +16,54 @@ use tokio::time::Instant;
 use crate::change::{Group, Role};
 use crate::name::DnsName;
 use crate::options::Options;
-use crate::provider::{Delta, Listing, Record, Token};
-use crate::rdata::RData;
-use crate::record::{AliasTarget, Item, RecordData, RecordKey, RecordSet, Routing, SetId, Ttl};
+use crate::provider::{Delta, Listing, Token};
+use crate::record::{RecordKey, RecordSet};
 use crate::rtype::RecordType;
+
+use slim::{Slim, Slims};
+use step::{add, remove};
 
 /// The published records of one zone.
 #[derive(Debug, Default)]
 pub struct ZoneView {
-    names: BTreeMap<DnsName, Box<[Slim]>>,
+    names: BTreeMap<DnsName, Slims>,
     token: Option<Token>,
     /// Names that we wrote, or that were read by themselves, and when: a listing that lags shows them as they were before.
     written: HashMap<DnsName, Instant>,
     /// Names where we wrote claims and have not read since.
     unread: HashSet<DnsName>,
     complete: bool,
+    /// How many record sets there are of each type.
+    types: BTreeMap<RecordType, usize>,
+    /// Names that changed since [`ZoneView::take_touched`].
+    touched: Touched,
+    /// How many names were gone through in walks over all of them.
+    walked: AtomicU64,
+    /// How many names there were when they were last laid out anew.
+    laid_out: usize,
 }
+
+/// Names whose content changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    /// These.
+    Names(HashSet<DnsName>),
+    /// So many that they are not listed.
+    All,
+}
+
+impl Default for Touched {
+    /// None.
+    fn default() -> Self {
+        Self::Names(HashSet::new())
+    }
+}
+
+/// More names that changed are not listed one by one.
+const MOST_TOUCHED: usize = 10_000;
 
 /// The names whose content changed, each with what stood there before.
 pub type Changed = BTreeMap<DnsName, Vec<RecordSet>>;
-
-/// A record set without its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Slim {
-    rtype: RecordType,
-    ttl: Option<Ttl>,
-    data: Data,
-    /// What few sets have.
-    rest: Option<Box<Rest>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Data {
-    One(RData),
-    Many(Box<[RData]>),
-    Alias(Box<AliasTarget>),
-    Items(Box<[Item]>),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Rest {
-    set_id: Option<SetId>,
-    routing: Routing,
-    options: Options,
-}
-
-impl Slim {
-    fn new(set: RecordSet) -> Self {
-        let RecordSet { key: RecordKey { rtype, set_id, .. }, ttl, data, routing, options } = set;
-        let data = match data {
-            RecordData::Alias(alias) => Data::Alias(Box::new(alias)),
-            RecordData::Items(items) => Data::Items(items.into()),
-            RecordData::Records(mut records) if records.len() == 1 => match records.pop() {
-                Some(only) => Data::One(only),
-                None => Data::Many(Box::default()),
-            },
-            RecordData::Records(records) => Data::Many(records.into()),
-        };
-        let plain = set_id.is_none() && routing == Routing::Simple && options.is_empty();
-        let rest = (!plain).then(|| Box::new(Rest { set_id, routing, options }));
-        Self { rtype, ttl, data, rest }
-    }
-
-    fn set_id(&self) -> Option<&SetId> {
-        self.rest.as_ref()?.set_id.as_ref()
-    }
-
-    fn is(&self, key: &RecordKey) -> bool {
-        self.rtype == key.rtype && self.set_id() == key.set_id.as_ref()
-    }
-
-    fn at(&self, name: &DnsName) -> RecordSet {
-        let data = match &self.data {
-            Data::One(only) => RecordData::Records(vec![only.clone()]),
-            Data::Many(records) => RecordData::Records(records.to_vec()),
-            Data::Alias(alias) => RecordData::Alias((**alias).clone()),
-            Data::Items(items) => RecordData::Items(items.to_vec()),
-        };
-        let (routing, options) = match &self.rest {
-            Some(rest) => (rest.routing.clone(), rest.options.clone()),
-            None => (Routing::Simple, Options::default()),
-        };
-        let key = RecordKey { name: name.clone(), rtype: self.rtype, set_id: self.set_id().cloned() };
-        RecordSet { key, ttl: self.ttl, data, routing, options }
-    }
-}
 
 impl ZoneView {
     /// Whether the zone has been listed once.
@@ -109,7 +77,7 @@ impl ZoneView {
     }
 
     fn slims(&self, name: &DnsName) -> &[Slim] {
-        self.names.get(name).map_or(&[], |slims| slims)
+        self.names.get(name).map_or(&[], Slims::as_slice)
     }
 
     /// The record sets at a name, in the order of their keys.
@@ -129,12 +97,32 @@ impl ZoneView {
 
     /// Every name that holds something, in order.
     pub fn names(&self) -> impl Iterator<Item = &DnsName> {
+        self.note_walk();
         self.names.keys()
     }
 
-    /// The type of every record set.
-    pub fn types(&self) -> impl Iterator<Item = RecordType> {
-        self.names.values().flatten().map(|slim| slim.rtype)
+    /// Number of record sets of each type.
+    pub fn types(&self) -> &BTreeMap<RecordType, usize> {
+        &self.types
+    }
+
+    /// The names whose content changed since this was last asked.
+    pub fn take_touched(&mut self) -> Touched {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// Whether [`ZoneView::take_touched`] has any.
+    pub fn is_touched(&self) -> bool {
+        self.touched != Touched::default()
+    }
+
+    /// How many names were gone through in walks over all of them so far: nothing that is asked at rest may need one.
+    pub fn walked(&self) -> u64 {
+        self.walked.load(Ordering::Relaxed)
+    }
+
+    fn note_walk(&self) {
+        self.walked.fetch_add(self.names.len() as u64, Ordering::Relaxed);
     }
 
     /// Every record set, in the order of the names.
@@ -144,8 +132,20 @@ impl ZoneView {
 
     /// Every record set of certain types, in the order of the names.
     pub fn sets_of(&self, wanted: impl Fn(RecordType) -> bool) -> impl Iterator<Item = RecordSet> {
-        let all = self.names.iter().flat_map(|(name, slims)| slims.iter().map(move |slim| (name, slim)));
-        all.filter(move |(_, slim)| wanted(slim.rtype)).map(|(name, slim)| slim.at(name))
+        self.note_walk();
+        let all = self.names.iter().flat_map(|(name, slims)| slims.as_slice().iter().map(move |slim| (name, slim)));
+        all.filter(move |(_, slim)| wanted(slim.rtype())).map(|(name, slim)| slim.at(name))
+    }
+
+    /// The record sets at the next `most` names after one, and the last of these names: for walks that do not keep the view to
+    /// themselves. `None` when there are no more.
+    pub fn after(&self, name: Option<&DnsName>, most: usize) -> Option<(Vec<RecordSet>, DnsName)> {
+        let from = name.map_or(Unbounded, Excluded);
+        let part: Vec<(&DnsName, &Slims)> = self.names.range::<DnsName, _>((from, Unbounded)).take(most).collect();
+        self.walked.fetch_add(part.len() as u64, Ordering::Relaxed);
+        let (last, _) = part.last()?;
+        let sets = part.iter().flat_map(|(name, slims)| slims.as_slice().iter().map(|slim| slim.at(name)));
+        Some((sets.collect(), (*last).clone()))
     }
 
     /// Whether what stands at a name was read of the zone since we last wrote a claim there.
@@ -161,7 +161,7 @@ impl ZoneView {
 
     /// Number of record sets.
     pub fn len(&self) -> usize {
-        self.names.values().map(|slims| slims.len()).sum()
+        self.types.values().sum()
     }
 
     /// Whether nothing is held.
@@ -182,8 +182,10 @@ impl ZoneView {
     ) -> Changed {
         // Later listings begin later: what is too old for this one is too old for them. A targeted read says nothing of how far a
         // listing lags.
-        if !matches!(listing, Listing::Names(_)) {
+        if !matches!(listing, Listing::Names(_)) && !self.written.is_empty() {
             self.written.retain(|_, at| *at + settle >= began);
+            self.written.shrink_to(2 * self.written.len());
+            self.compact();
         }
         let mut changed = Changed::new();
         match listing {
@@ -233,15 +235,9 @@ impl ZoneView {
     }
 
     fn replace_all(&mut self, sets: Vec<RecordSet>, changed: &mut Changed) {
-        let mut fresh: BTreeMap<DnsName, Vec<Slim>> = BTreeMap::new();
-        for set in sets {
-            let name = set.key.name.clone();
-            let slims = fresh.entry(name).or_default();
-            slims.reserve_exact(1);
-            slims.push(Slim::new(set));
-        }
+        let mut fresh = by_name(sets);
         for name in self.written.keys() {
-            let kept = self.names.get(name).map(|kept| kept.to_vec());
+            let kept = self.names.get(name).map(|kept| kept.as_slice().to_vec());
             let listed = match &kept {
                 Some(kept) => fresh.insert(name.clone(), kept.clone()),
                 None => fresh.remove(name),
@@ -258,6 +254,16 @@ impl ZoneView {
         for name in former {
             self.replace(name, Vec::new(), changed);
         }
+        self.compact();
+    }
+
+    /// Lays the names out anew once they have grown or shrunk by a quarter: what is put in one after the other leaves much room between.
+    fn compact(&mut self) {
+        let names = self.names.len();
+        if names.abs_diff(self.laid_out) > self.laid_out / 4 {
+            self.laid_out = names;
+            self.names = std::mem::take(&mut self.names).into_iter().collect();
+        }
     }
 
     /// Sets what stands at a name; notes what stood there before, if this is news.
@@ -270,13 +276,32 @@ impl ZoneView {
         // A claim is written with the options of its record, and a provider may keep none with texts: that is no change by others.
         let now: Vec<RecordSet> = slims.iter().map(|slim| slim.at(&name)).collect();
         let is_news = self.is_read(&name) || plain(&former) != plain(&now);
+        former.iter().for_each(|set| self.count(set.key.rtype, false));
+        now.iter().for_each(|set| self.count(set.key.rtype, true));
+        self.touch(&name);
         if slims.is_empty() {
             self.names.remove(&name);
         } else {
-            self.names.insert(name.clone(), slims.into_boxed_slice());
+            self.names.insert(name.clone(), Slims::from(slims));
         }
         if is_news {
             changed.entry(name).or_insert(former);
+        }
+    }
+
+    fn count(&mut self, rtype: RecordType, here: bool) {
+        let count = self.types.entry(rtype).or_default();
+        *count = if here { *count + 1 } else { count.saturating_sub(1) };
+        if *count == 0 {
+            self.types.remove(&rtype);
+        }
+    }
+
+    fn touch(&mut self, name: &DnsName) {
+        let Touched::Names(names) = &mut self.touched else { return };
+        names.insert(name.clone());
+        if names.len() > MOST_TOUCHED {
+            self.touched = Touched::All;
         }
     }
 
@@ -331,38 +356,18 @@ fn plain(sets: &[RecordSet]) -> Vec<RecordSet> {
 
 /// In the order of their keys.
 fn sorted(mut slims: Vec<Slim>) -> Vec<Slim> {
-    slims.sort_by(|a, b| (a.rtype, a.set_id()).cmp(&(b.rtype, b.set_id())));
+    slims.sort_by(|a, b| (a.rtype(), a.set_id()).cmp(&(b.rtype(), b.set_id())));
     slims
 }
 
-fn key_of(record: &Record) -> RecordKey {
-    RecordKey::simple(record.name.clone(), record.data.rtype())
-}
-
-fn records(set: &RecordSet) -> Vec<RData> {
-    set.data.as_records().to_vec()
-}
-
-fn remove(sets: &mut Vec<RecordSet>, record: &Record) {
-    let key = key_of(record);
-    let Some(at) = sets.iter().position(|set| set.key == key) else { return };
-    let left: Vec<RData> = records(&sets[at]).into_iter().filter(|data| *data != record.data).collect();
-    if left.is_empty() {
-        sets.remove(at);
-    } else {
-        sets[at].data = RecordData::records(left);
+fn by_name(sets: Vec<RecordSet>) -> BTreeMap<DnsName, Vec<Slim>> {
+    let mut names: BTreeMap<DnsName, Vec<Slim>> = BTreeMap::new();
+    for set in sets {
+        let slims = names.entry(set.key.name.clone()).or_default();
+        slims.reserve_exact(1);
+        slims.push(Slim::new(set));
     }
-}
-
-fn add(sets: &mut Vec<RecordSet>, record: Record) {
-    let key = key_of(&record);
-    match sets.iter_mut().find(|set| set.key == key) {
-        Some(set) => {
-            set.data = RecordData::records(records(set).into_iter().chain([record.data]));
-            set.ttl = Some(record.ttl);
-        }
-        None => sets.push(RecordSet::simple(record.name, key.rtype, Some(record.ttl), [record.data])),
-    }
+    names
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How much a round or a pass changed, for metrics and for people.
 
 use std::fmt;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, SubAssign};
 
 use zonewright_core::change::{Change, Group};
 
@@ -45,6 +45,15 @@ impl AddAssign for Changes {
         self.updated += other.updated;
         self.deleted += other.deleted;
         self.claims += other.claims;
+    }
+}
+
+impl SubAssign for Changes {
+    fn sub_assign(&mut self, other: Self) {
+        self.created -= other.created;
+        self.updated -= other.updated;
+        self.deleted -= other.deleted;
+        self.claims -= other.claims;
     }
 }
 

@@ -4,7 +4,7 @@
 //! claims of ours without a record that nobody asks for. Nothing is done about either.
 
 use tracing::warn;
-use zonewright_core::record::{RecordKey, RecordSet};
+use zonewright_core::record::RecordKey;
 use zonewright_core::registry::ClaimAnomaly;
 use zonewright_core::rtype::RecordType;
 
@@ -38,21 +38,23 @@ pub(crate) fn announce(worker: &Worker) {
 
 fn find(worker: &Worker) -> Found {
     let registry = &worker.instance.registry;
-    let texts: Vec<RecordSet> = worker.handle.view().sets_of(|rtype| rtype == RecordType::Txt).collect();
     let mut found = Found::default();
-    for set in &texts {
-        match registry.anomaly(&worker.handle.zone, set, &*worker.instance) {
+    worker.each_set(|set| {
+        if set.key.rtype != RecordType::Txt {
+            return;
+        }
+        match registry.anomaly(&worker.handle.zone, &set, &*worker.instance) {
             Some(ClaimAnomaly::Closed(key)) => {
                 found.closed += 1;
                 found.under.get_or_insert(key);
             }
             Some(ClaimAnomaly::Orphan(keys)) if !is_wanted(worker, &keys) => {
                 found.orphans += 1;
-                found.orphan.get_or_insert_with(|| set.key.clone());
+                found.orphan.get_or_insert(set.key);
             }
             Some(ClaimAnomaly::Orphan(_)) | None => {}
         }
-    }
+    });
     found
 }
 

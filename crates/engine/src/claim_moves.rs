@@ -85,11 +85,14 @@ fn look(worker: &mut Worker, keys: Vec<RecordKey>) -> Vec<(RecordKey, Group)> {
             // Records that share a claim move one after the other.
             Some(group) if meets(&group, &changed, &used) => worker.claims.moves.later(key),
             Some(mut group) => {
-                // Where nothing changes in the zone, the step says whose it was: it stays ours.
-                for step in group.steps.iter_mut().filter(|step| step.held.is_none()) {
-                    step.held = worker.ownership(&key).claim().cloned().map(Box::new);
+                // A claim that is kept outside the zone says whose it was: it stays ours.
+                let steps = group.steps.iter_mut().map(|step| &mut step.held);
+                let held = steps.chain(group.stored.iter_mut().map(|step| &mut step.held));
+                for held in held.filter(|held| held.is_none()) {
+                    *held = worker.ownership(&key).claim().cloned().map(Box::new);
                 }
                 changed.extend(group.changes().map(|change| change.key().name.clone()));
+                changed.extend(group.stored.iter().map(|step| step.key().name.clone()));
                 used.extend(names_of(&group).cloned());
                 groups.push((key, group));
             }
@@ -103,6 +106,7 @@ fn look(worker: &mut Worker, keys: Vec<RecordKey>) -> Vec<(RecordKey, Group)> {
 fn meets(group: &Group, changed: &BTreeSet<DnsName>, used: &BTreeSet<DnsName>) -> bool {
     names_of(group).any(|name| changed.contains(name))
         || group.changes().any(|change| used.contains(&change.key().name))
+        || group.stored.iter().any(|step| used.contains(&step.key().name))
 }
 
 /// Nothing can be done for a record: its claim is where it belongs, or something is in the way.

@@ -120,7 +120,7 @@ fn candidates(worker: &Worker, changed: &Changed) -> BTreeSet<RecordKey> {
     if !claims.is_empty() {
         let rests =
             |key: &RecordKey| registry.claim_names(&worker.handle.zone, key).iter().any(|name| claims.contains(name));
-        keys.extend(worker.scope().into_iter().filter(rests));
+        keys.extend(worker.scope(rests));
     }
     keys
 }
@@ -204,7 +204,7 @@ fn skips(planned: &PlannedGroup, contest: &Fight) -> Vec<Skip> {
     let why: Arc<str> = Arc::from(contest.to_string());
     let skip = |change: &Change| Skip {
         key: change.key().clone(),
-        why: Why::Fought(why.clone()),
+        why: Why::Contested(why.clone()),
         objects: planned.group.objects.clone(),
     };
     planned.group.changes().map(skip).collect()

@@ -195,7 +195,7 @@ impl EngineContext {
         let mut desired_state = self.desired_state();
         // No zone has to be cleaned of them.
         let unserved = names.iter().filter(|name| !zone_handles.iter().any(|handle| handle.zone.covers(name)));
-        unserved.for_each(|name| desired_state.table.bury(name));
+        unserved.for_each(|name| desired_state.table.clear_tombstone(name));
         let mut notes = Notes::default();
         for name in unmatched {
             for endpoint in desired_state.table.at(name).endpoints {

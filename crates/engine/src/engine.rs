@@ -212,6 +212,12 @@ impl Engine {
         table_sizes::sizes(&self.context)
     }
 
+    /// How many names were gone through so far in walks over all of what is wanted or published. At rest it stays as it is.
+    pub fn names_walked(&self) -> u64 {
+        let views: u64 = self.context.zone_handles().iter().map(|handle| handle.view().walked()).sum();
+        views + self.context.desired_state().table.walked()
+    }
+
     /// Health of the loops and of the zones.
     pub fn health(&self) -> Health {
         Health::of(&self.context)

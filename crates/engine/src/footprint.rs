@@ -22,5 +22,6 @@ pub(crate) fn names_of(group: &Group) -> impl Iterator<Item = &DnsName> {
         Precondition::Absent(key) => &key.name,
         Precondition::NameNotInUse(name) => name,
     });
-    group.changes().map(|change| &change.key().name).chain(required)
+    let claimed = group.stored.iter().map(|step| &step.key().name);
+    group.changes().map(|change| &change.key().name).chain(claimed).chain(required)
 }

@@ -5,29 +5,35 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures::future::select_all;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 use zonewright_core::clock::Timestamp;
-use zonewright_core::rtype::RecordType;
+use zonewright_core::desired::Taken;
 use zonewright_core::source::{Evidence, SourceErrors};
 
 use crate::context::EngineContext;
-use crate::metrics::{ByKind, ByType};
-use crate::provider_instance::ProviderInstance;
+use crate::measure::Measure;
+use crate::metrics::ByKind;
 use crate::quotas;
+use crate::review::Passes;
 use crate::table_sizes;
-use crate::zone_handle::ZoneHandle;
 
 /// The loop turns at least this often, so that health can see it.
 const TURN: Duration = Duration::from_secs(5);
 
 /// Runs until cancelled.
 pub(crate) async fn run(context: Arc<EngineContext>, cancel: CancellationToken) {
-    let mut intake =
-        Intake { full_due: Instant::now(), graced: context.clock.now(), begun: Instant::now(), failures: 0, context };
+    let mut intake = Intake {
+        round_due: Instant::now(),
+        first: true,
+        graced: context.clock.now(),
+        begun: Instant::now(),
+        failures: 0,
+        passes: Passes::default(),
+        measure: Measure::default(),
+        context,
+    };
     loop {
         intake.turn();
         let context = intake.context.clone();
@@ -50,11 +56,16 @@ pub(crate) async fn run(context: Arc<EngineContext>, cancel: CancellationToken) 
 
 struct Intake {
     context: Arc<EngineContext>,
-    full_due: Instant,
+    /// When numbers are shown and a part of the slow pass is made.
+    round_due: Instant,
+    /// Nothing was taken yet.
+    first: bool,
     graced: Timestamp,
     begun: Instant,
     /// Failures of the sources that are counted.
     failures: u64,
+    passes: Passes,
+    measure: Measure,
 }
 
 impl Intake {
@@ -63,7 +74,7 @@ impl Intake {
         let now = self.context.clock.now();
         let grace = self.context.desired_state().table.next_grace_end(self.context.config.status_grace, self.graced);
         let grace = grace.map(|end| Instant::now() + end.since(now) + Duration::from_millis(1));
-        let mut next = self.full_due;
+        let mut next = self.round_due;
         if !self.context.has_started() && !self.context.config.one_pass && start > Instant::now() {
             next = next.min(start);
         }
@@ -73,10 +84,11 @@ impl Intake {
     fn turn(&mut self) {
         let context = self.context.clone();
         *context.intake_turned.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        let everything = Instant::now() >= self.full_due;
-        if everything {
-            self.full_due = Instant::now() + context.config.interval.max(Duration::from_secs(1));
+        let round = Instant::now() >= self.round_due;
+        if round {
+            self.round_due = Instant::now() + context.config.interval.max(Duration::from_secs(1));
         }
+        let everything = std::mem::take(&mut self.first);
         let reported = context.remaps.reported();
         self.evidence();
         self.errors();
@@ -85,24 +97,35 @@ impl Intake {
             if update.objects.is_empty() && !update.complete {
                 continue;
             }
-            let mut taken = context.desired_state().table.take(update, context.clock.now());
-            taken.dirty.extend(quotas::settle(&context, Some(&taken.namespaces)));
-            context.pass_on(taken.notes);
-            if taken.cleared {
-                context.zone_handles().iter().for_each(|handle| handle.inbox.recheck());
-            }
-            if !taken.dirty.is_empty() {
-                debug!(names = taken.dirty.len(), "names to plan");
-                context.dispatch(&taken.dirty);
-            }
+            let taken = context.desired_state().table.take(update, context.clock.now());
+            self.took(taken);
         }
         context.remaps.take(reported);
+        if round && !everything {
+            let taken = self.passes.step(&context);
+            self.took(taken);
+        }
         self.grace();
         self.start();
-        if everything {
+        if round {
             table_sizes::sweep(&context);
-            self.measure();
+            self.measure.publish(&context);
             table_sizes::publish(&context);
+        }
+    }
+
+    /// Sends what an update made dirty to where it is planned.
+    fn took(&mut self, mut taken: Taken) {
+        let context = &self.context;
+        taken.dirty.extend(quotas::settle(context, Some(&taken.namespaces)));
+        context.pass_on(taken.notes);
+        if taken.cleared {
+            context.zone_handles().iter().for_each(|handle| handle.inbox.recheck());
+        }
+        if !taken.dirty.is_empty() {
+            debug!(names = taken.dirty.len(), "names to plan");
+            context.dispatch(&taken.dirty);
+            self.measure.touch(taken.dirty);
         }
     }
 
@@ -186,58 +209,6 @@ impl Intake {
             quotas::begin(&self.context);
             self.context.started.send_replace(true);
             self.context.zone_handles().iter().for_each(|handle| handle.inbox.wake());
-        }
-    }
-
-    /// Counts what is asked for and what is published, by type.
-    fn measure(&self) {
-        let metrics = &self.context.metrics;
-        let of = |instance: &Arc<ProviderInstance>| {
-            let place = |handle: Arc<ZoneHandle>| (instance.clone(), handle);
-            instance.zone_handles().into_iter().map(place).collect::<Vec<_>>()
-        };
-        let places: Vec<(Arc<ProviderInstance>, Arc<ZoneHandle>)> =
-            self.context.instances.iter().flat_map(of).collect();
-        let mut published = Counts::default();
-        for (_, handle) in &places {
-            handle.view().types().for_each(|rtype| published.count(rtype));
-        }
-        let (mut asked, mut verified) = (Counts::default(), Counts::default());
-        for endpoint in self.context.desired_state().table.endpoints() {
-            asked.count(endpoint.rtype);
-            let stands = |(instance, handle): &(Arc<ProviderInstance>, Arc<ZoneHandle>)| {
-                endpoint.name.is_within(&handle.zone.name) && instance.has_published(handle, endpoint)
-            };
-            if places.iter().any(stands) {
-                verified.count(endpoint.rtype);
-            }
-        }
-        metrics.registry_endpoints.set(published.total());
-        metrics.source_endpoints.set(asked.total());
-        published.publish(&metrics.registry_records);
-        asked.publish(&metrics.source_records);
-        verified.publish(&metrics.verified);
-    }
-}
-
-/// Numbers by record type.
-#[derive(Default)]
-struct Counts(BTreeMap<RecordType, i64>);
-
-impl Counts {
-    fn count(&mut self, rtype: RecordType) {
-        *self.0.entry(rtype).or_default() += 1;
-    }
-
-    fn total(&self) -> i64 {
-        self.0.values().sum()
-    }
-
-    /// Replaces the whole family, so that a type that is gone does not keep its last number.
-    fn publish(&self, family: &Family<ByType, Gauge>) {
-        family.clear();
-        for (rtype, count) in &self.0 {
-            family.get_or_create(&ByType { record_type: rtype.lower() }).set(*count);
         }
     }
 }

@@ -19,8 +19,7 @@ pub(crate) fn announce(worker: &Worker) {
     if worker.instance.registry.owner().is_none() {
         return;
     }
-    let scope: BTreeSet<RecordKey> = worker.scope().into_iter().collect();
-    let Orphans { foreign_kinds, unasked, other_prefix } = orphans(worker, &scope);
+    let Orphans { foreign_kinds, unasked, other_prefix } = orphans(worker);
     let fate = if worker.context.config.policy == Policy::Sync {
         "they are deleted, as far as the brake lets them"
     } else {
@@ -39,7 +38,7 @@ pub(crate) fn announce(worker: &Worker) {
         warn!(zone = %zone, "{other_prefix} records of ours are asked for with annotations of the other well-known prefix, which is \
             not in force: they are neither deleted nor changed; their events say which --annotation-prefix to add");
     }
-    released(worker, &scope);
+    released(worker);
 }
 
 /// Our records that no object asks for.
@@ -53,33 +52,43 @@ struct Orphans {
     other_prefix: usize,
 }
 
-fn orphans(worker: &Worker, scope: &BTreeSet<RecordKey>) -> Orphans {
-    let desired_state = worker.context.desired_state();
-    let known: BTreeSet<Arc<str>> = desired_state.evidence.resources.keys().cloned().collect();
+fn orphans(worker: &Worker) -> Orphans {
+    let known: BTreeSet<Arc<str>> = worker.context.desired_state().evidence.resources.keys().cloned().collect();
     let mut orphans = Orphans::default();
-    for key in scope {
+    worker.each_set(|set| {
+        if worker.is_in_scope(&set) {
+            orphans.look_at(worker, &known, &set.key);
+        }
+    });
+    orphans
+}
+
+impl Orphans {
+    fn look_at(&mut self, worker: &Worker, known: &BTreeSet<Arc<str>>, key: &RecordKey) {
         let ownership = worker.ownership(key);
-        let Some(resource) = ownership.claim().and_then(|claim| claim.resource.as_deref()) else { continue };
+        let Some(resource) = ownership.claim().and_then(|claim| claim.resource.as_deref()) else { return };
         let mut parts = resource.split('/');
         let (kind, namespace) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let desired_state = worker.context.desired_state();
         let asked = desired_state.table.at(&key.name);
         let here = !asked.endpoints.is_empty() || !asked.pending.is_empty();
         let under_other_prefix = !asked.other_prefix.is_empty() && worker.context.config.brake.enabled;
         if !known.contains(kind) {
-            *orphans.foreign_kinds.entry(kind.to_owned()).or_default() += 1;
+            *self.foreign_kinds.entry(kind.to_owned()).or_default() += 1;
         } else if !here && under_other_prefix {
-            orphans.other_prefix += 1;
+            self.other_prefix += 1;
         } else if !here {
-            *orphans.unasked.entry(format!("{kind} in namespace {namespace:?}")).or_default() += 1;
+            *self.unasked.entry(format!("{kind} in namespace {namespace:?}")).or_default() += 1;
         }
     }
-    orphans
 }
 
-fn released(worker: &Worker, scope: &BTreeSet<RecordKey>) {
-    let sets: Vec<_> = worker.handle.view().sets_of(|_| true).filter(|set| !scope.contains(&set.key)).collect();
-    let outside = sets.iter().filter(|set| !worker.is_claim(set));
-    let ours = outside.filter(|set| worker.ownership(&set.key).is_ours()).count();
+fn released(worker: &Worker) {
+    let mut ours = 0;
+    worker.each_set(|set| {
+        let outside = !worker.is_in_scope(&set) && !worker.is_claim(&set);
+        ours += usize::from(outside && worker.ownership(&set.key).is_ours());
+    });
     let label = ByZone { zone: worker.handle.label() };
     worker.context.metrics.released.get_or_create(&label).set(i64::try_from(ours).unwrap_or(i64::MAX));
     if ours > 0 {

@@ -250,14 +250,12 @@ impl InstanceSnapshot {
         }
     }
 
-    /// An action; where the claim is kept elsewhere, its step says whose it was.
+    /// An action; a claim that is kept outside the zones says whose it was.
     fn action(&self, zone: &Zone, text: String, mut group: Group) -> Action {
         let registry = &self.instance.registry;
-        if group.changes_nothing() {
-            for step in &mut group.steps {
-                let ownership = judge(&registry.claims(zone, step.change.key(), self), registry.owner());
-                step.held = ownership.claim().cloned().map(Box::new);
-            }
+        for step in &mut group.stored {
+            let ownership = judge(&registry.claims(zone, step.key(), self), registry.owner());
+            step.held = ownership.claim().cloned().map(Box::new);
         }
         Action { zone: zone.clone(), text, group }
     }
@@ -297,8 +295,7 @@ impl InstanceSnapshot {
             Some(self.action(zone, format!("{}  a claim without a record", group.headline()), group))
         };
         let outside = |zone: &Zone| {
-            let key =
-                |group: &Group| group.changes().next().map_or_else(String::new, |change| change.key().to_string());
+            let key = |group: &Group| group.stored.first().map_or_else(String::new, |step| step.key().to_string());
             let action = |group| {
                 let text = format!("- {}  a claim without a record", key(&group));
                 self.action(zone, text, group)

@@ -149,7 +149,7 @@ pub(crate) fn restrain(worker: &Worker, names: &[DnsName], plans: &mut [NamePlan
             let Some((_, why)) = stays(&planned.group.name) else { continue };
             plan.skips.extend(planned.group.changes().map(|change| Skip {
                 key: change.key().clone(),
-                why: Why::OnHold(why.clone()),
+                why: Why::Pinned(why.clone()),
                 objects: planned.group.objects.clone(),
             }));
         }

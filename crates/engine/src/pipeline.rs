@@ -162,7 +162,7 @@ impl<'a> Pipeline<'a> {
     /// Lets the registry note what became of groups.
     ///
     /// # Errors
-    /// As [`zonewright_core::registry::Registry::commit`].
+    /// As [`zonewright_core::registry::ClaimStore::commit`].
     pub(crate) async fn commit(&self, sent: &Sent) -> Result<()> {
         self.note(&sent.groups, &sent.outcomes).await
     }

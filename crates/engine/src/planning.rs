@@ -167,7 +167,7 @@ fn gather(
 
 /// Whether a delete waits by itself: for evidence, or for the end of a contest.
 fn is_withheld(skip: &Skip) -> bool {
-    matches!(skip.why, Why::Doubt(_) | Why::Fought(_)) && skip.objects.is_empty()
+    matches!(skip.why, Why::Doubt(_) | Why::Contested(_)) && skip.objects.is_empty()
 }
 
 /// Reports what is left undone, and remembers it.

@@ -54,10 +54,10 @@ pub(crate) fn sweep(context: &EngineContext) {
         let served = instances.iter().flat_map(|(_, zone_handles)| zone_handles).map(|handle| handle.label()).collect();
         context.state.prune(&served, context.config.brake.window, now);
     }
-    context
-        .desired_state()
-        .table
-        .collect_stale_claims(now, |name, labels| unknown || is_needed(&instances, name, labels));
+    let mut desired_state = context.desired_state();
+    if desired_state.table.stale_claims_due().is_some_and(|due| due <= now) {
+        desired_state.table.collect_stale_claims(now, |name, labels| unknown || is_needed(&instances, name, labels));
+    }
 }
 
 /// Whether a record that one of these objects held may still stand in some zone.
@@ -97,6 +97,6 @@ pub(crate) fn clear_tombstone(context: &EngineContext, desired: &mut Desired, na
         instance.zone_handles().iter().any(|handle| handle.zone.covers(name) && in_zone(handle))
     };
     if !context.instances.iter().any(stands) {
-        desired.bury(name);
+        desired.clear_tombstone(name);
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Tally {
     turn: Changes,
     /// By name what a dry run would have sent: since nothing is done, the same is planned again and again.
     would_send: BTreeMap<DnsName, Changes>,
+    /// All of that together.
+    total_would_send: Changes,
     /// Record sets that stay as they are, which is reported to their objects.
     left_alone: BTreeSet<RecordKey>,
 }
@@ -26,7 +28,11 @@ impl Tally {
     /// A turn begins in which these names are planned.
     pub(crate) fn begin_turn(&mut self, names: &BTreeMap<DnsName, tokio::time::Instant>) {
         self.turn = Changes::default();
-        self.would_send.retain(|name, _| !names.contains_key(name));
+        for name in names.keys() {
+            if let Some(changes) = self.would_send.remove(name) {
+                self.total_would_send -= changes;
+            }
+        }
     }
 
     /// Counts what was sent; in a dry run, what would have been.
@@ -35,6 +41,7 @@ impl Tally {
         self.turn += changes;
         if dry_run {
             *self.would_send.entry(group.name.clone()).or_default() += changes;
+            self.total_would_send += changes;
         } else {
             self.sent += changes;
         }
@@ -72,7 +79,7 @@ impl Tally {
     /// Everything that was sent, or would have been.
     pub(crate) fn total(&self) -> Changes {
         let mut total = self.sent;
-        self.would_send.values().for_each(|changes| total += *changes);
+        total += self.total_would_send;
         total
     }
 }

@@ -12,7 +12,7 @@ use zonewright_core::capability::Capability;
 use zonewright_core::change::{Change, Group};
 use zonewright_core::claim::Ownership;
 use zonewright_core::error::Result;
-use zonewright_core::flap::Flaps;
+use zonewright_core::flap::ContestedNames;
 use zonewright_core::intent::Intent;
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::Read;
@@ -31,6 +31,9 @@ use crate::retries::Retries;
 use crate::tally::Tally;
 use crate::zone_handle::ZoneHandle;
 
+/// So many names are looked at in one piece where all are.
+const AT_A_TIME: usize = 256;
+
 /// What a worker remembers between its turns.
 pub(crate) struct Worker {
     pub(crate) context: Arc<EngineContext>,
@@ -43,7 +46,7 @@ pub(crate) struct Worker {
     pub(crate) claims: Claims,
     pub(crate) tally: Tally,
     /// Names that others change.
-    pub(crate) flaps: Flaps,
+    pub(crate) flaps: ContestedNames,
     /// What the groups belong to that are sent now, for the journal.
     pub(crate) origin: Origin,
     /// A round has planned every name: what is left to do is in the inbox.
@@ -63,7 +66,7 @@ impl Worker {
             deletes: Deletes::default(),
             claims: Claims::new(context.metrics.clone()),
             tally: Tally::default(),
-            flaps: Flaps::default(),
+            flaps: ContestedNames::default(),
             origin: Origin::new(String::new(), Cause::Round),
             surveyed: false,
             context,
@@ -106,21 +109,42 @@ impl Worker {
         names
     }
 
-    /// The keys of the records in the view that count.
-    pub(crate) fn scope(&self) -> Vec<RecordKey> {
+    /// Goes through every record set of the zone, some at a time. The view is not locked meanwhile.
+    pub(crate) fn each_set(&self, mut visit: impl FnMut(RecordSet)) {
+        let mut last = None;
+        loop {
+            // The lock ends with this statement: whose a record is is asked of the views.
+            let part = self.handle.view().after(last.as_ref(), AT_A_TIME);
+            let Some((sets, end)) = part else { return };
+            sets.into_iter().for_each(&mut visit);
+            last = Some(end);
+        }
+    }
+
+    /// Whether a record set in the view is one of those that count.
+    pub(crate) fn is_in_scope(&self, set: &RecordSet) -> bool {
         let config = &self.context.config;
-        let counts = |set: &RecordSet| {
-            let name = &set.key.name;
-            let inside = config.filter.matches(name) && self.instance.counts(&self.handle, name);
-            inside && !self.is_claim(set)
-        };
-        let sets: Vec<RecordSet> = self.handle.view().sets_of(|rtype| config.managed.contains(&rtype)).collect();
-        sets.into_iter().filter(counts).map(|set| set.key).collect()
+        let name = &set.key.name;
+        let managed = config.managed.contains(&set.key.rtype);
+        managed && config.filter.matches(name) && self.instance.counts(&self.handle, name) && !self.is_claim(set)
+    }
+
+    /// The keys of the records in the view that count, of those that `wanted` picks.
+    pub(crate) fn scope(&self, wanted: impl Fn(&RecordKey) -> bool) -> Vec<RecordKey> {
+        let mut keys = Vec::new();
+        self.each_set(|set| {
+            if wanted(&set.key) && self.is_in_scope(&set) {
+                keys.push(set.key);
+            }
+        });
+        keys
     }
 
     /// Number of our records in the view, as the brake counts them.
     pub(crate) fn count_owned(&self) -> usize {
-        self.scope().iter().filter(|key| self.ownership(key).is_ours()).count()
+        let mut owned = 0;
+        self.each_set(|set| owned += usize::from(self.is_in_scope(&set) && self.ownership(&set.key).is_ours()));
+        owned
     }
 
     /// Reads names back into the view. Returns what stood before at those that hold something else than was known.
@@ -138,6 +162,7 @@ impl Worker {
     pub(crate) fn touched(&self, group: &Group) -> BTreeSet<DnsName> {
         let registry = &self.instance.registry;
         let mut names: BTreeSet<DnsName> = group.changes().map(|change| change.key().name.clone()).collect();
+        names.extend(group.stored.iter().map(|step| step.key().name.clone()));
         for step in group.records() {
             names.extend(registry.claim_names(&self.handle.zone, step.change.key()));
         }

@@ -21,7 +21,11 @@ use crate::zones::Selection;
 /// The flags of this provider.
 pub const FLAGS: &[FlagSpec] = &[
     FlagSpec::new("azure-config-file", FlagKind::Text, "Path of azure.json").or("/etc/kubernetes/azure.json"),
-    FlagSpec::new("azure-resource-group", FlagKind::Text, "Resource group in place of the file's"),
+    FlagSpec::new(
+        "azure-resource-group",
+        FlagKind::Text,
+        "Resource group in place of the file's; *: every one of the subscription",
+    ),
     FlagSpec::new("azure-subscription-id", FlagKind::Text, "Subscription in place of the file's"),
     FlagSpec::new("azure-user-assigned-identity-client-id", FlagKind::Text, "Client id of the managed identity"),
     FlagSpec::new("azure-zones-cache-duration", FlagKind::Duration, "How long the list of zones is kept").or("0s"),

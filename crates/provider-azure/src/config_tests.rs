@@ -62,3 +62,31 @@ fn what_is_missing_is_named_and_nothing_is_given_away() {
         assert!(error.to_string().contains(named) && !error.to_string().contains("s3cret"), "{error}");
     }
 }
+
+/// No flag is taken and then forgotten.
+#[test]
+fn every_flag_changes_something() {
+    let names = |name: &str| FlagValue::List(vec![name.to_owned()]);
+    let values: &[(&'static str, FlagValue)] = &[
+        ("azure-resource-group", text("other")),
+        ("azure-subscription-id", text("other")),
+        ("azure-user-assigned-identity-client-id", text("identity")),
+        ("azure-zones-cache-duration", FlagValue::Duration { length: Duration::from_secs(7), negative: false }),
+        ("azure-maxretries-count", FlagValue::Int(7)),
+        ("azure-api-qps", FlagValue::Int(7)),
+        ("zone-id-filter", names("z1")),
+        ("zone-name-filter", names("example.org")),
+    ];
+    let machine = r#"{"subscriptionId":"sub","resourceGroup":"shop","useManagedIdentityExtension":true}"#;
+    let shown = |given: &[(&'static str, FlagValue)]| format!("{:?}", parse(machine, given).unwrap());
+    // The Secret's text goes before a file.
+    for flag in FLAGS.iter().filter(|flag| flag.name != "azure-config-file") {
+        let value = values.iter().find(|(name, _)| *name == flag.name);
+        let value = value.unwrap_or_else(|| panic!("--{} has no line here", flag.name)).clone();
+        assert_ne!(shown(&[value]), shown(&[]), "--{}", flag.name);
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), FILE.replace("shop", "of-the-file")).unwrap();
+    let given = [("azure-config-file", text(file.path().to_str().unwrap()))];
+    assert_eq!(parse("", &given).unwrap().group, "of-the-file");
+}

@@ -1,4 +1,4 @@
-//! The zones of a resource group.
+//! The zones of a resource group, or of a whole subscription.
 //!
 //! <https://learn.microsoft.com/rest/api/dns/zones/list-by-resource-group>,
 //! <https://learn.microsoft.com/rest/api/dns/privatedns/private-zones/list-by-resource-group>
@@ -17,6 +17,8 @@ use crate::client::{Service, wrong};
 use crate::wire::{self, Page};
 
 const LIST: &str = "list zones";
+/// In place of a resource group: every one of the subscription.
+const EVERY_GROUP: &str = "*";
 /// Most pages of one list: what goes on after them goes on for ever.
 const PAGES: usize = 10_000;
 
@@ -70,10 +72,12 @@ impl Zones {
     }
 
     async fn read(&self) -> Result<Vec<Zone>> {
-        let request = Request::get(self.template())
+        let mut request = Request::get(self.template())
             .set("subscription", &self.subscription)
-            .set("group", &self.group)
             .query("api-version", self.kind.version());
+        if self.group != EVERY_GROUP {
+            request = request.set("group", &self.group);
+        }
         let mut page: Page<wire::Zone> = self.service.read(LIST, &request).await?;
         let mut zones: Vec<Zone> = Vec::new();
         for _ in 0..PAGES {
@@ -94,6 +98,12 @@ impl Zones {
 
     fn template(&self) -> &'static str {
         match self.kind {
+            Kind::Public if self.group == EVERY_GROUP => {
+                "/subscriptions/{subscription}/providers/Microsoft.Network/dnsZones"
+            }
+            Kind::Private if self.group == EVERY_GROUP => {
+                "/subscriptions/{subscription}/providers/Microsoft.Network/privateDnsZones"
+            }
             Kind::Public => "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones",
             Kind::Private => {
                 "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/privateDnsZones"

@@ -117,6 +117,11 @@ async fn zones_are_selected() {
             vec![("domain-filter", list(&["a.test"])), ("zone-name-filter", list(&["c.test"]))],
             vec!["a.test", "c.test"],
         ),
+        (
+            Kind::Public,
+            vec![("azure-resource-group", FlagValue::Text("*".to_owned()))],
+            vec!["a.test", "b.test", "c.test", "d.test", "e.test", "sub.b.test"],
+        ),
     ] {
         let zones = provider(&service, kind, &given).zones().await.unwrap();
         let mut names: Vec<&str> = zones.iter().map(|zone| zone.name.as_str()).collect();

@@ -16,10 +16,9 @@ use crate::adjust;
 use crate::client::Service;
 use crate::error::{Named, Place, named};
 use crate::exact::Exact;
+use crate::operation::APPLY;
 use crate::served::Served;
 use crate::wire::{self, Changes, Quota};
-
-pub(crate) const APPLY: &str = "apply changes";
 
 /// What one request carries, and whose each part is.
 #[derive(Debug, Default)]

@@ -7,13 +7,14 @@ use tokio::sync::OnceCell;
 use zonewright_core::catalog::ProviderConfig;
 use zonewright_core::{ErrorKind, Result};
 use zonewright_http::{
-    Accounts, Client, Connection, Delivery, Failure, Limits, Patience, Proxies, Request, RequestTimes,
+    Accounts, Client, Connection, Delivery, Failure, Limits, Patience, Proxies, Request, RequestTimes, StatusCode,
 };
 
 use crate::config::Config;
 use crate::credentials::Access;
 use crate::error::explain;
 use crate::metadata::Metadata;
+use crate::operation::permission;
 
 /// The service as one user of one project.
 #[derive(Debug)]
@@ -71,14 +72,20 @@ impl Service {
             Err(error) => return Err(Failure { error, delivery: Delivery::NotSent, status: None }),
         };
         let request = request.set("project", project);
-        self.client.json(operation, &request).await.map_err(|failure| self.placed(failure))
+        self.client.json(operation, &request).await.map_err(|failure| self.placed(operation, failure))
     }
 
-    /// A refusal of the credentials says where they were found.
-    fn placed(&self, mut failure: Failure) -> Failure {
+    /// A refusal of the credentials says where they were found, and which permission they need.
+    fn placed(&self, operation: &str, mut failure: Failure) -> Failure {
         let place = self.access.place();
-        if failure.error.kind == ErrorKind::Unauthorized && !failure.error.context.contains(place) {
+        if failure.error.kind != ErrorKind::Unauthorized {
+            return failure;
+        }
+        if !failure.error.context.contains(place) {
             failure.error.context = format!("{}; asked with {place}", failure.error.context);
+        }
+        if let Some(permission) = permission(operation).filter(|_| failure.status == Some(StatusCode::FORBIDDEN)) {
+            failure.error.context = format!("{}; expected the permission {permission}", failure.error.context);
         }
         failure
     }

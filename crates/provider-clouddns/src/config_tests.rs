@@ -67,3 +67,22 @@ fn what_is_wrong_is_named() {
         assert!(error.kind == ErrorKind::Configuration && error.context.contains(flag), "{error}");
     }
 }
+
+/// No flag is taken and then forgotten.
+#[test]
+fn every_flag_changes_something() {
+    let values: &[(&'static str, FlagValue)] = &[
+        ("google-project", text("shop-123")),
+        ("google-batch-change-size", FlagValue::Int(7)),
+        ("google-batch-change-interval", FlagValue::Duration { length: Duration::from_secs(7), negative: false }),
+        ("google-zone-visibility", text("public")),
+        ("google-api-qps", FlagValue::Int(7)),
+        ("zone-id-filter", FlagValue::List(vec!["12".to_owned()])),
+    ];
+    let shown = |given: &[(&'static str, FlagValue)]| format!("{:?}", parse(given, &[]).unwrap());
+    for flag in FLAGS {
+        let value = values.iter().find(|(name, _)| *name == flag.name);
+        let value = value.unwrap_or_else(|| panic!("--{} has no line here", flag.name)).clone();
+        assert_ne!(shown(&[value]), shown(&[]), "--{}", flag.name);
+    }
+}

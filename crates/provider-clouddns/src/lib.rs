@@ -21,6 +21,7 @@ mod exact;
 mod interpret;
 mod key;
 mod metadata;
+mod operation;
 mod options;
 mod policy;
 mod records;

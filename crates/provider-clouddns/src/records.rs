@@ -13,9 +13,9 @@ use zonewright_http::Request;
 use crate::client::Service;
 use crate::convert;
 use crate::exact::Exact;
+use crate::operation::LIST_RECORDS;
 use crate::wire::{Rrset, Rrsets};
 
-const LIST: &str = "list records";
 /// What a page says it is.
 const KIND: &str = "dns#resourceRecordSetsListResponse";
 /// Sets on a page; the service gives fewer where it takes so many for too many.
@@ -38,7 +38,9 @@ impl Place {
             let (first, token) = rest.split_once('\n')?;
             Some(Self { number: number.parse().ok()?, first: first.to_owned(), token: token.to_owned() })
         });
-        parts.ok_or_else(|| Error::new(ErrorKind::Conflict, LIST, "the page is not known; the listing begins anew"))
+        parts.ok_or_else(|| {
+            Error::new(ErrorKind::Conflict, LIST_RECORDS, "the page is not known; the listing begins anew")
+        })
     }
 
     fn cursor(&self) -> Cursor {
@@ -72,10 +74,10 @@ impl Records<'_> {
         if let Some(place) = place {
             request = request.query("pageToken", &place.token);
         }
-        let page: Rrsets = self.service.ask(LIST, request).await?;
+        let page: Rrsets = self.service.ask(LIST_RECORDS, request).await?;
         let wrong = |what: &str| {
             let text = format!("zone {} ({}): {what}", zone.name, zone.key.zone);
-            Error::new(ErrorKind::Protocol, LIST, text)
+            Error::new(ErrorKind::Protocol, LIST_RECORDS, text)
         };
         if page.kind != KIND {
             return Err(wrong(&format!("the answer is a {:?} and no list of record sets", page.kind)));
@@ -133,7 +135,7 @@ impl Records<'_> {
             for set in page.sets.into_iter().filter_map(|set| self.read(set)) {
                 if let Some(set) = all.insert(set.key.clone(), set) {
                     let text = format!("zone {}: {} is on two pages", self.zone.name, set.key);
-                    return Err(Error::new(ErrorKind::Protocol, LIST, text));
+                    return Err(Error::new(ErrorKind::Protocol, LIST_RECORDS, text));
                 }
             }
             let last = place.map_or(1, |place| place.number);
@@ -158,7 +160,7 @@ impl Records<'_> {
                 None => return Ok(sets),
                 Some(place) if place.number > PAGES => {
                     let text = format!("zone {}: the sets of {name} do not end after {PAGES} pages", self.zone.name);
-                    return Err(Error::new(ErrorKind::Protocol, LIST, text));
+                    return Err(Error::new(ErrorKind::Protocol, LIST_RECORDS, text));
                 }
                 Some(_) => {}
             }

@@ -10,6 +10,7 @@ use zonewright_core::{Result, Zone};
 use zonewright_http::Request;
 
 use crate::client::Service;
+use crate::operation::READ_CHANGE;
 use crate::wire;
 
 /// The last change of each zone that was accepted here and is not yet known to be served. Changes of a zone are served in their
@@ -41,7 +42,7 @@ impl Served {
         let Some(id) = self.waiting().get(&zone.key.zone).cloned() else { return Ok(true) };
         let request = Request::get("/projects/{project}/managedZones/{zone}/changes/{change}");
         let request = request.set("zone", &zone.key.zone).set("change", &id);
-        let change: wire::Change = service.ask("read change", request).await?;
+        let change: wire::Change = service.ask(READ_CHANGE, request).await?;
         let served = change.status == "done";
         if served {
             let mut waiting = self.waiting();

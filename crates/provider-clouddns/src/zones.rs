@@ -11,9 +11,9 @@ use zonewright_core::{DnsName, Error, ErrorKind, Result, Zone};
 use zonewright_http::Request;
 
 use crate::client::Service;
+use crate::operation::{LIST_ZONES, READ_PROJECT, READ_ZONE};
 use crate::wire::{self, Quota};
 
-const LIST: &str = "list zones";
 /// Most pages of one list: what goes on after them goes on for ever.
 const PAGES: usize = 10_000;
 
@@ -60,7 +60,7 @@ impl Zones {
         if self.quota.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             return;
         }
-        let read = self.service.ask::<wire::Project>("read project", Request::get("/projects/{project}")).await;
+        let read = self.service.ask::<wire::Project>(READ_PROJECT, Request::get("/projects/{project}")).await;
         let read = match read {
             Ok(project) => project.quota.unwrap_or_default(),
             // Asked for again with the next list.
@@ -84,11 +84,11 @@ impl Zones {
             if let Some(token) = &token {
                 request = request.query("pageToken", token);
             }
-            let page: wire::Zones = self.service.ask(LIST, request).await?;
+            let page: wire::Zones = self.service.ask(LIST_ZONES, request).await?;
             found.extend(page.managed_zones);
             match page.next_page_token.filter(|next| !next.is_empty()) {
                 Some(next) if token.as_ref() == Some(&next) => {
-                    return Err(Error::new(ErrorKind::Protocol, LIST, "a page says that it follows itself"));
+                    return Err(Error::new(ErrorKind::Protocol, LIST_ZONES, "a page says that it follows itself"));
                 }
                 Some(next) => token = Some(next),
                 None => {
@@ -97,7 +97,7 @@ impl Zones {
                 }
             }
         }
-        Err(Error::new(ErrorKind::Protocol, LIST, format!("the list does not end after {PAGES} pages")))
+        Err(Error::new(ErrorKind::Protocol, LIST_ZONES, format!("the list does not end after {PAGES} pages")))
     }
 
     fn of(&self, found: &[wire::Zone]) -> Vec<Zone> {
@@ -113,7 +113,7 @@ impl Zones {
     /// It cannot be told.
     pub(crate) async fn one(&self, id: &ZoneId) -> Result<Option<Zone>> {
         let request = Request::get("/projects/{project}/managedZones/{zone}").set("zone", id);
-        match self.service.ask::<wire::Zone>("read zone", request).await {
+        match self.service.ask::<wire::Zone>(READ_ZONE, request).await {
             Ok(zone) => Ok(self.selected(&zone)),
             Err(failure) if failure.is_not_found() => Ok(None),
             Err(failure) => Err(failure.into()),

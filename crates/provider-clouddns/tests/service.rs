@@ -322,6 +322,42 @@ async fn a_token_that_ends_is_told_with_its_place() {
     assert!(listed(&provider, &zone).await.is_ok());
 }
 
+/// The service says only that it is forbidden.
+#[tokio::test]
+async fn a_missing_permission_is_told() {
+    let (service, provider, zone, _) = zone(&[]).await;
+    for operation in ["ListZones", "GetZone", "ListRecordSets", "CreateChange", "GetChange"] {
+        let (permission, error) = match operation {
+            "ListZones" => ("dns.managedZones.list", {
+                service.fail(operation, Fault::Denied, 1);
+                provider.zones().await.unwrap_err()
+            }),
+            "GetZone" => ("dns.managedZones.get", {
+                service.fail(operation, Fault::Denied, 1);
+                provider.zone(&zone.key.zone).await.unwrap_err()
+            }),
+            "ListRecordSets" => ("dns.resourceRecordSets.list", {
+                service.fail(operation, Fault::Denied, 1);
+                provider.records(&zone, Read::All).await.unwrap_err()
+            }),
+            "CreateChange" => ("dns.changes.create", {
+                service.fail(operation, Fault::Denied, 1);
+                apply(&provider, &zone, Change::Create { to: www(&["192.0.2.1"]) }).await.error().unwrap().clone()
+            }),
+            _ => ("dns.changes.get", {
+                service.set_pending(1);
+                applied(&apply(&provider, &zone, Change::Create { to: www(&["192.0.2.1"]) }).await);
+                service.fail(operation, Fault::Denied, 1);
+                provider.served(&zone).await.unwrap_err()
+            }),
+        };
+        assert_eq!(error.kind, ErrorKind::Unauthorized, "{operation}: {error}");
+        for said in [permission, "the Secret's accessToken", "Forbidden"] {
+            assert!(error.context.contains(said), "{operation}: {error}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn without_a_project_the_metadata_server_is_asked() {
     let service = Service::start();

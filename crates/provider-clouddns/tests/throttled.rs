@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod common;
+#[path = "../../engine/tests/shared/hurry.rs"]
+mod hurry;
 // The simulated world of the engine's own tests, of which only a part is needed.
 #[allow(dead_code, unused_imports, reason = "shared with the tests of the engine")]
 #[path = "../../engine/tests/engine/sim/mod.rs"]

@@ -35,7 +35,7 @@ fn beside(hostnames: &[(&str, &str)], regions: &[(&str, &str)]) -> Beside {
 
 fn group(changes: Vec<Change>) -> Group {
     let steps = changes.into_iter().map(|change| Step::record(change, None)).collect();
-    Group { name: DnsName::parse(NAME).unwrap(), steps, requires: vec![], objects: vec![] }
+    Group { name: DnsName::parse(NAME).unwrap(), steps, stored: vec![], requires: vec![], objects: vec![] }
 }
 
 fn standing(types: &[RecordType]) -> Groups {

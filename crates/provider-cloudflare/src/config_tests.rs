@@ -70,3 +70,32 @@ fn the_service_may_be_elsewhere() {
     let environment = [TOKENED[0], ("CLOUDFLARE_BASE_URL", "http://127.0.0.1:1/client/v4")];
     assert_eq!(parse(&[], &environment).unwrap().base, "http://127.0.0.1:1/client/v4");
 }
+
+/// No flag is taken and then forgotten.
+#[test]
+fn every_flag_changes_something() {
+    let text = |text: &str| FlagValue::Text(text.to_owned());
+    let values: &[(&'static str, FlagValue)] = &[
+        ("cloudflare-proxied", FlagValue::Bool(true)),
+        ("cloudflare-custom-hostnames", FlagValue::Bool(true)),
+        ("cloudflare-custom-hostnames-min-tls-version", text("1.3")),
+        ("cloudflare-custom-hostnames-certificate-authority", text("google")),
+        ("cloudflare-dns-records-per-page", FlagValue::Int(7)),
+        ("cloudflare-regional-services", FlagValue::Bool(true)),
+        ("cloudflare-region-key", text("eu")),
+        ("cloudflare-record-comment", text("managed")),
+        ("cloudflare-api-qps", FlagValue::Int(7)),
+        ("batch-change-size", FlagValue::Int(7)),
+        ("batch-change-interval", FlagValue::Duration { length: Duration::from_secs(7), negative: false }),
+        ("zone-id-filter", FlagValue::List(vec!["z1".to_owned()])),
+    ];
+    let shown = |given: &[(&'static str, FlagValue)]| format!("{:?}", parse(given, TOKENED).unwrap());
+    for flag in FLAGS {
+        let value = values.iter().find(|(name, _)| *name == flag.name);
+        let value = value.unwrap_or_else(|| panic!("--{} has no line here", flag.name)).clone();
+        // Both are of custom host names.
+        let base = [("cloudflare-custom-hostnames", FlagValue::Bool(true))];
+        let base: Vec<_> = base.into_iter().filter(|(name, _)| flag.name.starts_with(&format!("{name}-"))).collect();
+        assert_ne!(shown(&[base.clone(), vec![value]].concat()), shown(&base), "--{}", flag.name);
+    }
+}

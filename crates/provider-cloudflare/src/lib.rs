@@ -267,6 +267,10 @@ impl Provider for Cloudflare {
         let unsent = || Outcome::NotSent(Error::new(ErrorKind::Unavailable, APPLY, "the group was not reached"));
         outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(unsent)).collect()
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }
 
 /// What one call sends, and of which groups.

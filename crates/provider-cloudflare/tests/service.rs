@@ -77,6 +77,19 @@ async fn a_proxied_record_has_the_ttl_of_the_service() {
     assert!(notes.len() == 1 && notes[0].contains("10.0.0.1"), "{notes:?}");
 }
 
+/// As every plan allows it: <https://blog.cloudflare.com/wildcard-proxy-for-everyone/>.
+#[tokio::test]
+async fn a_wildcard_is_proxied_on_every_plan() {
+    for plan in [Plan::Free, Plan::Pro, Plan::Enterprise] {
+        let (service, provider, zone) = zone(plan, &[on("cloudflare-proxied")]).await;
+        let (to, notes) = adjusted(&provider, &zone, &named("*.example.test", "192.0.2.1")).await;
+        let outcome = provider.apply(&zone, &[create(&to)]).await.pop().unwrap();
+        assert!(matches!(outcome, Outcome::Applied) && notes.is_empty(), "{outcome:?} {notes:?}");
+        let record = service.records(id(&zone)).pop().unwrap();
+        assert!(record.proxied && record.name == "*.example.test", "{record}");
+    }
+}
+
 #[tokio::test]
 async fn comments_and_tags_come_change_and_go() {
     let comment = ("cloudflare-record-comment", FlagValue::Text("by default".to_owned()));

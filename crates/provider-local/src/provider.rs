@@ -81,6 +81,10 @@ impl Provider for Local {
         }
         self.state.apply(&zone.name, groups)
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }
 
 impl Local {

@@ -213,4 +213,8 @@ impl Provider for Rfc2136 {
         }
         outcomes
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }

@@ -96,3 +96,38 @@ fn bad_flags_are_named() {
         assert!(error.context.contains(flag), "{flag}: {error}");
     }
 }
+
+/// No flag is taken and then forgotten.
+#[test]
+fn every_flag_changes_something() {
+    let text = |text: &str| FlagValue::Text(text.to_owned());
+    let role = ("aws-assume-role", text("arn:aws:iam::1:role/dns"));
+    let values: &[(&'static str, FlagValue)] = &[
+        ("aws-zone-type", text("private")),
+        ("aws-zone-tags", list(&["team=web"])),
+        ("aws-zone-vpc", list(&["eu-west-1/vpc-0a1b2c"])),
+        ("aws-zone-role", FlagValue::Map([("Z1".to_owned(), "arn:aws:iam::2:role/z".to_owned())].into())),
+        ("aws-profile", list(&["other"])),
+        ("aws-assume-role", role.1.clone()),
+        ("aws-assume-role-external-id", FlagValue::Secret("s3cret".into())),
+        ("aws-batch-change-size", FlagValue::Int(7)),
+        ("aws-batch-change-size-bytes", FlagValue::Int(7)),
+        ("aws-batch-change-size-values", FlagValue::Int(7)),
+        ("aws-batch-change-interval", FlagValue::Duration { length: Duration::from_secs(7), negative: false }),
+        ("aws-evaluate-target-health", FlagValue::Bool(false)),
+        ("aws-api-retries", FlagValue::Int(7)),
+        ("aws-api-qps", FlagValue::Int(7)),
+        ("aws-prefer-cname", FlagValue::Bool(true)),
+        ("aws-zones-cache-duration", FlagValue::Duration { length: Duration::from_secs(7), negative: false }),
+        ("aws-zone-match-parent", FlagValue::Bool(true)),
+        ("zone-id-filter", list(&["Z1"])),
+    ];
+    let shown = |given: &[(&'static str, FlagValue)]| format!("{:?}", Config::parse(&config(given)).unwrap());
+    for flag in FLAGS {
+        let value = values.iter().find(|(name, _)| *name == flag.name);
+        let value = value.unwrap_or_else(|| panic!("--{} has no line here", flag.name)).clone();
+        // An external id is for a role.
+        let base: Vec<_> = [role.clone()].into_iter().filter(|_| flag.name.ends_with("external-id")).collect();
+        assert_ne!(shown(&[base.clone(), vec![value]].concat()), shown(&base), "--{}", flag.name);
+    }
+}

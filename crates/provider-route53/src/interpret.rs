@@ -8,7 +8,7 @@ use zonewright_core::record::AliasTarget;
 use zonewright_core::zone::ZoneId;
 use zonewright_core::{DnsName, RData, RecordType, Zone};
 
-use crate::{canonical_zone, properties};
+use crate::{canonical_zone, properties, website};
 
 const ALIAS: &str = "alias";
 const EVALUATE: &str = "aws/evaluate-target-health";
@@ -62,7 +62,7 @@ fn forms(zone: &Zone, endpoint: &Endpoint, defaults: Defaults, notes: &mut Vec<N
     for key in properties::KEYS.into_iter().chain([ALIAS, EVALUATE, TARGET_ZONE, ZONE]) {
         form.properties.remove(key);
     }
-    let Some((host, types)) = alias(endpoint, defaults, notes) else { return Ok(vec![form]) };
+    let Some((host, types)) = alias(zone, endpoint, defaults, notes) else { return Ok(vec![form]) };
     let target = AliasTarget {
         target: Arc::from(host.as_str()),
         zone: Some(target_zone(zone, endpoint, &host)?),
@@ -78,7 +78,14 @@ fn forms(zone: &Zone, endpoint: &Endpoint, defaults: Defaults, notes: &mut Vec<N
 }
 
 /// The host that an alias points to and the types in which it stands, if this is to be an alias.
-fn alias(endpoint: &Endpoint, defaults: Defaults, notes: &mut Vec<Note>) -> Option<(DnsName, &'static [RecordType])> {
+fn alias(
+    zone: &Zone,
+    endpoint: &Endpoint,
+    defaults: Defaults,
+    notes: &mut Vec<Note>,
+) -> Option<(DnsName, &'static [RecordType])> {
+    /// All that websites in S3 have.
+    const A: &[RecordType] = &[RecordType::A];
     const BOTH: &[RecordType] = &[RecordType::A, RecordType::Aaaa];
     let stated = endpoint.properties.get(ALIAS).map(|alias| &**alias);
     let mut tell = |text: String| {
@@ -93,25 +100,29 @@ fn alias(endpoint: &Endpoint, defaults: Defaults, notes: &mut Vec<Note>) -> Opti
     }
     let hosts: Vec<&DnsName> = endpoint.targets.as_records().iter().filter_map(RData::target).collect();
     let host = *hosts.first()?;
+    let website = website::of(host, &endpoint.name).map(|(endpoint, _)| endpoint);
     let types = match stated {
+        Some("true") if website.is_some() => A,
         Some("true") => BOTH,
-        Some("A") => &[RecordType::A],
+        Some("A") => A,
         Some("AAAA") => &[RecordType::Aaaa],
         Some("false") => return None,
         // Anything else says nothing, as in external-dns.
         _ if !defaults.prefer_cname && canonical_zone::of(host).is_some() => BOTH,
+        _ if !defaults.prefer_cname && website.is_some() && endpoint.name == zone.name => A,
         _ => return None,
     };
     if hosts.len() > 1 {
         tell(format!("an alias has one target; it points to {host}"));
     }
-    Some((host.clone(), types))
+    Some((website.unwrap_or_else(|| host.clone()), types))
 }
 
 /// The hosted zone of an alias's target: as the object states it, as the host name tells, or the zone itself.
 fn target_zone(zone: &Zone, endpoint: &Endpoint, host: &DnsName) -> Result<Arc<str>, String> {
     let stated = endpoint.properties.get(TARGET_ZONE).map(|id| bare(id)).filter(|id| !id.is_empty());
-    if let Some(id) = stated.or_else(|| canonical_zone::of(host)) {
+    let of_website = || website::of(host, &endpoint.name).map(|(_, id)| id);
+    if let Some(id) = stated.or_else(|| canonical_zone::of(host)).or_else(of_website) {
         return Ok(Arc::from(id));
     }
     if host.is_within(&zone.name) {

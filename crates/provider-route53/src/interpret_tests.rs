@@ -125,3 +125,23 @@ fn what_does_not_apply_is_told() {
     let made = interpret(&zone(), &two, DEFAULTS);
     assert_eq!((shown(&made).len(), made.notes.len()), (2, 1));
 }
+
+/// An S3 website is an alias of one family where external-dns cannot publish a CNAME, and where the object asks for one.
+#[test]
+fn a_website_is_an_alias_at_the_apex() {
+    const WEBSITE: &str = "s3-website-eu-west-1.amazonaws.com";
+    let alias = vec![format!("A alias {WEBSITE} Z1BKCTXD74EZPE true")];
+    let bucket = |name: &str| format!("{name}.{WEBSITE}");
+    for (name, target, properties, expected) in [
+        ("example.org", WEBSITE.to_owned(), &[][..], alias.clone()),
+        ("example.org", bucket("example.org"), &[], alias.clone()),
+        ("www.example.org", bucket("www.example.org"), &[("alias", "true")], alias.clone()),
+        ("www.example.org", bucket("www.example.org"), &[], vec![format!("CNAME www.example.org.{WEBSITE}.")]),
+        ("example.org", bucket("example.org"), &[("alias", "false")], vec![format!("CNAME example.org.{WEBSITE}.")]),
+        // The bucket of another name: no alias leads there.
+        ("example.org", bucket("other.example.net"), &[], vec![format!("CNAME other.example.net.{WEBSITE}.")]),
+    ] {
+        let host = endpoint(name, RecordType::Cname, &target, properties);
+        assert_eq!(shown(&interpret(&zone(), &host, DEFAULTS)), expected, "{name} {target} {properties:?}");
+    }
+}

@@ -28,6 +28,7 @@ mod records;
 mod served;
 mod service;
 pub mod txt;
+mod website;
 mod zones;
 
 use std::sync::Arc;

@@ -259,6 +259,10 @@ impl Provider for Webhook {
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         self.carry_out(zone, groups).await
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }
 
 fn at(sets: impl Iterator<Item = RecordSet>, names: &BTreeSet<DnsName>) -> Vec<RecordSet> {

@@ -28,7 +28,7 @@ fn record(change: Change, resource: Option<&str>) -> Step {
 }
 
 fn group(name_of: &str, steps: Vec<Step>) -> Group {
-    Group { name: name(name_of), steps, requires: vec![], objects: vec![] }
+    Group { name: name(name_of), steps, stored: vec![], requires: vec![], objects: vec![] }
 }
 
 fn applied(outcomes: &[Outcome]) -> bool {

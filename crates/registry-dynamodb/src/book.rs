@@ -56,7 +56,7 @@ struct Desk {
     owed: BTreeMap<String, Write>,
     /// What stood before groups were opened that are not closed yet.
     before: HashMap<(ZoneKey, RecordKey), Option<Row>>,
-    /// Keys that are no keys, and were told.
+    /// Keys that are no keys, and were reported.
     told: BTreeSet<String>,
     /// Rows of ours whose records were not seen.
     missing: Missing,
@@ -192,7 +192,7 @@ impl Book {
         stored
     }
 
-    /// Rows by the records that they are about. What is no row of a record is told once, and left.
+    /// Rows by the records that they are about. What is no row of a record is reported once, and left.
     fn sort_out(&self, desk: &mut Desk, stored: Vec<Stored>) -> Rows {
         let mut rows = Rows::default();
         let mut told = BTreeSet::new();

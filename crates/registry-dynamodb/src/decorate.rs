@@ -6,14 +6,13 @@
 
 use std::sync::Arc;
 
-use zonewright_core::change::{Change, Group, Precondition, Role, Step};
+use zonewright_core::change::{Change, Group, Precondition, Role, Step, StoreStep};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
-use zonewright_core::registry::{Dropped, OwnershipChange, Published, Registry as _};
+use zonewright_core::registry::{ClaimFormat as _, Dropped, OwnershipChange, Published};
 use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType};
 use zonewright_registry::txt::TxtRegistry;
 
-use super::deed::{is_custody, moving};
 use super::key;
 use super::rows::Rows;
 
@@ -156,14 +155,11 @@ impl View<'_> {
         let group = Group {
             name: record.key.name.clone(),
             steps: Vec::new(),
+            stored: vec![StoreStep::assign(record.clone(), Some(self.me.clone()), resource, labels)],
             requires: vec![Precondition::Exact(record.clone())],
             objects: Vec::new(),
         };
-        let mut group = withdrawn.add_to(group);
-        if let Some(first) = group.steps.first_mut() {
-            *first = moving(first.clone(), self.me, resource, labels);
-        }
-        Some(group)
+        Some(withdrawn.add_to(group))
     }
 
     pub(crate) fn assign(&self, record: &RecordSet, wanted: &OwnershipChange) -> Result<Option<Group>, Dropped> {
@@ -228,10 +224,7 @@ fn change(
     resource: Option<Arc<str>>,
     labels: Vec<(Arc<str>, Arc<str>)>,
 ) -> Group {
-    let change = Change::Update { from: record.clone(), to: record.clone() };
-    let step = Step { owner, resource, labels, ..Step::claim(change) };
-    debug_assert!(is_custody(&step), "a claim step that changes nothing");
-    Group::of(step, Vec::new())
+    Group::stored(StoreStep::assign(record.clone(), owner, resource, labels))
 }
 
 /// The end of TXT records.

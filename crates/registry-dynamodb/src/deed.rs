@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use zonewright_core::change::{Change, Group, Precondition, Role, Step};
+use zonewright_core::change::{Change, Group, Role, Step, StoreEffect, StoreStep};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::intent::digest;
 use zonewright_core::{RecordKey, RecordSet};
@@ -44,43 +44,37 @@ pub(crate) enum Deed<'a> {
     End { key: &'a RecordKey },
 }
 
-/// A claim step that leaves its record as it is: the claim alone changes.
-pub(crate) fn is_custody(step: &Step) -> bool {
-    step.role == Role::Claim && step.change.from().is_some() && step.change.from() == step.change.to()
-}
-
-/// Everything that a group does. A claim step with an owner moves a claim of the first record that the group requires into
-/// the table (see [`moving`]).
+/// Everything that a group does to rows: by the records that it changes, and by what it says of claims in the table.
 pub(crate) fn deeds<'a>(group: &'a Group, me: &OwnerId) -> Vec<Deed<'a>> {
-    let required = group.requires.iter().find_map(|condition| match condition {
-        Precondition::Exact(set) => Some(set),
-        _ => None,
-    });
-    let by_txt = |step: &Step| step.held.as_ref().is_some_and(|claim| claim.site.is_some());
-    let stand = |step: &'a Step, from, to, takes| {
-        Some(Deed::Stand { from, to, resource: step.resource.as_ref(), labels: &step.labels, takes })
-    };
-    let deed = |step: &'a Step| match (&step.change, step.role) {
-        (Change::Create { to }, Role::Record) => stand(step, None, to, true),
-        (Change::Update { from, to }, Role::Record) => stand(step, Some(from), to, by_txt(step)),
-        (Change::Delete { from }, Role::Record) => Some(Deed::Go { from, by_txt: by_txt(step) }),
-        (change, Role::Claim) if step.is_lost() => Some(Deed::End { key: change.key() }),
-        (Change::Update { from, to }, Role::Claim) if is_custody(step) => match &step.owner {
-            Some(owner) if owner == me => match step.held.as_ref().map(|held| &held.owner).filter(|held| *held != me) {
-                Some(holder) => Some(Deed::Return { record: from, from: holder }),
-                None => stand(step, Some(from), to, true),
-            },
-            owner => Some(Deed::Give { record: from, owner: owner.as_ref() }),
-        },
-        (_, Role::Claim) if step.owner.is_some() => required.and_then(|record| stand(step, Some(record), record, true)),
-        (_, Role::Claim) => None,
-    };
-    group.steps.iter().filter_map(deed).collect()
+    let records = group.steps.iter().filter_map(of_record);
+    records.chain(group.stored.iter().map(|step| of_claim(step, me))).collect()
 }
 
-/// Lets a claim step say that the claim of the record moves into the table.
-pub(crate) fn moving(step: Step, me: &OwnerId, resource: Option<Arc<str>>, labels: Labels) -> Step {
-    Step { owner: Some(me.clone()), resource, labels, ..step }
+fn of_record(step: &Step) -> Option<Deed<'_>> {
+    let by_txt = step.held.as_ref().is_some_and(|claim| claim.site.is_some());
+    let stand =
+        |from, to, takes| Deed::Stand { from, to, resource: step.resource.as_ref(), labels: &step.labels, takes };
+    match (&step.change, step.role) {
+        (_, Role::Claim) => None,
+        (Change::Create { to }, Role::Record) => Some(stand(None, to, true)),
+        (Change::Update { from, to }, Role::Record) => Some(stand(Some(from), to, by_txt)),
+        (Change::Delete { from }, Role::Record) => Some(Deed::Go { from, by_txt }),
+    }
+}
+
+fn of_claim<'a>(step: &'a StoreStep, me: &OwnerId) -> Deed<'a> {
+    match &step.effect {
+        StoreEffect::End(key) => Deed::End { key },
+        StoreEffect::Assign { record, owner: Some(owner), resource, labels } if owner == me => {
+            match step.held.as_ref().map(|held| &held.owner).filter(|held| *held != me) {
+                Some(from) => Deed::Return { record, from },
+                None => {
+                    Deed::Stand { from: Some(record), to: record, resource: resource.as_ref(), labels, takes: true }
+                }
+            }
+        }
+        StoreEffect::Assign { record, owner, .. } => Deed::Give { record, owner: owner.as_ref() },
+    }
 }
 
 impl Deed<'_> {

@@ -6,7 +6,7 @@
 use zonewright_core::record::SetId;
 use zonewright_core::{DnsName, RecordKey, RecordType};
 
-/// The longest hash key that the service takes, in octets.
+/// The longest hash key that the service takes, in bytes.
 const LIMIT: usize = 2048;
 
 /// The key of the row of a record set.

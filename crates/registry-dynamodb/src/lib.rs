@@ -11,7 +11,7 @@
 //!   an error: nothing is planned on old rows.
 //! - Claims that stand as TXT records are read, and move into the table: first the row, then the TXT record goes (`decorate`).
 //!
-//! Rows that cannot be read are told and left alone. Rows of ours whose records are gone end (`what`).
+//! Rows that cannot be read are reported and left alone. Rows of ours whose records are gone end (`what`).
 
 mod book;
 mod changes;
@@ -40,7 +40,7 @@ use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::{Claim, OwnerId};
 use zonewright_core::record::SetId;
 use zonewright_core::registry::{
-    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+    ClaimAnomaly, ClaimFormat, ClaimStore, Contents, Dropped, ExternalChanges, OwnershipChange, Published, StaleClaims,
 };
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Result};
@@ -64,7 +64,7 @@ pub struct DynamoRegistry {
 }
 
 impl DynamoRegistry {
-    /// A registry by `config`, over the AWS SDK. The table is not read before [`Registry::load`]; a missing one is no error
+    /// A registry by `config`, over the AWS SDK. The table is not read before [`ClaimStore::load`]; a missing one is no error
     /// here.
     ///
     /// # Errors
@@ -95,21 +95,9 @@ impl DynamoRegistry {
     }
 }
 
-#[async_trait]
-impl Registry for DynamoRegistry {
+impl ClaimFormat for DynamoRegistry {
     fn owner(&self) -> Option<&OwnerId> {
         Some(&self.owner)
-    }
-
-    async fn load(&self) -> Result<()> {
-        self.book.load().await
-    }
-
-    /// What others have changed in the rows since this was last asked for. Rows of ours end whose records
-    /// are gone.
-    async fn resync(&self, zone: &Zone, contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
-        self.book.tidy(zone, contents).await;
-        Ok(self.book.news(zone))
     }
 
     /// Claims as TXT records, as long as there are such.
@@ -127,10 +115,6 @@ impl Registry for DynamoRegistry {
 
     fn item_of(&self, text: &RData) -> Option<SetId> {
         self.txt.item_of(text)
-    }
-
-    fn item_keys(&self, _zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
-        self.book.rows().item_keys(names)
     }
 
     fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {
@@ -169,10 +153,6 @@ impl Registry for DynamoRegistry {
             .flatten()
     }
 
-    fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {
-        stale::leftovers(&self.book.rows(), &self.owner, zone, published)
-    }
-
     fn assign(
         &self,
         zone: &Zone,
@@ -181,6 +161,28 @@ impl Registry for DynamoRegistry {
         published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
         self.view(&self.book.rows(), zone, published).assign(record, change)
+    }
+}
+
+#[async_trait]
+impl ClaimStore for DynamoRegistry {
+    async fn load(&self) -> Result<()> {
+        self.book.load().await
+    }
+
+    /// What others have changed in the rows since this was last asked for. Rows of ours end whose records
+    /// are gone.
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
+        self.book.tidy(zone, contents).await;
+        Ok(self.book.news(zone))
+    }
+
+    fn item_keys(&self, _zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        self.book.rows().item_keys(names)
+    }
+
+    fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {
+        stale::leftovers(&self.book.rows(), &self.owner, zone, published)
     }
 
     fn piece(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Everything that was read from the table, in memory.
 //!
 //! In: rows by the texts of their keys. Out: what stands for a record set. A row that cannot be read keeps its place: nobody
-//! may write there, and the reason is told. So do two rows for one record set that differ in spelling.
+//! may write there, and the reason is reported. So do two rows for one record set that differ in spelling.
 
 use std::collections::{BTreeSet, HashMap};
 

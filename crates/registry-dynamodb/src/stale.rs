@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use zonewright_core::RecordKey;
-use zonewright_core::change::{Group, Step};
+use zonewright_core::change::{Group, StoreStep};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::registry::Published;
 use zonewright_core::zone::{Zone, ZoneKey};
@@ -87,7 +87,7 @@ pub(crate) fn leftovers(rows: &Rows, me: &OwnerId, zone: &Zone, published: &dyn 
         .map(|(key, _)| key)
         .collect();
     keys.sort();
-    keys.iter().map(|key| Group::of(Step::lost(key), Vec::new())).collect()
+    keys.into_iter().map(|key| Group::stored(StoreStep::end(key))).collect()
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Write {
 pub(crate) enum Done {
     /// It is in force.
     Written,
-    /// The row is not what was assumed. With what stands there, where that was told.
+    /// The row is not what was assumed. With what stands there, where that was reported.
     Lost(Option<Stored>),
     /// It was not carried out, or that is not known.
     Failed(Error),

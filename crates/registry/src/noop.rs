@@ -5,14 +5,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use tracing::warn;
 use zonewright_core::catalog::RegistryEntry;
-use zonewright_core::change::{Group, Outcome};
+use zonewright_core::change::Group;
 use zonewright_core::claim::{Claim, OwnerId};
 use zonewright_core::record::SetId;
 use zonewright_core::registry::{
-    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+    ClaimAnomaly, ClaimFormat, Dropped, KeptInZones, OwnershipChange, Published, StaleClaims,
 };
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Result};
@@ -38,18 +37,9 @@ pub const ENTRY: RegistryEntry = RegistryEntry {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoopRegistry;
 
-#[async_trait]
-impl Registry for NoopRegistry {
+impl ClaimFormat for NoopRegistry {
     fn owner(&self) -> Option<&OwnerId> {
         None
-    }
-
-    async fn load(&self) -> Result<()> {
-        Ok(())
-    }
-
-    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
-        Ok(ExternalChanges::default())
     }
 
     fn is_claim(&self, _set: &RecordSet) -> bool {
@@ -67,10 +57,6 @@ impl Registry for NoopRegistry {
 
     fn item_of(&self, _text: &RData) -> Option<SetId> {
         None
-    }
-
-    fn item_keys(&self, _zone: &Zone, _names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
-        BTreeSet::new()
     }
 
     fn claim_names(&self, _zone: &Zone, _key: &RecordKey) -> BTreeSet<DnsName> {
@@ -104,10 +90,6 @@ impl Registry for NoopRegistry {
         None
     }
 
-    fn leftovers(&self, _zone: &Zone, _published: &dyn Published) -> Vec<Group> {
-        Vec::new()
-    }
-
     fn assign(
         &self,
         _zone: &Zone,
@@ -119,16 +101,6 @@ impl Registry for NoopRegistry {
             reason: format!("{}: the registry noop keeps no claims, so there is none to hand over", record.key),
         })
     }
-
-    fn piece(&self) -> usize {
-        0
-    }
-
-    async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
-        groups.into_iter().map(Ok).collect()
-    }
-
-    async fn commit(&self, _zone: &Zone, _groups: &[Group], _outcomes: &[Outcome]) -> Result<()> {
-        Ok(())
-    }
 }
+
+impl KeptInZones for NoopRegistry {}

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use zonewright_conformance::registry::{Harness, LostUpdate};
 use zonewright_core::claim::OwnerId;
-use zonewright_core::documents::MemoryDocuments;
 use zonewright_core::registry::Registry;
+use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
+use zonewright_registry::memory::MemoryRegistry;
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
@@ -92,6 +93,38 @@ impl Harness for ConfigMaps {
     }
 }
 
+struct Memory {
+    ours: MemoryRegistry,
+    theirs: ConfigMapRegistry,
+}
+
+impl Memory {
+    fn new() -> Self {
+        let shelf = Arc::new(MemoryDocuments::default());
+        let ours = MemoryRegistry::over("me", shelf.clone()).expect("an owner");
+        Self { ours, theirs: ConfigMaps::of("other", &shelf, zonewright_registry::configmap::LONGEST) }
+    }
+}
+
+impl Harness for Memory {
+    fn ours(&self) -> &dyn Registry {
+        &self.ours
+    }
+
+    fn theirs(&self) -> Option<&dyn Registry> {
+        Some(&self.theirs)
+    }
+
+    fn lost_update(&self) -> LostUpdate {
+        LostUpdate::New
+    }
+
+    /// What it knows ends with the process: the cases of a restart see the same process.
+    fn again(&self) -> Box<dyn Registry> {
+        Box::new(self.ours.clone())
+    }
+}
+
 fn txt(prefix: &str, suffix: &str, wildcard: &str) -> Txt {
     let registry = |owner| {
         let (prefix, suffix, wildcard_replacement) = (prefix.to_owned(), suffix.to_owned(), wildcard.to_owned());
@@ -134,6 +167,7 @@ macro_rules! suites {
 suites! {
     configmap: super::ConfigMaps::new(zonewright_registry::configmap::LONGEST);
     configmap_in_shards: super::ConfigMaps::new(1_000);
+    memory: super::Memory::new();
     noop: super::Noop(zonewright_registry::noop::NoopRegistry);
     plain: super::txt("", "", "");
     prefix: super::txt("txt-", "", "any");

@@ -46,7 +46,12 @@ pub struct Case {
     /// Whether external-dns writes some of it again in every round, or in the second one for the first time: then it begins with two
     /// rounds, and what stands is compared, not whether it writes.
     pub restless: bool,
+    /// Who begins, once each.
+    pub first: &'static [Which],
 }
+
+/// Either of them.
+pub const EITHER: &[Which] = &[Which::ExternalDns, Which::Zonewright];
 
 /// Plays every case; whether nothing differed.
 ///
@@ -61,7 +66,7 @@ pub async fn play<A: Account>(
 ) -> Result<bool> {
     let mut equal = true;
     for case in cases {
-        for first in [Which::ExternalDns, Which::Zonewright] {
+        for first in case.first.iter().copied() {
             let (account, notes, problems) = (account(case), Vec::new(), Vec::new());
             let mut play = Play { programs, terms, case, account, notes, problems, verbose };
             play.run(first).await?;

@@ -333,4 +333,8 @@ impl Provider for Line {
             }
         }
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }

@@ -92,7 +92,8 @@ pub fn profiles() -> Vec<Profile> {
         batch: batch(usize::MAX, Atomicity::Batch),
         ..listing.clone()
     };
-    let tagged = Capability { batch: batch(1, Atomicity::None), ..changed.clone() };
+    let tagged =
+        Capability { preconditions: Preconditions::Checked, batch: batch(1, Atomicity::None), ..changed.clone() };
     let loose = Capability { create: CreateMode::Additive, batch: batch(1, Atomicity::None), ..none.clone() };
     let additive = Capability { create: CreateMode::Additive, batch: batch(20, Atomicity::Batch), ..none.clone() };
     vec![

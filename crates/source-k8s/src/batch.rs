@@ -68,6 +68,13 @@ pub(crate) struct Mapping {
     pub(crate) by_presence: bool,
 }
 
+impl Mapping {
+    /// Whether nothing but the object itself has a part in it, and all of it is known.
+    pub(crate) fn rests_on_itself(&self) -> bool {
+        self.reads.is_empty() && !self.by_presence && self.mapped.unknown.is_empty()
+    }
+}
+
 impl Batch {
     /// Maps everything.
     pub fn map(self) -> Vec<MappedItem> {

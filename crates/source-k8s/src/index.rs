@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use zonewright_core::endpoint::{KindId, Mapped, ObjectRef};
+use zonewright_core::endpoint::{KindId, Kinds, Mapped, ObjectRef};
 use zonewright_core::source::{PublishedNames, SeenKinds};
 
 use crate::evidence::View;
@@ -37,8 +37,40 @@ mod trust;
 /// What was told of one object.
 #[derive(Debug)]
 struct Told {
-    object: ObjectRef,
+    who: Who,
     mapped: Arc<Mapped>,
+}
+
+/// The object that something was told of, as far as its reader does not say who it is.
+#[derive(Debug, PartialEq, Eq)]
+enum Who {
+    /// All but the UID is as the reader's key says.
+    Usual(Arc<str>),
+    /// Anything else.
+    Other(Box<ObjectRef>),
+}
+
+impl Who {
+    fn new(reader: &Reader, object: &ObjectRef) -> Self {
+        let usual = Self::Usual(object.uid.clone());
+        if usual.at(reader) == *object { usual } else { Self::Other(Box::new(object.clone())) }
+    }
+
+    fn at(&self, reader: &Reader) -> ObjectRef {
+        match self {
+            Self::Usual(uid) => {
+                let ObjectKey { kind, namespace, name } = &reader.key;
+                ObjectRef {
+                    api_version: kind.api_version(),
+                    kind: kind.named(kind.spec().name),
+                    namespace: namespace.clone(),
+                    name: name.clone(),
+                    uid: uid.clone(),
+                }
+            }
+            Self::Other(object) => (**object).clone(),
+        }
+    }
 }
 
 /// The state of all sources over one feed.
@@ -72,6 +104,14 @@ pub struct Index {
     /// What objects should be told in their status.
     statuses: BTreeMap<ObjectKey, Status>,
     remapped: u64,
+    /// Where the slow pass over everything that was told is.
+    reviewed: Option<Reader>,
+    /// The kinds of whose objects nothing is kept, once they are mapped, but who they are.
+    forgotten: BTreeSet<Kind>,
+    /// The kinds that mappings rest on, each set of them once.
+    kinds: Vec<Kinds>,
+    /// How many objects were told of when the tables were last laid out anew.
+    laid_out: usize,
 }
 
 impl std::fmt::Debug for Index {
@@ -107,8 +147,26 @@ impl Index {
             published_read: false,
             statuses: BTreeMap::new(),
             remapped: 0,
+            reviewed: None,
+            forgotten: BTreeSet::new(),
+            kinds: Vec::new(),
+            laid_out: 0,
             ids,
         }
+    }
+
+    /// Keeps of objects whose mapping rests on nothing else no more than who they are: whoever feeds the index keeps them no longer
+    /// either, and gives an object anew where it changes. Only of kinds that one role maps and no other reads.
+    #[must_use]
+    pub fn keeping_little(mut self) -> Self {
+        let whole = self.options.keep();
+        let alone = |kind: &Kind| {
+            let own = self.roles.iter().filter(|role| role.kind == *kind).count();
+            let read = self.roles.iter().any(|role| role.kind != *kind && role.reads.contains_key(kind));
+            own == 1 && !read && !whole.keeps_whole(*kind)
+        };
+        self.forgotten = [Kind::Service, Kind::Ingress].into_iter().filter(alone).collect();
+        self
     }
 
     /// The kinds that have to be fed, and how far.
@@ -170,7 +228,7 @@ impl Index {
                 self.view(kind, View::begun);
                 self.listing.insert(kind, BTreeSet::new());
             }
-            Event::Listed(object) | Event::Applied(object) => self.put(&object),
+            Event::Listed(object) | Event::Applied(object) => self.put(object),
             Event::Done(kind) => self.end_list(kind, now),
             Event::Deleted(key) => self.delete(&key),
             Event::Removed(keys) => self.remove_unproven(&keys),
@@ -196,7 +254,7 @@ impl Index {
         }
     }
 
-    fn put(&mut self, object: &Object) {
+    fn put(&mut self, object: Object) {
         let key = object.key();
         if !self.reads.contains_key(&key.kind) {
             return;
@@ -208,10 +266,12 @@ impl Index {
         if !is_servers_own(&key) {
             self.view(key.kind, View::object_seen);
         }
-        let old = self.store.insert(object.clone());
-        if old.as_ref() != Some(object) {
-            self.mark(&key, old.as_ref(), Some(object));
+        if self.store.object(key.kind, &key.namespace, &key.name) == Some(&object) {
+            return;
         }
+        let old = self.store.insert(object);
+        let new = self.store.object(key.kind, &key.namespace, &key.name).cloned();
+        self.mark(&key, old.as_ref(), new.as_ref());
     }
 
     /// An object that cannot be read is there: what is known of it stays, and where nothing is known it is doubted what it

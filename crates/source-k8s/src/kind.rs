@@ -4,6 +4,9 @@
 //! shape that its objects are read into. Watches, RBAC, manifests and the store all follow it. Kinds that the user names
 //! (`--unstructured-resource`) are made at start, once, and live as long as the process.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
 use zonewright_core::endpoint::KindId;
 
 /// Hands the table of kinds to another macro: `Variant("group", "version", "plural", "Kind", namespaced) => Shape`.
@@ -148,6 +151,21 @@ impl Kind {
     /// The kind's id in evidence and metrics: `services`, `ingresses.networking.k8s.io`. A kind that the user named has its
     /// version too (`configmaps.v1`), so that it is never taken for one of the table.
     pub fn id(self) -> KindId {
+        NAMES.get(&self).map_or_else(|| self.new_id(), |names| Arc::clone(&names.id))
+    }
+
+    /// What [`KindSpec::api_version`] says.
+    pub fn api_version(self) -> Arc<str> {
+        NAMES.get(&self).map_or_else(|| self.spec().api_version().into(), |names| Arc::clone(&names.api_version))
+    }
+
+    /// A name of the kind: the one in the table, where that is the same.
+    pub fn named(self, name: &str) -> Arc<str> {
+        let known = NAMES.get(&self).filter(|names| *names.name == *name);
+        known.map_or_else(|| name.into(), |names| Arc::clone(&names.name))
+    }
+
+    fn new_id(self) -> KindId {
         let spec = self.spec();
         match (self, spec.group) {
             (Self::Custom(_), "") => KindId::from(format!("{}.{}", spec.plural, spec.version)),
@@ -166,6 +184,21 @@ impl Kind {
         named && spec.api_version() == api_version
     }
 }
+
+/// How a kind is called, once for all of its objects.
+struct Names {
+    api_version: Arc<str>,
+    name: Arc<str>,
+    id: KindId,
+}
+
+static NAMES: LazyLock<BTreeMap<Kind, Names>> = LazyLock::new(|| {
+    let of = |kind: &Kind| {
+        let spec = kind.spec();
+        (*kind, Names { api_version: spec.api_version().into(), name: spec.name.into(), id: kind.new_id() })
+    };
+    KINDS.iter().map(of).collect()
+});
 
 /// The plurals that a resource of this kind may have.
 fn plurals(kind: &str) -> impl Iterator<Item = String> {

@@ -6,13 +6,13 @@
 
 mod wanted;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use zonewright_core::choice::{CHOICE, Choice};
-use zonewright_core::endpoint::{Endpoint, KindId, Mapped, ObjectPolicy, Origin, Pending, Severity, Sharing, Unknown};
+use zonewright_core::endpoint::{Endpoint, Kinds, Mapped, ObjectPolicy, Origin, Pending, Severity, Sharing, Unknown};
 use zonewright_core::name::NameError;
 use zonewright_core::notes::Notes;
 use zonewright_core::options::Properties;
@@ -52,7 +52,7 @@ pub(crate) struct Mapping<'a> {
     pending: BTreeMap<DnsName, Pending>,
     unknown: Vec<Unknown>,
     notes: Notes,
-    kinds: BTreeSet<KindId>,
+    kinds: Kinds,
 }
 
 /// The provider instances that an object names: by its annotation, else by its label.
@@ -66,7 +66,7 @@ impl<'a> Mapping<'a> {
     pub(crate) fn new(meta: &'a Meta, scope: &Scope<'a>) -> Self {
         let Scope { role, options, .. } = *scope;
         let origin = Origin {
-            source: Arc::from(role.source.as_str()),
+            source: role.source.shared(),
             rank: options.rank(role.source),
             object: meta.object_ref(role.kind),
             created: meta.created,
@@ -83,7 +83,7 @@ impl<'a> Mapping<'a> {
             pending: BTreeMap::new(),
             unknown: Vec::new(),
             notes: Notes::default(),
-            kinds: BTreeSet::from([role.kind.id()]),
+            kinds: [role.kind.id()].into(),
         }
     }
 
@@ -167,7 +167,7 @@ impl<'a> Mapping<'a> {
     /// Notes that the result rests on a kind, if that one is read at all.
     pub(crate) fn rests_on(&mut self, kind: Kind, lookup: &Lookup<'_>) {
         if lookup.reads(kind) {
-            self.kinds.insert(kind.id());
+            self.kinds.extend([kind.id()]);
         }
     }
 
@@ -204,7 +204,8 @@ impl<'a> Mapping<'a> {
         value.map(|value| self.listed_names(Annotation { key, value })).unwrap_or_default()
     }
 
-    fn listed_names(&mut self, annotation: Annotation<'_>) -> Vec<DnsName> {
+    /// The names in the value of an annotation, each once.
+    pub(crate) fn listed_names(&mut self, annotation: Annotation<'_>) -> Vec<DnsName> {
         let field = format!("annotation {}", annotation.key);
         let texts = self.elements(&field, annotation.value, INVALID_HOSTNAME);
         let mut seen = HashSet::new();

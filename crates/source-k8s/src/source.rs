@@ -15,7 +15,7 @@ use tokio::sync::futures::Notified;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use zonewright_core::endpoint::KindId;
-use zonewright_core::source::{Evidence, KindState, PublishedNames, SeenKinds, Source, SourceErrors, Update};
+use zonewright_core::source::{Evidence, KindState, PublishedNames, Review, SeenKinds, Source, SourceErrors, Update};
 use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::batch::Batch;
@@ -139,7 +139,7 @@ impl K8sSource {
         seen: &SeenKinds,
     ) -> (Arc<Self>, JoinSet<()>) {
         let options = Arc::new(options);
-        let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen)));
+        let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen).keeping_little()));
         let mut tasks = crate::feed::watch::spawn(cluster, &options, &source);
         polled::spawn(&mut tasks, &options, &source);
         (source, tasks)
@@ -287,6 +287,12 @@ impl Source for K8sSource {
         let update = batch.map(Batch::map).map(|mapped| self.state().index.finish(mapped, everything));
         self.mapped.notify_waiters();
         update.unwrap_or_default()
+    }
+
+    fn review(&self, most: usize) -> Review {
+        // Nothing is told meanwhile that the caller has not taken over.
+        let _mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
+        self.state().index.review(most)
     }
 
     fn evidence(&self) -> Evidence {

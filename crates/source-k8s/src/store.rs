@@ -37,6 +37,13 @@ macro_rules! define_bodies {
                     $(Self::$shape(body) => &body.metadata,)*
                 }
             }
+
+            /// The metadata, to be changed; `None` where the body is shared.
+            fn meta_mut(&mut self) -> Option<&mut Meta> {
+                match self {
+                    $(Self::$shape(body) => Arc::get_mut(body).map(|body| &mut body.metadata),)*
+                }
+            }
         }
 
         $(impl Shape for $shape {
@@ -214,6 +221,11 @@ impl Object {
         self.body.meta()
     }
 
+    /// Whether nothing is left but who it is ([`Store::prune`]), of a kind whose shape is another one.
+    pub fn is_pruned(&self) -> bool {
+        matches!(self.kind, Kind::Service | Kind::Ingress) && matches!(self.body, Body::Plain(_))
+    }
+
     /// The key under which the object is held.
     pub fn key(&self) -> ObjectKey {
         let meta = self.meta();
@@ -224,6 +236,13 @@ impl Object {
     /// Points to the object.
     pub fn reference(&self) -> ObjectRef {
         self.meta().object_ref(self.kind)
+    }
+
+    /// What is left of an object when nothing but its mapper reads it, and has: who it is.
+    fn remains(&self) -> Self {
+        let Meta { namespace, name, uid, .. } = self.meta();
+        let metadata = Meta { namespace: namespace.clone(), name: name.clone(), uid: uid.clone(), ..Meta::default() };
+        Self { kind: self.kind, body: Body::Plain(Arc::new(Plain { metadata })) }
     }
 
     /// The labels that selectors are held against: those of a Pod, or those that a Service itself selects by.
@@ -277,7 +296,12 @@ pub struct Store {
 
 impl Store {
     /// Puts an object in place; returns the one that stood there.
-    pub fn insert(&mut self, object: Object) -> Option<Object> {
+    pub fn insert(&mut self, mut object: Object) -> Option<Object> {
+        // One text for the namespace of all its objects.
+        let known = self.tables.get(&object.kind).and_then(|table| table.get_key_value(&*object.meta().namespace));
+        if let Some(((known, _), meta)) = known.zip(object.body.meta_mut()) {
+            meta.namespace = Arc::clone(known);
+        }
         let key = object.key();
         let old = self.remove(&key);
         if let Some(service) = object.service_of_slice() {
@@ -300,6 +324,30 @@ impl Store {
         }
         self.forget_slice(&old, key);
         Some(old)
+    }
+
+    /// Keeps of an object only who it is. Returns whether it was there as it was mapped.
+    pub fn prune(&mut self, mapped: &Object) -> bool {
+        let key = mapped.key();
+        let there = self
+            .object(key.kind, &key.namespace, &key.name)
+            .is_some_and(|object| std::ptr::eq(object.meta(), mapped.meta()));
+        let tables = self.tables.get_mut(&key.kind).map(Arc::make_mut).filter(|_| there);
+        let names = tables.and_then(|table| table.get_mut(&key.namespace)).map(Arc::make_mut);
+        if let Some(object) = names.and_then(|names| names.get_mut(&key.name)) {
+            *object = object.remains();
+        }
+        there
+    }
+
+    /// Lays the tables out anew, without the room that they grew with.
+    pub fn compact(&mut self) {
+        for table in self.tables.values_mut() {
+            for names in Arc::make_mut(table).values_mut() {
+                let names = Arc::make_mut(names);
+                *names = std::mem::take(names).into_iter().collect();
+            }
+        }
     }
 
     fn forget_slice(&mut self, old: &Object, key: &ObjectKey) {

@@ -67,7 +67,7 @@ impl Unread {
         let mapped = Mapped {
             unknown: role.labels.first().map(unknown).into_iter().collect(),
             notes: vec![Note::warning(&object, UNREADABLE_OBJECT, text)],
-            kinds: BTreeSet::from([key.kind.id()]),
+            kinds: [key.kind.id()].into(),
             ..Mapped::default()
         };
         Some((object, mapped))

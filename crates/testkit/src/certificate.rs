@@ -7,13 +7,13 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 
 /// The files of a TLS server.
 #[derive(Debug)]
-pub(crate) struct Certificate {
+pub struct Certificate {
     /// The server's certificate chain, PEM: the certificate alone, for the authority signed it itself.
-    pub(crate) chain: PathBuf,
+    pub chain: PathBuf,
     /// Its private key, PEM (PKCS 8).
-    pub(crate) key: PathBuf,
+    pub key: PathBuf,
     /// The authority's certificate, PEM: what a client must trust.
-    pub(crate) ca_pem: String,
+    pub ca_pem: String,
 }
 
 impl Certificate {
@@ -21,7 +21,7 @@ impl Certificate {
     ///
     /// # Panics
     /// When they cannot be made or written.
-    pub(crate) fn write(folder: &Path) -> Self {
+    pub fn write(folder: &Path) -> Self {
         Self::write_for(folder, &["127.0.0.1", "localhost"])
     }
 

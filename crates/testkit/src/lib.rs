@@ -29,6 +29,7 @@ pub mod render;
 pub mod tools;
 mod wait;
 
+pub use certificate::Certificate;
 pub use dns::{Algorithm, DnsServer, DnsSoftware, Key, ZoneSpec};
 pub use kerberos::Realm;
 pub use kube::KubeApi;

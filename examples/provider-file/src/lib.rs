@@ -190,6 +190,10 @@ impl Provider for FileProvider {
             Err(error) => none(error),
         }
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }
 
 /// Why a group cannot be carried out: a precondition that does not hold before the call, or a zone that would be none after it.

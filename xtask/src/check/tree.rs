@@ -257,7 +257,15 @@ const PROOFS: &[Proof] = &[
             "k8s-openapi",
         ],
     },
-    // They speak HTTP by one client, which keeps pace, repeats and measures for all of them.
+    // The extension controller of Gardener takes providers and registries as they are given to it.
+    Proof {
+        package: "zonewright-gardener",
+        except: &[],
+        features: Features::All,
+        reach: Reach::All,
+        forbidden: &["aws-*", "reqwest", "zonewright-provider-*", "zonewright-registry*", "zonewright-source-*"],
+    },
+    // Providers speak HTTP by one client, which keeps pace, repeats and measures for all of them.
     Proof {
         package: "zonewright-provider-*",
         except: &[],

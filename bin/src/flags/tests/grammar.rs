@@ -63,7 +63,7 @@ fn errors() {
         ("-- --once", "unexpected --once"),
         ("--log-format=xml", "enum value must be one of text,json, got 'xml'"),
         ("--log-level=warn", "enum value must be one of panic,fatal,error,warning,info,debug,trace, got 'warn'"),
-        ("--registry=TXT", "enum value must be one of aws-sd,configmap,crd,dynamodb,noop,txt, got 'TXT'"),
+        ("--registry=TXT", "enum value must be one of aws-sd,configmap,crd,dynamodb,memory,noop,txt, got 'TXT'"),
         ("--interval=72", "time: missing unit in duration \"72\""),
         ("--interval=60S", "time: unknown unit \"S\" in duration \"60S\""),
         ("--kube-api-qps=0x10", "strconv.ParseFloat: parsing \"0x10\": invalid syntax"),

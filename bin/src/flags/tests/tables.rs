@@ -39,8 +39,8 @@ fn every_flag_of_external_dns_is_known_with_its_type_and_default() {
         let kind = kind(spec);
         // We take the flag more than once.
         let kind = if *name == "annotation-prefix" { "string".to_owned() } else { kind };
-        // A registry of our own.
-        let kind = if *name == "registry" { kind.replace("configmap, ", "") } else { kind };
+        // Registries of our own.
+        let kind = if *name == "registry" { kind.replace("configmap, ", "").replace("memory, ", "") } else { kind };
         assert_eq!(kind, *expected_kind, "--{name}");
         let default = match (*default, spec.kind) {
             ("", FlagKind::Bool) => "false",

@@ -155,6 +155,10 @@ impl Provider for Cloud {
         let outcomes = self.carry_out(zone, groups);
         lost.map_or(outcomes, |error| all(self.unknown(error)))
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }
 
 /// An answer that came.

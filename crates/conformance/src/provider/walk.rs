@@ -240,7 +240,10 @@ fn plan(current: &Sets, wanted: &Sets) -> Vec<Group> {
     for (_, to) in wanted.iter().filter(|(key, _)| !current.contains_key(*key)) {
         add(Change::Create { to: to.clone() });
     }
-    names.into_iter().map(|(name, steps)| Group { name, steps, requires: vec![], objects: vec![] }).collect()
+    names
+        .into_iter()
+        .map(|(name, steps)| Group { name, steps, stored: vec![], requires: vec![], objects: vec![] })
+        .collect()
 }
 
 /// Cuts the groups so that each call keeps the declared limits.

@@ -123,7 +123,6 @@ impl Desk {
         let prepared = one(registry.prepare(zone, vec![group]).await);
         let group = prepared.map_err(|(_, dropped)| told(dropped.reason))?;
         let broken = group.preconditions().into_iter().find(|condition| !self.holds(&zone.key, condition));
-        let broken = broken.filter(|_| !group.steps.iter().all(Step::is_lost));
         let broken = broken.map(|condition| format!("{condition:?}"));
         let outcome = match &broken {
             None => Outcome::Applied,
@@ -240,7 +239,7 @@ pub(crate) fn group(changes: impl IntoIterator<Item = Change>, resource: &str) -
     let step = |change| Step { labels: labels(), ..Step::record(change, Some(Arc::from(resource))) };
     let steps: Vec<Step> = changes.into_iter().map(step).collect();
     let name = steps.first().map(|step| step.change.key().name.clone());
-    Group { name: name.unwrap_or_else(DnsName::root), steps, requires: vec![], objects: vec![] }
+    Group { name: name.unwrap_or_else(DnsName::root), steps, stored: vec![], requires: vec![], objects: vec![] }
 }
 
 /// A further label that every claim of the suite carries.

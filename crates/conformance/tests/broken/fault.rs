@@ -8,7 +8,7 @@ use zonewright_conformance::provider::Harness;
 use zonewright_core::capability::{Capability, TypeSupport};
 use zonewright_core::change::{Change, Group, Outcome, Precondition};
 use zonewright_core::endpoint::Endpoint;
-use zonewright_core::error::Result;
+use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Delta, Listing, Provider, Read, Token};
 use zonewright_core::rdata::Txt;
@@ -81,6 +81,8 @@ pub(crate) enum Fault {
     DeclaresTooLittle,
     /// Zones are not found by their ids.
     LosesZones,
+    /// It is an error to ask whether changes are served, since that cannot be told.
+    CannotTell,
 }
 
 /// The embedded server behind a provider with a fault; out of band it can be trusted.
@@ -289,6 +291,13 @@ impl Provider for Broken {
             }
             _ => self.local.apply(zone, groups).await,
         }
+    }
+
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
+        if self.fault == Fault::CannotTell {
+            return Err(Error::new(ErrorKind::Unsupported, "ask whether changes are served", "it cannot be told"));
+        }
+        self.local.served(zone).await
     }
 }
 

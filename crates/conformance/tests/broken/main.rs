@@ -70,6 +70,7 @@ const FAULTS: &[(Fault, &str)] = &[
     (Fault::HidesUnusualNames, "unusual_names"),
     (Fault::HidesTheApex, "records_at_the_apex"),
     (Fault::AnswersNothing, "an_empty_call_does_nothing"),
+    (Fault::CannotTell, "changes_are_served"),
 ];
 
 #[test]

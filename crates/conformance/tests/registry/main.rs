@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
 use zonewright_conformance::registry::{CASES, Harness, LostUpdate};
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::{ClaimFormat as _, Registry};
 
 use toy::{Fault, Toy};
 

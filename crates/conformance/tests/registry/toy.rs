@@ -11,7 +11,7 @@ use zonewright_core::error::Result;
 use zonewright_core::rdata::Txt;
 use zonewright_core::record::SetId;
 use zonewright_core::registry::{
-    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+    ClaimAnomaly, ClaimFormat, ClaimStore, Contents, Dropped, ExternalChanges, OwnershipChange, Published, StaleClaims,
 };
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Zone};
 
@@ -155,20 +155,9 @@ impl Toy {
     }
 }
 
-#[async_trait]
-impl Registry for Toy {
+impl ClaimFormat for Toy {
     fn owner(&self) -> Option<&OwnerId> {
         Some(&self.owner).filter(|_| !self.is(Fault::NoOwnerButClaims))
-    }
-
-    async fn load(&self) -> Result<()> {
-        Ok(())
-    }
-
-    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
-        let forgets = self.is(Fault::ForgetsAtReading) || self.is(Fault::EndsAllAtReading);
-        self.blind.store(forgets, Ordering::SeqCst);
-        Ok(ExternalChanges::default())
     }
 
     fn is_record(&self, _zone: &Zone, _set: &RecordSet, _published: &dyn Published) -> bool {
@@ -196,10 +185,6 @@ impl Registry for Toy {
 
     fn item_of(&self, _text: &RData) -> Option<SetId> {
         None
-    }
-
-    fn item_keys(&self, _zone: &Zone, _names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
-        BTreeSet::new()
     }
 
     fn claim_names(&self, _zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {
@@ -241,10 +226,6 @@ impl Registry for Toy {
         Some(Group::of(Step::claim(Change::Delete { from }), vec![]))
     }
 
-    fn leftovers(&self, _zone: &Zone, _published: &dyn Published) -> Vec<Group> {
-        Vec::new()
-    }
-
     fn assign(
         &self,
         zone: &Zone,
@@ -279,6 +260,27 @@ impl Registry for Toy {
         let group = Group { name: record.key.name.clone(), ..Group::of(Step::claim(change), vec![]) };
         let requires = if self.is(Fault::TakesWhatever) { vec![] } else { vec![Precondition::Exact(record.clone())] };
         Ok(Some(Group { requires, ..group }))
+    }
+}
+
+#[async_trait]
+impl ClaimStore for Toy {
+    async fn load(&self) -> Result<()> {
+        Ok(())
+    }
+
+    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
+        let forgets = self.is(Fault::ForgetsAtReading) || self.is(Fault::EndsAllAtReading);
+        self.blind.store(forgets, Ordering::SeqCst);
+        Ok(ExternalChanges::default())
+    }
+
+    fn item_keys(&self, _zone: &Zone, _names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        BTreeSet::new()
+    }
+
+    fn leftovers(&self, _zone: &Zone, _published: &dyn Published) -> Vec<Group> {
+        Vec::new()
     }
 
     fn piece(&self) -> usize {

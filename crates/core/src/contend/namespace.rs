@@ -1,7 +1,7 @@
 //! Members of one name from one namespace (`--union-namespaces=same`).
 //!
 //! In: what is asked for at one name, and what is published there. Out: the same without the members of other namespaces than
-//! the one that holds the name, each of which is told.
+//! the one that holds the name, each of which is reported.
 
 use super::{Note, PublishedRecord, RecordKey, RecordType, Row, SameName, Scene, Targets, union_of};
 use crate::endpoint::Endpoint;

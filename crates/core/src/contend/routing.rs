@@ -1,7 +1,7 @@
 //! One routing policy for all sets of a name and type, where each set is a record of its own.
 //!
 //! In: what is asked for at one name, and what is published there. Out: the same without those that ask for another kind of
-//! policy (none is a kind too) than the name has; each of them is told. The service refuses a mixture, and with it the whole call.
+//! policy (none is a kind too) than the name has; each of them is reported. The service refuses a mixture, and with it the whole call.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,8 +9,10 @@ use crate::name::DnsName;
 #[derive(Debug)]
 pub(super) struct ByName {
     mapped: Arc<Mapped>,
-    endpoints: Order,
-    pending: Order,
+    /// The order of the endpoints and of the pending names; nothing where both are sorted.
+    orders: Option<Box<[Order; 2]>>,
+    /// The slow pass in which the object was last seen.
+    pass: u32,
 }
 
 /// Positions sorted by name, those of one name in the order in which they are stated; nothing where they are so already, as
@@ -19,10 +21,26 @@ pub(super) struct ByName {
 struct Order(Option<Box<[usize]>>);
 
 impl ByName {
-    pub(super) fn new(mapped: Arc<Mapped>) -> Self {
+    pub(super) fn new(mapped: Arc<Mapped>, pass: u32) -> Self {
         let endpoints = Order::of(&mapped.endpoints, |endpoint| &endpoint.name);
         let pending = Order::of(&mapped.pending, |pending| &pending.name);
-        Self { mapped, endpoints, pending }
+        let sorted = endpoints.0.is_none() && pending.0.is_none();
+        Self { mapped, orders: (!sorted).then(|| Box::new([endpoints, pending])), pass }
+    }
+
+    /// The object was seen in this pass.
+    pub(super) fn see(&mut self, pass: u32) {
+        self.pass = pass;
+    }
+
+    /// The slow pass in which the object was last seen.
+    pub(super) fn pass(&self) -> u32 {
+        self.pass
+    }
+
+    fn order(&self, which: usize) -> &Order {
+        const SORTED: &Order = &Order(None);
+        self.orders.as_ref().and_then(|orders| orders.get(which)).unwrap_or(SORTED)
     }
 
     pub(super) fn mapped(&self) -> &Arc<Mapped> {
@@ -31,12 +49,12 @@ impl ByName {
 
     /// The endpoints at a name, in the object's order.
     pub(super) fn endpoints<'a>(&'a self, name: &DnsName) -> impl Iterator<Item = &'a Endpoint> + use<'a> {
-        self.endpoints.at(&self.mapped.endpoints, name, |endpoint| &endpoint.name)
+        self.order(0).at(&self.mapped.endpoints, name, |endpoint| &endpoint.name)
     }
 
     /// What waits at a name, in the object's order.
     pub(super) fn pending<'a>(&'a self, name: &DnsName) -> impl Iterator<Item = &'a Pending> + use<'a> {
-        self.pending.at(&self.mapped.pending, name, |pending| &pending.name)
+        self.order(1).at(&self.mapped.pending, name, |pending| &pending.name)
     }
 }
 
@@ -84,7 +102,7 @@ mod tests {
         let mut sorted = unsorted;
         sorted.sort_unstable();
         for lines in [&unsorted[..], &sorted[..], &unsorted[..1], &[]] {
-            let known = ByName::new(Arc::new(mapped("Service", "x", lines)));
+            let known = ByName::new(Arc::new(mapped("Service", "x", lines)), 0);
             for wanted in ["a.example", "b.example", "c.example", "0.example", "bb.example", "d.example"] {
                 let found: Vec<String> = known.endpoints(&name(wanted)).map(ToString::to_string).collect();
                 let expected: Vec<&str> =

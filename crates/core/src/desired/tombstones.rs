@@ -17,6 +17,8 @@ use crate::name::DnsName;
 pub(super) const LIFE: Duration = Duration::from_hours(7 * 24);
 /// A proof is not looked at before this time: a record of its name may still be on its way.
 pub(super) const REST: Duration = Duration::from_mins(10);
+/// How often those are looked at that outlasted it: what a record still needs ends with its delete, in nearly every case.
+pub(super) const PAUSE: Duration = Duration::from_hours(1);
 /// Most names, and most labels: about 40 MB.
 pub(super) const MOST: usize = 200_000;
 
@@ -35,6 +37,8 @@ pub(super) struct Tombstones {
     names: HashMap<DnsName, Tombstone>,
     /// Labels of objects of which it was never known what they ask for.
     labels: HashMap<Arc<str>, Timestamp>,
+    /// When they are to be looked at; nothing is done before.
+    due: Option<Timestamp>,
 }
 
 impl Tombstones {
@@ -44,13 +48,24 @@ impl Tombstones {
         let entry = self.names.entry(name.clone()).or_insert_with(fresh);
         entry.resources.extend(labels);
         entry.since = now;
+        self.look_at(now.plus(REST));
         drop_oldest(&mut self.names, MOST, |tombstone| tombstone.since);
     }
 
     /// The object behind this label was deleted, and nobody knows which names it asked for.
     pub(super) fn add_label(&mut self, label: &Arc<str>, now: Timestamp) {
         self.labels.insert(label.clone(), now);
+        self.look_at(now.plus(LIFE));
         drop_oldest(&mut self.labels, MOST, |since| *since);
+    }
+
+    fn look_at(&mut self, at: Timestamp) {
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+
+    /// When something may be found that is to be forgotten.
+    pub(super) fn due(&self) -> Option<Timestamp> {
+        self.due.filter(|_| !self.names.is_empty() || !self.labels.is_empty())
     }
 
     /// Whether the object behind this label is gone from this name.
@@ -80,6 +95,10 @@ impl Tombstones {
         self.names
             .retain(|name, Tombstone { resources, since }| lives(*since) && (rests(*since) || needed(name, resources)));
         self.labels.retain(|_, since| lives(*since));
+        self.due = None;
+        let fresh = self.names.values().map(|tombstone| tombstone.since.plus(REST)).filter(|at| *at > now).min();
+        let old = (!self.names.is_empty() || !self.labels.is_empty()).then(|| now.plus(PAUSE));
+        fresh.into_iter().chain(old).for_each(|at| self.look_at(at));
     }
 
     /// Number of names, and of labels.

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{place, policy_key};
-use crate::change::{Change, Group, Precondition, Step};
+use crate::change::{Change, Group, Precondition, Step, StoreStep};
 use crate::error::{Error, ErrorKind};
 use crate::name::DnsName;
 use crate::record::{Item, RecordData, RecordKey, RecordSet};
@@ -40,15 +40,43 @@ pub fn whole_key(key: &RecordKey) -> RecordKey {
     RecordKey { set_id: None, ..key.clone() }
 }
 
-/// Every name of which a plan has to know what stands there.
+/// Every name that groups change or rest on.
 pub fn names(groups: &[Group]) -> BTreeSet<DnsName> {
-    let required = |precondition: &Precondition| match precondition {
+    let changed = groups.iter().flat_map(Group::changes).map(|change| change.key().name.clone());
+    changed.chain(required(groups)).collect()
+}
+
+/// The names of which a plan has to be told what stands there, and what it may take for standing elsewhere: a change of a plain set
+/// states its old side, and the provider itself holds the zone against that.
+pub fn reading(groups: &[Group]) -> (BTreeSet<DnsName>, Wholes) {
+    let mut names: BTreeSet<DnsName> = required(groups).collect();
+    let mut stated: BTreeMap<RecordKey, Option<&RecordSet>> = BTreeMap::new();
+    for change in groups.iter().flat_map(Group::changes) {
+        let known = stated.entry(whole_key(change.key())).or_insert(change.from());
+        if !is_plain(change) || change.from() == change.to() || *known != change.from() {
+            names.insert(change.key().name.clone());
+        }
+    }
+    let unread = stated.into_iter().filter(|(key, _)| !names.contains(&key.name));
+    let stated = unread.filter_map(|(key, from)| Some((key, from?.clone()))).collect();
+    (names, stated)
+}
+
+/// The names of what groups demand of the zone besides the old sides of their changes.
+fn required(groups: &[Group]) -> impl Iterator<Item = DnsName> + '_ {
+    groups.iter().flat_map(|group| &group.requires).map(|precondition| match precondition {
         Precondition::Exact(set) => set.key.name.clone(),
         Precondition::Absent(key) => key.name.clone(),
         Precondition::NameNotInUse(name) => name.clone(),
+    })
+}
+
+/// Whether neither side is an item of a set.
+fn is_plain(change: &Change) -> bool {
+    let plain = |set: &RecordSet| {
+        set.key.set_id.is_none() && set.routing.is_simple() && !matches!(set.data, RecordData::Items(_))
     };
-    let changed = groups.iter().flat_map(Group::changes).map(|change| change.key().name.clone());
-    changed.chain(groups.iter().flat_map(|group| &group.requires).map(required)).collect()
+    change.from().into_iter().chain(change.to()).all(plain)
 }
 
 /// Turns groups into such of whole sets.
@@ -114,9 +142,10 @@ fn merged(groups: &[&Group], wholes: &Wholes) -> Result<Option<Group>, (usize, E
         }
     }
     for (at, group) in groups.iter().enumerate() {
-        let is_unnamed = |to: &&RecordSet| super::is_unnamed(&to.key);
-        if let Some(to) = group.changes().filter_map(Change::to).find(is_unnamed) {
-            let text = format!("{}: an item of a shared record set is owned under its set identifier alone", to.key);
+        let claimed = group.stored.iter().filter_map(StoreStep::record);
+        let mut owned = group.changes().filter_map(Change::to).chain(claimed).map(|to| &to.key);
+        if let Some(key) = owned.find(|key| super::is_unnamed(key)) {
+            let text = format!("{key}: an item of a shared record set is owned under its set identifier alone");
             return Err((at, Error::new(ErrorKind::Unsupported, "apply changes", text)));
         }
         for to in group.changes().filter(|change| change.from() != change.to()).filter_map(Change::to) {
@@ -150,8 +179,9 @@ fn merged(groups: &[&Group], wholes: &Wholes) -> Result<Option<Group>, (usize, E
         };
         steps.push(Step { change, ..step.clone() });
     }
+    let stored = groups.iter().flat_map(|group| group.stored.iter().cloned()).collect();
     let objects = groups.iter().flat_map(|group| group.objects.iter().cloned()).collect();
-    Ok((!steps.is_empty()).then(|| Group { name: first.name.clone(), steps, requires, objects }))
+    Ok((!steps.is_empty()).then(|| Group { name: first.name.clone(), steps, stored, requires, objects }))
 }
 
 fn conflict(text: String) -> Error {

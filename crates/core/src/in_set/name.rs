@@ -10,7 +10,7 @@ use super::{ITEM_LABEL, is_unnamed, label};
 use crate::claim::judge;
 use crate::name::DnsName;
 use crate::record::{RecordData, RecordKey, RecordSet, SetId};
-use crate::registry::{Published, Registry};
+use crate::registry::{ClaimFormat, Published, Registry};
 use crate::rtype::RecordType;
 use crate::zone::{Zone, ZoneKey};
 
@@ -43,7 +43,7 @@ pub fn name(sets: Vec<RecordSet>, zone: &Zone, registry: &dyn Registry, publishe
 }
 
 /// Texts that are our claims on items stand under the set identifiers of these, the rest as it is.
-fn texts_apart(set: RecordSet, registry: &dyn Registry) -> Vec<RecordSet> {
+fn texts_apart(set: RecordSet, registry: &dyn ClaimFormat) -> Vec<RecordSet> {
     if set.key.rtype != RecordType::Txt || set.key.set_id.is_some() {
         return vec![set];
     }
@@ -67,7 +67,7 @@ fn candidates(
     simple: &RecordKey,
     outside: &BTreeSet<RecordKey>,
     read: &Read<'_>,
-    registry: &dyn Registry,
+    registry: &dyn ClaimFormat,
 ) -> BTreeSet<SetId> {
     let alike = outside.iter().filter(|key| key.name == simple.name && key.rtype == simple.rtype);
     let mut ids: BTreeSet<SetId> = alike.filter_map(|key| key.set_id.clone()).collect();
@@ -79,7 +79,7 @@ fn candidates(
 }
 
 /// Whether an item is the one that our claim on `key` speaks for.
-fn is_meant(key: &RecordKey, item: &RecordSet, read: &mut Read<'_>, registry: &dyn Registry) -> bool {
+fn is_meant(key: &RecordKey, item: &RecordSet, read: &mut Read<'_>, registry: &dyn ClaimFormat) -> bool {
     let item = RecordSet { key: key.clone(), ..item.clone() };
     let wanted = label(&item);
     read.item = Some(item);
@@ -90,7 +90,7 @@ fn is_meant(key: &RecordKey, item: &RecordSet, read: &mut Read<'_>, registry: &d
 }
 
 /// The claims on an item are kept as if they were routed like it, as where each set is a record of its own.
-fn route_claims(item: &RecordSet, read: &mut Read<'_>, registry: &dyn Registry) {
+fn route_claims(item: &RecordSet, read: &mut Read<'_>, registry: &dyn ClaimFormat) {
     for name in registry.claim_names(read.zone, &item.key) {
         let key = RecordKey { name, rtype: RecordType::Txt, set_id: item.key.set_id.clone() };
         if let Some(text) = read.sets.get_mut(&key) {

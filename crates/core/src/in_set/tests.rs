@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::merge::{Wholes, plan, whole_key};
+use super::merge::{Wholes, plan, reading, whole_key};
 use super::*;
 use crate::change::{Change, Group, Precondition, Step};
 use crate::error::ErrorKind;
@@ -23,7 +23,7 @@ fn address(last: u8) -> RData {
     RData::parse(RecordType::A, &format!("192.0.2.{last}")).unwrap()
 }
 
-/// A whole set of items, each a policy and the last octet of an address.
+/// A whole set of items, each a policy and the last byte of an address.
 fn whole(items: &[(Routing, u8)]) -> RecordSet {
     let item = |(routing, last): &(Routing, u8)| Item { routing: routing.clone(), records: vec![address(*last)] };
     let data = RecordData::items(items.iter().map(item));
@@ -39,7 +39,7 @@ fn item(id: &str, routing: Routing, last: u8) -> RecordSet {
 
 fn group(changes: Vec<Change>) -> Group {
     let steps = changes.into_iter().map(|change| Step::record(change, None)).collect();
-    Group { name: name("www.example"), steps, requires: Vec::new(), objects: Vec::new() }
+    Group { name: name("www.example"), steps, stored: Vec::new(), requires: Vec::new(), objects: Vec::new() }
 }
 
 fn create(to: RecordSet) -> Group {
@@ -224,4 +224,29 @@ proptest! {
             }
         }
     }
+}
+
+/// A plain set that changes is compared by the provider; items, and what must hold besides, are read.
+#[test]
+fn what_changes_of_plain_sets_state_is_not_read() {
+    let (one, two) = (set("www.example A ttl=300 192.0.2.1"), set("www.example A ttl=300 192.0.2.2"));
+    let claim = set("a-www.example TXT ttl=300 \"mine\"");
+    let update = |from: &RecordSet, to: &RecordSet| group(vec![Change::Update { from: from.clone(), to: to.clone() }]);
+    let check = |groups: &[Group], names: &[&str], stated: &[&RecordSet]| {
+        let (read, taken) = reading(groups);
+        assert_eq!(read.iter().map(ToString::to_string).collect::<Vec<_>>(), names);
+        assert_eq!(taken.values().collect::<Vec<_>>(), stated);
+    };
+    check(&[create(one.clone()), create(claim.clone())], &[], &[]);
+    check(&[group(vec![Change::Delete { from: one.clone() }])], &[], &[&one]);
+    check(&[update(&one, &two)], &[], &[&one]);
+    let needs = |condition| Group { requires: vec![condition], ..update(&one, &two) };
+    check(&[needs(Precondition::Exact(claim.clone()))], &["a-www.example"], &[&one]);
+    check(&[needs(Precondition::Absent(claim.key.clone()))], &["a-www.example"], &[&one]);
+    check(&[needs(Precondition::NameNotInUse(one.key.name.clone()))], &["www.example"], &[]);
+    check(&[create(item("blue", weight(10), 1))], &["www.example"], &[]);
+    check(&[update(&item("blue", weight(10), 1), &two)], &["www.example"], &[]);
+    // What stays as it is has nobody else to compare it, and two groups that contradict each other are none to be believed.
+    check(&[update(&one, &one)], &["www.example"], &[]);
+    check(&[update(&one, &two), create(one.clone())], &["www.example"], &[]);
 }

@@ -2,7 +2,7 @@
 //!
 //! In: what is wanted at one name, and what stands there. Out: the same with one TTL for the items of a type: that of the set while
 //! it holds items of others, else the one that stands while an object of its items asks for it, else that of the oldest of these
-//! objects; the others are told. What must hold: two
+//! objects; the others are reported. What must hold: two
 //! owners never change the TTL back and forth.
 
 use crate::contend::Wanted;

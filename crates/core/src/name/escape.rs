@@ -1,10 +1,10 @@
-//! Labels between octets and text: escapes, as in master files (RFC 1035 5.1).
+//! Labels between bytes and text: escapes, as in master files (RFC 1035 5.1).
 
 use std::fmt::Write as _;
 
 use super::{MAX_LABEL, MAX_WIRE, NameError};
 
-/// Adds one octet of a label in its text form.
+/// Adds one byte of a label in its text form.
 pub(super) fn push_octet(text: &mut String, octet: u8) {
     match octet {
         b'.' | b'\\' | b'"' | b';' | b'(' | b')' | b'@' | b'$' => {
@@ -41,7 +41,7 @@ pub(super) fn label_end(text: &str) -> usize {
     text.len()
 }
 
-/// The octets of a label; `None` where an escape is none.
+/// The bytes of a label; `None` where an escape is none.
 pub(super) fn unescape(label: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(label.len());
     let mut bytes = label.bytes();

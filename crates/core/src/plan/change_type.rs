@@ -75,7 +75,10 @@ impl Row<'_> {
         let Some(name) = steps.first().map(|s| s.change.key().name.clone()) else { return };
         let counted = lost.iter().filter(|(_, ownership)| !self.is_proven_gone(ownership));
         let counted = counted.map(|(set, _)| set.key.clone()).collect();
-        out.groups.push(PlannedGroup { group: Group { name, steps, requires: Vec::new(), objects }, counted });
+        out.groups.push(PlannedGroup {
+            group: Group { name, steps, stored: Vec::new(), requires: Vec::new(), objects },
+            counted,
+        });
     }
 }
 

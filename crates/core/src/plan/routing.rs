@@ -78,8 +78,10 @@ impl Row<'_> {
         let steps: Vec<Step> = removed.chain(written).collect();
         let objects = new.iter().flat_map(|placed| placed.wanted.objects.iter().cloned()).collect();
         let Some(name) = steps.first().map(|step| step.change.key().name.clone()) else { return };
-        out.groups
-            .push(PlannedGroup { group: Group { name, steps, requires: Vec::new(), objects }, counted: Vec::new() });
+        out.groups.push(PlannedGroup {
+            group: Group { name, steps, stored: Vec::new(), requires: Vec::new(), objects },
+            counted: Vec::new(),
+        });
     }
 
     /// Why a set of ours may not give way to sets of another kind of routing now: the policies, or the evidence.

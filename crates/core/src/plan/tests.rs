@@ -486,7 +486,7 @@ fn what_the_other_prefix_asks_for_stays() {
     with(&own, &[], other_prefix("b", x1, false)).gives(&[], kept);
     with("x.example A 192.0.2.1 = me/service/elsewhere/a", &[], other_prefix("b", x1, false))
         .gives(&["- x.example A 192.0.2.1 !"], &[]);
-    // Another object waits, and is told with the one that asks.
+    // Another object waits, and is reported with the one that asks.
     with(&own, &["z: x.example A 192.0.2.9"], other_prefix("a", x1, false))
         .gives(&[], &["KeptForOtherPrefix", "KeptForOtherPrefix"]);
     // The holder asks under a prefix in force too: it follows, unless what it has comes from the other one.

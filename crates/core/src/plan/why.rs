@@ -1,4 +1,4 @@
-//! Why something is left undone, and how that is told.
+//! Why something is left undone, and how that is reported.
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,10 +43,10 @@ pub enum Why {
     },
     /// What is asked for in its place cannot be written here; the objects are told by what found that out.
     Unmet,
-    /// Somebody else keeps changing the name back.
-    Fought(Arc<str>),
+    /// Another writer keeps changing the name back.
+    Contested(Arc<str>),
     /// An undo set the name back.
-    OnHold(Arc<str>),
+    Pinned(Arc<str>),
 }
 
 /// Something left undone.
@@ -82,8 +82,8 @@ impl Why {
             Self::Pending(_) => "PendingTargets",
             Self::OtherPrefix { .. } => "KeptForOtherPrefix",
             Self::Unmet => "RecordUnsupported",
-            Self::Fought(_) => "RecordContested",
-            Self::OnHold(_) => "OnHold",
+            Self::Contested(_) => "RecordContested",
+            Self::Pinned(_) => "RecordPinned",
         }
     }
 }
@@ -123,7 +123,7 @@ impl fmt::Display for Why {
             Self::Doubt(kinds) => {
                 write!(f, "nothing is removed while the view of {} is not complete and fresh", list(kinds))
             }
-            Self::Fought(text) | Self::OnHold(text) => f.write_str(text),
+            Self::Contested(text) | Self::Pinned(text) => f.write_str(text),
             Self::Unmet => f.write_str("what is asked for in its place cannot be written here, so what stands is kept"),
             Self::OtherPrefix { object, prefix } => write!(
                 f,

@@ -7,6 +7,7 @@
 mod members;
 mod svcb;
 mod text;
+mod txt;
 mod wire;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use members::Members;
 pub use svcb::{SvcParams, Svcb};
+pub use txt::Txt;
 
 use crate::name::{DnsName, NameError};
 use crate::rtype::RecordType;
@@ -73,55 +75,6 @@ pub enum RData {
     Https(Box<Svcb>),
     /// Anything else.
     Other(Box<Opaque>),
-}
-
-/// The strings of a TXT record.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Txt(Arc<[Box<[u8]>]>);
-
-impl Txt {
-    /// Cuts `text` into strings of 255 octets; an empty text is one empty string.
-    pub fn from_text(text: &str) -> Self {
-        Self::from_octets(text.as_bytes())
-    }
-
-    /// As [`Txt::from_text`], for any octets.
-    pub fn from_octets(octets: &[u8]) -> Self {
-        if octets.is_empty() {
-            return Self(Arc::from(vec![Box::from([].as_slice())]));
-        }
-        Self(octets.chunks(255).map(Box::from).collect::<Vec<_>>().into())
-    }
-
-    /// The strings as they are; a string of more than 255 octets is cut.
-    pub fn from_strings(strings: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        let mut out: Vec<Box<[u8]>> = Vec::new();
-        for string in strings {
-            if string.is_empty() {
-                out.push(Box::from([].as_slice()));
-            }
-            out.extend(string.chunks(255).map(Box::from));
-        }
-        if out.is_empty() {
-            out.push(Box::from([].as_slice()));
-        }
-        Self(out.into())
-    }
-
-    /// The strings in order.
-    pub fn strings(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(|s| &**s)
-    }
-
-    /// All strings joined, as readers of claims and SPF take them (RFC 7208 3.3).
-    pub fn joined(&self) -> Vec<u8> {
-        self.0.concat()
-    }
-
-    /// [`Txt::joined`] as text, if it is UTF-8.
-    pub fn text(&self) -> Option<String> {
-        String::from_utf8(self.joined()).ok()
-    }
 }
 
 /// The fields of a NAPTR record (RFC 3403 4.1).

@@ -1,5 +1,7 @@
 use super::*;
 use crate::change::{Change, Step};
+use crate::provider::Record;
+use crate::record::{AliasTarget, RecordData, Routing, SetId};
 use crate::testing::{name, set};
 
 fn full(lines: &[&str]) -> Listing {
@@ -84,7 +86,7 @@ async fn deltas_apply_in_order_and_own_writes_are_no_news() {
 async fn a_written_claim_counts_as_read_only_after_a_later_reading() {
     let claim = set("a-w.example TXT ttl=1 heritage=external-dns");
     let step = Step::claim(Change::Create { to: claim.clone() });
-    let group = Group { name: name("w.example"), steps: vec![step], requires: vec![], objects: vec![] };
+    let group = Group { name: name("w.example"), steps: vec![step], stored: vec![], requires: vec![], objects: vec![] };
     let written = || {
         let mut view = ZoneView::default();
         view.take(full(&[]), None, Instant::now(), NONE);
@@ -132,7 +134,7 @@ async fn options_that_a_claim_loses_are_no_news() {
         let mut view = ZoneView::default();
         view.take(full(&[]), None, Instant::now(), NONE);
         let steps = vec![Step::claim(Change::Create { to: with(&["proxied"], &plain) })];
-        let group = Group { name: name("w.example"), steps, requires: vec![], objects: vec![] };
+        let group = Group { name: name("w.example"), steps, stored: vec![], requires: vec![], objects: vec![] };
         view.write(&group, Instant::now(), Clone::clone);
         view
     };
@@ -228,4 +230,51 @@ async fn what_a_listing_showed_otherwise_at_a_written_name_is_listed_again() {
     view.take(full(&["a.example AAAA ttl=1 2001:db8::1"]), None, Instant::now(), NONE);
     assert_eq!(shown(&view), ["a.example 1 AAAA 2001:db8::1"]);
     assert!(view.token().is_some());
+}
+
+/// Numbers are kept as sets come and go, and names that changed are known one by one, up to a bound.
+#[tokio::test(start_paused = true)]
+async fn a_view_counts_itself() {
+    let mut view = ZoneView::default();
+    let check = |view: &mut ZoneView, touched: &[&str]| {
+        let mut counted: BTreeMap<RecordType, usize> = BTreeMap::new();
+        view.sets().for_each(|set| *counted.entry(set.key.rtype).or_default() += 1);
+        assert_eq!((view.types(), view.len()), (&counted, counted.values().sum()));
+        assert_eq!(view.take_touched(), Touched::Names(touched.iter().map(|text| name(text)).collect()));
+        assert!(!view.is_touched());
+    };
+    view.take(full(&["a.example A ttl=1 192.0.2.1", "a.example TXT ttl=1 x"]), None, Instant::now(), NONE);
+    check(&mut view, &["a.example"]);
+    let delta =
+        Delta { removed: vec![record("a.example TXT ttl=1 x")], added: vec![record("b.example A ttl=1 192.0.2.2")] };
+    let delta = Listing::Delta { steps: vec![delta], token: Token("2".to_owned()) };
+    view.take(delta, None, Instant::now(), NONE);
+    check(&mut view, &["a.example", "b.example"]);
+    view.take(full(&["b.example A ttl=1 192.0.2.2"]), None, Instant::now(), NONE);
+    check(&mut view, &["a.example"]);
+    let group = Group::of(Step::record(Change::Delete { from: set("b.example A ttl=1 192.0.2.2") }, None), Vec::new());
+    view.write(&group, Instant::now(), RecordSet::clone);
+    check(&mut view, &["b.example"]);
+    let many: Vec<String> = (0..=MOST_TOUCHED).map(|n| format!("n{n}.example A ttl=1 192.0.2.1")).collect();
+    view.take(full(&many.iter().map(String::as_str).collect::<Vec<_>>()), None, Instant::now(), NONE);
+    assert_eq!((view.take_touched(), view.len()), (Touched::All, MOST_TOUCHED + 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_walk_in_parts_sees_every_set_once() {
+    let mut view = ZoneView::default();
+    let lines = [
+        "a.example A ttl=1 192.0.2.1",
+        "a.example TXT ttl=1 x",
+        "b.example A ttl=1 192.0.2.1",
+        "c.example A ttl=1 192.0.2.1",
+    ];
+    view.take(full(&lines), None, Instant::now(), NONE);
+    let (mut seen, mut last, mut parts) = (Vec::new(), None, 0);
+    while let Some((sets, end)) = view.after(last.as_ref(), 2) {
+        seen.extend(sets);
+        last = Some(end);
+        parts += 1;
+    }
+    assert_eq!((seen, parts), (view.sets().collect(), 2));
 }

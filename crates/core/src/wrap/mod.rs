@@ -18,7 +18,7 @@ use ipnet::IpNet;
 use crate::endpoint::{Endpoint, Mapped, OtherPrefix, Pending};
 use crate::rdata::RData;
 use crate::rtype::RecordType;
-use crate::source::{Evidence, ObjectState, PublishedNames, Source, SourceErrors, Update};
+use crate::source::{Evidence, ObjectState, ObjectUpdate, PublishedNames, Review, Source, SourceErrors, Update};
 
 pub use net::{NetError, nat64_prefix, network};
 
@@ -118,14 +118,14 @@ impl Source for Wrapped {
 
     fn take(&self, everything: bool) -> Update {
         let mut update = self.inner.take(everything);
-        for object in &mut update.objects {
-            if let ObjectState::Present(mapped) = &mut object.state
-                && !self.leaves_alone(mapped)
-            {
-                *mapped = Arc::new(self.wrapping.apply(mapped));
-            }
-        }
+        update.objects.iter_mut().for_each(|object| self.wrap(object));
         update
+    }
+
+    fn review(&self, most: usize) -> Review {
+        let mut review = self.inner.review(most);
+        review.objects.iter_mut().for_each(|object| self.wrap(object));
+        review
     }
 
     fn evidence(&self) -> Evidence {
@@ -146,6 +146,14 @@ impl Source for Wrapped {
 }
 
 impl Wrapped {
+    fn wrap(&self, object: &mut ObjectUpdate) {
+        if let ObjectState::Present(mapped) = &mut object.state
+            && !self.leaves_alone(mapped)
+        {
+            *mapped = Arc::new(self.wrapping.apply(mapped));
+        }
+    }
+
     fn leaves_alone(&self, mapped: &Mapped) -> bool {
         let other = mapped.other_prefix.iter().flat_map(|other| &other.endpoints);
         self.wrapping.is_idle() && !mapped.endpoints.iter().chain(other).any(targets::is_bare)

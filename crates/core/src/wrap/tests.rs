@@ -225,6 +225,10 @@ impl Source for Troubled {
         Update::default()
     }
 
+    fn review(&self, _: usize) -> Review {
+        Review::default()
+    }
+
     fn evidence(&self) -> Evidence {
         Evidence::default()
     }

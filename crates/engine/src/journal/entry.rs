@@ -208,7 +208,6 @@ impl Entry {
             return None;
         }
         let Heading { id, writer, at, plan, cause } = heading();
-        let changing = group.steps.iter().filter(|step| step.change.from() != step.change.to());
         Some(Self {
             id,
             writer: Some(writer),
@@ -218,7 +217,7 @@ impl Entry {
             name: group.name.clone(),
             plan,
             cause,
-            steps: changing.map(EntryStep::new).collect(),
+            steps: group.steps.iter().map(EntryStep::new).collect(),
             handed,
             objects: group.objects.clone(),
         })

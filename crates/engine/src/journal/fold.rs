@@ -267,7 +267,7 @@ impl Folded {
         if !now.is_empty() && now.iter().all(|(_, span, stands)| meets(span.before.as_ref(), stands.as_ref())) {
             return Err(UndoRefusal::Back);
         }
-        let (mut steps, mut requires) = (Vec::new(), Vec::new());
+        let (mut steps, mut stored, mut requires) = (Vec::new(), Vec::new(), Vec::new());
         for (key, span, stands) in now {
             if !meets(span.left.as_ref(), stands.as_ref()) {
                 return Err(UndoRefusal::Changed { key: key.clone(), stands: stands.map(Box::new) });
@@ -278,11 +278,11 @@ impl Folded {
                 (from, to) => steps.extend(change(from, to).map(|change| span.step(change))),
             }
         }
-        self.hand_back(&stands, &mut steps, &mut requires)?;
+        self.hand_back(&stands, &mut stored, &mut requires)?;
         // What goes makes room for what comes.
         steps.sort_by_key(|step| matches!(step.change, Change::Create { .. }));
         let Some(name) = self.name().cloned() else { return Err(UndoRefusal::Back) };
-        Ok(Group { name, steps, requires, objects: self.objects.iter().cloned().collect() })
+        Ok(Group { name, steps, stored, requires, objects: self.objects.iter().cloned().collect() })
     }
 }
 

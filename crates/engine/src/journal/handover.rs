@@ -7,11 +7,11 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use zonewright_core::change::{Group, Precondition, Role, Step};
+use zonewright_core::change::{Group, Precondition, StoreEffect, StoreStep};
 use zonewright_core::claim::{OwnerId, Ownership, judge};
 use zonewright_core::name::DnsName;
 use zonewright_core::record::{RecordKey, RecordSet};
-use zonewright_core::registry::{ClaimAnomaly, Published, Registry};
+use zonewright_core::registry::{ClaimAnomaly, ClaimFormat, Published};
 use zonewright_core::zone::{Zone, ZoneKey};
 
 use super::terms::Terms;
@@ -47,33 +47,34 @@ pub(crate) fn line(key: &RecordKey, had: &Terms, has: &Terms) -> String {
 impl Handover {
     /// The records whose claims change hands by a group, which stand as `published` shows them. A group that changes records
     /// tells of its claims by itself.
-    pub fn of(registry: &dyn Registry, zone: &Zone, group: &Group, published: &dyn Published) -> Vec<Self> {
+    pub fn of(registry: &dyn ClaimFormat, zone: &Zone, group: &Group, published: &dyn Published) -> Vec<Self> {
         if registry.owner().is_none() || group.records().next().is_some() {
             return Vec::new();
         }
-        let bare: Vec<Self> = group.steps.iter().filter_map(Self::bare).collect();
-        if !bare.is_empty() {
-            return bare.into_iter().filter(Self::counts).collect();
+        if !group.stored.is_empty() {
+            return group.stored.iter().map(Self::stored).filter(Self::counts).collect();
         }
         let after = After { group, zone: &zone.key, published };
-        let said = group.steps.iter().find(|step| step.owner.is_some()).map(Terms::said);
         let handover = |(key, record): (RecordKey, Option<RecordSet>)| {
             let terms = |published: &dyn Published| {
                 Terms::of(&judge(&registry.claims(zone, &key, published), registry.owner()), registry.owner())
             };
-            let (had, has) = (terms(published), said.clone().unwrap_or_else(|| terms(&after)));
+            let (had, has) = (terms(published), terms(&after));
             Self { key, record, had, has }
         };
         about(registry, zone, group, published).into_iter().map(handover).filter(Self::counts).collect()
     }
 
     /// What a step says of a claim that is kept outside the zones.
-    fn bare(step: &Step) -> Option<Self> {
-        let (from, to) = (step.change.from()?, step.change.to()?);
+    fn stored(step: &StoreStep) -> Self {
         let had = step.held.as_deref().map(Terms::from).unwrap_or_default();
-        let has = if step.owner.is_some() { Terms::said(step) } else { Terms::default() };
-        let bare = step.role == Role::Claim && from == to;
-        bare.then(|| Self { key: from.key.clone(), record: (!step.is_lost()).then(|| from.clone()), had, has })
+        let has = match &step.effect {
+            StoreEffect::Assign { owner: owner @ Some(_), resource, labels, .. } => {
+                Terms { owner: owner.clone(), resource: resource.clone(), labels: labels.clone() }
+            }
+            StoreEffect::Assign { owner: None, .. } | StoreEffect::End(_) => Terms::default(),
+        };
+        Self { key: step.key().clone(), record: step.record().cloned(), had, has }
     }
 
     fn counts(&self) -> bool {
@@ -105,16 +106,12 @@ impl Terms {
         let claim = ownership.claim().map(Self::from).unwrap_or_default();
         Self { owner: owner_of(ownership, me), ..claim }
     }
-
-    fn said(step: &Step) -> Self {
-        Self { owner: step.owner.clone(), resource: step.resource.clone(), labels: step.labels.clone() }
-    }
 }
 
 /// The records that a group of claim changes is about: the one that it requires, else those that an orphaned claim which it
 /// takes away may speak for.
 fn about(
-    registry: &dyn Registry,
+    registry: &dyn ClaimFormat,
     zone: &Zone,
     group: &Group,
     published: &dyn Published,
@@ -160,7 +157,6 @@ impl Published for After<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zonewright_core::change::Change;
     use zonewright_core::testing::set;
 
     fn terms(owner: &str) -> Terms {
@@ -185,14 +181,20 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_changes_nothing_says_whose_it_was_and_will_be() {
+    fn a_claim_outside_the_zones_says_whose_it_was_and_will_be() {
         let record = set("a.example A 192.0.2.1");
-        let same = Change::Update { from: record.clone(), to: record.clone() };
-        let step = Step { owner: OwnerId::new("y"), resource: Some("r".into()), ..Step::claim(same.clone()) };
-        let handover = Handover::bare(&step).unwrap();
-        assert_eq!((handover.had, &*handover.has.resource.unwrap()), (Terms::default(), "r"));
-        assert_eq!(Handover::bare(&Step::record(same, None)), None, "a record is no claim");
-        let change = Change::Update { from: record, to: set("a.example A 192.0.2.2") };
-        assert_eq!(Handover::bare(&Step::claim(change)), None);
+        let held = terms("x").claim();
+        let given = StoreStep::assign(record.clone(), OwnerId::new("y"), Some("r".into()), vec![]);
+        let left = StoreStep::assign(record.clone(), None, Some("r".into()), vec![]);
+        let check = |step: StoreStep, had: &str, stands: bool, has: &str, resource: Option<&str>| {
+            let handover = Handover::stored(&step);
+            assert_eq!((&handover.had.owner, &handover.has.owner), (&OwnerId::new(had), &OwnerId::new(has)), "{step}");
+            assert_eq!((handover.record.is_some(), handover.has.resource.as_deref()), (stands, resource), "{step}");
+            assert_eq!(handover.key, record.key, "{step}");
+        };
+        check(given.clone(), "", true, "y", Some("r"));
+        check(StoreStep { held: held.clone(), ..given }, "x", true, "y", Some("r"));
+        check(StoreStep { held: held.clone(), ..left }, "x", true, "", None);
+        check(StoreStep { held, ..StoreStep::end(record.key.clone()) }, "x", false, "", None);
     }
 }

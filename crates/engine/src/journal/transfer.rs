@@ -1,9 +1,9 @@
 //! Claims that changed hands over a stretch of the journal, and what it takes that they go back.
 //!
-//! In: what was folded, and what stands now. Out: steps and preconditions. What must hold: a record stays as it is; a claim is
+//! In: what was folded, and what stands now. Out: claims and preconditions. What must hold: a record stays as it is; a claim is
 //! taken or given only on the record that stood there when it changed hands, and given up on any.
 
-use zonewright_core::change::{Change, Precondition, Step};
+use zonewright_core::change::{Precondition, StoreStep};
 use zonewright_core::record::{RecordKey, RecordSet};
 
 use super::fold::{Folded, UndoRefusal, meets};
@@ -37,7 +37,7 @@ impl Folded {
     pub(super) fn hand_back(
         &self,
         stands: impl Fn(&RecordKey) -> Option<RecordSet>,
-        steps: &mut Vec<Step>,
+        stored: &mut Vec<StoreStep>,
         requires: &mut Vec<Precondition>,
     ) -> Result<(), UndoRefusal> {
         for (key, passed) in self.passed() {
@@ -52,7 +52,7 @@ impl Folded {
             }
             let Some(record) = now.filter(|_| !changes) else { continue };
             if passed.bare {
-                steps.push(passed.step(record.clone()));
+                stored.push(passed.step(record.clone()));
             }
             let stays = Precondition::Exact(record);
             if !requires.contains(&stays) {
@@ -64,14 +64,8 @@ impl Folded {
 }
 
 impl OwnershipTransfer {
-    fn step(&self, record: RecordSet) -> Step {
-        let claim = Step::claim(Change::Update { from: record.clone(), to: record });
-        Step {
-            resource: self.before.resource.clone(),
-            labels: self.before.labels.clone(),
-            held: self.left.claim(),
-            owner: self.before.owner.clone(),
-            ..claim
-        }
+    fn step(&self, record: RecordSet) -> StoreStep {
+        let Terms { owner, resource, labels } = self.before.clone();
+        StoreStep { held: self.left.claim(), ..StoreStep::assign(record, owner, resource, labels) }
     }
 }

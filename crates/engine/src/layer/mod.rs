@@ -11,6 +11,7 @@ mod deadline;
 mod dry_run;
 mod meter;
 mod retry;
+mod selected_zones;
 mod staged;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub use deadline::Deadline;
 pub use dry_run::DryRun;
 pub use meter::Metered;
 pub use retry::RetryLayer;
+pub use selected_zones::SelectedZones;
 pub use staged::Staged;
 
 /// How the layers around one provider are set.
@@ -73,6 +75,8 @@ impl Layers {
     }
 }
 
+#[cfg(test)]
+mod selected_zones_tests;
 #[cfg(test)]
 mod staged_tests;
 #[cfg(test)]

@@ -36,7 +36,7 @@ fn claim(at: &str) -> RecordSet {
 }
 
 fn group(steps: Vec<Step>) -> Group {
-    Group { name: name("x.example"), steps, requires: vec![], objects: vec![] }
+    Group { name: name("x.example"), steps, stored: vec![], requires: vec![], objects: vec![] }
 }
 
 fn record(change: Change) -> Step {

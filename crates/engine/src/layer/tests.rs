@@ -88,6 +88,10 @@ impl<F: Fn(usize, &[Group]) -> Vec<Outcome> + Send + Sync> Provider for Scripted
         }
         (self.answer)(call, groups)
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }
 
 fn zone() -> Zone {
@@ -285,6 +289,10 @@ async fn a_write_that_is_cut_off_is_unknown() {
         async fn apply(&self, _: &Zone, _: &[Group]) -> Vec<Outcome> {
             std::future::pending().await
         }
+
+        async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+            Ok(None)
+        }
     }
     let layer = Deadline::new(Arc::new(Stalled), Duration::from_secs(5));
     assert_eq!(labels(&layer.apply(&zone(), &groups(2)).await), ["unknown", "unknown"]);
@@ -330,6 +338,10 @@ impl Provider for Paced {
     }
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         self.0.apply(zone, groups).await
+    }
+
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
+        self.0.served(zone).await
     }
 }
 

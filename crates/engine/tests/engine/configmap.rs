@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use zonewright_core::documents::{Fault as ShelfFault, MemoryDocuments};
+use zonewright_core::testing::documents::{Fault as ShelfFault, MemoryDocuments};
 use zonewright_engine::Engine;
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry, LONGEST};
 

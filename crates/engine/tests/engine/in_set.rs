@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zonewright_conformance::cloud::{Cloud, CloudAccount, OPTIONS};
-use zonewright_core::documents::MemoryDocuments;
 use zonewright_core::record::{Item, Routing};
 use zonewright_core::registry::Registry;
+use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_core::zone::InstanceId;
 use zonewright_core::{RecordData, RecordSet, RecordType, Ttl};
 use zonewright_engine::{Engine, Instance};

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod approvals;
+mod at_rest;
 mod bounds;
 mod brake;
 mod cloud;

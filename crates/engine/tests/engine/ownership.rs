@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use zonewright_core::RecordType;
 use zonewright_core::change::Outcome;
-use zonewright_core::documents::MemoryDocuments;
 use zonewright_core::registry::{OwnershipChange, Registry};
+use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_core::zone::InstanceId;
 use zonewright_engine::journal::{Cause, JournalWriter, Origin, Query, WriterId};
 use zonewright_engine::layer::Layers;

@@ -88,7 +88,7 @@ async fn what_was_done_since_goes_back_and_stays_so() {
     assert_eq!(all(), expected, "and the next rounds leave it");
     assert_eq!(world.sim.calls().1, writes + 1);
     assert!(
-        world.reports.has("a", "OnHold")
+        world.reports.has("a", "RecordPinned")
             && engine.metrics().text().contains("zonewright_held_names{zone=\"sim/example\"} 3")
     );
     let holds = engine.pins();

@@ -11,12 +11,11 @@ use zonewright_core::zone::InstanceId;
 use zonewright_engine::Instance;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
+use crate::hurry::hurried;
 use crate::sim::{World, after, rest};
 
 /// How much faster than real time the clock goes.
 const FASTER: u32 = 100;
-/// How often it moves, in real time.
-const TICK: Duration = Duration::from_millis(2);
 /// Objects at the start; those of the first ten go, one a minute, and as many come.
 const OBJECTS: usize = 20;
 /// The longest pause that the service asks for, and the longest back-off of a zone.
@@ -36,24 +35,7 @@ pub(crate) trait Throttled {
 
 /// Plays it; the number of requests in the ten minutes.
 pub(crate) async fn nothing_is_lost(service: &impl Throttled, provider: Arc<dyn Provider>) -> usize {
-    hurried(play(service, provider)).await
-}
-
-/// Does `work` by a clock that goes [`FASTER`]. A paused clock jumps to the next deadline whenever every task waits, also for an answer
-/// of a real socket; while a blocking task runs it stands still.
-async fn hurried<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::pause();
-    let clock = async {
-        loop {
-            let tick = tokio::task::spawn_blocking(|| std::thread::sleep(TICK));
-            tick.await.expect("a sleep does not panic");
-            tokio::time::advance(TICK * FASTER).await;
-        }
-    };
-    tokio::select! {
-        done = work => done,
-        () = clock => unreachable!("the clock has no end"),
-    }
+    hurried(FASTER, play(service, provider)).await
 }
 
 async fn play(service: &impl Throttled, provider: Arc<dyn Provider>) -> usize {

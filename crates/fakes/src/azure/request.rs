@@ -84,9 +84,12 @@ impl Request {
         self.header("host").unwrap_or("localhost")
     }
 
-    /// The address of this request without its query.
+    /// The address of this request without its query. Who asks by another name than that of this machine comes through a proxy that
+    /// speaks TLS.
     pub(super) fn url(&self) -> String {
-        format!("http://{}/{}", self.host(), self.path)
+        let host = self.host();
+        let is_here = ["127.0.0.1", "localhost"].contains(&host.split(':').next().unwrap_or_default());
+        format!("{}://{host}/{}", if is_here { "http" } else { "https" }, self.path)
     }
 
     /// A body in JSON.
@@ -234,6 +237,19 @@ mod tests {
             ("GET", "/subscriptions/s/providers/Microsoft.Network/dnsZones/example.org".to_owned()),
         ] {
             assert_eq!(Request::new(method, &path).target(), None, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_the_one_that_was_asked_for() {
+        for (host, expected) in [
+            (None, "http://localhost/a/b"),
+            (Some("127.0.0.1:80"), "http://127.0.0.1:80/a/b"),
+            (Some("management.azure.com"), "https://management.azure.com/a/b"),
+        ] {
+            let mut request = Request::new("GET", "/a/b?c=d");
+            request.headers.extend(host.map(|host| ("host".to_owned(), host.to_owned())));
+            assert_eq!(request.url(), expected);
         }
     }
 

@@ -19,18 +19,26 @@ pub(crate) fn ours(set: &Value, apex: &str) -> RecordSet {
         Some(record) => vec![record.clone()],
         None => Vec::new(),
     };
-    let ttl = properties.get("TTL").and_then(Value::as_u64).and_then(|ttl| Ttl::from_secs(u32::try_from(ttl).ok()?));
+    let ttl = properties
+        .get("TTL")
+        .or(properties.get("ttl"))
+        .and_then(Value::as_u64)
+        .and_then(|ttl| Ttl::from_secs(u32::try_from(ttl).ok()?));
     RecordSet::simple(DnsName::parse(&name).unwrap(), rtype, ttl, records.iter().map(|record| value(rtype, record)))
 }
 
-/// The body that writes one of our sets.
-pub(crate) fn body(set: &RecordSet) -> Value {
+/// The body that writes one of our sets to a public or a private zone.
+pub(crate) fn body(set: &RecordSet, private: bool) -> Value {
     let records: Vec<Value> = set.data.as_records().iter().map(record).collect();
     let rtype = set.key.rtype;
-    let mut properties = json!({ "TTL": set.ttl.map_or(300, Ttl::secs) });
+    let (ttl, property) = match private {
+        true => ("ttl", format!("{}Record", rtype.to_string().to_ascii_lowercase())),
+        false => ("TTL", property(rtype)),
+    };
+    let mut properties = json!({ ttl: set.ttl.map_or(300, Ttl::secs) });
     match rtype {
-        RecordType::Cname => properties[property(rtype)] = records[0].clone(),
-        _ => properties[format!("{}s", property(rtype))] = json!(records),
+        RecordType::Cname => properties[property] = records[0].clone(),
+        _ => properties[format!("{property}s")] = json!(records),
     }
     json!({ "properties": properties })
 }

@@ -14,8 +14,18 @@ use zonewright_provider_azure::{AzureDns, FLAGS};
 
 use crate::form;
 
-/// The version of the interface.
-const VERSION: &str = "2018-05-01";
+/// The versions of the interface of public and of private zones.
+const VERSIONS: [&str; 2] = ["2018-05-01", "2024-06-01"];
+/// Where all sets of a zone are, of either kind.
+const ALL: [&str; 2] = [
+    "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones/{zone}/all",
+    "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/privateDnsZones/{zone}/ALL",
+];
+/// Where one set is.
+const ONE: [&str; 2] = [
+    "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones/{zone}/{type}/{name}",
+    "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/privateDnsZones/{zone}/{type}/{name}",
+];
 /// Types that make a zone, at its apex.
 const MADE: &[&str] = &["SOA", "NS"];
 
@@ -26,6 +36,8 @@ pub(crate) struct Access {
     pub(crate) endpoint: String,
     pub(crate) subscription: String,
     pub(crate) group: String,
+    /// Whether private zones are tried.
+    pub(crate) private: bool,
     /// Writes a second in place of the default; 0 is no limit.
     pub(crate) qps: Option<i64>,
 }
@@ -36,7 +48,7 @@ impl Access {
     /// # Errors
     /// One is missing.
     #[allow(dead_code, reason = "the test states its own")]
-    pub(crate) fn of_environment() -> Result<Self> {
+    pub(crate) fn of_environment(private: bool) -> Result<Self> {
         let variable = |name: &str| {
             let given = std::env::var(name).ok().filter(|text| !text.trim().is_empty());
             let missing =
@@ -48,6 +60,7 @@ impl Access {
             endpoint: "https://management.azure.com".to_owned(),
             subscription: variable("AZURE_SUBSCRIPTION_ID")?,
             group: variable("AZURE_RESOURCE_GROUP")?,
+            private,
             qps: None,
         })
     }
@@ -60,6 +73,7 @@ pub(crate) struct Tried {
     past: Client,
     subscription: String,
     group: String,
+    private: bool,
 }
 
 impl Tried {
@@ -68,13 +82,20 @@ impl Tried {
     /// # Errors
     /// It is not there; there are several; the service cannot be asked.
     pub(crate) async fn new(zone: &str, access: &Access) -> Result<Self> {
-        let provider = AzureDns::public(&config(access))?;
+        let config = config(access);
+        let provider = if access.private { AzureDns::private(&config)? } else { AzureDns::public(&config)? };
         let zone = pick(provider.zones().await?, zone)?;
         let connection = Connection { proxies: Proxies::from_env()?, ..Connection::default() };
         let credentials = Fixed::bearer(&access.token.as_str().into())?;
         let past = Client::builder(&access.endpoint)?.connection(connection).credentials(credentials).build()?;
-        let Access { subscription, group, .. } = access;
-        Ok(Self { provider, zone, past, subscription: subscription.clone(), group: group.clone() })
+        let Access { subscription, group, private, .. } = access;
+        let (subscription, group, private) = (subscription.clone(), group.clone(), *private);
+        Ok(Self { provider, zone, past, subscription, group, private })
+    }
+
+    /// What holds for this kind of zones.
+    fn of(&self, [public, private]: [&'static str; 2]) -> &'static str {
+        if self.private { private } else { public }
     }
 
     fn request(&self, method: Method, template: &'static str) -> Request {
@@ -82,19 +103,17 @@ impl Tried {
             .set("subscription", &self.subscription)
             .set("group", &self.group)
             .set("zone", &self.zone.name)
-            .query("api-version", VERSION)
+            .query("api-version", self.of(VERSIONS))
     }
 
     fn set_request(&self, method: Method, kind: &str, name: &str) -> Request {
-        let template = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones/{zone}/{type}/{name}";
-        self.request(method, template).set("type", kind).set("name", name)
+        self.request(method, self.of(ONE)).set("type", kind).set("name", name)
     }
 
     /// Every set of the zone.
     async fn sets(&self) -> Result<Vec<Value>> {
         const READ: &str = "read the zone";
-        let template =
-            "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones/{zone}/all";
+        let template = self.of(ALL);
         let mut page: Value = self.past.json(READ, &self.request(Method::GET, template)).await?;
         let mut sets = Vec::new();
         loop {
@@ -125,7 +144,8 @@ impl Harness for Tried {
 
     async fn insert(&self, set: RecordSet) {
         let name = form::relative(set.key.name.as_str(), self.zone.name.as_str());
-        let request = self.set_request(Method::PUT, &set.key.rtype.to_string(), name).json(&form::body(&set));
+        let request =
+            self.set_request(Method::PUT, &set.key.rtype.to_string(), name).json(&form::body(&set, self.private));
         self.past.send("write to the zone", &request).await.expect("the set is written past the provider");
     }
 

@@ -4,15 +4,17 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+#[path = "../../examples/live/form.rs"]
+mod form;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
+use zonewright_core::RecordSet;
 use zonewright_core::catalog::{FlagKind, FlagValue, ProviderConfig, Settings};
-use zonewright_core::record::{Geolocation, Item, Routing};
 use zonewright_core::shared::Shared;
 use zonewright_core::zone::InstanceId;
-use zonewright_core::{DnsName, RData, RecordData, RecordSet, RecordType, Ttl};
 use zonewright_fakes::clouddns as fake;
 use zonewright_http::Patience;
 use zonewright_provider_clouddns::{CloudDns, FLAGS};
@@ -61,50 +63,24 @@ pub(crate) fn dump(service: &fake::CloudDns, zone: &str) -> Vec<RecordSet> {
 
 /// A record set of the service as ours.
 pub(crate) fn ours(set: &fake::RecordSet) -> RecordSet {
-    let rtype: RecordType = set.kind.parse().unwrap();
-    let parsed = |text: &str| RData::parse(rtype, text).unwrap();
-    let name = DnsName::parse(&set.name).unwrap();
-    let plain = RecordSet::simple(name, rtype, Ttl::from_secs(set.ttl), set.rrdatas.iter().map(|text| parsed(text)));
-    let Some(policy) = &set.routing else { return plain };
-    let items = |key: &str| policy[key]["items"].as_array().cloned().unwrap_or_default();
-    let item = |routing: Routing, item: &Value| Item {
-        routing,
-        records: item["rrdatas"].as_array().unwrap().iter().map(|text| parsed(text.as_str().unwrap())).collect(),
-    };
-    let weighted = items("wrr").into_iter().map(|value| {
-        let weight = value["weight"].as_f64().unwrap().to_string().parse().unwrap();
-        item(Routing::Weighted { weight }, &value)
-    });
-    let placed = items("geo").into_iter().map(|value| {
-        let country = Some(value["location"].as_str().unwrap().into());
-        item(Routing::Geolocation { location: Geolocation { country, ..Geolocation::default() } }, &value)
-    });
-    RecordSet { data: RecordData::items(weighted.chain(placed)), ..plain }
+    let mut json = json!({ "name": set.name, "type": set.kind, "ttl": set.ttl, "rrdatas": set.rrdatas });
+    if let Some(policy) = &set.routing {
+        json["routingPolicy"] = policy.clone();
+    }
+    form::ours(&json)
 }
 
 /// One of our sets as the service has it.
 pub(crate) fn theirs(set: &RecordSet) -> fake::RecordSet {
-    let texts = |records: &[RData]| records.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let item = |item: &Item| match &item.routing {
-        Routing::Weighted { weight } => ("wrr", json!({ "weight": weight, "rrdatas": texts(&item.records) })),
-        Routing::Geolocation { location } => {
-            ("geo", json!({ "location": location.country.as_deref().unwrap(), "rrdatas": texts(&item.records) }))
-        }
-        other => panic!("{other:?}"),
-    };
-    let routing = match &set.data {
-        RecordData::Items(items) => {
-            let (kinds, items): (Vec<&str>, Vec<Value>) = items.iter().map(item).unzip();
-            Some(json!({ kinds[0]: { "items": items } }))
-        }
-        _ => None,
-    };
+    let json = form::theirs(set);
+    let text = |field: &str| json[field].as_str().unwrap().to_owned();
+    let values = json["rrdatas"].as_array().into_iter().flatten();
     fake::RecordSet {
-        name: format!("{}.", set.key.name.as_str()),
-        kind: set.key.rtype.to_string(),
-        ttl: set.ttl.map_or(300, Ttl::secs),
-        rrdatas: texts(set.data.as_records()),
-        routing,
+        name: text("name"),
+        kind: text("type"),
+        ttl: u32::try_from(json["ttl"].as_u64().unwrap()).unwrap(),
+        rrdatas: values.map(|value| value.as_str().unwrap().to_owned()).collect(),
+        routing: json.get("routingPolicy").cloned(),
     }
 }
 

@@ -89,7 +89,8 @@ impl<'a> Places<'a> {
         for wish in self.wishes(bundle)?.into_values() {
             let Some(at) = wish.key() else { continue };
             for (place, zone) in self.zones_of(&at.name)? {
-                let empty = || Group { name: name.clone(), steps: vec![], requires: vec![], objects: vec![] };
+                let empty =
+                    || Group { name: name.clone(), steps: vec![], stored: vec![], requires: vec![], objects: vec![] };
                 groups.entry(place).or_insert_with(empty).steps.extend(self.step(&wish, zone)?);
             }
         }

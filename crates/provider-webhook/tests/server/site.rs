@@ -215,6 +215,10 @@ impl Provider for Behind {
         }
         groups.iter().map(|_| Outcome::Applied).collect()
     }
+
+    async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
+        self.local.served(zone).await
+    }
 }
 
 /// Waits until the closure says yes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use zonewright_core::ErrorKind;
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::{ExternalChanges, Registry};
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, ExternalChanges};
 use zonewright_fakes::dynamodb::{Fault, Schema};
 use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 

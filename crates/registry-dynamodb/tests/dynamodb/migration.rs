@@ -2,7 +2,7 @@
 
 use zonewright_core::change::{Change, Group, Outcome, Role, Step};
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::{Registry, holds_claims};
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, holds_claims};
 
 use crate::support::*;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::error::{Error, ErrorKind};
-use zonewright_core::registry::{Contents, Published, Registry};
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, Contents, Published};
 use zonewright_core::zone::{InstanceId, ZoneKey};
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Ttl, Zone};
 use zonewright_fakes::dynamodb::{DynamoDb, Item, Schema};

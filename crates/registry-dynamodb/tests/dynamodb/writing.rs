@@ -3,7 +3,7 @@
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::Ownership;
 use zonewright_core::intent::digest;
-use zonewright_core::registry::{OwnershipChange, Registry};
+use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, OwnershipChange};
 use zonewright_fakes::dynamodb::Fault;
 
 use crate::support::*;

@@ -1,12 +1,12 @@
 //! Claims that change hands while their record stays.
 //!
-//! In: a record as it was read, and what shall become of the claim on it. Out: a group of one claim step that changes
-//! nothing and carries the owner that the claim shall have, or the sentence that says why not.
+//! In: a record as it was read, and what shall become of the claim on it. Out: a group that changes nothing in
+//! the zone and carries the claim as it shall be, or the sentence that says why not.
 
 use std::sync::Arc;
 
 use zonewright_core::RecordSet;
-use zonewright_core::change::{Change, Group, Step};
+use zonewright_core::change::{Group, StoreStep};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::registry::{Dropped, OwnershipChange};
 
@@ -38,12 +38,11 @@ pub(super) fn assign(
 }
 
 /// The group that tells whose a record is, and changes nothing.
-pub(super) fn handed(
+pub(crate) fn handed(
     record: &RecordSet,
     owner: Option<&OwnerId>,
     resource: Option<Arc<str>>,
     labels: &[(Arc<str>, Arc<str>)],
 ) -> Group {
-    let same = Change::Update { from: record.clone(), to: record.clone() };
-    Group::of(Step { resource, labels: labels.to_vec(), owner: owner.cloned(), ..Step::claim(same) }, Vec::new())
+    Group::stored(StoreStep::assign(record.clone(), owner.cloned(), resource, labels.to_vec()))
 }

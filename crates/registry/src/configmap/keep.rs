@@ -1,7 +1,7 @@
 //! Reading and writing the objects.
 //!
 //! In: edits of entries by record. Out: objects that hold them, and a [`Table`] that says what they hold. What must hold: an
-//! object is only replaced as it was read; what somebody else changed in it is taken over first, and their word on an owner
+//! object is only replaced as it was read; what another writer changed in it is taken over first, and their word on an owner
 //! is not overwritten; an entry stands in the shard of its name before it is taken out of another one.
 
 mod load;
@@ -116,7 +116,7 @@ pub(super) struct Keeper {
 enum Put {
     Done,
     TooBig,
-    /// Somebody else made more shards meanwhile: nothing is written.
+    /// Another writer made more shards meanwhile: nothing is written.
     Moved,
 }
 
@@ -301,7 +301,7 @@ pub(super) struct Left {
     passed_over: Vec<Place>,
 }
 
-/// Carries edits out, but for those that are out of date, and for entries that somebody else gave to another owner meanwhile.
+/// Carries edits out, but for those that are out of date, and for entries that another writer gave to another owner meanwhile.
 pub(super) fn apply(table: &Table, entries: &mut Entries, edits: &Edits) -> Left {
     let mut left = Left::default();
     for (place, edit) in edits {

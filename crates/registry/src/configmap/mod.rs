@@ -12,7 +12,7 @@
 //!
 //! Records of nobody and of others are listed for whoever looks at the object; the process keeps no copy of them (`table`).
 
-mod assign;
+pub(crate) mod assign;
 mod document;
 mod entry;
 mod flags;
@@ -30,13 +30,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::{Mutex, MutexGuard};
 use tracing::warn;
-use zonewright_core::change::{Group, Outcome, Step};
+use zonewright_core::change::{Group, Outcome, StoreStep};
 use zonewright_core::claim::{Claim, OwnerId, Ownership, judge};
 use zonewright_core::documents::DocumentStore;
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::record::SetId;
 use zonewright_core::registry::{
-    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+    ClaimAnomaly, ClaimFormat, ClaimStore, Contents, Dropped, ExternalChanges, OwnershipChange, Published, StaleClaims,
 };
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Result, Zone};
 
@@ -46,9 +46,10 @@ use document::Entries;
 use entry::{Entry, Place};
 use keep::{Edit, Edits, Flight, Keeper, Over, Writer};
 use right::{Right, Seal};
+use step::Action;
 use table::Table;
 
-/// Longest text of one object in octets; a ConfigMap holds 1 MiB at most, names and notes included.
+/// Longest text of one object in bytes; a ConfigMap holds 1 MiB at most, names and notes included.
 pub const LONGEST: usize = 900_000;
 
 /// Groups that are announced at once: each announcement writes every object that lists one of their names.
@@ -61,7 +62,7 @@ pub struct ConfigMapConfig {
     pub owner: OwnerId,
     /// Where the objects are.
     pub shelf: Arc<dyn DocumentStore>,
-    /// Longest text of one object in octets; what is longer is split.
+    /// Longest text of one object in bytes; what is longer is split.
     pub limit: usize,
 }
 
@@ -135,10 +136,8 @@ impl ConfigMapRegistry {
     }
 
     fn check(&self, zone: &Zone, group: &Group) -> Result<(), String> {
-        group
-            .steps
-            .iter()
-            .try_for_each(|step| step::check(self.me(), step, &self.rights(&Place::new(&zone.key, step.change.key()))))
+        let rights = |action: Action<'_>| self.rights(&Place::new(&zone.key, action.key()));
+        Action::all(group).try_for_each(|action| step::check(self.me(), action, &rights(action)))
     }
 
     /// What must be written before a group is sent.
@@ -147,42 +146,41 @@ impl ConfigMapRegistry {
             return Err((group, Dropped { reason }));
         }
         let mut prepared = Prepared { group, records: Vec::new() };
-        for step in &prepared.group.steps {
-            let place = Place::new(&zone.key, step.change.key());
+        for action in Action::all(&prepared.group) {
+            let place = Place::new(&zone.key, action.key());
             let table = self.keeper.table();
             let base = table.own(&place).cloned();
-            let claims = step::claims(&table.rights(&place), step.change.from().map(Seal::of));
+            let claims = step::claims(&table.rights(&place), action.from().map(Seal::of));
             let ownership = judge(&claims, Some(self.me()));
-            let right = step::ahead(self.me(), step, base.as_ref(), ownership.claim());
+            let right = step::ahead(self.me(), action, base.as_ref(), ownership.claim());
             let by = || Some(self.process.clone());
-            let ahead = right
-                .map(|right| Entry { by: by(), ..Entry::of(&place, step::subject(&step.change), Some(&right), None) });
+            let ahead = right.zip(step::subject(action));
+            let ahead = ahead.map(|(right, set)| Entry { by: by(), ..Entry::of(&place, set, Some(&right), None) });
             drop(table);
             prepared.records.push((place, Flight { former: base, ahead }));
         }
         Ok(prepared)
     }
 
-    /// Takes over what became of one step, and notes the edit that its entry needs.
-    fn settle(&self, writer: &mut Writer, place: Place, step: &Step, flight: Flight, outcome: &Outcome) {
+    /// Takes over what became of one action, and notes the edit that its entry needs.
+    fn settle(&self, writer: &mut Writer, place: Place, action: Action<'_>, flight: Flight, outcome: &Outcome) {
         let mut table = self.keeper.table_mut();
         table.unsettle(&place.zone);
         let (right, stands) = match outcome {
             Outcome::Unknown(_) => return,
-            Outcome::Applied if step.is_lost() => (None, None),
-            Outcome::Applied => (step::done(self.me(), step), step.change.to()),
-            _ if step.is_lost() => return,
-            Outcome::Refused { .. } | Outcome::NotSent(_) => (flight.former.clone(), step.change.from()),
+            Outcome::Applied => (step::done(self.me(), action), action.to()),
+            _ if action.ends() => return,
+            Outcome::Refused { .. } | Outcome::NotSent(_) => (flight.former.clone(), action.from()),
         };
-        let subject = stands.unwrap_or_else(|| step::subject(&step.change));
-        let right = right.map(|right| Right { seen: Seal::of(subject), ..right });
+        let subject = stands.or_else(|| step::subject(action));
+        let right = right.zip(subject).map(|(right, subject)| Right { seen: Seal::of(subject), ..right });
         table.set(&place, right.clone());
-        let to = match (stands, right) {
+        let to = match (stands, right.zip(subject)) {
             (Some(set), _) => Some(table.entry(&place, set)),
-            (None, right) => right.map(|right| Entry::of(&place, subject, Some(&right), None)),
+            (None, right) => right.map(|(right, subject)| Entry::of(&place, subject, Some(&right), None)),
         };
         let over = match flight.ahead {
-            _ if step.is_lost() => Vec::new(),
+            _ if action.ends() => Vec::new(),
             Some(ahead) => vec![Over::Entry(Box::new(ahead))],
             None => vec![Over::Right(flight.former)],
         };
@@ -238,29 +236,9 @@ impl ConfigMapRegistry {
     }
 }
 
-#[async_trait]
-impl Registry for ConfigMapRegistry {
+impl ClaimFormat for ConfigMapRegistry {
     fn owner(&self) -> Option<&OwnerId> {
         Some(self.me())
-    }
-
-    async fn load(&self) -> Result<()> {
-        let mut writer = self.writer().await;
-        self.keeper.load(&mut writer).await
-    }
-
-    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<ExternalChanges> {
-        let mut writer = self.writer().await;
-        let text: Arc<str> = Arc::from(zone.key.to_string());
-        // Nothing of the zone is under way now: what is still noted so was given up on the way.
-        writer.flight.retain(|place, _| place.zone != text);
-        let waits = writer.dirty.keys().any(|place| place.zone == text);
-        let waits = waits || self.keeper.table().has_news(&text);
-        if changed || waits || !self.keeper.table().is_settled(&text) {
-            self.follow(&mut writer, zone, contents).await?;
-        }
-        writer.rest();
-        Ok(self.keeper.table_mut().news(&text))
     }
 
     fn is_claim(&self, _set: &RecordSet) -> bool {
@@ -282,10 +260,6 @@ impl Registry for ConfigMapRegistry {
 
     fn item_of(&self, _text: &RData) -> Option<SetId> {
         None
-    }
-
-    fn item_keys(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
-        self.keeper.table().item_keys(&zone.key, names)
     }
 
     fn claim_names(&self, _zone: &Zone, _key: &RecordKey) -> BTreeSet<DnsName> {
@@ -336,12 +310,6 @@ impl Registry for ConfigMapRegistry {
         None
     }
 
-    fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {
-        let stands = |key: &RecordKey| published.find(&zone.key, key).is_some_and(|(holder, _)| holder == zone.key);
-        let keys = self.keeper.table().owned(&zone.key);
-        keys.iter().filter(|key| !stands(key)).map(|key| Group::of(Step::lost(key), Vec::new())).collect()
-    }
-
     fn assign(
         &self,
         zone: &Zone,
@@ -350,6 +318,38 @@ impl Registry for ConfigMapRegistry {
         _published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
         assign::assign(self.me(), record, change, &self.of_record(zone, record))
+    }
+}
+
+#[async_trait]
+impl ClaimStore for ConfigMapRegistry {
+    async fn load(&self) -> Result<()> {
+        let mut writer = self.writer().await;
+        self.keeper.load(&mut writer).await
+    }
+
+    async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<ExternalChanges> {
+        let mut writer = self.writer().await;
+        let text: Arc<str> = Arc::from(zone.key.to_string());
+        // Nothing of the zone is under way now: what is still noted so was given up on the way.
+        writer.flight.retain(|place, _| place.zone != text);
+        let waits = writer.dirty.keys().any(|place| place.zone == text);
+        let waits = waits || self.keeper.table().has_news(&text);
+        if changed || waits || !self.keeper.table().is_settled(&text) {
+            self.follow(&mut writer, zone, contents).await?;
+        }
+        writer.rest();
+        Ok(self.keeper.table_mut().news(&text))
+    }
+
+    fn item_keys(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
+        self.keeper.table().item_keys(&zone.key, names)
+    }
+
+    fn leftovers(&self, zone: &Zone, published: &dyn Published) -> Vec<Group> {
+        let stands = |key: &RecordKey| published.find(&zone.key, key).is_some_and(|(holder, _)| holder == zone.key);
+        let keys = self.keeper.table().owned(&zone.key);
+        keys.into_iter().filter(|key| !stands(key)).map(|key| Group::stored(StoreStep::end(key))).collect()
     }
 
     fn piece(&self) -> usize {
@@ -404,10 +404,10 @@ impl Registry for ConfigMapRegistry {
     async fn commit(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) -> Result<()> {
         let mut writer = self.writer().await;
         for (group, outcome) in groups.iter().zip(outcomes) {
-            for step in &group.steps {
-                let place = Place::new(&zone.key, step.change.key());
+            for action in Action::all(group) {
+                let place = Place::new(&zone.key, action.key());
                 let Some(flight) = writer.flight.remove(&place) else { continue };
-                self.settle(&mut writer, place, step, flight, outcome);
+                self.settle(&mut writer, place, action, flight, outcome);
             }
         }
         // With more groups under way the next intents are written soon, and this along with them; until then the intents say it.

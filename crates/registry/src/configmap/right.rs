@@ -2,7 +2,7 @@
 //!
 //! In: what was written, and the digest of what is published. Out: whether the entry speaks for the record now, and what
 //! becomes of it when the zone was read. What must hold: an entry with an open intent speaks for its record only while that
-//! stands exactly as announced; a right never passes to a record that somebody else put there.
+//! stands exactly as announced; a right never passes to a record that another writer put there.
 
 use std::fmt;
 use std::sync::Arc;

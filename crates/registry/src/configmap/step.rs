@@ -1,16 +1,81 @@
 //! What a change means for the entry of its record.
 //!
-//! In: a step of a group and what is said of its record. Out: whether it may be done, what is written ahead of it, and what
+//! In: what a group does to a record, or to the claim on one, and what is said of that record. Out: whether it may be done, what is written ahead of it, and what
 //! the entry says after it. What must hold: what is written ahead gives no right to anything but what the step announces,
 //! or what was ours before it.
 
 use std::sync::Arc;
 
-use zonewright_core::change::{Change, Role, Step};
+use zonewright_core::change::{Change, Group, Role, Step, StoreEffect, StoreStep};
 use zonewright_core::claim::{Claim, ClaimRank, OwnerId, Ownership, judge};
 use zonewright_core::{RecordKey, RecordSet};
 
 use super::right::{Kind, Next, Right, Seal};
+
+/// What a group does to one record, or to the claim on one that it leaves as it is.
+#[derive(Clone, Copy)]
+pub(super) enum Action<'g> {
+    /// A record changes.
+    Change(&'g Step),
+    /// Its claim alone changes.
+    Claim(&'g StoreStep),
+}
+
+impl<'g> Action<'g> {
+    /// Everything that a group does.
+    pub(super) fn all(group: &'g Group) -> impl Iterator<Item = Self> {
+        group.steps.iter().map(Self::Change).chain(group.stored.iter().map(Self::Claim))
+    }
+
+    /// The record.
+    pub(super) fn key(self) -> &'g RecordKey {
+        match self {
+            Self::Change(step) => step.change.key(),
+            Self::Claim(step) => step.key(),
+        }
+    }
+
+    /// The record as it stands before.
+    pub(super) fn from(self) -> Option<&'g RecordSet> {
+        match self {
+            Self::Change(step) => step.change.from(),
+            Self::Claim(step) => step.record(),
+        }
+    }
+
+    /// The record as it stands after.
+    pub(super) fn to(self) -> Option<&'g RecordSet> {
+        match self {
+            Self::Change(step) => step.change.to(),
+            Self::Claim(step) => step.record(),
+        }
+    }
+
+    /// Whether a claim ends whose record does not stand.
+    pub(super) fn ends(self) -> bool {
+        matches!(self, Self::Claim(StoreStep { effect: StoreEffect::End(_), .. }))
+    }
+
+    /// The record that is created, if one is.
+    fn created(self) -> Option<&'g RecordSet> {
+        match self {
+            Self::Change(Step { change: Change::Create { to }, .. }) => Some(to),
+            _ => None,
+        }
+    }
+
+    /// Whether the claim on a record that stays becomes ours.
+    fn takes(self, me: &OwnerId) -> bool {
+        matches!(self, Self::Claim(StoreStep { effect: StoreEffect::Assign { owner: Some(owner), .. }, .. }) if owner == me)
+    }
+
+    fn held(self) -> Option<&'g Claim> {
+        match self {
+            Self::Change(step) => step.held.as_deref(),
+            Self::Claim(step) => step.held.as_deref(),
+        }
+    }
+}
 
 /// The claims that are made on a record by what is said of it. What an owner only announced, or has not seen for a while, does
 /// not count against the confirmed claim of another one.
@@ -45,88 +110,85 @@ pub(super) fn not_ours(key: &RecordKey, me: &OwnerId, ownership: &Ownership) -> 
     }
 }
 
-/// Whether a step may be done by what is said of its record.
+/// Whether an action may be done by what is said of its record.
 ///
 /// # Errors
 /// Why not.
-pub(super) fn check(me: &OwnerId, step: &Step, rights: &[Right]) -> Result<(), String> {
-    let standing = step.change.from().map(Seal::of);
+pub(super) fn check(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Result<(), String> {
+    let standing = action.from().map(Seal::of);
     let ownership = judge(&claims(rights, standing), Some(me));
-    let takes = step.role == Role::Claim && step.owner.as_ref() == Some(me);
-    let free = takes || matches!(step.change, Change::Create { .. });
-    let ends = step.is_lost() && rights.iter().any(|right| right.kind == Kind::Own && right.owner == *me);
-    if let Some(problem) = two_open(me, step, rights).or_else(|| same_announced(me, step, rights)) {
+    let takes = action.takes(me);
+    let free = takes || action.created().is_some();
+    let own = || rights.iter().any(|right| right.kind == Kind::Own && right.owner == *me);
+    if let Some(problem) = two_open(me, action, rights).or_else(|| same_announced(me, action, rights)) {
         return Err(problem);
     }
     match ownership {
-        _ if ends => Ok(()),
-        Ownership::Ours(claim) if changed_since(step, claim.as_ref()) => {
-            Err(format!("somebody else changed whom {} belongs to in its entry", step.change.key()))
+        _ if action.ends() && own() => Ok(()),
+        Ownership::Ours(claim) if changed_since(action, claim.as_ref()) => {
+            Err(format!("another writer changed whom {} belongs to in its entry", action.key()))
         }
         Ownership::Ours(_) => Ok(()),
         Ownership::Unclaimed if free => Ok(()),
-        Ownership::Foreign(owner) if takes && gave(me, step, &owner, rights) => Ok(()),
-        Ownership::Foreign(owner) if takes && step.held.as_ref().is_some_and(|held| held.owner == owner) => {
-            Err(format!(
-                "{} was given to owner {owner}, who has taken it into an object of their own; it comes back with: zonewright \
+        Ownership::Foreign(owner) if takes && gave(me, action, &owner, rights) => Ok(()),
+        Ownership::Foreign(owner) if takes && action.held().is_some_and(|held| held.owner == owner) => Err(format!(
+            "{} was given to owner {owner}, who has taken it into an object of their own; it comes back with: zonewright \
              transfer --from {owner} --to {me}",
-                step.change.key()
-            ))
-        }
-        other => Err(not_ours(step.change.key(), me, &other)),
+            action.key()
+        )),
+        other => Err(not_ours(action.key(), me, &other)),
     }
 }
 
-/// Whether the claim by which a record is ours is another one than the step was planned by: what it says of resource and policy
-/// decides whether the step may be done.
-fn changed_since(step: &Step, claim: Option<&Claim>) -> bool {
-    let planned = step.held.as_deref().filter(|_| step.role == Role::Record);
+/// Whether the claim by which a record is ours is another one than its change was planned by: what it says of resource and
+/// policy decides whether the change may be done.
+fn changed_since(action: Action<'_>, claim: Option<&Claim>) -> bool {
+    let planned = action.held().filter(|_| matches!(action, Action::Change(Step { role: Role::Record, .. })));
     planned.zip(claim).is_some_and(|(planned, now)| planned.resource != now.resource || planned.labels != now.labels)
 }
 
 /// Why a record cannot be announced: an update of it was, no reading has shown yet what became of that, and an entry holds one
 /// announcement.
-fn two_open(me: &OwnerId, step: &Step, rights: &[Right]) -> Option<String> {
-    let Change::Create { to } = &step.change else { return None };
+fn two_open(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Option<String> {
+    let to = action.created()?;
     let own = rights.iter().find(|right| right.kind == Kind::Own && right.owner == *me)?;
     let other = own.only.is_some() && own.next.as_ref().is_some_and(|next| next.seal != Seal::of(to));
-    other.then(|| format!("what became of an earlier write of {} is not known yet", step.change.key()))
+    other.then(|| format!("what became of an earlier write of {} is not known yet", to.key))
 }
 
-/// Why a record cannot be announced: another owner's entry speaks for the very same one. Whose it is could not be told later.
-fn same_announced(me: &OwnerId, step: &Step, rights: &[Right]) -> Option<String> {
-    let Change::Create { to } = &step.change else { return None };
+/// Why a record cannot be announced: another owner's entry speaks for the very same one. Whose it is could not be determined later.
+fn same_announced(me: &OwnerId, action: Action<'_>, rights: &[Right]) -> Option<String> {
+    let to = action.created()?;
     let other = |right: &&Right| right.kind == Kind::Own && right.owner != *me && right.only.is_some();
     let other = rights.iter().filter(other).find(|right| right.speaks(Some(Seal::of(to))).is_some())?;
     Some(format!("owner {} has announced {to} too, and no reading has shown yet what became of that", other.owner))
 }
 
-/// Whether the record is `owner`'s by our word alone, as the step says that it is: what we gave and nobody took, we may take
-/// back.
-fn gave(me: &OwnerId, step: &Step, owner: &OwnerId, rights: &[Right]) -> bool {
-    let held = step.held.as_ref().is_some_and(|held| held.owner == *owner);
+/// Whether the record is `owner`'s by our statement alone, as the action says that it is: what we gave and nobody took, we may
+/// take back.
+fn gave(me: &OwnerId, action: Action<'_>, owner: &OwnerId, rights: &[Right]) -> bool {
+    let held = action.held().is_some_and(|held| held.owner == *owner);
     held && rights.iter().all(|right| right.kind == Kind::Given && right.owner != *me)
 }
 
-/// The record that stands until the step is done; of one that is created, what it will be.
-pub(super) fn subject(change: &Change) -> &RecordSet {
-    match change {
-        Change::Create { to } => to,
-        Change::Update { from, .. } | Change::Delete { from } => from,
-    }
+/// The record that stands until the action is done; of one that is created, what it will be; none where a claim ends whose record
+/// is gone.
+pub(super) fn subject(action: Action<'_>) -> Option<&RecordSet> {
+    action.from().or(action.to())
 }
 
-/// What is written before the step is sent; `None` where the entry already says what it must. `base` is our entry, `granted`
-/// the claim by which the record is ours.
-pub(super) fn ahead(me: &OwnerId, step: &Step, base: Option<&Right>, granted: Option<&Claim>) -> Option<Right> {
-    if step.role == Role::Claim {
-        return handed(me, step);
-    }
+/// What is written before a group is sent; `None` where the entry already says what it must. `base` is our entry, `granted` the
+/// claim by which the record is ours.
+pub(super) fn ahead(me: &OwnerId, action: Action<'_>, base: Option<&Right>, granted: Option<&Claim>) -> Option<Right> {
     let own = base.filter(|base| base.kind == Kind::Own);
-    match &step.change {
-        Change::Create { to } => Some(created(me, step, own, to)),
-        Change::Update { from, to } => updated(me, step, own, granted, from, to),
-        Change::Delete { from } => own.map(|own| own.within(from)),
+    match action {
+        Action::Claim(step) => handed(me, step),
+        Action::Change(step) if step.role == Role::Claim => None,
+        Action::Change(step) => match &step.change {
+            Change::Create { to } => Some(created(me, step, own, to)),
+            Change::Update { from, to } => updated(me, step, own, granted, from, to),
+            Change::Delete { from } => own.map(|own| own.within(from)),
+        },
     }
 }
 
@@ -163,31 +225,32 @@ fn updated(
 }
 
 /// The entry of a record that changes hands: it counts for the record as it was read.
-fn handed(me: &OwnerId, step: &Step) -> Option<Right> {
-    let (owner, record) = (step.owner.as_ref()?, step.change.from()?);
+fn handed(me: &OwnerId, step: &StoreStep) -> Option<Right> {
+    let StoreEffect::Assign { record, owner: Some(owner), resource, labels } = &step.effect else { return None };
     let kind = if owner == me { Kind::Own } else { Kind::Given };
-    Some(Right { owner: owner.clone(), kind, only: Some(Seal::of(record)), ..said(me, step, record) })
+    let (resource, labels) = (resource.clone(), sorted(labels));
+    Some(Right { owner: owner.clone(), kind, resource, labels, only: Some(Seal::of(record)), ..Right::own(me, record) })
 }
 
-/// What our entry says once the step is done; `None` where it says nothing more. `ahead` was written before it.
-pub(super) fn done(me: &OwnerId, step: &Step) -> Option<Right> {
-    match (step.role, &step.change) {
-        (Role::Claim, _) => handed(me, step),
-        (Role::Record, Change::Create { to } | Change::Update { to, .. }) => Some(said(me, step, to)),
-        (Role::Record, Change::Delete { .. }) => None,
+/// What our entry says once an action is done; `None` where it says nothing more. `ahead` was written before it.
+pub(super) fn done(me: &OwnerId, action: Action<'_>) -> Option<Right> {
+    match action {
+        Action::Claim(step) => handed(me, step),
+        Action::Change(step) if step.role == Role::Claim => None,
+        Action::Change(step) => step.change.to().map(|to| said(me, step, to)),
     }
 }
 
 fn said(me: &OwnerId, step: &Step, set: &RecordSet) -> Right {
-    Right { resource: step.resource.clone(), labels: sorted(step), ..Right::own(me, set) }
+    Right { resource: step.resource.clone(), labels: sorted(&step.labels), ..Right::own(me, set) }
 }
 
 fn next(step: &Step, to: &RecordSet) -> Next {
-    Next { seal: Seal::of(to), resource: step.resource.clone(), labels: sorted(step) }
+    Next { seal: Seal::of(to), resource: step.resource.clone(), labels: sorted(&step.labels) }
 }
 
-fn sorted(step: &Step) -> Vec<(Arc<str>, Arc<str>)> {
-    let mut labels = step.labels.clone();
+fn sorted(labels: &[(Arc<str>, Arc<str>)]) -> Vec<(Arc<str>, Arc<str>)> {
+    let mut labels = labels.to_vec();
     labels.sort();
     labels
 }

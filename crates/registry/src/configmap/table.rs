@@ -2,8 +2,8 @@
 //! Records of others are not kept.
 //!
 //! In: the entries of objects, whenever they were read or written. Out: the rights on a record; which shards no longer show
-//! what a zone holds. What must hold: an object that somebody else changed is taken as it is now, and the names whose rights
-//! it changed are told once.
+//! what a zone holds. What must hold: an object that another writer changed is taken as it is now, and the names whose rights
+//! it changed are reported once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -54,9 +54,9 @@ pub(super) struct Table {
     pub(super) width: usize,
     pub(super) shards: BTreeMap<usize, Shard>,
     pub(super) foreign: BTreeMap<String, Foreign>,
-    /// Names whose rights were changed by somebody else, by zone.
+    /// Names whose rights were changed by another writer, by zone.
     news: HashMap<Arc<str>, BTreeSet<DnsName>>,
-    /// What our objects said of records before somebody else changed that.
+    /// What our objects said of records before another writer changed that.
     former: HashMap<Place, Right>,
     /// Zones that need no further look until something changes.
     settled: HashSet<Arc<str>>,
@@ -380,7 +380,7 @@ impl Table {
         self.news.contains_key(zone)
     }
 
-    /// What somebody else has changed since the last call.
+    /// What another writer has changed since the last call.
     pub(super) fn news(&mut self, zone: &Arc<str>) -> ExternalChanges {
         let former: Vec<(Place, Right)> = self.former.extract_if(|place, _| place.zone == *zone).collect();
         // What only went from one of our objects to another one says the same.

@@ -6,23 +6,23 @@ use zonewright_core::registry::ClaimAnomaly;
 use zonewright_core::{RData, RecordKey, RecordSet, RecordType};
 
 use super::affix::TYPES;
-use super::apex_type;
 use super::intents::{begun, holds_intent};
 use super::record::is_record;
+use super::rules::apex_type;
 use super::view::View;
 
 pub(super) fn anomaly(view: &View<'_>, set: &RecordSet) -> Option<ClaimAnomaly> {
     if set.key.rtype != RecordType::Txt || is_record(view, &view.zone.key, set) {
         return None;
     }
-    let registry = view.registry;
-    let is_closed = |data: &RData| matches!(data, RData::Txt(txt) if registry.codec.is_closed(txt));
+    let rules = view.rules;
+    let is_closed = |data: &RData| matches!(data, RData::Txt(txt) if rules.codec.is_closed(txt));
     if set.data.as_records().iter().any(is_closed) {
         // Long tokens that are no claims stand at other names.
         return typed(view, set).into_iter().find(|key| view.stands(key)).map(ClaimAnomaly::Closed);
     }
-    let ours = registry.heritages(set).iter().any(|(_, heritage)| registry.is_ours(heritage));
-    let intent = || begun(registry, set).iter().any(|begun| registry.is_of_us(begun.owner().as_ref()));
+    let ours = rules.heritages(set).iter().any(|(_, heritage)| rules.is_ours(heritage));
+    let intent = || begun(rules, set).iter().any(|begun| rules.is_of_us(begun.owner().as_ref()));
     let is_ours = ours || holds_intent(set) && intent();
     if !is_ours {
         return None;
@@ -36,7 +36,7 @@ pub(super) fn anomaly(view: &View<'_>, set: &RecordSet) -> Option<ClaimAnomaly> 
 fn typed(view: &View<'_>, set: &RecordSet) -> Vec<RecordKey> {
     let name = &set.key.name;
     let apex = apex_type(view.zone, name).map(|rtype| (view.zone.name.clone(), rtype));
-    let sources = view.registry.all_affixes().flat_map(|affixes| affixes.sources(name)).chain(apex);
+    let sources = view.rules.all_affixes().flat_map(|affixes| affixes.sources(name)).chain(apex);
     let sources = sources.flat_map(|(name, rtype)| {
         // An A record that is an alias had the claim of a CNAME.
         let alias = (rtype == RecordType::Cname).then(|| (name.clone(), RecordType::A));
@@ -47,7 +47,7 @@ fn typed(view: &View<'_>, set: &RecordSet) -> Vec<RecordKey> {
 
 /// The records that a set speaks for if its claim is of the old format.
 fn old(view: &View<'_>, set: &RecordSet) -> Vec<RecordKey> {
-    let names = view.registry.all_affixes().flat_map(|affixes| affixes.old_sources(&set.key.name));
+    let names = view.rules.all_affixes().flat_map(|affixes| affixes.old_sources(&set.key.name));
     let of = |name: zonewright_core::DnsName| {
         TYPES.into_iter().map(move |rtype| RecordKey { name: name.clone(), rtype, set_id: set.key.set_id.clone() })
     };

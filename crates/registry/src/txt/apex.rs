@@ -11,7 +11,7 @@ use zonewright_core::{RecordKey, RecordType};
 use super::former::{has_claim_at_home, without_owner};
 use super::view::{Format, Site, View, reads_old};
 
-/// Stands for the owner that cannot be told. No owner id has a comma, so nobody can be taken for it.
+/// Stands for the owner that cannot be determined. No owner id has a comma, so nobody can be taken for it.
 const DOUBTFUL: &str =
     "unknown (the ownership record may be that of the zone below, which has a record of this name and type too)";
 
@@ -41,7 +41,7 @@ pub(super) fn undoubted(view: &View<'_>, key: &RecordKey, site: Site) -> Site {
 /// Whether a zone whose apex has the name of `key` may hold such a record without a claim of its own.
 fn may_be_of_below(view: &View<'_>, key: &RecordKey) -> bool {
     let unclaimed = |zone: &Zone| {
-        let below = View { registry: view.registry, zone, published: view.published };
+        let below = View { rules: view.rules, zone, published: view.published };
         below.here(key).is_some() && !has_claim_at_home(&below, key)
     };
     view.published.zones_at(&key.name).iter().any(|(zone, read)| !read || unclaimed(zone))

@@ -17,13 +17,13 @@ pub(super) fn assign(view: &View<'_>, record: &RecordSet, change: &OwnershipChan
     let mut draft = Draft::empty(view);
     draft.requires.push(record.clone());
     let claims = view.claims(&record.key);
-    let ownership = judge(&claims, Some(&view.registry.owner));
+    let ownership = judge(&claims, Some(&view.rules.owner));
     let done = match (change, ownership) {
         (OwnershipChange::Take(_), Ownership::Ours(_)) | (OwnershipChange::Disown, Ownership::Unclaimed) => {
             return Ok(None);
         }
         (OwnershipChange::Take(resource), Ownership::Unclaimed) => {
-            draft.place(record, &Heritage::new(&view.registry.owner, resource.as_ref(), &[]))
+            draft.place(record, &Heritage::new(&view.rules.owner, resource.as_ref(), &[]))
         }
         (OwnershipChange::Give(owner), Ownership::Foreign(other)) if *owner == other => return Ok(None),
         (OwnershipChange::Give(owner), Ownership::Ours(Some(claim))) => give(&mut draft, record, owner, &claim),
@@ -31,7 +31,13 @@ pub(super) fn assign(view: &View<'_>, record: &RecordSet, change: &OwnershipChan
         (_, other) => Err(draft.not_ours(&record.key, &other, &claims)),
     };
     done.map_err(|reason| Dropped { reason })?;
-    let group = Group { name: record.key.name.clone(), steps: Vec::new(), requires: Vec::new(), objects: Vec::new() };
+    let group = Group {
+        name: record.key.name.clone(),
+        steps: Vec::new(),
+        stored: Vec::new(),
+        requires: Vec::new(),
+        objects: Vec::new(),
+    };
     Ok(Some(draft.add_to(group)).filter(|group| !group.steps.is_empty()))
 }
 
@@ -48,7 +54,7 @@ fn give(draft: &mut Draft<'_>, record: &RecordSet, owner: &OwnerId, claim: &Clai
             continue;
         }
         let text = draft.text(&record.key, &heritage)?;
-        let members = foreign_members(draft.view.registry, &site.set).into_iter().chain([text]);
+        let members = foreign_members(draft.view.rules, &site.set).into_iter().chain([text]);
         let data: RecordData = RecordData::records(members.collect::<Vec<RData>>());
         let to = RecordSet { data, ..site.set.clone() };
         draft.push(&record.key, Change::Update { from: site.set, to })?;

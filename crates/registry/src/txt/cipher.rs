@@ -1,10 +1,10 @@
 //! Claims that only the holder of a key can read, in the form of external-dns.
 //!
-//! In: the text of a claim and where it stands; out: standard base64 of a nonce (12 octets), the AES-256-GCM ciphertext of the
-//! gzipped text, and its tag (16 octets), without additional data; and back. What is read may come from any writer of that form,
+//! In: the text of a claim and where it stands; out: standard base64 of a nonce (12 bytes), the AES-256-GCM ciphertext of the
+//! gzipped text, and its tag (16 bytes), without additional data; and back. What is read may come from any writer of that form,
 //! so it is never trusted: whatever does not open under the key is no claim.
 //!
-//! The nonce is drawn from the key, the place and the octets that are sealed, not by chance. So a claim is always written as the
+//! The nonce is drawn from the key, the place and the bytes that are sealed, not by chance. So a claim is always written as the
 //! same text, what is decided stays a pure function, and no nonce ever serves two plain texts.
 
 use std::fmt;
@@ -23,16 +23,16 @@ use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
-/// As the Go programs that write such texts decode them: bits past the last octet do not matter.
+/// As the Go programs that write such texts decode them: bits past the last byte do not matter.
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD.with_decode_allow_trailing_bits(true));
 
 const KEY_LENGTH: usize = 32;
 const NONCE_LENGTH: usize = 12;
 
-/// Octets of the shortest claim that can be sealed: nonce, tag, frame of gzip, and `heritage=external-dns` in fixed codes.
+/// Bytes of the shortest claim that can be sealed: nonce, tag, frame of gzip, and `heritage=external-dns` in fixed codes.
 const SHORTEST: usize = NONCE_LENGTH + 16 + 18 + 23;
 
-/// Octets of the longest text that is unpacked: no TXT record holds more, and a small one can unpack to very much.
+/// Bytes of the longest text that is unpacked: no TXT record holds more, and a small one can unpack to very much.
 const LONGEST: u64 = 65_535;
 
 /// A key of `--txt-encrypt-aes-key`, ready for use. It is never printed.
@@ -41,13 +41,13 @@ pub(super) struct Cipher {
     nonces: Hmac<Sha256>,
 }
 
-/// The key is neither 32 octets nor the base64 of 32.
+/// The key is neither 32 bytes nor the base64 of 32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BadKey;
 
 impl Cipher {
     /// # Errors
-    /// [`BadKey`] if `key` is neither 32 octets long nor the standard base64 of 32 octets.
+    /// [`BadKey`] if `key` is neither 32 bytes long nor the standard base64 of 32 bytes.
     pub(super) fn new(key: &SecretString) -> Result<Self, BadKey> {
         let text = key.expose_secret();
         let octets = Zeroizing::new(match text.len() {

@@ -12,9 +12,9 @@ fn keys_are_32_octets_or_their_base64() {
     for (key, works) in [
         (RAW, true),
         ("ZPitL0NGVQBZbTD6DwXJzD8RiStSazzYXQsdUowLURY=", true),
-        // 32 octets of text, though they are 16 characters.
+        // 32 bytes of text, though they are 16 characters.
         ("öööööööööööööööö", true),
-        // Without padding, of the other alphabet, of 31 and of 33 octets.
+        // Without padding, of the other alphabet, of 31 and of 33 bytes.
         ("ZPitL0NGVQBZbTD6DwXJzD8RiStSazzYXQsdUowLURY", false),
         ("ZPitL0NGVQBZbTD6DwXJzD8RiStSazzYXQsdUowL_-Y=", false),
         ("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==", false),

@@ -88,7 +88,7 @@ impl<'a> Draft<'a> {
         self.check_alone(key)?;
         let claims = self.view.claims(key);
         let heritage = self.heritage(step);
-        match judge(&claims, Some(&self.view.registry.owner)) {
+        match judge(&claims, Some(&self.view.rules.owner)) {
             Ownership::Ours(Some(claim)) if self.view.is_at_home(key, &claim) => {
                 self.keep(None, to, &heritage, &claim)?;
             }
@@ -106,7 +106,7 @@ impl<'a> Draft<'a> {
     fn update(&mut self, step: &Step, from: &RecordSet, to: &RecordSet) -> Result<(), String> {
         let claims = self.view.claims(&to.key);
         let heritage = self.heritage(step);
-        match judge(&claims, Some(&self.view.registry.owner)) {
+        match judge(&claims, Some(&self.view.rules.owner)) {
             Ownership::Ours(Some(claim)) => self.claim(Some(from), to, &heritage, &claim),
             other => Err(self.not_ours(&to.key, &other, &claims)),
         }
@@ -114,7 +114,7 @@ impl<'a> Draft<'a> {
 
     fn delete(&mut self, key: &RecordKey) -> Result<(), String> {
         let claims = self.view.claims(key);
-        let ownership = judge(&claims, Some(&self.view.registry.owner));
+        let ownership = judge(&claims, Some(&self.view.rules.owner));
         if !ownership.is_ours() {
             return Err(self.not_ours(key, &ownership, &claims));
         }
@@ -126,7 +126,7 @@ impl<'a> Draft<'a> {
 
     /// What may be our claims on `key` in this zone. Those in other zones cannot be part of the batch.
     pub(super) fn own_sites(&self, key: &RecordKey) -> impl Iterator<Item = Site> + use<> {
-        let (zone, owner) = (self.view.zone.key.clone(), self.view.registry.owner.clone());
+        let (zone, owner) = (self.view.zone.key.clone(), self.view.rules.owner.clone());
         self.view.all_sites(key).into_iter().filter(move |site| site.zone == zone && site.is_of(&owner))
     }
 
@@ -148,7 +148,7 @@ impl<'a> Draft<'a> {
             self.requires.push(site.set);
             return Ok(());
         }
-        let rest = foreign_members(self.view.registry, &site.set);
+        let rest = foreign_members(self.view.rules, &site.set);
         let change = if rest.is_empty() {
             Change::Delete { from: site.set }
         } else {
@@ -184,7 +184,7 @@ impl<'a> Draft<'a> {
         let Some((_, standing)) = &claim.site else { return Ok(()) };
         let text = || self.text(&to.key, heritage);
         let formed = self.reforms || from.is_some();
-        if let Some(next) = rewritten(self.view.registry, standing, (from, to), formed, text, heritage)? {
+        if let Some(next) = rewritten(self.view.rules, standing, (from, to), formed, text, heritage)? {
             return self.push(&to.key, Change::Update { from: standing.clone(), to: next });
         }
         self.requires.push(standing.clone());
@@ -208,7 +208,7 @@ impl<'a> Draft<'a> {
             options: to.options.clone(),
         };
         self.check_readings(key, &claim)?;
-        if !self.view.registry.earlier.is_empty() {
+        if !self.view.rules.earlier.is_empty() {
             self.kept_free.extend(own_keys(self.view, &self.view.zone.key, &claim));
         }
         // A write that came to nothing leaves its intent there.
@@ -237,11 +237,11 @@ impl<'a> Draft<'a> {
     }
 
     fn heritage(&self, step: &Step) -> Heritage {
-        Heritage::new(&self.view.registry.owner, step.resource.as_ref(), &step.labels)
+        Heritage::new(&self.view.rules.owner, step.resource.as_ref(), &step.labels)
     }
 
     pub(super) fn text(&self, key: &RecordKey, heritage: &Heritage) -> Result<RData, String> {
-        self.view.registry.codec.write(key, heritage).map(RData::Txt).map_err(|bad| {
+        self.view.rules.codec.write(key, heritage).map(RData::Txt).map_err(|bad| {
             format!(
                 "the labels of {key} cannot be written into an ownership record ({}); expected no comma in a label and \
                  no quote at the end",
@@ -251,9 +251,9 @@ impl<'a> Draft<'a> {
     }
 
     fn target(&self, key: &RecordKey) -> Result<DnsName, String> {
-        let registry = self.view.registry;
-        registry.target(self.view.zone, key).map_err(|error| {
-            let mut shorten = registry.affixes.flags(&key.name);
+        let rules = self.view.rules;
+        rules.target(self.view.zone, key).map_err(|error| {
+            let mut shorten = rules.affixes.flags(&key.name);
             shorten.push("the host name");
             let problem = match &error {
                 NameError::LongLabel { label, .. } => {
@@ -269,7 +269,7 @@ impl<'a> Draft<'a> {
     /// A TXT record cannot be created where a claim stands: that would change the claim.
     fn check_own_place(&self, key: &RecordKey) -> Result<(), String> {
         let standing = self.view.here(key).filter(|_| key.rtype == RecordType::Txt);
-        match standing.filter(|set| !self.view.registry.heritages(set).is_empty()) {
+        match standing.filter(|set| !self.view.rules.heritages(set).is_empty()) {
             Some(set) => Err(format!("{key} cannot be created: an ownership record stands there ({})", set.data)),
             None => Ok(()),
         }
@@ -279,7 +279,7 @@ impl<'a> Draft<'a> {
     fn check_name(&self, key: &RecordKey) -> Result<(), String> {
         let text = text_key(&key.name, key.set_id.as_ref());
         let stays = !self.gone.contains(&text) && self.changes().all(|change| *change.key() != text);
-        match self.view.here(&text).filter(|set| stays && !self.view.registry.heritages(set).is_empty()) {
+        match self.view.here(&text).filter(|set| stays && !self.view.rules.heritages(set).is_empty()) {
             Some(set) => Err(format!(
                 "{key} cannot be created: an ownership record stands there ({}), and a CNAME stands alone",
                 set.data
@@ -297,7 +297,7 @@ impl<'a> Draft<'a> {
 
     /// No new claim makes a record ours that is not.
     fn check_strangers(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
-        let is_ours = |key: &RecordKey| judge(&self.view.claims(key), Some(&self.view.registry.owner)).is_ours();
+        let is_ours = |key: &RecordKey| judge(&self.view.claims(key), Some(&self.view.rules.owner)).is_ours();
         let others = self.view.reliant(key, Format::Current, target, &self.gone);
         others.iter().find(|other| !is_ours(other)).map_or(Ok(()), |other| Err(shared(key, target, other)))
     }
@@ -325,7 +325,7 @@ impl<'a> Draft<'a> {
     /// Whether all that speaks against us are old-format claims at a name that we hold by today's: leftovers of another
     /// owner, which external-dns never removes.
     fn is_overruled(&self, key: &RecordKey, claims: &[Claim]) -> bool {
-        claims.iter().all(|claim| claim.rank == ClaimRank::Old) && self.view.holds_name(key, &self.view.registry.owner)
+        claims.iter().all(|claim| claim.rank == ClaimRank::Old) && self.view.holds_name(key, &self.view.rules.owner)
     }
 
     /// Nothing stands where a new claim is to come.
@@ -360,7 +360,7 @@ impl<'a> Draft<'a> {
                 )
             }
             Ownership::Unclaimed | Ownership::Ours(_) => {
-                format!("{key} has no ownership record of {:?}", self.view.registry.owner.as_str())
+                format!("{key} has no ownership record of {:?}", self.view.rules.owner.as_str())
             }
         }
     }

@@ -1,18 +1,14 @@
 //! Intents of writes that were begun, in the sets where claims stand.
 //!
 //! In: a set, and what is published. Out: the claims that its intents speak, which hold only while the record that was
-//! announced stands exactly so; and what is to become of intents that speak for nothing.
+//! announced stands exactly so.
 
-use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::claim::OwnerId;
 use zonewright_core::intent::{Announced, Intent};
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{ClaimAnomaly, StaleClaims};
-use zonewright_core::{RData, RecordData, RecordKey, RecordSet};
+use zonewright_core::{RData, RecordKey, RecordSet};
 
-use super::TxtRegistry;
-use super::anomaly::anomaly;
-use super::record::is_record;
+use super::rules::Rules;
 use super::value::{Heritage, is_intent};
 use super::view::View;
 
@@ -47,11 +43,11 @@ impl Begun<'_> {
 }
 
 /// The intents in a set.
-pub(super) fn begun<'a>(registry: &TxtRegistry, set: &'a RecordSet) -> Vec<Begun<'a>> {
+pub(super) fn begun<'a>(rules: &Rules, set: &'a RecordSet) -> Vec<Begun<'a>> {
     let read = |data: &'a RData| {
         let RData::Txt(txt) = data else { return None };
         let intent = Intent::parse(&txt.text()?)?;
-        let claim = registry.codec.read(&Txt::from_text(&intent.claim));
+        let claim = rules.codec.read(&Txt::from_text(&intent.claim));
         Some(Begun { data, intent, claim })
     };
     set.data.as_records().iter().filter_map(read).collect()
@@ -63,45 +59,13 @@ pub(super) fn holds_intent(set: &RecordSet) -> bool {
 }
 
 /// Whether a member of a set is an intent of ours.
-pub(super) fn is_ours(registry: &TxtRegistry, set: &RecordSet, data: &RData) -> bool {
-    begun(registry, set).iter().any(|begun| begun.data == data && registry.is_of_us(begun.owner().as_ref()))
+pub(super) fn is_ours(rules: &Rules, set: &RecordSet, data: &RData) -> bool {
+    begun(rules, set).iter().any(|begun| begun.data == data && rules.is_of_us(begun.owner().as_ref()))
 }
 
 /// Whether a set holds intents of ours, all of them void, and nothing else: a new claim may take its place.
 pub(super) fn is_void(view: &View<'_>, set: &RecordSet) -> bool {
-    let begun = begun(view.registry, set);
-    let void = |one: &Begun<'_>| view.registry.is_of_us(one.owner().as_ref()) && !one.holds(view, set);
+    let begun = begun(view.rules, set);
+    let void = |one: &Begun<'_>| view.rules.is_of_us(one.owner().as_ref()) && !one.holds(view, set);
     !begun.is_empty() && begun.len() == set.data.as_records().len() && begun.iter().all(void)
-}
-
-/// The group that takes away what is ours and speaks for nothing.
-pub(super) fn collect_stale_claims(view: &View<'_>, set: &RecordSet, what: StaleClaims) -> Option<Group> {
-    if is_record(view, &view.zone.key, set) {
-        return None;
-    }
-    let begun = begun(view.registry, set);
-    let heritages = view.registry.heritages(set);
-    let orphaned = what == StaleClaims::Claims && matches!(anomaly(view, set), Some(ClaimAnomaly::Orphan(_)));
-    let ours = |data: &RData| heritages.iter().any(|(at, heritage)| *at == data && view.registry.is_ours(heritage));
-    let unfinished = |data: &RData| {
-        begun
-            .iter()
-            .any(|one| one.data == data && view.registry.is_of_us(one.owner().as_ref()) && !one.holds(view, set))
-    };
-    let void = |data: &RData| unfinished(data) || (orphaned && ours(data));
-    let rest: Vec<RData> = set.data.as_records().iter().filter(|data| !void(data)).cloned().collect();
-    if rest.len() == set.data.as_records().len() {
-        return None;
-    }
-    let change = if rest.is_empty() {
-        Change::Delete { from: set.clone() }
-    } else {
-        Change::Update { from: set.clone(), to: RecordSet { data: RecordData::records(rest), ..set.clone() } }
-    };
-    Some(Group {
-        name: set.key.name.clone(),
-        steps: vec![Step::claim(change)],
-        requires: Vec::new(),
-        objects: Vec::new(),
-    })
 }

@@ -16,7 +16,7 @@
 //! read back the former goes.
 //!
 //! Claims of a former owner (`--migrate-from-txt-owner`) are ours as well. They are rewritten where somebody asks for their
-//! record, and until then their record is retained: who else went by that name cannot be told.
+//! record, and until then their record is retained: who else went by that name cannot be determined.
 //!
 //! An *intent* (`intents`) is a write that was begun: it speaks only for the record that it announced, exactly as announced.
 //!
@@ -30,6 +30,7 @@ mod anomaly;
 mod apex;
 mod assign;
 mod cipher;
+mod claims;
 mod decorate;
 pub mod flags;
 mod former;
@@ -37,30 +38,29 @@ mod intents;
 mod ledger;
 mod record;
 mod rewrite;
+mod rules;
+mod stale;
 mod upgrade;
 mod value;
 mod view;
 
 use std::collections::BTreeSet;
 
-use async_trait::async_trait;
 use secrecy::SecretString;
-use zonewright_core::change::{Group, Outcome};
+use zonewright_core::change::Group;
 use zonewright_core::claim::{Claim, OwnerId};
-use zonewright_core::endpoint::ObjectPolicy;
 use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::in_set::{ITEM_LABEL, set_id_of};
-use zonewright_core::name::NameError;
-use zonewright_core::plan::{FORMER_OWNER_LABEL, POLICY_LABEL};
 use zonewright_core::record::SetId;
 use zonewright_core::registry::{
-    ClaimAnomaly, Contents, Dropped, ExternalChanges, OwnershipChange, Published, Registry, StaleClaims,
+    ClaimAnomaly, ClaimFormat, Dropped, KeptInZones, OwnershipChange, Published, StaleClaims,
 };
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Result};
 
-use affix::{Affixes, TYPES};
+use affix::Affixes;
 use cipher::Cipher;
+use rules::Rules;
 use value::{Codec, Heritage};
 use view::View;
 
@@ -88,7 +88,7 @@ pub struct TxtConfig {
     pub wildcard_replacement: String,
     /// `--txt-encrypt-enabled`: claims are written so that only a holder of the key can read them.
     pub encrypt: bool,
-    /// `--txt-encrypt-aes-key`: 32 octets, or their standard base64. With a key, sealed claims are read whether or not
+    /// `--txt-encrypt-aes-key`: 32 bytes, or their standard base64. With a key, sealed claims are read whether or not
     /// such are written.
     pub aes_key: Option<SecretString>,
     /// `--migrate-from-txt-owner`: who we were. Claims of that owner are ours and are rewritten.
@@ -123,15 +123,7 @@ impl TxtConfig {
 
 /// The registry of `--registry=txt`.
 #[derive(Debug, Clone)]
-pub struct TxtRegistry {
-    owner: OwnerId,
-    former: Option<OwnerId>,
-    affixes: Affixes,
-    /// Other names at which claims stood.
-    earlier: Vec<Affixes>,
-    moves_old: bool,
-    codec: Codec,
-}
+pub struct TxtRegistry(Rules);
 
 impl TxtRegistry {
     /// A registry that writes and reads claims by `config`.
@@ -166,105 +158,12 @@ impl TxtRegistry {
             )));
         }
         let former = migrate_from.filter(|former| *former != owner);
-        Ok(Self { owner, former, affixes, earlier, moves_old: config.move_old_format, codec })
+        Ok(Self(Rules { owner, former, affixes, earlier, moves_old: config.move_old_format, codec }))
     }
 
     fn view<'a>(&'a self, zone: &'a Zone, published: &'a dyn Published) -> View<'a> {
-        View { registry: self, zone, published }
+        View { rules: &self.0, zone, published }
     }
-
-    /// The claims in a record set, each with the data that holds it; none if it is no TXT set.
-    fn heritages<'a>(&self, set: &'a RecordSet) -> Vec<(&'a RData, Heritage)> {
-        let read = |data: &'a RData| match data {
-            RData::Txt(txt) => Some((data, self.codec.read(txt)?)),
-            _ => None,
-        };
-        set.data.as_records().iter().filter_map(read).collect()
-    }
-
-    /// Whether a claim is ours, by today's name or the former one.
-    fn is_ours(&self, heritage: &Heritage) -> bool {
-        self.is_of_us(heritage.owner().as_ref())
-    }
-
-    /// Whether an owner is us, by today's name or the former one.
-    fn is_of_us(&self, owner: Option<&OwnerId>) -> bool {
-        owner.is_some_and(|owner| *owner == self.owner || self.is_former(owner))
-    }
-
-    fn is_former(&self, owner: &OwnerId) -> bool {
-        self.former.as_ref() == Some(owner)
-    }
-
-    /// Whether every claim of ours in a set has the form that is written today, plain or sealed. As in external-dns another form
-    /// is left until its record changes, unless the move of old formats is asked for.
-    fn is_in_form(&self, set: &RecordSet) -> bool {
-        if !self.moves_old {
-            return true;
-        }
-        let bad = |data: &RData| matches!(data, RData::Txt(txt) if !self.codec.is_in_form(txt));
-        !self.heritages(set).iter().any(|(data, heritage)| self.is_ours(heritage) && bad(data))
-    }
-
-    /// Today's names, then the former ones.
-    fn all_affixes(&self) -> impl Iterator<Item = &Affixes> {
-        std::iter::once(&self.affixes).chain(&self.earlier)
-    }
-
-    /// Whether claims may have to go when another stands: settings were changed.
-    fn is_moving(&self) -> bool {
-        self.moves_old || !self.earlier.is_empty()
-    }
-
-    /// Whether a set holds a claim that is still to be rewritten, and whether nothing but such makes it ours.
-    fn awaits_rewrite(&self, set: &RecordSet) -> (bool, bool) {
-        if self.former.is_none() {
-            return (false, false);
-        }
-        let owners: Vec<OwnerId> = self.heritages(set).iter().filter_map(|(_, heritage)| heritage.owner()).collect();
-        let former = owners.iter().any(|owner| self.is_former(owner));
-        (former, former && !owners.contains(&self.owner))
-    }
-
-    /// A record that is ours by the former owner's claim alone is not deleted for want of an object: it may be that of
-    /// somebody else who went by the same name.
-    fn retain_former(&self, claim: &mut Claim) {
-        let only_former = claim.site.as_ref().is_some_and(|(_, set)| self.awaits_rewrite(set).1);
-        if claim.owner == self.owner && only_former && claim.label(POLICY_LABEL).is_none() {
-            claim.labels.push((POLICY_LABEL.into(), ObjectPolicy::Retain.as_str().into()));
-            claim.labels.push((FORMER_OWNER_LABEL.into(), "".into()));
-        }
-    }
-
-    /// The name where the claim on `key` is written: the typed name, or the `_apex` name if that falls outside the zone.
-    fn target(&self, zone: &Zone, key: &RecordKey) -> Result<DnsName, NameError> {
-        Self::target_by(&self.affixes, zone, key)
-    }
-
-    /// As [`TxtRegistry::target`], by other affixes.
-    fn target_by(affixes: &Affixes, zone: &Zone, key: &RecordKey) -> Result<DnsName, NameError> {
-        let typed = affixes.typed(&key.name, key.rtype);
-        let outside = typed.as_ref().is_ok_and(|name| !name.is_within(&zone.name));
-        if key.name == zone.name && !zone.name.is_root() && (typed.is_err() || outside) {
-            return apex_name(zone, key.rtype);
-        }
-        typed
-    }
-}
-
-/// What follows the type in the first label of an in-zone claim on an apex record.
-const APEX: &str = "-_apex";
-
-/// The in-zone name for the claim on an apex record, whatever the affixes.
-fn apex_name(zone: &Zone, rtype: RecordType) -> Result<DnsName, NameError> {
-    zone.name.prepend(&format!("{}{APEX}", rtype.lower()))
-}
-
-/// The type of whose apex record `name` is the in-zone claim. Asked for every name that is planned, and nearly always in
-/// vain: so the text is looked at before any name is made.
-fn apex_type(zone: &Zone, name: &DnsName) -> Option<RecordType> {
-    let is_there = |rtype: &RecordType| apex_name(zone, *rtype).as_ref() == Ok(name);
-    name.as_str().contains(APEX).then(|| TYPES.into_iter().find(is_there)).flatten()
 }
 
 /// Refuses affixes under which no claim could ever stand.
@@ -295,22 +194,13 @@ fn refused(context: String) -> Error {
     Error::new(ErrorKind::Configuration, "configure the txt registry", context).retry(Retry::Never)
 }
 
-#[async_trait]
-impl Registry for TxtRegistry {
+impl ClaimFormat for TxtRegistry {
     fn owner(&self) -> Option<&OwnerId> {
-        Some(&self.owner)
-    }
-
-    async fn load(&self) -> Result<()> {
-        Ok(())
-    }
-
-    async fn resync(&self, _zone: &Zone, _contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
-        Ok(ExternalChanges::default())
+        Some(&self.0.owner)
     }
 
     fn is_claim(&self, set: &RecordSet) -> bool {
-        !self.heritages(set).is_empty() || intents::holds_intent(set)
+        !self.0.heritages(set).is_empty() || intents::holds_intent(set)
     }
 
     fn is_record(&self, zone: &Zone, set: &RecordSet, published: &dyn Published) -> bool {
@@ -320,24 +210,20 @@ impl Registry for TxtRegistry {
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
         let mut claims = self.view(zone, published).marked_claims(key);
         for claim in &mut claims {
-            self.retain_former(claim);
+            self.0.retain_former(claim);
         }
         claims
     }
 
     fn item_of(&self, data: &RData) -> Option<SetId> {
         let RData::Txt(txt) = data else { return None };
-        let heritage = self.codec.read(txt).filter(|heritage| self.is_ours(heritage))?;
+        let heritage = self.0.codec.read(txt).filter(|heritage| self.0.is_ours(heritage))?;
         let label = heritage.further().into_iter().find(|(key, _)| **key == *ITEM_LABEL)?.1;
         set_id_of(&label)
     }
 
-    fn item_keys(&self, _zone: &Zone, _names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
-        BTreeSet::new()
-    }
-
     fn claim_names(&self, zone: &Zone, key: &RecordKey) -> BTreeSet<DnsName> {
-        view::places(self, zone, key).into_iter().map(|place| place.name).collect()
+        view::places(&self.0, zone, key).into_iter().map(|place| place.name).collect()
     }
 
     fn decorate(
@@ -364,11 +250,7 @@ impl Registry for TxtRegistry {
         what: StaleClaims,
         published: &dyn Published,
     ) -> Option<Group> {
-        intents::collect_stale_claims(&self.view(zone, published), set, what)
-    }
-
-    fn leftovers(&self, _zone: &Zone, _published: &dyn Published) -> Vec<Group> {
-        Vec::new()
+        stale::collect_stale_claims(&self.view(zone, published), set, what)
     }
 
     fn assign(
@@ -380,16 +262,6 @@ impl Registry for TxtRegistry {
     ) -> Result<Option<Group>, Dropped> {
         assign::assign(&self.view(zone, published), record, change)
     }
-
-    fn piece(&self) -> usize {
-        0
-    }
-
-    async fn prepare(&self, _zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
-        groups.into_iter().map(Ok).collect()
-    }
-
-    async fn commit(&self, _zone: &Zone, _groups: &[Group], _outcomes: &[Outcome]) -> Result<()> {
-        Ok(())
-    }
 }
+
+impl KeptInZones for TxtRegistry {}

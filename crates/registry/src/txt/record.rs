@@ -11,9 +11,9 @@ use zonewright_core::zone::ZoneKey;
 use zonewright_core::{DnsName, RecordKey, RecordSet, RecordType};
 
 use super::intents::begun;
+use super::rules::{Rules, apex_name, apex_type};
 use super::value::Heritage;
 use super::view::{View, holds_closed, text_key};
-use super::{TxtRegistry, apex_name, apex_type};
 
 /// What labels of claims begin with whose objects ask for addresses and names alone.
 const NEVER_TEXTS: [&str; 22] = [
@@ -53,12 +53,12 @@ pub(super) fn is_record(view: &View<'_>, zone: &ZoneKey, set: &RecordSet) -> boo
 /// A claim of this zone that would read as a TXT record once `claim`, the claim on `key`, stands: by the settings of another time
 /// that is where the claim on such a record belongs.
 pub(super) fn mistaken(view: &View<'_>, key: &RecordKey, claim: &RecordSet) -> Option<RecordSet> {
-    let by_name = view.registry.all_affixes().flat_map(|affixes| affixes.sources(&claim.key.name));
+    let by_name = view.rules.all_affixes().flat_map(|affixes| affixes.sources(&claim.key.name));
     let by_apex = apex_type(view.zone, &claim.key.name).map(|rtype| (view.zone.name.clone(), rtype));
     let texts = by_name.chain(by_apex).filter(|(_, rtype)| *rtype == RecordType::Txt);
     let others = texts.map(|(name, _)| text_key(&name, key.set_id.as_ref())).filter(|other| other != key);
     let reads_as_claim = |set: &RecordSet| {
-        let says_so = !view.registry.heritages(set).is_empty() || holds_closed(view.registry, set);
+        let says_so = !view.rules.heritages(set).is_empty() || holds_closed(view.rules, set);
         says_so && !is_record(view, &view.zone.key, set)
     };
     let mut standing = others.filter_map(|other| view.here(&other)).filter(reads_as_claim);
@@ -68,7 +68,7 @@ pub(super) fn mistaken(view: &View<'_>, key: &RecordKey, claim: &RecordSet) -> O
 /// Where typed claims on the TXT record at a name stand, by the settings of today and the former ones.
 pub(super) fn own_keys(view: &View<'_>, zone: &ZoneKey, set: &RecordSet) -> Vec<RecordKey> {
     let name = &set.key.name;
-    let typed = view.registry.all_affixes().filter_map(|affixes| affixes.typed(name, RecordType::Txt).ok());
+    let typed = view.rules.all_affixes().filter_map(|affixes| affixes.typed(name, RecordType::Txt).ok());
     let is_apex = *zone == view.zone.key && *name == view.zone.name;
     let apex = is_apex.then(|| apex_name(view.zone, RecordType::Txt).ok()).flatten();
     typed.chain(apex).map(|name| text_key(&name, set.key.set_id.as_ref())).collect()
@@ -76,13 +76,13 @@ pub(super) fn own_keys(view: &View<'_>, zone: &ZoneKey, set: &RecordSet) -> Vec<
 
 /// Whether what stands where the claim on a TXT record belongs is one.
 fn speaks_for(view: &View<'_>, set: &RecordSet, claim: &RecordSet) -> bool {
-    let heritages = view.registry.heritages(claim);
+    let heritages = view.rules.heritages(claim);
     let named = heritages.iter().filter(|(_, heritage)| heritage.owner().is_some());
     let mut asked =
-        named.filter(|(_, heritage)| may_ask_for_texts(heritage) && !is_moving(view.registry, set, claim, heritage));
+        named.filter(|(_, heritage)| may_ask_for_texts(heritage) && !is_moving(view.rules, set, claim, heritage));
     asked.next().is_some()
-        || holds_closed(view.registry, claim)
-        || begun(view.registry, claim).iter().any(|begun| begun.intent.covers(set))
+        || holds_closed(view.rules, claim)
+        || begun(view.rules, claim).iter().any(|begun| begun.intent.covers(set))
 }
 
 fn may_ask_for_texts(heritage: &Heritage) -> bool {
@@ -92,14 +92,14 @@ fn may_ask_for_texts(heritage: &Heritage) -> bool {
 }
 
 /// Whether both sets claim one record, by the settings of different times, for one resource: a claim that is being moved.
-fn is_moving(registry: &TxtRegistry, set: &RecordSet, claim: &RecordSet, heritage: &Heritage) -> bool {
+fn is_moving(rules: &Rules, set: &RecordSet, claim: &RecordSet, heritage: &Heritage) -> bool {
     let resource = heritage.resource();
     let is_same = |other: &Heritage| other.resource() == resource;
-    if registry.earlier.is_empty() || !registry.heritages(set).iter().any(|(_, other)| is_same(other)) {
+    if rules.earlier.is_empty() || !rules.heritages(set).iter().any(|(_, other)| is_same(other)) {
         return false;
     }
     let of = |set: &RecordSet| -> Vec<(DnsName, RecordType)> {
-        registry.all_affixes().flat_map(|affixes| affixes.sources(&set.key.name)).collect()
+        rules.all_affixes().flat_map(|affixes| affixes.sources(&set.key.name)).collect()
     };
     let claimed = of(claim);
     of(set).iter().any(|record| claimed.contains(record))
@@ -108,7 +108,7 @@ fn is_moving(registry: &TxtRegistry, set: &RecordSet, claim: &RecordSet, heritag
 impl View<'_> {
     /// Whether a set of this zone is no claim: its text is none, or it is a record that an object asked for.
     pub(super) fn is_ordinary(&self, set: &RecordSet) -> bool {
-        self.registry.heritages(set).is_empty() || is_record(self, &self.zone.key, set)
+        self.rules.heritages(set).is_empty() || is_record(self, &self.zone.key, set)
     }
 
     /// Whether an ordinary record stands in this zone under a key.

@@ -13,15 +13,15 @@ use zonewright_core::change::Group;
 use zonewright_core::claim::{Claim, judge};
 use zonewright_core::{RecordKey, RecordSet};
 
+use super::claims::leftovers;
 use super::decorate::Draft;
-use super::former::leftovers;
 use super::value::Heritage;
 use super::view::View;
 
 /// `None` if the record is not ours, nothing is to be moved, or something is in the way.
 pub(super) fn upgrade(view: &View<'_>, record: &RecordSet) -> Option<Group> {
     let claims = view.claims(&record.key);
-    let ownership = judge(&claims, Some(&view.registry.owner));
+    let ownership = judge(&claims, Some(&view.rules.owner));
     let claim = ownership.claim()?;
     let mut draft = Draft::empty(view);
     draft.reforms = true;
@@ -29,10 +29,16 @@ pub(super) fn upgrade(view: &View<'_>, record: &RecordSet) -> Option<Group> {
     if claim.current {
         drop_leftovers(view, &record.key, claim, &mut draft)?;
     } else {
-        let heritage = Heritage::new(&view.registry.owner, claim.resource.as_ref(), &claim.labels);
+        let heritage = Heritage::new(&view.rules.owner, claim.resource.as_ref(), &claim.labels);
         draft.claim(None, record, &heritage, claim).ok()?;
     }
-    let group = Group { name: record.key.name.clone(), steps: Vec::new(), requires: Vec::new(), objects: Vec::new() };
+    let group = Group {
+        name: record.key.name.clone(),
+        steps: Vec::new(),
+        stored: Vec::new(),
+        requires: Vec::new(),
+        objects: Vec::new(),
+    };
     Some(draft.add_to(group)).filter(|group| !group.steps.is_empty())
 }
 

@@ -22,7 +22,7 @@ const RESOURCE: &str = "resource";
 /// What external-dns calls the nonce of a sealed claim, in memory; it never writes the label, so neither do we.
 const NONCE: &str = "txt-encryption-nonce";
 
-/// The labels of a claim, ordered by the octets of their keys.
+/// The labels of a claim, ordered by the bytes of their keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Heritage(BTreeMap<Arc<str>, Arc<str>>);
 

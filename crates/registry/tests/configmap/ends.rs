@@ -2,7 +2,7 @@
 
 use zonewright_core::ErrorKind;
 use zonewright_core::change::{Group, Outcome};
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimStore as _;
 use zonewright_registry::configmap::LONGEST;
 
 use crate::start;

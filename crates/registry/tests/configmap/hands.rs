@@ -3,8 +3,8 @@
 use zonewright_core::ErrorKind;
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::{OwnerId, Ownership};
-use zonewright_core::documents::Fault;
-use zonewright_core::registry::{OwnershipChange, Registry};
+use zonewright_core::registry::{ClaimStore as _, OwnershipChange, Registry};
+use zonewright_core::testing::documents::Fault;
 use zonewright_registry::configmap::LONGEST;
 
 use crate::start;
@@ -42,7 +42,7 @@ async fn a_resource_edited_by_hand_is_respected_at_once() {
     edit(&shelf, "me-registry", |text| text.replace(",\"resource\":\"service/ns/web\"", ""));
     let answer = prepare(&registry, &zones, vec![planned]).await.remove(0);
     let (_, dropped) = answer.unwrap_err();
-    assert!(dropped.reason.contains("somebody else changed whom a.org A belongs to"), "{}", dropped.reason);
+    assert!(dropped.reason.contains("another writer changed whom a.org A belongs to"), "{}", dropped.reason);
     assert!(is_ours(&registry, &zones, "a.org A"), "it is ours all the same, and planned anew");
 }
 

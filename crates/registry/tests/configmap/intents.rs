@@ -3,8 +3,8 @@
 use serde_json::json;
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::claim::Ownership;
-use zonewright_core::documents::Fault;
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::{ClaimStore as _, Registry};
+use zonewright_core::testing::documents::Fault;
 use zonewright_core::{Error, ErrorKind};
 use zonewright_registry::configmap::LONGEST;
 
@@ -210,7 +210,7 @@ async fn what_another_process_announces_in_the_same_words_stays_announced() {
 }
 
 async fn fresh(
-    shelf: &std::sync::Arc<zonewright_core::documents::MemoryDocuments>,
+    shelf: &std::sync::Arc<zonewright_core::testing::documents::MemoryDocuments>,
 ) -> zonewright_registry::configmap::ConfigMapRegistry {
     let registry = support::registry(shelf, LONGEST);
     registry.load().await.unwrap();

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use zonewright_core::change::{Group, Outcome};
-use zonewright_core::documents::MemoryDocuments;
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::{ClaimStore as _, Registry};
+use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_registry::configmap::LONGEST;
 
 use support::{Zones, audit, carry, create, is_ours, prepare, record, records, registry};

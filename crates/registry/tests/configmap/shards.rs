@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use zonewright_core::documents::{Document, Fault, MemoryDocuments};
-use zonewright_core::registry::Registry;
+use zonewright_core::documents::Document;
+use zonewright_core::registry::{ClaimStore as _, Registry};
+use zonewright_core::testing::documents::{Fault, MemoryDocuments};
 
 use crate::support::{Zones, audit, carry, create, is_ours, prepare, records, refusal, registry, update};
 

@@ -6,7 +6,7 @@ use zonewright_core::change::{Change, Role};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::rdata::Txt;
 use zonewright_core::record::RecordData;
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 use zonewright_core::{RData, RecordSet};
 use zonewright_registry::txt::TxtRegistry;
 

@@ -4,7 +4,7 @@
 use crate::support::{World, decorate, key, registry, registry_with, verdict};
 use zonewright_core::change::Change;
 use zonewright_core::claim::{Ownership, judge};
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
 /// Data that suits a type.

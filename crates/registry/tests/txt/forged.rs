@@ -1,6 +1,6 @@
 //! Texts that read as claims and that objects asked for: they give nobody a right.
 
-use zonewright_core::registry::{Registry, StaleClaims, holds_claims};
+use zonewright_core::registry::{ClaimFormat as _, StaleClaims, holds_claims};
 use zonewright_registry::txt::TxtRegistry;
 
 use crate::moving::{moving, owner_of};

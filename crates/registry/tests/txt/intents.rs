@@ -4,7 +4,7 @@ use crate::support::{World, decorate, key, record, registry, verdict};
 use zonewright_core::claim::{Ownership, judge};
 use zonewright_core::intent::Intent;
 use zonewright_core::rdata::Txt;
-use zonewright_core::registry::{OwnershipChange, Registry, StaleClaims};
+use zonewright_core::registry::{ClaimFormat as _, OwnershipChange, StaleClaims};
 use zonewright_core::{RData, RecordSet};
 
 /// The intent of `owner` for a record, at the name of a claim.

@@ -3,7 +3,7 @@
 use crate::support::{World, decorate, key, registry, registry_with, verdict};
 use proptest::prelude::*;
 use zonewright_core::claim::{OwnerId, judge};
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 use zonewright_registry::txt::TxtRegistry;
 
 fn migrating() -> TxtRegistry {

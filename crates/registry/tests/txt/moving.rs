@@ -3,7 +3,7 @@
 use crate::support::{World, decorate, key, registry_with, verdict};
 use zonewright_core::change::Group;
 use zonewright_core::claim::{Ownership, judge};
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 use zonewright_registry::txt::{FormerNames, TxtConfig, TxtRegistry};
 
 /// Prefix, suffix and wildcard replacement.

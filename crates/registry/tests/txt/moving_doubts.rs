@@ -1,7 +1,7 @@
 //! Where a claim is not moved, or is not known to be one: other owners, names that two settings read differently, odd claims.
 
 use zonewright_core::change::Change;
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 use zonewright_registry::txt::{FormerNames, TxtConfig, TxtRegistry};
 
 use crate::moving::{KEY, NONE, is_current, move_all, moving, owner_of, step};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use zonewright_core::change::Change;
 use zonewright_core::claim::judge;
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 use zonewright_core::{RecordKey, RecordSet};
 use zonewright_registry::txt::{FormerNames, TxtRegistry};
 

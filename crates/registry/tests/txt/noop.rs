@@ -1,6 +1,6 @@
 //! What the registry noop adds, and what neither it nor txt keeps outside the zone: nothing.
 
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::{ClaimFormat as _, Registry};
 use zonewright_registry::noop::NoopRegistry;
 
 use crate::support::{World, group, key, registry};

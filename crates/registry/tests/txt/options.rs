@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use zonewright_core::RecordSet;
 use zonewright_core::change::{Change, Group, Role};
 use zonewright_core::options::{OptionValue, Options};
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 
 /// `a=1 b=2` as options.
 fn options(text: &str) -> Options {

@@ -4,7 +4,7 @@ use crate::support::{World, key, record, registry};
 use zonewright_core::claim::{Claim, ClaimRank, Ownership, judge};
 use zonewright_core::options::OptionValue;
 use zonewright_core::record::{AliasTarget, RecordData};
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 use zonewright_registry::noop::NoopRegistry;
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 

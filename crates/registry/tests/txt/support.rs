@@ -162,7 +162,7 @@ fn short_form(text: &str) -> String {
 /// `+ record`, `~ record` or `- key`, with `[resource]` at the end; several changes of one group are separated by ` & `.
 pub(crate) fn group(world: &World, text: &str) -> Group {
     let steps: Vec<Step> = text.split(" & ").map(|text| step(world, text)).collect();
-    Group { name: steps[0].change.key().name.clone(), steps, requires: vec![], objects: vec![] }
+    Group { name: steps[0].change.key().name.clone(), steps, stored: vec![], requires: vec![], objects: vec![] }
 }
 
 fn step(world: &World, text: &str) -> Step {

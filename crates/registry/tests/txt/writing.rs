@@ -3,7 +3,7 @@
 use crate::support::{World, decorate, group, key, record, registry, verdict};
 use zonewright_core::change::{Change, Group, Role, Step};
 use zonewright_core::record::{AliasTarget, RecordData, Routing};
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 
 pub(crate) fn check_with(affixes: (&str, &str, &str), zones: &str, change: &str, expected: &[&str]) {
     let (registry, mut world) = (registry(affixes.0, affixes.1, affixes.2), World::new(zones));

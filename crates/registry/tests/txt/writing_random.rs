@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::claim::judge;
 use zonewright_core::record::RecordData;
-use zonewright_core::registry::Registry;
+use zonewright_core::registry::ClaimFormat as _;
 use zonewright_core::{DnsName, RecordSet, RecordType};
 
 use crate::support::{World, decorate, key, record, registry};

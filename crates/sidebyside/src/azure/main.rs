@@ -1,17 +1,22 @@
-//! What the same work costs a real external-dns and Zonewright at one Azure DNS, a fake of it on loopback.
+//! A real external-dns and Zonewright at one Azure DNS, a fake of it on loopback: at public zones, and at private ones.
 //!
-//! `cargo xtask sidebyside --provider azure --cost` builds both programs and runs this. Exit status: 0 where it was measured, 2 where
-//! it could not be.
+//! `cargo xtask sidebyside --provider azure` builds both programs and runs this. Exit status: 0 where neither finds anything to do
+//! after the other, 1 where one does, 2 where it could not be found out.
+
+mod objects;
+mod swap;
 
 use std::process::ExitCode;
 
-use anyhow::ensure;
 use zonewright_sidebyside::cloud::AzureDns;
 use zonewright_sidebyside::cost::measure;
 
 fn main() -> ExitCode {
     zonewright_sidebyside::command::main("sidebyside-azure", async |options| {
-        ensure!(options.cost, "at Azure DNS costs are measured, and nothing else is played: expected --cost");
-        measure::<AzureDns>(&options.programs).await.map(|()| true)
+        if options.cost {
+            return measure::<AzureDns>(&options.programs).await.map(|()| true);
+        }
+        anyhow::ensure!(!options.large, "--large is played at Route 53 alone");
+        swap::play(&options.programs, options.verbose).await
     })
 }

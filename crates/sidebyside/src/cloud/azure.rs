@@ -19,16 +19,45 @@ const HOST: &str = "management.azure.com";
 /// Records that a set has at most.
 const RECORDS: usize = 20;
 
-/// The service on loopback, the proxy in front of it, and `azure.json`.
+/// The service on loopback with its public or private zones, the proxy in front of it, and `azure.json`.
 #[derive(Debug)]
-pub struct AzureDns {
+pub struct AzureDns<const PRIVATE: bool = false> {
     service: azure::AzureDns,
     outside: Outside,
     file: NamedTempFile,
 }
 
-impl Cloud for AzureDns {
-    const PROVIDER: &'static str = "azure";
+impl<const PRIVATE: bool> AzureDns<PRIVATE> {
+    /// The service without zones.
+    ///
+    /// # Panics
+    /// There is no room for `azure.json`.
+    pub fn start() -> Self {
+        let service = azure::AzureDns::start();
+        service.set_machine(Some(&[]));
+        let address = service.url().trim_start_matches("http://").parse().expect("the service has an address");
+        let file = NamedTempFile::new().expect("a file");
+        let content = json!({
+            "tenantId": "tenant", "subscriptionId": SUBSCRIPTION, "resourceGroup": GROUP, "useManagedIdentityExtension": true,
+        });
+        std::fs::write(file.path(), content.to_string()).expect("azure.json");
+        Self { service, outside: Outside::of(address, HOST), file }
+    }
+
+    /// Adds a zone; its id.
+    pub fn add(&self, zone: &str) -> String {
+        let kind = if PRIVATE { Kind::Private } else { Kind::Public };
+        self.service.add_zone(kind, SUBSCRIPTION, GROUP, zone)
+    }
+
+    /// The service itself, past both programs.
+    pub fn fake(&self) -> &azure::AzureDns {
+        &self.service
+    }
+}
+
+impl<const PRIVATE: bool> Cloud for AzureDns<PRIVATE> {
+    const PROVIDER: &'static str = if PRIVATE { "azure-private-dns" } else { "azure" };
     const READ: &'static str = "ListRecordSets";
     const WRITES: &'static [&'static str] = &["PutRecordSet", "DeleteRecordSet"];
     const CHANGES: &'static [&'static str] = &[];
@@ -67,19 +96,11 @@ impl Measured for AzureDns {
     const LARGE: (usize, &'static str) = (10_000, "10,000");
 
     fn start() -> Self {
-        let service = azure::AzureDns::start();
-        service.set_machine(Some(&[]));
-        let address = service.url().trim_start_matches("http://").parse().expect("the service has an address");
-        let file = NamedTempFile::new().expect("a file");
-        let content = json!({
-            "tenantId": "tenant", "subscriptionId": SUBSCRIPTION, "resourceGroup": GROUP, "useManagedIdentityExtension": true,
-        });
-        std::fs::write(file.path(), content.to_string()).expect("azure.json");
-        Self { service, outside: Outside::of(address, HOST), file }
+        Self::start()
     }
 
     fn add(&self, zone: &str) -> String {
-        self.service.add_zone(Kind::Public, SUBSCRIPTION, GROUP, zone)
+        Self::add(self, zone)
     }
 
     fn make_room(&self, zone: &str, records: usize) {

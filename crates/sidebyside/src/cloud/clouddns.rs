@@ -24,6 +24,30 @@ pub struct CloudDns {
     outside: Outside,
 }
 
+impl CloudDns {
+    /// The service without zones.
+    ///
+    /// # Panics
+    /// It does not say where it listens: a mistake of the fake.
+    pub fn start() -> Self {
+        let service = clouddns::CloudDns::start();
+        service.set_machine(Some(PROJECT));
+        let address = service.url().trim_start_matches("http://").parse().expect("the service has an address");
+        Self { service, outside: Outside::of(address, HOST) }
+    }
+
+    /// Adds a zone, public or private; its id.
+    pub fn add(&self, zone: &str, kind: Kind) -> String {
+        let name = format!("{}{}", zone.replace('.', "-"), if kind == Kind::Private { "-private" } else { "" });
+        self.service.add_zone(PROJECT, &name, &format!("{zone}."), kind)
+    }
+
+    /// The service itself, past both programs.
+    pub fn fake(&self) -> &clouddns::CloudDns {
+        &self.service
+    }
+}
+
 impl Cloud for CloudDns {
     const PROVIDER: &'static str = "google";
     const READ: &'static str = "ListRecordSets";
@@ -62,14 +86,11 @@ impl Measured for CloudDns {
     const ALL_OR_NOTHING: bool = true;
 
     fn start() -> Self {
-        let service = clouddns::CloudDns::start();
-        service.set_machine(Some(PROJECT));
-        let address = service.url().trim_start_matches("http://").parse().expect("the service has an address");
-        Self { service, outside: Outside::of(address, HOST) }
+        Self::start()
     }
 
     fn add(&self, zone: &str) -> String {
-        self.service.add_zone(PROJECT, &zone.replace('.', "-"), &format!("{zone}."), Kind::Public)
+        Self::add(self, zone, Kind::Public)
     }
 
     fn make_room(&self, zone: &str, records: usize) {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use zonewright_fakes::cloudflare::{Cloudflare, Plan, Record};
 use zonewright_sidebyside::cloud::Programs;
-use zonewright_sidebyside::swap::{self, Case, Terms};
+use zonewright_sidebyside::swap::{self, Case, EITHER, Terms};
 
 use crate::objects::{self, ZONE};
 
@@ -30,6 +30,7 @@ const PLAIN: Case = Case {
     private: false,
     objects: objects::settled,
     restless: false,
+    first: EITHER,
 };
 
 const CASES: &[Case] = &[

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use zonewright_fakes::route53::{RecordSet, Route53};
 use zonewright_sidebyside::cloud::Programs;
-use zonewright_sidebyside::swap::{self, Case, Terms};
+use zonewright_sidebyside::swap::{self, Case, EITHER, Terms};
 
 use crate::objects::{self, HEALTH_CHECK, ZONE};
 
@@ -27,7 +27,8 @@ const FLAGS: &[&str] = &[
 
 const OURS: &[&str] = &["--aws-api-qps=0", "--no-brake"];
 
-const PLAIN: Case = Case { name: "no prefix", flags: &[], private: false, objects: objects::settled, restless: false };
+const PLAIN: Case =
+    Case { name: "no prefix", flags: &[], private: false, objects: objects::settled, restless: false, first: EITHER };
 
 const CASES: &[Case] = &[
     PLAIN,

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use zonewright_core::endpoint::ObjectRef;
 use zonewright_core::source::{
-    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, SourceErrors, Update,
+    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Review, Source, SourceErrors, Update,
 };
 
 use super::sight::Sees;
@@ -62,6 +62,15 @@ impl Source for Feed {
         let present = inner.maps.iter().filter(|(id, _)| read(id));
         let present = present.map(|(id, map)| update(*id, self.read(*id, ObjectState::Present(map.clone()))));
         Update { complete: true, objects: gone.chain(present).collect() }
+    }
+
+    /// Everything at once: a world is small.
+    fn review(&self, _: usize) -> Review {
+        let inner = self.cluster.lock();
+        let read = |id: &&Id| self.sees.kinds[id.kind];
+        let present = inner.maps.iter().filter(|(id, _)| read(id));
+        let present = present.map(|(id, map)| update(*id, self.read(*id, ObjectState::Present(map.clone()))));
+        Review { objects: present.collect(), last: true }
     }
 
     fn errors(&self) -> SourceErrors {

@@ -1,6 +1,6 @@
 //! Objects: in, what one asks for; out, what the mapping of a real one like it would be.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use zonewright_core::endpoint::{
@@ -109,7 +109,7 @@ pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
         pending: spec.pending.iter().map(pending).collect(),
         unknown: spec.unknown.then_some(unknown).into_iter().collect(),
         notes: Vec::new(),
-        kinds: BTreeSet::from([Arc::from(KINDS[id.kind].1)]),
+        kinds: [Arc::from(KINDS[id.kind].1)].into(),
         other_prefix: None,
     })
 }

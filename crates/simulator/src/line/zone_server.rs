@@ -114,9 +114,12 @@ impl ZoneServer<'_> {
         if self.bad.contains(&group.name) {
             return Err(error(ErrorKind::Invalid, "apply changes", "this name is not allowed"));
         }
-        if self.capability.preconditions == Preconditions::Any
-            && let Some(broken) = group.preconditions().iter().find(|precondition| !holds(sets, precondition))
-        {
+        let demanded = match self.capability.preconditions {
+            Preconditions::Any => group.preconditions(),
+            Preconditions::Checked => group.requires.clone(),
+            Preconditions::None | Preconditions::Stated | Preconditions::Changed => Vec::new(),
+        };
+        if let Some(broken) = demanded.iter().find(|precondition| !holds(sets, precondition)) {
             return Err(conflict(format!("{broken:?} does not hold")));
         }
         if !self.capability.set_ids && group.changes().any(|change| change.key().set_id.is_some()) {
@@ -151,7 +154,7 @@ impl ZoneServer<'_> {
         let members = self.capability.create == CreateMode::Additive;
         let stated = self.capability.preconditions == Preconditions::Stated;
         let demands = self.capability.preconditions == Preconditions::Any;
-        let exact = self.capability.preconditions == Preconditions::Changed;
+        let exact = matches!(self.capability.preconditions, Preconditions::Changed | Preconditions::Checked);
         let clamp = |set: &RecordSet| {
             let ttl = self.capability.ttl.clamp(set.ttl.unwrap_or(self.capability.ttl.default));
             RecordSet { ttl: Some(ttl), ..set.clone() }

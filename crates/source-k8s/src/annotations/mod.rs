@@ -59,8 +59,11 @@ pub const KOPS_EXTERNAL: &str = "dns.alpha.kubernetes.io/external";
 /// Names at internal addresses, as kops' dns-controller reads them; no prefix.
 pub const KOPS_INTERNAL: &str = "dns.alpha.kubernetes.io/internal";
 
+/// The external address of a Node whose status has none, as kops' dns-controller planned to read it; no prefix.
+pub const KOPS_EXTERNAL_IP: &str = "dns.alpha.kubernetes.io/external-ip";
+
 /// Keys that the compatibility modes read.
-const COMPATIBILITY: [&str; 4] = [MATE_NAME, MOLECULE_NAMES, KOPS_EXTERNAL, KOPS_INTERNAL];
+const COMPATIBILITY: [&str; 5] = [MATE_NAME, MOLECULE_NAMES, KOPS_EXTERNAL, KOPS_INTERNAL, KOPS_EXTERNAL_IP];
 
 /// An annotation that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

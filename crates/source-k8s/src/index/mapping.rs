@@ -1,12 +1,13 @@
 //! What is dirty goes to the mappers, and what they give is told where it is news.
 
 use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
 use zonewright_core::endpoint::{Mapped, ObjectRef};
-use zonewright_core::source::{ObjectState, ObjectUpdate, Update};
+use zonewright_core::source::{ObjectState, ObjectUpdate, Review, Update};
 
-use super::{Index, Told};
+use super::{Index, Told, Who};
 use crate::batch::{Batch, Item, MappedItem, Mapping};
 use crate::kind::Kind;
 use crate::lookup::Dependency;
@@ -14,6 +15,9 @@ use crate::objects::DnsEndpoint;
 use crate::readers::Reader;
 use crate::sources::crd::{self, Status};
 use crate::store::{Object, ObjectKey};
+
+/// So many more objects are laid out anew at once, and not with the slow pass.
+const MANY: usize = 4_096;
 
 impl Index {
     /// Maps what is dirty and tells what changed by it; with `everything`, tells all that there is.
@@ -30,6 +34,11 @@ impl Index {
         self.dirty.append(&mut self.in_flight);
         self.changes.clear();
         self.in_flight = std::mem::take(&mut self.dirty);
+        // What was mapped and not kept is mapped again when it comes anew; nothing else has a part in it.
+        let store = &self.store;
+        self.in_flight.retain(|Reader { key, .. }| {
+            store.object(key.kind, &key.namespace, &key.name).is_none_or(|object| !object.is_pruned())
+        });
         let item = |reader: &Reader| Item {
             object: self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).cloned(),
             tombstone: self.tombstones.contains(reader),
@@ -52,6 +61,7 @@ impl Index {
     pub fn finish(&mut self, mapped: Vec<MappedItem>, everything: bool) -> Update {
         let changed = self.take_over(mapped);
         self.in_flight.clear();
+        self.compact(self.laid_out + MANY);
         // What was read may have changed after it was read.
         for (old, new) in std::mem::take(&mut self.changes) {
             self.dirty.extend(self.readers.affected(old.as_ref(), new.as_ref()));
@@ -66,9 +76,34 @@ impl Index {
         Update { complete: true, objects: proofs.chain(self.snapshot()).collect() }
     }
 
+    /// The next `most` objects of what was told, beginning anew after the last one.
+    pub fn review(&mut self, most: usize) -> Review {
+        let from = self.reviewed.take().map_or(Unbounded, Excluded);
+        let mut rest = self.told.range((from, Unbounded));
+        let part: Vec<(&Reader, &Told)> = rest.by_ref().take(most.max(1)).collect();
+        let last = rest.next().is_none();
+        let state = |told: &Told| ObjectState::Present(Arc::clone(&told.mapped));
+        let objects = part.iter().map(|(reader, told)| self.update(reader, told.who.at(reader), state(told))).collect();
+        self.reviewed = part.last().map(|(reader, _)| (*reader).clone()).filter(|_| !last);
+        self.compact(self.laid_out / 4);
+        Review { objects, last }
+    }
+
+    /// Lays out the tables anew once they have grown by so much: what is put in one after the other leaves much room between.
+    fn compact(&mut self, growth: usize) {
+        let told = self.told.len();
+        if told > self.laid_out + growth {
+            self.laid_out = told;
+            self.told = std::mem::take(&mut self.told).into_iter().collect();
+            self.store.compact();
+        } else if told < self.laid_out / 2 {
+            self.laid_out = told;
+        }
+    }
+
     fn snapshot(&self) -> impl Iterator<Item = ObjectUpdate> {
         self.told.iter().map(|(reader, told)| {
-            self.update(reader, told.object.clone(), ObjectState::Present(Arc::clone(&told.mapped)))
+            self.update(reader, told.who.at(reader), ObjectState::Present(Arc::clone(&told.mapped)))
         })
     }
 
@@ -93,7 +128,13 @@ impl Index {
                         self.tombstones.insert(reader);
                     }
                 }
-                Some((object, result)) => self.take_over_one(&reader, &object, result, tombstone, &mut updates),
+                Some((object, result)) => {
+                    let leaf = result.rests_on_itself() && self.forgotten.contains(&reader.key.kind);
+                    self.take_over_one(&reader, &object, result, tombstone, &mut updates);
+                    if leaf && !self.dirty.contains(&reader) {
+                        self.store.prune(&object);
+                    }
+                }
             }
         }
         updates
@@ -101,7 +142,7 @@ impl Index {
 
     fn tell_gone(&mut self, reader: &Reader, tombstone: bool) -> Option<ObjectUpdate> {
         let told = self.told.remove(reader)?;
-        Some(self.update(reader, told.object, ObjectState::Gone { tombstone }))
+        Some(self.update(reader, told.who.at(reader), ObjectState::Gone { tombstone }))
     }
 
     fn take_over_one(
@@ -114,6 +155,7 @@ impl Index {
     ) {
         let kinds = reads.iter().map(Dependency::kind).chain([reader.key.kind]);
         mapped.kinds.extend(kinds.filter_map(|kind| self.ids.get(&kind).cloned()));
+        mapped.kinds.share(&mut self.kinds);
         let label = self.roles.get(reader.source).and_then(|role| role.labels.first());
         let own = label.map(|label| object.meta().resource(reader.key.kind, label));
         self.unread.doubt(&mut mapped, own, &reads);
@@ -137,7 +179,8 @@ impl Index {
         tombstone: bool,
         updates: &mut Vec<ObjectUpdate>,
     ) {
-        if self.told.get(reader).is_some_and(|told| told.object != reference) {
+        let who = Who::new(reader, &reference);
+        if self.told.get(reader).is_some_and(|told| told.who != who) {
             updates.extend(self.tell_gone(reader, tombstone));
         }
         let Mapped { endpoints, pending, unknown, notes, other_prefix, kinds: _ } = &mapped;
@@ -152,7 +195,7 @@ impl Index {
             _ => {}
         }
         let mapped = Arc::new(mapped);
-        self.told.insert(reader.clone(), Told { object: reference.clone(), mapped: Arc::clone(&mapped) });
+        self.told.insert(reader.clone(), Told { who, mapped: Arc::clone(&mapped) });
         updates.push(self.update(reader, reference, ObjectState::Present(mapped)));
     }
 
@@ -172,7 +215,7 @@ impl Index {
     }
 
     fn update(&self, reader: &Reader, object: ObjectRef, state: ObjectState) -> ObjectUpdate {
-        let source = self.roles.get(reader.source).map_or("", |role| role.source.as_str());
-        ObjectUpdate { source: Arc::from(source), object, state }
+        let source = self.roles.get(reader.source).map(|role| role.source.shared()).unwrap_or_default();
+        ObjectUpdate { source, object, state }
     }
 }

@@ -46,8 +46,8 @@ impl Meta {
     /// Points to this object of `kind`.
     pub fn object_ref(&self, kind: Kind) -> ObjectRef {
         ObjectRef {
-            api_version: kind.spec().api_version().into(),
-            kind: self.kind_name(kind).into(),
+            api_version: kind.api_version(),
+            kind: kind.named(self.kind_name(kind)),
             namespace: self.namespace.clone(),
             name: self.name.clone(),
             uid: self.uid.clone(),

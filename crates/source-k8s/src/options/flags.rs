@@ -9,7 +9,7 @@ use std::time::Duration;
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind};
 
-use super::{Compatibility, SourceKind, SourceOptions, service_types};
+use super::{Compatibility, KopsOptions, SourceKind, SourceOptions, service_types};
 use crate::annotations::{ALPHA_PREFIX, Prefixes};
 use crate::kind::Kind;
 use crate::objects::ServiceType;
@@ -63,6 +63,7 @@ impl SourceOptions {
             poll_interval: settings.duration("interval"),
             patience: Duration::ZERO,
             unstructured: own.unstructured,
+            kops: KopsOptions::from_settings(settings),
         };
         options.check().map_err(|problem| Error::new(ErrorKind::Configuration, "read the source flags", problem))?;
         Ok(options)

@@ -5,12 +5,14 @@
 
 mod accept;
 mod flags;
+mod kops;
 mod source_kind;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub use accept::Rejection;
+pub use kops::{KOPS, KopsOptions};
 pub use source_kind::SourceKind;
 
 use crate::annotations::{AnnotationFilterKeys, INGRESS_CLASS, Prefixes};
@@ -97,6 +99,8 @@ pub struct SourceOptions {
     pub patience: Duration,
     /// `--unstructured-resource`, in order.
     pub unstructured: Vec<Kind>,
+    /// `zonewright kops`: the objects are read as dns-controller reads them, and in no other way.
+    pub kops: Option<KopsOptions>,
 }
 
 /// `--compatibility`: whose old annotations are read too.
@@ -164,6 +168,7 @@ impl Default for SourceOptions {
             poll_interval: Duration::from_mins(1),
             patience: Duration::ZERO,
             unstructured: Vec::new(),
+            kops: None,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The values of `--source`.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
 /// Writes the enum of sources and the table of their words.
 macro_rules! sources {
     ($($(#[$doc:meta])* $variant:ident = $word:literal;)*) => {
@@ -79,7 +82,16 @@ sources! {
     Empty = "empty";
 }
 
+/// The words once for all: every object names its source.
+static SHARED: LazyLock<BTreeMap<SourceKind, Arc<str>>> =
+    LazyLock::new(|| SourceKind::ALL.iter().map(|(source, word)| (*source, Arc::from(*word))).collect());
+
 impl SourceKind {
+    /// [`SourceKind::as_str`], in one place of memory for all.
+    pub fn shared(self) -> Arc<str> {
+        SHARED.get(&self).map_or_else(|| Arc::from(self.as_str()), Arc::clone)
+    }
+
     /// Whether templates run over the objects of this source.
     pub fn has_templates(self) -> bool {
         !matches!(self, Self::Crd | Self::KongTcpIngress | Self::AmbassadorHost | Self::Connector | Self::Empty)

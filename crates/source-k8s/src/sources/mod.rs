@@ -32,6 +32,8 @@ mod ingress;
 mod istio;
 #[cfg(feature = "kong")]
 mod kong;
+#[cfg(feature = "kops")]
+mod kops;
 mod node;
 #[cfg(feature = "openshift")]
 mod openshift;
@@ -109,8 +111,12 @@ impl Role {
     }
 }
 
-/// The roles of the chosen sources, each source once, in the order of [`SourceKind::ALL`].
+/// The roles of the chosen sources, each source once, in the order of [`SourceKind::ALL`]; or those of `zonewright kops`.
 pub fn roles(options: &SourceOptions) -> Vec<Role> {
+    #[cfg(feature = "kops")]
+    if let Some(kops) = options.kops {
+        return kops::roles(options, kops);
+    }
     let chosen = SourceKind::ALL.iter().filter(|(source, _)| options.sources.contains(source));
     chosen.flat_map(|(source, _)| roles_of(*source, options)).collect()
 }

@@ -18,6 +18,8 @@ mod ingress;
 mod istio;
 #[cfg(feature = "kong")]
 mod kong;
+#[cfg(feature = "kops")]
+mod kops;
 mod member_templates;
 mod node;
 #[cfg(feature = "openshift")]

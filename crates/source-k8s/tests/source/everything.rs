@@ -225,10 +225,12 @@ proptest! {
     fn soak_incremental_equals_from_scratch_with_every_source(
         which in any::<Any>(),
         steps in prop::collection::vec(step(), 1..100),
+        little in any::<bool>(),
     ) {
         let options = which.get(&*OPTIONS);
         let mut truth = Truth { objects: BTreeMap::new(), spoilt: BTreeSet::new(), keep: options.keep() };
-        let (mut live, mut engine) = (index(options), Engine::default());
+        let live = index(options);
+        let (mut live, mut engine) = (if little { live.keeping_little() } else { live }, Engine::default());
         for step in &steps {
             apply(&mut live, truth.events(step));
             if let Step::Take { everything } = step {

@@ -104,9 +104,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn incremental_equals_from_scratch(steps in prop::collection::vec(step(), 1..60)) {
+    fn incremental_equals_from_scratch(steps in prop::collection::vec(step(), 1..60), little in any::<bool>()) {
         let mut truth = Truth::default();
-        let mut live = index();
+        let mut live = if little { index().keeping_little() } else { index() };
         let mut engine = Engine::default();
         for step in &steps {
             let events = truth.events(step);

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
-use zonewright_core::source::{ObjectState, SeenKinds};
+use zonewright_core::source::{ObjectState, ObjectUpdate, Review, SeenKinds, Update};
 use zonewright_source_k8s::annotations::{DEFAULT_PREFIX, Prefixes};
 use zonewright_source_k8s::feed::Event;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::options::SourceOptions;
+use zonewright_source_k8s::objects::Service;
+use zonewright_source_k8s::options::{SourceKind, SourceOptions};
 use zonewright_source_k8s::store::{Object, ObjectKey};
 
-use crate::support::{Engine, apply, balancer, index, list, node, node_port, object, options, unreadable};
+use crate::support::{Engine, apply, balancer, headless, index, list, node, node_port, object, options, unreadable};
 
 const WEB: &str = "Service a/web";
 
@@ -238,6 +239,64 @@ fn the_other_prefix_is_told_beside_what_is_asked_for() {
 fn a_result_names_the_kinds_that_it_rests_on() {
     let (_, engine) = told();
     let kinds: Vec<String> =
-        engine.objects.values().flat_map(|mapped| &mapped.kinds).map(ToString::to_string).collect();
+        engine.objects.values().flat_map(|mapped| mapped.kinds.iter()).map(ToString::to_string).collect();
     assert_eq!(kinds, ["services"]);
+}
+
+#[test]
+fn the_slow_pass_shows_everything_that_was_told_in_parts() {
+    let mut index = index();
+    let mut engine = Engine::default();
+    let all = (0..7).map(|n| balancer("a", &format!("s{n}"), &format!("n{n}.example.com"), "192.0.2.1"));
+    apply(&mut index, list(Kind::Service, all));
+    engine.take(index.take(false));
+    let pass = |index: &mut Index| {
+        let mut seen = Engine::default();
+        for parts in 1.. {
+            let Review { objects, last } = index.review(3);
+            assert!(objects.len() <= 3);
+            seen.take(Update { complete: false, objects });
+            if last {
+                return (parts, seen);
+            }
+        }
+        unreachable!()
+    };
+    for _ in 0..2 {
+        let (parts, seen) = pass(&mut index);
+        assert_eq!((parts, &seen), (3, &engine));
+    }
+    apply(&mut index, [Event::Deleted(ObjectKey::new(Kind::Service, "a", "s3")), Event::Applied(web())]);
+    engine.take(index.take(false));
+    assert_eq!(pass(&mut index), (3, engine));
+}
+
+#[test]
+fn what_nobody_reads_is_not_kept() {
+    let held = |index: &mut Index, object: &Object| {
+        apply(index, [Event::Applied(object.clone())]);
+        index.take(false);
+        // That of the test, and that in the store.
+        object.body::<Service>().map(Arc::strong_count)
+    };
+    let (plain, headless) = (web(), headless("a", "h", "h.example.com", "web"));
+    assert_eq!(held(&mut index(), &plain), Some(2));
+    let mut little = index().keeping_little();
+    assert_eq!(held(&mut little, &plain), Some(1));
+    assert_eq!(held(&mut little, &headless), Some(2), "Pods and slices are read for it");
+    assert_eq!(little.table_sizes()["objects"], 2);
+    // What is given anew without a change is mapped, and nothing is told; a change is.
+    let mapped = little.remapped();
+    apply(&mut little, [Event::Applied(plain.clone())]);
+    assert_eq!((little.take(false).objects.len(), little.remapped()), (0, mapped + 1));
+    apply(&mut little, [Event::Applied(balancer("a", "web", "web.example.com", "192.0.2.2"))]);
+    assert_eq!(little.take(false).objects.len(), 1);
+    apply(&mut little, [Event::Deleted(key())]);
+    let gone = little.take(false).objects;
+    assert!(matches!(gone[..], [ObjectUpdate { state: ObjectState::Gone { tombstone: true }, .. }]), "{gone:?}");
+    // Where another source reads Services, they are all kept.
+    let sources = vec![SourceKind::Service, SourceKind::IstioGateway];
+    let options = SourceOptions { sources, ..options() };
+    let mut index = Index::new(Arc::new(options), &SeenKinds::default()).keeping_little();
+    assert_eq!(held(&mut index, &plain), Some(2));
 }

@@ -25,6 +25,7 @@ fn with_claim(record: Change, claim: Change) -> Group {
     Group {
         name: record.key().name.clone(),
         steps: vec![Step::record(record, None), Step::claim(claim)],
+        stored: vec![],
         requires: vec![],
         objects: vec![],
     }
@@ -54,13 +55,18 @@ pub async fn a_group_is_atomic(harness: &dyn Harness) {
 /// What a group requires of sets that it does not change is held against the zone.
 pub async fn extra_preconditions_count(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
-    if walk.capability.preconditions != Preconditions::Any {
-        return note("preconditions on other sets are not declared: a targeted read comes before each write instead");
+    match walk.capability.preconditions {
+        Preconditions::Any => assert!(
+            walk.capability.batch.atomic == Atomicity::Batch,
+            "where record and claim are written one after the other, neither can be a precondition of the other"
+        ),
+        Preconditions::Checked => {}
+        Preconditions::None | Preconditions::Stated | Preconditions::Changed => {
+            return note(
+                "preconditions on other sets are not declared: a targeted read comes before each write instead",
+            );
+        }
     }
-    assert!(
-        walk.capability.batch.atomic == Atomicity::Batch,
-        "where record and claim are written one after the other, neither can be a precondition of the other"
-    );
     let claim = walk.set("a-www", RecordType::Txt, 300, &[CLAIM]);
     let other = walk.set("a-www", RecordType::Txt, 300, &[OTHER]);
     let free = walk.name("free");

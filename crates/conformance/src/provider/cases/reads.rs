@@ -1,6 +1,7 @@
 //! Reading: zones, parts of a zone, its history, and the form in which things would be read back.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use zonewright_core::capability::Audit;
 use zonewright_core::provider::{Cursor, Listing, Read, Record, Token};
@@ -24,6 +25,23 @@ pub async fn finds_its_zone(harness: &dyn Harness) {
     let found = walk.provider().zone(&walk.zone().key.zone).await.unwrap_or_else(|e| panic!("zone: {e:?}"));
     assert_eq!(found.map(|zone| (zone.key, zone.name)), Some((walk.zone().key.clone(), walk.zone().name.clone())));
     assert_eq!(walk.list().await, walk.list().await, "two listings of one state");
+}
+
+/// Where the provider can tell that a change is answered by every server, it says so in the end, after each change; where it
+/// cannot, it says that, and never an error or a promise.
+pub async fn changes_are_served(harness: &dyn Harness) {
+    let mut walk = Walk::start(harness).await;
+    for state in [vec![walk.set("www", A, 60, &["192.0.2.1"])], vec![]] {
+        walk.reach(&state).await;
+        loop {
+            let served = walk.provider().served(walk.zone()).await;
+            match served.unwrap_or_else(|error| panic!("whether changes are served: {error:?}")) {
+                Some(true) => break,
+                Some(false) => tokio::time::sleep(Duration::from_millis(100)).await,
+                None => return note("the provider cannot tell when a change is served"),
+            }
+        }
+    }
 }
 
 /// A zone as it was read at some time, with the mark of that time.

@@ -157,4 +157,8 @@ impl Provider for Plain {
         }
         outcomes
     }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
+    }
 }

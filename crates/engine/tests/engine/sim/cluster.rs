@@ -1,6 +1,7 @@
 //! A source whose objects and evidence the test sets.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -11,7 +12,7 @@ use zonewright_core::endpoint::{
 };
 use zonewright_core::record::{Routing, SetId};
 use zonewright_core::source::{
-    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Source, SourceErrors, Update,
+    Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Review, Source, SourceErrors, Update,
 };
 use zonewright_core::{RecordData, RecordSet, Ttl};
 
@@ -24,6 +25,12 @@ pub(crate) struct Cluster {
     state: Mutex<KindState>,
     changed: Notify,
     pub(crate) troubles: Mutex<SourceErrors>,
+    /// The last object that the slow pass showed.
+    reviewed: Mutex<String>,
+    /// How many objects were shown, in complete snapshots or by the slow pass.
+    pub(crate) shown: AtomicUsize,
+    /// The next change of an object is not told.
+    deaf: AtomicBool,
 }
 
 pub(crate) const SERVICES: &str = "services";
@@ -46,10 +53,21 @@ impl Cluster {
             state: Mutex::new(KindState { complete: true, fresh: true, settled: true, ..KindState::default() }),
             changed: Notify::new(),
             troubles: Mutex::default(),
+            reviewed: Mutex::default(),
+            shown: AtomicUsize::new(0),
+            deaf: AtomicBool::new(false),
         })
     }
 
+    /// The next change of an object gets lost.
+    pub(crate) fn lose_next(&self) {
+        self.deaf.store(true, Ordering::SeqCst);
+    }
+
     fn update(&self, who: &str, state: ObjectState) {
+        if self.deaf.swap(false, Ordering::SeqCst) {
+            return;
+        }
         self.updates.lock().unwrap().push(ObjectUpdate { source: Arc::from("service"), object: object(who), state });
         self.changed.notify_one();
     }
@@ -70,7 +88,7 @@ impl Cluster {
         let ttl = lines.iter().find_map(|l| l.strip_prefix("ttl:")?.parse().ok()).and_then(Ttl::from_secs);
         let stated = lines.iter().filter_map(|l| l.strip_prefix("prop:")?.split_once('='));
         let properties: BTreeMap<Arc<str>, Arc<str>> = stated.map(|(key, value)| (key.into(), value.into())).collect();
-        let mut mapped = Mapped { kinds: BTreeSet::from([Arc::from(SERVICES)]), ..Mapped::default() };
+        let mut mapped = Mapped { kinds: [Arc::from(SERVICES)].into(), ..Mapped::default() };
         let endpoint = |line: &str| {
             let RecordSet { key, data: RecordData::Records(records), .. } = set(line) else { unreachable!() };
             Endpoint {
@@ -175,6 +193,7 @@ impl Source for Cluster {
         // Tombstones are told even with a complete snapshot, before it.
         let gone = updates.into_iter().filter(|u| matches!(u.state, ObjectState::Gone { .. }));
         let objects = self.objects.lock().unwrap();
+        self.shown.fetch_add(objects.len(), Ordering::SeqCst);
         let present = objects.values().map(|(object, mapped)| ObjectUpdate {
             source: Arc::from("service"),
             object: object.clone(),
@@ -184,6 +203,22 @@ impl Source for Cluster {
             complete: true,
             objects: gone.filter(|u| !objects.contains_key(&*u.object.name)).chain(present).collect(),
         }
+    }
+
+    fn review(&self, most: usize) -> Review {
+        let objects = self.objects.lock().unwrap();
+        let mut at = self.reviewed.lock().unwrap();
+        let rest = objects.iter().filter(|(who, _)| **who > *at);
+        let part: Vec<_> = rest.take(most.max(1)).collect();
+        let last = part.len() < most.max(1) || objects.keys().next_back() == part.last().map(|(who, _)| *who);
+        *at = part.last().filter(|_| !last).map(|(who, _)| (*who).clone()).unwrap_or_default();
+        self.shown.fetch_add(part.len(), Ordering::SeqCst);
+        let present = part.into_iter().map(|(_, (object, mapped))| ObjectUpdate {
+            source: Arc::from("service"),
+            object: object.clone(),
+            state: ObjectState::Present(mapped.clone()),
+        });
+        Review { objects: present.collect(), last }
     }
 
     fn use_published(&self, _: Arc<dyn PublishedNames>) {}

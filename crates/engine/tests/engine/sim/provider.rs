@@ -55,6 +55,7 @@ pub(crate) struct Sim {
     /// Groups at or below these names are refused as not allowed, while everything can be read.
     denied: Mutex<BTreeSet<DnsName>>,
     pub(crate) reads: AtomicUsize,
+    interpreted: AtomicUsize,
     targeted: AtomicUsize,
     /// Whether preconditions are looked at.
     blind: AtomicBool,
@@ -102,6 +103,7 @@ impl Sim {
             bad_type: Mutex::default(),
             denied: Mutex::default(),
             reads: AtomicUsize::new(0),
+            interpreted: AtomicUsize::new(0),
             targeted: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
             split: AtomicBool::new(false),
@@ -248,6 +250,11 @@ impl Sim {
         self.blind.load(Ordering::SeqCst)
     }
 
+    /// How often it was asked in which form an endpoint is published.
+    pub(crate) fn interpreted(&self) -> usize {
+        self.interpreted.load(Ordering::SeqCst)
+    }
+
     /// Number of targeted reads.
     pub(crate) fn targeted(&self) -> usize {
         self.targeted.load(Ordering::SeqCst)
@@ -354,6 +361,7 @@ impl Provider for Sim {
     }
 
     fn interpret(&self, _: &Zone, _: &Endpoint) -> Interpretation {
+        self.interpreted.fetch_add(1, Ordering::SeqCst);
         Interpretation::as_stated()
     }
 
@@ -422,5 +430,9 @@ impl Provider for Sim {
             Some(Fault::LostAnswer) => groups.iter().map(|_| Outcome::Unknown(lost())).collect(),
             _ => groups.iter().map(|_| Outcome::Applied).collect(),
         }
+    }
+
+    async fn served(&self, _: &Zone) -> Result<Option<bool>> {
+        Ok(None)
     }
 }

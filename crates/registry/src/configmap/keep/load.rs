@@ -1,5 +1,5 @@
 //! Reading the objects: in, what stands; out, a table that says so. An object of ours that cannot be read stops everything, one
-//! of somebody else does not.
+//! of another writer does not.
 
 use std::collections::BTreeMap;
 

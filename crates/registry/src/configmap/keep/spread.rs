@@ -55,7 +55,7 @@ impl Keeper {
                 Put::Moved => return Ok(true),
             }
         }
-        // What somebody else wrote here meanwhile was not moved, and stays for the next time.
+        // What another writer wrote here meanwhile was not moved, and stays for the next time.
         let moved: Entries = moved.into_values().flatten().collect();
         let mut shrink =
             |_: &Table, entries: &mut Entries| entries.retain(|place, entry| moved.get(place) != Some(&*entry));

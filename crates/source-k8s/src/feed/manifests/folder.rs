@@ -61,6 +61,21 @@ pub(super) struct Folder {
     files: BTreeMap<PathBuf, File>,
     held: BTreeMap<ObjectKey, Object>,
     listed: bool,
+    /// Something could not be read at the last scan.
+    unreadable: bool,
+    /// Everything that was wrong then.
+    faults: Vec<Fault>,
+}
+
+/// What became of a file at a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refresh {
+    /// It is as it was read.
+    Same,
+    /// It was read.
+    Read,
+    /// It should not be read now, but after so much time.
+    Later(Duration),
 }
 
 /// What is known of one file.
@@ -118,7 +133,15 @@ struct Listing {
 impl Folder {
     /// A folder that has not been looked at.
     pub(super) fn new(dir: PathBuf, wanted: Wanted) -> Self {
-        Self { dir, wanted, files: BTreeMap::new(), held: BTreeMap::new(), listed: false }
+        Self {
+            dir,
+            wanted,
+            files: BTreeMap::new(),
+            held: BTreeMap::new(),
+            listed: false,
+            unreadable: false,
+            faults: Vec::new(),
+        }
     }
 
     /// The folder's path.
@@ -132,16 +155,33 @@ impl Folder {
         listing.walk(&self.dir);
         if let Some(why) = listing.unreadable.get(&self.dir) {
             let fault = Fault { file: self.dir.clone(), line: 0, message: why.clone() };
+            self.unreadable = true;
             return Scan { events: self.each_kind(Event::Blind), faults: vec![fault], again: None };
         }
         let away = |file: &PathBuf| listing.unreadable.keys().any(|prefix| file.starts_with(prefix));
+        let before = self.files.len();
         self.files.retain(|file, _| listing.files.contains_key(file) || away(file));
+        let mut changed = self.files.len() != before;
         let mut again = None;
         for (path, (format, metadata)) in &listing.files {
             let file = self.files.entry(path.clone()).or_default();
-            again = again.max(file.refresh(path, *format, metadata, &self.wanted, now));
+            match file.refresh(path, *format, metadata, &self.wanted, now) {
+                Refresh::Same => {}
+                Refresh::Read => changed = true,
+                Refresh::Later(pause) => again = again.max(Some(pause)),
+            }
         }
-        self.conclude(&listing, again)
+        if changed || !self.listed || !listing.unreadable.is_empty() || self.unreadable {
+            self.unreadable = !listing.unreadable.is_empty();
+            return self.conclude(&listing, again);
+        }
+        // No file was read: everything is as it was, and nothing is gone through.
+        let whole = self.files.values().all(|file| file.known);
+        Scan {
+            events: self.each_kind(if whole { Event::Open } else { Event::Blind }),
+            faults: self.faults.clone(),
+            again,
+        }
     }
 
     fn conclude(&mut self, listing: &Listing, again: Option<Duration>) -> Scan {
@@ -154,6 +194,7 @@ impl Folder {
         let events = if whole && !self.listed { self.list(&merged) } else { self.differ(&merged, whole) };
         self.listed |= whole;
         self.held = merged;
+        self.faults.clone_from(&faults);
         Scan { events, faults, again }
     }
 
@@ -201,7 +242,7 @@ impl Folder {
 }
 
 impl File {
-    /// Reads the file if it may have changed; returns when to look again if it should not be read now.
+    /// Reads the file if it may have changed.
     fn refresh(
         &mut self,
         path: &Path,
@@ -209,19 +250,19 @@ impl File {
         metadata: &Metadata,
         wanted: &Wanted,
         now: SystemTime,
-    ) -> Option<Duration> {
+    ) -> Refresh {
         let stamp = Stamp::of(metadata);
         if self.stamp.as_ref() == Some(&stamp) {
-            return None;
+            return Refresh::Same;
         }
         let age = stamp.age(now);
         if stamp.len == 0 && !self.objects.is_empty() && age < TRUNCATED {
-            return Some(TRUNCATED);
+            return Refresh::Later(TRUNCATED);
         }
         self.take(read(path, format, wanted));
         // What has a fault is read again: the cause may lie outside the file (a permission).
         self.stamp = (age >= HOT && self.faults.is_empty()).then_some(stamp);
-        None
+        Refresh::Read
     }
 
     fn take(&mut self, parsed: Parsed) {
@@ -311,27 +352,4 @@ fn format_of(path: &Path) -> Option<Format> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::options::{SourceKind, SourceOptions};
-
-    /// Two writes within one tick of the file system's clock leave the same time, size and inode.
-    #[test]
-    fn a_second_write_in_the_same_tick_is_seen() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-        let wanted = Wanted { reads: options.reads(), keep: options.keep() };
-        let mut folder = Folder::new(dir.path().to_owned(), wanted);
-        let tick = SystemTime::now();
-        let mut names = |name: &str, age: u64| -> Vec<String> {
-            let path = dir.path().join("a.yaml");
-            fs::write(&path, format!("{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}}}"))
-                .expect("written");
-            fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(tick)).expect("a set time");
-            folder.scan(tick + Duration::from_millis(age));
-            folder.held.keys().map(|key| key.name.to_string()).collect()
-        };
-        assert_eq!(names("one", 1), ["one"]);
-        assert_eq!(names("two", 2), ["two"]);
-    }
-}
+mod tests;

@@ -27,6 +27,9 @@ pub use self::folder::Fault;
 /// How often the folder is looked at when nothing is told.
 pub const POLL: Duration = Duration::from_secs(1);
 
+/// The longest time between two looks at a large folder.
+const MOST: Duration = Duration::from_mins(5);
+
 /// A change is taken up when nothing more has been told for so long ...
 const QUIET: Duration = Duration::from_millis(15);
 
@@ -38,6 +41,13 @@ const PATIENCE: Duration = Duration::from_millis(60);
 pub(crate) struct ManifestFeed {
     folder: Folder,
     wake: Wake,
+}
+
+/// How long to wait after a scan that took so long. Where the system tells of changes, looking at every file takes no more than a
+/// thousandth of a processor; else a twentieth.
+fn poll_after(took: Duration, told: bool) -> Duration {
+    let factor = if told { 1_000 } else { 20 };
+    (took * factor).clamp(POLL, MOST)
 }
 
 impl ManifestFeed {
@@ -54,12 +64,14 @@ impl ManifestFeed {
     pub(crate) async fn run(self, source: Arc<K8sSource>) {
         let mut feed = self;
         loop {
+            let began = Instant::now();
             // A scan that panicked would have lost the folder's state; the task's end is seen by whoever holds it.
             let Ok((back, scan)) = spawn_blocking(move || feed.scan()).await else { return };
             feed = back;
+            let pause = poll_after(began.elapsed(), feed.wake.is_up());
             source.note_faults(scan.faults);
             source.feed(scan.events);
-            feed.rest(scan.again.unwrap_or(POLL)).await;
+            feed.rest(scan.again.unwrap_or(pause)).await;
         }
     }
 
@@ -82,5 +94,18 @@ impl ManifestFeed {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_folder_is_looked_at_seldom() {
+        let (short, long) = (Duration::from_micros(500), Duration::from_millis(40));
+        assert_eq!([poll_after(short, true), poll_after(long, true)].map(|pause| pause.as_secs()), [1, 40]);
+        assert_eq!([poll_after(short, false), poll_after(long * 5, false)].map(|pause| pause.as_secs()), [1, 4]);
+        assert_eq!(poll_after(long * 100, true), MOST);
     }
 }

@@ -35,6 +35,11 @@ impl Wake {
         self.told.notified().await;
     }
 
+    /// Whether the system tells of changes.
+    pub(super) fn is_up(&self) -> bool {
+        self.watched.is_some()
+    }
+
     /// Watches `dir`, anew if another folder has taken its place. Without a watch only the poll sees changes.
     pub(super) fn watch(&mut self, dir: &Path) {
         let Ok(folder) = fs::metadata(dir).map(|metadata| identity(&metadata)) else {

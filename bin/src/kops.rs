@@ -1,0 +1,88 @@
+//! `zonewright kops`: the daemon in place of kops' dns-controller.
+//!
+//! In come the settings that [`crate::flags`] made of dns-controller's; the daemon runs by them. What is left to do is what a flag cannot
+//! say: who the owner is, and which zones count.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zonewright_core::catalog::{FlagValue, Settings};
+use zonewright_core::provider::Provider;
+use zonewright_core::zone_rules::ZoneRules;
+use zonewright_core::{Error, ErrorKind, Result};
+use zonewright_engine::layer::SelectedZones;
+use zonewright_source_k8s::options::KOPS;
+
+use crate::catalog::Catalog;
+use crate::daemon;
+
+/// How long a list of zones is kept, as in dns-controller.
+const ZONES_KEPT: Duration = Duration::from_mins(15);
+
+/// Runs until SIGTERM or SIGINT.
+///
+/// # Errors
+/// As [`daemon::run`].
+pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCode> {
+    let mut settings = settings.clone();
+    if !settings.given("txt-owner-id") {
+        let owner = owner(catalog, &settings).await?;
+        tracing::info!(owner, "the owner of records is this cluster, by the UID of the namespace kube-system");
+        settings.set("txt-owner-id", FlagValue::Text(owner), true);
+    }
+    daemon::run(catalog, &settings, &[]).await
+}
+
+/// The provider with the zones that `--zone` lets through, where the program is this command.
+///
+/// # Errors
+/// A rule is none.
+pub(crate) fn selected(provider: Arc<dyn Provider>, settings: &Settings) -> Result<Arc<dyn Provider>> {
+    if !settings.bool(KOPS) {
+        return Ok(provider);
+    }
+    let rules = ZoneRules::parse(settings.list("zone").iter().map(String::as_str))
+        .map_err(|problem| Error::new(ErrorKind::Configuration, "read the flags", format!("--zone: {problem}")))?;
+    Ok(Arc::new(SelectedZones::new(provider, rules, ZONES_KEPT)))
+}
+
+/// Who writes records where nobody says so: the cluster itself, so that several may share a zone. The API server may come up after this
+/// process, so it is asked until it answers; with `--once` it is asked once.
+///
+/// # Errors
+/// There is no cluster to ask.
+#[cfg(feature = "cluster")]
+async fn owner(catalog: &Catalog, settings: &Settings) -> Result<String> {
+    let cluster = crate::connection::open(catalog, settings).await?.ok_or_else(nobody)?;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match cluster.uid().await {
+            Ok(uid) => return Ok(format!("kops-{uid}")),
+            Err(error) if settings.bool("once") => return Err(error),
+            Err(error) => {
+                let next_attempt = zonewright_core::duration::show(pause);
+                tracing::warn!(error = error.chain(), next_attempt, "it is not known yet which cluster this is");
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Pauses between two questions.
+#[cfg(feature = "cluster")]
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+#[cfg(feature = "cluster")]
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+#[cfg(not(feature = "cluster"))]
+#[expect(clippy::unused_async, reason = "the same shape with and without the feature")]
+async fn owner(_: &Catalog, _: &Settings) -> Result<String> {
+    Err(nobody())
+}
+
+fn nobody() -> Error {
+    let text = "with --manifests there is no cluster to name as the owner of records: give --txt-owner-id";
+    Error::new(ErrorKind::Configuration, "read the flags", text)
+}

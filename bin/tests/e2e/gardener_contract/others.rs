@@ -1,0 +1,96 @@
+//! Each type of record at the other services: made, changed, taken away, beside what others have at the same name.
+
+use serde_json::{Value, json};
+use zonewright_testkit::{KubeApi, require};
+
+use super::world::World;
+
+/// Names, types and values before and after.
+const LIVES: &[(&str, &str, &[&str], &[&str])] = &[
+    ("four", "A", &["192.0.2.1", "192.0.2.2"], &["192.0.2.3"]),
+    ("six", "AAAA", &["2001:db8::1"], &["2001:DB8::2", "2001:db8::3"]),
+    ("host", "CNAME", &["a.example.com"], &["b.example.com"]),
+    ("text", "TXT", &["one"], &["two words", "say \"hi\""]),
+    ("*.wild", "A", &["192.0.2.4"], &["192.0.2.5"]),
+    ("@", "A", &["192.0.2.6"], &["192.0.2.7"]),
+];
+
+/// The life of each, at a service that shows `name TYPE TTL` of what stands, one for each value, sorted.
+#[track_caller]
+fn lives(world: &World, provider: &str, shown: &dyn Fn() -> Vec<String>) {
+    let others = shown();
+    let host = |name: &str| if name == "@" { "shop.test".to_owned() } else { format!("{name}.shop.test") };
+    let object = |name: &str| name.replace("*.", "any-").replace('@', "apex");
+    let shows = |values: &dyn Fn(usize) -> usize, ttl: u32| {
+        let lines = LIVES
+            .iter()
+            .enumerate()
+            .flat_map(|(at, (name, kind, ..))| std::iter::repeat_n(format!("{} {kind} {ttl}", host(name)), values(at)));
+        let mut expected: Vec<String> = lines.chain(others.iter().cloned()).collect();
+        expected.sort();
+        assert_eq!(shown(), expected);
+    };
+    for (name, kind, first, _) in LIVES {
+        let spec = json!({ "type": provider, "name": host(name), "recordType": kind, "values": first });
+        world.record(&object(name)).created(&spec);
+    }
+    shows(&|at| LIVES[at].2.len(), 120);
+    for (name, _, _, second) in LIVES {
+        world.record(&object(name)).does("reconcile", &json!({ "values": second, "ttl": 300 }));
+    }
+    shows(&|at| LIVES[at].3.len(), 300);
+    for (name, ..) in LIVES {
+        world.record(&object(name)).does("reconcile", &Value::Null);
+        world.record(&object(name)).deleted();
+    }
+    assert_eq!(shown(), others);
+}
+
+#[cfg(feature = "provider-cloudflare")]
+#[test]
+fn at_cloudflare() {
+    use zonewright_fakes::cloudflare::{Cloudflare, Plan, Record, TOKEN};
+
+    require!(KubeApi::TOOLS);
+    let service = Cloudflare::start();
+    let zone = service.add_zone("shop.test", Plan::Enterprise);
+    // What a controller that looks at names alone would take away.
+    service.put(&zone, Record::new("four.shop.test", "TXT", "\"v=spf1 -all\"").with_ttl(3600));
+    service.put(&zone, Record::new("shop.test", "MX", "mail.shop.test").with_ttl(3600).with_priority(10));
+    let world = World::new("cloudflare-dns").env("CLOUDFLARE_BASE_URL", &service.url()).started();
+    world.secret("dns", &[("apiToken", TOKEN)]);
+    lives(&world, "cloudflare-dns", &|| {
+        let records = service.records(&zone).into_iter();
+        let mut lines: Vec<String> =
+            records.map(|record| format!("{} {} {}", record.name, record.kind, record.ttl)).collect();
+        lines.sort();
+        lines
+    });
+}
+
+#[cfg(feature = "provider-clouddns")]
+#[test]
+fn at_cloud_dns() {
+    use zonewright_fakes::clouddns::{CloudDns, Kind, RecordSet};
+
+    require!(KubeApi::TOOLS);
+    let service = CloudDns::start();
+    let zone = service.add_zone("shop-prod", "shop", "shop.test.", Kind::Public);
+    service.put(&zone, RecordSet::new("four.shop.test.", "TXT", 3600, &["\"v=spf1 -all\""]));
+    service.put(&zone, RecordSet::new("shop.test.", "MX", 3600, &["10 mail.shop.test."]));
+    let (key, public) = super::zones::clouddns::service_account(&service.url());
+    service.allow_service_account(super::zones::clouddns::EMAIL, public);
+    let world = World::new("google-clouddns").env("CLOUDSDK_API_ENDPOINT_OVERRIDES_DNS", &service.url());
+    let world = world.env("CLOUDSDK_CONFIG", "/nowhere").started();
+    world.secret("dns", &[("serviceaccount.json", &key)]);
+    lives(&world, "google-clouddns", &|| {
+        let sets = service.sets(&zone).into_iter().filter(|set| !["SOA", "NS"].contains(&set.kind.as_str()));
+        let line = |set: RecordSet| {
+            let line = format!("{} {} {}", set.name.trim_end_matches('.'), set.kind, set.ttl);
+            std::iter::repeat_n(line, set.rrdatas.len())
+        };
+        let mut lines: Vec<String> = sets.flat_map(line).collect();
+        lines.sort();
+        lines
+    });
+}

@@ -1,0 +1,157 @@
+//! Credentials: both namings, blanks, what is missing, and what is renewed.
+
+use serde_json::{Value, json};
+use zonewright_testkit::DnsSoftware::Bind;
+use zonewright_testkit::{KubeApi, require};
+
+use super::clouds::{ACCOUNT, KEY, a, aws, with};
+use super::texts::update;
+use super::world::World;
+use crate::needs;
+use crate::site::Site;
+
+const SECRET: &str = "s3cr3t-of-the-key";
+
+#[test]
+fn both_namings_and_blanks() {
+    require!(KubeApi::TOOLS);
+    let (aws, world) = aws();
+    for (name, keys) in [
+        ("short", vec![("accessKeyID", KEY), ("secretAccessKey", SECRET)]),
+        ("printed", vec![("accessKeyId", KEY), ("secretAccessKey", SECRET)]),
+        ("long", vec![("AWS_ACCESS_KEY_ID", KEY), ("AWS_SECRET_ACCESS_KEY", SECRET), ("AWS_REGION", "eu-west-1")]),
+        ("blank", vec![("accessKeyID", " AKIDFAKE\n"), ("secretAccessKey", "\ts3cr3t-of-the-key \n")]),
+        // The extension's own names go first.
+        (
+            "both",
+            vec![
+                ("accessKeyID", KEY),
+                ("secretAccessKey", SECRET),
+                ("AWS_ACCESS_KEY_ID", "AKIDNOBODY"),
+                ("AWS_SECRET_ACCESS_KEY", "x"),
+            ],
+        ),
+    ] {
+        let secret = format!("dns-{name}");
+        world.secret(&secret, &keys);
+        let fields = json!({ "secretRef": { "name": secret, "namespace": world.namespace } });
+        world.record(name).created(&with(a(name, "192.0.2.1"), &fields));
+    }
+    assert_eq!(aws.shown().len(), 5, "{:?}", aws.shown());
+}
+
+#[test]
+fn both_namings_at_a_dns_server() {
+    needs!(Bind);
+    let site = Site::start(Bind);
+    let world = World::new("rfc2136").started();
+    let address = site.dns.addr().to_string();
+    let (name, key) = (format!("{}.", site.key.name.trim_end_matches('.')), site.key.secret.as_str());
+    world.secret(
+        "lower",
+        &[
+            ("server", &address),
+            ("zone", "shop.test"),
+            ("tsigKeyName", &name),
+            ("tsigSecret", key),
+            ("algorithm", "hmac-sha256."),
+        ],
+    );
+    world.secret(
+        "upper",
+        &[
+            ("Server", &address),
+            ("Zone", "shop.test."),
+            ("TSIGKeyName", &name),
+            ("TSIGSecret", key),
+            ("TSIGSecretAlgorithm", "hmac-sha256"),
+        ],
+    );
+    for secret in ["lower", "upper"] {
+        let fields = json!({ "secretRef": { "name": secret, "namespace": world.namespace } });
+        world.record(secret).created(&with(update(secret, "A", &["192.0.2.1"]), &fields));
+    }
+    site.shows(&["lower 120 A 192.0.2.1", "upper 120 A 192.0.2.1"]);
+    for secret in ["lower", "upper"] {
+        world.record(secret).deleted();
+    }
+    site.shows(&[]);
+}
+
+/// What is missing is said by name, and never what is there.
+#[test]
+fn what_is_missing_is_named() {
+    require!(KubeApi::TOOLS);
+    let (aws, world) = aws();
+    world.secret("half", &[("accessKeyID", KEY)]);
+    world.secret("other", &[("secretAccessKey", SECRET), ("note", "blank")]);
+    for (name, secret, texts) in [
+        ("half", "half", &["secretAccessKey"][..]),
+        ("other", "other", &["accessKeyID"]),
+        ("none", "nowhere", &["nowhere"]),
+    ] {
+        let object = world.record(name);
+        let fields = json!({ "secretRef": { "name": secret, "namespace": world.namespace } });
+        object.create(&with(a(name, "192.0.2.1"), &fields));
+        let codes = object.fails(texts);
+        assert!(!codes.is_empty(), "{name}");
+        let text = object.get().to_string();
+        assert!(!text.contains(SECRET) && !text.contains(KEY), "{text}");
+    }
+    let log = world.daemon().log();
+    assert!(!log.contains(SECRET), "a secret is in the log");
+    // It is served as soon as the Secret is there, and asked for again.
+    world.secret("nowhere", &[("accessKeyID", KEY), ("secretAccessKey", SECRET)]);
+    world.record("none").does("reconcile", &Value::Null);
+    aws.shows(&["none.shop.test A 120 192.0.2.1"]);
+}
+
+/// Without its Secret an object that has records cannot be deleted, and says so; with it again it goes.
+#[test]
+fn a_deletion_waits_for_its_secret() {
+    require!(KubeApi::TOOLS);
+    let (aws, world) = aws();
+    world.secret("own", &[("accessKeyID", KEY), ("secretAccessKey", SECRET)]);
+    let object = world.record("web");
+    let fields = json!({ "secretRef": { "name": "own", "namespace": world.namespace } });
+    object.created(&with(a("web", "192.0.2.1"), &fields));
+    let path = format!("/api/v1/namespaces/{}/secrets/own", world.namespace);
+    world.kube().delete(&path).expect_success();
+    object.delete();
+    object.fails(&["own"]);
+    aws.shows(&["web.shop.test A 120 192.0.2.1"]);
+    world.secret("own", &[("accessKeyID", KEY), ("secretAccessKey", SECRET)]);
+    object.ask_if_there("reconcile");
+    object.is_gone();
+    aws.shows(&[]);
+}
+
+/// The former key is taken away, and the Secret renewed: the next request uses the new one, at the end too.
+#[test]
+fn a_renewed_secret_is_used() {
+    require!(KubeApi::TOOLS);
+    let (aws, world) = aws();
+    let object = world.record("web");
+    object.created(&a("web", "192.0.2.1"));
+    let renew = |from: &str, to: &str| {
+        aws.service.allow_key(to, ACCOUNT);
+        world.secret("dns", &[("accessKeyID", to), ("secretAccessKey", SECRET)]);
+        aws.service.expire(from);
+    };
+    renew(KEY, "AKIDSECOND");
+    object.does("reconcile", &json!({ "values": ["192.0.2.2"] }));
+    aws.shows(&["web.shop.test A 120 192.0.2.2"]);
+    renew("AKIDSECOND", "AKIDTHIRD");
+    object.deleted();
+    aws.shows(&[]);
+}
+
+#[test]
+fn without_a_namespace_the_secret_is_that_of_the_object() {
+    require!(KubeApi::TOOLS);
+    let (aws, world) = aws();
+    let object = world.record("web");
+    object.created(&with(a("web", "192.0.2.1"), &json!({ "secretRef": { "name": "dns" } })));
+    object.deleted();
+    aws.shows(&[]);
+}

@@ -1,0 +1,163 @@
+//! The same flags at Route 53 and at Cloud DNS.
+
+use zonewright_testkit::{KubeApi, require};
+
+use super::plane::{EXTERNAL, Plane};
+use crate::LATER;
+use crate::daemon::CommandLine;
+use crate::site::ZONE;
+
+/// Waits until a zone holds these lines, in whatever order.
+#[track_caller]
+fn shows(shown: impl Fn() -> Vec<String>, expected: &[&str]) {
+    let mut expected: Vec<String> = expected.iter().map(|line| (*line).to_owned()).collect();
+    expected.sort();
+    let seen = zonewright_testkit::poll(LATER, || (shown() == expected).then_some(()));
+    assert!(seen.is_some(), "the zone holds {:#?}, expected {expected:#?}", shown());
+}
+
+#[cfg(feature = "provider-route53")]
+mod route53 {
+    use zonewright_fakes::route53::{RecordSet, Route53};
+
+    use super::*;
+
+    const ACCOUNT: &str = "000000000001";
+    const BALANCER: &str = "web-1.eu-west-1.elb.amazonaws.com";
+
+    fn line(plane: &Plane, service: &Route53) -> CommandLine {
+        let provider = CommandLine::default()
+            .args(&["--aws-batch-change-interval=0s", "--aws-api-qps=100"])
+            .env("AWS_ACCESS_KEY_ID", "AKIDFAKE")
+            .env("AWS_SECRET_ACCESS_KEY", "s3cr3t-of-the-key")
+            .env("AWS_ENDPOINT_URL", &service.url())
+            .env("AWS_EC2_METADATA_DISABLED", "true");
+        plane.line(provider, "aws-route53")
+    }
+
+    /// Name, type, TTL and values of every set but SOA, NS and TXT.
+    fn shown(service: &Route53, zone: &str) -> Vec<String> {
+        let sets = service.sets(zone).into_iter().filter(|set| !["SOA", "NS", "TXT"].contains(&set.kind.as_str()));
+        let mut shown: Vec<String> = sets.map(of).collect();
+        shown.sort();
+        shown
+    }
+
+    fn of(set: RecordSet) -> String {
+        let name = set.name.trim_end_matches('.');
+        if let Some(alias) = &set.alias {
+            return format!("{name} {} alias {}", set.kind, alias.name.trim_end_matches('.'));
+        }
+        let mut values = set.values.clone();
+        values.sort();
+        format!("{name} {} {} {}", set.kind, set.ttl.unwrap_or_default(), values.join(" "))
+    }
+
+    #[track_caller]
+    fn shows(service: &Route53, zone: &str, expected: &[&str]) {
+        super::shows(|| shown(service, zone), expected);
+    }
+
+    /// Two zones of one name: neither is managed, and that is told; with an id the right one is. Host names of load balancers are aliases.
+    #[test]
+    fn a_zone_by_its_id_and_load_balancers_as_aliases() {
+        require!(KubeApi::TOOLS);
+        let (plane, service) = (Plane::start(), Route53::start());
+        let public = service.add_zone(ACCOUNT, ZONE, false, &[]);
+        let private = service.add_zone(ACCOUNT, ZONE, true, &[]);
+        let foreign = RecordSet::new(&format!("legacy.{ZONE}."), "A", 3600, &["198.51.100.7"]);
+        service.put(&private, foreign.clone());
+        plane.join(1);
+        plane.service("web", "LoadBalancer", &[(EXTERNAL, &format!("web.{ZONE}"))]);
+        plane.reached_at("services", "web", &[BALANCER]);
+
+        let daemon = line(&plane, &service).arg(format!("--zone={ZONE}")).start();
+        let said = daemon.says_within(&["2 zones have this name, so none of them is managed"], LATER);
+        assert!(said.contains(&private) && said.contains(&public), "{said}");
+        plane.is_told("default", "web", "NoMatchingZone", &format!("web.{ZONE}"));
+        drop(daemon);
+        assert!(shown(&service, &public).is_empty() && shown(&service, &private).len() == 1);
+
+        let rule = format!("--zone=*/{private}");
+        let daemon = line(&plane, &service).args(&[&rule, "--route53-batch-size=10"]).start();
+        let legacy = format!("legacy.{ZONE} A 3600 198.51.100.7");
+        let api = [format!("api.{ZONE} A 60 203.0.113.1"), format!("api.internal.{ZONE} A 60 10.0.0.1")];
+        let alias = ["A", "AAAA"].map(|kind| format!("web.{ZONE} {kind} alias {BALANCER}"));
+        shows(&service, &private, &[&api[0], &api[1], &legacy, &alias[0], &alias[1]]);
+        plane.join(2);
+        let both =
+            [format!("api.{ZONE} A 60 203.0.113.1 203.0.113.2"), format!("api.internal.{ZONE} A 60 10.0.0.1 10.0.0.2")];
+        shows(&service, &private, &[&both[0], &both[1], &legacy, &alias[0], &alias[1]]);
+        drop(daemon);
+
+        // The way of dns-controller's code; the names are still the cluster's.
+        let daemon = line(&plane, &service).args(&[&rule, "--kops-cname"]).start();
+        let cname = format!("web.{ZONE} CNAME 60 {BALANCER}");
+        shows(&service, &private, &[&both[0], &both[1], &legacy, &cname]);
+        drop(daemon);
+        assert!(shown(&service, &public).is_empty(), "the other zone is never written to");
+        assert!(service.sets(&private).contains(&foreign) && !service.calls().contains_key("UPSERT"));
+    }
+}
+
+#[cfg(feature = "provider-clouddns")]
+mod clouddns {
+    use zonewright_fakes::clouddns::{CloudDns, Kind, RecordSet};
+
+    use super::*;
+
+    const PROJECT: &str = "shop";
+
+    fn line(plane: &Plane, service: &CloudDns) -> CommandLine {
+        let provider = CommandLine::default()
+            .args(&["--google-batch-change-interval=0s", "--google-api-qps=100"])
+            .env("CLOUDSDK_API_ENDPOINT_OVERRIDES_DNS", &service.url())
+            .env("CLOUDSDK_CONFIG", "/nowhere")
+            .env("GCE_METADATA_HOST", service.url().trim_start_matches("http://"));
+        plane.line(provider, "google-clouddns")
+    }
+
+    /// Name, type and values of every set but SOA, NS and TXT.
+    fn shown(service: &CloudDns, zone: &str) -> Vec<String> {
+        let sets = service.sets(zone).into_iter().filter(|set| !["SOA", "NS", "TXT"].contains(&set.kind.as_str()));
+        let line = |set: RecordSet| {
+            let mut values = set.rrdatas.clone();
+            values.sort();
+            format!("{} {} {}", set.name.trim_end_matches('.'), set.kind, values.join(" "))
+        };
+        let mut shown: Vec<String> = sets.map(line).collect();
+        shown.sort();
+        shown
+    }
+
+    /// The rules choose the zone by name and id; host names of load balancers are CNAMEs, since there are no aliases; a clashing record
+    /// of somebody else holds nothing up.
+    #[test]
+    fn a_control_plane_comes_up_and_loses_a_node() {
+        require!(KubeApi::TOOLS);
+        let (plane, service) = (Plane::start(), CloudDns::start());
+        service.set_machine(Some(PROJECT));
+        let zone = service.add_zone(PROJECT, "shop-zone", &format!("{ZONE}."), Kind::Public);
+        let other = service.add_zone(PROJECT, "shop-twin", &format!("{ZONE}."), Kind::Public);
+        let foreign = RecordSet::new(&format!("legacy.{ZONE}."), "A", 3600, &["198.51.100.7"]);
+        service.put(&zone, foreign.clone());
+        plane.service("web", "LoadBalancer", &[(EXTERNAL, &format!("web.{ZONE}, legacy.{ZONE}"))]);
+        plane.reached_at("services", "web", &["lb.cloud.test"]);
+        plane.join(1);
+        let daemon = line(&plane, &service).arg(format!("--zone={ZONE}/shop-zone,*")).start();
+        let legacy = format!("legacy.{ZONE} A 198.51.100.7");
+        let web = format!("web.{ZONE} CNAME lb.cloud.test.");
+        let shows = |external: &str, internal: &str| {
+            let api = [format!("api.{ZONE} A {external}"), format!("api.internal.{ZONE} A {internal}")];
+            super::shows(|| shown(&service, &zone), &[&api[0], &api[1], &legacy, &web]);
+        };
+        shows("203.0.113.1", "10.0.0.1");
+        plane.join(2);
+        shows("203.0.113.1 203.0.113.2", "10.0.0.1 10.0.0.2");
+        plane.leave(1);
+        shows("203.0.113.2", "10.0.0.2");
+        drop(daemon);
+        assert!(shown(&service, &other).is_empty(), "the other zone of the name is never written to");
+        assert!(service.sets(&zone).contains(&foreign));
+    }
+}

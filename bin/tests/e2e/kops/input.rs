@@ -1,0 +1,72 @@
+//! What bad input gets: an event and a line of the log, and the others go on.
+
+use zonewright_testkit::DnsSoftware::Bind;
+
+use super::plane::{EXTERNAL, INTERNAL, Plane};
+use crate::daemon::{CommandLine, ends};
+use crate::site::{Site, ZONE};
+use crate::{LATER, needs, until};
+
+#[test]
+fn objects_that_cannot_be_served_are_told_and_the_others_go_on() {
+    needs!(Bind);
+    let (plane, site) = (Plane::start(), Site::start(Bind));
+    let at = |name: &str| format!("{name}.{ZONE}");
+    plane.node("w-1", "node", 101);
+    plane.service("both", "NodePort", &[(EXTERNAL, &at("e")), (INTERNAL, &at("i"))]);
+    plane.service("other", "ClusterIP", &[(INTERNAL, &at("c"))]);
+    plane.service("outside", "NodePort", &[(INTERNAL, "api.elsewhere.test")]);
+    plane.service("names", "NodePort", &[(INTERNAL, &format!("a..b.{ZONE}, {}", at("good")))]);
+    let daemon = plane.at(&site).start();
+    site.shows(&["good 60 A 10.0.0.101"]);
+    plane.is_told("default", "both", "InvalidAnnotation", "expected one of them on a Service of type NodePort");
+    plane.is_told("default", "other", "InvalidAnnotation", "not ClusterIP");
+    plane.is_told("default", "outside", "NoMatchingZone", "api.elsewhere.test lies in none of the zones");
+    plane.is_told("default", "names", "InvalidHostname", "a..b");
+    for text in ["InvalidAnnotation", "NoMatchingZone", "InvalidHostname"] {
+        daemon.says(&[text]);
+    }
+    drop(daemon);
+}
+
+#[test]
+fn command_lines_that_cannot_be() {
+    let line = |arguments: &[&str]| CommandLine::default().args(&["kops"]).args(arguments);
+    let none = "must specify at least one of --internal-ipv4 and --internal-ipv6";
+    ends(&line(&["--dns=rfc2136"]), 1, &[none]);
+    ends(&line(&["--internal-ipv4", "--dns=scaleway"]), 1, &["--dns=scaleway is not supported"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifests = format!("--manifests={}", folder.path().display());
+    ends(&line(&["--internal-ipv4", "--dns=local", &manifests]), 1, &["give --txt-owner-id"]);
+}
+
+/// A kind that cannot be listed may hold values of any name, so nothing goes; what comes is published.
+#[test]
+fn nothing_is_removed_before_every_kind_has_been_listed() {
+    needs!(Bind);
+    let (plane, site) = (Plane::start(), Site::start(Bind));
+    let line = plane.at(&site).arg("--start-timeout=2s");
+    plane.join(1);
+    plane.join(2);
+    plane.ingress("web", &format!("web.{ZONE}"), &["192.0.2.1"]);
+    let mut daemon = line.start();
+    let both =
+        ["api 60 A 203.0.113.1", "api 60 A 203.0.113.2", "api.internal 60 A 10.0.0.1", "api.internal 60 A 10.0.0.2"];
+    let standing: Vec<&str> = both.into_iter().chain(["web 60 A 192.0.2.1"]).collect();
+    site.shows(&standing);
+    daemon.kill();
+    plane.leave(1);
+    plane.may_read_ingresses(false);
+    let daemon = line.start();
+    plane.join(3);
+    let third = ["api 60 A 203.0.113.3", "api.internal 60 A 10.0.0.3"];
+    site.shows(&standing.iter().copied().chain(third).collect::<Vec<_>>());
+    plane.is_told("kube-system", "kube-apiserver-cp-3", "WaitingForEvidence", "ingresses");
+    plane.may_read_ingresses(true);
+    let without: Vec<&str> =
+        standing.into_iter().filter(|record| !record.ends_with(".113.1") && !record.ends_with("10.0.0.1")).collect();
+    let expected: Vec<&str> = without.into_iter().chain(third).collect();
+    until("what is wanted no longer to go", LATER, || site.ours().len() == expected.len());
+    site.shows(&expected);
+    drop(daemon);
+}

@@ -1,0 +1,45 @@
+//! What an update of the desired table brings, and what is asked for at one name.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::endpoint::{Endpoint, KindId, Note, Pending};
+use crate::name::DnsName;
+use crate::plan::OtherPrefixRequest;
+
+/// What an update brought.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The names to plan again.
+    pub dirty: BTreeSet<DnsName>,
+    /// What to tell the owners of the objects that came or changed.
+    pub notes: Vec<Note>,
+    /// The namespaces of the objects that came, changed or went.
+    pub namespaces: BTreeSet<Arc<str>>,
+    /// Whether something became known, or went, that deletes may have waited for.
+    pub cleared: bool,
+}
+
+impl Taken {
+    /// Adds what another update brought.
+    pub fn join(&mut self, other: Self) {
+        self.dirty.extend(other.dirty);
+        self.notes.extend(other.notes);
+        self.namespaces.extend(other.namespaces);
+        self.cleared |= other.cleared;
+    }
+}
+
+/// Everything that is asked for at one name.
+#[derive(Debug, Default)]
+pub struct Asked<'a> {
+    /// The endpoints, ordered by source, object and position.
+    pub endpoints: Vec<&'a Endpoint>,
+    /// Names without known targets, and since when.
+    pub pending: Vec<(&'a Pending, Timestamp)>,
+    /// What is asked for under an annotation prefix that is not in force.
+    pub other_prefix: Vec<OtherPrefixRequest>,
+    /// Every kind that the mappings read.
+    pub kinds: BTreeSet<KindId>,
+}

@@ -1,0 +1,235 @@
+//! Providers by credential, made when they are first needed.
+//!
+//! In: a type and what its provider is built from ([`Login`]). Out: the account, with its provider in its layers and the zones
+//! that are known of it. What must hold: one provider for each distinct credential, however many Secrets hold it, so that all
+//! its records share one limit; another credential is another provider; one that nobody has used for an hour is dropped.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Mutex as Turns, MutexGuard as Turn};
+use tokio::time::Instant;
+use tracing::info;
+use zonewright_core::catalog::{FlagValue, ProviderConfig, ProviderEntry, Settings};
+use zonewright_core::options::OptionReader;
+use zonewright_core::provider::Provider;
+use zonewright_core::shared::Shared;
+use zonewright_core::zone::{InstanceId, ZoneId};
+use zonewright_core::{DnsName, Result, Zone};
+use zonewright_engine::layer::Layers;
+use zonewright_engine::metrics::Metrics;
+
+use crate::failure::Failure;
+use crate::secret::{AccountId, Kind, Login, Scope};
+
+/// After so long without use an account is dropped.
+const UNUSED: Duration = Duration::from_hours(1);
+/// How long a list of zones serves other records too: many are made at once, and each has to find its zone.
+const LIST_HOLDS: Duration = Duration::from_secs(10);
+/// Zones that an account keeps in mind; beyond that they are forgotten, and asked for again.
+const MOST_ZONES: usize = 10_000;
+/// Names are changed one after the other in so many rows.
+const ROWS: usize = 64;
+/// Pauses between batches that the providers' flags have for a controller with whole plans; here each call is one name.
+const PAUSES: [&str; 3] = ["aws-batch-change-interval", "google-batch-change-interval", "batch-change-interval"];
+
+/// A credential at work.
+pub struct Account {
+    /// What tells it apart.
+    pub id: AccountId,
+    /// The type.
+    pub kind: Kind,
+    /// What precedes its zones' ids.
+    pub scope: Scope,
+    /// The provider, in its layers.
+    pub provider: Arc<dyn Provider>,
+    /// The options that the provider knows.
+    pub options: OptionReader,
+    known: Mutex<HashMap<ZoneId, Zone>>,
+    /// Lists that were begun.
+    begun: AtomicU64,
+    /// The last list: when it was read, and which one it was.
+    list: Turns<Option<(Instant, u64, Vec<Zone>)>>,
+    rows: Vec<Turns<()>>,
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Account").field("kind", &self.kind).field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Account {
+    /// An account over a provider.
+    pub fn new(id: AccountId, kind: Kind, scope: Scope, provider: Arc<dyn Provider>, options: OptionReader) -> Self {
+        let rows = std::iter::repeat_with(Turns::default).take(ROWS).collect();
+        let (known, begun, list) = (Mutex::default(), AtomicU64::new(0), Turns::default());
+        Self { id, kind, scope, provider, options, known, begun, list, rows }
+    }
+
+    /// A zone by its id; it is asked for once.
+    ///
+    /// # Errors
+    /// It cannot be told.
+    pub async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        if let Some(zone) = self.known().get(id) {
+            return Ok(Some(zone.clone()));
+        }
+        let found = self.provider.zone(id).await?;
+        if let Some(zone) = &found {
+            self.keep(zone);
+        }
+        Ok(found)
+    }
+
+    /// Forgets a zone that is not what it was.
+    pub fn forget(&self, id: &ZoneId) {
+        self.known().remove(id);
+    }
+
+    /// All zones; a list of a moment ago serves too, unless a fresh one is asked for. With the list comes whether it is fresh.
+    ///
+    /// # Errors
+    /// The list is not whole.
+    pub async fn zones(&self, fresh: bool) -> Result<(Vec<Zone>, bool)> {
+        let asked = self.begun.load(Ordering::Relaxed);
+        let mut list = self.list.lock().await;
+        // A list that was begun while this waited for its turn is as fresh as can be.
+        let serves = |read: Instant, number: u64| number > asked || !fresh && read.elapsed() < LIST_HOLDS;
+        if let Some((_, number, zones)) = list.as_ref().filter(|(read, number, _)| serves(*read, *number)) {
+            return Ok((zones.clone(), *number > asked));
+        }
+        let (read, number) = (Instant::now(), self.begun.fetch_add(1, Ordering::Relaxed) + 1);
+        let zones = self.provider.zones().await?;
+        *list = Some((read, number, zones.clone()));
+        Ok((zones, true))
+    }
+
+    /// Keeps a zone in mind.
+    pub fn keep(&self, zone: &Zone) {
+        let mut known = self.known();
+        if known.len() >= MOST_ZONES {
+            known.clear();
+        }
+        known.insert(zone.key.zone.clone(), zone.clone());
+    }
+
+    /// The turn to read and change a name of a zone.
+    pub async fn turn(&self, zone: &ZoneId, name: &DnsName) -> Turn<'_, ()> {
+        let mut hasher = DefaultHasher::new();
+        (zone, name).hash(&mut hasher);
+        let row = usize::try_from(hasher.finish() % ROWS as u64).unwrap_or(0);
+        self.rows[row % self.rows.len()].lock().await
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<ZoneId, Zone>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A type with the provider that serves it.
+#[derive(Debug, Clone, Copy)]
+pub struct Backend {
+    /// The type.
+    pub kind: Kind,
+    /// The provider.
+    pub entry: ProviderEntry,
+}
+
+/// All accounts.
+pub struct Accounts {
+    backends: BTreeMap<Kind, ProviderEntry>,
+    settings: Settings,
+    shared: Shared,
+    metrics: Arc<Metrics>,
+    open: Mutex<BTreeMap<AccountId, (Arc<Account>, Instant)>>,
+}
+
+impl fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accounts").field("open", &self.open().len()).finish_non_exhaustive()
+    }
+}
+
+impl Accounts {
+    /// No accounts yet. `settings` holds a value for each flag of the providers.
+    pub fn new(backends: &[Backend], mut settings: Settings, shared: Shared, metrics: Arc<Metrics>) -> Self {
+        for flag in PAUSES {
+            if !settings.given(flag) {
+                settings.set(flag, FlagValue::Duration { length: Duration::ZERO, negative: false }, false);
+            }
+        }
+        let backends = backends.iter().map(|backend| (backend.kind, backend.entry)).collect();
+        Self { backends, settings, shared, metrics, open: Mutex::default() }
+    }
+
+    /// The account of a login.
+    ///
+    /// # Errors
+    /// The provider cannot be built from it.
+    pub async fn account(&self, kind: Kind, login: Login) -> Result<Arc<Account>, Failure> {
+        let id = login.id(kind);
+        if let Some((account, used)) = self.open().get_mut(&id) {
+            *used = Instant::now();
+            return Ok(account.clone());
+        }
+        let account = Arc::new(self.build(kind, id.clone(), login).await?);
+        let mut open = self.open();
+        let (account, _) = open.entry(id).or_insert_with(|| (account, Instant::now()));
+        Ok(account.clone())
+    }
+
+    async fn build(&self, kind: Kind, id: AccountId, login: Login) -> Result<Account, Failure> {
+        let Some(entry) = self.backends.get(&kind) else {
+            return Err(Failure::Configuration(format!("records of type {} are not served here", kind.as_str())));
+        };
+        let mut settings = self.settings.clone();
+        for (flag, value) in login.flags {
+            settings.set(flag, value, true);
+        }
+        (entry.check)(&settings).map_err(Failure::Configuration)?;
+        let short = id.as_str().get(..8).unwrap_or_default();
+        let config = ProviderConfig {
+            instance: InstanceId::from(format!("{}-{short}", kind.as_str()).as_str()),
+            settings,
+            credentials: login.credentials,
+            shared: self.shared.clone(),
+        };
+        let provider = (entry.build)(config).await.map_err(Failure::Provider)?;
+        info!(r#type = kind.as_str(), account = short, "account opened");
+        // Metrics are by type: accounts come and go.
+        let layers = Layers::new(InstanceId::from(kind.as_str()));
+        let provider = layers.around(provider, &self.metrics);
+        Ok(Account::new(id, kind, login.scope, provider, entry.options.into()))
+    }
+
+    /// Drops accounts that nobody has used for long.
+    pub fn sweep(&self) {
+        let now = Instant::now();
+        self.open().retain(|_, (account, used)| {
+            Arc::strong_count(account) > 1 || now.saturating_duration_since(*used) < UNUSED
+        });
+    }
+
+    /// How many are open.
+    pub fn len(&self) -> usize {
+        self.open().len()
+    }
+
+    /// Whether none is open.
+    pub fn is_empty(&self) -> bool {
+        self.open().is_empty()
+    }
+
+    fn open(&self) -> MutexGuard<'_, BTreeMap<AccountId, (Arc<Account>, Instant)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[path = "accounts_tests.rs"]
+mod tests;

@@ -1,0 +1,255 @@
+//! Several DNSRecords for one name of one zone: which of them has it. Pure.
+//!
+//! In: every DNSRecord that is known, by the name that it asks for. Out: the one that stands before an object, if there is one.
+//! What must hold: of two objects exactly one has the name, whichever is looked at first and however often: the older one, then
+//! the one with the lesser UID. An object that was migrated, or has found no zone yet, stands before nobody. CNAMEs contend with
+//! addresses too: at one name only one of them can be.
+
+use std::collections::{BTreeSet, HashMap};
+
+use zonewright_core::{DnsName, RecordType};
+
+use crate::convert;
+use crate::types::{DnsRecord, RecordName};
+
+/// What of an object decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimant {
+    /// The name that is asked for.
+    pub name: DnsName,
+    /// The type of its records.
+    pub rtype: RecordType,
+    /// The type of provider.
+    pub provider: String,
+    /// The zone, as specs and statuses write it; `None` before it is found.
+    pub zone: Option<String>,
+    /// Creation time, then UID: who is less has the name.
+    pub age: (String, String),
+    /// Whether it was left to another seed.
+    pub migrated: bool,
+}
+
+impl Claimant {
+    /// What an object asks for; `None` if that cannot be told.
+    pub fn of(record: &DnsRecord) -> Option<Self> {
+        let (name, rtype) = convert::key(record).ok()?;
+        Some(Self {
+            name,
+            rtype,
+            provider: record.spec.provider.clone(),
+            zone: record.stated_zone().or(record.known_zone()).map(str::to_owned),
+            age: (record.metadata.creation_timestamp.clone().unwrap_or_default(), record.metadata.uid.clone()),
+            migrated: record.is_migrated(),
+        })
+    }
+}
+
+/// Whether records of these types cannot both be what two objects ask for.
+fn contend(one: RecordType, other: RecordType) -> bool {
+    let family = |rtype: RecordType| rtype.is_address() || rtype == RecordType::Cname;
+    one == other || family(one) && family(other) && (one == RecordType::Cname || other == RecordType::Cname)
+}
+
+/// Whether two texts name the same zone: with or without the path or project before the id, and the dot after a name.
+fn same_zone(one: &str, other: &str) -> bool {
+    let bare = |text: &str| {
+        let text = text.trim().trim_end_matches('.').to_ascii_lowercase();
+        text.strip_prefix("/hostedzone/").map(str::to_owned).unwrap_or(text)
+    };
+    let (one, other) = (bare(one), bare(other));
+    let last = |text: &str| text.rsplit('/').next().map(str::to_owned);
+    one == other || one.contains('/') != other.contains('/') && last(&one) == last(&other)
+}
+
+/// All objects by the names that they ask for.
+#[derive(Debug, Clone, Default)]
+pub struct Contest {
+    claimants: HashMap<RecordName, Claimant>,
+    by_name: HashMap<DnsName, BTreeSet<RecordName>>,
+}
+
+impl Contest {
+    /// Takes note of an object as it is now; `None` is one that asks for nothing any more.
+    pub fn note(&mut self, object: &RecordName, claimant: Option<Claimant>) {
+        let known = self.claimants.get(object).map(|known| &known.name);
+        if let Some(name) = known.filter(|known| claimant.as_ref().is_none_or(|new| new.name != **known)).cloned()
+            && let Some(objects) = self.by_name.get_mut(&name)
+        {
+            objects.remove(object);
+            if objects.is_empty() {
+                self.by_name.remove(&name);
+            }
+        }
+        match claimant {
+            None => drop(self.claimants.remove(object)),
+            Some(mut claimant) => {
+                // What the API server tells may be older than what was found.
+                let before = self
+                    .claimants
+                    .get(object)
+                    .filter(|known| (&known.name, &known.age) == (&claimant.name, &claimant.age));
+                claimant.zone = claimant.zone.or_else(|| before.and_then(|known| known.zone.clone()));
+                self.by_name.entry(claimant.name.clone()).or_default().insert(object.clone());
+                self.claimants.insert(object.clone(), claimant);
+            }
+        }
+    }
+
+    /// The zone that was found for an object, before the API server tells of it.
+    pub fn found(&mut self, object: &RecordName, zone: &str) {
+        if let Some(claimant) = self.claimants.get_mut(object) {
+            claimant.zone = Some(zone.to_owned());
+        }
+    }
+
+    /// The objects that contend with `object` for its name in a zone.
+    fn rivals<'c>(
+        &'c self,
+        object: &'c RecordName,
+        zone: &'c str,
+    ) -> impl Iterator<Item = (&'c RecordName, &'c Claimant)> {
+        let me = self.claimants.get(object);
+        let objects = me.and_then(|me| self.by_name.get(&me.name)).into_iter().flatten();
+        let others = objects.filter(move |other| *other != object);
+        others.filter_map(|other| Some((other, self.claimants.get(other)?))).filter(move |(_, other)| {
+            me.is_some_and(|me| me.provider == other.provider && contend(me.rtype, other.rtype))
+                && !other.migrated
+                && other.zone.as_deref().is_some_and(|other| same_zone(other, zone))
+        })
+    }
+
+    /// The object that has the name which `object` asks for in this zone, if that is another one.
+    pub fn winner(&self, object: &RecordName, zone: &str) -> Option<RecordName> {
+        let me = self.claimants.get(object)?;
+        let before = self.rivals(object, zone).filter(|(_, other)| other.age < me.age);
+        before.min_by(|(_, one), (_, other)| one.age.cmp(&other.age)).map(|(name, _)| name.clone())
+    }
+
+    /// The objects that have to look again once `object` has found its zone, or is gone.
+    pub fn losers(&self, object: &RecordName, zone: &str) -> Vec<RecordName> {
+        self.rivals(object, zone).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether `resource`, as claims write it, is an object other than `object` that asks for the same name.
+    pub fn is_rival(&self, object: &RecordName, resource: &str) -> bool {
+        let me = self.claimants.get(object);
+        let objects = me.and_then(|me| self.by_name.get(&me.name)).into_iter().flatten();
+        let mut others = objects.filter(|other| *other != object);
+        others.any(|other| {
+            self.claimants.get(other).is_some_and(|claimant| !claimant.migrated)
+                && *convert::resource(&other.namespace, &other.name) == *resource
+        })
+    }
+
+    /// Objects that are known.
+    pub fn len(&self) -> usize {
+        self.claimants.len()
+    }
+
+    /// Whether none is known.
+    pub fn is_empty(&self) -> bool {
+        self.claimants.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(name: &str) -> RecordName {
+        RecordName { namespace: "ns".to_owned(), name: name.to_owned() }
+    }
+
+    /// `dns-name TYPE zone age`, the zone maybe `-`.
+    fn claimant(line: &str) -> Claimant {
+        let words: Vec<&str> = line.split(' ').collect();
+        Claimant {
+            name: DnsName::parse(words[0]).unwrap(),
+            rtype: words[1].parse().unwrap(),
+            provider: "aws-route53".to_owned(),
+            zone: Some(words[2]).filter(|zone| *zone != "-").map(str::to_owned),
+            age: (words[3].to_owned(), words[3].to_owned()),
+            migrated: false,
+        }
+    }
+
+    fn contest(lines: &[(&str, &str)]) -> Contest {
+        let mut contest = Contest::default();
+        for (name, line) in lines {
+            contest.note(&object(name), Some(claimant(line)));
+        }
+        contest
+    }
+
+    fn winner(contest: &Contest, name: &str) -> Option<String> {
+        contest.winner(&object(name), "Z").map(|winner| winner.name.clone())
+    }
+
+    #[test]
+    fn the_oldest_has_the_name() {
+        let mut three = contest(&[("b", "x.y A Z 2"), ("a", "x.y A Z 3"), ("c", "x.y A Z 1")]);
+        assert_eq!(["a", "b", "c"].map(|name| winner(&three, name)), [Some("c".into()), Some("c".into()), None]);
+        three.note(&object("c"), None);
+        assert_eq!(["a", "b"].map(|name| winner(&three, name)), [Some("b".into()), None]);
+    }
+
+    #[test]
+    fn who_does_not_contend() {
+        let check = |other: &str, expected: bool| {
+            let contest = contest(&[("old", other), ("new", "x.y A Z 2")]);
+            assert_eq!(winner(&contest, "new").is_some(), expected, "{other}");
+        };
+        check("x.y A Z 1", true);
+        check("x.y CNAME Z 1", true);
+        check("x.y AAAA Z 1", false);
+        check("x.y TXT Z 1", false);
+        check("z.y A Z 1", false);
+        check("x.y A other 1", false);
+        check("x.y A - 1", false);
+        check("x.y A Z 3", false);
+        let mut migrated = contest(&[("old", "x.y A Z 1"), ("new", "x.y A Z 2")]);
+        migrated.note(&object("old"), Some(Claimant { migrated: true, ..claimant("x.y A Z 1") }));
+        assert_eq!(winner(&migrated, "new"), None);
+    }
+
+    #[test]
+    fn who_finds_its_zone_later_and_is_older_has_the_name_then() {
+        let mut two = contest(&[("old", "x.y A - 1"), ("new", "x.y A Z 2")]);
+        assert_eq!(winner(&two, "new"), None);
+        two.found(&object("old"), "Z");
+        assert_eq!(winner(&two, "new").as_deref(), Some("old"));
+        assert_eq!(two.losers(&object("old"), "Z"), [object("new")]);
+        // The watch tells of it as it was before its zone was written down.
+        two.note(&object("old"), Some(claimant("x.y A - 1")));
+        assert_eq!(winner(&two, "new").as_deref(), Some("old"));
+    }
+
+    #[test]
+    fn zones_in_other_words() {
+        for (one, other, expected) in [
+            ("Z1", "/hostedzone/Z1", true),
+            ("example.com.", "Example.com", true),
+            ("project/zone", "zone", true),
+            ("project/zone", "other/zone", false),
+            ("Z1", "Z2", false),
+        ] {
+            assert_eq!(same_zone(one, other), expected, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn claims_name_rivals() {
+        let two = contest(&[("a", "x.y A Z 1"), ("b", "x.y A Z 2")]);
+        assert!(two.is_rival(&object("b"), "dnsrecord/ns/a"));
+        assert!(!two.is_rival(&object("b"), "dnsrecord/ns/b") && !two.is_rival(&object("b"), "dnsrecord/ns/gone"));
+    }
+
+    #[test]
+    fn objects_come_and_go() {
+        let mut contest = contest(&[("a", "x.y A Z 1")]);
+        contest.note(&object("a"), Some(claimant("z.y A Z 1")));
+        assert_eq!(contest.by_name.len(), 1, "it asks for another name");
+        contest.note(&object("a"), None);
+        assert!(contest.is_empty() && contest.by_name.is_empty());
+    }
+}

@@ -1,0 +1,378 @@
+//! The controller at work: watches, the queue, attempts, leases.
+//!
+//! In: a connection, what to handle, providers, a registry, the order to stop. Out: DNSRecords that are handled until then. What
+//! must hold: attempts that have begun are carried to their end within [`GRACE`]; who does not lead any more begins nothing.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::{Id, JoinSet};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, error, info, warn};
+use zonewright_cluster::{Cluster, Election, Event, LeaseHolder, LeaseTimes, WatchSpec, watch};
+use zonewright_core::Result;
+use zonewright_core::registry::Registry;
+
+use crate::accounts::Accounts;
+use crate::filter::Scope;
+use crate::metrics::Tally;
+use crate::queue::{Attempt, Finished};
+use crate::reconcile::Reconciler;
+use crate::types::{self, ClusterObject, DnsRecord, Namespace, RecordName};
+use crate::world::World;
+
+/// How long attempts may take after the order to stop.
+const GRACE: Duration = Duration::from_secs(20);
+/// How often accounts that nobody uses are looked for, and figures are brought up to date.
+const SWEEP: Duration = Duration::from_secs(5);
+/// Events of a watch that wait to be taken.
+const EVENTS: usize = 256;
+/// The lease by which Gardener sees that an extension works.
+const HEARTBEAT: &str = "gardener-extension-heartbeat";
+/// The name of this extension in that lease.
+const EXTENSION: &str = "zonewright-gardener";
+
+/// How leases are had.
+#[derive(Debug, Clone)]
+pub struct Leases {
+    /// The lease of the election, as namespace and name; without one this process always works.
+    pub election: Option<(String, String)>,
+    /// What tells this process apart.
+    pub me: String,
+    /// Namespace of the heartbeat.
+    pub heartbeat: String,
+    /// From one heartbeat to the next.
+    pub interval: Duration,
+}
+
+/// What the controller works with.
+pub struct Parts {
+    /// The API server.
+    pub cluster: Cluster,
+    /// Which objects are handled.
+    pub scope: Scope,
+    /// Attempts at once for each account.
+    pub at_once: usize,
+    /// Providers by credential.
+    pub accounts: Accounts,
+    /// Whose records are.
+    pub registry: Arc<dyn Registry>,
+    /// What was done.
+    pub tally: Tally,
+    /// Leases.
+    pub leases: Leases,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("scope", &self.scope).field("leases", &self.leases).finish_non_exhaustive()
+    }
+}
+
+/// The controller.
+#[derive(Debug)]
+pub struct Controller {
+    cluster: Cluster,
+    world: Arc<Mutex<World>>,
+    reconciler: Arc<Reconciler>,
+    leases: Leases,
+    /// Something is due.
+    due: Arc<Notify>,
+    /// Why it is not ready; empty if it is.
+    troubles: Mutex<Vec<(&'static str, String)>>,
+    leads: Mutex<bool>,
+}
+
+impl Controller {
+    /// A controller that does nothing yet.
+    pub fn new(parts: Parts) -> Arc<Self> {
+        let Parts { cluster, scope, at_once, accounts, registry, tally, leases } = parts;
+        let world = Arc::new(Mutex::new(World::new(scope, at_once)));
+        let objects = Arc::new(cluster.clone());
+        let reconciler = Arc::new(Reconciler { objects, accounts, registry, world: world.clone(), tally });
+        let (due, troubles, leads) = (Arc::new(Notify::new()), Mutex::default(), Mutex::new(false));
+        Arc::new(Self { cluster, world, reconciler, leases, due, troubles, leads })
+    }
+
+    /// Works until `stop` is cancelled.
+    ///
+    /// # Errors
+    /// This process does not lead any more: another one works, and this one has to end.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) -> Result<()> {
+        let mut election = self.leases.election.as_ref().map(|(namespace, name)| {
+            Election::new(&self.cluster, namespace, name, &self.leases.me, LeaseTimes::default())
+        });
+        if let Some(election) = &mut election {
+            tokio::select! {
+                () = election.acquire() => {}
+                () = stop.cancelled() => return Ok(()),
+            }
+        }
+        *lock(&self.leads) = true;
+        let Leases { heartbeat, interval, .. } = &self.leases;
+        let beat = LeaseHolder::new(&self.cluster, heartbeat, HEARTBEAT, EXTENSION, *interval);
+        let lost = {
+            let work = self.clone().work(stop.clone());
+            let hold = async {
+                match &mut election {
+                    Some(election) => election.hold().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = work => None,
+                error = hold => Some(error),
+                () = beat.run() => None,
+            }
+        };
+        *lock(&self.leads) = false;
+        match (lost, election) {
+            (Some(error), _) => Err(error),
+            (None, Some(mut election)) => {
+                let _ = timeout(Duration::from_secs(5), election.release()).await;
+                Ok(())
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Whether everything that is watched is known. Who waits to lead is ready to.
+    ///
+    /// # Errors
+    /// What is missing, one on each line.
+    pub fn ready(&self) -> std::result::Result<(), String> {
+        if !*lock(&self.leads) {
+            return Ok(());
+        }
+        let mut problems: Vec<String> =
+            lock(&self.troubles).iter().map(|(kind, text)| format!("{kind}: {text}")).collect();
+        if problems.is_empty() && !lock(&self.world).is_complete() {
+            problems.push("the first lists are not complete".to_owned());
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+    }
+
+    async fn work(self: Arc<Self>, stop: CancellationToken) {
+        let mut watches = JoinSet::new();
+        let one = self.clone();
+        watches.spawn(async move { one.watch_records().await });
+        let one = self.clone();
+        watches.spawn(async move { one.watch_namespaces().await });
+        let one = self.clone();
+        watches.spawn(async move { one.watch_clusters().await });
+        self.attempts(stop).await;
+    }
+
+    /// Begins attempts as they fall due.
+    async fn attempts(&self, stop: CancellationToken) {
+        let mut running: JoinSet<Finished> = JoinSet::new();
+        let mut begun: std::collections::HashMap<Id, Attempt> = std::collections::HashMap::new();
+        let mut sweep = tokio::time::interval(SWEEP);
+        loop {
+            let (attempts, next) = {
+                let mut world = lock(&self.world);
+                let complete = world.is_complete();
+                let attempts = if complete { world.queue.begin(Instant::now()) } else { Vec::new() };
+                (attempts, world.queue.next())
+            };
+            for attempt in attempts {
+                let (reconciler, made) = (self.reconciler.clone(), attempt.clone());
+                let handle = running.spawn(async move { reconciler.attempt(&made).await });
+                begun.insert(handle.id(), attempt);
+            }
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(ended) = running.join_next_with_id() => {
+                    let (id, finished) = match ended {
+                        Ok((id, finished)) => (id, finished),
+                        Err(failed) => {
+                            error!(error = %failed, "an attempt ended unexpectedly");
+                            (failed.id(), Finished::Again(Duration::from_secs(30)))
+                        }
+                    };
+                    if let Some(attempt) = begun.remove(&id) {
+                        lock(&self.world).queue.finish(&attempt, finished, Instant::now(), rand::random());
+                    }
+                }
+                () = self.due.notified() => {}
+                () = until(next) => {}
+                _ = sweep.tick() => self.sweep(),
+            }
+        }
+        let all = async { while running.join_next().await.is_some() {} };
+        if timeout(GRACE, all).await.is_err() {
+            warn!("some attempts were not carried to their end; they are made again at the next start");
+        }
+    }
+
+    fn sweep(&self) {
+        self.reconciler.accounts.sweep();
+        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let tally = &self.reconciler.tally;
+        tally.accounts.set(gauge(self.reconciler.accounts.len()));
+        let world = lock(&self.world);
+        tally.records.set(gauge(world.len()));
+        tally.due.set(gauge(world.queue.len()));
+    }
+
+    async fn watch_records(&self) {
+        let mut listed: Option<HashSet<RecordName>> = None;
+        self.follow(types::dns_records(), |event: Event<DnsRecord>, world| match event {
+            Event::Begin => listed = Some(HashSet::new()),
+            Event::Listed(record) => {
+                if let Some(listed) = &mut listed {
+                    listed.insert(record.record_name());
+                }
+                world.record(record);
+            }
+            Event::Done => {
+                if let Some(listed) = listed.take() {
+                    info!(count = listed.len(), "DNSRecords listed");
+                    world.only(&listed);
+                }
+            }
+            Event::Applied(record) => world.record(record),
+            Event::Deleted(key) => {
+                let name = RecordName { namespace: key.namespace, name: key.name };
+                if let Some(listed) = &mut listed {
+                    listed.remove(&name);
+                }
+                world.gone(&name);
+            }
+            Event::Unreadable { key, error } => {
+                let name = RecordName { namespace: key.namespace, name: key.name };
+                warn!(object = %name, error, "a DNSRecord cannot be read; it is left as it is");
+                // It exists: it must not count as gone.
+                if let Some(listed) = &mut listed {
+                    listed.insert(name);
+                }
+            }
+            _ => {}
+        })
+        .await;
+    }
+
+    async fn watch_namespaces(&self) {
+        let mut before: HashSet<String> = HashSet::new();
+        let mut listed: Option<HashSet<String>> = None;
+        self.follow(types::shoot_namespaces(), |event: Event<Namespace>, world| match event {
+            Event::Begin => listed = Some(HashSet::new()),
+            Event::Listed(Namespace { metadata }) | Event::Applied(Namespace { metadata }) => {
+                if let Some(listed) = &mut listed {
+                    listed.insert(metadata.name.clone());
+                }
+                world.namespace(&metadata.name, true);
+                before.insert(metadata.name);
+            }
+            Event::Done => {
+                if let Some(listed) = listed.take() {
+                    before.difference(&listed).for_each(|gone| world.namespace(gone, false));
+                    before = listed;
+                }
+                world.listed.namespaces = true;
+            }
+            Event::Deleted(key) => {
+                before.remove(&key.name);
+                world.namespace(&key.name, false);
+            }
+            _ => {}
+        })
+        .await;
+    }
+
+    async fn watch_clusters(&self) {
+        let mut before: HashSet<String> = HashSet::new();
+        let mut listed: Option<HashSet<String>> = None;
+        self.follow(types::clusters(), |event: Event<ClusterObject>, world| match event {
+            Event::Begin => listed = Some(HashSet::new()),
+            Event::Listed(cluster) | Event::Applied(cluster) => {
+                let name = cluster.metadata.name.clone();
+                world.cluster(&name, Some(&cluster));
+                if let Some(listed) = &mut listed {
+                    listed.insert(name.clone());
+                }
+                before.insert(name);
+            }
+            Event::Done => {
+                if let Some(listed) = listed.take() {
+                    before.difference(&listed).for_each(|gone| world.cluster(gone, None));
+                    before = listed;
+                }
+                world.listed.clusters = true;
+            }
+            Event::Deleted(key) => {
+                before.remove(&key.name);
+                world.cluster(&key.name, None);
+            }
+            Event::Unreadable { key, error } => {
+                warn!(cluster = key.name, error, "a Cluster cannot be read; its DNSRecords wait");
+                world.cluster(&key.name, None);
+            }
+            // A garden without seeds has no such kind.
+            Event::Denied { .. } => world.listed.clusters = true,
+            _ => {}
+        })
+        .await;
+    }
+
+    /// Watches a kind; what it tells of the connection is kept for the probe.
+    async fn follow<T: DeserializeOwned + Send + 'static>(
+        &self,
+        spec: WatchSpec,
+        mut take: impl FnMut(Event<T>, &mut World),
+    ) {
+        let kind = kind_of(&spec);
+        let (sink, mut events) = mpsc::channel(EVENTS);
+        let watching = watch(&self.cluster, spec, sink);
+        let taking = async {
+            while let Some(event) = events.recv().await {
+                self.noted(kind, &event);
+                take(event, &mut lock(&self.world));
+                self.due.notify_one();
+            }
+        };
+        tokio::join!(watching, taking);
+    }
+
+    fn noted<T>(&self, kind: &'static str, event: &Event<T>) {
+        let trouble = match event {
+            Event::Open | Event::Done => None,
+            Event::Lost { text, .. } | Event::Forbidden { text, .. } => Some(text.clone()),
+            Event::Denied { text } if kind != "Cluster" => Some(text.clone()),
+            _ => return,
+        };
+        if let Some(text) = &trouble {
+            debug!(kind, text, "not fresh");
+        }
+        let mut troubles = lock(&self.troubles);
+        troubles.retain(|(known, _)| *known != kind);
+        troubles.extend(trouble.map(|text| (kind, text)));
+    }
+}
+
+fn kind_of(spec: &WatchSpec) -> &'static str {
+    match spec.plural.as_str() {
+        "dnsrecords" => "DNSRecord",
+        "clusters" => "Cluster",
+        _ => "Namespace",
+    }
+}
+
+/// Waits until then, or for ever.
+fn until(at: Option<Instant>) -> impl Future<Output = ()> {
+    async move {
+        match at {
+            Some(at) => sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

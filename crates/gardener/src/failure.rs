@@ -1,0 +1,139 @@
+//! Why an operation did not succeed, and what Gardener is told of it: its error codes, and when the next attempt is made.
+//!
+//! What must hold: a code that Gardener takes as final (it sets the whole Shoot to `Failed`, and waits for a person) is given only
+//! for what no waiting mends: credentials, rights, no zone, a configuration that cannot work. Codes follow from the kind of an
+//! error and never from its text.
+
+use std::time::Duration;
+
+use zonewright_core::{Error, ErrorKind, Retry};
+
+/// The account is not who it says it is, or may not do it.
+const UNAUTHORIZED: &str = "ERR_INFRA_UNAUTHORIZED";
+/// The configuration cannot work as it stands.
+const CONFIGURATION: &str = "ERR_CONFIGURATION_PROBLEM";
+/// The same, where it may yet arrive: Gardener goes on trying.
+const RETRYABLE: &str = "ERR_RETRYABLE_CONFIGURATION_PROBLEM";
+
+/// Why an operation did not succeed.
+#[derive(Debug, Clone)]
+pub enum Failure {
+    /// The Secret is not there.
+    NoSecret(String),
+    /// Spec or Secret cannot work as they are: the sentence says which field, and what was expected.
+    Configuration(String),
+    /// No zone holds the name.
+    NoZone(String),
+    /// Another DNSRecord has the name.
+    Contested(String),
+    /// Somebody else has the record, by the registry.
+    Held(String),
+    /// The provider.
+    Provider(Error),
+    /// The API server of the cluster.
+    Cluster(Error),
+}
+
+impl Failure {
+    /// Gardener's codes.
+    pub fn codes(&self) -> &'static [&'static str] {
+        match self {
+            Self::NoSecret(_) => &[RETRYABLE],
+            Self::Configuration(_) | Self::NoZone(_) | Self::Contested(_) | Self::Held(_) => &[CONFIGURATION],
+            Self::Provider(error) => of_kind(error.kind),
+            Self::Cluster(_) => &[],
+        }
+    }
+
+    /// The sentence for the owner of the shoot.
+    pub fn text(&self) -> String {
+        match self {
+            Self::NoSecret(text)
+            | Self::Configuration(text)
+            | Self::NoZone(text)
+            | Self::Contested(text)
+            | Self::Held(text) => text.clone(),
+            Self::Provider(error) | Self::Cluster(error) => error.chain(),
+        }
+    }
+
+    /// The least time to the next attempt.
+    pub fn least_pause(&self) -> Duration {
+        let after = |error: &Error, least: Duration| match error.retry {
+            Retry::After(pause) => pause.max(least),
+            Retry::Backoff | Retry::Never => least,
+        };
+        match self {
+            Self::Provider(error) if error.kind == ErrorKind::Throttled => after(error, WHEN_THROTTLED),
+            Self::Provider(error) if of_kind(error.kind).is_empty() => after(error, Duration::from_secs(1)),
+            Self::Cluster(error) => after(error, Duration::from_secs(1)),
+            Self::NoSecret(_) => Duration::from_secs(5),
+            _ => WHEN_WRONG,
+        }
+    }
+}
+
+/// How long the next attempt waits after the provider asked to slow down.
+const WHEN_THROTTLED: Duration = Duration::from_secs(30);
+/// How long it waits where a person has to mend something first.
+const WHEN_WRONG: Duration = Duration::from_secs(15);
+
+/// The codes for an error of a provider.
+fn of_kind(kind: ErrorKind) -> &'static [&'static str] {
+    match kind {
+        ErrorKind::Unauthorized => &[UNAUTHORIZED],
+        ErrorKind::Configuration | ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::NotFound => {
+            &[CONFIGURATION]
+        }
+        ErrorKind::Conflict
+        | ErrorKind::Throttled
+        | ErrorKind::Unavailable
+        | ErrorKind::Timeout
+        | ErrorKind::Protocol
+        | ErrorKind::DryRun => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn provider(kind: ErrorKind) -> Failure {
+        Failure::Provider(Error::new(kind, "apply changes", "x"))
+    }
+
+    #[test]
+    fn transient_faults_have_no_code() {
+        use ErrorKind::{Conflict, DryRun, Protocol, Throttled, Timeout, Unavailable};
+        for kind in [Conflict, DryRun, Protocol, Throttled, Timeout, Unavailable] {
+            assert!(provider(kind).codes().is_empty(), "{kind:?}");
+        }
+        for kind in ErrorKind::ALL {
+            let cluster = Failure::Cluster(Error::new(kind, "change object", "x"));
+            assert!(cluster.codes().is_empty(), "{kind:?} of the API server says nothing of the infrastructure");
+        }
+    }
+
+    #[test]
+    fn what_a_person_has_to_mend_has_one() {
+        use ErrorKind::{Configuration, Invalid, NotFound, Unauthorized, Unsupported};
+        assert_eq!(provider(Unauthorized).codes(), ["ERR_INFRA_UNAUTHORIZED"]);
+        for kind in [Configuration, Invalid, NotFound, Unsupported] {
+            assert_eq!(provider(kind).codes(), ["ERR_CONFIGURATION_PROBLEM"], "{kind:?}");
+        }
+        assert_eq!(Failure::NoZone(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
+        assert_eq!(Failure::Contested(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
+        // It may be written a moment after the object.
+        assert_eq!(Failure::NoSecret(String::new()).codes(), ["ERR_RETRYABLE_CONFIGURATION_PROBLEM"]);
+    }
+
+    #[test]
+    fn pauses() {
+        let seconds = |failure: Failure| failure.least_pause().as_secs();
+        assert_eq!(seconds(provider(ErrorKind::Throttled)), 30);
+        let asked = Error::new(ErrorKind::Throttled, "x", "x").retry(Retry::After(Duration::from_secs(90)));
+        assert_eq!(seconds(Failure::Provider(asked)), 90);
+        assert_eq!(seconds(provider(ErrorKind::Unavailable)), 1);
+        assert_eq!(seconds(provider(ErrorKind::Unauthorized)), 15);
+    }
+}

@@ -1,0 +1,403 @@
+//! One attempt at one DNSRecord, from reading it to the status that says what became of it.
+//!
+//! In: an object's name, and the lane in which the attempt runs. Out: whether it is done, or when to try again. The order of
+//! writes, which holds whenever the process ends between two of them:
+//!
+//! | what | why in this place |
+//! |---|---|
+//! | finalizer | the object must not vanish while records of it may stand |
+//! | status `Processing` | a request whose annotation is gone must be found again after a restart |
+//! | annotation `reconcile` goes | under the version that was read, so that a newer request is not lost |
+//! | zone and mark in the status | a deletion must know that changes may have been sent |
+//! | the change in the zone | |
+//! | status `Succeeded` or `Error` | |
+//! | annotation `migrate` or `restore` goes; the finalizer, after a deletion | whoever waits has seen the status |
+
+mod remove;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tracing::{debug, info, warn};
+use zonewright_cluster::Part;
+use zonewright_core::registry::Registry;
+use zonewright_core::{DnsName, Error, ErrorKind, Zone};
+
+use crate::accounts::{Account, Accounts};
+use crate::apply::{Mark, Place};
+use crate::convert::{self, IpStack};
+use crate::failure::Failure;
+use crate::filter::Request;
+use crate::metrics::Tally;
+use crate::objects::Objects;
+use crate::operation::{Action, Operation};
+use crate::queue::{Attempt, Finished, Lane};
+use crate::secret::{Kind, Wanted};
+use crate::sent::Sent;
+use crate::status::{self, Moment};
+use crate::types::{DnsRecord, FINALIZER, OPERATION};
+use crate::validate;
+use crate::world::World;
+use crate::zone::{self, Search};
+
+/// The pause after the API server did not do what it was asked, or an object changed meanwhile.
+const SOON: Duration = Duration::from_millis(200);
+
+/// What every attempt works with.
+pub struct Reconciler {
+    /// The API server.
+    pub objects: Arc<dyn Objects>,
+    /// Providers by credential.
+    pub accounts: Accounts,
+    /// Whose records are.
+    pub registry: Arc<dyn Registry>,
+    /// What the watches have told.
+    pub world: Arc<Mutex<World>>,
+    /// What was done.
+    pub tally: Tally,
+}
+
+impl std::fmt::Debug for Reconciler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reconciler").field("accounts", &self.accounts).finish_non_exhaustive()
+    }
+}
+
+/// Why an attempt ends before its object's status says so.
+enum Break {
+    /// The API server.
+    Cluster(Error),
+    /// Another lane is the right one.
+    Moved(Lane),
+}
+
+impl From<Error> for Break {
+    fn from(error: Error) -> Self {
+        Self::Cluster(error)
+    }
+}
+
+/// What an operation is.
+type Task = (Operation, Action);
+
+impl Reconciler {
+    /// Makes an attempt.
+    pub async fn attempt(&self, attempt: &Attempt) -> Finished {
+        match self.step(attempt).await {
+            Ok(finished) => finished,
+            Err(Break::Moved(lane)) => Finished::Moved(lane),
+            Err(Break::Cluster(error)) if error.kind == ErrorKind::NotFound => Finished::Done,
+            // Somebody else has changed the object: it is read again.
+            Err(Break::Cluster(error)) if error.kind == ErrorKind::Conflict => {
+                debug!(object = %attempt.name, "the object has changed meanwhile");
+                Finished::Again(SOON)
+            }
+            Err(Break::Cluster(error)) => {
+                warn!(object = %attempt.name, error = error.chain(), "the API server did not take a change");
+                Finished::Again(SOON)
+            }
+        }
+    }
+
+    async fn step(&self, attempt: &Attempt) -> Result<Finished, Break> {
+        let name = &attempt.name;
+        let home = self.world().home(&name.namespace);
+        if !home.is_served(&name.namespace) {
+            debug!(object = %name, ?home, "not handled: its shoot has failed, or is not known");
+            return Ok(Finished::Done);
+        }
+        let Some(record) = self.objects.record(name).await? else { return Ok(Finished::Done) };
+        let takes = {
+            let world = self.world();
+            world.scope().takes(&record) && (attempt.forced || world.scope().starts_new(&record))
+        };
+        let Some(kind) = Kind::parse(&record.spec.provider).filter(|_| takes) else { return Ok(Finished::Done) };
+        let task = (Operation::of(&record), Action::of(&record));
+        match task.1 {
+            Action::Nothing => Ok(Finished::Done),
+            Action::Migrate => self.migrate(record, task).await,
+            Action::Delete => self.delete(record, task, (kind, home), attempt).await,
+            Action::Reconcile | Action::Restore => self.bring(record, task, kind, attempt).await,
+        }
+    }
+
+    /// Brings the records in step.
+    async fn bring(&self, record: DnsRecord, task: Task, kind: Kind, attempt: &Attempt) -> Result<Finished, Break> {
+        let found = self.account(&record, kind, attempt).await?;
+        let record = self.with_finalizer(record).await?;
+        let announced = status::announces(&record, task.0);
+        let mut record = if announced { self.start(record, task).await? } else { record };
+        if Request::of(&record) == Request::Reconcile {
+            record = self.without_request(record).await?;
+        }
+        let done = match &found {
+            Ok(account) => self.publish(&record, account, task).await,
+            Err(failure) => Err(failure.clone()),
+        };
+        match done {
+            Ok(zone) => {
+                self.succeed(record, task, Some(&zone), announced).await?;
+                Ok(Finished::Done)
+            }
+            Err(failure) => self.fail(&record, task, &failure, announced).await,
+        }
+    }
+
+    /// Publishes what the object asks for. Returns its zone, as the status writes it.
+    async fn publish(&self, record: &DnsRecord, account: &Account, task: Task) -> Result<String, Failure> {
+        check(record)?;
+        let endpoint = convert::endpoint(record).map_err(Failure::Configuration)?;
+        let mut search = if task.1 == Action::Restore { Search::Anew } else { Search::Trusting };
+        loop {
+            let zone = zone::find(account, record, &endpoint.name, search).await?;
+            let text = zone::text_of(account.kind, &account.scope, &zone.key.zone);
+            self.world().contest.found(&record.record_name(), &text);
+            self.contend(record, &text)?;
+            let mark = self.mark(record, &text);
+            let (rival, resource) = (self.rival(record), self.resource(record));
+            let place = Place { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
+            match place.bring(&endpoint, IpStack::of(record), &mark).await {
+                Ok(()) => {
+                    self.leave_former(record, account, &text).await?;
+                    return Ok(text);
+                }
+                // The zone that was trusted is gone: another one may hold the name now.
+                Err(Failure::Provider(error)) if error.kind == ErrorKind::NotFound => {
+                    account.forget(&zone.key.zone);
+                    if search == Search::Anew || record.stated_zone().is_some() {
+                        let text = format!("zone {text} is not there: {}", error.chain());
+                        return Err(Failure::NoZone(text));
+                    }
+                    search = Search::Anew;
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    /// Takes the records away from zones in which they were before `spec.zone` named another one.
+    async fn leave_former(&self, record: &DnsRecord, account: &Account, present: &str) -> Result<(), Failure> {
+        let former = Sent::of(record).unwrap_or_default();
+        for zone in former.zones().iter().filter(|zone| *zone != present) {
+            info!(object = %record.record_name(), zone, "the records are in another zone now");
+            self.withdraw(record, account, zone).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether another DNSRecord has the name, where no registry says whose it is.
+    fn contend(&self, record: &DnsRecord, zone: &str) -> Result<(), Failure> {
+        let winner = self.world().contest.winner(&record.record_name(), zone);
+        if self.registry.owner().is_none()
+            && let Some(winner) = winner
+        {
+            let (asked, rtype) = (&record.spec.name, &record.spec.record_type);
+            let text = format!("{asked} {rtype} belongs to DNSRecord {winner}, which is older; nothing is changed");
+            return Err(Failure::Contested(text));
+        }
+        Ok(())
+    }
+
+    /// Whether a resource of a claim is another object that asks for the name.
+    fn rival(&self, record: &DnsRecord) -> impl Fn(&str) -> bool + Send + Sync + use<> {
+        let (world, name) = (self.world.clone(), record.record_name());
+        move |resource: &str| lock(&world).contest.is_rival(&name, resource)
+    }
+
+    fn resource(&self, record: &DnsRecord) -> Arc<str> {
+        convert::resource(&record.metadata.namespace, &record.metadata.name)
+    }
+
+    /// Leaves the object to another seed: its records stay.
+    async fn migrate(&self, record: DnsRecord, task: Task) -> Result<Finished, Break> {
+        let record = if status::announces(&record, task.0) { self.start(record, task).await? } else { record };
+        let record = self.succeed_without_request(record, task).await?;
+        let record = match record.metadata.finalizers.is_empty() {
+            true => record,
+            false => self.object(&record, &json!({ "metadata": { "finalizers": null } })).await?,
+        };
+        self.without_request(record).await?;
+        Ok(Finished::Done)
+    }
+
+    async fn succeed_without_request(&self, record: DnsRecord, task: Task) -> Result<DnsRecord, Break> {
+        let patch = status::succeeded(&record, task, None, now(&record));
+        self.status(&record, &patch).await
+    }
+
+    /// Writes the success, if it says anything new or somebody asked; whoever lost to this object looks again.
+    async fn succeed(&self, record: DnsRecord, task: Task, zone: Option<&str>, asked: bool) -> Result<(), Break> {
+        self.tally.attempt(task.0, true);
+        let mut record = record;
+        if asked || status::success_is_new(&record, zone) {
+            let patch = status::succeeded(&record, task, zone, now(&record));
+            record = self.status(&record, &patch).await?;
+            debug!(object = %record.record_name(), operation = task.0.as_str(), "succeeded");
+        }
+        if Request::of(&record) == Request::Restore {
+            self.without_request(record.clone()).await?;
+        }
+        if let Some(zone) = zone.filter(|_| asked) {
+            let mut world = self.world();
+            for loser in world.contest.losers(&record.record_name(), zone) {
+                world.look(&loser, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the error, if it says anything new or somebody asked. An error of that write counts for nothing.
+    async fn fail(&self, record: &DnsRecord, task: Task, failure: &Failure, asked: bool) -> Result<Finished, Break> {
+        self.tally.attempt(task.0, false);
+        let (text, codes) = (failure.text(), self.codes(task, failure));
+        let name = record.record_name();
+        if asked || status::failure_is_new(record, task, &text, codes) {
+            warn!(object = %name, operation = task.0.as_str(), codes = codes.join(","), "{text}");
+            let patch = status::failed(record, task, (&text, codes), now(record));
+            if let Err(Break::Cluster(error)) = self.status(record, &patch).await {
+                warn!(object = %name, error = error.chain(), "the error could not be written into the status");
+            }
+        }
+        Ok(Finished::Again(failure.least_pause()))
+    }
+
+    /// A deletion without its Secret says nothing of the configuration: the Secret may go first.
+    fn codes(&self, task: Task, failure: &Failure) -> &'static [&'static str] {
+        match (task.1, failure) {
+            (Action::Delete, Failure::NoSecret(_) | Failure::Configuration(_)) => &[],
+            _ => failure.codes(),
+        }
+    }
+
+    /// The account of an object's Secret.
+    async fn account(
+        &self,
+        record: &DnsRecord,
+        kind: Kind,
+        attempt: &Attempt,
+    ) -> Result<Result<Arc<Account>, Failure>, Break> {
+        let found = self.open(record, kind).await?;
+        if let Ok(account) = &found {
+            let lane = Lane::Account(account.id.clone());
+            let mut world = self.world();
+            world.account(&attempt.name, &account.id);
+            if !world.queue.shift(&attempt.name, &lane) {
+                return Err(Break::Moved(lane));
+            }
+        }
+        Ok(found)
+    }
+
+    async fn open(&self, record: &DnsRecord, kind: Kind) -> Result<Result<Arc<Account>, Failure>, Break> {
+        let secret = record.secret();
+        if secret.name.is_empty() {
+            let text = "spec.secretRef.name: expected the name of a Secret".to_owned();
+            return Ok(Err(Failure::Configuration(text)));
+        }
+        let place = format!("Secret {}/{}", secret.namespace, secret.name);
+        let Some(values) = self.objects.secret(&secret).await? else {
+            return Ok(Err(Failure::NoSecret(format!("{place} is not there"))));
+        };
+        let wanted =
+            Wanted { region: record.spec.region.as_deref(), zone: record.stated_zone().or(record.known_zone()) };
+        let login = match kind.login(&values, wanted) {
+            Ok(login) => login,
+            Err(problem) => return Ok(Err(Failure::Configuration(format!("{place}: {problem}")))),
+        };
+        Ok(self.accounts.account(kind, login).await)
+    }
+
+    fn mark<'a>(&'a self, record: &'a DnsRecord, zone: &'a str) -> StatusMark<'a> {
+        StatusMark { reconciler: self, record, zone }
+    }
+
+    async fn with_finalizer(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
+        if record.has_finalizer() {
+            return Ok(record);
+        }
+        let mut finalizers = record.metadata.finalizers.clone();
+        finalizers.push(FINALIZER.to_owned());
+        self.object(&record, &json!({ "metadata": { "finalizers": finalizers } })).await
+    }
+
+    async fn start(&self, record: DnsRecord, task: Task) -> Result<DnsRecord, Break> {
+        let patch = status::started(&record, task, now(&record));
+        self.status(&record, &patch).await
+    }
+
+    /// Takes the operation annotation off, if it still asks for what it did.
+    async fn without_request(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
+        if Request::of(&record) == Request::None {
+            return Ok(record);
+        }
+        self.object(&record, &json!({ "metadata": { "annotations": { OPERATION: null } } })).await
+    }
+
+    /// Changes an object as it was read, and in no other version.
+    async fn object(&self, record: &DnsRecord, patch: &Value) -> Result<DnsRecord, Break> {
+        let mut patch = patch.clone();
+        patch["metadata"]["resourceVersion"] = record.metadata.resource_version.as_str().into();
+        Ok(self.objects.merge(&record.record_name(), Part::Object, &patch).await?)
+    }
+
+    async fn status(&self, record: &DnsRecord, patch: &Value) -> Result<DnsRecord, Break> {
+        self.tally.status_write();
+        Ok(self.objects.merge(&record.record_name(), Part::Status, patch).await?)
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        lock(&self.world)
+    }
+}
+
+/// Holds an object against the rules of its kind: nobody need have done so when it was written.
+fn check(record: &DnsRecord) -> Result<(), Failure> {
+    let errors = validate::spec_errors(&validate::Spec::of(&record.spec), None, false);
+    if errors.is_empty() { Ok(()) } else { Err(Failure::Configuration(validate::sentence(&errors))) }
+}
+
+fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn now(record: &DnsRecord) -> Moment {
+    Moment::of(record, Timestamp::now())
+}
+
+/// Writes zone and mark into the status before the first change is sent.
+struct StatusMark<'a> {
+    reconciler: &'a Reconciler,
+    record: &'a DnsRecord,
+    zone: &'a str,
+}
+
+#[async_trait]
+impl Mark for StatusMark<'_> {
+    async fn sending(&self) -> Result<(), Failure> {
+        let sent = Sent::of(self.record);
+        if sent.as_ref().is_some_and(|sent| sent.zones().contains(self.zone))
+            && self.record.known_zone() == Some(self.zone)
+        {
+            return Ok(());
+        }
+        let mark = sent.unwrap_or_default().with(self.zone);
+        let patch = status::marked(self.zone, &mark);
+        match self.reconciler.status(self.record, &patch).await {
+            Ok(_) | Err(Break::Moved(_)) => Ok(()),
+            Err(Break::Cluster(error)) => Err(Failure::Cluster(error)),
+        }
+    }
+}
+
+/// What a deletion needs to know of a zone.
+struct Former {
+    zone: Zone,
+    name: DnsName,
+}
+
+#[cfg(test)]
+#[path = "reconcile/tests.rs"]
+mod tests;

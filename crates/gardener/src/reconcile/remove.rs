@@ -1,0 +1,135 @@
+//! Deletion: the records go, then the finalizer.
+//!
+//! What must hold: the provider is asked wherever changes may ever have been sent; a record that belongs to another DNSRecord
+//! stays; where the zone is gone there is nothing left to take away; a shoot that is forced to go is not held up by its provider.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tracing::{debug, info, warn};
+use zonewright_core::{ErrorKind, RecordType};
+
+use super::{Break, Former, Reconciler, Task};
+use crate::accounts::Account;
+use crate::apply::Place;
+use crate::convert;
+use crate::failure::Failure;
+use crate::filter::Home;
+use crate::queue::{Attempt, Finished};
+use crate::secret::Kind;
+use crate::sent::{self, Sent};
+use crate::status;
+use crate::types::{DnsRecord, FINALIZER};
+use crate::zone::{self, Search};
+
+/// How long the provider is tried before a shoot that is forced to go is let go.
+const FORCED: Duration = Duration::from_secs(60);
+
+impl Reconciler {
+    pub(super) async fn delete(
+        &self,
+        record: DnsRecord,
+        task: Task,
+        (kind, home): (Kind, Home),
+        attempt: &Attempt,
+    ) -> Result<Finished, Break> {
+        if !record.has_finalizer() {
+            return Ok(Finished::Done);
+        }
+        let name = record.record_name();
+        if sent::is_untouched(&record) {
+            debug!(object = %name, "nothing was ever sent for it: the provider is not asked");
+            self.without_finalizer(record).await?;
+            return Ok(Finished::Done);
+        }
+        let found = self.account(&record, kind, attempt).await?;
+        let announced = status::announces(&record, task.0);
+        let record = if announced { self.start(record, task).await? } else { record };
+        let done = match found {
+            Ok(account) if home.is_forced() => {
+                let taken = tokio::time::timeout(FORCED, self.withdraw_all(&record, &account)).await;
+                taken.unwrap_or_else(|_| Err(Failure::Configuration("no answer in time".to_owned())))
+            }
+            Ok(account) => self.withdraw_all(&record, &account).await,
+            Err(failure) => Err(failure),
+        };
+        if let (Err(failure), true) = (&done, home.is_forced()) {
+            warn!(object = %name, error = failure.text(), "its shoot is forced to go: the records may be left behind");
+        } else if let Err(failure) = done {
+            return self.fail(&record, task, &failure, announced).await;
+        }
+        self.tally.attempt(task.0, true);
+        let patch = status::succeeded(&record, task, None, super::now(&record));
+        let record = self.status(&record, &patch).await?;
+        self.without_finalizer(record).await?;
+        info!(object = %name, "deleted");
+        Ok(Finished::Done)
+    }
+
+    /// Takes the records away from every zone in which they may stand.
+    async fn withdraw_all(&self, record: &DnsRecord, account: &Account) -> Result<(), Failure> {
+        let Some(sent) = Sent::of(record) else {
+            // Another controller worked on it: the zone is what spec and status say, or has to be found.
+            let Ok((name, _)) = convert::key(record) else { return Ok(()) };
+            let found = zone::find(account, record, &name, Search::Trusting).await;
+            return match found {
+                Ok(zone) => {
+                    let text = zone::text_of(account.kind, &account.scope, &zone.key.zone);
+                    self.withdraw(record, account, &text).await
+                }
+                Err(Failure::NoZone(_)) => Ok(()),
+                Err(failure) => Err(failure),
+            };
+        };
+        for zone in sent.zones() {
+            self.withdraw(record, account, zone).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the records away from one zone, unless they belong to another DNSRecord.
+    pub(super) async fn withdraw(&self, record: &DnsRecord, account: &Account, text: &str) -> Result<(), Failure> {
+        let Ok((name, rtype)) = convert::key(record) else { return Ok(()) };
+        match self.contend(record, text) {
+            Ok(()) => {}
+            Err(Failure::Contested(why)) => {
+                info!(object = %record.record_name(), "the record stays: {why}");
+                return Ok(());
+            }
+            Err(failure) => return Err(failure),
+        }
+        let id = zone::id_of(account.kind, &account.scope, text);
+        let Some(zone) = account.zone(&id).await.map_err(Failure::Provider)? else { return Ok(()) };
+        let done = self.take_away(record, account, (Former { zone, name }, rtype), text).await;
+        match done {
+            // The zone is gone, and the records with it.
+            Err(Failure::Provider(error)) if error.kind == ErrorKind::NotFound => {
+                account.forget(&id);
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    async fn take_away(
+        &self,
+        record: &DnsRecord,
+        account: &Account,
+        (former, rtype): (Former, RecordType),
+        text: &str,
+    ) -> Result<(), Failure> {
+        let Former { zone, name } = former;
+        if !zone.covers(&name) {
+            return Ok(());
+        }
+        let (rival, resource) = (self.rival(record), self.resource(record));
+        let place = Place { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
+        place.withdraw(&name, rtype, &self.mark(record, text)).await
+    }
+
+    async fn without_finalizer(&self, record: DnsRecord) -> Result<(), Break> {
+        let mut finalizers = record.metadata.finalizers.clone();
+        finalizers.retain(|known| known != FINALIZER);
+        self.object(&record, &json!({ "metadata": { "finalizers": finalizers } })).await.map(drop)
+    }
+}

@@ -1,0 +1,273 @@
+//! One seed: an API server that is a value, a provider that follows a script, and one process after the other between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+use zonewright_core::catalog::{ProviderEntry, Settings};
+use zonewright_core::provider::Provider;
+use zonewright_core::shared::Shared;
+use zonewright_registry::noop::NoopRegistry;
+
+use super::super::*;
+use crate::accounts::Backend;
+use crate::filter::Scope;
+use crate::secret::Values;
+use crate::testing::{Fuse, Script};
+use crate::types::{RecordName, SecretObject, SecretRef, TIMESTAMP};
+
+/// Where the entry of the catalogue finds the script.
+#[derive(Debug, Default)]
+struct Scripts(Mutex<Option<Arc<Script>>>);
+
+const ENTRY: ProviderEntry = ProviderEntry::new("script", "a test", |config| {
+    Box::pin(async move {
+        let script = config.shared.get::<Scripts>().0.lock().unwrap().clone();
+        script.map(|script| script as Arc<dyn Provider>).ok_or_else(|| Error::new(ErrorKind::Protocol, "build", "none"))
+    })
+});
+
+/// An API server that holds objects as they are.
+#[derive(Debug, Default)]
+pub(super) struct Api {
+    pub(super) objects: Mutex<BTreeMap<RecordName, Value>>,
+    /// Whether the Secret is there.
+    pub(super) secret: Mutex<bool>,
+    pub(super) statuses: Mutex<usize>,
+    pub(super) fuse: Arc<Fuse>,
+}
+
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else { return target.clone_from(patch) };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (key, value) in patch {
+        if value.is_null() {
+            target.as_object_mut().unwrap().remove(key);
+        } else {
+            merge(&mut target[key], value);
+        }
+    }
+}
+
+impl Api {
+    pub(super) fn read(&self, name: &RecordName) -> Option<DnsRecord> {
+        let objects = self.objects.lock().unwrap();
+        objects.get(name).map(|object| serde_json::from_value(object.clone()).unwrap())
+    }
+
+    pub(super) fn change(&self, name: &RecordName, part: Part, patch: &Value) -> zonewright_core::Result<DnsRecord> {
+        let mut objects = self.objects.lock().unwrap();
+        let gone = || Error::new(ErrorKind::NotFound, "change object", "gone");
+        let object = objects.get_mut(name).ok_or_else(gone)?;
+        let version = &object["metadata"]["resourceVersion"];
+        if patch["metadata"].get("resourceVersion").is_some_and(|named| named != version) {
+            return Err(Error::new(ErrorKind::Conflict, "change object", "another version"));
+        }
+        let next = version.as_str().unwrap_or("0").parse::<u64>().unwrap() + 1;
+        let spec = object["spec"].clone();
+        let mut patch = patch.clone();
+        patch.as_object_mut().unwrap().retain(|key, _| (key == "status") == (part == Part::Status));
+        merge(object, &patch);
+        object["metadata"]["resourceVersion"] = next.to_string().into();
+        if object["spec"] != spec {
+            object["metadata"]["generation"] = (object["metadata"]["generation"].as_i64().unwrap() + 1).into();
+        }
+        let record: DnsRecord = serde_json::from_value(object.clone()).unwrap();
+        if record.is_deleting() && record.metadata.finalizers.is_empty() {
+            objects.remove(name);
+        }
+        Ok(record)
+    }
+}
+
+#[async_trait]
+impl Objects for Api {
+    async fn record(&self, name: &RecordName) -> zonewright_core::Result<Option<DnsRecord>> {
+        self.fuse.call().await;
+        Ok(self.read(name))
+    }
+
+    async fn secret(&self, _: &SecretRef) -> zonewright_core::Result<Option<Values>> {
+        self.fuse.call().await;
+        if !*self.secret.lock().unwrap() {
+            return Ok(None);
+        }
+        let data = json!({ "data": { "accessKeyID": "aWQ=", "secretAccessKey": "a2V5" } });
+        let secret: SecretObject = serde_json::from_value(data).unwrap();
+        Ok(Some(Values::of(&secret)))
+    }
+
+    async fn merge(&self, name: &RecordName, part: Part, patch: &Value) -> zonewright_core::Result<DnsRecord> {
+        self.fuse.call().await;
+        let changed = self.change(name, part, patch);
+        if part == Part::Status {
+            *self.statuses.lock().unwrap() += 1;
+        }
+        self.fuse.call().await;
+        changed
+    }
+}
+
+/// An attempt that takes longer waits for ever: longer than reads are repeated, and shorter than a call may take.
+const KILLED: Duration = Duration::from_secs(20);
+
+/// One process after the other, on the same API server and provider.
+pub(super) struct Seed {
+    pub(super) api: Arc<Api>,
+    pub(super) script: Arc<Script>,
+    pub(super) reconciler: Arc<Reconciler>,
+    pub(super) shared: Shared,
+    /// Versions of objects that the watch has told of.
+    pub(super) told: Mutex<BTreeSet<(RecordName, String)>>,
+}
+
+impl Seed {
+    pub(super) fn new(zones: &[&str]) -> Self {
+        let script = Arc::new(Script::with_zones(zones));
+        let api = Arc::new(Api { secret: Mutex::new(true), fuse: script.fuse.clone(), ..Api::default() });
+        let shared = Shared::default();
+        *shared.get::<Scripts>().0.lock().unwrap() = Some(script.clone());
+        let reconciler = Self::process(&api, &shared);
+        Self { api, script, reconciler, shared, told: Mutex::default() }
+    }
+
+    pub(super) fn process(api: &Arc<Api>, shared: &Shared) -> Arc<Reconciler> {
+        let scope = Scope::new(&[], &["aws-route53".to_owned()], false);
+        let backends = [Backend { kind: Kind::Route53, entry: ENTRY }];
+        Arc::new(Reconciler {
+            objects: api.clone(),
+            accounts: Accounts::new(&backends, Settings::default(), shared.clone(), Arc::default()),
+            registry: Arc::new(NoopRegistry),
+            world: Arc::new(Mutex::new(World::new(scope, 5))),
+            tally: Tally::default(),
+        })
+    }
+
+    /// The process is killed, and started again: everything is listed.
+    pub(super) fn restart(&mut self) {
+        self.script.fuse.set(None);
+        self.told.lock().unwrap().clear();
+        self.reconciler = Self::process(&self.api, &self.shared);
+        self.tell_all();
+    }
+
+    fn tell_all(&self) {
+        let names: Vec<RecordName> = self.api.objects.lock().unwrap().keys().cloned().collect();
+        for name in names {
+            self.tell(&name);
+        }
+    }
+
+    /// The watch tells of an object as it is.
+    fn tell(&self, name: &RecordName) {
+        match self.api.read(name) {
+            Some(record) => {
+                let version = record.metadata.resource_version.clone();
+                if self.told.lock().unwrap().insert((name.clone(), version)) {
+                    self.reconciler.world().record(record);
+                }
+            }
+            None => self.reconciler.world().gone(name),
+        }
+    }
+
+    pub(super) fn name(text: &str) -> RecordName {
+        RecordName { namespace: "ns".to_owned(), name: text.to_owned() }
+    }
+
+    /// Creates a DNSRecord: `dns-name TYPE value...`, asked for by this operation.
+    pub(super) fn create(&self, name: &str, line: &str, operation: &str) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let object = json!({
+            "metadata": {
+                "name": name, "namespace": "ns", "uid": name, "generation": 1, "resourceVersion": "1",
+                "creationTimestamp": format!("2026-01-31T12:00:0{}Z", self.api.objects.lock().unwrap().len()),
+                "annotations": { OPERATION: operation },
+            },
+            "spec": {
+                "type": "aws-route53", "secretRef": { "name": "dns" }, "name": words[0], "recordType": words[1],
+                "values": &words[2..],
+            },
+        });
+        self.api.objects.lock().unwrap().insert(Self::name(name), object);
+        self.tell(&Self::name(name));
+    }
+
+    pub(super) fn change(&self, name: &str, patch: &Value) {
+        let _ = self.api.change(&Self::name(name), Part::Object, patch);
+        self.tell(&Self::name(name));
+    }
+
+    pub(super) fn asks(&self, name: &str, operation: &str, spec: &Value) {
+        let annotations = json!({ OPERATION: operation, TIMESTAMP: Timestamp::now().to_string() });
+        self.change(name, &json!({ "metadata": { "annotations": annotations }, "spec": spec }));
+    }
+
+    pub(super) fn deletes(&self, name: &str) {
+        let found = self.api.read(&Self::name(name));
+        if found.is_some_and(|record| record.metadata.finalizers.is_empty()) {
+            self.api.objects.lock().unwrap().remove(&Self::name(name));
+        }
+        self.change(name, &json!({ "metadata": { "deletionTimestamp": "2026-01-31T13:00:00Z" } }));
+    }
+
+    /// Works on what is due until nothing is, or only pauses are left; `false` if the process was killed meanwhile.
+    pub(super) async fn works(&self) -> bool {
+        loop {
+            let attempts = self.reconciler.world().queue.begin(Instant::now());
+            if attempts.is_empty() {
+                return true;
+            }
+            for attempt in attempts {
+                let Ok(finished) = timeout(KILLED, self.reconciler.attempt(&attempt)).await else {
+                    return false;
+                };
+                self.reconciler.world().queue.finish(&attempt, finished, Instant::now(), 0.0);
+                self.tell(&attempt.name);
+            }
+        }
+    }
+
+    /// Works, pauses included.
+    pub(super) async fn settles(&self) {
+        for _ in 0..50 {
+            assert!(self.works().await, "nobody kills it");
+            let Some(next) = self.reconciler.world().queue.next() else { return };
+            tokio::time::sleep_until(next).await;
+        }
+        panic!("it does not settle: {:#?}", self.api.objects.lock().unwrap());
+    }
+
+    pub(super) fn status(&self, name: &str) -> Value {
+        self.api.objects.lock().unwrap().get(&Self::name(name)).map_or(Value::Null, |object| object["status"].clone())
+    }
+
+    /// `type state`, and the codes of the error if there is one.
+    pub(super) fn says(&self, name: &str) -> String {
+        let status = self.status(name);
+        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+        let last = format!("{} {}", text(&status["lastOperation"]["type"]), text(&status["lastOperation"]["state"]));
+        let codes = status["lastError"]["codes"].as_array().map(|codes| codes.iter().map(text).collect::<Vec<_>>());
+        codes.map_or(last.clone(), |codes| format!("{last} {}", codes.join(",")))
+    }
+
+    pub(super) fn is_gone(&self, name: &str) -> bool {
+        self.api.read(&Self::name(name)).is_none()
+    }
+
+    /// What Gardener waits for.
+    pub(super) fn is_done(&self, name: &str) -> bool {
+        let record = self.api.read(&Self::name(name)).unwrap();
+        record.status.last_error.is_none()
+            && record.status.observed_generation == record.metadata.generation
+            && record.annotation(OPERATION).is_none()
+            && record.last().is_some_and(|(_, state)| state == "Succeeded")
+    }
+
+    pub(super) fn statuses(&self) -> usize {
+        *self.api.statuses.lock().unwrap()
+    }
+}

@@ -1,0 +1,205 @@
+//! The types of DNSRecords, each with its keys.
+
+use std::collections::BTreeMap;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+use zonewright_core::catalog::FlagValue;
+
+use super::{Login, Scope, Values};
+
+/// Region of Route 53 where neither spec nor Secret says one, as with Gardener's own extension.
+const AWS_REGION: &str = "us-west-2";
+
+/// A type of DNSRecords.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Amazon Route 53.
+    Route53,
+    /// Google Cloud DNS.
+    CloudDns,
+    /// Azure DNS.
+    AzureDns,
+    /// Azure Private DNS.
+    AzurePrivateDns,
+    /// Cloudflare.
+    Cloudflare,
+    /// Servers that take dynamic updates.
+    Rfc2136,
+}
+
+/// What a spec says beside the Secret.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    /// `spec.region`.
+    pub region: Option<&'a str>,
+    /// `spec.zone`, else `status.zone`.
+    pub zone: Option<&'a str>,
+}
+
+impl Kind {
+    /// Every type.
+    pub const ALL: [Self; 6] =
+        [Self::Route53, Self::CloudDns, Self::AzureDns, Self::AzurePrivateDns, Self::Cloudflare, Self::Rfc2136];
+
+    /// `spec.type`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Route53 => "aws-route53",
+            Self::CloudDns => "google-clouddns",
+            Self::AzureDns => "azure-dns",
+            Self::AzurePrivateDns => "azure-private-dns",
+            Self::Cloudflare => "cloudflare-dns",
+            Self::Rfc2136 => "rfc2136",
+        }
+    }
+
+    /// The type of this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// The provider's name in the catalogue.
+    pub fn provider(self) -> &'static str {
+        match self {
+            Self::Route53 => "aws",
+            Self::CloudDns => "google",
+            Self::AzureDns => "azure",
+            Self::AzurePrivateDns => "azure-private-dns",
+            Self::Cloudflare => "cloudflare",
+            Self::Rfc2136 => "rfc2136",
+        }
+    }
+
+    /// Whether zones of this type are private.
+    pub fn is_private(self) -> bool {
+        self == Self::AzurePrivateDns
+    }
+
+    /// What the provider is built from.
+    ///
+    /// # Errors
+    /// Which key is missing or cannot be used, without its value.
+    pub fn login(self, secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
+        let login = match self {
+            Self::Route53 => route53(secret, wanted),
+            Self::CloudDns => clouddns(secret, wanted),
+            Self::AzureDns | Self::AzurePrivateDns => azure(secret),
+            Self::Cloudflare => cloudflare(secret),
+            Self::Rfc2136 => rfc2136(secret, wanted),
+        };
+        login.map_err(|problem| format!("{problem}; it is needed for records of type {}", self.as_str()))
+    }
+}
+
+fn text(value: &str) -> FlagValue {
+    FlagValue::Text(value.to_owned())
+}
+
+/// Refuses what only a workload identity has: its tokens are read from files by the providers, and here they are not.
+fn no_identity(secret: &Values, keys: &str) -> Result<(), String> {
+    match secret.first(&["token"]) {
+        None => Ok(()),
+        Some(_) => {
+            Err(format!("the Secret holds a token of a workload identity, which cannot be used; expected {keys}"))
+        }
+    }
+}
+
+fn route53(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
+    const ID: &[&str] = &["accessKeyID", "accessKeyId", "AWS_ACCESS_KEY_ID"];
+    const KEY: &[&str] = &["secretAccessKey", "AWS_SECRET_ACCESS_KEY"];
+    if secret.first(ID).is_none() {
+        no_identity(secret, "accessKeyID and secretAccessKey")?;
+    }
+    let region = wanted.region.or_else(|| secret.first(&["region", "AWS_REGION"])).unwrap_or(AWS_REGION);
+    let mut credentials = BTreeMap::from([
+        ("accessKeyID".to_owned(), secret.needed(ID)?),
+        ("secretAccessKey".to_owned(), secret.needed(KEY)?),
+        ("region".to_owned(), SecretString::from(region)),
+    ]);
+    let others = [("sessionToken", &["sessionToken", "AWS_SESSION_TOKEN"][..]), ("roleARN", &["roleARN"][..])];
+    for (key, names) in others {
+        credentials.extend(secret.secret(names).map(|value| (key.to_owned(), value)));
+    }
+    Ok(Login { credentials, flags: Vec::new(), scope: Scope::Whole })
+}
+
+fn clouddns(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
+    const KEY: &str = "serviceaccount.json";
+    if secret.first(&[KEY]).is_none() {
+        no_identity(secret, KEY)?;
+    }
+    let credentials = secret.needed(&[KEY])?;
+    // The message of serde_json may quote the text.
+    let parsed: Value = serde_json::from_str(credentials.expose_secret())
+        .map_err(|error| format!("{KEY} is no JSON (line {} column {})", error.line(), error.column()))?;
+    let kind = parsed["type"].as_str().unwrap_or_default();
+    if !matches!(kind, "service_account" | "external_account") {
+        return Err(format!("{KEY}: expected type service_account or external_account"));
+    }
+    // A zone of another project is named with it.
+    let of_zone =
+        wanted.zone.and_then(|zone| zone.split_once('/')).map(|(project, _)| project).filter(|p| !p.is_empty());
+    let project = of_zone.or(parsed["project_id"].as_str()).unwrap_or_default().trim().to_owned();
+    if project.is_empty() {
+        return Err(format!("{KEY} has no project_id"));
+    }
+    Ok(Login {
+        credentials: BTreeMap::from([("credentials".to_owned(), credentials)]),
+        flags: vec![("google-project", text(&project))],
+        scope: Scope::Project(project),
+    })
+}
+
+fn azure(secret: &Values) -> Result<Login, String> {
+    if secret.first(&["clientSecret", "AZURE_CLIENT_SECRET"]).is_none() {
+        no_identity(secret, "subscriptionID, tenantID, clientID and clientSecret")?;
+    }
+    let needed = |keys: &[&str]| secret.needed(keys).map(|value| value.expose_secret().to_owned());
+    let subscription = needed(&["subscriptionID", "AZURE_SUBSCRIPTION_ID"])?;
+    let cloud = match secret.first(&["azureCloud", "AZURE_CLOUD"]).unwrap_or_default().to_ascii_lowercase().as_str() {
+        "" | "azurepublic" => "AzurePublicCloud",
+        "azurechina" => "AzureChinaCloud",
+        "azuregovernment" => "AzureUSGovernmentCloud",
+        _ => return Err("azureCloud: expected AzurePublic, AzureChina or AzureGovernment".to_owned()),
+    };
+    let file = json!({
+        "cloud": cloud,
+        "subscriptionId": subscription,
+        "tenantId": needed(&["tenantID", "AZURE_TENANT_ID"])?,
+        "aadClientId": needed(&["clientID", "AZURE_CLIENT_ID"])?,
+        "aadClientSecret": needed(&["clientSecret", "AZURE_CLIENT_SECRET"])?,
+    });
+    Ok(Login {
+        credentials: BTreeMap::from([("azure.json".to_owned(), file.to_string().into())]),
+        // Zones of all resource groups.
+        flags: vec![("azure-resource-group", text("*"))],
+        scope: Scope::Subscription(subscription),
+    })
+}
+
+fn cloudflare(secret: &Values) -> Result<Login, String> {
+    let token = secret.needed(&["apiToken", "CLOUDFLARE_API_TOKEN"])?;
+    let credentials = BTreeMap::from([("apiToken".to_owned(), token)]);
+    Ok(Login { credentials, flags: Vec::new(), scope: Scope::Whole })
+}
+
+fn rfc2136(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
+    let server = secret.needed(&["server", "Server"])?;
+    let zones: Vec<&str> = [secret.first(&["zone", "Zone"]), wanted.zone].into_iter().flatten().collect();
+    let mut zones: Vec<String> = zones.iter().map(|zone| zone.trim_end_matches('.').to_ascii_lowercase()).collect();
+    zones.sort();
+    zones.dedup();
+    if zones.is_empty() {
+        return Err("the Secret has no Zone, and spec.zone names none".to_owned());
+    }
+    let mut credentials = BTreeMap::from([
+        ("server".to_owned(), server),
+        ("tsigKeyName".to_owned(), secret.needed(&["tsigKeyName", "TSIGKeyName"])?),
+        ("tsigSecret".to_owned(), secret.needed(&["tsigSecret", "TSIGSecret"])?),
+    ]);
+    let algorithm = secret.secret(&["algorithm", "TSIGSecretAlgorithm"]);
+    credentials.extend(algorithm.map(|name| ("algorithm".to_owned(), name)));
+    Ok(Login { credentials, flags: vec![("rfc2136-zone", FlagValue::List(zones))], scope: Scope::Whole })
+}

@@ -1,0 +1,112 @@
+//! What was ever sent for an object, kept in its `status.providerStatus`, which Gardener leaves alone.
+//!
+//! In: the object. Out: the zones that may hold records of it, and the mark to be written. What must hold: the mark names a zone
+//! before the first change is sent there, and is written as empty before any zone is looked for. So a deletion may skip the
+//! provider exactly where the mark is there and names no zone: a condition `Created=False` says only that the first attempt
+//! failed, and not how far it came.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::types::DnsRecord;
+
+const API_VERSION: &str = "gardener.zonewright.dev/v1";
+const KIND: &str = "SentChanges";
+
+/// The zones to which changes were sent, or in which records were found as they are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sent {
+    zones: BTreeSet<String>,
+}
+
+impl Sent {
+    /// The mark of an object; `None` if it has none: another controller worked on it, or nobody has.
+    pub fn of(record: &DnsRecord) -> Option<Self> {
+        let mark = record.status.provider_status.as_ref()?;
+        if mark["apiVersion"] != API_VERSION || mark["kind"] != KIND {
+            return None;
+        }
+        let zones = mark["zones"].as_array()?;
+        Some(Self { zones: zones.iter().filter_map(Value::as_str).map(str::to_owned).collect() })
+    }
+
+    /// The mark that names these zones.
+    pub fn to(zones: impl IntoIterator<Item = String>) -> Self {
+        Self { zones: zones.into_iter().collect() }
+    }
+
+    /// The zones, as `status.zone` writes them.
+    pub fn zones(&self) -> &BTreeSet<String> {
+        &self.zones
+    }
+
+    /// The same mark with one more zone.
+    #[must_use]
+    pub fn with(mut self, zone: &str) -> Self {
+        self.zones.insert(zone.to_owned());
+        self
+    }
+
+    /// What is written as `status.providerStatus`.
+    pub fn to_value(&self) -> Value {
+        json!({ "apiVersion": API_VERSION, "kind": KIND, "zones": self.zones })
+    }
+}
+
+/// Whether nothing was ever sent for an object, so that it may go without its provider being asked.
+///
+/// Where another controller worked on the object before, its condition `Created=False` without a zone in the status is taken as
+/// that controller means it.
+pub fn is_untouched(record: &DnsRecord) -> bool {
+    match Sent::of(record) {
+        Some(sent) => sent.zones.is_empty(),
+        None => {
+            let restored = record.last().is_some_and(|(kind, _)| matches!(kind, "Restore" | "Migrate"));
+            record.created() == Some("False") && record.known_zone().is_none() && !restored
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::LastOperation;
+
+    #[test]
+    fn marks_are_written_and_read() {
+        let mut record = DnsRecord::default();
+        assert_eq!(Sent::of(&record), None);
+        for sent in [Sent::default(), Sent::to(["Z1".to_owned()]), Sent::default().with("p/b").with("p/a")] {
+            record.status.provider_status = Some(sent.to_value());
+            assert_eq!(Sent::of(&record), Some(sent));
+        }
+        record.status.provider_status = Some(json!({ "kind": "Other", "zones": [] }));
+        assert_eq!(Sent::of(&record), None, "of another program");
+    }
+
+    #[test]
+    fn a_provider_is_skipped_only_where_nothing_was_sent() {
+        let check = |mark: Option<Sent>, created: &str, zone: &str, last: &str, expected: bool| {
+            let mut record = DnsRecord::default();
+            record.status.provider_status = mark.as_ref().map(Sent::to_value);
+            if !created.is_empty() {
+                record.status.conditions = vec![json!({ "type": "Created", "status": created })];
+            }
+            record.status.zone = Some(zone.to_owned());
+            record.status.last_operation = Some(LastOperation::new(last, "Error"));
+            assert_eq!(is_untouched(&record), expected, "{mark:?} {created} {zone} {last}");
+        };
+        check(Some(Sent::default()), "False", "", "Create", true);
+        check(Some(Sent::default()), "", "", "Create", true);
+        // The first attempt failed after a change was sent.
+        check(Some(Sent::default().with("Z1")), "False", "", "Create", false);
+        check(Some(Sent::default().with("Z1")), "True", "Z1", "Reconcile", false);
+        // Objects of another controller.
+        check(None, "False", "", "Create", true);
+        check(None, "False", "Z1", "Create", false);
+        check(None, "True", "", "Create", false);
+        check(None, "", "", "Create", false);
+        check(None, "False", "", "Restore", false);
+    }
+}

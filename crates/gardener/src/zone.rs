@@ -1,0 +1,130 @@
+//! Which zone an object's records are in.
+//!
+//! In: `spec.zone`, `status.zone`, the account. Out: the zone, and how the status writes it. What must hold: what the spec says
+//! counts before what the status says, and that before a search; a zone that is known is not searched for again, but for a
+//! restore and where it is gone.
+//!
+//! | type | zone in the status |
+//! |---|---|
+//! | `google-clouddns` | `project/zone` |
+//! | `azure-dns`, `azure-private-dns` | `resourceGroup/zone` |
+//! | others | the provider's id |
+
+use std::cmp::Reverse;
+
+use zonewright_core::zone::{Visibility, ZoneId};
+use zonewright_core::{DnsName, Zone};
+
+use crate::accounts::Account;
+use crate::failure::Failure;
+use crate::secret::{Kind, Scope};
+use crate::types::DnsRecord;
+
+/// The provider's id of a zone as specs and statuses write it.
+pub fn id_of(kind: Kind, scope: &Scope, text: &str) -> ZoneId {
+    let text = text.trim();
+    let resource = if kind == Kind::AzurePrivateDns { "privatednszones" } else { "dnszones" };
+    let id = match (kind, scope) {
+        (Kind::Route53, _) => text.strip_prefix("/hostedzone/").unwrap_or(text).to_owned(),
+        (Kind::CloudDns, _) => text.rsplit('/').next().unwrap_or(text).to_owned(),
+        (Kind::AzureDns | Kind::AzurePrivateDns, Scope::Subscription(subscription)) => match text.split_once('/') {
+            Some((group, zone)) if !group.is_empty() => format!(
+                "/subscriptions/{subscription}/resourcegroups/{group}/providers/microsoft.network/{resource}/{zone}"
+            )
+            .to_ascii_lowercase(),
+            _ => text.to_ascii_lowercase(),
+        },
+        (Kind::Rfc2136, _) => text.trim_end_matches('.').to_ascii_lowercase(),
+        _ => text.to_owned(),
+    };
+    ZoneId::from(id.as_str())
+}
+
+/// A zone's id as the status writes it.
+pub fn text_of(kind: Kind, scope: &Scope, id: &ZoneId) -> String {
+    match (kind, scope) {
+        (Kind::CloudDns, Scope::Project(project)) => format!("{project}/{id}"),
+        (Kind::AzureDns | Kind::AzurePrivateDns, _) => {
+            let parts: Vec<&str> = id.as_str().trim_start_matches('/').split('/').collect();
+            match parts.as_slice() {
+                [_, _, _, group, _, _, _, zone] => format!("{group}/{zone}"),
+                _ => id.to_string(),
+            }
+        }
+        _ => id.to_string(),
+    }
+}
+
+/// The zone that holds a name: the longest; of one name the public one, or the private one for a type that is private, then that
+/// of the least id.
+pub fn choose<'z>(zones: &'z [Zone], name: &DnsName, private: bool) -> Option<&'z Zone> {
+    let wanted = if private { Visibility::Private } else { Visibility::Public };
+    let fitting = zones.iter().filter(|zone| zone.covers(name));
+    fitting.min_by_key(|zone| (Reverse(zone.name.label_count()), zone.visibility != wanted, zone.key.clone()))
+}
+
+/// What is known of a zone before it is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Search {
+    /// What the status says counts.
+    Trusting,
+    /// It is found anew: the object comes from another seed, or its zone is gone.
+    Anew,
+}
+
+/// The zone of a name.
+///
+/// # Errors
+/// [`Failure::NoZone`] if there is none; what keeps it from being known.
+pub async fn find(account: &Account, record: &DnsRecord, name: &DnsName, search: Search) -> Result<Zone, Failure> {
+    if let Some(stated) = record.stated_zone() {
+        return stated_zone(account, stated, name).await;
+    }
+    if let (Search::Trusting, Some(known)) = (search, record.known_zone()) {
+        let id = id_of(account.kind, &account.scope, known);
+        let found = account.zone(&id).await.map_err(Failure::Provider)?;
+        if let Some(zone) = found.filter(|zone| zone.covers(name)) {
+            return Ok(zone);
+        }
+    }
+    // The zone of the status, if it is gone, must not come out of a list of before.
+    let gone = record.known_zone().is_some();
+    let (mut zones, fresh) = account.zones(gone || search == Search::Anew).await.map_err(Failure::Provider)?;
+    if choose(&zones, name, account.kind.is_private()).is_none() && !fresh {
+        (zones, _) = account.zones(true).await.map_err(Failure::Provider)?;
+    }
+    let Some(zone) = choose(&zones, name, account.kind.is_private()) else {
+        let text = format!("no zone of this account holds {name}; it has {}", listed(&zones));
+        return Err(Failure::NoZone(text));
+    };
+    account.keep(zone);
+    Ok(zone.clone())
+}
+
+async fn stated_zone(account: &Account, stated: &str, name: &DnsName) -> Result<Zone, Failure> {
+    let id = id_of(account.kind, &account.scope, stated);
+    let found = account.zone(&id).await.map_err(Failure::Provider)?;
+    let Some(zone) = found else {
+        return Err(Failure::NoZone(format!("spec.zone {stated:?}: this account has no such zone")));
+    };
+    if !zone.covers(name) {
+        let text = format!("spec.name {name} is outside of zone {} (spec.zone {stated:?})", zone.name);
+        return Err(Failure::Configuration(text));
+    }
+    Ok(zone)
+}
+
+/// The first names of the zones, for a sentence.
+fn listed(zones: &[Zone]) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<&str> = zones.iter().take(SHOWN).map(|zone| zone.name.as_str()).collect();
+    match (zones.len(), names.join(", ")) {
+        (0, _) => "none".to_owned(),
+        (all, names) if all > SHOWN => format!("{names} and {} more", all - SHOWN),
+        (_, names) => names,
+    }
+}
+
+#[cfg(test)]
+#[path = "zone_tests.rs"]
+mod tests;

@@ -1,0 +1,58 @@
+//! The quota of the account is used up by somebody else for ten minutes.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod common;
+#[path = "../../engine/tests/shared/hurry.rs"]
+mod hurry;
+// The simulated world of the engine's own tests, of which only a part is needed.
+#[allow(dead_code, unused_imports, reason = "shared with the tests of the engine")]
+#[path = "../../engine/tests/engine/sim/mod.rs"]
+mod sim;
+#[path = "../../engine/tests/shared/ten_minutes.rs"]
+mod ten_minutes;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::ACCOUNT;
+use ten_minutes::Throttled;
+use zonewright_fakes::route53::{Fault, RecordSet, Route53 as Service};
+use zonewright_http::Patience;
+use zonewright_provider_route53::Route53;
+
+struct Site {
+    service: Service,
+    zone: String,
+}
+
+impl Throttled for Site {
+    /// As the real service: without a time to wait.
+    fn throttle(&self, on: bool) {
+        self.service.fail_any(0, Fault::Throttled, if on { usize::MAX } else { 0 });
+    }
+
+    fn requests(&self) -> usize {
+        self.service.requests()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let sets = self.service.sets(&self.zone).into_iter();
+        sets.filter(|set| set.kind == "A").map(|set| set.name.trim_end_matches('.').to_owned()).collect()
+    }
+}
+
+/// Nobody says when to come back: the account rests after each refusal, and the pauses of the zone grow.
+#[tokio::test]
+async fn ten_minutes_without_quota_lose_nothing_and_cost_little() {
+    let service = Service::start();
+    let zone = service.add_zone(ACCOUNT, "example", false, &[]);
+    service.put(&zone, RecordSet::new("foreign.example.", "A", 300, &["198.51.100.1"]));
+    let config = common::config(&service.url(), common::KEY, &[]);
+    // The clock goes faster than the service answers.
+    config.shared.get::<Patience>().set(Duration::from_mins(2), Duration::from_millis(200));
+    let provider = Route53::new(&config).unwrap();
+    let site = Site { service, zone };
+    let requests = ten_minutes::nothing_is_lost(&site, Arc::new(provider)).await;
+    assert!((10..=600).contains(&requests), "{requests} requests while none was answered");
+}

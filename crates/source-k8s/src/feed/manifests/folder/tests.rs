@@ -1,0 +1,49 @@
+use super::*;
+use crate::options::{SourceKind, SourceOptions};
+
+/// At rest the objects are not gone through.
+#[test]
+fn a_scan_that_reads_no_file_leaves_everything_in_place() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
+    let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+    let kinds = wanted.reads.len();
+    let mut folder = Folder::new(dir.path().to_owned(), wanted);
+    let path = dir.path().join("a.yaml");
+    let write = |name: &str| {
+        fs::write(&path, format!("{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}}}")).expect("written");
+    };
+    let later = SystemTime::now() + Duration::from_mins(1);
+    let scan = |folder: &mut Folder, minutes: u32| {
+        let events = folder.scan(later + Duration::from_mins(1) * minutes).events.len();
+        (events, folder.held.first_key_value().map(|(key, _)| std::ptr::from_ref(key)))
+    };
+    write("one");
+    let (events, place) = scan(&mut folder, 0);
+    assert!(events > 2 && place.is_some(), "a list: {events}");
+    // Only that each view is open.
+    assert_eq!(scan(&mut folder, 1), (kinds, place));
+    write("another");
+    assert_eq!(scan(&mut folder, 2).0, 2 + kinds, "one came, one went, and the views are open");
+    fs::remove_file(&path).expect("removed");
+    assert_eq!(scan(&mut folder, 3), (1 + kinds, None));
+}
+
+/// Two writes within one tick of the file system's clock leave the same time, size and inode.
+#[test]
+fn a_second_write_in_the_same_tick_is_seen() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
+    let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+    let mut folder = Folder::new(dir.path().to_owned(), wanted);
+    let tick = SystemTime::now();
+    let mut names = |name: &str, age: u64| -> Vec<String> {
+        let path = dir.path().join("a.yaml");
+        fs::write(&path, format!("{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}}}")).expect("written");
+        fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(tick)).expect("a set time");
+        folder.scan(tick + Duration::from_millis(age));
+        folder.held.keys().map(|key| key.name.to_string()).collect()
+    };
+    assert_eq!(names("one", 1), ["one"]);
+    assert_eq!(names("two", 2), ["two"]);
+}
