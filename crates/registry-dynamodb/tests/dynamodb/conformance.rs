@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use zonewright_conformance::registry::{Harness, LostUpdate};
-use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, Registry};
+use zonewright_core::registry::Registry;
 use zonewright_fakes::dynamodb::DynamoDb;
 use zonewright_registry_dynamodb::DynamoRegistry;
 

@@ -1,7 +1,7 @@
 //! A table that does not take writes: nothing is sent that has no row, and nothing that was done is forgotten.
 
 use zonewright_core::change::Outcome;
-use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _};
+use zonewright_core::registry::ClaimStore as _;
 use zonewright_fakes::dynamodb::Fault;
 
 use crate::support::*;

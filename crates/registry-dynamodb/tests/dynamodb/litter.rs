@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _};
+use zonewright_core::registry::ClaimStore as _;
 use zonewright_fakes::dynamodb::{DynamoDb, Fault};
 use zonewright_registry_dynamodb::DynamoRegistry;
 

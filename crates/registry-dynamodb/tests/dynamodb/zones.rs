@@ -2,7 +2,7 @@
 
 use zonewright_core::change::Outcome;
 use zonewright_core::claim::Ownership;
-use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _};
+use zonewright_core::registry::ClaimStore as _;
 
 use crate::support::*;
 
