@@ -220,7 +220,7 @@ fn record(record: &RData) -> Result<Value, String> {
 
 fn text(octets: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(octets)
-        .map_err(|_| "a text has octets that are no UTF-8; the service takes characters".to_owned())
+        .map_err(|_| "a text has bytes that are no UTF-8; the service takes characters".to_owned())
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ pub(crate) fn check_content(set: &RecordSet) -> Result<(), String> {
         size += octets.ok_or_else(|| format!("{key}: {data} has no wire form"))?.len();
     }
     if size > MAX_SET {
-        return Err(format!("{key} has {size} octets of data; expected at most {MAX_SET}"));
+        return Err(format!("{key} has {size} bytes of data; expected at most {MAX_SET}"));
     }
     Ok(())
 }

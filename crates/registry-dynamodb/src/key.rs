@@ -19,7 +19,7 @@ pub(crate) fn text(key: &RecordKey) -> Result<String, String> {
         return Err(format!("{key} can have no row: its name holds a '#', which separates name and type in the table"));
     }
     if text.len() > LIMIT {
-        return Err(format!("{key} can have no row: its key has {} octets, and {LIMIT} is the limit", text.len()));
+        return Err(format!("{key} can have no row: its key has {} bytes, and {LIMIT} is the limit", text.len()));
     }
     Ok(text)
 }

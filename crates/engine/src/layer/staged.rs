@@ -229,7 +229,7 @@ impl Staged {
         for course in courses.iter_mut().filter(|course| course.next_records().next().is_some()) {
             let outcome = match &listing {
                 Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => match course.changed(found) {
-                    Some(key) => Outcome::refused(refusal(format!("{key} was changed by somebody else meanwhile"))),
+                    Some(key) => Outcome::refused(refusal(format!("{key} was changed by another writer meanwhile"))),
                     None => continue,
                 },
                 Ok(_) => Outcome::NotSent(silent()),
@@ -278,10 +278,10 @@ fn conflict(set: &RecordSet, found: &[RecordSet], excludes: &dyn Fn(&RecordSet, 
         return Some(format!("{} was confirmed, but is not there", set.key));
     };
     if let Some(stranger) = own.data.as_records().iter().find(|data| !set.data.as_records().contains(data)) {
-        return Some(format!("{}: {stranger} was put there by somebody else meanwhile", set.key));
+        return Some(format!("{}: {stranger} was put there by another writer meanwhile", set.key));
     }
     let other = here.iter().find(|other| excludes(set, other))?;
-    Some(format!("{}: {} was put beside it by somebody else meanwhile", set.key, other.key))
+    Some(format!("{}: {} was put beside it by another writer meanwhile", set.key, other.key))
 }
 
 fn created(change: &Change) -> Option<&RecordSet> {

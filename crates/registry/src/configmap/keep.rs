@@ -261,7 +261,7 @@ impl Keeper {
                 }
             }
         }
-        let context = format!("{}: somebody else changed it each of {ATTEMPTS} times", self.place(index));
+        let context = format!("{}: another writer changed it each of {ATTEMPTS} times", self.place(index));
         Err(Error::new(ErrorKind::Conflict, "write the registry", context))
     }
 

@@ -394,7 +394,7 @@ impl ClaimStore for ConfigMapRegistry {
                 }
                 writer.flight.remove(place);
             }
-            let problem = problem.as_ref().map_or_else(|| "somebody else changed its entry".to_owned(), Error::chain);
+            let problem = problem.as_ref().map_or_else(|| "another writer changed its entry".to_owned(), Error::chain);
             let reason = format!("the claim could not be written ahead: {problem}");
             Err((prepared.group, Dropped { reason }))
         });

@@ -77,7 +77,7 @@ async fn another_writer_is_met_and_nothing_is_lost() {
     shelf.fail([Fault::Conflict; 20]);
     let answer = prepare(&registry, &zones, vec![create("d.org A 192.0.2.4")]).await.remove(0);
     let (_, dropped) = answer.unwrap_err();
-    assert!(dropped.reason.contains("somebody else changed it each of 8 times"), "{}", dropped.reason);
+    assert!(dropped.reason.contains("another writer changed it each of 8 times"), "{}", dropped.reason);
 }
 
 #[tokio::test]

@@ -184,7 +184,7 @@ async fn an_entry_that_changed_meanwhile_is_not_written_over() {
     shelf.overtake("me-registry", theirs);
     let answer = prepare(&registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0);
     let (_, dropped) = answer.unwrap_err();
-    assert!(dropped.reason.contains("somebody else changed its entry"), "{}", dropped.reason);
+    assert!(dropped.reason.contains("another writer changed its entry"), "{}", dropped.reason);
     assert_eq!(record(&shelf, "a.org"), None);
 }
 

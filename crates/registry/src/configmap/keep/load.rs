@@ -91,7 +91,7 @@ impl Keeper {
         let parsed =
             document::parse(&document.text, &self.owner).map_err(|problem| self.unreadable(index, &problem))?;
         for problem in &parsed.passed_over {
-            warn!("{}: {problem}; this entry of somebody else is passed over", self.place(index));
+            warn!("{}: {problem}; this entry of another writer is passed over", self.place(index));
         }
         let mut table = self.table_mut();
         let known = table.shards.get(&index).and_then(|shard| shard.version.clone());
