@@ -104,8 +104,14 @@ impl Options {
     fn set(&mut self, option: &str) -> Result<()> {
         let (name, value) = option.split_once('=').with_context(|| format!("--{option}: expected --name=number"))?;
         match name {
-            "new" => return Ok(self.new = Some(PathBuf::from(value))),
-            "old" => return Ok(self.old = Some(PathBuf::from(value))),
+            "new" => {
+                self.new = Some(PathBuf::from(value));
+                return Ok(());
+            }
+            "old" => {
+                self.old = Some(PathBuf::from(value));
+                return Ok(());
+            }
             "scale" => {
                 let rows: Option<Vec<Row>> = value.split(',').map(Row::parse).collect();
                 self.scale =

@@ -120,7 +120,9 @@ impl Measure {
                 }
             }
             if !missing.is_empty() {
-                missing.iter().for_each(|rtype| *self.missing_types.entry(*rtype).or_default() += 1);
+                for rtype in &missing {
+                    *self.missing_types.entry(*rtype).or_default() += 1;
+                }
                 self.missing.insert(name, missing.into());
             }
         }

@@ -250,11 +250,11 @@ impl ClaimStore for MemoryRegistry {
     }
 
     async fn resync(&self, zone: &Zone, contents: &dyn Contents, changed: bool) -> Result<ExternalChanges> {
-        let changes = self.inner.resync(zone, contents, changed).await?;
+        let external = self.inner.resync(zone, contents, changed).await?;
         // What is claimed no longer is forgotten.
         let claimed = |key: &RecordKey| !self.inner.claims(zone, key, &Nothing).is_empty();
         self.published().retain(|(of, key), _| *of != zone.key || contents.find(key).is_some() || claimed(key));
-        Ok(changes)
+        Ok(external)
     }
 
     fn item_keys(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {

@@ -48,7 +48,7 @@ impl Form {
             match name.as_str() {
                 ROUTING => {
                     form.routing = routing(value)
-                        .ok_or_else(|| wrong(endpoint, name, value, "a routing policy as it is listed"))?
+                        .ok_or_else(|| wrong(endpoint, name, value, "a routing policy as it is listed"))?;
                 }
                 HEALTH => health = Some(*value == "true"),
                 ZONE => zone = Some(Arc::from(value.as_str())),
