@@ -36,8 +36,8 @@ fn garden() -> KubeApi {
         let object: Value = serde_saphyr::from_str(&text).expect("YAML");
         kube.apply_crd(&format!("{name}.extensions.gardener.cloud"), &object.to_string());
     }
-    let rule = |(group, resource, verbs): &(&str, &str, &[&str])| json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs });
-    let rules: Vec<Value> = RIGHTS.iter().map(rule).collect();
+    let allowed = |(group, resource, verbs): &(&str, &str, &[&str])| json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs });
+    let rules: Vec<Value> = RIGHTS.iter().map(allowed).collect();
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
     let role = json!({ "metadata": { "name": "gardener" }, "rules": rules });
     kube.post(&format!("{rbac}/clusterroles"), &role).expect_success();
