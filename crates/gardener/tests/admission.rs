@@ -25,41 +25,45 @@ struct Webhook {
 
 /// Writes a new pair; the certificate, which is its own authority.
 fn write(folder: &Path) -> CertificateDer<'static> {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(folder.join("tls.crt"), made.cert.pem()).unwrap();
-    std::fs::write(folder.join("tls.key"), made.signing_key.serialize_pem()).unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("the test sets it up");
+    std::fs::write(folder.join("tls.crt"), made.cert.pem()).expect("the test sets it up");
+    std::fs::write(folder.join("tls.key"), made.signing_key.serialize_pem()).expect("the test sets it up");
     made.cert.der().clone()
 }
 
 impl Webhook {
     async fn start() -> (Self, CertificateDer<'static>) {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("the test sets it up");
         let trusted = write(folder.path());
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("the test sets it up");
+        let address = listener.local_addr().expect("the test sets it up");
         let stop = CancellationToken::new();
-        let server = Server::new(Certificate::read(folder.path()).unwrap());
+        let server = Server::new(Certificate::read(folder.path()).expect("the test sets it up"));
         let task = tokio::spawn(server.serve(listener, stop.clone()));
         (Self { folder, address, stop, task }, trusted)
     }
 
     async fn connect(&self, trusted: &CertificateDer<'static>) -> std::io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
-        roots.add(trusted.clone()).unwrap();
+        roots.add(trusted.clone()).expect("the test sets it up");
         let ring = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(ring).with_safe_default_protocol_versions().unwrap();
+        let config = ClientConfig::builder_with_provider(ring)
+            .with_safe_default_protocol_versions()
+            .expect("the test sets it up");
         let config = config.with_root_certificates(roots).with_no_client_auth();
-        let stream = TcpStream::connect(self.address).await.unwrap();
-        TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), stream).await
+        let stream = TcpStream::connect(self.address).await.expect("the test sets it up");
+        TlsConnector::from(Arc::new(config))
+            .connect(ServerName::try_from("localhost").expect("the test sets it up"), stream)
+            .await
     }
 
     /// The whole answer to a request with this head and body.
     async fn ask(&self, trusted: &CertificateDer<'static>, head: &str, body: &[u8]) -> String {
-        let mut stream = self.connect(trusted).await.unwrap();
+        let mut stream = self.connect(trusted).await.expect("the test sets it up");
         let length = body.len();
         let head =
             format!("{head} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
-        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(head.as_bytes()).await.expect("the test sets it up");
         // A server that has heard enough closes.
         let _ = stream.write_all(body).await;
         let mut answer = Vec::new();
@@ -138,7 +142,7 @@ async fn a_renewed_certificate_is_used() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(60), seen).await.unwrap();
+    tokio::time::timeout(std::time::Duration::from_mins(1), seen).await.unwrap();
     assert!(webhook.connect(&former).await.is_err());
     webhook.stop.cancel();
     webhook.task.await.unwrap();

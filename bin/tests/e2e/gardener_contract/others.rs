@@ -21,7 +21,7 @@ fn lives(world: &World, provider: &str, shown: &dyn Fn() -> Vec<String>) {
     let others = shown();
     let host = |name: &str| if name == "@" { "shop.test".to_owned() } else { format!("{name}.shop.test") };
     let object = |name: &str| name.replace("*.", "any-").replace('@', "apex");
-    let shows = |values: &dyn Fn(usize) -> usize, ttl: u32| {
+    let holds = |values: &dyn Fn(usize) -> usize, ttl: u32| {
         let lines = LIVES
             .iter()
             .enumerate()
@@ -34,11 +34,11 @@ fn lives(world: &World, provider: &str, shown: &dyn Fn() -> Vec<String>) {
         let spec = json!({ "type": provider, "name": host(name), "recordType": kind, "values": first });
         world.record(&object(name)).created(&spec);
     }
-    shows(&|at| LIVES[at].2.len(), 120);
+    holds(&|at| LIVES[at].2.len(), 120);
     for (name, _, _, second) in LIVES {
         world.record(&object(name)).does("reconcile", &json!({ "values": second, "ttl": 300 }));
     }
-    shows(&|at| LIVES[at].3.len(), 300);
+    holds(&|at| LIVES[at].3.len(), 300);
     for (name, ..) in LIVES {
         world.record(&object(name)).does("reconcile", &Value::Null);
         world.record(&object(name)).deleted();

@@ -26,13 +26,13 @@ fn a_shoot_lives_moves_and_goes() {
             "*.ingress.foo.shop.test CNAME 120 lb.example.com".to_owned(),
         ]
     };
-    let shows = |address: &str| {
+    let stands = |address: &str| {
         let mut expected = shown(address);
         expected.sort();
         let dotless = || aws.shown().iter().map(|line| line.trim_end_matches('.').to_owned()).collect::<Vec<_>>();
         assert_eq!(dotless(), expected);
     };
-    shows("192.0.2.1");
+    stands("192.0.2.1");
 
     // The control plane leaves: nothing changes in the zone, and the objects go.
     for (name, _) in records {
@@ -41,7 +41,7 @@ fn a_shoot_lives_moves_and_goes() {
     for (name, _) in records {
         source.record(name).deleted();
     }
-    shows("192.0.2.1");
+    stands("192.0.2.1");
 
     // It arrives: the objects wait for their state, and are restored at other addresses.
     let destination = aws.leads(World::alone(AWS)).started();
@@ -55,7 +55,7 @@ fn a_shoot_lives_moves_and_goes() {
         let zone = destination.record(name).status()["zone"].clone();
         assert_eq!(zone, json!(aws.zone));
     }
-    shows("192.0.2.2");
+    stands("192.0.2.2");
 
     // The source seed's controller is still there, and writes nothing more.
     let writes = aws.writes();

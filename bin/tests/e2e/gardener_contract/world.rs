@@ -45,8 +45,8 @@ impl World {
 
     #[track_caller]
     pub(super) fn at_lane(lane: Lane, types: &str) -> Self {
-        let line = line(&lane, types);
-        let world = Self { controller: None, line, namespace: String::new(), lane };
+        let command = line(&lane, types);
+        let world = Self { controller: None, line: command, namespace: String::new(), lane };
         let namespace = world.shoot();
         Self { namespace, ..world }
     }
