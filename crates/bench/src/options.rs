@@ -104,8 +104,11 @@ impl Options {
     fn set(&mut self, option: &str) -> Result<()> {
         let (name, value) = option.split_once('=').with_context(|| format!("--{option}: expected --name=number"))?;
         match name {
-            "new" => return Ok(self.new = Some(PathBuf::from(value))),
-            "old" => return Ok(self.old = Some(PathBuf::from(value))),
+            "new" | "old" => {
+                let binary = if name == "new" { &mut self.new } else { &mut self.old };
+                *binary = Some(PathBuf::from(value));
+                return Ok(());
+            }
             "scale" => {
                 let rows: Option<Vec<Row>> = value.split(',').map(Row::parse).collect();
                 self.scale =

@@ -158,7 +158,9 @@ impl Desired {
             .extend(mapped.notes.iter().filter(|note| !old.as_ref().is_some_and(|m| m.notes.contains(note))).cloned());
         taken.namespaces.insert(claimant.namespace.clone());
         self.namespaces.entry(claimant.namespace.clone()).or_default().insert(claimant.clone());
-        old.iter().for_each(|old| self.count(old, false));
+        if let Some(old) = &old {
+            self.count(old, false);
+        }
         self.count(&mapped, true);
         self.claimants.insert(claimant, ByName::new(mapped, self.pass));
         taken.dirty.extend(former);
@@ -262,7 +264,7 @@ impl Desired {
     /// What is asked for at a name.
     pub fn at(&self, name: &DnsName) -> Asked<'_> {
         let mut asked = Asked::default();
-        for claimant in self.names.get(name).into_iter().flat_map(|who| who.as_slice()) {
+        for claimant in self.names.get(name).into_iter().flat_map(Askers::as_slice) {
             let Some(known) = self.claimants.get(claimant) else { continue };
             asked.endpoints.extend(known.endpoints(name));
             asked.kinds.extend(known.mapped().kinds.iter().cloned());

@@ -276,8 +276,12 @@ impl ZoneView {
         // A claim is written with the options of its record, and a provider may keep none with texts: that is no change by others.
         let now: Vec<RecordSet> = slims.iter().map(|slim| slim.at(&name)).collect();
         let is_news = self.is_read(&name) || plain(&former) != plain(&now);
-        former.iter().for_each(|set| self.count(set.key.rtype, false));
-        now.iter().for_each(|set| self.count(set.key.rtype, true));
+        for set in &former {
+            self.count(set.key.rtype, false);
+        }
+        for set in &now {
+            self.count(set.key.rtype, true);
+        }
         self.touch(&name);
         if slims.is_empty() {
             self.names.remove(&name);

@@ -69,7 +69,9 @@ impl Measure {
         let mut published = Counts::new();
         for (_, handle) in &places {
             self.collect(handle);
-            handle.view().types().iter().for_each(|(rtype, count)| *published.entry(*rtype).or_default() += count);
+            for (rtype, count) in handle.view().types() {
+                *published.entry(*rtype).or_default() += count;
+            }
         }
         let known = places.len() == self.zones.len()
             && places.iter().zip(&self.zones).all(|((_, handle), known)| Arc::ptr_eq(handle, known));
@@ -120,7 +122,9 @@ impl Measure {
                 }
             }
             if !missing.is_empty() {
-                missing.iter().for_each(|rtype| *self.missing_types.entry(*rtype).or_default() += 1);
+                for rtype in &missing {
+                    *self.missing_types.entry(*rtype).or_default() += 1;
+                }
                 self.missing.insert(name, missing.into());
             }
         }
