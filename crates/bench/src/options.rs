@@ -104,12 +104,9 @@ impl Options {
     fn set(&mut self, option: &str) -> Result<()> {
         let (name, value) = option.split_once('=').with_context(|| format!("--{option}: expected --name=number"))?;
         match name {
-            "new" => {
-                self.new = Some(PathBuf::from(value));
-                return Ok(());
-            }
-            "old" => {
-                self.old = Some(PathBuf::from(value));
+            "new" | "old" => {
+                let binary = if name == "new" { &mut self.new } else { &mut self.old };
+                *binary = Some(PathBuf::from(value));
                 return Ok(());
             }
             "scale" => {

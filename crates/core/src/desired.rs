@@ -264,7 +264,7 @@ impl Desired {
     /// What is asked for at a name.
     pub fn at(&self, name: &DnsName) -> Asked<'_> {
         let mut asked = Asked::default();
-        for claimant in self.names.get(name).into_iter().flat_map(askers::Askers::as_slice) {
+        for claimant in self.names.get(name).into_iter().flat_map(Askers::as_slice) {
             let Some(known) = self.claimants.get(claimant) else { continue };
             asked.endpoints.extend(known.endpoints(name));
             asked.kinds.extend(known.mapped().kinds.iter().cloned());

@@ -69,7 +69,9 @@ impl Measure {
         let mut published = Counts::new();
         for (_, handle) in &places {
             self.collect(handle);
-            handle.view().types().iter().for_each(|(rtype, count)| *published.entry(*rtype).or_default() += count);
+            for (rtype, count) in handle.view().types() {
+                *published.entry(*rtype).or_default() += count;
+            }
         }
         let known = places.len() == self.zones.len()
             && places.iter().zip(&self.zones).all(|((_, handle), known)| Arc::ptr_eq(handle, known));
