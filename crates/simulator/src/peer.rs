@@ -63,7 +63,7 @@ impl Peer {
         let apex = truth.zones[zone].zone.name.clone();
         let mut plan = Vec::new();
         for (key, data) in self.requests.iter().filter(|(key, _)| key.name != apex) {
-            let Some((place, _)) = truth.affix.places(key, &apex).into_iter().next() else { continue };
+            let Some((place, _)) = truth.all_places(key, &apex).into_iter().next() else { continue };
             if truth.zone_of(&key.name) != zone {
                 continue;
             }
@@ -81,7 +81,7 @@ impl Peer {
         for stands in
             seen.values().filter(|set| MANAGED.contains(&set.key.rtype) && !self.requests.contains_key(&set.key))
         {
-            let Some((place, _)) = truth.affix.places(&stands.key, &apex).into_iter().next() else { continue };
+            let Some((place, _)) = truth.all_places(&stands.key, &apex).into_iter().next() else { continue };
             if self.owns(seen, &place) {
                 plan.push((vec![stands.clone(), self.claim(&place)], Vec::new()));
             }

@@ -47,7 +47,7 @@ rules! {
     Brake 25_000 "the brake holds",
     BrakePercent 250 "the brake's percentage holds",
     BrakeProcess 400 "the brake over all zones holds",
-    OwnerFloor 850 "an owner is not left without anything",
+    OwnerFloor 600 "an owner is not left without anything",
     State 1_200 "nothing counted is deleted without the state",
     StateKept 100_000 "a state that could not be read is not written over",
     AllSeen 1_200 "nothing counted is deleted before every zone was tried",
@@ -70,6 +70,7 @@ rules! {
     Routing 400 "a set with an identifier is routed as asked for",
     TimeToLive 350 "the TTL is what is asked for",
     Orphan 16_000 "what nobody asks for is gone",
+    Moved 1_000 "a claim that moves stands at its new place alone",
     Fight 150 "a fight calms down",
     Silence 1_700 "who has converged is silent",
     Fresh 1_300 "a fresh process finds nothing to do",
@@ -122,8 +123,8 @@ impl Verdicts {
     /// The rules that judged fewer cases than so many `rounds` have to bring, each with its cases and the least number: a third
     /// where claims are not in the zones. A rule that was never judged is always among them.
     pub fn too_few(&self, rounds: u64, claims: Claims) -> Vec<(Rule, u64, u64)> {
-        // Where claims are elsewhere, nobody writes texts beside those of others, and no intents.
-        let of_texts = |rule: Rule| matches!(rule, Rule::ForeignText | Rule::IntentLeft | Rule::HeldOurs);
+        // Where claims are elsewhere, nobody writes texts beside those of others, and no intents; and no claim moves.
+        let of_texts = |rule: Rule| matches!(rule, Rule::ForeignText | Rule::IntentLeft | Rule::HeldOurs | Rule::Moved);
         let applies = |rule: &&Rule| claims == Claims::Zones || !of_texts(**rule);
         let share = if claims == Claims::Zones { 1 } else { 3 };
         let least = |rule: Rule| (rule.least() * rounds / 100_000 / share).max(1);

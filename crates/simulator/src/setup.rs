@@ -57,6 +57,8 @@ pub(crate) struct Setup {
     pub(crate) crowd: usize,
     pub(crate) claims: Claims,
     pub(crate) affix: Affix,
+    /// Where claims are to stand after a restart with other settings (`--txt-former-prefix` and its kin).
+    pub(crate) moves: Option<Affix>,
     pub(crate) company: Company,
     pub(crate) daemons: Vec<Daemon>,
     pub(crate) clusters: usize,
@@ -139,6 +141,9 @@ impl Setup {
             owner_floor: *chance.pick(&[0, 3, 10]),
             ..Brake::default()
         };
+        let affix = if chance.percent(60) { AFFIXES[0] } else { *chance.pick(&AFFIXES) };
+        let others: Vec<Affix> = AFFIXES.into_iter().filter(|other| *other != affix).collect();
+        let moves = chance.percent(50).then(|| *chance.pick(&others));
         let set_ids = chance.percent(25);
         let profile = if set_ids { profile.with_set_ids() } else { profile };
         Self {
@@ -147,7 +152,8 @@ impl Setup {
             texts: chance.percent(25),
             zones: zones.to_vec(),
             crowd,
-            affix: if chance.percent(60) { AFFIXES[0] } else { *chance.pick(&AFFIXES) },
+            affix,
+            moves: None,
             clusters: daemons.iter().map(|daemon| daemon.cluster + 1).max().unwrap_or(1),
             peer: company != Company::Claimless && chance.percent(30),
             blunt: chance.percent(50),
@@ -161,6 +167,14 @@ impl Setup {
             company,
             daemons,
         }
+        .moving_to(moves)
+    }
+
+    /// Lets claims move, where one owner alone reads them: whoever shares a zone has to know where claims stood.
+    fn moving_to(self, moves: Option<Affix>) -> Self {
+        let alone = matches!(self.company, Company::Solo | Company::Shadowed) && !self.peer;
+        let fits = alone && self.claims == Claims::Zones && !self.commands && !self.texts;
+        Self { moves: moves.filter(|_| fits), ..self }
     }
 }
 
@@ -181,6 +195,9 @@ impl std::fmt::Display for Setup {
             Claims::Objects => "in objects beside the zones".to_owned(),
             Claims::Table => format!("in a table; as texts with prefix {prefix:?} and suffix {suffix:?}"),
         };
+        if let Some(Affix { prefix, suffix }) = self.moves {
+            writeln!(f, "With other flags they go to prefix {prefix:?} and suffix {suffix:?}, and back.")?;
+        }
         writeln!(f, "Claims {claims}; policy {:?}; names shared by {:?}.", self.policy, self.same_name)?;
         writeln!(
             f,

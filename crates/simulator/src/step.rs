@@ -45,11 +45,13 @@ pub(crate) struct Flags {
     pub(crate) policy: Policy,
     /// Whether `n0.one.test` is excluded.
     pub(crate) narrow: bool,
+    /// Whether claims stand at the other of two places.
+    pub(crate) moved: bool,
 }
 
 impl Flags {
     pub(crate) fn of(policy: Policy) -> Self {
-        Self { sees: Sees::ALL, policy, narrow: false }
+        Self { sees: Sees::ALL, policy, narrow: false, moved: false }
     }
 }
 
@@ -317,6 +319,7 @@ impl<'a> Dice<'a> {
             sees: Sees { kinds, prefix: self.chance.percent(75) },
             policy: self.chance.weigh(&[(75, Policy::Sync), (15, Policy::UpsertOnly), (10, Policy::CreateOnly)]),
             narrow: self.chance.percent(20),
+            moved: self.setup.moves.is_some() && self.chance.percent(75),
         }
     }
 
@@ -363,6 +366,8 @@ impl<'a> Dice<'a> {
         }
         let roll = self.chance.below(1000);
         match roll {
+            // Where claims move there are more restarts with other flags.
+            0..40 if self.setup.moves.is_some() => Action::Flags(self.daemon(), self.flags()),
             0..400 => Action::Put(self.cluster(), self.id(), self.spec()),
             400..430 => Action::Blank(self.cluster(), self.id()),
             430..510 => Action::Delete(self.cluster(), self.id()),
@@ -384,6 +389,7 @@ impl<'a> Dice<'a> {
             905..911 => Action::Relent,
             911..917 => Action::RefuseType(*self.chance.pick(&[RecordType::Aaaa, RecordType::Aaaa, RecordType::Cname])),
             917..927 => Action::Flags(self.daemon(), self.flags()),
+
             927..940 => Action::State(self.daemon(), self.mood()),
             _ => Action::Wait(*self.chance.pick(&[1, 1, 5, 15, 40, 70, 200, 700])),
         }
@@ -467,6 +473,9 @@ impl fmt::Display for Flags {
         read.into_iter().try_for_each(|((source, _), _)| write!(f, " {source}"))?;
         if !self.sees.prefix {
             f.write_str(", another annotation prefix")?;
+        }
+        if self.moved {
+            f.write_str(", claims at the other place")?;
         }
         if self.narrow { f.write_str(", without n0.one.test") } else { Ok(()) }
     }

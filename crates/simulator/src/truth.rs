@@ -93,7 +93,8 @@ pub(crate) struct Party {
 pub(crate) struct Truth {
     pub(crate) profile: Profile,
     pub(crate) zones: Vec<Content>,
-    pub(crate) affix: Affix,
+    /// How names of claims are made; where claims move, by which of both ways does not matter for a right.
+    pub(crate) affixes: Vec<Affix>,
     /// Where claims are, if not in the zones: objects, or the rows of a table.
     pub(crate) objects: Option<Objects>,
     pub(crate) parties: Vec<Party>,
@@ -152,7 +153,13 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    pub(crate) fn new(profile: Profile, zones: Vec<Zone>, affix: Affix, parties: Vec<Party>, tell: bool) -> Self {
+    pub(crate) fn new(
+        profile: Profile,
+        zones: Vec<Zone>,
+        affixes: impl IntoIterator<Item = Affix>,
+        parties: Vec<Party>,
+        tell: bool,
+    ) -> Self {
         let zones = zones.into_iter().map(|zone| Content {
             zone,
             sets: Sets::new(),
@@ -164,7 +171,7 @@ impl Truth {
         Self {
             profile,
             zones: zones.collect(),
-            affix,
+            affixes: affixes.into_iter().collect(),
             objects: None,
             parties,
             ledgers: BTreeMap::new(),
@@ -221,11 +228,22 @@ impl Truth {
         if let Some(places) = self.places.get(&(zone, key.clone())) {
             return places.clone();
         }
-        let places = self.affix.places(key, &self.zones[zone].zone.name);
+        let places = self.all_places(key, &self.zones[zone].zone.name);
         for (place, _) in &places {
             self.speaks_for.entry(place.clone()).or_default().insert((zone, key.clone()));
         }
         self.places.insert((zone, key.clone()), places.clone());
+        places
+    }
+
+    /// Where claims on `key` count, by all affixes, each place once.
+    pub(crate) fn all_places(&self, key: &RecordKey, apex: &DnsName) -> Vec<(RecordKey, bool)> {
+        let mut places: Vec<(RecordKey, bool)> = Vec::new();
+        for (place, typed) in self.affixes.iter().flat_map(|affix| affix.places(key, apex)) {
+            if places.iter().all(|(known, _)| *known != place) {
+                places.push((place, typed));
+            }
+        }
         places
     }
 

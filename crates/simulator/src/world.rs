@@ -74,7 +74,8 @@ impl World {
             filter: DomainFilter::default(),
         };
         let parties = setup.daemons.iter().map(party).collect();
-        let mut truth = Truth::new(setup.profile.clone(), zones, setup.affix, parties, tell);
+        let mut truth =
+            Truth::new(setup.profile.clone(), zones, [setup.affix].into_iter().chain(setup.moves), parties, tell);
         let named = |content: &Content| (content.zone.key.zone.as_str().to_owned(), content.zone.key.to_string());
         truth.objects = match setup.claims {
             Claims::Zones => None,
@@ -94,6 +95,7 @@ impl World {
                     skew: 0,
                     journal: Arc::default(),
                     flags: Flags::of(setup.policy),
+                    has_moved: false,
                 })
                 .collect(),
             peer: Peer::new("p", setup.blunt),

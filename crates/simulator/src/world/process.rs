@@ -18,13 +18,13 @@ use zonewright_engine::metrics::Metrics;
 use zonewright_engine::{Config, Engine, Instance, Parts};
 use zonewright_registry::configmap::{ConfigMapConfig, ConfigMapRegistry};
 use zonewright_registry::noop::NoopRegistry;
-use zonewright_registry::txt::{TxtConfig, TxtRegistry};
+use zonewright_registry::txt::{FormerNames, TxtConfig, TxtRegistry};
 use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 
 use super::{World, instance};
 use crate::cluster::Sight;
 use crate::line::{Cabinet, Drawer, Line, Mood, StateLine, Table, lock};
-use crate::names::MANAGED;
+use crate::names::{Affix, MANAGED};
 use crate::setup::Claims;
 use crate::step::Flags;
 use crate::truth::Truth;
@@ -45,6 +45,8 @@ pub(super) struct Seat {
     pub(super) journal: Arc<MemoryJournal>,
     /// What it is started with.
     pub(super) flags: Flags,
+    /// Whether its claims ever stood at the other place.
+    pub(super) has_moved: bool,
 }
 
 /// Writes into the story what is reported on objects.
@@ -86,8 +88,14 @@ impl World {
             return Arc::new(ConfigMapRegistry::new(ConfigMapConfig { limit, ..config }));
         }
         let config = TxtConfig::new(owner).expect("the simulator's owners are owners");
-        let affix = self.setup.affix;
-        let config = TxtConfig { prefix: affix.prefix.to_owned(), suffix: affix.suffix.to_owned(), ..config };
+        let (affix, former) = self.affixes(daemon);
+        let names = |affix: Affix| FormerNames {
+            prefix: affix.prefix.to_owned(),
+            suffix: affix.suffix.to_owned(),
+            wildcard_replacement: String::new(),
+        };
+        let former = former.into_iter().map(names).collect();
+        let config = TxtConfig { prefix: affix.prefix.to_owned(), suffix: affix.suffix.to_owned(), former, ..config };
         if self.setup.claims == Claims::Table {
             // In every third history rows are taken as they were for a minute.
             let cache = Duration::from_secs(if self.seed.is_multiple_of(3) { 60 } else { 0 });
@@ -96,6 +104,16 @@ impl World {
             return Arc::new(registry.expect("the simulator's tables have a name"));
         }
         Arc::new(TxtRegistry::new(config).expect("the simulator's affixes are affixes"))
+    }
+
+    /// Where a daemon writes its claims, and where it knows that they stood before.
+    pub(crate) fn affixes(&self, daemon: usize) -> (Affix, Option<Affix>) {
+        let (seat, first) = (&self.seats[daemon], self.setup.affix);
+        match self.setup.moves {
+            Some(other) if seat.flags.moved => (other, Some(first)),
+            Some(other) if seat.has_moved => (first, Some(other)),
+            _ => (first, None),
+        }
     }
 
     fn config(&self, daemon: usize) -> Config {
@@ -214,6 +232,7 @@ impl World {
             }
             self.stop(other).await;
             self.seats[other].flags = flags;
+            self.seats[other].has_moved |= flags.moved;
             {
                 let mut truth = self.truth();
                 let party = &mut truth.parties[other];
