@@ -235,7 +235,9 @@ mod tests {
     async fn check(standing: &[&str], group: Group, label: &str, stands: &[&str], requests: usize) {
         let account = Arc::new(CloudAccount::default());
         let cloud = Arc::new(Cloud::new("one", &name("example"), &account).in_set());
-        standing.iter().for_each(|text| cloud.insert(set(text)));
+        for text in standing {
+            cloud.insert(set(text));
+        }
         let told = group.headline();
         let layer = InSet { inner: cloud.clone(), claims: true };
         let outcomes = layer.apply(cloud.its_zone(), &[group]).await;
