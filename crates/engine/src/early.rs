@@ -2,7 +2,7 @@
 //!
 //! In: a listing under way, and the names that wait. Out: records that are created or updated, each after a reading of its name that
 //! covers every place where its claims may stand. What must hold: all of it takes at most a fifth of the time, so that the listing goes
-//! on; nothing is deleted, since that rests on the whole view; a name is planned again with all the others when the view is there.
+//! on, and what was asked for before waits for the first seconds of the listing; nothing is deleted, since that rests on the whole view; a name is planned again with all the others when the view is there.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Worker {
                 desired_state.table.at(name).endpoints.iter().filter_map(|endpoint| created(endpoint)).max()
             });
         }
-        let names = early.take();
+        let names = early.take(began);
         if names.is_empty() {
             return;
         }

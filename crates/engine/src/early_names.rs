@@ -12,11 +12,17 @@ const SHARE: u32 = 5;
 /// Names that are read and planned at once.
 const AT_ONCE: usize = 4;
 
+/// How long names that were asked for before the listing began wait for it: most of them stand already, and a listing that is
+/// over by then shows that at no cost.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Names that wait to be served, and what was spent on others so far.
 #[derive(Debug, Default)]
 pub(crate) struct EarlyNames {
     spent: Duration,
     queue: VecDeque<DnsName>,
+    /// How many at the front were asked for since the first look.
+    fresh: usize,
     /// Everything that was asked for until then is in the queue, or was served.
     taken: Option<Instant>,
 }
@@ -43,17 +49,22 @@ impl EarlyNames {
         self.taken = waiting.iter().map(|(since, _)| *since).max().or(known);
         waiting.sort_by_cached_key(|(since, name)| (*since, created(name)));
         if known.is_some() && !waiting.is_empty() {
-            let fresh: BTreeSet<&DnsName> = waiting.iter().map(|(_, name)| name).collect();
-            self.queue.retain(|name| !fresh.contains(name));
+            let again: BTreeSet<&DnsName> = waiting.iter().map(|(_, name)| name).collect();
+            self.fresh -= self.queue.iter().take(self.fresh).filter(|name| again.contains(name)).count();
+            self.queue.retain(|name| !again.contains(name));
+            self.fresh += waiting.len();
         }
         for (_, name) in waiting {
             self.queue.push_front(name);
         }
     }
 
-    /// The next names.
-    pub(crate) fn take(&mut self) -> BTreeSet<DnsName> {
-        self.queue.drain(..AT_ONCE.min(self.queue.len())).collect()
+    /// The next names, in a listing that began then. What was asked for before it has patience.
+    pub(crate) fn take(&mut self, began: Instant) -> BTreeSet<DnsName> {
+        let due = if began.elapsed() < PATIENCE { self.fresh } else { self.queue.len() };
+        let taken = AT_ONCE.min(due);
+        self.fresh = self.fresh.saturating_sub(taken);
+        self.queue.drain(..taken).collect()
     }
 }
 
@@ -73,9 +84,28 @@ mod tests {
         // What is new goes to the front, and is there once.
         early.fill(vec![(later, name("a.b"))], age);
         assert_eq!(early.taken(), Some(later));
-        assert_eq!(early.take(), ["a.b", "f.b", "e.b", "d.b"].map(name).into());
-        assert_eq!(early.take(), [name("c.b")].into());
-        assert!(early.take().is_empty());
+        tokio::time::sleep(PATIENCE).await;
+        assert_eq!(early.take(start), ["a.b", "f.b", "e.b", "d.b"].map(name).into());
+        assert_eq!(early.take(start), [name("c.b")].into());
+        assert!(early.take(start).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_asked_for_before_has_patience() {
+        let start = Instant::now();
+        let at = |seconds: u64, names: &[&str]| -> Vec<(Instant, DnsName)> {
+            names.iter().map(|text| (start + Duration::from_secs(seconds), name(text))).collect()
+        };
+        let mut early = EarlyNames::default();
+        early.fill(at(0, &["a.b", "c.b"]), |_| None);
+        assert!(early.take(start).is_empty(), "the listing may be over in a moment");
+        early.fill(at(1, &["new.b", "a.b"]), |_| None);
+        // It is asked for once more before its turn came.
+        early.fill(at(2, &["new.b"]), |_| None);
+        assert_eq!(early.take(start), ["new.b", "a.b"].map(name).into());
+        assert!(early.take(start).is_empty());
+        tokio::time::sleep(PATIENCE).await;
+        assert_eq!(early.take(start), [name("c.b")].into());
     }
 
     #[tokio::test(start_paused = true)]

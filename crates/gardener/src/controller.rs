@@ -1,7 +1,7 @@
 //! The controller at work: watches, the queue, attempts, leases.
 //!
 //! In: a connection, what to handle, providers, a registry, the order to stop. Out: DNSRecords that are handled until then. What
-//! must hold: attempts that have begun are carried to their end within [`GRACE`]; who does not lead any more begins nothing.
+//! must hold: attempts that have begun are carried to their end within `GRACE`; who does not lead any more begins nothing.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -4,7 +4,7 @@
 //! a record: each claim that comes or goes is first replaced by an intent, then the records change, then the intents become
 //! claims or go. What must hold: the writes, one after the other, do what the group says, and each can be undone.
 
-use zonewright_core::change::{Change, Group, Role, Step};
+use zonewright_core::change::{Change, Group, Precondition, Role, Step};
 use zonewright_core::intent::Intent;
 use zonewright_core::rdata::{RData, Txt};
 use zonewright_core::record::{RecordData, RecordSet};
@@ -32,6 +32,17 @@ impl Write {
             Change::Update { from, to } => !holds_intent(from) && Intent::all_in(to).into_iter().any(speaks),
             _ => false,
         })
+    }
+
+    /// What has to hold before a standing claim becomes an intent here, which speaks for one content of its record alone: the record
+    /// that goes stands as it was read, and where one comes nothing stands. A listing that is old or ended early may have said otherwise.
+    pub(super) fn lowered_for(&self, group: &Group) -> Vec<Precondition> {
+        let condition = |step: &Step| match &step.change {
+            Change::Create { to } => self.lowers_claim(&[to]).then(|| Precondition::Absent(to.key.clone())),
+            Change::Delete { from } => self.lowers_claim(&[from]).then(|| Precondition::Exact(from.clone())),
+            Change::Update { .. } => None,
+        };
+        group.records().filter_map(condition).collect()
     }
 
     /// Whether it changes a record that stands.

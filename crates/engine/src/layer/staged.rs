@@ -87,7 +87,9 @@ impl<'a> Course<'a> {
     }
 
     fn as_group(&self, write: &Write) -> Group {
-        Group { steps: write.steps.clone(), ..self.group.clone() }
+        let mut requires = self.group.requires.clone();
+        requires.extend(write.lowered_for(self.group));
+        Group { steps: write.steps.clone(), requires, ..self.group.clone() }
     }
 
     /// The writes that are in force, undone from the last to the first. Where `somebody` else may have put a record there, or

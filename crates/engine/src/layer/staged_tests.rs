@@ -283,6 +283,24 @@ async fn what_is_put_back_beside_a_strangers_record_is_withdrawn() {
     assert!(!speaks_for(&sets, &stranger), "nothing speaks for it: {sets:?}");
 }
 
+/// The record is not as the last listing had it, which ended early or is old: the claim on it stays as it is.
+#[tokio::test]
+async fn a_claim_is_not_lowered_while_another_record_stands() {
+    let (stands, known, before) = (set("x.example A 192.0.2.9"), set("x.example A 192.0.2.1"), claim("a-x.example"));
+    let after = set(&format!("a-x.example TXT {CLAIM},external-dns/resource=r"));
+    for (change, claim) in [
+        (Change::Create { to: known.clone() }, Change::Update { from: before.clone(), to: after }),
+        (Change::Delete { from: known }, Change::Delete { from: before.clone() }),
+    ] {
+        let group = group(vec![record(change), Step::claim(claim)]);
+        let provider = Arc::new(Plain::new(&[stands.clone(), before.clone()]));
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Refused { .. }]), "{outcomes:?}");
+        let left = [&stands, &before].map(|set| (set.key.clone(), set.clone())).into();
+        assert_eq!(provider.sets(), left, "{group:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_a_strangers_record() {
     for create in [CreateMode::Guarded, CreateMode::Additive] {

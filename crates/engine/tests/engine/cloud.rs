@@ -216,6 +216,26 @@ async fn an_account_that_is_throttled_holds_up_no_other() {
     engine.stop().await;
 }
 
+/// Twenty pages at five requests a second: over before anything that was asked for at the start is looked up by itself.
+#[tokio::test(start_paused = true)]
+async fn a_start_at_a_zone_of_a_few_pages_reads_them_and_nothing_else() {
+    let (cloud, account, instance) = instance_of("one", "example", |cloud| cloud.paced(30, Duration::from_millis(200)));
+    for i in 0..600 {
+        cloud.insert(set(&format!("foreign{i}.example A 192.0.2.1")));
+    }
+    let world = World::new(&[]);
+    for i in 0..50 {
+        world.cluster.put(&format!("o{i}"), &[&format!("foreign{i}.example A 192.0.2.1")]);
+    }
+    let engine = start(&world, vec![instance]).await;
+    while !engine.health().is_ready() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // The list of zones, and the pages.
+    assert_eq!(account.requests(), 1 + 20);
+    engine.stop().await;
+}
+
 /// Three hundred pages at five requests a second: a listing of a minute, as that of 90,000 record sets in pages of 300.
 #[tokio::test(start_paused = true)]
 async fn names_are_served_while_a_large_zone_is_listed() {
@@ -243,7 +263,7 @@ async fn names_are_served_while_a_large_zone_is_listed() {
         }
         times.push(asked.elapsed().as_secs_f64());
     }
-    assert!(times.iter().all(|time| *time < 5.0), "seconds until the first create, and until a later one: {times:?}");
+    assert!(times[0] < 6.0 && times[1] < 2.0, "seconds until the first create, and until a later one: {times:?}");
     assert!(!engine.health().is_ready(), "the zone is still being listed");
     // A delete waits for the whole view, and then needs no approval: its event was kept.
     world.cluster.delete("a");

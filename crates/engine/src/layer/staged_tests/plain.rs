@@ -87,7 +87,8 @@ impl Plain {
         let mut sets = self.sets();
         let required = group.requires.iter().all(|condition| match condition {
             Precondition::Exact(set) => sets.get(&set.key) == Some(set),
-            _ => true,
+            Precondition::Absent(key) => !sets.contains_key(key),
+            Precondition::NameNotInUse(_) => true,
         });
         if !required || !group.changes().all(|change| self.write(&mut sets, change)) {
             return Outcome::refused(Error::new(ErrorKind::Conflict, "apply changes", "it is not as expected"));
