@@ -209,7 +209,7 @@ fn services_come_change_and_go(kind: Kind) {
         space.delete("services", "late");
         account.shows(&[any, front, "three A 192.0.2.1 192.0.2.9 env=prod team=web"]);
     });
-    assert_eq!(delete, [0, 0, 1, 2], "the claim as an intent; the record and the intent go");
+    assert_eq!(delete, [0, 1, 1, 2], "the record is read; the claim as an intent; the record and the intent go");
     space.annotate("services", "three", &[(TAGS, "team=shop")]);
     account.shows(&[any, front, "three A 192.0.2.1 192.0.2.9 team=shop"]);
     for name in ["three", "any", "front", "apex"] {
