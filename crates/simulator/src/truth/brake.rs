@@ -12,7 +12,7 @@ use zonewright_core::{RecordData, RecordKey, RecordSet, RecordType};
 
 use super::judge::Judged;
 use super::{Author, Right, Truth, is_text_of};
-use crate::cluster::Sight;
+use crate::cluster::{Ask, Sight};
 use crate::names::{ADDRESSES, is_record};
 use crate::rules::Rule;
 
@@ -165,7 +165,8 @@ impl Truth {
                 Right::One { resource, .. } => resource,
                 _ => None,
             };
-            other.rtype.excludes(key.rtype) || label.is_none() || by.is_none() || by.as_deref() == label
+            let same = label.is_none() || by.is_none() || by.as_deref() == label;
+            other.rtype.excludes(key.rtype) || same || truth.comes_for(step.zone, other, label, sight)
         };
         let here: Vec<RecordKey> = created.iter().filter(|other| beside(other)).cloned().collect();
         if here.iter().any(|other| fits(self, other)) {
@@ -186,6 +187,16 @@ impl Truth {
             .filter(|other| self.zones[step.zone].sets.contains_key(other))
             .collect();
         lately.iter().any(|other| fits(self, other)) || sight.asks_for_another_type(key, self.patience())
+    }
+
+    /// Whether what was written holds what the object of a label asks for. A row or an object that announced a write still names
+    /// whom the record was claimed for before.
+    fn comes_for(&self, zone: usize, key: &RecordKey, label: Option<&str>, sight: &Sight) -> bool {
+        let Some(set) = self.zones[zone].sets.get(key).filter(|_| self.objects.is_some()) else { return false };
+        let data = set.data.as_records();
+        let by_it = |ask: &Ask| ask.key == *key && Some(&*ask.label) == label;
+        let holds_all = |ask: &Ask| ask.data.len() == data.len() && ask.data.iter().all(|wanted| data.contains(wanted));
+        sight.asks(&key.name).iter().any(|ask| by_it(ask) && holds_all(ask))
     }
 
     pub(super) fn note_owned(&mut self, daemon: usize, zone: usize, now: Timestamp) {
