@@ -128,6 +128,7 @@ fn preconditions(preconditions: Preconditions) -> &'static str {
         Preconditions::Stated => "stated",
         Preconditions::Changed => "what is changed",
         Preconditions::Checked => "what is changed; its claim is read",
+        Preconditions::Read => "none; what is changed and its claim are read",
         Preconditions::Any => "what is changed, and its claim",
     }
 }

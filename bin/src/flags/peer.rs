@@ -193,7 +193,7 @@ pub(super) const FLAGS: &[FlagGroup] = &[
                 "Authority of custom host names; none: not sent",
             )
             .or("none"),
-            flag("cloudflare-dns-records-per-page", Int, "Records on one page of a listing, at most 5000").or("100"),
+            flag("cloudflare-dns-records-per-page", Int, "Records on one page of a listing, at most 5000").or("5000"),
             flag("cloudflare-regional-services", Bool, "Manage regional host names"),
             flag("cloudflare-region-key", Text, "Region of records whose object does not say"),
             flag("cloudflare-record-comment", Text, "Comment of records whose object does not say"),

@@ -224,6 +224,10 @@ pub enum Preconditions {
     /// The same, and what a group requires besides ([`crate::change::Group::requires`]) is read by the provider itself, right before
     /// the write. So nothing else is read first.
     Checked,
+    /// Nothing; but the provider itself reads all that a group changes and requires, right before the write, and refuses what is not
+    /// as it was expected. What changes between that reading and the write it cannot know, so a create is read back as ever; and nothing
+    /// else is read first.
+    Read,
     /// The exact content, or absence, of any record set or name. Not where nothing is atomic ([`Atomicity::None`]): record and claim
     /// are written one after the other there, and the one may change between them.
     Any,

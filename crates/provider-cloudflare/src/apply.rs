@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use zonewright_core::capability::CnameRules;
-use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
+use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition, StoreStep};
 use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, Zone};
 use zonewright_http::{Delivery, Failure, Repeat, Request};
 
@@ -29,14 +29,20 @@ pub(crate) const CNAME: CnameRules = CnameRules { alone: true, flattened: true }
 pub(crate) fn names(groups: &[Group]) -> BTreeSet<DnsName> {
     let wanted = |group: &Group| {
         let changed = group.changes().map(|change| change.key().name.clone());
-        let required = group.requires.iter().map(|required| match required {
-            Precondition::Exact(set) => set.key.name.clone(),
-            Precondition::Absent(key) => key.name.clone(),
-            Precondition::NameNotInUse(name) => name.clone(),
+        let required = required(group).map(|required| match required {
+            Precondition::Exact(set) => set.key.name,
+            Precondition::Absent(key) => key.name,
+            Precondition::NameNotInUse(name) => name,
         });
         changed.chain(required).collect::<Vec<_>>()
     };
     groups.iter().filter(|group| !group.changes_nothing()).flat_map(wanted).collect()
+}
+
+/// What a group needs of sets that it does not change itself: where its claims are kept elsewhere, of the records that they speak for too.
+fn required(group: &Group) -> impl Iterator<Item = Precondition> + '_ {
+    let claimed = group.stored.iter().filter_map(StoreStep::record).cloned().map(Precondition::Exact);
+    group.requires.iter().cloned().chain(claimed)
 }
 
 /// What a group sends, or why it is not sent.
@@ -102,26 +108,18 @@ fn changes(key: &RecordKey, here: &[wire::Record], change: &Change) -> Result<wi
 fn unmet(zone: &Zone, group: &Group, standing: &Groups, beside: &Beside) -> Option<String> {
     let stale = group.changes().find_map(|change| match change {
         Change::Create { to } => in_the_way(zone, group, to, standing),
-        // What somebody put beside it meanwhile stays.
-        Change::Delete { from } if holds_more(from, standing) => None,
         Change::Update { from, .. } | Change::Delete { from } => differs(from, standing, Some(beside)),
     });
     stale.or_else(|| {
-        group.requires.iter().find_map(|required| match required {
-            Precondition::Exact(set) => differs(set, standing, None),
-            Precondition::Absent(key) => standing.contains_key(key).then(|| format!("{key} stands, and was not to")),
+        required(group).find_map(|required| match required {
+            Precondition::Exact(set) => differs(&set, standing, None),
+            Precondition::Absent(key) => standing.contains_key(&key).then(|| format!("{key} stands, and was not to")),
             Precondition::NameNotInUse(name) => {
-                let found = standing.keys().find(|key| key.name == *name);
+                let found = standing.keys().find(|key| key.name == name);
                 found.map(|found| format!("{found} stands, and nothing was to at that name"))
             }
         })
     })
-}
-
-/// Whether all of a set stands, and more of its key.
-fn holds_more(set: &RecordSet, standing: &Groups) -> bool {
-    let found = standing.get(&set.key).map(|records| convert::read(&set.key, records).data);
-    found.is_some_and(|found| found != set.data && found.contains(&set.data))
 }
 
 /// How a set that stands differs from what is expected of it. What is only required is compared by its data, what is changed by

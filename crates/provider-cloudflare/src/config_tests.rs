@@ -9,7 +9,7 @@ fn parse(given: &[(&'static str, FlagValue)], environment: &[(&str, &str)]) -> R
     let mut settings = Settings::default();
     settings.set("batch-change-size", FlagValue::Int(200), false);
     settings.set("cloudflare-api-qps", FlagValue::Int(4), false);
-    settings.set("cloudflare-dns-records-per-page", FlagValue::Int(100), false);
+    settings.set("cloudflare-dns-records-per-page", FlagValue::Int(5_000), false);
     for (name, value) in given {
         settings.set(name, value.clone(), true);
     }
@@ -27,9 +27,9 @@ fn parse(given: &[(&'static str, FlagValue)], environment: &[(&str, &str)]) -> R
 const TOKENED: &[(&str, &str)] = &[("CF_API_TOKEN", "t0ken")];
 
 #[test]
-fn defaults_are_those_of_external_dns() {
+fn defaults_are_those_of_external_dns_but_for_larger_pages() {
     let config = parse(&[], TOKENED).unwrap();
-    assert_eq!((config.page, config.pace.batch, config.base.as_str()), (Some(100), 200, BASE));
+    assert_eq!((config.page, config.pace.batch, config.base.as_str()), (Some(5_000), 200, BASE));
     assert_eq!(config.defaults, Defaults::default());
     assert!(!format!("{config:?}").contains("t0ken"));
 }

@@ -157,7 +157,7 @@ fn capability(plan: Plan, pace: Pace) -> Capability {
         create: CreateMode::Additive,
         // Each value is a record, and one that comes while another goes may be two changes.
         batch: Batch { values: Some(changes), update: 2, interval: pace.interval, ..Batch::of(changes) },
-        preconditions: Preconditions::None,
+        preconditions: Preconditions::Read,
         cname: apply::CNAME,
         audit: Audit::Listing,
         // A tenth of the user's rate.

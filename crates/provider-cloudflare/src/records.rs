@@ -136,15 +136,15 @@ impl Records<'_> {
         self.service.page(LIST_RECORDS, &request, number).await
     }
 
-    /// The records at these names: by a request for each ending that they share, or all of the zone where that is fewer requests.
-    /// `total` is the number of the zone's records, as far as it is known.
+    /// The records at these names: by a request for each ending that they share, or all of the zone where that is cheaper. `total`
+    /// is the number of the zone's records, as far as it is known.
     ///
     /// # Errors
     /// One of the answers is not whole.
     pub(crate) async fn at(&self, names: &BTreeSet<DnsName>, total: Option<u64>) -> Result<Groups> {
         let families = families(names, &self.zone.name);
-        let pages = total.zip(self.size).map(|(total, size)| total.div_ceil(size.max(1)).max(1));
-        if pages.is_some_and(|pages| u64::try_from(families.len()).unwrap_or(u64::MAX) > pages) {
+        let whole = total.zip(self.size).map(|(total, size)| cost_of_all(total, size));
+        if whole.is_some_and(|cost| u64::try_from(families.len()).unwrap_or(u64::MAX) > cost) {
             match self.whole().await {
                 // Its pages moved while they were read.
                 Err(error) if error.kind == ErrorKind::Conflict => {}
@@ -197,6 +197,13 @@ impl Records<'_> {
     }
 }
 
+/// What it costs to read all records of a zone, in requests: a page each, and one more for so many records as take the service and
+/// the line about as long as a request.
+fn cost_of_all(total: u64, size: u64) -> u64 {
+    const AS_LONG: u64 = 500;
+    total.div_ceil(size.max(1)).max(1) + total / AS_LONG
+}
+
 /// Names, each with those that end as it does: a claim's name often is that of its record with a prefix. Every name ends as the apex
 /// does, so that it stands alone.
 fn families<'a>(names: &'a BTreeSet<DnsName>, apex: &DnsName) -> Vec<Vec<&'a DnsName>> {
@@ -237,6 +244,16 @@ mod tests {
         check(&["a.test", "cname-a.test", "claims.a.test"], &["a.test", "cname-a.test", "claims.a.test"]);
         check(&["b.a.test", "c.a.test"], &["b.a.test", "c.a.test"]);
         check(&[], &[]);
+    }
+
+    #[test]
+    fn a_large_zone_is_not_read_for_a_few_names() {
+        assert_eq!(cost_of_all(0, 5_000), 1);
+        assert_eq!(cost_of_all(499, 100), 5);
+        assert_eq!(cost_of_all(2_000, 5_000), 5);
+        assert_eq!(cost_of_all(2_000, 100), 24);
+        assert_eq!(cost_of_all(100_000, 5_000), 220);
+        assert_eq!(cost_of_all(7, 0), 7, "no such page, and no division by it");
     }
 
     #[test]

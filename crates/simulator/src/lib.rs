@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use busy::{Busy, busy_zone};
 pub use history::{History, Kept, Run, parse_kept};
-pub use profile::{Profile, profiles};
+pub use profile::{Profile, profiles, reading};
 pub use rules::{Cases, Rule, Verdicts};
 pub use setup::{Claims, Scope};
 pub use truth::Violation;

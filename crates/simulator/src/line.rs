@@ -187,17 +187,30 @@ impl Line {
             (weather.bad.clone(), weather.types.clone())
         };
         let mut truth = lock(&self.truth);
+        let capability = truth.profile.capability.clone();
+        let server = ZoneServer { capability: &capability, bad: &bad, types: &types, line: self, zone: at };
+        let mut outcomes: Vec<Option<Outcome>> = match capability.preconditions {
+            Preconditions::Read => server.read_first(&mut truth, groups),
+            _ => groups.iter().map(|_| None).collect(),
+        };
+        let unrefused = groups.iter().zip(&outcomes).filter(|(_, refused)| refused.is_none());
+        let groups: Vec<Group> = unrefused.map(|(group, _)| group.clone()).collect();
+        let groups = groups.as_slice();
         if self.command.is_none() && dice.is_multiple_of(50) && lock(&self.weather).nonce != 0 {
             truth.forestall(at, groups);
         }
-        let capability = truth.profile.capability.clone();
-        let server = ZoneServer { capability: &capability, bad: &bad, types: &types, line: self, zone: at };
-        if capability.batch.atomic == Atomicity::None {
+        let sent = if capability.batch.atomic == Atomicity::None {
             let count = groups.len() as u64;
             let stop = (fault == Some(Fault::Partial)).then(|| usize::try_from(dice % count.max(1)).unwrap_or(0));
-            return server.one_by_one(&mut truth, groups, stop);
-        }
-        server.together(&mut truth, groups, dice)
+            server.one_by_one(&mut truth, groups, stop)
+        } else if groups.is_empty() {
+            Vec::new()
+        } else {
+            server.together(&mut truth, groups, dice)
+        };
+        let mut sent = sent.into_iter();
+        outcomes.iter_mut().filter(|refused| refused.is_none()).for_each(|open| *open = sent.next());
+        outcomes.into_iter().flatten().collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use zonewright_simulator::{Claims, History, Kept, Scope, Tally, Verdicts, parse_kept, profiles, simulate};
+use zonewright_simulator::{Claims, History, Kept, Scope, Tally, Verdicts, parse_kept, profiles, reading, simulate};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -73,7 +73,7 @@ fn parse(words: &[String]) -> Result<Options, String> {
 }
 
 fn profile(name: &str) -> Result<String, String> {
-    let known: Vec<String> = profiles().iter().map(|profile| profile.name.to_owned()).collect();
+    let known: Vec<String> = profiles().iter().chain(&reading()).map(|profile| profile.name.to_owned()).collect();
     if known.iter().any(|known| known == name) {
         return Ok(name.to_owned());
     }

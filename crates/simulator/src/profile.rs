@@ -111,3 +111,11 @@ pub fn profiles() -> Vec<Profile> {
         Profile { staged: true, ..plain("additive", additive) },
     ]
 }
+
+/// A provider whose creates merely add, and that reads by itself what a write requires. It is drawn in place of every second one that does
+/// not, so that the other histories stay what they were.
+pub fn reading() -> Option<Profile> {
+    let additive = profiles().into_iter().find(|profile| profile.name == "additive")?;
+    let capability = Capability { preconditions: Preconditions::Read, ..additive.capability };
+    Some(Profile { name: "reading", capability, ..additive })
+}

@@ -6,9 +6,9 @@ use zonewright_core::contend::SameName;
 use zonewright_core::guard::Brake;
 use zonewright_core::plan::Policy;
 
-use crate::chance::Chance;
+use crate::chance::{Chance, mix};
 use crate::names::{AFFIXES, Affix};
-use crate::profile::{Profile, profiles};
+use crate::profile::{Profile, profiles, reading};
 
 /// Who shares the zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,17 @@ impl Setup {
                 && scope.staged.is_none_or(|staged| (profile.staged || !profile.lag.is_zero()) == staged)
         };
         let all: Vec<Profile> = profiles().into_iter().filter(fits).collect();
-        let profile = if all.is_empty() { profiles().remove(0) } else { chance.pick(&all).clone() };
+        let profile = match (all.is_empty(), reading()) {
+            (true, Some(reading)) if fits(&reading) => reading,
+            (true, _) => profiles().remove(0),
+            (false, reading) => {
+                let drawn = chance.pick(&all).clone();
+                let instead = drawn.name == "additive"
+                    && scope.profile.is_none()
+                    && mix(chance.clone().next(), 1).is_multiple_of(2);
+                reading.filter(|_| instead).unwrap_or(drawn)
+            }
+        };
         let company = chance.weigh(&[
             (42, Company::Solo),
             (5, Company::Claimless),

@@ -86,7 +86,7 @@ fn words_lead_back_to_the_story() {
 /// Much happens: calls and writes, with every kind of provider.
 #[test]
 fn histories_are_busy() {
-    for profile in zonewright_simulator::profiles() {
+    for profile in zonewright_simulator::profiles().into_iter().chain(zonewright_simulator::reading()) {
         let scope = Scope { profile: Some(profile.name.to_owned()), ..Scope::default() };
         let runs: Vec<Run> = (0..10).map(|index| History::new(seed_of(9, index), &scope).run(false)).collect();
         let sum = |of: fn(&Run) -> u64| runs.iter().map(of).sum::<u64>();

@@ -28,6 +28,9 @@ impl Row<'_> {
         }
         let creates = able;
         if creates.is_empty() {
+            for (set, ownership) in deletes {
+                self.left(&set.key, ownership, out);
+            }
             return;
         }
         let is_left_without = |(set, ownership): &&(&RecordSet, &Ownership)| {

@@ -439,6 +439,22 @@ fn apex_delegations_are_never_deleted() {
     case.gives(&[], &[]);
 }
 
+/// A stranger's address keeps a CNAME out, so that the object's former address stays.
+#[test]
+fn a_claim_is_moved_where_what_was_to_replace_its_record_cannot_come() {
+    let elsewhere = |world: &mut World| {
+        for ownership in world.claims.values_mut() {
+            if let Ownership::Ours(Some(claim)) = ownership {
+                claim.current = false;
+            }
+        }
+    };
+    let published = ["w.example AAAA 2001:db8::1 = me/service/ns/a", "w.example A 192.0.2.1 = -"];
+    let plan = case(&published, &["a: w.example CNAME t.example"]).world(elsewhere).plan();
+    assert!(plan.groups.is_empty(), "{:?}", plan.groups);
+    assert_eq!(plan.upgrades.len(), 1);
+}
+
 #[test]
 fn a_claim_is_moved_where_its_record_may_be_updated() {
     for (policy, wanted, moved) in [

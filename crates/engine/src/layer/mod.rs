@@ -6,6 +6,7 @@
 //! single request, and so to the client of whoever sends it.
 
 mod batch;
+mod beside;
 mod course;
 mod deadline;
 mod dry_run;

@@ -4,7 +4,7 @@
 //! each group had been carried out in one step. Where nothing is atomic ([`Atomicity::None`]) a group becomes a row of single
 //! writes with intents (`course`); the n-th writes of all groups go together. Where a create merely adds
 //! ([`CreateMode::Additive`]) the name is read back before the intent becomes a claim, and what was added beside something
-//! foreign is withdrawn. Where a write rests on a reading alone and the writes before it took long, its records are read again
+//! foreign is withdrawn; a provider that reads what a write requires ([`Preconditions::Read`]) does that with the write that follows. Where a write rests on a reading alone and the writes before it took long, its records are read again
 //! first. A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
 //! sure it is [`Outcome::Unknown`], and its names are read before anything else is done.
 
@@ -13,16 +13,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use zonewright_core::capability::{Atomicity, Capability, CreateMode};
-use zonewright_core::change::{Change, Group, Outcome, Role, Step};
+use zonewright_core::capability::{Atomicity, Capability, CreateMode, Preconditions};
+use zonewright_core::change::{Change, Group, Outcome, Precondition, Role, Step};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::{Adjustment, Listing, Provider, Read};
 use zonewright_core::record::{RecordKey, RecordSet};
+use zonewright_core::rtype::RecordType;
 use zonewright_core::zone::{Zone, ZoneId};
 
+use super::beside::{conflict, created, deleted, leave_others};
 use super::course::{self, Write};
 use super::retry::READ_HOLDS;
 
@@ -79,6 +81,11 @@ impl<'a> Course<'a> {
         self.next().into_iter().flat_map(|write| &write.steps).filter(|step| step.role == Role::Record)
     }
 
+    /// What the write that went last created.
+    fn fresh(&self) -> impl Iterator<Item = &RecordSet> {
+        self.done.checked_sub(1).and_then(|last| self.writes.get(last)).into_iter().flat_map(Write::created)
+    }
+
     /// The first record that is not as the next write expects it.
     fn changed(&self, found: &[RecordSet]) -> Option<&RecordKey> {
         let data = |key: &RecordKey| found.iter().find(|set| set.key == *key).map(|set| &set.data);
@@ -123,8 +130,12 @@ impl Staged {
         let (mut positions, mut groups) = (Vec::new(), Vec::new());
         for (position, course) in courses.iter().enumerate() {
             if let Some(write) = course.next() {
+                let mut group = course.as_group(write);
+                if self.reads_itself(zone) {
+                    group.requires.extend(course.fresh().flat_map(|set| self.alone(zone, set)));
+                }
                 positions.push(position);
-                groups.push(course.as_group(write));
+                groups.push(group);
             }
         }
         if groups.is_empty() {
@@ -146,6 +157,20 @@ impl Staged {
         went
     }
 
+    /// Whether creates merely add, and the provider reads what each write requires.
+    fn reads_itself(&self, zone: &Zone) -> bool {
+        let capability = self.capability(Some(zone));
+        capability.create == CreateMode::Additive && capability.preconditions == Preconditions::Read
+    }
+
+    /// What holds if a set that was created stands there without anybody else's.
+    fn alone(&self, zone: &Zone, set: &RecordSet) -> Vec<Precondition> {
+        let (rules, apex) = (self.capability(Some(zone)).cname, set.key.name == zone.name);
+        let beside = RecordType::WRITABLE.into_iter().filter(|rtype| rules.excludes(set.key.rtype, *rtype, apex));
+        let absent = beside.map(|rtype| Precondition::Absent(RecordKey { rtype, ..set.key.clone() }));
+        [Precondition::Exact(set.clone())].into_iter().chain(absent).collect()
+    }
+
     /// A write did not take effect: those before it are taken back, the last one first, so that the name is not left without
     /// a record. Where that fails it is not known what stands.
     async fn give_up(&self, zone: &Zone, course: &Course<'_>, outcome: Outcome) -> Outcome {
@@ -165,12 +190,27 @@ impl Staged {
             if somebody && self.is_taken(zone, &group).await {
                 return false;
             }
-            let undone = self.inner.apply(zone, std::slice::from_ref(&group)).await;
-            if !matches!(undone.as_slice(), [Outcome::Applied]) || !self.is_alone(zone, &group).await {
+            if !self.take_back(zone, group.clone()).await || !self.is_alone(zone, &group).await {
                 return false;
             }
         }
         whole
+    }
+
+    /// Carries out what takes a write back. A provider that holds a delete against what stands is told to leave what came beside ours.
+    async fn take_back(&self, zone: &Zone, mut group: Group) -> bool {
+        let gone = group.changes().filter_map(deleted).map(|set| set.key.name.clone());
+        let names: BTreeSet<DnsName> = gone.filter(|_| self.reads_itself(zone)).collect();
+        if !names.is_empty() {
+            let listing = self.inner.records(zone, Read::Names(&names)).await;
+            let Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) = listing else { return false };
+            for step in &mut group.steps {
+                if let Some(left) = deleted(&step.change).and_then(|from| leave_others(from, &found)) {
+                    step.change = left;
+                }
+            }
+        }
+        matches!(self.inner.apply(zone, std::slice::from_ref(&group)).await.as_slice(), [Outcome::Applied])
     }
 
     /// Whether what a group put back stands there without anybody else's; where a create merely adds, that is read, and what was
@@ -192,7 +232,7 @@ impl Staged {
         });
         let withdrawal = Group { steps: withdrawn.collect(), ..group.clone() };
         // What becomes of it is found out by a reading, as of the whole group.
-        self.inner.apply(zone, std::slice::from_ref(&withdrawal)).await;
+        self.take_back(zone, withdrawal).await;
         false
     }
 
@@ -243,12 +283,13 @@ impl Staged {
 
     /// Reads the names where something was added just now, and withdraws what stands beside something foreign.
     async fn read_back(&self, zone: &Zone, courses: &mut [Course<'_>], went: &[usize]) {
-        let fresh = |course: &Course<'_>| -> Vec<RecordSet> {
-            let last = course.done.checked_sub(1).and_then(|last| course.writes.get(last));
-            last.map(|write| write.created().cloned().collect()).unwrap_or_default()
+        // The reading before the next write shows it too, where the provider does that itself.
+        let shown_next = |course: &&Course<'_>| self.reads_itself(zone) && course.next().is_some();
+        let fresh = |at: &usize| {
+            let course = courses.get(*at).filter(|course| !shown_next(course))?;
+            Some((*at, course.fresh().cloned().collect::<Vec<_>>())).filter(|(_, sets)| !sets.is_empty())
         };
-        let added: Vec<(usize, Vec<RecordSet>)> =
-            went.iter().filter_map(|at| Some((*at, fresh(courses.get(*at)?)))).filter(|(_, s)| !s.is_empty()).collect();
+        let added: Vec<(usize, Vec<RecordSet>)> = went.iter().filter_map(fresh).collect();
         let names: BTreeSet<DnsName> = added.iter().flat_map(|(_, sets)| sets).map(|s| s.key.name.clone()).collect();
         if names.is_empty() {
             return;
@@ -269,27 +310,6 @@ impl Staged {
                 course.outcome = Some(if withdrawn { Outcome::refused(error) } else { Outcome::Unknown(error) });
             }
         }
-    }
-}
-
-/// What speaks against a record set that was just created, by what is found at its name, where `excludes` says which sets
-/// cannot stand together.
-fn conflict(set: &RecordSet, found: &[RecordSet], excludes: &dyn Fn(&RecordSet, &RecordSet) -> bool) -> Option<String> {
-    let here: Vec<&RecordSet> = found.iter().filter(|other| other.key.name == set.key.name).collect();
-    let Some(own) = here.iter().find(|other| other.key == set.key) else {
-        return Some(format!("{} was confirmed, but is not there", set.key));
-    };
-    if let Some(stranger) = own.data.as_records().iter().find(|data| !set.data.as_records().contains(data)) {
-        return Some(format!("{}: {stranger} was put there by another writer meanwhile", set.key));
-    }
-    let other = here.iter().find(|other| excludes(set, other))?;
-    Some(format!("{}: {} was put beside it by another writer meanwhile", set.key, other.key))
-}
-
-fn created(change: &Change) -> Option<&RecordSet> {
-    match change {
-        Change::Create { to } => Some(to),
-        Change::Update { .. } | Change::Delete { .. } => None,
     }
 }
 

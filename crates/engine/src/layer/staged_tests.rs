@@ -191,7 +191,8 @@ async fn what_was_added_beside_something_foreign_is_withdrawn() {
         // Beside our claim counts too: two owners would have one record.
         ("A 192.0.2.1", theirs),
     ] {
-        for atomic in [Atomicity::None, Atomicity::Batch] {
+        let alone = [(Atomicity::None, Preconditions::None), (Atomicity::Batch, Preconditions::None)];
+        for (atomic, preconditions) in alone.into_iter().chain([(Atomicity::Batch, Preconditions::Read)]) {
             if atomic == Atomicity::None && stranger == theirs {
                 // There our intent stands first, and was read back before they came.
                 continue;
@@ -203,6 +204,7 @@ async fn what_was_added_beside_something_foreign_is_withdrawn() {
             let provider = Arc::new(Plain {
                 atomic,
                 create: CreateMode::Additive,
+                preconditions,
                 stranger: Mutex::new(Some(stranger.clone())),
                 ..Plain::new(&[])
             });
@@ -234,6 +236,30 @@ fn where_a_create_merely_adds_the_claim_comes_after_the_reading_back() {
     assert_eq!(course::announced(&group(vec![record(update)])).len(), 1);
     let claimed = Step::claim(Change::Update { from: claim("a-x.example"), to: claim("a-x.example") });
     assert_eq!(course::announced(&group(vec![record(Change::Create { to }), claimed])).len(), 1);
+}
+
+/// Where the provider reads what a write requires, the write of the claim shows whether the record stands alone.
+#[tokio::test]
+async fn what_a_create_adds_is_read_back_once() {
+    for (preconditions, readings) in [(Preconditions::None, 1), (Preconditions::Read, 0)] {
+        let provider = Arc::new(Plain {
+            atomic: Atomicity::Batch,
+            create: CreateMode::Additive,
+            preconditions,
+            ..Plain::new(&[])
+        });
+        let (to, ours) = (set("x.example A 192.0.2.1"), claim("a-x.example"));
+        let both = vec![record(Change::Create { to }), Step::claim(Change::Create { to: ours })];
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), &[group(both)]).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{outcomes:?}");
+        assert_eq!(*provider.readings.lock().unwrap(), readings);
+        // Without a claim no write follows.
+        let to = set("y.example A 192.0.2.1");
+        let outcomes =
+            Staged::new(provider.clone()).apply(&zone(), &[group(vec![record(Change::Create { to })])]).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{outcomes:?}");
+        assert_eq!(*provider.readings.lock().unwrap(), readings + 1);
+    }
 }
 
 /// A change of type fails since somebody put the old type there again: ours is not put back beside it.

@@ -24,6 +24,41 @@ pub(super) struct ZoneServer<'a> {
 }
 
 impl ZoneServer<'_> {
+    /// What a provider that reads before it writes finds: for each group, why it is not sent, if it is not.
+    pub(super) fn read_first(&self, truth: &mut Truth, groups: &[Group]) -> Vec<Option<Outcome>> {
+        let conflict = |text: String| Outcome::refused(Error::new(ErrorKind::Conflict, "apply changes", text));
+        let mut read = BTreeSet::new();
+        let mut one = |group: &Group| {
+            read.extend(group.changes().map(|change| change.key().name.clone()));
+            let sets = &truth.zones[self.zone].sets;
+            let changed = group.changes().find_map(|change| self.unexpected(sets, group, change));
+            let required = || group.requires.iter().find(|condition| !holds(sets, condition));
+            changed.or_else(|| required().map(|broken| format!("{broken:?} does not hold"))).map(conflict)
+        };
+        let found = groups.iter().map(&mut one).collect();
+        let serial = truth.zones[self.zone].serial;
+        if self.line.command.is_none() {
+            truth.read(self.line.daemon, self.zone, Some(&read), serial);
+        }
+        found
+    }
+
+    /// What stands otherwise than a change expects.
+    fn unexpected(&self, sets: &Sets, group: &Group, change: &Change) -> Option<String> {
+        let key = change.key();
+        let goes = |key: &RecordKey| group.changes().any(|c| matches!(c, Change::Delete { from } if from.key == *key));
+        let excludes = |other: &RecordKey| self.capability.cname.excludes(key.rtype, other.rtype, false);
+        let stands = sets.get(key);
+        let as_expected = match change {
+            Change::Create { .. } => {
+                let beside = |other: &&RecordKey| same_row(other, key) && excludes(other) && !goes(other);
+                stands.is_none() && !sets.keys().any(|other| beside(&other))
+            }
+            Change::Update { from, .. } | Change::Delete { from } => stands.is_some_and(|set| set.data == from.data),
+        };
+        (!as_expected).then(|| format!("{key} is another one"))
+    }
+
     /// Carries out all groups or none.
     pub(super) fn together(&self, truth: &mut Truth, groups: &[Group], dice: u64) -> Vec<Outcome> {
         let changes: usize = groups.iter().map(|group| group.steps.len()).sum();
@@ -117,7 +152,8 @@ impl ZoneServer<'_> {
         let demanded = match self.capability.preconditions {
             Preconditions::Any => group.preconditions(),
             Preconditions::Checked => group.requires.clone(),
-            Preconditions::None | Preconditions::Stated | Preconditions::Changed => Vec::new(),
+            // Those that it reads itself it has read by now.
+            Preconditions::None | Preconditions::Stated | Preconditions::Changed | Preconditions::Read => Vec::new(),
         };
         if let Some(broken) = demanded.iter().find(|precondition| !holds(sets, precondition)) {
             return Err(conflict(format!("{broken:?} does not hold")));

@@ -60,7 +60,7 @@ pub async fn extra_preconditions_count(harness: &dyn Harness) {
             walk.capability.batch.atomic == Atomicity::Batch,
             "where record and claim are written one after the other, neither can be a precondition of the other"
         ),
-        Preconditions::Checked => {}
+        Preconditions::Checked | Preconditions::Read => {}
         Preconditions::None | Preconditions::Stated | Preconditions::Changed => {
             return note(
                 "preconditions on other sets are not declared: a targeted read comes before each write instead",

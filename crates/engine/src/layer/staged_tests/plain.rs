@@ -15,6 +15,9 @@ pub(super) struct Plain {
     pub(super) sets: Mutex<Sets>,
     pub(super) atomic: Atomicity,
     pub(super) create: CreateMode,
+    pub(super) preconditions: Preconditions,
+    /// How often names were read for the caller.
+    pub(super) readings: Mutex<usize>,
     /// The call that goes wrong.
     pub(super) fault: Option<(usize, Fault)>,
     /// From which call on nothing answers any more.
@@ -34,6 +37,8 @@ impl Plain {
             sets: Mutex::new(sets.iter().map(|set| (set.key.clone(), set.clone())).collect()),
             atomic: Atomicity::None,
             create: CreateMode::Guarded,
+            preconditions: Preconditions::None,
+            readings: Mutex::new(0),
             fault: None,
             gone: None,
             calls: Mutex::new(0),
@@ -74,6 +79,12 @@ impl Plain {
     }
 
     fn carry_out(&self, group: &Group) -> Outcome {
+        let conflict = || Outcome::refused(Error::new(ErrorKind::Conflict, "apply changes", "it is not as expected"));
+        let reads = self.preconditions == Preconditions::Read;
+        // What comes after this reading is not seen.
+        if reads && !group.preconditions().iter().all(|condition| holds(&self.sets(), condition)) {
+            return conflict();
+        }
         let is_record = |change: &Change| matches!(change, Change::Create { to } if to.key.rtype != RecordType::Txt);
         if group.changes().any(is_record)
             && let Some(stranger) = self.stranger.lock().unwrap().take()
@@ -85,16 +96,20 @@ impl Plain {
             self.sets.lock().unwrap().insert(edit.key.clone(), edit);
         }
         let mut sets = self.sets();
-        let required = group.requires.iter().all(|condition| match condition {
-            Precondition::Exact(set) => sets.get(&set.key) == Some(set),
-            Precondition::Absent(key) => !sets.contains_key(key),
-            Precondition::NameNotInUse(_) => true,
-        });
-        if !required || !group.changes().all(|change| self.write(&mut sets, change)) {
-            return Outcome::refused(Error::new(ErrorKind::Conflict, "apply changes", "it is not as expected"));
+        let required = || group.requires.iter().all(|condition| holds(&sets, condition));
+        if !(reads || required()) || !group.changes().all(|change| self.write(&mut sets, change)) {
+            return conflict();
         }
         *self.sets.lock().unwrap() = sets;
         Outcome::Applied
+    }
+}
+
+fn holds(sets: &Sets, condition: &Precondition) -> bool {
+    match condition {
+        Precondition::Exact(set) => sets.get(&set.key).is_some_and(|found| found.data == set.data),
+        Precondition::Absent(key) => !sets.contains_key(key),
+        Precondition::NameNotInUse(name) => sets.keys().all(|key| key.name != *name),
     }
 }
 
@@ -103,7 +118,7 @@ impl Provider for Plain {
     fn capability(&self, _: Option<&Zone>) -> Capability {
         let base = capability();
         let batch = Batch { atomic: self.atomic, ..base.batch };
-        Capability { batch, create: self.create, preconditions: Preconditions::None, ..base }
+        Capability { batch, create: self.create, preconditions: self.preconditions, ..base }
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {
@@ -116,6 +131,7 @@ impl Provider for Plain {
 
     async fn records(&self, _: &Zone, read: Read<'_>) -> Result<Listing> {
         let Read::Names(names) = read else { unreachable!("only names are read back") };
+        *self.readings.lock().unwrap() += 1;
         let sets = self.sets().into_values().filter(|set| names.contains(&set.key.name));
         Ok(Listing::Names(sets.collect()))
     }
