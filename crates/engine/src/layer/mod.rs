@@ -14,6 +14,7 @@ mod meter;
 mod retry;
 mod selected_zones;
 mod staged;
+mod under_way;
 
 use std::sync::Arc;
 use std::time::Duration;

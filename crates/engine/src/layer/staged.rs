@@ -14,7 +14,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::time::Instant;
 use zonewright_core::capability::{Atomicity, Capability, CreateMode, Preconditions};
-use zonewright_core::change::{Change, Group, Outcome, Precondition, Role, Step};
+use zonewright_core::change::{Change, Group, Outcome, Precondition, Step};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::interpret::Interpretation;
@@ -25,8 +25,8 @@ use zonewright_core::rtype::RecordType;
 use zonewright_core::zone::{Zone, ZoneId};
 
 use super::beside::{conflict, created, deleted, leave_others};
-use super::course::{self, Write};
 use super::retry::READ_HOLDS;
+use super::under_way::{Course, WayBack};
 
 /// One call of `apply` on this layer may become several on the provider.
 pub struct Staged {
@@ -44,84 +44,6 @@ impl std::fmt::Debug for Staged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Staged")
     }
-}
-
-/// A group on its way.
-struct Course<'a> {
-    group: &'a Group,
-    writes: Vec<Write>,
-    /// How many of them are in force.
-    done: usize,
-    outcome: Option<Outcome>,
-}
-
-impl<'a> Course<'a> {
-    fn new(group: &'a Group, atomic: Atomicity, create: CreateMode) -> Self {
-        if group.changes_nothing() {
-            return Self { group, writes: Vec::new(), done: 0, outcome: None };
-        }
-        let writes = match (atomic, create) {
-            (Atomicity::None, _) => course::staged(group),
-            (_, CreateMode::Additive) => course::announced(group),
-            _ => course::whole(group),
-        };
-        Self { group, writes, done: 0, outcome: None }
-    }
-
-    fn next(&self) -> Option<&Write> {
-        self.writes.get(self.done).filter(|_| self.outcome.is_none())
-    }
-
-    /// The records that the next write changes.
-    fn next_records(&self) -> impl Iterator<Item = &RecordKey> {
-        self.next_steps().map(|step| step.change.key())
-    }
-
-    fn next_steps(&self) -> impl Iterator<Item = &Step> {
-        self.next().into_iter().flat_map(|write| &write.steps).filter(|step| step.role == Role::Record)
-    }
-
-    /// What the write that went last created.
-    fn fresh(&self) -> impl Iterator<Item = &RecordSet> {
-        self.done.checked_sub(1).and_then(|last| self.writes.get(last)).into_iter().flat_map(Write::created)
-    }
-
-    /// The first record that is not as the next write expects it.
-    fn changed(&self, found: &[RecordSet]) -> Option<&RecordKey> {
-        let data = |key: &RecordKey| found.iter().find(|set| set.key == *key).map(|set| &set.data);
-        let differs = |step: &&Step| data(step.change.key()) != step.change.from().map(|from| &from.data);
-        self.next_steps().find(differs).map(|step| step.change.key())
-    }
-
-    fn as_group(&self, write: &Write) -> Group {
-        let mut requires = self.group.requires.clone();
-        requires.extend(write.lowered_for(self.group));
-        Group { steps: write.steps.clone(), requires, ..self.group.clone() }
-    }
-
-    /// The writes that are in force, undone from the last to the first. Where `somebody` else may have put a record there, or
-    /// changed the one that the next write was for, an intent does not become the claim again that it was: that would speak
-    /// for the stranger's record. Where that next write was for a claim, an updated record stays as it is: whose it is now
-    /// is to be read first.
-    fn way_back(&self, somebody: bool) -> WayBack {
-        let in_force = || self.writes.iter().take(self.done).rev();
-        let back = |write: &Write| Group { requires: Vec::new(), ..self.as_group(&write.inverse()) };
-        let created = self.group.records().filter_map(|step| created(&step.change));
-        let next = || self.writes.get(self.done).into_iter().flat_map(|write| &write.steps);
-        let doubted: Vec<&RecordSet> = created.chain(next().filter_map(|step| step.change.from())).collect();
-        let claim_doubted = next().any(|step| step.role == Role::Claim && step.change.from().is_some());
-        let stays =
-            |write: &Write| somebody && (write.lowers_claim(&doubted) || claim_doubted && write.updates_record());
-        let groups = in_force().filter(|write| !stays(write)).map(back).collect();
-        WayBack { groups, whole: !in_force().any(stays) }
-    }
-}
-
-/// How a group is taken back.
-struct WayBack {
-    groups: Vec<Group>,
-    /// Whether everything then stands as before.
-    whole: bool,
 }
 
 impl Staged {

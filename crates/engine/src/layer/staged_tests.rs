@@ -1,5 +1,6 @@
 //! Groups on providers without batches, with a fault at every call.
 
+mod claims;
 mod plain;
 
 use std::collections::BTreeMap;
@@ -238,30 +239,6 @@ fn where_a_create_merely_adds_the_claim_comes_after_the_reading_back() {
     assert_eq!(course::announced(&group(vec![record(Change::Create { to }), claimed])).len(), 1);
 }
 
-/// Where the provider reads what a write requires, the write of the claim shows whether the record stands alone.
-#[tokio::test]
-async fn what_a_create_adds_is_read_back_once() {
-    for (preconditions, readings) in [(Preconditions::None, 1), (Preconditions::Read, 0)] {
-        let provider = Arc::new(Plain {
-            atomic: Atomicity::Batch,
-            create: CreateMode::Additive,
-            preconditions,
-            ..Plain::new(&[])
-        });
-        let (to, ours) = (set("x.example A 192.0.2.1"), claim("a-x.example"));
-        let both = vec![record(Change::Create { to }), Step::claim(Change::Create { to: ours })];
-        let outcomes = Staged::new(provider.clone()).apply(&zone(), &[group(both)]).await;
-        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{outcomes:?}");
-        assert_eq!(*provider.readings.lock().unwrap(), readings);
-        // Without a claim no write follows.
-        let to = set("y.example A 192.0.2.1");
-        let outcomes =
-            Staged::new(provider.clone()).apply(&zone(), &[group(vec![record(Change::Create { to })])]).await;
-        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{outcomes:?}");
-        assert_eq!(*provider.readings.lock().unwrap(), readings + 1);
-    }
-}
-
 /// A change of type fails since somebody put the old type there again: ours is not put back beside it.
 #[tokio::test]
 async fn what_was_deleted_is_not_put_back_beside_a_strangers_record() {
@@ -307,24 +284,6 @@ async fn what_is_put_back_beside_a_strangers_record_is_withdrawn() {
     let sets = provider.sets();
     assert_eq!(sets.get(&stranger.key), Some(&stranger), "{sets:?}");
     assert!(!speaks_for(&sets, &stranger), "nothing speaks for it: {sets:?}");
-}
-
-/// The record is not as the last listing had it, which ended early or is old: the claim on it stays as it is.
-#[tokio::test]
-async fn a_claim_is_not_lowered_while_another_record_stands() {
-    let (stands, known, before) = (set("x.example A 192.0.2.9"), set("x.example A 192.0.2.1"), claim("a-x.example"));
-    let after = set(&format!("a-x.example TXT {CLAIM},external-dns/resource=r"));
-    for (change, claim) in [
-        (Change::Create { to: known.clone() }, Change::Update { from: before.clone(), to: after }),
-        (Change::Delete { from: known }, Change::Delete { from: before.clone() }),
-    ] {
-        let group = group(vec![record(change), Step::claim(claim)]);
-        let provider = Arc::new(Plain::new(&[stands.clone(), before.clone()]));
-        let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
-        assert!(matches!(outcomes.as_slice(), [Outcome::Refused { .. }]), "{outcomes:?}");
-        let left = [&stands, &before].map(|set| (set.key.clone(), set.clone())).into();
-        assert_eq!(provider.sets(), left, "{group:?}");
-    }
 }
 
 #[tokio::test]

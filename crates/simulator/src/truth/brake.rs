@@ -23,7 +23,8 @@ const PROCESS: usize = usize::MAX;
 #[derive(Debug)]
 struct Approved {
     data: RecordData,
-    right: Right,
+    /// `None` where the claim had been changed unseen: what was shown is what the daemon knew of it, and the judge does not know that.
+    right: Option<Right>,
     /// How often each kind had come into doubt then.
     doubts: [u64; 2],
     until: Timestamp,
@@ -91,7 +92,8 @@ impl Ledger {
     /// Uses an approval up, if there is one for exactly this.
     fn spend(&mut self, delete: &Counted, now: Timestamp) -> bool {
         let fits = |approved: &Approved| {
-            approved.until > now && approved.data == delete.stood.data && approved.right == delete.right
+            let same_right = approved.right.as_ref().is_none_or(|right| *right == delete.right);
+            approved.until > now && approved.data == delete.stood.data && same_right
         };
         let covered = self.approved.get(&delete.stood.key).is_some_and(|given| given.iter().any(fits));
         if covered {
@@ -219,12 +221,20 @@ impl Truth {
         };
         let counts = |set: &&RecordSet| match ours {
             Some(_) if self.objects.is_some() => is_record(&set.key) && by_objects(&set.key),
+            // While claims move, a record has two.
+            Some(_) if self.affixes.len() > 1 => is_record(&set.key) && self.has_text_of(ours, zone, &set.key),
             Some(_) if set.key.rtype != RecordType::Txt => false,
             Some(_) => set.data.as_records().iter().any(|data| is_text_of(ours, data)),
             None => is_record(&set.key),
         };
         // Each record has one claim, and counting those is quick in a large zone.
         self.zones[zone].sets.values().filter(counts).count()
+    }
+
+    fn has_text_of(&self, owner: Option<&String>, zone: usize, key: &RecordKey) -> bool {
+        let texts = self.all_places(key, &self.zones[zone].zone.name).into_iter();
+        let mut texts = texts.filter_map(|(place, _)| self.zones[zone].sets.get(&place));
+        texts.any(|set| set.data.as_records().iter().any(|data| is_text_of(owner, data)))
     }
 
     /// Judges the deletes of one call: of its zone, and of all zones of the process.
@@ -343,7 +353,7 @@ impl Truth {
         approved.into_iter().flatten().any(|approved| {
             let data = step.stood.map(|set| &set.data);
             let same = sight.is_same_doubt(label, approved.doubts);
-            same && Some(&approved.data) == data && approved.right == *right
+            same && Some(&approved.data) == data && approved.right.as_ref() == Some(right)
         })
     }
 
@@ -360,7 +370,7 @@ impl Truth {
         for key in keys {
             let Some(set) = self.zones[zone].sets.get(&key) else { continue };
             let data = set.data.clone();
-            let right = self.right(zone, &key);
+            let right = Some(self.right(zone, &key)).filter(|_| !self.word_changed_unseen(daemon, zone, &key));
             let ledger = self.ledgers.entry((daemon, zone)).or_default();
             ledger.spent.remove(&key);
             let approved = Approved { data, right, doubts, until, at: Instant::now() };

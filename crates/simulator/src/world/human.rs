@@ -16,8 +16,13 @@ impl World {
             return;
         }
         let stands = truth.zones[zone].sets.get(key).cloned();
-        let place = truth.places(zone, key).into_iter().map(|(place, _)| place);
-        let place = place.into_iter().find(|place| place.name.is_within(&truth.zones[zone].zone.name));
+        let places = truth.places(zone, key).into_iter().map(|(place, _)| place);
+        let here = |place: &RecordKey| place.name.is_within(&truth.zones[zone].zone.name);
+        let places: Vec<RecordKey> = places.filter(here).collect();
+        // Where claims move, people go by where one stands.
+        let holds_text = |place: &&RecordKey| truth.zones[zone].sets.contains_key(place);
+        let first = places.first().filter(|_| truth.affixes.len() < 2);
+        let place = places.iter().find(holds_text).or(first).cloned();
         let claim = place.as_ref().and_then(|place| truth.zones[zone].sets.get(place).cloned());
         let change = match edit {
             ManualEdit::Write(data) => write(&truth, zone, key, data),

@@ -1,0 +1,63 @@
+//! Claims while their records are on the way.
+
+use super::plain::Plain;
+use super::*;
+
+/// The record is not as the last listing had it, which ended early or is old: the claim on it stays as it is.
+#[tokio::test]
+async fn a_claim_is_not_lowered_while_another_record_stands() {
+    let (stands, known, before) = (set("x.example A 192.0.2.9"), set("x.example A 192.0.2.1"), claim("a-x.example"));
+    let after = set(&format!("a-x.example TXT {CLAIM},external-dns/resource=r"));
+    for (change, claim) in [
+        (Change::Create { to: known.clone() }, Change::Update { from: before.clone(), to: after }),
+        (Change::Delete { from: known }, Change::Delete { from: before.clone() }),
+    ] {
+        let group = group(vec![record(change), Step::claim(claim)]);
+        let provider = Arc::new(Plain::new(&[stands.clone(), before.clone()]));
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Refused { .. }]), "{outcomes:?}");
+        let left = [&stands, &before].map(|set| (set.key.clone(), set.clone())).into();
+        assert_eq!(provider.sets(), left, "{group:?}");
+    }
+}
+
+/// An update of a record whose claim changes with it: the claim is no longer what was read of it, so the record stays.
+#[tokio::test]
+async fn a_record_is_not_written_whose_claim_was_changed_meanwhile() {
+    let (stands, before) = (set("x.example A 192.0.2.1"), claim("a-x.example"));
+    let theirs = set(&format!("a-x.example TXT {}", CLAIM.replace("owner=me", "owner=them")));
+    assert_ne!(theirs, before);
+    let after = set(&format!("a-x.example TXT {CLAIM},external-dns/resource=r"));
+    let update = group(vec![
+        record(Change::Update { from: stands.clone(), to: set("x.example A 192.0.2.2") }),
+        Step::claim(Change::Update { from: before, to: after }),
+    ]);
+    let provider = Arc::new(Plain::new(&[stands.clone(), theirs.clone()]));
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), &[update]).await;
+    assert!(matches!(outcomes.as_slice(), [Outcome::Refused { .. }]), "{outcomes:?}");
+    assert_eq!(provider.sets(), [&stands, &theirs].map(|set| (set.key.clone(), set.clone())).into());
+}
+
+/// Where the provider reads what a write requires, the write of the claim shows whether the record stands alone.
+#[tokio::test]
+async fn what_a_create_adds_is_read_back_once() {
+    for (preconditions, readings) in [(Preconditions::None, 1), (Preconditions::Read, 0)] {
+        let provider = Arc::new(Plain {
+            atomic: Atomicity::Batch,
+            create: CreateMode::Additive,
+            preconditions,
+            ..Plain::new(&[])
+        });
+        let (to, ours) = (set("x.example A 192.0.2.1"), claim("a-x.example"));
+        let both = vec![record(Change::Create { to }), Step::claim(Change::Create { to: ours })];
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), &[group(both)]).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{outcomes:?}");
+        assert_eq!(*provider.readings.lock().unwrap(), readings);
+        // Without a claim no write follows.
+        let to = set("y.example A 192.0.2.1");
+        let outcomes =
+            Staged::new(provider.clone()).apply(&zone(), &[group(vec![record(Change::Create { to })])]).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{outcomes:?}");
+        assert_eq!(*provider.readings.lock().unwrap(), readings + 1);
+    }
+}
