@@ -171,7 +171,8 @@ pub(crate) async fn instance(
     let registry = registry(catalog, settings, documents).await?;
     let options = options(entry, settings);
     let provider = build(entry, &id, settings, shared).await?;
-    Ok(Instance { options, webhook: entry.webhook, ..Instance::new(id, provider, registry) })
+    let ambiguous = shared.get();
+    Ok(Instance { options, webhook: entry.webhook, ambiguous, ..Instance::new(id, provider, registry) })
 }
 
 /// The provider instances of a process: those of the settings file, else the one that the flags describe. They have one registry.
@@ -243,6 +244,6 @@ pub(crate) async fn build(
     };
     let provider = (entry.build)(config).await?;
     #[cfg(feature = "kops")]
-    let provider = crate::kops::selected(provider, settings)?;
+    let provider = crate::kops::selected(provider, settings, shared)?;
     Ok(provider)
 }

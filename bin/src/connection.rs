@@ -112,6 +112,32 @@ pub(crate) fn documents(_: &Catalog, _: &Settings, _: Option<&Connection>) -> Op
     None
 }
 
+/// The client flags, which `zonewright kops` alone has.
+#[cfg(feature = "cluster")]
+fn overrides(settings: &Settings) -> zonewright_cluster::KubeconfigOverrides {
+    let some = |flag: &str| Some(settings.text(flag).to_owned()).filter(|text| !text.is_empty());
+    let pair = |text: &String| text.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()));
+    zonewright_cluster::KubeconfigOverrides {
+        context: some("context"),
+        cluster: some("cluster"),
+        user: some("user"),
+        token: settings.secret("token").cloned(),
+        username: some("username"),
+        password: settings.secret("password").cloned(),
+        client_certificate: some("client-certificate"),
+        client_key: some("client-key"),
+        certificate_authority: some("certificate-authority"),
+        insecure: settings.bool("insecure-skip-tls-verify"),
+        tls_server_name: some("tls-server-name"),
+        proxy_url: some("proxy-url"),
+        disable_compression: settings.bool("disable-compression"),
+        impersonate: some("as"),
+        impersonate_uid: some("as-uid"),
+        impersonate_groups: settings.nonempty("as-group"),
+        impersonate_extra: settings.list("as-user-extra").iter().filter_map(pair).collect(),
+    }
+}
+
 #[cfg(feature = "cluster")]
 fn options(settings: &Settings) -> zonewright_cluster::ConnectOptions {
     let some = |flag: &str| Some(settings.text(flag)).filter(|text| !text.is_empty());
@@ -120,6 +146,7 @@ fn options(settings: &Settings) -> zonewright_cluster::ConnectOptions {
     let place = zonewright_cluster::ConnectOptions {
         kubeconfig: some("kubeconfig").map(std::path::PathBuf::from),
         server: some("server").map(str::to_owned),
+        overrides: overrides(settings),
         ..zonewright_cluster::ConnectOptions::default()
     };
     if timeout.is_zero() && rate("kube-api-qps") == 0 && rate("kube-api-burst") == 0 {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tracing::info;
+use zonewright_cluster::{EventOptions, EventReporter};
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_gardener::accounts::{Accounts, Backend};
@@ -34,6 +35,8 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     let metrics = Arc::new(daemon::metrics());
     let Some(cluster) = connection::open(catalog, settings).await? else { return Err(connection::none()) };
     let shared = daemon::shared(&metrics);
+    let (reporter, poster) = EventReporter::new(&cluster, EventOptions { dry_run: false, instance: host() });
+    let poster = tokio::spawn(poster.run(stop.clone().cancelled_owned()));
     let controller = Controller::new(Parts {
         leases: leases(settings, cluster.namespace()),
         scope,
@@ -41,6 +44,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         accounts: Accounts::new(&backends, settings.clone(), shared, metrics.clone()),
         registry: config::registry(catalog, settings, None).await?,
         tally: Tally::registered(&metrics),
+        reporter: Arc::new(reporter),
         cluster,
     });
     let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Watched(controller.clone())) };
@@ -51,6 +55,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     for server in servers {
         let _ = server.task.await;
     }
+    let _ = poster.await;
     ended.map(|()| ExitCode::SUCCESS)
 }
 
@@ -79,9 +84,14 @@ fn words(settings: &Settings, flag: &str) -> Vec<String> {
     all.map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
+/// The pod, as events and leases name it.
+fn host() -> String {
+    let name = std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME")).unwrap_or_default();
+    if name.is_empty() { "zonewright".to_owned() } else { name }
+}
+
 fn leases(settings: &Settings, home: &str) -> Leases {
     let namespace = |flag: &str| Some(settings.text(flag)).filter(|text| !text.is_empty()).unwrap_or(home).to_owned();
-    let host = std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME")).unwrap_or_default();
     let election = settings
         .bool("leader-election")
         .then(|| (namespace("leader-election-namespace"), settings.text("leader-election-id").to_owned()));
@@ -89,7 +99,7 @@ fn leases(settings: &Settings, home: &str) -> Leases {
     Leases {
         election,
         // Two processes on one host differ by their number, two pods by their name.
-        me: format!("{host}_{}_{}", std::process::id(), jiff::Timestamp::now().as_nanosecond()),
+        me: format!("{}_{}_{}", host(), std::process::id(), jiff::Timestamp::now().as_nanosecond()),
         heartbeat: namespace("heartbeat-namespace"),
         interval: Duration::from_secs(seconds),
     }

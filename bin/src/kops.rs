@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use zonewright_core::catalog::{FlagValue, Settings};
 use zonewright_core::provider::Provider;
+use zonewright_core::shared::Shared;
 use zonewright_core::zone_rules::ZoneRules;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::layer::SelectedZones;
@@ -38,13 +39,13 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 ///
 /// # Errors
 /// A rule is none.
-pub(crate) fn selected(provider: Arc<dyn Provider>, settings: &Settings) -> Result<Arc<dyn Provider>> {
+pub(crate) fn selected(provider: Arc<dyn Provider>, settings: &Settings, shared: &Shared) -> Result<Arc<dyn Provider>> {
     if !settings.bool(KOPS) {
         return Ok(provider);
     }
     let rules = ZoneRules::parse(settings.list("zone").iter().map(String::as_str))
         .map_err(|problem| Error::new(ErrorKind::Configuration, "read the flags", format!("--zone: {problem}")))?;
-    Ok(Arc::new(SelectedZones::new(provider, rules, ZONES_KEPT)))
+    Ok(Arc::new(SelectedZones::new(provider, rules, ZONES_KEPT, shared.get())))
 }
 
 /// Who writes records where nobody says so: the cluster itself, so that several may share a zone. The API server may come up after this

@@ -1,11 +1,10 @@
 //! The manifests of the Gardener extension: they parse, agree with each other, and ask for the same rights wherever they stand.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use zonewright_testkit::render::{self, Chart};
 use zonewright_testkit::require;
 
 use super::{rights, texts};
@@ -29,22 +28,11 @@ fn object(path: &str, kind: &str) -> Value {
     of_kind(&objects(path), kind)
 }
 
-/// The chart as it is rendered with these values over its own, at the top level.
-fn chart(changes: &Value) -> Vec<Value> {
-    let mut values = objects("chart/values.yaml").remove(0);
-    for (field, value) in changes.as_object().into_iter().flatten() {
-        values[field] = value.clone();
-    }
-    let data =
-        json!({ "Values": values, "Release": { "Name": "zonewright-abc", "Namespace": "extension-zonewright-abc" } });
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/deploy/render.go");
-    let mut command = Command::new(zonewright_testkit::tools::find("go").expect("asked for before"));
-    command.arg("run").arg(program).arg(folder().join("chart/templates"));
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("go runs");
-    child.stdin.take().expect("a pipe").write_all(data.to_string().as_bytes()).expect("the values are read");
-    let output = child.wait_with_output().expect("go ends");
-    assert!(output.status.success(), "the chart cannot be rendered");
-    serde_saphyr::from_multiple(&String::from_utf8(output.stdout).expect("text")).expect("the chart is YAML")
+/// The chart as Helm renders it with these values over its own.
+fn chart(values: &Value) -> Vec<Value> {
+    let folder = folder().join("chart");
+    let chart = Chart { folder: &folder, release: "zonewright-abc", namespace: "extension-zonewright-abc" };
+    chart.render(values).expect("the chart can be rendered").objects
 }
 
 fn pod(deployment: &Value) -> &Value {
@@ -148,7 +136,7 @@ fn registrations_list_the_types_that_the_controller_serves() {
 /// In a seed the chart is what the manifests are: the same rights, labels, probes and confinement.
 #[test]
 fn in_a_seed_the_chart_is_what_the_manifests_are() {
-    require!(&["go"]);
+    require!(render::TOOLS);
     let (rendered, rbac) = (chart(&json!({})), objects("manifests/rbac.yaml"));
     for role in ["ClusterRole", "Role"] {
         assert_eq!(rights(&of_kind(&rendered, role)), rights(&of_kind(&rbac, role)), "{role}");
@@ -178,7 +166,7 @@ fn in_a_seed_the_chart_is_what_the_manifests_are() {
 /// In the garden runtime cluster it serves the class `garden`, with the priority that the operator gives.
 #[test]
 fn in_the_garden_runtime_cluster_the_chart_serves_the_garden() {
-    require!(&["go"]);
+    require!(render::TOOLS);
     let rendered = chart(&json!({
         "registry": "txt",
         "txtOwnerID": "garden-1",

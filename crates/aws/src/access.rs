@@ -1,6 +1,7 @@
 //! Credentials: where they come from, and how they are read anew.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use aws_config::retry::RetryConfig;
 use aws_config::sts::AssumeRoleProvider;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
@@ -22,6 +24,7 @@ use zonewright_core::ErrorKind;
 use zonewright_http::{Account, Failure, Patience, Share};
 
 use crate::failure::{failure, is_stale};
+use crate::web_identity::WebIdentity;
 
 /// The longest pause of an account that a request waits for; after a longer one it fails.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -41,6 +44,8 @@ pub struct AccessConfig {
     pub external_id: Option<SecretString>,
     /// Fixed keys, in place of those that are searched for.
     pub keys: Option<AccessKeys>,
+    /// A file with the token of a workload identity, for which `role` is given; it is read each time that keys are asked for.
+    pub web_identity: Option<PathBuf>,
     /// The region, in place of the one that is searched for.
     pub region: Option<String>,
     /// Where the services are, in place of their own addresses: private links, tests.
@@ -61,10 +66,11 @@ pub struct AccessKeys {
 impl fmt::Display for AccessConfig {
     /// Whom, for messages: the role, the profile or the key's id.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let source = match (&self.keys, &self.profile) {
-            (Some(keys), _) => format!("access key {}", keys.id),
-            (None, Some(profile)) => format!("profile {profile}"),
-            (None, None) => "the default credentials".to_owned(),
+        let source = match (&self.web_identity, &self.keys, &self.profile) {
+            (Some(_), ..) => "the token of a workload identity".to_owned(),
+            (None, Some(keys), _) => format!("access key {}", keys.id),
+            (None, None, Some(profile)) => format!("profile {profile}"),
+            (None, None, None) => "the default credentials".to_owned(),
         };
         match &self.role {
             Some(role) => write!(f, "role {role} by {source}"),
@@ -254,13 +260,20 @@ impl<C: Send + Sync> Access<C> {
                 &keys.id, secret, token, None, "settings",
             ));
         }
+        if config.web_identity.is_some() {
+            loader = loader.no_credentials();
+        }
         let shared = loader.load().await;
         let Some(role) = &config.role else { return shared };
+        if let Some(path) = &config.web_identity {
+            let provider = SharedCredentialsProvider::new(WebIdentity::new(&shared, role, path));
+            return shared.into_builder().credentials_provider(provider).build();
+        }
         let mut builder = AssumeRoleProvider::builder(role).configure(&shared).session_name("zonewright");
         if let Some(id) = &config.external_id {
             builder = builder.external_id(id.expose_secret());
         }
-        let provider = aws_credential_types::provider::SharedCredentialsProvider::new(builder.build().await);
+        let provider = SharedCredentialsProvider::new(builder.build().await);
         shared.into_builder().credentials_provider(provider).build()
     }
 }

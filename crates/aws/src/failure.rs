@@ -6,10 +6,14 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
 
+use aws_credential_types::provider::error::CredentialsError;
+use aws_sdk_sts::operation::assume_role::AssumeRoleError;
+use aws_sdk_sts::operation::assume_role_with_web_identity::AssumeRoleWithWebIdentityError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use aws_smithy_xml::decode::{Document, try_data};
+use zonewright_core::error::Denied;
 use zonewright_core::{Error, ErrorKind};
 use zonewright_http::{Delivery, Failure, StatusCode, TransportError};
 
@@ -24,14 +28,17 @@ pub struct Refusal {
     pub delivery: Delivery,
     /// What may help, as the end of a sentence.
     pub hint: &'static str,
+    /// Why access is refused, where the code says it.
+    pub denied: Option<Denied>,
 }
 
 const SKEWED: &str = "; is the clock of this machine right?";
 
 /// What the answer with this code and status means.
 fn refusal(code: &str, status: u16) -> Refusal {
-    let refused = |kind, hint| Refusal { kind, delivery: Delivery::Refused, hint };
-    let turned_away = Refusal { kind: ErrorKind::Throttled, delivery: Delivery::NotSent, hint: "" };
+    let refused = |kind, hint| Refusal { kind, delivery: Delivery::Refused, hint, denied: None };
+    let denied = |why, hint| Refusal { denied: Some(why), ..refused(ErrorKind::Unauthorized, hint) };
+    let turned_away = Refusal { delivery: Delivery::NotSent, ..refused(ErrorKind::Throttled, "") };
     match code.strip_suffix("Exception").unwrap_or(code) {
         "Throttling"
         | "ThrottledRequest"
@@ -43,17 +50,25 @@ fn refusal(code: &str, status: u16) -> Refusal {
         | "SlowDown"
         | "PriorRequestNotComplete" => turned_away,
         "AccessDenied" | "UnauthorizedOperation" | "NotAuthorized" => refused(ErrorKind::Unauthorized, ""),
-        "RequestExpired" | "RequestTimeTooSkewed" | "SignatureDoesNotMatch" | "InvalidSignature" => {
-            refused(ErrorKind::Unauthorized, SKEWED)
-        }
-        code if is_stale(code) => refused(ErrorKind::Unauthorized, ""),
+        "RequestExpired" | "RequestTimeTooSkewed" => denied(Denied::Clock, SKEWED),
+        "SignatureDoesNotMatch" | "InvalidSignature" => denied(Denied::Credentials, SKEWED),
+        // The token of a workload identity.
+        "InvalidIdentityToken" | "IDPRejectedClaim" => denied(Denied::Credentials, ""),
+        "IDPCommunicationError" => refused(ErrorKind::Unavailable, ""),
+        code if is_stale(code) => denied(Denied::Credentials, ""),
         code if code.starts_with("NoSuch") => refused(ErrorKind::NotFound, ""),
         _ if status == 429 => turned_away,
-        _ if status >= 500 => Refusal { kind: ErrorKind::Unavailable, delivery: Delivery::Unknown, hint: "" },
-        _ if status == 401 || status == 403 => refused(ErrorKind::Unauthorized, ""),
+        _ if status >= 500 => Refusal { delivery: Delivery::Unknown, ..refused(ErrorKind::Unavailable, "") },
+        _ if status == 401 => denied(Denied::Credentials, ""),
+        _ if status == 403 => refused(ErrorKind::Unauthorized, ""),
         _ if (400..500).contains(&status) => refused(ErrorKind::Invalid, ""),
-        _ => Refusal { kind: ErrorKind::Protocol, delivery: Delivery::Unknown, hint: "" },
+        _ => Refusal { delivery: Delivery::Unknown, ..refused(ErrorKind::Protocol, "") },
     }
+}
+
+/// Whether a refused signature was made at another time than the service has: it says so under the code of a wrong key.
+fn is_late(message: &str) -> bool {
+    message.starts_with("Signature expired") || message.starts_with("Signature not yet current")
 }
 
 /// Whether this code says that the credentials themselves are no longer, or not yet, good: read anew they may be.
@@ -94,9 +109,13 @@ where
                 let delivery = if (400..500).contains(&status) { Delivery::Refused } else { Delivery::Unknown };
                 return of(kind, delivery, text);
             };
-            let Refusal { kind, delivery, hint } = refusal(code, status);
-            let text = format!("{code}: {}{hint}", message.unwrap_or("no more was said"));
-            Failure { status: StatusCode::from_u16(status).ok(), ..of(kind, delivery, text) }
+            let message = message.unwrap_or("no more was said");
+            let Refusal { kind, delivery, hint, denied } = refusal(code, status);
+            let mut failure = of(kind, delivery, format!("{code}: {message}{hint}"));
+            if let Some(why) = denied {
+                failure.error = failure.error.denied(if is_late(message) { Denied::Clock } else { why });
+            }
+            Failure { status: StatusCode::from_u16(status).ok(), ..failure }
         }
         SdkError::TimeoutError(_) => of(ErrorKind::Timeout, Delivery::Unknown, "no complete answer in time".to_owned()),
         SdkError::ResponseError(answer) => {
@@ -123,7 +142,33 @@ fn of_connector(of: &dyn Fn(ErrorKind, Delivery, String) -> Failure, error: &(dy
     }
     // Everything that was sent has gone through the transport: what failed before it are credentials.
     let text = error.source().map_or_else(|| error.to_string(), chain);
-    of(ErrorKind::Unauthorized, Delivery::NotSent, format!("no credentials: {text}"))
+    let text = format!("no credentials: {text}");
+    if let Some(Refusal { kind, denied, .. }) = of_role(error) {
+        let mut failure = of(kind, Delivery::NotSent, text);
+        failure.error = denied.into_iter().fold(failure.error, Error::denied);
+        return failure;
+    }
+    if let Some(CredentialsError::ProviderTimedOut(_)) = find(error) {
+        return of(ErrorKind::Timeout, Delivery::NotSent, text);
+    }
+    of(ErrorKind::Unauthorized, Delivery::NotSent, text)
+}
+
+/// What the service that gives roles answered, if it was that: it may be busy, or fail, as any other.
+fn of_role(error: &(dyn StdError + 'static)) -> Option<Refusal> {
+    refusal_of::<AssumeRoleError>(error).or_else(|| refusal_of::<AssumeRoleWithWebIdentityError>(error))
+}
+
+fn refusal_of<E: ProvideErrorMetadata + StdError + Send + Sync + 'static>(
+    error: &(dyn StdError + 'static),
+) -> Option<Refusal> {
+    match find::<SdkError<E, HttpResponse>>(error)? {
+        SdkError::ServiceError(answer) => {
+            let status = answer.raw().status().as_u16();
+            Some(refusal(answer.err().code().unwrap_or_default(), status))
+        }
+        _ => None,
+    }
 }
 
 /// An error in the form that Route 53 alone has, and that SDKs do not all read: an element with the error's name, and in it
@@ -192,10 +237,25 @@ mod tests {
             ("InvalidChangeBatch", 400, ErrorKind::Invalid, Refused),
             ("InternalFailure", 500, ErrorKind::Unavailable, Unknown),
             ("ServiceUnavailable", 503, ErrorKind::Unavailable, Unknown),
+            ("", 503, ErrorKind::Unavailable, Unknown),
         ] {
             let meant = refusal(code, status);
             assert_eq!((meant.kind, meant.delivery), (kind, delivery), "{code}");
         }
+        for (code, status, denied) in [
+            ("AccessDenied", 403, None),
+            ("Whatever", 403, None),
+            ("Whatever", 401, Some(Denied::Credentials)),
+            ("ExpiredToken", 403, Some(Denied::Credentials)),
+            ("InvalidIdentityToken", 400, Some(Denied::Credentials)),
+            ("SignatureDoesNotMatch", 403, Some(Denied::Credentials)),
+            ("RequestTimeTooSkewed", 403, Some(Denied::Clock)),
+            ("Throttling", 400, None),
+        ] {
+            assert_eq!(refusal(code, status).denied, denied, "{code} {status}");
+        }
+        assert!(is_late("Signature expired: 20260131T120000Z is now earlier than 20260131T121000Z"));
+        assert!(!is_late("The request signature we calculated does not match"));
         assert!(is_stale("ExpiredTokenException") && !is_stale("AccessDenied"));
     }
 

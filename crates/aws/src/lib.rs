@@ -9,6 +9,7 @@ mod access;
 mod failure;
 pub mod flags;
 mod transport;
+mod web_identity;
 
 pub use access::{Access, AccessConfig, AccessKeys};
 pub use failure::{Refusal, failure, is_stale, sentences};

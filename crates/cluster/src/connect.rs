@@ -7,13 +7,14 @@ use std::time::Duration;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Uri};
 use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::{Proxies, Url};
 
 use crate::cluster::{Cluster, Place};
 use crate::options::ConnectOptions;
+use crate::overrides::KubeconfigOverrides;
 
 const SERVICE_ACCOUNT_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 /// A server that does not take a connection by then is tried again; waiting longer only delays that.
@@ -29,7 +30,8 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster> {
     options.check().map_err(wrong)?;
     let file = kubeconfig_file(options, std::env::home_dir().as_deref());
     let mut config = match &file {
-        Some(file) => from_file(file, options.server.as_deref()).await?,
+        Some(file) => from_file(file, options).await?,
+        None if !options.overrides.is_empty() => from_flags(options).await?,
         None => from_service_account(options)?,
     };
     let agent = HeaderValue::from_str(&options.user_agent)
@@ -49,29 +51,48 @@ fn kubeconfig_file(options: &ConnectOptions, home: Option<&Path>) -> Option<Path
     given.or_else(|| home.map(|home| home.join(".kube").join("config")).filter(|path| path.exists()))
 }
 
-async fn from_file(file: &Path, server: Option<&str>) -> Result<Config> {
+async fn from_file(file: &Path, options: &ConnectOptions) -> Result<Config> {
     let said = |e: KubeconfigError| wrong(format!("kubeconfig {}: {e}", file.display())).caused_by(e);
     let kubeconfig = Kubeconfig::read_from(file).map_err(said)?;
-    let context = kubeconfig.current_context.clone().unwrap_or_default();
-    let own_proxy = own_proxy(&kubeconfig);
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+    of(kubeconfig, options, &format!("kubeconfig {}", file.display())).await
+}
+
+/// Where flags say who to be, and there is no file: they have to say where the server is, too.
+async fn from_flags(options: &ConnectOptions) -> Result<Config> {
+    let Some(server) = options.server.as_deref().filter(|server| !server.is_empty()) else {
+        return Err(wrong(
+            "client flags are given, and neither --kubeconfig nor --server: it is not known which cluster is meant",
+        ));
+    };
+    server_url(server)?;
+    of(KubeconfigOverrides::alone(server), options, "the flags").await
+}
+
+async fn of(kubeconfig: Kubeconfig, options: &ConnectOptions, from: &str) -> Result<Config> {
+    let overrides = options.overrides.clone();
+    let chosen = overrides.choice();
+    let kubeconfig = overrides.into(kubeconfig);
+    let context = chosen.context.clone().or_else(|| kubeconfig.current_context.clone()).unwrap_or_default();
+    let own_proxy = own_proxy(&kubeconfig, &context, chosen.cluster.as_deref());
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &chosen)
         .await
-        .map_err(|e| wrong(format!("kubeconfig {}, context {context:?}: {e}", file.display())).caused_by(e))?;
-    if let Some(server) = server.filter(|server| !server.is_empty()) {
+        .map_err(|e| wrong(format!("{from}, context {context:?}: {e}")).caused_by(e))?;
+    if let Some(server) = options.server.as_deref().filter(|server| !server.is_empty()) {
         config.cluster_url = server_url(server)?;
     }
     config.proxy_url = match own_proxy {
-        Some(text) => Some(proxy_url(&text).ok_or_else(|| bad_proxy(file, &context))?),
+        Some(text) => Some(proxy_url(&text).ok_or_else(|| bad_proxy(from, &context))?),
         None => environments_proxy(&Proxies::from_env()?, &config.cluster_url),
     };
     Ok(config)
 }
 
-/// The `proxy-url` of the current context's cluster. It counts whatever `NO_PROXY` says, as with kubectl.
-fn own_proxy(kubeconfig: &Kubeconfig) -> Option<String> {
-    let name = kubeconfig.current_context.as_deref()?;
-    let context = kubeconfig.contexts.iter().find(|context| context.name == name)?.context.as_ref()?;
-    let cluster = kubeconfig.clusters.iter().find(|cluster| cluster.name == context.cluster)?.cluster.as_ref()?;
+/// The `proxy-url` of the cluster that a context names, or of another one. It counts whatever `NO_PROXY` says, as with kubectl.
+fn own_proxy(kubeconfig: &Kubeconfig, context: &str, other: Option<&str>) -> Option<String> {
+    let context =
+        kubeconfig.contexts.iter().find(|known| known.name == context).and_then(|named| named.context.as_ref());
+    let name = other.or(context.map(|context| context.cluster.as_str()))?;
+    let cluster = kubeconfig.clusters.iter().find(|cluster| cluster.name == name)?.cluster.as_ref()?;
     cluster.proxy_url.clone().filter(|text| !text.trim().is_empty())
 }
 
@@ -81,10 +102,9 @@ fn proxy_url(text: &str) -> Option<Uri> {
 }
 
 /// The address is in no message: it may hold a password.
-fn bad_proxy(file: &Path, context: &str) -> Error {
-    let file = file.display();
+fn bad_proxy(from: &str, context: &str) -> Error {
     wrong(format!(
-        "kubeconfig {file}, context {context:?}: proxy-url: expected an address such as http://proxy.example.com:3128 \
+        "{from}, context {context:?}: proxy-url: expected an address such as http://proxy.example.com:3128 \
          (http, https or socks5)"
     ))
 }
@@ -218,6 +238,40 @@ mod tests {
         assert_eq!(connect(&given("")).await.unwrap().server(), "https://192.0.2.1:6443/");
         assert!(error(&given("10.0.0.1:6443")).await.contains("--server=10.0.0.1:6443"));
         assert!(error(&given("no url")).await.contains("--server=no url"));
+    }
+
+    #[tokio::test]
+    async fn client_flags_stand_before_the_file_and_in_its_place() {
+        let two = KUBECONFIG.replace(
+            r#""contexts": ["#,
+            r#""contexts": [{ "name": "y", "context": { "cluster": "d", "user": "u", "namespace": "other" } }, "#,
+        );
+        let two = two.replace(
+            r#""clusters": ["#,
+            r#""clusters": [{ "name": "d", "cluster": { "server": "https://192.0.2.2:6443" } }, "#,
+        );
+        let (_folder, options) = folder(&two);
+        let given = |overrides: KubeconfigOverrides| ConnectOptions { overrides, ..options.clone() };
+        let text = |text: &str| Some(text.to_owned());
+        let none = KubeconfigOverrides::default;
+        let context = connect(&given(KubeconfigOverrides { context: text("y"), ..none() })).await.unwrap();
+        assert_eq!((context.server(), context.namespace()), ("https://192.0.2.2:6443/", "other"));
+        let cluster = connect(&given(KubeconfigOverrides { cluster: text("d"), ..none() })).await.unwrap();
+        assert_eq!((cluster.server(), cluster.namespace()), ("https://192.0.2.2:6443/", "team"));
+        let said = error(&given(KubeconfigOverrides { context: text("z"), ..none() })).await;
+        assert!(said.contains(r#"context "z""#), "{said}");
+        let token = KubeconfigOverrides { token: Some("t0p-secret".into()), ..none() };
+        // Without a file the flags say everything.
+        let flags = |server: Option<String>| ConnectOptions {
+            overrides: token.clone(),
+            server,
+            kubeconfig: None,
+            ..ConnectOptions::default()
+        };
+        let alone = from_flags(&flags(text("https://192.0.2.9:6443"))).await.unwrap();
+        assert_eq!(alone.cluster_url.to_string(), "https://192.0.2.9:6443/");
+        let said = from_flags(&flags(None)).await.unwrap_err().to_string();
+        assert!(said.contains("--server") && !said.contains("t0p-secret"), "{said}");
     }
 
     #[tokio::test]

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::overrides::KubeconfigOverrides;
+
 /// How to reach the cluster.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
@@ -10,6 +12,8 @@ pub struct ConnectOptions {
     pub kubeconfig: Option<PathBuf>,
     /// `--server`: replaces the server of the kubeconfig; without one it is ignored.
     pub server: Option<String>,
+    /// What further flags of a client say in place of the kubeconfig.
+    pub overrides: KubeconfigOverrides,
     /// `--kube-api-request-timeout`: for a request with its whole answer, watches excepted. `None` waits for ever.
     pub request_timeout: Option<Duration>,
     /// `--kube-api-qps`: requests a second, watches excepted.
@@ -25,6 +29,7 @@ impl Default for ConnectOptions {
         Self {
             kubeconfig: None,
             server: None,
+            overrides: KubeconfigOverrides::default(),
             request_timeout: Some(Duration::from_secs(30)),
             qps: 5,
             burst: 10,

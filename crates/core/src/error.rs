@@ -17,6 +17,7 @@ pub struct Error {
     pub operation: &'static str,
     /// To what, and what the other side said; for people.
     pub context: String,
+    denied: Option<Denied>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -81,6 +82,17 @@ impl ErrorKind {
     }
 }
 
+/// Why access is refused. Where nothing is said of it, the caller is known and a right is missing, or the other side does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Denied {
+    /// The caller is not taken for who it says it is: a key, token or signature is wrong, has expired or is not known.
+    Credentials,
+    /// The clocks of both sides are too far apart for a signature to count.
+    Clock,
+    /// A proxy on the way does not let the request through; the service never saw it.
+    Proxy,
+}
+
 /// When an operation that failed is worth repeating.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
@@ -99,7 +111,18 @@ impl Error {
             ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::DryRun => Retry::Never,
             _ => Retry::Backoff,
         };
-        Self { kind, retry, operation, context: context.into(), source: None }
+        Self { kind, retry, operation, context: context.into(), denied: None, source: None }
+    }
+
+    /// The same error with what is known of why access is refused.
+    #[must_use]
+    pub fn denied(self, why: Denied) -> Self {
+        Self { denied: Some(why), ..self }
+    }
+
+    /// Why access is refused, where the other side told it apart: only of [`ErrorKind::Unauthorized`].
+    pub fn why_denied(&self) -> Option<Denied> {
+        self.denied.filter(|_| self.kind == ErrorKind::Unauthorized)
     }
 
     /// The same error with another retry class.

@@ -4,6 +4,7 @@
 //! groups of changes, and for everything that is not done the reason.
 
 mod change_type;
+mod foreign_values;
 mod in_set;
 mod other_prefix;
 mod routing;
@@ -32,6 +33,10 @@ pub const POLICY_LABEL: &str = "zonewright-policy";
 /// The further label, in memory only, of a claim that is ours by a former owner's name alone: it is rewritten only where
 /// somebody asks for its record.
 pub const FORMER_OWNER_LABEL: &str = "zonewright-former-owner";
+
+/// The further label, in memory only, of a claim on a record set that holds values of others too: one for each of these, in the form
+/// of its type's text. They are kept.
+pub const FOREIGN_VALUE_LABEL: &str = "zonewright-foreign-value";
 
 /// What may be done at all (`--policy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

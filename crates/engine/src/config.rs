@@ -24,6 +24,7 @@ use zonewright_core::zone::InstanceId;
 
 use crate::announce::Announcement;
 use crate::journal::Journaling;
+use crate::layer::AmbiguousZones;
 use crate::metrics::Metrics;
 
 /// How the engine decides.
@@ -105,6 +106,8 @@ pub struct Instance {
     pub chooser: Chooser,
     /// Which of the names that count ([`Config::filter`]) do so here.
     pub filter: DomainFilter,
+    /// Names of which the provider has several zones, where rules of zones leave open which.
+    pub ambiguous: Arc<AmbiguousZones>,
 }
 
 impl Instance {
@@ -112,7 +115,7 @@ impl Instance {
     pub fn new(id: InstanceId, provider: Arc<dyn Provider>, registry: Arc<dyn Registry>) -> Self {
         let chooser = Chooser::new(&id);
         let (options, filter) = (OptionTable::NONE.into(), DomainFilter::default());
-        Self { id, provider, webhook: false, registry, options, chooser, filter }
+        Self { id, provider, webhook: false, registry, options, chooser, filter, ambiguous: Arc::default() }
     }
 }
 

@@ -198,9 +198,13 @@ impl EngineContext {
         unserved.for_each(|name| desired_state.table.clear_tombstone(name));
         let mut notes = Notes::default();
         for name in unmatched {
+            let open = self.instances.iter().find_map(|instance| instance.ambiguous.above(name));
             for endpoint in desired_state.table.at(name).endpoints {
-                let text = || {
-                    format!("{name} lies in none of the zones that are managed; expected a name below one of {zones}")
+                let text = || match &open {
+                    Some(why) => format!("{name} lies in no zone that is managed: {why}"),
+                    None => format!(
+                        "{name} lies in none of the zones that are managed; expected a name below one of {zones}"
+                    ),
                 };
                 notes.add_with(&endpoint.origin.object, Severity::Warning, "NoMatchingZone", text);
             }

@@ -19,6 +19,7 @@ use zonewright_core::zone::{InstanceId, Zone, ZoneId, ZoneKey, route};
 use crate::audit_lane::AuditLane;
 use crate::config::Instance;
 use crate::in_set;
+use crate::layer::AmbiguousZones;
 use crate::zone_handle::ZoneHandle;
 
 /// One provider instance with the zones that it was last seen to have.
@@ -30,6 +31,7 @@ pub(crate) struct ProviderInstance {
     pub(crate) options: OptionReader,
     pub(crate) chooser: Chooser,
     pub(crate) filter: DomainFilter,
+    pub(crate) ambiguous: Arc<AmbiguousZones>,
     zones: RwLock<Vec<Arc<ZoneHandle>>>,
     listing: Mutex<Listing>,
     /// When its zones are audited.
@@ -47,10 +49,10 @@ pub(crate) struct Listing {
 
 impl ProviderInstance {
     pub(crate) fn new(instance: Instance) -> Self {
-        let Instance { id, provider, registry, options, chooser, filter, webhook: _ } = instance;
+        let Instance { id, provider, registry, options, chooser, filter, ambiguous, webhook: _ } = instance;
         let provider = in_set::around(provider, &*registry);
         let (zones, listing, audits) = (RwLock::default(), Mutex::default(), AuditLane::default());
-        Self { id, provider, registry, options, chooser, filter, zones, listing, audits }
+        Self { id, provider, registry, options, chooser, filter, ambiguous, zones, listing, audits }
     }
 
     pub(crate) fn zone_handles(&self) -> Vec<Arc<ZoneHandle>> {

@@ -7,10 +7,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use tempfile::TempDir;
 use tokio::sync::{Mutex as Turns, MutexGuard as Turn};
 use tokio::time::Instant;
 use tracing::info;
@@ -19,10 +21,11 @@ use zonewright_core::options::OptionReader;
 use zonewright_core::provider::Provider;
 use zonewright_core::shared::Shared;
 use zonewright_core::zone::{InstanceId, ZoneId};
-use zonewright_core::{DnsName, Result, Zone};
+use zonewright_core::{DnsName, Error, ErrorKind, Result, Zone};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 
+use crate::convert::PROVIDER_CONFIG;
 use crate::failure::Failure;
 use crate::secret::{AccountId, Kind, Login, Scope};
 
@@ -147,6 +150,8 @@ pub struct Accounts {
     shared: Shared,
     metrics: Arc<Metrics>,
     open: Mutex<BTreeMap<AccountId, (Arc<Account>, Instant)>>,
+    /// Where tokens of workload identities are kept, once there are any; nobody but this user can look into it.
+    tokens: OnceLock<TempDir>,
 }
 
 impl fmt::Debug for Accounts {
@@ -164,7 +169,29 @@ impl Accounts {
             }
         }
         let backends = backends.iter().map(|backend| (backend.kind, backend.entry)).collect();
-        Self { backends, settings, shared, metrics, open: Mutex::default() }
+        Self { backends, settings, shared, metrics, open: Mutex::default(), tokens: OnceLock::new() }
+    }
+
+    /// The folder in which tokens of workload identities are kept.
+    ///
+    /// # Errors
+    /// There is none, and none can be made.
+    pub fn tokens(&self) -> Result<&Path, Failure> {
+        if self.tokens.get().is_none() {
+            let made =
+                tempfile::Builder::new().prefix("zonewright-tokens-").tempdir().map_err(|error| unkept(&error))?;
+            // Another attempt may have been first: then this one goes again.
+            let _ = self.tokens.set(made);
+        }
+        self.tokens.get().map(TempDir::path).ok_or_else(|| unkept(&std::io::Error::other("it is gone")))
+    }
+
+    /// A message without the place of that folder, which is another one in each process: an error that stays the same reads the same.
+    pub fn placeless(&self, text: String) -> String {
+        match self.tokens.get() {
+            Some(folder) => text.replace(&format!("{}/", folder.path().display()), ""),
+            None => text,
+        }
     }
 
     /// The account of a login.
@@ -173,6 +200,9 @@ impl Accounts {
     /// The provider cannot be built from it.
     pub async fn account(&self, kind: Kind, login: Login) -> Result<Arc<Account>, Failure> {
         let id = login.id(kind);
+        if let Some(token) = &login.token {
+            token.keep().map_err(|error| unkept(&error))?;
+        }
         if let Some((account, used)) = self.open().get_mut(&id) {
             *used = Instant::now();
             return Ok(account.clone());
@@ -204,7 +234,8 @@ impl Accounts {
         // Metrics are by type: accounts come and go.
         let layers = Layers::new(InstanceId::from(kind.as_str()));
         let provider = layers.around(provider, &self.metrics);
-        Ok(Account::new(id, kind, login.scope, provider, entry.options.into()))
+        let options = OptionReader::new(entry.options, [PROVIDER_CONFIG.into()]);
+        Ok(Account::new(id, kind, login.scope, provider, options))
     }
 
     /// Drops accounts that nobody has used for long.
@@ -228,6 +259,12 @@ impl Accounts {
     fn open(&self) -> MutexGuard<'_, BTreeMap<AccountId, (Arc<Account>, Instant)>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The disk of this process is at fault, and no credential.
+fn unkept(error: &std::io::Error) -> Failure {
+    let text = format!("the token of the workload identity cannot be kept in a file: {error}");
+    Failure::Cluster(Error::new(ErrorKind::Unavailable, "keep a token", text))
 }
 
 #[cfg(test)]

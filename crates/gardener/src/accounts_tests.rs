@@ -20,7 +20,7 @@ const ENTRY: ProviderEntry = ProviderEntry::new("script", "a test", |config| {
 
 fn login(secret: &str) -> Login {
     let credentials = BTreeMap::from([("key".to_owned(), SecretString::from(secret))]);
-    Login { credentials, flags: Vec::new(), scope: Scope::Whole }
+    Login { credentials, ..Login::default() }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! The controller at work: watches, the queue, attempts, leases.
 //!
 //! In: a connection, what to handle, providers, a registry, the order to stop. Out: DNSRecords that are handled until then. What
-//! must hold: attempts that have begun are carried to their end within `GRACE`; who does not lead any more begins nothing.
+//! must hold: who does not lead any more begins nothing.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,26 +9,23 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tokio::sync::{Notify, mpsc};
-use tokio::task::{Id, JoinSet};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, info, warn};
+use tracing::{debug, info, warn};
 use zonewright_cluster::{Cluster, Election, Event, LeaseHolder, LeaseTimes, WatchSpec, watch};
 use zonewright_core::Result;
+use zonewright_core::endpoint::Reporter;
 use zonewright_core::registry::Registry;
 
 use crate::accounts::Accounts;
+use crate::attempts;
 use crate::filter::Scope;
 use crate::metrics::Tally;
-use crate::queue::{Attempt, Finished};
 use crate::reconcile::Reconciler;
 use crate::types::{self, ClusterObject, DnsRecord, Namespace, RecordName};
 use crate::world::World;
 
-/// How long attempts may take after the order to stop.
-const GRACE: Duration = Duration::from_secs(20);
-/// How often accounts that nobody uses are looked for, and figures are brought up to date.
-const SWEEP: Duration = Duration::from_secs(5);
 /// Events of a watch that wait to be taken.
 const EVENTS: usize = 256;
 /// The lease by which Gardener sees that an extension works.
@@ -63,6 +60,8 @@ pub struct Parts {
     pub registry: Arc<dyn Registry>,
     /// What was done.
     pub tally: Tally,
+    /// Where events of objects go.
+    pub reporter: Arc<dyn Reporter>,
     /// Leases.
     pub leases: Leases,
 }
@@ -90,10 +89,10 @@ pub struct Controller {
 impl Controller {
     /// A controller that does nothing yet.
     pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { cluster, scope, at_once, accounts, registry, tally, leases } = parts;
+        let Parts { cluster, scope, at_once, accounts, registry, tally, reporter, leases } = parts;
         let world = Arc::new(Mutex::new(World::new(scope, at_once)));
         let objects = Arc::new(cluster.clone());
-        let reconciler = Arc::new(Reconciler { objects, accounts, registry, world: world.clone(), tally });
+        let reconciler = Arc::new(Reconciler { objects, accounts, registry, world: world.clone(), tally, reporter });
         let (due, troubles, leads) = (Arc::new(Notify::new()), Mutex::default(), Mutex::new(false));
         Arc::new(Self { cluster, world, reconciler, leases, due, troubles, leads })
     }
@@ -164,59 +163,7 @@ impl Controller {
         watches.spawn(async move { one.watch_namespaces().await });
         let one = self.clone();
         watches.spawn(async move { one.watch_clusters().await });
-        self.attempts(stop).await;
-    }
-
-    /// Begins attempts as they fall due.
-    async fn attempts(&self, stop: CancellationToken) {
-        let mut running: JoinSet<Finished> = JoinSet::new();
-        let mut begun: std::collections::HashMap<Id, Attempt> = std::collections::HashMap::new();
-        let mut sweep = tokio::time::interval(SWEEP);
-        loop {
-            let (attempts, next) = {
-                let mut world = lock(&self.world);
-                let complete = world.is_complete();
-                let attempts = if complete { world.queue.begin(Instant::now()) } else { Vec::new() };
-                (attempts, world.queue.next())
-            };
-            for attempt in attempts {
-                let (reconciler, made) = (self.reconciler.clone(), attempt.clone());
-                let handle = running.spawn(async move { reconciler.attempt(&made).await });
-                begun.insert(handle.id(), attempt);
-            }
-            tokio::select! {
-                () = stop.cancelled() => break,
-                Some(ended) = running.join_next_with_id() => {
-                    let (id, finished) = match ended {
-                        Ok((id, finished)) => (id, finished),
-                        Err(failed) => {
-                            error!(error = %failed, "an attempt ended unexpectedly");
-                            (failed.id(), Finished::Again(Duration::from_secs(30)))
-                        }
-                    };
-                    if let Some(attempt) = begun.remove(&id) {
-                        lock(&self.world).queue.finish(&attempt, finished, Instant::now(), rand::random());
-                    }
-                }
-                () = self.due.notified() => {}
-                () = until(next) => {}
-                _ = sweep.tick() => self.sweep(),
-            }
-        }
-        let all = async { while running.join_next().await.is_some() {} };
-        if timeout(GRACE, all).await.is_err() {
-            warn!("some attempts were not carried to their end; they are made again at the next start");
-        }
-    }
-
-    fn sweep(&self) {
-        self.reconciler.accounts.sweep();
-        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let tally = &self.reconciler.tally;
-        tally.accounts.set(gauge(self.reconciler.accounts.len()));
-        let world = lock(&self.world);
-        tally.records.set(gauge(world.len()));
-        tally.due.set(gauge(world.queue.len()));
+        attempts::run(&self.reconciler, &self.due, stop).await;
     }
 
     async fn watch_records(&self) {
@@ -359,14 +306,6 @@ fn kind_of(spec: &WatchSpec) -> &'static str {
         "dnsrecords" => "DNSRecord",
         "clusters" => "Cluster",
         _ => "Namespace",
-    }
-}
-
-/// Waits until then, or for ever.
-async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::Value;
 use zonewright_core::claim_text::reads_as_claim;
 use zonewright_core::endpoint::{Endpoint, ObjectRef, Origin, Sharing, Targets};
 use zonewright_core::options::Properties;
@@ -18,6 +19,8 @@ use zonewright_core::{DnsName, RData, RecordType, Ttl};
 use crate::secret::Kind;
 use crate::types::{DnsRecord, IP_STACK};
 
+/// Precedes a provider's option that `spec.providerConfig` states, in the place of an annotation prefix.
+pub const PROVIDER_CONFIG: &str = "providerConfig/";
 /// Seconds where an object states no TTL.
 const DEFAULT_TTL: u32 = 120;
 
@@ -108,7 +111,7 @@ pub fn endpoint(record: &DnsRecord) -> Result<Endpoint, String> {
         ttl: Some(ttl(record)?),
         set_id: None,
         routing: Routing::Simple,
-        properties: properties(record, &data),
+        properties: properties(record, &data)?,
         targets: Targets::Records(data),
         origin: Arc::new(origin(record)),
         resource: Some(resource(&record.metadata.namespace, &record.metadata.name)),
@@ -179,18 +182,29 @@ fn origin(record: &DnsRecord) -> Origin {
     }
 }
 
-/// Load balancers in the regions of the US government are no targets of aliases: their accounts are apart from all others.
-fn properties(record: &DnsRecord, data: &[RData]) -> Properties {
+/// What the provider is told beside the values.
+fn properties(record: &DnsRecord, data: &[RData]) -> Result<Properties, String> {
+    let provider = Kind::parse(&record.spec.provider);
+    // Load balancers in the regions of the US government are no targets of aliases: their accounts are apart from all others.
     let apart = |host: &DnsName| host.labels().any(|label| label.starts_with("us-gov-"));
-    let is_apart = data.iter().filter_map(RData::target).any(apart);
-    if record.spec.provider != Kind::Route53.as_str() || !is_apart {
-        return Properties::new();
+    if provider == Some(Kind::Route53) && data.iter().filter_map(RData::target).any(apart) {
+        return Ok([("alias".into(), "false".into())].into());
     }
-    [("alias".into(), "false".into())].into()
+    let config = record.spec.provider_config.as_ref();
+    let proxied = config.and_then(|config| config.get("proxied")).filter(|value| !value.is_null());
+    match (provider, proxied) {
+        (Some(Kind::Cloudflare), Some(Value::Bool(yes))) => {
+            Ok([(format!("{PROVIDER_CONFIG}cloudflare-proxied").into(), yes.to_string().into())].into())
+        }
+        (Some(Kind::Cloudflare), Some(_)) => Err("spec.providerConfig.proxied: expected true or false".to_owned()),
+        _ => Ok(Properties::new()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn asked(name: &str, rtype: &str, values: &[&str], ttl: Option<i64>) -> Result<String, String> {
@@ -260,6 +274,23 @@ mod tests {
         assert_eq!(stated("aws-route53", "web.elb.us-gov-east-1.amazonaws.com").as_deref(), Some("false"));
         assert_eq!(stated("aws-route53", "web.us-east-1.elb.amazonaws.com"), None);
         assert_eq!(stated("rfc2136", "web.us-gov-west-1.elb.amazonaws.com"), None);
+    }
+
+    #[test]
+    fn what_the_provider_alone_understands() {
+        let stated = |provider: &str, config: Value| {
+            let mut record = crate::testing::record("a.example.com A 192.0.2.1");
+            record.spec.provider = provider.to_owned();
+            record.spec.provider_config = Some(config);
+            endpoint(&record)
+                .map(|endpoint| endpoint.properties.get("providerConfig/cloudflare-proxied").map(ToString::to_string))
+        };
+        let proxied = |value: Value| stated("cloudflare-dns", json!({ "apiVersion": "x/v1", "proxied": value }));
+        assert_eq!(proxied(json!(true)), Ok(Some("true".to_owned())));
+        assert_eq!(proxied(json!(false)), Ok(Some("false".to_owned())));
+        assert_eq!((proxied(json!(null)), stated("cloudflare-dns", json!({}))), (Ok(None), Ok(None)));
+        assert!(proxied(json!("yes")).unwrap_err().starts_with("spec.providerConfig.proxied"));
+        assert_eq!(stated("rfc2136", json!({ "proxied": "yes" })), Ok(None), "others do not read it");
     }
 
     #[test]

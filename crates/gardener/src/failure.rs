@@ -6,9 +6,12 @@
 
 use std::time::Duration;
 
+use zonewright_core::error::Denied;
 use zonewright_core::{Error, ErrorKind, Retry};
 
-/// The account is not who it says it is, or may not do it.
+/// The provider does not know the account by these credentials.
+const UNAUTHENTICATED: &str = "ERR_INFRA_UNAUTHENTICATED";
+/// The account may not do it; or the provider does not tell one from the other.
 const UNAUTHORIZED: &str = "ERR_INFRA_UNAUTHORIZED";
 /// The configuration cannot work as it stands.
 const CONFIGURATION: &str = "ERR_CONFIGURATION_PROBLEM";
@@ -40,8 +43,21 @@ impl Failure {
         match self {
             Self::NoSecret(_) => &[RETRYABLE],
             Self::Configuration(_) | Self::NoZone(_) | Self::Contested(_) | Self::Held(_) => &[CONFIGURATION],
-            Self::Provider(error) => of_kind(error.kind),
+            Self::Provider(error) => of_provider(error),
             Self::Cluster(_) => &[],
+        }
+    }
+
+    /// The reason of the event that tells of it; `None` where the API server itself is what failed.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::NoSecret(_) => Some("SecretNotFound"),
+            Self::Configuration(_) => Some("InvalidConfiguration"),
+            Self::NoZone(_) => Some("NoMatchingZone"),
+            Self::Contested(_) => Some("RecordContested"),
+            Self::Held(_) => Some("ForeignRecord"),
+            Self::Provider(_) => Some("ProviderFailed"),
+            Self::Cluster(_) => None,
         }
     }
 
@@ -65,7 +81,7 @@ impl Failure {
         };
         match self {
             Self::Provider(error) if error.kind == ErrorKind::Throttled => after(error, WHEN_THROTTLED),
-            Self::Provider(error) if of_kind(error.kind).is_empty() => after(error, Duration::from_secs(1)),
+            Self::Provider(error) if of_provider(error).is_empty() => after(error, Duration::from_secs(1)),
             Self::Cluster(error) => after(error, Duration::from_secs(1)),
             Self::NoSecret(_) => Duration::from_secs(5),
             _ => WHEN_WRONG,
@@ -79,9 +95,14 @@ const WHEN_THROTTLED: Duration = Duration::from_secs(30);
 const WHEN_WRONG: Duration = Duration::from_secs(15);
 
 /// The codes for an error of a provider.
-fn of_kind(kind: ErrorKind) -> &'static [&'static str] {
-    match kind {
-        ErrorKind::Unauthorized => &[UNAUTHORIZED],
+fn of_provider(error: &Error) -> &'static [&'static str] {
+    match error.kind {
+        ErrorKind::Unauthorized => match error.why_denied() {
+            Some(Denied::Credentials) => &[UNAUTHENTICATED],
+            None => &[UNAUTHORIZED],
+            // Not the account's fault, and it passes.
+            Some(Denied::Clock | Denied::Proxy) => &[],
+        },
         ErrorKind::Configuration | ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::NotFound => {
             &[CONFIGURATION]
         }
@@ -102,11 +123,18 @@ mod tests {
         Failure::Provider(Error::new(kind, "apply changes", "x"))
     }
 
+    fn denied(why: Denied) -> Failure {
+        Failure::Provider(Error::new(ErrorKind::Unauthorized, "apply changes", "x").denied(why))
+    }
+
     #[test]
     fn transient_faults_have_no_code() {
         use ErrorKind::{Conflict, DryRun, Protocol, Throttled, Timeout, Unavailable};
         for kind in [Conflict, DryRun, Protocol, Throttled, Timeout, Unavailable] {
             assert!(provider(kind).codes().is_empty(), "{kind:?}");
+        }
+        for why in [Denied::Clock, Denied::Proxy] {
+            assert!(denied(why).codes().is_empty(), "{why:?}");
         }
         for kind in ErrorKind::ALL {
             let cluster = Failure::Cluster(Error::new(kind, "change object", "x"));
@@ -118,6 +146,7 @@ mod tests {
     fn what_a_person_has_to_mend_has_one() {
         use ErrorKind::{Configuration, Invalid, NotFound, Unauthorized, Unsupported};
         assert_eq!(provider(Unauthorized).codes(), ["ERR_INFRA_UNAUTHORIZED"]);
+        assert_eq!(denied(Denied::Credentials).codes(), ["ERR_INFRA_UNAUTHENTICATED"]);
         for kind in [Configuration, Invalid, NotFound, Unsupported] {
             assert_eq!(provider(kind).codes(), ["ERR_CONFIGURATION_PROBLEM"], "{kind:?}");
         }

@@ -11,6 +11,7 @@
 pub mod accounts;
 pub mod admission;
 pub mod apply;
+pub mod attempts;
 pub mod contest;
 pub mod controller;
 pub mod convert;

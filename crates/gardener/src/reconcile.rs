@@ -13,21 +13,23 @@
 //! | status `Succeeded` or `Error` | |
 //! | annotation `migrate` or `restore` goes; the finalizer, after a deletion | whoever waits has seen the status |
 
+mod ended;
+mod login;
 mod remove;
+mod write;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 use tracing::{debug, info, warn};
-use zonewright_cluster::Part;
+use zonewright_core::endpoint::Reporter;
 use zonewright_core::registry::Registry;
 use zonewright_core::{DnsName, Error, ErrorKind, Zone};
 
 use crate::accounts::{Account, Accounts};
-use crate::apply::{Mark, Place};
+use crate::apply::Place;
 use crate::convert::{self, IpStack};
 use crate::failure::Failure;
 use crate::filter::Request;
@@ -35,10 +37,10 @@ use crate::metrics::Tally;
 use crate::objects::Objects;
 use crate::operation::{Action, Operation};
 use crate::queue::{Attempt, Finished, Lane};
-use crate::secret::{Kind, Wanted};
+use crate::secret::Kind;
 use crate::sent::Sent;
 use crate::status::{self, Moment};
-use crate::types::{DnsRecord, FINALIZER, OPERATION};
+use crate::types::DnsRecord;
 use crate::validate;
 use crate::world::World;
 use crate::zone::{self, Search};
@@ -58,6 +60,8 @@ pub struct Reconciler {
     pub world: Arc<Mutex<World>>,
     /// What was done.
     pub tally: Tally,
+    /// Where events of objects go.
+    pub reporter: Arc<dyn Reporter>,
 }
 
 impl std::fmt::Debug for Reconciler {
@@ -220,123 +224,6 @@ impl Reconciler {
         Ok(Finished::Done)
     }
 
-    async fn succeed_without_request(&self, record: DnsRecord, task: Task) -> Result<DnsRecord, Break> {
-        let patch = status::succeeded(&record, task, None, now(&record));
-        self.status(&record, &patch).await
-    }
-
-    /// Writes the success, if it says anything new or somebody asked; whoever lost to this object looks again.
-    async fn succeed(&self, record: DnsRecord, task: Task, zone: Option<&str>, asked: bool) -> Result<(), Break> {
-        self.tally.attempt(task.0, true);
-        let mut record = record;
-        if asked || status::success_is_new(&record, zone) {
-            let patch = status::succeeded(&record, task, zone, now(&record));
-            record = self.status(&record, &patch).await?;
-            debug!(object = %record.record_name(), operation = task.0.as_str(), "succeeded");
-        }
-        if Request::of(&record) == Request::Restore {
-            self.without_request(record.clone()).await?;
-        }
-        if let Some(zone) = zone.filter(|_| asked) {
-            let mut world = self.world();
-            for loser in world.contest.losers(&record.record_name(), zone) {
-                world.look(&loser, true);
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the error, if it says anything new or somebody asked. An error of that write counts for nothing.
-    async fn fail(&self, record: &DnsRecord, task: Task, failure: &Failure, asked: bool) -> Result<Finished, Break> {
-        self.tally.attempt(task.0, false);
-        let (text, codes) = (failure.text(), codes(task, failure));
-        let name = record.record_name();
-        if asked || status::failure_is_new(record, task, &text, codes) {
-            warn!(object = %name, operation = task.0.as_str(), codes = codes.join(","), "{text}");
-            let patch = status::failed(record, task, (&text, codes), now(record));
-            if let Err(Break::Cluster(error)) = self.status(record, &patch).await {
-                warn!(object = %name, error = error.chain(), "the error could not be written into the status");
-            }
-        }
-        Ok(Finished::Again(failure.least_pause()))
-    }
-
-    /// The account of an object's Secret.
-    async fn account(
-        &self,
-        record: &DnsRecord,
-        kind: Kind,
-        attempt: &Attempt,
-    ) -> Result<Result<Arc<Account>, Failure>, Break> {
-        let found = self.open(record, kind).await?;
-        if let Ok(account) = &found {
-            let lane = Lane::Account(account.id.clone());
-            let mut world = self.world();
-            world.account(&attempt.name, &account.id);
-            if !world.queue.shift(&attempt.name, &lane) {
-                return Err(Break::Moved(lane));
-            }
-        }
-        Ok(found)
-    }
-
-    async fn open(&self, record: &DnsRecord, kind: Kind) -> Result<Result<Arc<Account>, Failure>, Break> {
-        let secret = record.secret();
-        if secret.name.is_empty() {
-            let text = "spec.secretRef.name: expected the name of a Secret".to_owned();
-            return Ok(Err(Failure::Configuration(text)));
-        }
-        let place = format!("Secret {}/{}", secret.namespace, secret.name);
-        let Some(values) = self.objects.secret(&secret).await? else {
-            return Ok(Err(Failure::NoSecret(format!("{place} is not there"))));
-        };
-        let wanted =
-            Wanted { region: record.spec.region.as_deref(), zone: record.stated_zone().or(record.known_zone()) };
-        let login = match kind.login(&values, wanted) {
-            Ok(login) => login,
-            Err(problem) => return Ok(Err(Failure::Configuration(format!("{place}: {problem}")))),
-        };
-        Ok(self.accounts.account(kind, login).await)
-    }
-
-    fn mark<'a>(&'a self, record: &'a DnsRecord, zone: &'a str) -> StatusMark<'a> {
-        StatusMark { reconciler: self, record, zone }
-    }
-
-    async fn with_finalizer(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
-        if record.has_finalizer() {
-            return Ok(record);
-        }
-        let mut finalizers = record.metadata.finalizers.clone();
-        finalizers.push(FINALIZER.to_owned());
-        self.object(&record, &json!({ "metadata": { "finalizers": finalizers } })).await
-    }
-
-    async fn start(&self, record: DnsRecord, task: Task) -> Result<DnsRecord, Break> {
-        let patch = status::started(&record, task, now(&record));
-        self.status(&record, &patch).await
-    }
-
-    /// Takes the operation annotation off, if it still asks for what it did.
-    async fn without_request(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
-        if Request::of(&record) == Request::None {
-            return Ok(record);
-        }
-        self.object(&record, &json!({ "metadata": { "annotations": { OPERATION: null } } })).await
-    }
-
-    /// Changes an object as it was read, and in no other version.
-    async fn object(&self, record: &DnsRecord, patch: &Value) -> Result<DnsRecord, Break> {
-        let mut patch = patch.clone();
-        patch["metadata"]["resourceVersion"] = record.metadata.resource_version.as_str().into();
-        Ok(self.objects.merge(&record.record_name(), Part::Object, &patch).await?)
-    }
-
-    async fn status(&self, record: &DnsRecord, patch: &Value) -> Result<DnsRecord, Break> {
-        self.tally.status_write();
-        Ok(self.objects.merge(&record.record_name(), Part::Status, patch).await?)
-    }
-
     fn world(&self) -> MutexGuard<'_, World> {
         lock(&self.world)
     }
@@ -352,14 +239,6 @@ fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A deletion without its Secret says nothing of the configuration: the Secret may go first.
-fn codes(task: Task, failure: &Failure) -> &'static [&'static str] {
-    match (task.1, failure) {
-        (Action::Delete, Failure::NoSecret(_) | Failure::Configuration(_)) => &[],
-        _ => failure.codes(),
-    }
-}
-
 /// The object as claims name it.
 fn resource(record: &DnsRecord) -> Arc<str> {
     convert::resource(&record.metadata.namespace, &record.metadata.name)
@@ -367,31 +246,6 @@ fn resource(record: &DnsRecord) -> Arc<str> {
 
 fn now(record: &DnsRecord) -> Moment {
     Moment::of(record, Timestamp::now())
-}
-
-/// Writes zone and mark into the status before the first change is sent.
-struct StatusMark<'a> {
-    reconciler: &'a Reconciler,
-    record: &'a DnsRecord,
-    zone: &'a str,
-}
-
-#[async_trait]
-impl Mark for StatusMark<'_> {
-    async fn sending(&self) -> Result<(), Failure> {
-        let sent = Sent::of(self.record);
-        if sent.as_ref().is_some_and(|sent| sent.zones().contains(self.zone))
-            && self.record.known_zone() == Some(self.zone)
-        {
-            return Ok(());
-        }
-        let mark = sent.unwrap_or_default().with(self.zone);
-        let patch = status::marked(self.zone, &mark);
-        match self.reconciler.status(self.record, &patch).await {
-            Ok(_) | Err(Break::Moved(_)) => Ok(()),
-            Err(Break::Cluster(error)) => Err(Failure::Cluster(error)),
-        }
-    }
 }
 
 /// What a deletion needs to know of a zone.

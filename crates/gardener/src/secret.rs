@@ -5,10 +5,12 @@
 //! names of Gardener's extensions count before those of its DNS controller manager, where a Secret has both; blanks around a
 //! value do not count; no value of a Secret appears in an error.
 
+mod identity;
 mod kinds;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -38,7 +40,7 @@ impl AccountId {
 }
 
 /// What a provider is built from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Login {
     /// Credentials by the keys of the provider's entry.
     pub credentials: BTreeMap<String, SecretString>,
@@ -46,6 +48,36 @@ pub struct Login {
     pub flags: Vec<(&'static str, FlagValue)>,
     /// What precedes a zone's own id in `spec.zone`, and what the ids of the provider are made of.
     pub scope: Scope,
+    /// The token of a workload identity, which the provider reads from its file. It does not tell accounts apart: it changes.
+    pub token: Option<Token>,
+}
+
+/// A token of a workload identity, and the file in which its provider finds it.
+#[derive(Debug, Clone)]
+pub struct Token {
+    /// The file.
+    pub path: PathBuf,
+    /// The token.
+    pub text: SecretString,
+}
+
+impl Token {
+    /// Writes the file, unless it is so already. Only this user can read it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&self) -> std::io::Result<()> {
+        let text = self.text.expose_secret();
+        if std::fs::read_to_string(&self.path).is_ok_and(|kept| kept == text) {
+            return Ok(());
+        }
+        // Whoever reads it meanwhile finds the former one or this one, and nothing in between.
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        std::io::Write::write_all(&mut file, text.as_bytes())?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
 }
 
 /// Where zones are, where their ids alone do not say it.
@@ -77,13 +109,16 @@ impl Login {
             part(flag.as_bytes());
             part(text_of(value).as_bytes());
         }
-        let digest = hash.finalize();
-        let hex = digest.iter().take(16).fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
-        AccountId(hex)
+        AccountId(hex(&hash.finalize()))
     }
+}
+
+/// The beginning of a digest, in hexadecimal.
+fn hex(digest: &[u8]) -> String {
+    digest.iter().take(16).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// A value of a flag that is no secret, for the digest.

@@ -205,6 +205,7 @@ impl Provider for Script {
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {
+        self.fuse.call().await;
         let mut state = self.state();
         state.lists += 1;
         match state.reading {
@@ -214,6 +215,7 @@ impl Provider for Script {
     }
 
     async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
+        self.fuse.call().await;
         let mut state = self.state();
         state.asked += 1;
         match state.reading {
@@ -223,6 +225,7 @@ impl Provider for Script {
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
+        self.fuse.call().await;
         let mut state = self.state();
         state.reads += 1;
         if let Some(kind) = state.reading {

@@ -113,6 +113,9 @@ pub struct DnsRecordSpec {
     pub class: Option<String>,
     /// The Secret with the credentials.
     pub secret_ref: SecretRef,
+    /// What the provider alone understands.
+    #[serde(default)]
+    pub provider_config: Option<Value>,
     /// Region of the provider.
     #[serde(default)]
     pub region: Option<String>,

@@ -20,7 +20,7 @@ use crate::metrics::RequestTimes;
 use crate::redact::{shortened, shown};
 use crate::request::{Repeat, Request};
 use crate::retry::RetryPolicy;
-use crate::status::{Explain, Explanation, delivery, is_passing, kind_of};
+use crate::status::{Explain, Explanation, delivery, denied, is_passing, kind_of};
 use crate::transport::{BodyLimits, Outgoing, Transport};
 
 /// Most bytes that are read of the body of a refusal.
@@ -279,6 +279,10 @@ impl Client {
             explained.retry.or_else(|| answer.retry_after().map(|after| Retry::After(after.min(LONGEST_PAUSE))));
         let error = match retry {
             Some(retry) => error.retry(retry),
+            None => error,
+        };
+        let error = match denied(status, kind) {
+            Some(why) => error.denied(why),
             None => error,
         };
         Failure { error, delivery: delivery(status, kind), status: Some(status) }

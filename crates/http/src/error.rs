@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use zonewright_core::change::Outcome;
-use zonewright_core::error::Retry;
+use zonewright_core::error::{Denied, Retry};
 use zonewright_core::{Error, ErrorKind};
 
 /// Cause of a failure below HTTP.
@@ -92,6 +92,13 @@ impl TransportError {
         }
     }
 
+    fn why_denied(&self) -> Option<Denied> {
+        match self {
+            Self::Credentials(error) => error.why_denied(),
+            _ => None,
+        }
+    }
+
     /// When to try again.
     pub fn retry(&self) -> Retry {
         match self {
@@ -103,8 +110,12 @@ impl TransportError {
 
     /// The failure of the request that `target` describes (method and address).
     pub(crate) fn into_failure(self, operation: &'static str, target: &str) -> Failure {
-        let (kind, retry, delivery) = (self.kind(), self.retry(), self.delivery());
+        let (kind, retry, delivery, denied) = (self.kind(), self.retry(), self.delivery(), self.why_denied());
         let error = Error::new(kind, operation, format!("{target}: {self}")).retry(retry).caused_by(self);
+        let error = match denied {
+            Some(why) => error.denied(why),
+            None => error,
+        };
         Failure { error, delivery, status: None }
     }
 }

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use zonewright_core::ErrorKind;
-use zonewright_core::error::Retry;
+use zonewright_core::error::{Denied, Retry};
 
 use crate::answer::Answer;
 use crate::error::Delivery;
@@ -34,6 +34,15 @@ pub fn kind_of(status: StatusCode) -> ErrorKind {
         400..=499 => ErrorKind::Invalid,
         500..=599 => ErrorKind::Unavailable,
         _ => ErrorKind::Protocol,
+    }
+}
+
+/// Why access is refused, as far as the status says it. A provider that takes a 400 for a refusal has read that credentials are malformed.
+pub(crate) fn denied(status: StatusCode, kind: ErrorKind) -> Option<Denied> {
+    match status.as_u16() {
+        400 | 401 if kind == ErrorKind::Unauthorized => Some(Denied::Credentials),
+        407 => Some(Denied::Proxy),
+        _ => None,
     }
 }
 
@@ -89,6 +98,22 @@ mod tests {
             let code = StatusCode::from_u16(status).unwrap();
             assert_eq!(kind_of(code), kind, "{status}");
             assert_eq!((delivery(code, kind), is_passing(code, kind)), (sent, again), "{status}");
+        }
+    }
+
+    #[test]
+    fn who_is_not_known_is_told_from_who_may_not() {
+        use ErrorKind::{Invalid, Throttled, Unauthorized};
+        for (status, kind, why) in [
+            (401, Unauthorized, Some(Denied::Credentials)),
+            // The provider's own error says that a header or token is malformed.
+            (400, Unauthorized, Some(Denied::Credentials)),
+            (400, Invalid, None),
+            (401, Throttled, None),
+            (403, Unauthorized, None),
+            (407, Unauthorized, Some(Denied::Proxy)),
+        ] {
+            assert_eq!(denied(StatusCode::from_u16(status).unwrap(), kind), why, "{status} {kind:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Flags and `azure.json`, parsed once; credentials are read anew from the file later.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use zonewright_http::oauth::TokenWay;
 use crate::arm::Kind;
 use crate::credentials::{Access, READ, Source};
 use crate::file;
-use crate::identity::Variables;
+use crate::identity::{Variables, read};
 use crate::token::Issuers;
 use crate::zones::Selection;
 
@@ -102,7 +102,15 @@ impl Config {
         let origin = source.origin();
         let unread = |why: String| bad(format!("failed to read Azure config file '{origin}': {why}"));
         let text = source.text().map_err(unread)?;
-        let file = file::parse(text.expose_secret()).map_err(unread)?;
+        let mut file = file::parse(text.expose_secret()).map_err(unread)?;
+        if matches!(source, Source::Text(_)) && !file.names_cloud && settings.given("azure-config-file") {
+            // A Secret without a cloud is of the cloud in which the process is told to be.
+            let path = settings.text("azure-config-file").trim();
+            let unread = |why: String| bad(format!("failed to read Azure config file '{path}': {why}"));
+            let text = read(Path::new(path)).map_err(unread)?;
+            let of_process = file::parse(text.expose_secret()).map_err(unread)?;
+            (file.cloud, file.names_cloud) = (of_process.cloud, of_process.names_cloud);
+        }
         let stated = |flag: &str| Some(settings.text(flag).trim().to_owned()).filter(|text| !text.is_empty());
         let needed = |flag: &str, field: &str, of_file: Option<String>| {
             let text = stated(flag).or(of_file);

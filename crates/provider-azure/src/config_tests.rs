@@ -90,3 +90,24 @@ fn every_flag_changes_something() {
     let given = [("azure-config-file", text(file.path().to_str().unwrap()))];
     assert_eq!(parse("", &given).unwrap().group, "of-the-file");
 }
+
+/// A Secret that names no cloud is of the cloud of the file that the flag names; one that names a cloud is of that.
+#[test]
+fn a_secret_without_a_cloud_is_of_that_of_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("azure.json");
+    let stack = r#"{"cloud":"AzureStackCloud","activeDirectoryAuthorityHost":"https://login.local",
+        "resourceManagerEndpoint":"https://arm.local","aadClientSecret":"s3cret-of-the-process"}"#;
+    std::fs::write(&path, stack).unwrap();
+    let given = [("azure-config-file", text(&path.display().to_string()))];
+    assert_eq!(parse(FILE, &given).unwrap().endpoint, "https://arm.local");
+    assert_eq!(
+        parse(FILE, &[]).unwrap().endpoint,
+        "https://management.azure.com",
+        "the default of the flag is no order"
+    );
+    let china = FILE.replacen('{', r#"{"cloud":"AzureChinaCloud","#, 1);
+    assert_eq!(parse(&china, &given).unwrap().endpoint, "https://management.chinacloudapi.cn");
+    let missing = parse(FILE, &[("azure-config-file", text("/nowhere/azure.json"))]).unwrap_err();
+    assert!(missing.to_string().contains("/nowhere/azure.json"), "{missing}");
+}

@@ -33,6 +33,8 @@ pub(crate) struct Stated {
     /// A file with a certificate and its key.
     pub(crate) certificate: Option<PathBuf>,
     pub(crate) workload: bool,
+    /// A file with the token of a workload identity, in place of the environment's.
+    pub(crate) token: Option<PathBuf>,
     pub(crate) managed: bool,
     /// The client id of a managed identity.
     pub(crate) assigned: Option<String>,
@@ -75,7 +77,8 @@ pub(crate) fn parse(text: &str) -> Result<File, String> {
         client: fields.text("aadClientId")?,
         secret: fields.text("aadClientSecret")?.map(SecretString::from),
         certificate: fields.text("aadClientCertPath")?.map(PathBuf::from),
-        workload: fields.is("useWorkloadIdentityExtension")?,
+        workload: fields.is("useWorkloadIdentityExtension")? || fields.is("useFederatedWorkloadIdentityExtension")?,
+        token: fields.text("aadFederatedTokenFile")?.map(PathBuf::from),
         managed: fields.is("useManagedIdentityExtension")?,
         assigned: fields.text("userAssignedIdentityID")?,
     };
@@ -125,7 +128,7 @@ mod tests {
         .unwrap();
         assert_eq!(file.cloud.endpoint, "https://management.usgovcloudapi.net");
         assert_eq!((file.subscription.as_deref(), file.group.as_deref()), (Some("s"), Some("g")));
-        let Stated { tenant, client, secret, certificate, workload, managed, assigned } = file.identity;
+        let Stated { tenant, client, secret, certificate, workload, token: _, managed, assigned } = file.identity;
         assert_eq!((tenant.as_deref(), client.as_deref(), secret.is_some()), (Some("t"), Some("c"), true));
         assert_eq!((certificate, workload, managed, assigned), (None, false, true, None));
     }

@@ -54,7 +54,7 @@ impl Identity {
     /// # Errors
     /// None is, or something of it is missing.
     pub(crate) fn of(stated: Stated, variables: &Variables, assigned: Option<&str>) -> Result<Self, String> {
-        let Stated { tenant, client, secret, certificate, workload, managed, assigned: of_file } = stated;
+        let Stated { tenant, client, secret, certificate, workload, token, managed, assigned: of_file } = stated;
         let missing = |what: &str| format!("{what} is missing");
         // So the vendor's tools fill both in on machines with a managed identity.
         let real = |text: &str| !text.eq_ignore_ascii_case("msi");
@@ -73,9 +73,10 @@ impl Identity {
         if workload {
             let tenant = tenant.or_else(|| variables.tenant.clone());
             let client = client.or_else(|| variables.client.clone());
-            let (Some(tenant), Some(client), Some(path)) = (tenant, client, variables.token.clone()) else {
+            let (Some(tenant), Some(client), Some(path)) = (tenant, client, token.or_else(|| variables.token.clone()))
+            else {
                 return Err("useWorkloadIdentityExtension: expected tenantId or AZURE_TENANT_ID, aadClientId or AZURE_CLIENT_ID, \
-                            and AZURE_FEDERATED_TOKEN_FILE; the webhook of workload identity sets the variables in pods with the \
+                            and aadFederatedTokenFile or AZURE_FEDERATED_TOKEN_FILE; the webhook of workload identity sets the variables in pods with the \
                             label azure.workload.identity/use=true"
                     .to_owned());
             };
@@ -97,10 +98,7 @@ impl Identity {
                 format!("the certificate of {client} at {}, which {origin} names,", path.display())
             }
             Self::Workload { client, path, .. } => {
-                format!(
-                    "the workload identity {client} with the token at {} (AZURE_FEDERATED_TOKEN_FILE), as {origin} has it,",
-                    path.display()
-                )
+                format!("the workload identity {client} with the token at {}, as {origin} has it,", path.display())
             }
             Self::Managed { client: Some(client) } => format!("the managed identity {client}, as {origin} has it,"),
             Self::Managed { client: None } => format!("the managed identity of the machine, as {origin} has it,"),

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use zonewright_core::ErrorKind;
 use zonewright_core::catalog::FlagValue;
+use zonewright_core::error::Denied;
 use zonewright_core::error::Result;
 use zonewright_core::provider::Provider as _;
 use zonewright_fakes::azure::{AzureDns as Service, Kind};
@@ -136,6 +137,24 @@ async fn a_certificate_signs() {
     refused(&provider, &["app.pem", "cannot be read"]).await;
 }
 
+/// The token of a workload identity may be in a file that `azure.json` names, as Kubernetes' cloud provider has it.
+#[tokio::test]
+async fn a_file_of_a_token_may_be_named() {
+    let site = Site::new();
+    site.service.allow_federated("tenant", "app", "named");
+    let path = site.file("named-token", "named");
+    let fields = json!({
+        "tenantId": "tenant", "aadClientId": "app", "useFederatedWorkloadIdentityExtension": true,
+        "aadFederatedTokenFile": path,
+    });
+    let provider = site.provider(&fields);
+    serves(&provider).await;
+    site.file("named-token", "another");
+    let error = provider.zones().await.unwrap_err();
+    assert!(error.to_string().contains("named-token"), "{error}");
+    assert_eq!(error.why_denied(), Some(Denied::Credentials));
+}
+
 /// A projected token that is written anew counts at once.
 #[tokio::test]
 async fn a_pod_has_an_identity() {
@@ -145,7 +164,7 @@ async fn a_pod_has_an_identity() {
     let provider = site.provider(&json!({ "useWorkloadIdentityExtension": true }));
     serves(&provider).await;
     site.file("token", "next");
-    refused(&provider, &["the workload identity pod", "AZURE_FEDERATED_TOKEN_FILE", "AADSTS"]).await;
+    refused(&provider, &["the workload identity pod", "with the token at", "AADSTS"]).await;
     site.service.allow_federated("tenant", "pod", "next");
     serves(&provider).await;
     site.file("token", " ");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::base::iana::Rcode;
 use zonewright_core::ErrorKind;
+use zonewright_core::error::Denied;
 
 use crate::transfer::Broken;
 use crate::tsig::Invalid;
@@ -111,6 +112,17 @@ impl Fault {
             Self::Malformed | Self::Mismatch | Self::Signature(_) | Self::Transfer(_) => ErrorKind::Protocol,
             Self::NoAuthority => ErrorKind::NotFound,
             Self::Rcode { rcode, .. } => kind_of(*rcode),
+        }
+    }
+}
+
+impl Fault {
+    /// Why access is refused, where the server says it (RFC 8945 5.2): by the response codes alone it does not.
+    pub(crate) fn why_denied(&self) -> Option<Denied> {
+        match self {
+            Self::Signature(Invalid::Objection { error: 18, .. }) => Some(Denied::Clock),
+            Self::Signature(Invalid::Objection { .. }) => Some(Denied::Credentials),
+            _ => None,
         }
     }
 }

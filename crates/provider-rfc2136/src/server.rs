@@ -68,7 +68,8 @@ impl Server {
         let who = self.identity.title().filter(|_| fault.kind() == ErrorKind::Unauthorized);
         let who = who.map_or_else(String::new, |who| format!("{who}, "));
         let context = format!("server {}, {who}zone {zone}: {fault}", self.label());
-        Error::new(fault.kind(), operation, context).caused_by(fault)
+        let error = fault.why_denied().into_iter().fold(Error::new(fault.kind(), operation, context), Error::denied);
+        error.caused_by(fault)
     }
 
     /// Sends a request and returns the answer to it, whatever its response code.

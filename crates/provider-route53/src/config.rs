@@ -1,6 +1,7 @@
 //! Flags, parsed once.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
@@ -50,7 +51,8 @@ pub const FLAGS: &[FlagSpec] = &[
 ];
 
 /// Keys of a Secret: a pair of access keys, the token of temporary ones, a region, a role, and the address of a private link.
-pub const SECRET_KEYS: &[&str] = &["accessKeyID", "secretAccessKey", "sessionToken", "region", "roleARN", "endpoint"];
+pub const SECRET_KEYS: &[&str] =
+    &["accessKeyID", "secretAccessKey", "sessionToken", "region", "roleARN", "webIdentityTokenFile", "endpoint"];
 
 /// The service's own limits of one request, and the pause that external-dns makes.
 pub(crate) const LARGEST: Batch = Batch {
@@ -175,7 +177,8 @@ fn access(from: &ProviderConfig) -> AccessConfig {
         token: given("sessionToken").map(Into::into),
     });
     let (region, endpoint) = (given("region"), given("endpoint"));
-    AccessConfig { keys, region, endpoint, role: given("roleARN").or(plain.role), ..plain }
+    let web_identity = given("webIdentityTokenFile").map(PathBuf::from);
+    AccessConfig { keys, web_identity, region, endpoint, role: given("roleARN").or(plain.role), ..plain }
 }
 
 fn select(settings: &Settings) -> Result<Select, String> {

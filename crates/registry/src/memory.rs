@@ -1,8 +1,8 @@
 //! Claims that live as long as the process: ours is what this process published or adopted, and nothing that it found.
 //!
-//! In and out as for the registry [`configmap`](crate::configmap), whose documents are kept in memory here. What must hold: a record
-//! set of which any value was not published by this process is nobody's, so nothing in it is changed or removed. After a restart every
-//! record is found, and none is ours.
+//! In and out as for the registry [`configmap`](crate::configmap), whose documents are kept in memory here. What must hold: a value that
+//! this process did not publish is never ours. A record set without any of ours is nobody's; in one with ours and others' our claim names
+//! the others', so that they stay. After a restart every record is found, and none is ours.
 
 mod documents;
 
@@ -16,6 +16,7 @@ use zonewright_core::catalog::{RegistryConfig, RegistryEntry};
 use zonewright_core::change::{Group, Outcome, Role, StoreEffect};
 use zonewright_core::claim::{Claim, OwnerId};
 use zonewright_core::documents::DocumentStore;
+use zonewright_core::plan::FOREIGN_VALUE_LABEL;
 use zonewright_core::record::SetId;
 use zonewright_core::registry::{
     ClaimAnomaly, ClaimFormat, ClaimStore, Contents, Dropped, ExternalChanges, OwnershipChange, Published, StaleClaims,
@@ -85,8 +86,31 @@ impl MemoryRegistry {
 
     /// Whether everything in a record set was published by this process.
     fn made(&self, zone: &Zone, set: &RecordSet) -> bool {
+        self.strangers(zone, set).is_some_and(|others| others.is_empty())
+    }
+
+    /// The values of a record set that were not published by this process; `None` if none was.
+    fn strangers(&self, zone: &Zone, set: &RecordSet) -> Option<Vec<RData>> {
         let published = self.published();
-        published.get(&(zone.key.clone(), set.key.clone())).is_some_and(|states| covers(states, &set.data))
+        let states = published.get(&(zone.key.clone(), set.key.clone()))?;
+        let RecordData::Records(records) = &set.data else {
+            return states.contains(&set.data).then(Vec::new);
+        };
+        let others: Vec<RData> = records.iter().filter(|record| !holds(states, record)).cloned().collect();
+        (others.len() < records.len()).then_some(others)
+    }
+
+    /// What of the content that a change leaves was put there by this process: not what stood there before without being ours.
+    fn own(&self, place: &(ZoneKey, RecordKey), from: Option<&RecordSet>, to: &RecordSet) -> Option<RecordData> {
+        let (RecordData::Records(records), Some(RecordData::Records(before))) = (&to.data, from.map(|set| &set.data))
+        else {
+            return Some(to.data.clone());
+        };
+        let published = self.published();
+        let states = published.get(place).map(Vec::as_slice).unwrap_or_default();
+        let ours = records.iter().filter(|record| !before.contains(record) || holds(states, record));
+        let ours: Vec<RData> = ours.cloned().collect();
+        (!ours.is_empty()).then(|| RecordData::records(ours))
     }
 
     /// What a group would publish, each with its place; nothing of what goes, or goes to another owner.
@@ -95,7 +119,9 @@ impl MemoryRegistry {
         let ours = |owner: &Option<OwnerId>| owner.as_ref() == self.inner.owner();
         let in_zone = group.steps.iter().map(|step| {
             let kept = step.role == Role::Record || ours(&step.owner);
-            (place(step.change.key()), step.change.to().filter(|_| kept).map(|set| set.data.clone()))
+            let place = place(step.change.key());
+            let to = step.change.to().filter(|_| kept).and_then(|to| self.own(&place, step.change.from(), to));
+            (place, to)
         });
         let claimed = group.stored.iter().map(|step| {
             let kept = match &step.effect {
@@ -142,13 +168,9 @@ impl MemoryRegistry {
     }
 }
 
-/// Whether what stands holds nothing but what some of these states hold.
-fn covers(states: &[RecordData], standing: &RecordData) -> bool {
-    let RecordData::Records(records) = standing else { return states.contains(standing) };
-    let held = |record: &RData| {
-        states.iter().any(|state| matches!(state, RecordData::Records(known) if known.contains(record)))
-    };
-    records.iter().all(held)
+/// Whether some of these states hold a value.
+fn holds(states: &[RecordData], record: &RData) -> bool {
+    states.iter().any(|state| matches!(state, RecordData::Records(known) if known.contains(record)))
 }
 
 /// Nothing stands anywhere.
@@ -183,9 +205,15 @@ impl ClaimFormat for MemoryRegistry {
         if claims.iter().any(ours)
             && let Some((holder, set)) = published.find(&zone.key, key)
             && holder == zone.key
-            && !self.made(zone, &set)
         {
-            claims.retain(|claim| !ours(claim));
+            match self.strangers(zone, &set) {
+                None => claims.retain(|claim| !ours(claim)),
+                Some(others) => {
+                    let labels = others.iter().map(|value| (FOREIGN_VALUE_LABEL.into(), value.to_string().into()));
+                    let labels: Vec<(Arc<str>, Arc<str>)> = labels.collect();
+                    claims.iter_mut().filter(|claim| ours(claim)).for_each(|claim| claim.labels.extend(labels.clone()));
+                }
+            }
         }
         claims
     }

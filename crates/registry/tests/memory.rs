@@ -2,6 +2,7 @@
 
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::{Ownership, judge};
+use zonewright_core::plan::FOREIGN_VALUE_LABEL;
 use zonewright_core::registry::{ClaimFormat as _, ClaimStore as _, Contents, OwnershipChange, Published};
 use zonewright_core::zone::{InstanceId, Zone, ZoneKey};
 use zonewright_core::{DnsName, Error, ErrorKind, RData, RecordKey, RecordSet, RecordType};
@@ -69,11 +70,9 @@ async fn what_was_found_is_nobodys_and_what_was_published_is_ours() {
     changes(&registry, Change::Create { to: api("192.0.2.1 192.0.2.2") }, Outcome::Applied).await;
     assert!(ownership(&registry, &api("192.0.2.1 192.0.2.2")).is_ours());
     assert!(ownership(&registry, &api("192.0.2.2")).is_ours(), "another writer took a value of ours away");
-    assert_eq!(
-        ownership(&registry, &api("192.0.2.1 192.0.2.9")),
-        Ownership::Unclaimed,
-        "a value that this process did not publish"
-    );
+    let shared = ownership(&registry, &api("192.0.2.1 192.0.2.9"));
+    assert_eq!(others(&shared), ["192.0.2.9"], "a value that this process did not publish");
+    assert_eq!(ownership(&registry, &api("192.0.2.9")), Ownership::Unclaimed, "nothing of it is ours");
     let again = MemoryRegistry::new("me").expect("an owner");
     assert_eq!(ownership(&again, &api("192.0.2.1 192.0.2.2")), Ownership::Unclaimed, "after a restart");
 }
@@ -109,11 +108,33 @@ async fn what_is_adopted_is_ours_with_all_its_values() {
     sent(&registry, group, Outcome::Applied).await;
     assert!(ownership(&registry, &found).is_ours());
     assert_eq!(take(&registry, &found), None, "it is ours already");
+    registry.resync(&zone(), &Shown(Some(found)), true).await.expect("memory is always there");
     // Another writer adds a value that is wanted by now.
     let more = api("192.0.2.1 192.0.2.2 192.0.2.3");
     registry.resync(&zone(), &Shown(Some(more.clone())), true).await.expect("memory is always there");
-    assert_eq!(ownership(&registry, &more), Ownership::Unclaimed);
+    assert_eq!(others(&ownership(&registry, &more)), ["192.0.2.3"]);
     let group = take(&registry, &more).expect("something to do");
     sent(&registry, group, Outcome::Applied).await;
-    assert!(ownership(&registry, &more).is_ours());
+    assert_eq!(others(&ownership(&registry, &more)), [""; 0]);
+}
+
+/// The values of a shared set that are not ours, as our claim says it.
+fn others(ownership: &Ownership) -> Vec<&str> {
+    let Ownership::Ours(Some(claim)) = ownership else { panic!("{ownership:?}") };
+    claim.labels.iter().filter(|(key, _)| **key == *FOREIGN_VALUE_LABEL).map(|(_, value)| &**value).collect()
+}
+
+/// A value that somebody put beside ours does not become ours by an update that keeps it, nor by one that takes ours away.
+#[tokio::test]
+async fn values_of_others_stay_theirs() {
+    let registry = registry();
+    changes(&registry, Change::Create { to: api("192.0.2.1") }, Outcome::Applied).await;
+    let shared = api("192.0.2.1 192.0.2.9");
+    let moved = api("192.0.2.2 192.0.2.9");
+    changes(&registry, Change::Update { from: shared, to: moved.clone() }, Outcome::Applied).await;
+    assert_eq!(others(&ownership(&registry, &moved)), ["192.0.2.9"]);
+    assert_eq!(ownership(&registry, &api("192.0.2.1")), Ownership::Unclaimed, "what went is no value of ours any more");
+    let rest = api("192.0.2.9");
+    changes(&registry, Change::Update { from: moved, to: rest.clone() }, Outcome::Applied).await;
+    assert_eq!(ownership(&registry, &rest), Ownership::Unclaimed);
 }

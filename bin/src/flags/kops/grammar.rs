@@ -9,7 +9,7 @@ use std::ffi::OsString;
 
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 
-use super::table::{CREDENTIALS, SHORT};
+use super::table::SHORT;
 use crate::flags::set::FlagSet;
 use crate::flags::settings::Texts;
 use crate::flags::value;
@@ -109,16 +109,11 @@ fn daemon_form(spec: FlagSpec, text: &str) -> Result<String, String> {
     }
 }
 
-/// Flags of dns-controller and its Kubernetes client that cannot be obeyed here.
+/// Flags of dns-controller that cannot be obeyed here.
 fn refused(name: &str) -> Result<(), String> {
     if name.starts_with("gossip") || name == "memberlist-bind-port" {
         return Err(format!(
             "--{name}: gossip clusters, whose names go into hosts files, are not supported; keep dns-controller for these"
-        ));
-    }
-    if CREDENTIALS.contains(&name) {
-        return Err(format!(
-            "--{name} is not supported: put it into a kubeconfig and name that with --kubeconfig (its current context counts)"
         ));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The flags of dns-controller, in the order of the help text, and what is ours beside them.
 
-use zonewright_core::catalog::FlagKind::{Bool, Int, List, Text};
+use zonewright_core::catalog::FlagKind::{Bool, Int, List, Secret, Text};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 /// The word of the command.
@@ -47,6 +47,23 @@ pub(in crate::flags) const FLAGS: &[FlagSpec] = &[
     ),
     flag("kops-external-ipv6", Bool, "An internal IPv6 address of a node is an external one, too").or("true"),
     flag("v", Int, "Verbosity (-v) as klog has it: up to 3 is info, 4 and 5 debug, above that trace").or("0"),
+    flag("context", Text, "Context of the kubeconfig in place of its current one"),
+    flag("cluster", Text, "Cluster of the kubeconfig in place of the context's"),
+    flag("user", Text, "User of the kubeconfig in place of the context's"),
+    flag("token", Secret, "Bearer token for the API server"),
+    flag("username", Text, "User name for the API server"),
+    flag("password", Secret, "Password for the API server"),
+    flag("client-certificate", Text, "File with a client certificate for the API server"),
+    flag("client-key", Text, "File with the key of that certificate"),
+    flag("certificate-authority", Text, "File with the authority of the API server's certificate"),
+    flag("insecure-skip-tls-verify", Bool, "Do not verify the API server's certificate"),
+    flag("tls-server-name", Text, "Name in the API server's certificate"),
+    flag("proxy-url", Text, "Proxy for requests to the API server"),
+    flag("disable-compression", Bool, "Do not ask the API server for compressed answers"),
+    flag("as", Text, "User to impersonate at the API server"),
+    flag("as-uid", Text, "UID to impersonate"),
+    flag("as-group", List, "Group to impersonate; repeatable, with commas"),
+    flag("as-user-extra", List, "Further attribute of who is impersonated, as KEY=VALUE; repeatable"),
     unused("dns-server", Text),
     unused("namespace", Text),
     unused("add-dir-header", Bool),
@@ -65,26 +82,26 @@ pub(in crate::flags) const FLAGS: &[FlagSpec] = &[
     unused("vmodule", Text),
 ];
 
-/// One letter for a flag.
-pub(super) const SHORT: &[(char, &str)] = &[('z', "zone"), ('v', "v"), ('s', "server"), ('n', "namespace")];
-
-/// Flags of a Kubernetes client that say how to prove who one is. A kubeconfig says so here.
-pub(super) const CREDENTIALS: &[&str] = &[
-    "as",
-    "as-group",
-    "as-uid",
-    "as-user-extra",
-    "certificate-authority",
+/// The flags that every Kubernetes client has, whose values the connection takes.
+pub(in crate::flags) const CLIENT: &[&str] = &[
+    "context",
+    "cluster",
+    "user",
+    "token",
+    "username",
+    "password",
     "client-certificate",
     "client-key",
-    "cluster",
-    "context",
-    "disable-compression",
+    "certificate-authority",
     "insecure-skip-tls-verify",
-    "password",
-    "proxy-url",
     "tls-server-name",
-    "token",
-    "user",
-    "username",
+    "proxy-url",
+    "disable-compression",
+    "as",
+    "as-uid",
+    "as-group",
+    "as-user-extra",
 ];
+
+/// One letter for a flag.
+pub(super) const SHORT: &[(char, &str)] = &[('z', "zone"), ('v', "v"), ('s', "server"), ('n', "namespace")];

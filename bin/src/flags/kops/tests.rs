@@ -106,6 +106,31 @@ fn cloud_dns_by_the_word_of_dns_controller() {
     assert_eq!(parsed(&["--internal-ipv4", "--dns=google-clouddns"]).unwrap().text("provider"), "google");
 }
 
+/// The client flags are those of the connection, and a token is never shown.
+#[test]
+fn flags_of_a_kubernetes_client() {
+    let settings = parsed(&[
+        "--internal-ipv4",
+        "--context=a",
+        "--user",
+        "u",
+        "--token=geheim",
+        "--certificate_authority=/ca.pem",
+        "--insecure-skip-tls-verify",
+        "--as-group=one,two",
+        "--as-user-extra=scope=dns",
+    ])
+    .unwrap();
+    for (name, value) in [("context", "a"), ("user", "u"), ("certificate-authority", "/ca.pem"), ("cluster", "")] {
+        assert_eq!(settings.text(name), value, "{name}");
+    }
+    assert!(settings.secret("token").is_some() && settings.secret("password").is_none());
+    assert!(settings.bool("insecure-skip-tls-verify") && !settings.bool("disable-compression"));
+    assert_eq!(settings.list("as-group"), ["one", "two"]);
+    assert_eq!(settings.list("as-user-extra"), ["scope=dns"]);
+    assert!(!format!("{settings:?}").contains("geheim"));
+}
+
 #[test]
 fn what_cannot_be_is_refused_by_name() {
     for (arguments, expected) in [
@@ -121,8 +146,8 @@ fn what_cannot_be_is_refused_by_name() {
         (&["--internal-ipv4", "--update-interval=-1"], "--update-interval must not be negative"),
         (&["--internal-ipv4", "--route53-batch-size=-1"], "--route53-batch-size must not be negative"),
         (&["--internal-ipv4", "--gossip-listen=:1"], "--gossip-listen: gossip clusters"),
-        (&["--internal-ipv4", "--token=geheim"], "--token is not supported: put it into a kubeconfig"),
-        (&["--internal-ipv4", "--context=a"], "--context is not supported: put it into a kubeconfig"),
+        (&["--internal-ipv4", "--as-user-extra=scope"], "--as-user-extra=scope: expected KEY=VALUE"),
+        (&["--internal-ipv4", "--insecure-skip-tls-verify=x", "--token=geheim"], "(flag --insecure-skip-tls-verify)"),
         (&["--internal-ipv4", "--watch-ingresses"], "unknown long flag '--watch-ingresses'"),
         (&["--internal-ipv4", "-x"], "unknown short flag '-x'"),
         (&["--internal-ipv4", "word"], "unexpected word"),

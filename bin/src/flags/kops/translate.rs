@@ -9,6 +9,8 @@ use zonewright_core::catalog::{FlagValue, Settings};
 use zonewright_core::zone_rules::ZoneRules;
 use zonewright_source_k8s::options::KOPS;
 
+use super::table::CLIENT;
+
 /// The word of dns-controller for a provider, and ours.
 const PROVIDERS: [(&str, &str); 2] = [("aws-route53", "aws"), ("google-clouddns", "google")];
 
@@ -32,6 +34,14 @@ pub(in crate::flags) fn translate(own: &Settings, settings: &mut Settings) -> Re
     set("namespace", text("watch-namespace"));
     set("zone", FlagValue::List(zones(own)?));
     set("provider", FlagValue::Text(provider(own.text("dns"))?));
+    if let Some(bad) = own.list("as-user-extra").iter().find(|pair| !pair.contains('=')) {
+        return Err(format!("--as-user-extra={bad}: expected KEY=VALUE"));
+    }
+    for name in CLIENT {
+        if let Some(value) = own.value(name) {
+            set(name, value.clone());
+        }
+    }
     if own.bool("kops-cname") {
         set("aws-prefer-cname", FlagValue::Bool(true));
     }

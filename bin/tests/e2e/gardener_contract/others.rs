@@ -66,6 +66,86 @@ fn at_cloudflare() {
         lines.sort();
         lines
     });
+    // What the provider alone understands.
+    let proxied =
+        || service.records(&zone).into_iter().find(|record| record.name == "web.shop.test").map(|r| r.proxied);
+    let web = world.record("web");
+    let config = |proxied: Value| json!({ "providerConfig": { "apiVersion": "cloudflare.example.com/v1alpha1", "kind": "DNSRecordConfig", "proxied": proxied } });
+    let spec =
+        json!({ "type": "cloudflare-dns", "name": "web.shop.test", "recordType": "A", "values": ["203.0.113.1"] });
+    web.created(&super::clouds::with(spec, &config(json!(true))));
+    assert_eq!(proxied(), Some(true));
+    web.does("reconcile", &config(json!(false)));
+    assert_eq!(proxied(), Some(false));
+    web.ask("reconcile", &config(json!("yes")));
+    assert_eq!(web.fails(&["spec.providerConfig.proxied"]), ["ERR_CONFIGURATION_PROBLEM"]);
+    web.deleted();
+    assert_eq!(proxied(), None);
+    // A token that the service does not know.
+    world.secret("dns", &[("apiToken", "nobody-knows-this-t0ken-at-all-0123456789")]);
+    let refused = world.record("refused");
+    let spec = json!({ "type": "cloudflare-dns", "name": "r.shop.test", "recordType": "A", "values": ["203.0.113.2"] });
+    refused.create(&spec);
+    // It says the same of a token without the right.
+    assert_eq!(refused.fails(&["9109"]), ["ERR_INFRA_UNAUTHORIZED"]);
+}
+
+/// A public and a private zone of Azure, by a principal and by a workload identity. The Secrets name no cloud: it is the one in which the
+/// process is told to be, as in an Azure Stack.
+#[cfg(feature = "provider-azure")]
+#[test]
+fn at_azure() {
+    use zonewright_fakes::azure::{AzureDns, Kind, RecordSet};
+
+    require!(KubeApi::TOOLS);
+    const ASSERTION: &str = "eyJ-a-t0ken-of-the-garden";
+    let service = AzureDns::start();
+    service.allow_secret("tenant", "app", "app-s3cret");
+    service.allow_federated("tenant", "identity", ASSERTION);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("azure.json");
+    let cloud = json!({
+        "cloud": "AzureStackCloud", "activeDirectoryAuthorityHost": service.url(), "resourceManagerEndpoint": service.url(),
+    });
+    std::fs::write(&path, cloud.to_string()).expect("azure.json");
+    let principal =
+        [("subscriptionID", "sub-1"), ("tenantID", "tenant"), ("clientID", "app"), ("clientSecret", "app-s3cret")];
+    let config = json!({ "subscriptionID": "sub-1", "tenantID": "tenant", "clientID": "identity" }).to_string();
+    let identity = [("token", ASSERTION), ("config", config.as_str())];
+    for (provider, kind, keys) in
+        [("azure-dns", Kind::Public, &principal[..]), ("azure-private-dns", Kind::Private, &identity[..])]
+    {
+        let zone = service.add_zone(kind, "sub-1", "shop", "shop.test");
+        service.put(&zone, RecordSet::new("four", "TXT", 3600, vec![json!({ "value": ["v=spf1 -all"] })]));
+        let world = World::new(provider).arg("--azure-api-qps=100");
+        let world = world.arg(&format!("--azure-config-file={}", path.display())).started();
+        world.secret("dns", keys);
+        lives(&world, provider, &|| {
+            let sets = service.sets(&zone).into_iter().filter(|set| !["SOA", "NS"].contains(&set.kind.as_str()));
+            let line = |set: RecordSet| {
+                let name = if set.name == "@" { "shop.test".to_owned() } else { format!("{}.shop.test", set.name) };
+                std::iter::repeat_n(format!("{name} {} {}", set.kind, set.ttl), set.records.len())
+            };
+            let mut lines: Vec<String> = sets.flat_map(line).collect();
+            lines.sort();
+            lines
+        });
+        let spec = |name: &str| json!({ "type": provider, "name": name, "recordType": "A", "values": ["192.0.2.8"] });
+        let found = world.record("found");
+        found.created(&spec("z.shop.test"));
+        assert_eq!(found.status()["zone"], "shop/shop.test", "{provider}");
+        found.deleted();
+        // What proves who one is, and does not.
+        let proof = |key: &str| ["clientSecret", "token"].contains(&key);
+        let wrong: Vec<(&str, &str)> =
+            keys.iter().map(|(key, value)| (*key, if proof(key) { "another-t0ken" } else { *value })).collect();
+        world.secret("wrong", &wrong);
+        let refused = world.record("refused");
+        let secret = json!({ "secretRef": { "name": "wrong", "namespace": world.namespace } });
+        refused.create(&super::clouds::with(spec("r.shop.test"), &secret));
+        assert_eq!(refused.fails(&["AADSTS"]), ["ERR_INFRA_UNAUTHENTICATED"], "{provider}");
+        assert!(!world.daemon().log().contains("t0ken"), "a token is in the log");
+    }
 }
 
 #[cfg(feature = "provider-clouddns")]

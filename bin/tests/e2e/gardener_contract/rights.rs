@@ -66,6 +66,17 @@ fn the_rights_are_exactly_those_that_are_used() {
     aws.service.fail("ChangeResourceRecordSets", Fault::Denied, 1000);
     object.ask("reconcile", &json!({ "values": ["192.0.2.2"] }));
     object.fails(&[]);
+    object.is_told("ProviderFailed", "");
+    // Another process says the same again: the Event becomes a series.
+    world.kill();
+    world.start();
+    let object = world.record("web");
+    object.ask("reconcile", &Value::Null);
+    let events = format!("/apis/events.k8s.io/v1/namespaces/{}/events", world.namespace);
+    until("a series", LATER, || {
+        let list = world.kube().get(&events).expect_success();
+        list["items"].as_array().is_some_and(|events| events.iter().any(|event| !event["series"].is_null()))
+    });
     aws.service.fail("ChangeResourceRecordSets", Fault::Denied, 0);
     object.does("reconcile", &Value::Null);
     object.does("migrate", &Value::Null);

@@ -155,3 +155,45 @@ fn without_a_namespace_the_secret_is_that_of_the_object() {
     object.deleted();
     aws.shows(&[]);
 }
+
+/// A workload identity: a token for a role, which Gardener renews before it ends. The next request uses the new one.
+#[test]
+fn a_workload_identity() {
+    require!(KubeApi::TOOLS);
+    const ROLE: &str = "arn:aws:iam::000000000001:role/dns";
+    let (aws, world) = aws();
+    aws.service.allow_web_identity(ROLE, "eyJ-first-t0ken", ACCOUNT);
+    let config = json!({ "apiVersion": "aws.provider.extensions.gardener.cloud/v1alpha1", "kind": "WorkloadIdentityConfig", "roleARN": ROLE });
+    let config = config.to_string();
+    world.secret("dns", &[("token", "eyJ-first-t0ken"), ("config", &config)]);
+    let object = world.record("web");
+    object.created(&a("web", "192.0.2.1"));
+    aws.shows(&["web.shop.test A 120 192.0.2.1"]);
+    // Renewed, and what the former one had given has ended.
+    aws.service.allow_web_identity(ROLE, "eyJ-second-t0ken", ACCOUNT);
+    world.secret("dns", &[("token", "eyJ-second-t0ken"), ("config", &config)]);
+    for key in aws.service.keys_of(ACCOUNT).iter().filter(|key| *key != KEY) {
+        aws.service.expire(key);
+    }
+    object.does("reconcile", &json!({ "values": ["192.0.2.2"] }));
+    aws.shows(&["web.shop.test A 120 192.0.2.2"]);
+    // Whoever names the role and has no token for it gets nothing of it.
+    world.secret("stolen", &[("token", "eyJ-another-t0ken"), ("roleARN", ROLE)]);
+    let other = world.record("other");
+    let fields = json!({ "secretRef": { "name": "stolen", "namespace": world.namespace } });
+    other.create(&with(a("other", "192.0.2.3"), &fields));
+    assert_eq!(other.fails(&["InvalidIdentityToken"]), ["ERR_INFRA_UNAUTHENTICATED"]);
+    // The service that gives roles is busy: that passes.
+    aws.service.fail("AssumeRoleWithWebIdentity", zonewright_fakes::route53::Fault::Throttled, 1000);
+    world.secret("third", &[("token", "eyJ-second-t0ken"), ("roleARN", ROLE)]);
+    let waits = world.record("waits");
+    let fields = json!({ "secretRef": { "name": "third", "namespace": world.namespace } });
+    let asked = waits.create(&with(a("waits", "192.0.2.4"), &fields));
+    assert_eq!(waits.fails(&[]), [""; 0], "{:#}", waits.status());
+    aws.service.fail("AssumeRoleWithWebIdentity", zonewright_fakes::route53::Fault::Throttled, 0);
+    waits.answers(&asked);
+    object.deleted();
+    aws.shows(&["waits.shop.test A 120 192.0.2.4"]);
+    let log = world.daemon().log();
+    assert!(!log.contains("t0ken"), "a token is in the log");
+}

@@ -282,6 +282,21 @@ impl Record<'_> {
         shown.unwrap_or_else(|| panic!("{}: not {what}: {:#}", self.name, self.get()))
     }
 
+    /// Waits for an Event on it with this reason, whose note holds this text.
+    #[track_caller]
+    pub(super) fn is_told(&self, reason: &str, text: &str) {
+        let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.namespace);
+        let events = || -> Vec<Value> {
+            let list = self.world.kube().get(&path).expect_success();
+            let about = |event: &&Value| event["regarding"]["name"] == self.name.as_str();
+            list["items"].as_array().into_iter().flatten().filter(about).cloned().collect()
+        };
+        let fits =
+            |event: &Value| event["reason"] == reason && event["note"].as_str().is_some_and(|note| note.contains(text));
+        let told = zonewright_testkit::poll(LATER, || events().iter().any(fits).then_some(()));
+        assert!(told.is_some(), "no event {reason} with {text:?} on {}: {:#?}", self.name, events());
+    }
+
     /// Deletes as Gardener does, and does not wait.
     #[track_caller]
     pub(super) fn delete(&self) {

@@ -2,7 +2,7 @@
 
 use zonewright_testkit::DnsSoftware::Bind;
 
-use super::plane::Plane;
+use super::plane::{INTERNAL, Plane};
 use crate::daemon::Daemon;
 use crate::site::{Site, ZONE};
 use crate::{LATER, SOON, needs, until};
@@ -135,13 +135,41 @@ fn without_a_registry_matching_values_are_adopted() {
     internal(&site, &[1, 2, 3]);
     plane.leave(1);
     internal(&site, &[2, 3]);
-    // A value of somebody else in a record of ours: from now on nothing of the record is touched.
+    // A value of somebody else in a record of ours stays, and ours come and go beside it.
     site.dns.nsupdate(&format!("update add api.internal.{ZONE} 60 A 10.0.0.99"));
     plane.leave(2);
-    goes_on(&plane, &site, "more");
-    until("the next look at the zone", LATER, || daemon.log().contains("api.internal"));
-    assert!(addresses(&site).contains(&"10.0.0.99".to_owned()), "{:?}", addresses(&site));
-    site.dns.nsupdate(&format!("update delete api.internal.{ZONE} A 10.0.0.99"));
-    internal(&site, &[3]);
+    until("its own value to go", LATER, || addresses(&site) == ["10.0.0.3", "10.0.0.99"]);
+    plane.join(4);
+    until("its new value", LATER, || addresses(&site) == ["10.0.0.3", "10.0.0.4", "10.0.0.99"]);
+    plane.leave(3);
+    plane.leave(4);
+    until("all of its values to go", LATER, || addresses(&site) == ["10.0.0.99"]);
     drop(daemon);
+}
+
+/// Two processes without a registry under one name: what the one published goes with its object, and what stands beside it stays.
+#[test]
+fn two_processes_without_a_registry_have_each_its_own_values() {
+    needs!(Bind);
+    let (one, two, site) = (Plane::start(), Plane::start(), Site::start(Bind));
+    let joint = format!("joint.{ZONE}");
+    for (plane, number) in [(&one, 1), (&two, 2)] {
+        let node = format!("n-{number}");
+        plane.node(&node, "control-plane", number);
+        plane.pod(&format!("member-{number}"), &node, number, &[(INTERNAL, &joint)]);
+    }
+    let first = one.at(&site).arg("--registry=noop").start();
+    site.shows(&["joint 60 A 10.0.0.1"]);
+    let second = two.at(&site).arg("--registry=noop").start();
+    two.is_told("kube-system", "member-2", "ForeignRecord", &joint);
+    site.shows(&["joint 60 A 10.0.0.1"]);
+    // Whoever runs both puts the second value there.
+    site.dns.nsupdate(&format!("update add {joint} 60 A 10.0.0.2"));
+    one.gone("member-1");
+    site.shows(&["joint 60 A 10.0.0.2"]);
+    two.gone("member-2");
+    goes_on(&two, &site, "web");
+    assert_eq!(site.dig("joint", "A"), ["10.0.0.2"], "the second process did not publish it");
+    drop((first, second));
+    site.dns.nsupdate(&format!("update delete {joint} A"));
 }

@@ -63,8 +63,8 @@ fn the_name_of_the_api_is_never_without_addresses() {
     prober.sees(SPAN);
     let seen = prober.end();
     assert_eq!((seen.empty, seen.silent), (0, 0), "{seen:?}");
-    // A busy machine asks less often.
-    assert!(seen.answers > 6 * SPAN && seen.rate() >= 50 && seen.most >= 3, "{seen:?}, {} a second", seen.rate());
+    assert!(seen.answers > 6 * SPAN && seen.rate() >= 99 && seen.most >= 3, "{seen:?}, {} a second", seen.rate());
+    println!("{} answers, {} questions a second, none without an address", seen.answers, seen.rate());
     let claim = format!("external-dns/owner={}", plane.owner());
     assert!(!site.claims().is_empty() && site.claims().iter().all(|text| text.contains(&claim)), "{:?}", site.claims());
     assert!(daemon.terminate().status.success());

@@ -72,9 +72,9 @@ mod route53 {
         plane.reached_at("services", "web", &[BALANCER]);
 
         let daemon = line(&plane, &service).arg(format!("--zone={ZONE}")).start();
-        let said = daemon.says_within(&["2 zones have this name, so none of them is managed"], LATER);
+        let said = daemon.says_within(&[&format!("2 zones have the name {ZONE}, so none of them is managed")], LATER);
         assert!(said.contains(&private) && said.contains(&public), "{said}");
-        plane.is_told("default", "web", "NoMatchingZone", &format!("web.{ZONE}"));
+        plane.is_told("default", "web", "NoMatchingZone", &format!("--zone={ZONE}/{private}"));
         drop(daemon);
         assert!(shown(&service, &public).is_empty() && shown(&service, &private).len() == 1);
 

@@ -1,6 +1,7 @@
 //! What bad input gets: an event and a line of the log, and the others go on.
 
 use zonewright_testkit::DnsSoftware::Bind;
+use zonewright_testkit::kube::User;
 
 use super::plane::{EXTERNAL, INTERNAL, Plane};
 use crate::daemon::{CommandLine, ends};
@@ -68,5 +69,30 @@ fn nothing_is_removed_before_every_kind_has_been_listed() {
     let expected: Vec<&str> = without.into_iter().chain(third).collect();
     until("what is wanted no longer to go", LATER, || site.ours().len() == expected.len());
     site.shows(&expected);
+    drop(daemon);
+}
+
+/// The client flags of every Kubernetes program stand before what a kubeconfig says.
+#[test]
+fn client_flags_stand_before_the_kubeconfig() {
+    needs!(Bind);
+    let (plane, site) = (Plane::start(), Site::start(Bind));
+    let text = std::fs::read_to_string(plane.kube.kubeconfig(User::Zonewright)).expect("a kubeconfig");
+    let file: serde_json::Value = serde_saphyr::from_str(&text).expect("YAML");
+    let right = file["users"][0]["user"]["token"].as_str().expect("a token");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kubeconfig");
+    std::fs::write(&path, text.replace(right, "nobody").replace("current-context", "no-context"))
+        .expect("a kubeconfig");
+    let bare = plane.at(&site).without("--kubeconfig").arg(format!("--kubeconfig={}", path.display()));
+    plane.join(1);
+    ends(&bare.clone().arg("--once"), 1, &["failed to determine current context"]);
+    ends(&bare.clone().args(&["--context=nowhere", "--once"]), 1, &["nowhere"]);
+    let daemon = bare.clone().arg("--context=test").start();
+    daemon.says(&["Unauthorized"]);
+    drop(daemon);
+    let daemon = bare.args(&["--context", "test", "--token", right]).start();
+    site.shows(&["api 60 A 203.0.113.1", "api.internal 60 A 10.0.0.1"]);
+    assert!(!daemon.log().contains(right), "the token is in the log");
     drop(daemon);
 }

@@ -1,4 +1,6 @@
 //! Asks a server for the addresses of a name, a hundred times a second, and keeps count of answers without any.
+//!
+//! Several sockets take turns, each by the clock: a question that is late is asked all the same, and a slow answer holds up no other socket.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -11,15 +13,17 @@ use crate::{SOON, until};
 
 /// Between two questions.
 const PAUSE: Duration = Duration::from_millis(10);
+/// Sockets that take turns.
+const SOCKETS: u32 = 5;
 /// Longest wait for an answer on loopback, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A prober at work.
 #[derive(Debug)]
 pub(super) struct Prober {
-    stop: Sender<()>,
+    stop: Vec<Sender<()>>,
     answers: Arc<AtomicUsize>,
-    work: JoinHandle<Seen>,
+    work: Vec<JoinHandle<Seen>>,
 }
 
 /// What was answered.
@@ -38,19 +42,33 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Answers in a second.
+    /// Questions in a second.
     pub(super) fn rate(&self) -> usize {
-        self.answers * 1_000 / usize::try_from(self.time.as_millis()).unwrap_or(usize::MAX).max(1)
+        (self.answers + self.silent) * 1_000 / usize::try_from(self.time.as_millis()).unwrap_or(usize::MAX).max(1)
+    }
+
+    fn and(self, other: &Self) -> Self {
+        Self {
+            answers: self.answers + other.answers,
+            empty: self.empty + other.empty,
+            silent: self.silent + other.silent,
+            most: self.most.max(other.most),
+            time: self.time.max(other.time),
+        }
     }
 }
 
 impl Prober {
     /// Begins to ask for A records of `name`.
     pub(super) fn start(server: SocketAddr, name: &str) -> Self {
-        let (stop, stopped) = channel();
-        let (question, answers) = (question(name), Arc::<AtomicUsize>::default());
-        let count = answers.clone();
-        Self { stop, answers, work: std::thread::spawn(move || ask(server, &question, &stopped, &count)) }
+        let (question, answers, now) = (question(name), Arc::<AtomicUsize>::default(), Instant::now());
+        let one = |at: u32| {
+            let (stop, stopped) = channel();
+            let (question, count, first) = (question.clone(), answers.clone(), now + PAUSE * at);
+            (stop, std::thread::spawn(move || ask(server, &question, (first, now), &stopped, &count)))
+        };
+        let (stop, work) = (0..SOCKETS).map(one).unzip();
+        Self { stop, answers, work }
     }
 
     /// Waits for so many more answers.
@@ -63,16 +81,29 @@ impl Prober {
     /// Ends it.
     pub(super) fn end(self) -> Seen {
         drop(self.stop);
-        self.work.join().expect("the prober ends")
+        let seen = self.work.into_iter().map(|work| work.join().expect("the prober ends"));
+        seen.fold(Seen::default(), |all, one| all.and(&one))
     }
 }
 
-fn ask(server: SocketAddr, question: &[u8], stopped: &Receiver<()>, count: &AtomicUsize) -> Seen {
+/// Asks at `first` and whenever the turn comes again, until it is told to stop; what was due by then is asked.
+fn ask(
+    server: SocketAddr,
+    question: &[u8],
+    (first, began): (Instant, Instant),
+    stopped: &Receiver<()>,
+    count: &AtomicUsize,
+) -> Seen {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.connect(server).expect("a server");
     socket.set_read_timeout(Some(PATIENCE)).expect("a time limit");
-    let (mut seen, began, mut number) = (Seen::default(), Instant::now(), 0_u16);
-    while matches!(stopped.recv_timeout(PAUSE), Err(RecvTimeoutError::Timeout)) {
+    let (mut seen, mut next, mut number) = (Seen::default(), first, 0_u16);
+    loop {
+        let wait = next.saturating_duration_since(Instant::now());
+        if !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout)) && next > Instant::now() {
+            break;
+        }
+        next += PAUSE * SOCKETS;
         number = number.wrapping_add(1);
         match answer(&socket, question, number) {
             None => seen.silent += 1,

@@ -5,8 +5,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::foreign_values::{beside, is_shared};
 use super::{
-    Adoptable, FORMER_OWNER_LABEL, Facts, NamePlan, POLICY_LABEL, Placed, PlannedGroup, Policy, Rules, Skip, Why,
+    Adoptable, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, Facts, NamePlan, POLICY_LABEL, Placed, PlannedGroup, Policy,
+    Rules, Skip, Why,
 };
 use crate::change::{Change, Group, Step};
 use crate::claim::{Claim, Ownership};
@@ -29,6 +31,7 @@ impl Row<'_> {
     /// Plans all of it.
     pub(super) fn plan(mut self, out: &mut NamePlan) {
         self.keep_pending(out);
+        self.leave_shared(out);
         let (mut creates, mut deletes) = (Vec::new(), Vec::new());
         for placed in &self.placed {
             match self.published.iter().find(|(set, _)| set.key == placed.set.key) {
@@ -111,7 +114,7 @@ impl Row<'_> {
         }
     }
 
-    fn is_placed(&self, key: &RecordKey) -> bool {
+    pub(super) fn is_placed(&self, key: &RecordKey) -> bool {
         self.placed.iter().any(|p| p.set.key == *key)
     }
 
@@ -156,7 +159,13 @@ impl Row<'_> {
         }
         let may_update = self.rules.policy.may_update(placed.wanted.policy);
         self.note_claim(&published.key, ownership, may_update, out);
-        if placed.set.is_met_by(published) {
+        let wanted = &*beside(&placed.set, published, ownership);
+        if wanted.is_met_by(published) {
+            if *wanted == placed.set && is_shared(published, ownership) {
+                // The values of others are wanted, too.
+                let (wanted, published) = (placed.set.clone(), published.clone());
+                out.adoptable.push(Adoptable { wanted, published, resource: placed.wanted.resource.clone() });
+            }
             return;
         }
         if !may_update {
@@ -165,25 +174,25 @@ impl Row<'_> {
         }
         let former = ownership.claim().and_then(|claim| claim.resource.as_ref());
         if let Some((why, may_add)) = self.unchanged_for_other_prefix(placed, published, former) {
-            if let Some(both) = self.joined(&placed.set, published).filter(|_| may_add) {
+            if let Some(both) = self.joined(wanted, published).filter(|_| may_add) {
                 let group = replace(placed, (published, ownership), &both, former.cloned());
                 out.groups.push(PlannedGroup { group, counted: Vec::new() });
             }
             out.skips.push(skip(placed, why));
             return;
         }
-        let removes = !placed.set.data.contains(&published.data);
+        let removes = !wanted.data.contains(&published.data);
         let new_holder = former.is_some() && former != placed.wanted.resource.as_ref();
         let doubt = if removes || new_holder { self.doubt(former, new_holder) } else { Vec::new() };
         if doubt.is_empty() {
             out.groups.push(PlannedGroup {
-                group: replace(placed, (published, ownership), &placed.set, placed.wanted.resource.clone()),
+                group: replace(placed, (published, ownership), wanted, placed.wanted.resource.clone()),
                 counted: Vec::new(),
             });
             return;
         }
         // Additions go on without evidence: what is published and what is wanted, together.
-        if let Some(both) = self.joined(&placed.set, published) {
+        if let Some(both) = self.joined(wanted, published) {
             out.groups.push(PlannedGroup {
                 group: replace(placed, (published, ownership), &both, former.cloned()),
                 counted: Vec::new(),
@@ -245,7 +254,7 @@ impl Row<'_> {
     }
 
     /// Why a record of ours that is not wanted may not go now: the policy, or the evidence.
-    fn delete_forbidden(&self, set: &RecordSet, ownership: &Ownership) -> Option<Why> {
+    pub(super) fn delete_forbidden(&self, set: &RecordSet, ownership: &Ownership) -> Option<Why> {
         let resource = ownership.claim().and_then(|claim| claim.resource.as_ref());
         let asks = self.placed.iter().any(|p| p.wanted.resource.as_ref() == resource);
         if !self.may_delete(set, ownership) {
@@ -304,6 +313,10 @@ pub(super) fn is_replaced(set: &RecordSet, ownership: &Ownership, placed: &Place
     new.replaces(old) && (new.excludes(old) || same_object())
 }
 
+pub(super) fn skip_of(key: &RecordKey, why: Why) -> Skip {
+    Skip { key: key.clone(), why, objects: Vec::new() }
+}
+
 pub(super) fn skip(placed: &Placed, why: Why) -> Skip {
     Skip { key: placed.set.key.clone(), why, objects: placed.wanted.objects.clone() }
 }
@@ -330,9 +343,12 @@ pub(super) fn removal(set: &RecordSet, ownership: &Ownership) -> Step {
     Step { held: held(ownership), ..Step::record(Change::Delete { from: set.clone() }, resource) }
 }
 
-fn held(ownership: &Ownership) -> Option<Box<Claim>> {
+pub(super) fn held(ownership: &Ownership) -> Option<Box<Claim>> {
+    let claim = ownership.claim()?;
+    // What is in memory only stays there.
+    let labels = claim.labels.iter().filter(|(key, _)| **key != *FOREIGN_VALUE_LABEL).cloned().collect();
     // Where it is kept, the registry knows.
-    ownership.claim().map(|claim| Box::new(Claim { site: None, ..claim.clone() }))
+    Some(Box::new(Claim { site: None, labels, ..claim.clone() }))
 }
 
 pub(super) fn create(placed: &Placed) -> Group {

@@ -68,18 +68,23 @@ struct Case {
 }
 
 fn ours(resource: &str) -> Ownership {
+    let (resource, foreign) = resource.split_once(" but ").map_or((resource, None), |(r, f)| (r, Some(f)));
     let (resource, policy) = resource.split_once('!').map_or((resource, None), |(r, p)| (r, Some(p)));
+    let policy = policy.map(|p| (Arc::from(POLICY_LABEL), Arc::from(p)));
+    let foreign =
+        foreign.into_iter().flat_map(|f| f.split(' ')).map(|f| (Arc::from(FOREIGN_VALUE_LABEL), Arc::from(f)));
     Ownership::Ours(Some(Claim {
         owner: OwnerId::new("me").unwrap(),
         resource: Some(Arc::from(resource)),
-        labels: policy.map(|p| (Arc::from(POLICY_LABEL), Arc::from(p))).into_iter().collect(),
+        labels: policy.into_iter().chain(foreign).collect(),
         rank: ClaimRank::Typed,
         current: true,
         site: None,
     }))
 }
 
-/// `published`: `record = owner`, where owner is `me/<resource>`, `me/<resource>!<policy>`, `-` or another owner.
+/// `published`: `record = owner`, where owner is `me/<resource>`, `me/<resource>!<policy>`, `me/<resource> but <values of others>`, `-` or
+/// another owner.
 /// `wanted`: `who: record`.
 fn case(published: &[&str], wanted: &[&str]) -> Case {
     let mut case = Case {
@@ -560,4 +565,26 @@ fn a_flattened_cname_stands_beside_all_but_addresses() {
     apex(flattened).gives(&["+ example CNAME lb.test."], &[]);
     let address = case(&["example A 192.0.2.1 = me/service/ns/a"], &["a: example CNAME lb.test"]);
     Case { cname: flattened, ..address }.gives(&["- example A 192.0.2.1 & + example CNAME lb.test."], &[]);
+}
+
+/// Values of others beside ours stay, whatever is wanted of ours.
+#[test]
+fn values_of_others_stay() {
+    let shared = "x.example A 192.0.2.1 192.0.2.9 = me/service/ns/a but 192.0.2.9";
+    let wants = |record: &'static str| [record];
+    // Ours moves, more of ours comes, ours is as wanted, and ours goes.
+    case(&[shared], &wants("a: x.example A 192.0.2.2"))
+        .gives(&["~ x.example A 192.0.2.2 ; 192.0.2.9 (was 192.0.2.1 ; 192.0.2.9)"], &[]);
+    case(&[shared], &wants("a: x.example A 192.0.2.1 192.0.2.3"))
+        .gives(&["~ x.example A 192.0.2.1 ; 192.0.2.3 ; 192.0.2.9 (was 192.0.2.1 ; 192.0.2.9)"], &[]);
+    case(&[shared], &wants("a: x.example A 192.0.2.1")).gives(&[], &[]);
+    case(&[shared], &[]).gives(&["~ x.example A 192.0.2.9 (was 192.0.2.1 ; 192.0.2.9)"], &[]);
+    // What would take the place of all waits: one of them is not ours.
+    case(&[shared], &wants("a: x.example CNAME y.example"))
+        .gives(&["~ x.example A 192.0.2.9 (was 192.0.2.1 ; 192.0.2.9)"], &["ForeignRecord"]);
+    // The values of others are wanted as well: then they can be had.
+    let both = case(&[shared], &wants("a: x.example A 192.0.2.1 192.0.2.9"));
+    assert_eq!(both.plan().adoptable.len(), 1);
+    both.gives(&[], &[]);
+    case(&[shared], &[]).policy(Policy::UpsertOnly).gives(&[], &["Policy"]);
 }

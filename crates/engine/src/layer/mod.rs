@@ -5,6 +5,7 @@
 //! sent, and [`DryRun`] sends nothing that changes anything. Providers themselves map and send, once; pace belongs to the
 //! single request, and so to the client of whoever sends it.
 
+mod ambiguous;
 mod batch;
 mod beside;
 mod course;
@@ -23,6 +24,7 @@ use zonewright_core::provider::Provider;
 use zonewright_core::zone::InstanceId;
 
 use crate::metrics::Metrics;
+pub use ambiguous::AmbiguousZones;
 pub use batch::{Batcher, MOST_DENIED};
 pub use deadline::Deadline;
 pub use dry_run::DryRun;

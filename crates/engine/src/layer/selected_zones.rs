@@ -4,7 +4,7 @@
 //! What must hold: a zone that the rules leave out is never listed, so nothing in it is read or written; a name of which several zones
 //! are left is reported whenever that changes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ use zonewright_core::record::RecordSet;
 use zonewright_core::zone::{Zone, ZoneId, ZoneRule};
 use zonewright_core::zone_rules::{Selected, ZoneRules};
 
+use super::AmbiguousZones;
+
 /// A provider whose zones are chosen by rules.
 pub struct SelectedZones {
     inner: Arc<dyn Provider>,
@@ -29,6 +31,7 @@ pub struct SelectedZones {
     /// How long a list of zones is kept.
     kept_for: Duration,
     seen: Mutex<Seen>,
+    ambiguous: Arc<AmbiguousZones>,
 }
 
 /// The last list.
@@ -47,9 +50,9 @@ impl std::fmt::Debug for SelectedZones {
 }
 
 impl SelectedZones {
-    /// Around `inner`, whose list of zones is asked for every `kept_for` at most.
-    pub fn new(inner: Arc<dyn Provider>, rules: ZoneRules, kept_for: Duration) -> Self {
-        Self { inner, rules, kept_for, seen: Mutex::default() }
+    /// Around `inner`, whose list of zones is asked for every `kept_for` at most. What the rules leave open is noted in `ambiguous`.
+    pub fn new(inner: Arc<dyn Provider>, rules: ZoneRules, kept_for: Duration, ambiguous: Arc<AmbiguousZones>) -> Self {
+        Self { inner, rules, kept_for, seen: Mutex::default(), ambiguous }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -66,20 +69,27 @@ impl SelectedZones {
         let Selected { managed, ambiguous } = self.rules.select(zones);
         let names: BTreeSet<DnsName> = ambiguous.keys().cloned().collect();
         let former = std::mem::replace(&mut self.seen().reported, names.clone());
-        for (name, zones) in ambiguous.iter().filter(|(name, _)| !former.contains(*name)) {
-            let ids: Vec<&str> = zones.iter().map(|zone| zone.key.zone.as_str()).collect();
-            warn!(
-                zone = %name,
-                "{} zones have this name, so none of them is managed; expected a rule with the id of one, such as --zone={name}/{}",
-                ids.len(),
-                ids.join(&format!(" or --zone={name}/"))
-            );
+        let sentences: BTreeMap<DnsName, String> =
+            ambiguous.iter().map(|(name, zones)| (name.clone(), sentence(name, zones))).collect();
+        for (name, text) in sentences.iter().filter(|(name, _)| !former.contains(*name)) {
+            warn!(zone = %name, "{text}");
         }
+        self.ambiguous.set(sentences);
         for name in former.difference(&names) {
             info!(zone = %name, "the name has one zone now");
         }
         managed
     }
+}
+
+/// Why none of several zones is managed, and how to choose one.
+fn sentence(name: &DnsName, zones: &[Zone]) -> String {
+    let rules: Vec<String> = zones.iter().map(|zone| format!("--zone={name}/{}", zone.key.zone)).collect();
+    format!(
+        "{} zones have the name {name}, so none of them is managed; expected a rule with the id of one, such as {}",
+        zones.len(),
+        rules.join(" or ")
+    )
 }
 
 #[async_trait]

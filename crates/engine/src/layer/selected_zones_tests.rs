@@ -14,7 +14,7 @@ use zonewright_core::testing::{capability, name};
 use zonewright_core::zone::{InstanceId, Zone, ZoneId, ZoneRule};
 use zonewright_core::zone_rules::ZoneRules;
 
-use super::SelectedZones;
+use super::{AmbiguousZones, SelectedZones};
 
 /// How long a list is kept here.
 const KEPT: Duration = Duration::from_mins(15);
@@ -82,7 +82,7 @@ impl Provider for Zones {
 }
 
 fn selected(inner: &Arc<Zones>, rules: &str) -> SelectedZones {
-    SelectedZones::new(inner.clone(), ZoneRules::parse(rules.split(',')).unwrap(), KEPT)
+    SelectedZones::new(inner.clone(), ZoneRules::parse(rules.split(',')).unwrap(), KEPT, Arc::default())
 }
 
 async fn listed(zones: &SelectedZones) -> Vec<String> {
@@ -125,4 +125,24 @@ async fn a_zone_that_is_asked_for_by_itself_is_chosen_by_the_same_rules() {
 fn names_go_to_the_longest_zone() {
     let zones = selected(&Zones::with(&["a.com/1"]), "*");
     assert_eq!(zones.capability(None).zone_rule, ZoneRule::LongestSuffix);
+}
+
+/// Whoever asks why a name is not served is told of the zones that the rules leave open, as long as they do.
+#[tokio::test(start_paused = true)]
+async fn what_the_rules_leave_open_can_be_asked_for() {
+    let inner = Zones::with(&["a.test/1", "a.test/2", "b.test/3"]);
+    let known = Arc::<AmbiguousZones>::default();
+    let zones = SelectedZones::new(inner.clone(), ZoneRules::parse(["*"]).unwrap(), KEPT, known.clone());
+    assert_eq!(listed(&zones).await, ["b.test/3"]);
+    let text = known.above(&name("x.a.test")).unwrap();
+    assert!(
+        text.contains("2 zones have the name a.test") && text.contains("--zone=a.test/1 or --zone=a.test/2"),
+        "{text}"
+    );
+    assert!(known.above(&name("a.test")).is_some());
+    assert_eq!((known.above(&name("xa.test")), known.above(&name("x.b.test"))), (None, None));
+    inner.set(&["a.test/1", "b.test/3"]);
+    tokio::time::advance(KEPT).await;
+    assert_eq!(listed(&zones).await, ["a.test/1", "b.test/3"]);
+    assert_eq!(known.above(&name("x.a.test")), None);
 }

@@ -3,9 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
+use zonewright_cluster::Part;
 use zonewright_core::catalog::{ProviderEntry, Settings};
+use zonewright_core::endpoint::Note;
 use zonewright_core::provider::Provider;
 use zonewright_core::shared::Shared;
 use zonewright_registry::noop::NoopRegistry;
@@ -15,15 +21,16 @@ use crate::accounts::Backend;
 use crate::filter::Scope;
 use crate::secret::Values;
 use crate::testing::{Fuse, Script};
-use crate::types::{RecordName, SecretObject, SecretRef, TIMESTAMP};
+use crate::types::{OPERATION, RecordName, SecretObject, SecretRef, TIMESTAMP};
 
-/// Where the entry of the catalogue finds the script.
+/// Where the entry of the catalogue finds the scripts, by the id of the key.
 #[derive(Debug, Default)]
-struct Scripts(Mutex<Option<Arc<Script>>>);
+struct Scripts(Mutex<BTreeMap<String, Arc<Script>>>);
 
 const ENTRY: ProviderEntry = ProviderEntry::new("script", "a test", |config| {
     Box::pin(async move {
-        let script = config.shared.get::<Scripts>().0.lock().unwrap().clone();
+        let key = config.credentials["accessKeyID"].expose_secret().to_owned();
+        let script = config.shared.get::<Scripts>().0.lock().unwrap().get(&key).cloned();
         script.map(|script| script as Arc<dyn Provider>).ok_or_else(|| Error::new(ErrorKind::Protocol, "build", "none"))
     })
 });
@@ -35,6 +42,8 @@ pub(super) struct Api {
     /// Whether the Secret is there.
     pub(super) secret: Mutex<bool>,
     pub(super) statuses: Mutex<usize>,
+    /// Object and reason of each event.
+    pub(super) events: Mutex<Vec<String>>,
     pub(super) fuse: Arc<Fuse>,
 }
 
@@ -83,6 +92,12 @@ impl Api {
     }
 }
 
+impl Reporter for Api {
+    fn tell(&self, note: &Note) {
+        self.events.lock().unwrap().push(format!("{} {}", note.object.name, note.reason));
+    }
+}
+
 #[async_trait]
 impl Objects for Api {
     async fn record(&self, name: &RecordName) -> zonewright_core::Result<Option<DnsRecord>> {
@@ -90,12 +105,13 @@ impl Objects for Api {
         Ok(self.read(name))
     }
 
-    async fn secret(&self, _: &SecretRef) -> zonewright_core::Result<Option<Values>> {
+    async fn secret(&self, secret: &SecretRef) -> zonewright_core::Result<Option<Values>> {
         self.fuse.call().await;
         if !*self.secret.lock().unwrap() {
             return Ok(None);
         }
-        let data = json!({ "data": { "accessKeyID": "aWQ=", "secretAccessKey": "a2V5" } });
+        let id = STANDARD.encode(&secret.name);
+        let data = json!({ "data": { "accessKeyID": id, "secretAccessKey": "a2V5" } });
         let secret: SecretObject = serde_json::from_value(data).unwrap();
         Ok(Some(Values::of(&secret)))
     }
@@ -129,9 +145,16 @@ impl Seed {
         let script = Arc::new(Script::with_zones(zones));
         let api = Arc::new(Api { secret: Mutex::new(true), fuse: script.fuse.clone(), ..Api::default() });
         let shared = Shared::default();
-        *shared.get::<Scripts>().0.lock().unwrap() = Some(script.clone());
+        shared.get::<Scripts>().0.lock().unwrap().insert("dns".to_owned(), script.clone());
         let reconciler = Self::process(&api, &shared);
         Self { api, script, reconciler, shared, told: Mutex::default() }
+    }
+
+    /// Another account, whose Secret has this name.
+    pub(super) fn account(&self, secret: &str, zones: &[&str]) -> Arc<Script> {
+        let script = Arc::new(Script::with_zones(zones));
+        self.shared.get::<Scripts>().0.lock().unwrap().insert(secret.to_owned(), script.clone());
+        script
     }
 
     pub(super) fn process(api: &Arc<Api>, shared: &Shared) -> Arc<Reconciler> {
@@ -143,6 +166,7 @@ impl Seed {
             registry: Arc::new(NoopRegistry),
             world: Arc::new(Mutex::new(World::new(scope, 5))),
             tally: Tally::default(),
+            reporter: api.clone(),
         })
     }
 
@@ -180,15 +204,20 @@ impl Seed {
 
     /// Creates a DNSRecord: `dns-name TYPE value...`, asked for by this operation.
     pub(super) fn create(&self, name: &str, line: &str, operation: &str) {
+        self.create_with("dns", name, line, operation);
+    }
+
+    /// The same with this Secret.
+    pub(super) fn create_with(&self, secret: &str, name: &str, line: &str, operation: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         let object = json!({
             "metadata": {
                 "name": name, "namespace": "ns", "uid": name, "generation": 1, "resourceVersion": "1",
-                "creationTimestamp": format!("2026-01-31T12:00:0{}Z", self.api.objects.lock().unwrap().len()),
+                "creationTimestamp": format!("2026-01-31T12:00:{:02}Z", self.api.objects.lock().unwrap().len()),
                 "annotations": { OPERATION: operation },
             },
             "spec": {
-                "type": "aws-route53", "secretRef": { "name": "dns" }, "name": words[0], "recordType": words[1],
+                "type": "aws-route53", "secretRef": { "name": secret }, "name": words[0], "recordType": words[1],
                 "values": &words[2..],
             },
         });

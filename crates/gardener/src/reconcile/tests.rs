@@ -3,6 +3,8 @@
 
 #[path = "seed.rs"]
 mod seed;
+#[path = "throttled.rs"]
+mod throttled;
 
 use std::sync::Mutex;
 
@@ -129,10 +131,12 @@ async fn errors_are_said_once_and_tried_again() {
     assert_eq!(seed.says("a"), "Create Error", "a fault that passes has no code");
     assert_eq!(seed.statuses(), 2, "the start and one error, however many attempts");
     assert_eq!(seed.status("a")["conditions"][0]["status"], "False");
+    assert_eq!(*seed.api.events.lock().unwrap(), ["a ProviderFailed"], "an event says it once, too");
     seed.script.unreadable(None);
     seed.settles().await;
     assert!(seed.is_done("a"));
     assert_eq!(seed.status("a")["conditions"][0]["status"], "True");
+    assert_eq!(*seed.api.events.lock().unwrap(), ["a ProviderFailed", "a Succeeded"]);
 }
 
 #[tokio::test(start_paused = true)]

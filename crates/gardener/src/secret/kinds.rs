@@ -1,11 +1,13 @@
 //! The types of DNSRecords, each with its keys.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use zonewright_core::catalog::FlagValue;
 
+use super::identity::Identity;
 use super::{Login, Scope, Values};
 
 /// Region of Route 53 where neither spec nor Secret says one, as with Gardener's own extension.
@@ -35,6 +37,8 @@ pub struct Wanted<'a> {
     pub region: Option<&'a str>,
     /// `spec.zone`, else `status.zone`.
     pub zone: Option<&'a str>,
+    /// Where tokens of workload identities are kept, and whose Secret this is: its namespace and name.
+    pub tokens: Option<(&'a Path, &'a str)>,
 }
 
 impl Kind {
@@ -84,7 +88,7 @@ impl Kind {
         let login = match self {
             Self::Route53 => route53(secret, wanted),
             Self::CloudDns => clouddns(secret, wanted),
-            Self::AzureDns | Self::AzurePrivateDns => azure(secret),
+            Self::AzureDns | Self::AzurePrivateDns => azure(secret, wanted),
             Self::Cloudflare => cloudflare(secret),
             Self::Rfc2136 => rfc2136(secret, wanted),
         };
@@ -96,93 +100,120 @@ fn text(value: &str) -> FlagValue {
     FlagValue::Text(value.to_owned())
 }
 
-/// Refuses what only a workload identity has: its tokens are read from files by the providers, and here they are not.
-fn no_identity(secret: &Values, keys: &str) -> Result<(), String> {
-    match secret.first(&["token"]) {
-        None => Ok(()),
-        Some(_) => {
-            Err(format!("the Secret holds a token of a workload identity, which cannot be used; expected {keys}"))
-        }
-    }
-}
-
 fn route53(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
     const ID: &[&str] = &["accessKeyID", "accessKeyId", "AWS_ACCESS_KEY_ID"];
     const KEY: &[&str] = &["secretAccessKey", "AWS_SECRET_ACCESS_KEY"];
-    if secret.first(ID).is_none() {
-        no_identity(secret, "accessKeyID and secretAccessKey")?;
-    }
     let region = wanted.region.or_else(|| secret.first(&["region", "AWS_REGION"])).unwrap_or(AWS_REGION);
+    let region = ("region".to_owned(), SecretString::from(region));
+    if secret.first(ID).is_none()
+        && let Some(identity) = Identity::of(secret, wanted)?
+    {
+        return identity.route53(region);
+    }
     let mut credentials = BTreeMap::from([
         ("accessKeyID".to_owned(), secret.needed(ID)?),
         ("secretAccessKey".to_owned(), secret.needed(KEY)?),
-        ("region".to_owned(), SecretString::from(region)),
+        region,
     ]);
     let others = [("sessionToken", &["sessionToken", "AWS_SESSION_TOKEN"][..]), ("roleARN", &["roleARN"][..])];
     for (key, names) in others {
         credentials.extend(secret.secret(names).map(|value| (key.to_owned(), value)));
     }
-    Ok(Login { credentials, flags: Vec::new(), scope: Scope::Whole })
+    Ok(Login { credentials, ..Login::default() })
 }
 
 fn clouddns(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
     const KEY: &str = "serviceaccount.json";
-    if secret.first(&[KEY]).is_none() {
-        no_identity(secret, KEY)?;
+    if secret.first(&[KEY]).is_none()
+        && let Some(identity) = Identity::of(secret, wanted)?
+    {
+        return identity.clouddns(wanted);
     }
     let credentials = secret.needed(&[KEY])?;
-    // The message of serde_json may quote the text.
-    let parsed: Value = serde_json::from_str(credentials.expose_secret())
-        .map_err(|error| format!("{KEY} is no JSON (line {} column {})", error.line(), error.column()))?;
-    let kind = parsed["type"].as_str().unwrap_or_default();
-    if !matches!(kind, "service_account" | "external_account") {
-        return Err(format!("{KEY}: expected type service_account or external_account"));
+    let parsed = json_of(KEY, credentials.expose_secret())?;
+    match parsed["type"].as_str().unwrap_or_default() {
+        "service_account" => {}
+        // It names a file or an address that is to be read, and whoever writes the Secret must not say which.
+        "external_account" => {
+            return Err(format!(
+                "{KEY}: credentials of type external_account stand under credentialsConfig or config, beside the token"
+            ));
+        }
+        _ => return Err(format!("{KEY}: expected type service_account")),
     }
-    // A zone of another project is named with it.
+    in_project(credentials, wanted, parsed["project_id"].as_str(), &format!("{KEY} has no project_id"))
+}
+
+/// A login at Cloud DNS; a zone of another project is named with it.
+pub(super) fn in_project(
+    credentials: SecretString,
+    wanted: Wanted<'_>,
+    own: Option<&str>,
+    missing: &str,
+) -> Result<Login, String> {
     let of_zone =
         wanted.zone.and_then(|zone| zone.split_once('/')).map(|(project, _)| project).filter(|p| !p.is_empty());
-    let project = of_zone.or(parsed["project_id"].as_str()).unwrap_or_default().trim().to_owned();
+    let project = of_zone.or(own).unwrap_or_default().trim().to_owned();
     if project.is_empty() {
-        return Err(format!("{KEY} has no project_id"));
+        return Err(missing.to_owned());
     }
     Ok(Login {
         credentials: BTreeMap::from([("credentials".to_owned(), credentials)]),
         flags: vec![("google-project", text(&project))],
         scope: Scope::Project(project),
+        token: None,
     })
 }
 
-fn azure(secret: &Values) -> Result<Login, String> {
-    if secret.first(&["clientSecret", "AZURE_CLIENT_SECRET"]).is_none() {
-        no_identity(secret, "subscriptionID, tenantID, clientID and clientSecret")?;
-    }
-    let needed = |keys: &[&str]| secret.needed(keys).map(|value| value.expose_secret().to_owned());
-    let subscription = needed(&["subscriptionID", "AZURE_SUBSCRIPTION_ID"])?;
+fn azure(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
     let cloud = match secret.first(&["azureCloud", "AZURE_CLOUD"]).unwrap_or_default().to_ascii_lowercase().as_str() {
-        "" | "azurepublic" => "AzurePublicCloud",
-        "azurechina" => "AzureChinaCloud",
-        "azuregovernment" => "AzureUSGovernmentCloud",
+        "" => None,
+        "azurepublic" => Some("AzurePublicCloud"),
+        "azurechina" => Some("AzureChinaCloud"),
+        "azuregovernment" => Some("AzureUSGovernmentCloud"),
         _ => return Err("azureCloud: expected AzurePublic, AzureChina or AzureGovernment".to_owned()),
     };
+    if secret.first(&["clientSecret", "AZURE_CLIENT_SECRET"]).is_none()
+        && let Some(identity) = Identity::of(secret, wanted)?
+    {
+        return identity.azure(cloud);
+    }
+    let needed = |keys: &[&str]| secret.needed(keys).map(|value| value.expose_secret().to_owned());
+    let subscription = needed(SUBSCRIPTION)?;
     let file = json!({
         "cloud": cloud,
         "subscriptionId": subscription,
-        "tenantId": needed(&["tenantID", "AZURE_TENANT_ID"])?,
-        "aadClientId": needed(&["clientID", "AZURE_CLIENT_ID"])?,
+        "tenantId": needed(TENANT)?,
+        "aadClientId": needed(CLIENT)?,
         "aadClientSecret": needed(&["clientSecret", "AZURE_CLIENT_SECRET"])?,
     });
-    Ok(Login {
+    Ok(in_subscription(&file, subscription))
+}
+
+pub(super) const SUBSCRIPTION: &[&str] = &["subscriptionID", "AZURE_SUBSCRIPTION_ID"];
+pub(super) const TENANT: &[&str] = &["tenantID", "AZURE_TENANT_ID"];
+pub(super) const CLIENT: &[&str] = &["clientID", "AZURE_CLIENT_ID"];
+
+/// A login at Azure by this `azure.json`, for the zones of all resource groups.
+pub(super) fn in_subscription(file: &Value, subscription: String) -> Login {
+    Login {
         credentials: BTreeMap::from([("azure.json".to_owned(), file.to_string().into())]),
-        // Zones of all resource groups.
         flags: vec![("azure-resource-group", text("*"))],
         scope: Scope::Subscription(subscription),
-    })
+        token: None,
+    }
+}
+
+/// A value that is JSON. The message of `serde_json` may quote it, so it is not shown.
+pub(super) fn json_of(key: &str, value: &str) -> Result<Value, String> {
+    serde_json::from_str(value)
+        .map_err(|error| format!("{key} is no JSON (line {} column {})", error.line(), error.column()))
 }
 
 fn cloudflare(secret: &Values) -> Result<Login, String> {
     let token = secret.needed(&["apiToken", "CLOUDFLARE_API_TOKEN"])?;
     let credentials = BTreeMap::from([("apiToken".to_owned(), token)]);
-    Ok(Login { credentials, flags: Vec::new(), scope: Scope::Whole })
+    Ok(Login { credentials, ..Login::default() })
 }
 
 fn rfc2136(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
@@ -201,5 +232,5 @@ fn rfc2136(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
     ]);
     let algorithm = secret.secret(&["algorithm", "TSIGSecretAlgorithm"]);
     credentials.extend(algorithm.map(|name| ("algorithm".to_owned(), name)));
-    Ok(Login { credentials, flags: vec![("rfc2136-zone", FlagValue::List(zones))], scope: Scope::Whole })
+    Ok(Login { credentials, flags: vec![("rfc2136-zone", FlagValue::List(zones))], ..Login::default() })
 }

@@ -1,5 +1,7 @@
 //! Both namings of each type's keys, and what is wrong with a Secret.
 
+use serde_json::json;
+
 use super::*;
 
 /// `key=value` pairs, values as they are.
@@ -16,7 +18,92 @@ fn login(kind: Kind, pairs: &[&str], wanted: Wanted<'_>) -> Result<Vec<String>, 
     Ok(secrets.chain(flags).collect())
 }
 
-const NOTHING: Wanted<'_> = Wanted { region: None, zone: None };
+const NOTHING: Wanted<'_> = Wanted { region: None, zone: None, tokens: None };
+
+fn federated(place: &str) -> Wanted<'_> {
+    Wanted { tokens: Some((Path::new("/tokens"), place)), ..NOTHING }
+}
+
+/// The name of the file of a Secret.
+fn file(place: &str) -> String {
+    let name = hex(&Sha256::digest(place.as_bytes()));
+    format!("/tokens/{name}")
+}
+
+#[test]
+fn workload_identities() {
+    let check = |kind: Kind, pairs: &[&str], expected: &[String]| {
+        let login = kind.login(&values(pairs), federated("ns/dns")).unwrap();
+        let shown = login.credentials.iter().map(|(key, value)| format!("{key}={}", value.expose_secret()));
+        assert_eq!(shown.collect::<Vec<_>>(), expected);
+        let token = login.token.unwrap();
+        assert_eq!((token.path.display().to_string(), token.text.expose_secret()), (file("ns/dns"), "t0ken"));
+    };
+    let path = file("ns/dns");
+    let aws = ["region=us-west-2".to_owned(), "roleARN=arn".to_owned(), format!("webIdentityTokenFile={path}")];
+    check(Kind::Route53, &["token=t0ken", "roleARN=arn"], &aws);
+    check(Kind::Route53, &["token=t0ken\n", r#"config={"kind":"WorkloadIdentityConfig","roleARN":"arn"}"#], &aws);
+    let azure = json!({
+        "cloud": null, "subscriptionId": "s", "tenantId": "t", "aadClientId": "c", "useWorkloadIdentityExtension": true,
+        "aadFederatedTokenFile": path,
+    });
+    let azure = [format!("azure.json={azure}")];
+    check(Kind::AzureDns, &["token=t0ken", "subscriptionID=s", "tenantID=t", "clientID=c"], &azure);
+    let config = r#"config={"subscriptionID":"s","tenantID":"t","clientID":"c"}"#;
+    check(Kind::AzureDns, &["token=t0ken", config], &azure);
+    let external = |source: &str| {
+        json!({
+            "type": "external_account", "audience": "a", "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+            "token_url": "https://sts.googleapis.com/v1/token", "credential_source": { "file": source },
+        })
+    };
+    let mut expected = external(&path);
+    expected["credential_source"]["format"] = json!({ "type": "text" });
+    let google = [format!("credentials={expected}")];
+    let stated = external("/etc/passwd");
+    check(Kind::CloudDns, &["token=t0ken", "projectID=p", &format!("credentialsConfig={stated}")], &google);
+    check(Kind::CloudDns, &["token=t0ken", "projectID=p", &format!("config={stated}")], &google);
+    let config = json!({ "projectID": "p", "credentialsConfig": stated });
+    check(Kind::CloudDns, &["token=t0ken", &format!("config={config}")], &google);
+    // Another address would be sent the token.
+    for (field, url) in [
+        ("token_url", "https://sts.example.com/v1/token"),
+        ("service_account_impersonation_url", "https://example.com/:generateAccessToken"),
+    ] {
+        let mut stated = external("/x");
+        stated[field] = url.into();
+        let pairs = ["token=t0ken", "projectID=p", &format!("credentialsConfig={stated}")];
+        let error = Kind::CloudDns.login(&values(&pairs), federated("ns/dns")).unwrap_err();
+        assert!(error.contains(field), "{error}");
+    }
+}
+
+/// A renewed token is the same account; the same role in another Secret is another one, or naming a role would be enough to have it.
+#[test]
+fn a_workload_identity_is_that_of_its_secret() {
+    let id = |token: &str, place: &str| {
+        let pairs = [format!("token={token}"), "roleARN=arn".to_owned()];
+        let pairs = pairs.each_ref().map(String::as_str);
+        Kind::Route53.login(&values(&pairs), federated(place)).unwrap().id(Kind::Route53)
+    };
+    assert_eq!(id("one", "ns/dns"), id("two", "ns/dns"));
+    assert_ne!(id("one", "ns/dns"), id("one", "other/dns"));
+}
+
+#[test]
+fn a_token_is_kept_for_this_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let keep = |text: &str| {
+        let token = Token { path: folder.path().join("t"), text: text.into() };
+        token.keep().unwrap();
+        std::fs::read_to_string(&token.path).unwrap()
+    };
+    assert_eq!((keep("one"), keep("two"), keep("two")), ("one".into(), "two".into(), "two".into()));
+    let mode = std::fs::metadata(folder.path().join("t")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+}
 
 #[test]
 fn both_namings() {
@@ -80,12 +167,12 @@ fn both_namings() {
 
 #[test]
 fn region_and_project_of_the_spec() {
-    let region = Wanted { region: Some("ap-south-1"), zone: None };
+    let region = Wanted { region: Some("ap-south-1"), ..NOTHING };
     let found = login(Kind::Route53, &["accessKeyID=id", "secretAccessKey=key", "region=eu-west-1"], region).unwrap();
     assert!(found.contains(&"region=ap-south-1".to_owned()), "{found:?}");
     let account = r#"serviceaccount.json={"type":"service_account","project_id":"own"}"#;
     let project = |zone: Option<&str>| {
-        let login = Kind::CloudDns.login(&values(&[account]), Wanted { region: None, zone }).unwrap();
+        let login = Kind::CloudDns.login(&values(&[account]), Wanted { zone, ..NOTHING }).unwrap();
         login.scope
     };
     let of = |name: &str| Scope::Project(name.to_owned());
@@ -97,7 +184,7 @@ fn region_and_project_of_the_spec() {
 #[test]
 fn the_zone_of_dynamic_updates_may_be_in_the_spec() {
     let key = ["server=ns", "tsigKeyName=k", "tsigSecret=c2VjcmV0"];
-    let wanted = Wanted { region: None, zone: Some("Example.com.") };
+    let wanted = Wanted { zone: Some("Example.com."), ..NOTHING };
     let found = login(Kind::Rfc2136, &key, wanted).unwrap();
     assert_eq!(found.last().map(String::as_str), Some("--rfc2136-zone=example.com"));
     assert!(login(Kind::Rfc2136, &key, NOTHING).unwrap_err().contains("spec.zone"));
@@ -106,17 +193,23 @@ fn the_zone_of_dynamic_updates_may_be_in_the_spec() {
 #[test]
 fn what_is_missing_is_named_and_no_value_is_shown() {
     let check = |kind: Kind, pairs: &[&str], texts: &[&str]| {
-        let error = login(kind, pairs, NOTHING).unwrap_err();
+        let error = login(kind, pairs, federated("ns/dns")).unwrap_err();
         assert!(texts.iter().all(|text| error.contains(text)), "{error}");
         assert!(!error.contains("s3cr3t"), "{error}");
     };
     check(Kind::Route53, &[], &["accessKeyID or accessKeyId or AWS_ACCESS_KEY_ID", "aws-route53"]);
     check(Kind::Route53, &["accessKeyID=id", "secretAccessKey= "], &["secretAccessKey"]);
-    check(Kind::Route53, &["token=s3cr3t", "roleARN=arn"], &["workload identity"]);
+    check(Kind::Route53, &["token=s3cr3t"], &["roleARN"]);
+    check(Kind::Route53, &["token=s3cr3t", "config=s3cr3t"], &["config is no JSON"]);
+    check(Kind::AzureDns, &["token=s3cr3t", "subscriptionID=s", "tenantID=t"], &["clientID"]);
+    check(Kind::CloudDns, &["token=s3cr3t", "projectID=p"], &["external_account"]);
     check(Kind::CloudDns, &[], &["serviceaccount.json"]);
     check(Kind::CloudDns, &["serviceaccount.json=s3cr3t"], &["no JSON"]);
     check(Kind::CloudDns, &[r#"serviceaccount.json={"type":"authorized_user","x":"s3cr3t"}"#], &["service_account"]);
     check(Kind::CloudDns, &[r#"serviceaccount.json={"type":"service_account"}"#], &["project_id"]);
+    // It could name any file of this process, and any address to send it to.
+    let external = r#"serviceaccount.json={"type":"external_account","credential_source":{"file":"/s3cr3t"}}"#;
+    check(Kind::CloudDns, &[external], &["credentialsConfig"]);
     check(Kind::AzureDns, &["subscriptionID=s"], &["tenantID or AZURE_TENANT_ID"]);
     check(Kind::Cloudflare, &["apiKey=s3cr3t"], &["apiToken or CLOUDFLARE_API_TOKEN"]);
     check(Kind::Rfc2136, &["Server=ns", "Zone=z"], &["tsigKeyName or TSIGKeyName"]);

@@ -14,6 +14,7 @@ use http::header::AUTHORIZATION;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use zonewright_core::error::Denied;
 use zonewright_core::shared::Shared;
 use zonewright_core::{Error, ErrorKind, Result};
 
@@ -184,6 +185,7 @@ pub fn refused_at(place: &str, operation: &'static str, mut error: Error) -> Err
     );
     if refused {
         error.kind = ErrorKind::Unauthorized;
+        error = error.denied(Denied::Credentials);
     }
     error.operation = operation;
     error.context = format!("{place}: {}", error.context);
@@ -231,6 +233,7 @@ mod tests {
         ] {
             let error = refused_at("the key in /etc/key", "read", Error::new(kind, "ask", "why"));
             assert_eq!((error.kind, error.context.as_str()), (expected, "the key in /etc/key: why"));
+            assert_eq!(error.why_denied().is_some(), kind != expected, "{kind:?}");
         }
     }
 }

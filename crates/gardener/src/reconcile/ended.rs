@@ -1,0 +1,87 @@
+//! The end of an attempt: what its object's status says, and who looks again because of it.
+
+use tracing::{debug, warn};
+use zonewright_core::endpoint::Note;
+
+use super::{Break, Reconciler, Task, now};
+use crate::convert;
+use crate::failure::Failure;
+use crate::filter::Request;
+use crate::operation::Action;
+use crate::queue::Finished;
+use crate::status;
+use crate::types::DnsRecord;
+
+impl Reconciler {
+    pub(super) async fn succeed_without_request(&self, record: DnsRecord, task: Task) -> Result<DnsRecord, Break> {
+        let patch = status::succeeded(&record, task, None, now(&record));
+        self.status(&record, &patch).await
+    }
+
+    /// Writes the success, if it says anything new or somebody asked; whoever lost to this object looks again.
+    pub(super) async fn succeed(
+        &self,
+        record: DnsRecord,
+        task: Task,
+        zone: Option<&str>,
+        asked: bool,
+    ) -> Result<(), Break> {
+        self.tally.attempt(task.0, true);
+        let mut record = record;
+        if asked || status::success_is_new(&record, zone) {
+            let patch = status::succeeded(&record, task, zone, now(&record));
+            let failed_before = record.status.last_error.is_some();
+            record = self.status(&record, &patch).await?;
+            if failed_before {
+                self.reporter.tell(&Note::normal(
+                    &convert::object(&record),
+                    "Succeeded",
+                    "the records are as asked for",
+                ));
+            }
+            debug!(object = %record.record_name(), operation = task.0.as_str(), "succeeded");
+        }
+        if Request::of(&record) == Request::Restore {
+            self.without_request(record.clone()).await?;
+        }
+        if let Some(zone) = zone.filter(|_| asked) {
+            let mut world = self.world();
+            for loser in world.contest.losers(&record.record_name(), zone) {
+                world.look(&loser, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the error, if it says anything new or somebody asked. An error of that write counts for nothing.
+    pub(super) async fn fail(
+        &self,
+        record: &DnsRecord,
+        task: Task,
+        failure: &Failure,
+        asked: bool,
+    ) -> Result<Finished, Break> {
+        self.tally.attempt(task.0, false);
+        let (text, codes) = (self.accounts.placeless(failure.text()), codes(task, failure));
+        let name = record.record_name();
+        if asked || status::failure_is_new(record, task, &text, codes) {
+            warn!(object = %name, operation = task.0.as_str(), codes = codes.join(","), "{text}");
+            if let Some(reason) = failure.reason() {
+                self.reporter.tell(&Note::warning(&convert::object(record), reason, text.clone()));
+            }
+            let patch = status::failed(record, task, (&text, codes), now(record));
+            if let Err(Break::Cluster(error)) = self.status(record, &patch).await {
+                warn!(object = %name, error = error.chain(), "the error could not be written into the status");
+            }
+        }
+        Ok(Finished::Again(failure.least_pause()))
+    }
+}
+
+/// A deletion without its Secret says nothing of the configuration: the Secret may go first.
+fn codes(task: Task, failure: &Failure) -> &'static [&'static str] {
+    match (task.1, failure) {
+        (Action::Delete, Failure::NoSecret(_) | Failure::Configuration(_)) => &[],
+        _ => failure.codes(),
+    }
+}

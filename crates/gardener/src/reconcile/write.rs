@@ -1,0 +1,78 @@
+//! What is written into an object: its finalizer, its request, its status, and the mark of a zone before the first change.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use zonewright_cluster::Part;
+
+use super::{Break, Reconciler, Task, now};
+use crate::apply::Mark;
+use crate::failure::Failure;
+use crate::filter::Request;
+use crate::sent::Sent;
+use crate::status;
+use crate::types::{DnsRecord, FINALIZER, OPERATION};
+
+impl Reconciler {
+    pub(super) fn mark<'a>(&'a self, record: &'a DnsRecord, zone: &'a str) -> StatusMark<'a> {
+        StatusMark { reconciler: self, record, zone }
+    }
+
+    pub(super) async fn with_finalizer(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
+        if record.has_finalizer() {
+            return Ok(record);
+        }
+        let mut finalizers = record.metadata.finalizers.clone();
+        finalizers.push(FINALIZER.to_owned());
+        self.object(&record, &json!({ "metadata": { "finalizers": finalizers } })).await
+    }
+
+    pub(super) async fn start(&self, record: DnsRecord, task: Task) -> Result<DnsRecord, Break> {
+        let patch = status::started(&record, task, now(&record));
+        self.status(&record, &patch).await
+    }
+
+    /// Takes the operation annotation off, if it still asks for what it did.
+    pub(super) async fn without_request(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
+        if Request::of(&record) == Request::None {
+            return Ok(record);
+        }
+        self.object(&record, &json!({ "metadata": { "annotations": { OPERATION: null } } })).await
+    }
+
+    /// Changes an object as it was read, and in no other version.
+    pub(super) async fn object(&self, record: &DnsRecord, patch: &Value) -> Result<DnsRecord, Break> {
+        let mut patch = patch.clone();
+        patch["metadata"]["resourceVersion"] = record.metadata.resource_version.as_str().into();
+        Ok(self.objects.merge(&record.record_name(), Part::Object, &patch).await?)
+    }
+
+    pub(super) async fn status(&self, record: &DnsRecord, patch: &Value) -> Result<DnsRecord, Break> {
+        self.tally.status_write();
+        Ok(self.objects.merge(&record.record_name(), Part::Status, patch).await?)
+    }
+}
+
+/// Writes zone and mark into the status before the first change is sent.
+pub(super) struct StatusMark<'a> {
+    reconciler: &'a Reconciler,
+    record: &'a DnsRecord,
+    zone: &'a str,
+}
+
+#[async_trait]
+impl Mark for StatusMark<'_> {
+    async fn sending(&self) -> Result<(), Failure> {
+        let sent = Sent::of(self.record);
+        if sent.as_ref().is_some_and(|sent| sent.zones().contains(self.zone))
+            && self.record.known_zone() == Some(self.zone)
+        {
+            return Ok(());
+        }
+        let mark = sent.unwrap_or_default().with(self.zone);
+        let patch = status::marked(self.zone, &mark);
+        match self.reconciler.status(self.record, &patch).await {
+            Ok(_) | Err(Break::Moved(_)) => Ok(()),
+            Err(Break::Cluster(error)) => Err(Failure::Cluster(error)),
+        }
+    }
+}
