@@ -58,6 +58,10 @@ pub struct Config {
     pub quotas: Limits,
     /// Whether nothing may be changed.
     pub dry_run: bool,
+    /// Whether the engine only looks, so that somebody can ask it why a name is not there: a dry run that no user asked for.
+    pub looks: bool,
+    /// Whether a name, type or target that a filter leaves out is reported to its object even where nothing was published for it.
+    pub events_filtered: bool,
     /// Which changes are reported to objects.
     pub announce: BTreeSet<Announcement>,
     /// What the jitter of pauses is drawn from; by chance for each process where it is not given. With a seed and a paused
@@ -82,6 +86,8 @@ impl Default for Config {
             adopt: false,
             quotas: Limits::default(),
             dry_run: false,
+            looks: false,
+            events_filtered: false,
             announce: BTreeSet::from([Announcement::RecordReady]),
             seed: None,
         }

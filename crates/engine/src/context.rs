@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
+use tracing::debug;
 use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{Note, ObjectRef, Reporter, Severity};
 use zonewright_core::error::Retry;
@@ -18,6 +19,7 @@ use zonewright_core::zone::InstanceId;
 
 use crate::config::{Config, Instance};
 use crate::desired_state::DesiredState;
+use crate::filtered;
 use crate::journal::{JournalRecord, JournalWriter, Journaling, WriterId};
 use crate::metrics::{ByReason, Metrics};
 use crate::provider_instance::{FirstPlans, ProviderInstance};
@@ -226,7 +228,13 @@ impl EngineContext {
     pub(crate) fn pass_on(&self, notes: Vec<Note>) {
         for note in notes {
             self.metrics.notes.get_or_create(&ByReason { reason: note.reason.to_owned() }).inc();
-            self.reporter.tell(&note);
+            // A filter leaves something out that was never published: another daemon may be meant to have it.
+            let quiet = filtered::is_filtered(note.reason) && note.severity == Severity::Normal;
+            if quiet && !self.config.events_filtered {
+                debug!(object = %note.object, reason = note.reason, "{}", note.message);
+            } else {
+                self.reporter.tell(&note);
+            }
         }
     }
 }

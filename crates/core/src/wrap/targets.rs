@@ -2,13 +2,18 @@
 //! chose.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 
 use ipnet::IpNet;
 
 use super::{Wrapping, wait};
-use crate::endpoint::{Endpoint, Mapped, Targets};
+use crate::endpoint::{Endpoint, Mapped, Note, Targets};
+use crate::explain::{Cause, Consideration, Dropped};
 use crate::rdata::RData;
 use crate::rtype::RecordType;
+
+/// The reason of the note on an object of which the filters on targets let nothing through.
+const TARGET_FILTERED: &str = "TargetFiltered";
 
 /// Whether an endpoint has no target.
 pub(super) fn is_bare(endpoint: &Endpoint) -> bool {
@@ -36,6 +41,43 @@ impl Wrapping {
             let made = || Endpoint { rtype, targets: Targets::Records(records.clone()), ..endpoint.clone() };
             (!records.is_empty()).then(made)
         })
+    }
+
+    /// Takes out what the filters do not let through, and notes where nothing is left.
+    pub(super) fn filter_targets(&self, out: &mut Mapped) {
+        let notes = &mut out.notes;
+        out.endpoints.retain_mut(|endpoint| {
+            let before = endpoint.to_string();
+            let kept = self.keep_targets(endpoint);
+            if !kept {
+                let text = format!("{before} is left out: {} lets none of its targets through", self.target_flags());
+                notes.push(Note::normal(&endpoint.origin.object, TARGET_FILTERED, text));
+            }
+            kept
+        });
+    }
+
+    /// The filters on targets, as flags.
+    fn target_flags(&self) -> String {
+        let included = self.target_nets.iter().map(|net| format!("--target-net-filter={net}"));
+        let excluded = self.excluded_target_nets.iter().map(|net| format!("--exclude-target-net={net}"));
+        included.chain(excluded).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Adds to what is known of an object that its targets are filtered.
+    pub(super) fn consider(&self, one: &mut Consideration) {
+        let wrapped = self.apply(&one.mapped);
+        let filtered = wrapped.notes.iter().filter(|note| note.reason == TARGET_FILTERED);
+        if filtered.count() > 0 {
+            let left: Vec<_> = wrapped.endpoints.iter().map(|endpoint| &endpoint.name).collect();
+            let mut names: Vec<_> = one.mapped.endpoints.iter().map(|endpoint| endpoint.name.clone()).collect();
+            names.retain(|name| !left.contains(&name));
+            names.dedup();
+            if !names.is_empty() {
+                one.considered.dropped.push(Dropped { cause: Cause::TargetFiltered, by: self.target_flags(), names });
+            }
+        }
+        one.mapped = Arc::new(wrapped);
     }
 
     /// Takes the targets out that the filters do not let through; returns whether any are left.

@@ -242,6 +242,10 @@ impl Source for Troubled {
     fn published_read(&self) -> bool {
         true
     }
+
+    fn consider(&self, _: &Subject) -> Vec<Consideration> {
+        Vec::new()
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod object;
 mod parse;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::str::FromStr;
 
 pub use self::object::ObjectSelectorError;
@@ -35,6 +36,29 @@ enum Test {
     Missing,
     Greater(i64),
     Less(i64),
+}
+
+/// As it would be given: `a=b,c in (d,e),!f`.
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, Requirement { key, test }) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(",")?;
+            }
+            let list = |words: &BTreeSet<String>| words.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+            match test {
+                Test::Equal(value) => write!(f, "{key}={value}"),
+                Test::Unequal(value) => write!(f, "{key}!={value}"),
+                Test::In(words) => write!(f, "{key} in ({})", list(words)),
+                Test::NotIn(words) => write!(f, "{key} notin ({})", list(words)),
+                Test::Exists => f.write_str(key),
+                Test::Missing => write!(f, "!{key}"),
+                Test::Greater(than) => write!(f, "{key}>{than}"),
+                Test::Less(than) => write!(f, "{key}<{than}"),
+            }?;
+        }
+        Ok(())
+    }
 }
 
 /// Why a text is no selector.
