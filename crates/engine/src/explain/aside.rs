@@ -1,6 +1,6 @@
 //! Causes that lie before the desired table: what objects say, and what keeps it from being read.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use zonewright_core::clock::utc;
 use zonewright_core::explain::{Cause, Consideration, Dropped, Subject, UnreadAnnotation, Verdict};
@@ -62,6 +62,20 @@ pub(super) fn by_objects(name: Option<&DnsName>, one: &Consideration) -> VecDequ
     out
 }
 
+/// An object asks for the name, and none of its targets is one.
+pub(super) fn invalid_targets(name: &DnsName, one: &Consideration) -> Option<Verdict> {
+    one.mapped.pending.iter().find(|pending| pending.name == *name)?;
+    let about = |message: &str| {
+        [("name", name.to_string()), ("object", one.considered.object.clone()), ("detail", message.to_owned())]
+    };
+    let notes = one.considered.notes.iter().filter_map(|note| note.split_once(": "));
+    let wrong = |reason: &str| Cause::of_note(reason) == Some(Cause::InvalidTarget);
+    notes
+        .into_iter()
+        .find(|(reason, _)| wrong(reason))
+        .map(|(_, message)| Verdict::new(Cause::InvalidTarget, about(message)))
+}
+
 /// Whether a text holds a name as a word of its own.
 pub(super) fn mentions(text: &str, name: &DnsName) -> bool {
     let name = name.to_string();
@@ -86,16 +100,15 @@ pub(super) fn unread_kinds(context: &EngineContext, name: &DnsName) -> Option<Ve
     let desired_state = context.desired_state();
     let errors = &desired_state.errors;
     let unread = desired_state.evidence.kinds.iter().filter(|(_, state)| !state.is_evidence());
-    let mut detail: Vec<String> = unread
-        .map(|(kind, _)| match errors.unread.get(kind) {
-            Some(why) => format!("{kind}: {why}"),
-            None => format!("{kind} is not read to its end"),
-        })
-        .collect();
-    if detail.is_empty() {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (kind, _) in unread {
+        let why = errors.unread.get(kind).map_or("not read to the end", String::as_str);
+        by_reason.entry(why).or_default().push(kind);
+    }
+    if by_reason.is_empty() {
         return None;
     }
-    detail.truncate(3);
+    let detail: Vec<String> = by_reason.iter().map(|(why, kinds)| format!("{}: {why}", kinds.join(", "))).collect();
     Some(Verdict::new(Cause::KindUnread, [("name", name.to_string()), ("detail", detail.join("; "))]))
 }
 

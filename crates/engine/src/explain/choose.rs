@@ -41,6 +41,7 @@ pub(super) fn choose(
     if published.is_empty() {
         out.extend(notes().map(|(_, verdict)| verdict.clone()));
         out.extend(on_the_way(context, name, found));
+        out.extend(considered.iter().filter_map(|one| aside::invalid_targets(name, one)));
         out.extend(aside::pending(context, name));
         out.extend(other_prefix(context, name));
         out.extend(considered.iter().flat_map(|one| aside::by_objects(Some(name), one)));

@@ -41,7 +41,8 @@ enum Verdict {
 
 fn judge(key: &str, options: &SourceOptions) -> Verdict {
     let prefixes = &options.annotation_prefixes;
-    if PLAIN.contains(&key) || annotations::is_compatible(key) {
+    let filters = options.annotation_filter.keys().any(|filtered| filtered == key);
+    if filters || PLAIN.contains(&key) || annotations::is_compatible(key) {
         return Verdict::Read;
     }
     if let Some(rest) = prefixes.iter().find_map(|prefix| key.strip_prefix(prefix)) {
