@@ -28,11 +28,6 @@ use crate::instance::InstanceSettings;
 use crate::state_dir::meant;
 use crate::{config, connection, journal};
 
-/// What the daemon answers.
-pub(crate) async fn reply(engine: &Engine, asked: Explain) -> Explanation {
-    engine.explain(&asked.about, "the running daemon").await
-}
-
 /// The text of `zonewright explain`.
 ///
 /// # Errors

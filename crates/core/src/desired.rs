@@ -293,10 +293,7 @@ impl Desired {
     /// An object that asks for a name without targets, as `KIND NAMESPACE/NAME`.
     pub fn who_waits(&self, name: &DnsName) -> Option<String> {
         let claimants = self.names.get(name)?.as_slice();
-        claimants
-            .iter()
-            .find(|claimant| self.pending.since(claimant, name).is_some())
-            .map(|claimant| claimant.to_string())
+        claimants.iter().find(|claimant| self.pending.since(claimant, name).is_some()).map(ToString::to_string)
     }
 
     /// What each object of a namespace asks for, as each of the sources reads it, in order.

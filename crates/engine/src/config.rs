@@ -28,6 +28,7 @@ use crate::metrics::Metrics;
 
 /// How the engine decides.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, free to combine with the others")]
 pub struct Config {
     /// What may be done at all.
     pub policy: Policy,

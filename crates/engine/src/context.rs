@@ -11,6 +11,7 @@ use tracing::debug;
 use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{Note, ObjectRef, Reporter, Severity};
 use zonewright_core::error::Retry;
+use zonewright_core::explain::Cause;
 use zonewright_core::name::DnsName;
 use zonewright_core::name_policy::{NamePolicy, PermitAll};
 use zonewright_core::notes::Notes;
@@ -19,7 +20,6 @@ use zonewright_core::zone::InstanceId;
 
 use crate::config::{Config, Instance};
 use crate::desired_state::DesiredState;
-use crate::filtered;
 use crate::journal::{JournalRecord, JournalWriter, Journaling, WriterId};
 use crate::metrics::{ByReason, Metrics};
 use crate::provider_instance::{FirstPlans, ProviderInstance};
@@ -229,7 +229,7 @@ impl EngineContext {
         for note in notes {
             self.metrics.notes.get_or_create(&ByReason { reason: note.reason.to_owned() }).inc();
             // A filter leaves something out that was never published: another daemon may be meant to have it.
-            let quiet = filtered::is_filtered(note.reason) && note.severity == Severity::Normal;
+            let quiet = Cause::is_filter(note.reason) && note.severity == Severity::Normal;
             if quiet && !self.config.events_filtered {
                 debug!(object = %note.object, reason = note.reason, "{}", note.message);
             } else {

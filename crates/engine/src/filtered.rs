@@ -16,11 +16,6 @@ use zonewright_core::notes::Notes;
 
 use crate::context::EngineContext;
 
-/// Whether a note says that a filter leaves something out.
-pub(crate) fn is_filtered(reason: &str) -> bool {
-    [Cause::NameFiltered, Cause::TypeFiltered, Cause::TargetFiltered].iter().any(|cause| cause.reason() == reason)
-}
-
 /// Reports names that began to wait for their targets, with the moment at which what stands is given up.
 pub(crate) fn report_waiting(context: &EngineContext, waiting: &[Waiting]) {
     if waiting.is_empty() {

@@ -12,7 +12,9 @@ pub(crate) fn of(worker: &Worker, skip: &Skip) -> Vec<Note> {
         return notes;
     }
     if let Some(more) = more(worker, skip) {
-        notes.iter_mut().for_each(|note| note.message = format!("{}; {more}", note.message));
+        for note in &mut notes {
+            note.message = format!("{}; {more}", note.message);
+        }
     }
     notes
 }

@@ -116,7 +116,11 @@ fn cases(space: &Space<'_>) -> Vec<Case> {
         case(at("controlled"), Cause::OtherController, &["controller=another"]),
         case(object("invalid"), Cause::InvalidHostname, &["bad..shop.test"]).event("invalid", &["bad..shop.test"]),
         case(at("chosen"), Cause::UnknownProvider, &["nobody"]).event("chosen", &["nobody"]),
-        case(at("skipped"), Cause::AnnotationFilter, &["--annotation-filter=external-dns.kubernetes.io/skip notin (yes)"]),
+        case(
+            at("skipped"),
+            Cause::AnnotationFilter,
+            &["--annotation-filter=external-dns.kubernetes.io/skip notin (yes)"],
+        ),
         case(at("labelled"), Cause::LabelFilter, &["--label-filter=tier!=hidden"]),
         case(at("m4"), Cause::TooManyNames, &["at most 3"]).event("many", &["m4.shop.test"]),
         case(object("full"), Cause::QuotaExceeded, &["--max-records-per-object=2"])

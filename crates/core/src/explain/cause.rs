@@ -320,6 +320,11 @@ impl Cause {
         })
     }
 
+    /// Whether a note with this reason says that a filter leaves something out, which another daemon may be meant to publish.
+    pub fn is_filter(reason: &str) -> bool {
+        [Self::NameFiltered, Self::TypeFiltered, Self::TargetFiltered].iter().any(|cause| cause.reason() == reason)
+    }
+
     /// Whether the name is as it is asked for.
     pub fn is_good(self) -> bool {
         self == Self::Published
@@ -350,58 +355,5 @@ impl From<&Why> for Cause {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::explain::BLANKS;
-
-    fn blanks(text: &str) -> Vec<&str> {
-        text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(blank, _)| blank).collect()
-    }
-
-    #[test]
-    fn every_cause_has_one_sentence_and_one_advice() {
-        let mut words = BTreeSet::new();
-        for cause in Cause::ALL {
-            let Row { word, sentence, advice, event } = cause.row();
-            assert!(words.insert(word), "{word} twice");
-            for text in [sentence, advice] {
-                assert!(text.ends_with('.') && !text.ends_with(" ."), "{word}: {text}");
-                assert!(!text.contains("  "), "{word}: {text}");
-                assert!(blanks(text).iter().all(|blank| BLANKS.contains(blank)), "{word}: {text}");
-                assert_eq!(text.matches(". ").count(), 0, "{word}: more than one sentence: {text}");
-            }
-            assert!(event.is_none_or(|event| !event.is_empty()), "{word}");
-        }
-    }
-
-    #[test]
-    fn a_cause_is_written_as_its_word() {
-        for cause in Cause::ALL {
-            assert_eq!(serde_json::to_value(cause).unwrap(), cause.row().word);
-        }
-    }
-
-    #[test]
-    fn what_a_plan_reports_has_the_reason_of_its_cause() {
-        use crate::claim::OwnerId;
-        use crate::rtype::RecordType;
-        let owner = || OwnerId::new("x").unwrap();
-        for why in [
-            Why::Foreign(owner()),
-            Why::Unclaimed,
-            Why::Disputed(vec![owner()]),
-            Why::ForeignClaim(owner()),
-            Why::CnameBeside(vec![RecordType::A]),
-            Why::Policy("updates"),
-            Why::Doubt(Vec::new()),
-            Why::Pending(String::new()),
-            Why::Unmet,
-            Why::Contested("x".into()),
-            Why::Pinned("x".into()),
-        ] {
-            assert_eq!(Cause::from(&why).row().event, Some(why.reason()), "{why:?}");
-        }
-    }
-}
+#[path = "cause_tests.rs"]
+mod tests;

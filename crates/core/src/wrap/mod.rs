@@ -147,7 +147,9 @@ impl Source for Wrapped {
 
     fn consider(&self, subject: &Subject) -> Vec<Consideration> {
         let mut found = self.inner.consider(subject);
-        found.iter_mut().for_each(|one| self.wrapping.consider(one));
+        for one in &mut found {
+            self.wrapping.consider(one);
+        }
         found
     }
 }

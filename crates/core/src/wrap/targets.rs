@@ -7,13 +7,11 @@ use std::sync::Arc;
 use ipnet::IpNet;
 
 use super::{Wrapping, wait};
-use crate::endpoint::{Endpoint, Mapped, Note, Targets};
+use crate::endpoint::{Endpoint, Mapped, Severity, Targets};
 use crate::explain::{Cause, Consideration, Dropped};
+use crate::notes::Notes;
 use crate::rdata::RData;
 use crate::rtype::RecordType;
-
-/// The reason of the note on an object of which the filters on targets let nothing through.
-const TARGET_FILTERED: &str = "TargetFiltered";
 
 /// Whether an endpoint has no target.
 pub(super) fn is_bare(endpoint: &Endpoint) -> bool {
@@ -45,16 +43,20 @@ impl Wrapping {
 
     /// Takes out what the filters do not let through, and notes where nothing is left.
     pub(super) fn filter_targets(&self, out: &mut Mapped) {
-        let notes = &mut out.notes;
+        if self.target_nets.is_empty() && self.excluded_target_nets.is_empty() {
+            return;
+        }
+        let mut notes = Notes::default();
         out.endpoints.retain_mut(|endpoint| {
-            let before = endpoint.to_string();
+            let before = endpoint.clone();
             let kept = self.keep_targets(endpoint);
             if !kept {
-                let text = format!("{before} is left out: {} lets none of its targets through", self.target_flags());
-                notes.push(Note::normal(&endpoint.origin.object, TARGET_FILTERED, text));
+                let text = || format!("{before} is left out: {} lets none of its targets through", self.target_flags());
+                notes.add_with(&endpoint.origin.object, Severity::Normal, Cause::TargetFiltered.reason(), text);
             }
             kept
         });
+        out.notes.extend(notes.into_vec());
     }
 
     /// The filters on targets, as flags.
@@ -67,7 +69,7 @@ impl Wrapping {
     /// Adds to what is known of an object that its targets are filtered.
     pub(super) fn consider(&self, one: &mut Consideration) {
         let wrapped = self.apply(&one.mapped);
-        let filtered = wrapped.notes.iter().filter(|note| note.reason == TARGET_FILTERED);
+        let filtered = wrapped.notes.iter().filter(|note| note.reason == Cause::TargetFiltered.reason());
         if filtered.count() > 0 {
             let left: Vec<_> = wrapped.endpoints.iter().map(|endpoint| &endpoint.name).collect();
             let mut names: Vec<_> = one.mapped.endpoints.iter().map(|endpoint| endpoint.name.clone()).collect();
@@ -82,9 +84,6 @@ impl Wrapping {
 
     /// Takes the targets out that the filters do not let through; returns whether any are left.
     pub(super) fn keep_targets(&self, endpoint: &mut Endpoint) -> bool {
-        if self.target_nets.is_empty() && self.excluded_target_nets.is_empty() {
-            return true;
-        }
         match &mut endpoint.targets {
             Targets::Records(records) => {
                 records.retain(|data| self.lets_through(address(data)));

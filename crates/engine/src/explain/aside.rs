@@ -13,14 +13,8 @@ pub(super) fn of_object(context: &EngineContext, subject: &Subject, considered: 
     let read = read_sources(context);
     let about = |object: &str| vec![("object", object.to_owned()), ("name", String::new()), ("detail", read.clone())];
     let Some(first) = considered.first() else {
-        let mut about = about(&subject.to_string());
-        return match not_ready(context, "(any name)") {
-            Some(verdict) => verdict,
-            None => {
-                about.push(("name", subject.to_string()));
-                Verdict::new(Cause::NoSuchObject, about)
-            }
-        };
+        let about = about(&subject.to_string());
+        return not_ready(context, "any name").unwrap_or_else(|| Verdict::new(Cause::NoSuchObject, about));
     };
     let said = considered.iter().find_map(|one| by_objects(None, one).pop_front());
     said.unwrap_or_else(|| {
@@ -34,7 +28,7 @@ pub(super) fn of_object(context: &EngineContext, subject: &Subject, considered: 
 pub(super) fn by_objects(name: Option<&DnsName>, one: &Consideration) -> VecDeque<Verdict> {
     let considered = &one.considered;
     let object = &considered.object;
-    let title = name.map(ToString::to_string).unwrap_or_else(|| "its names".to_owned());
+    let title = name.map_or_else(|| "its names".to_owned(), ToString::to_string);
     let mut out = VecDeque::new();
     let concerned = |names: &[DnsName]| name.is_none_or(|name| names.is_empty() || names.contains(name));
     for Dropped { cause, by, .. } in considered.dropped.iter().filter(|dropped| concerned(&dropped.names)) {
@@ -126,7 +120,7 @@ pub(super) fn pending(context: &EngineContext, name: &DnsName) -> Option<Verdict
     let desired_state = context.desired_state();
     let asked = desired_state.table.at(name);
     let (pending, since) = asked.pending.first()?;
-    let object = desired_state.table.who_waits(name).map(|object| object.to_string());
+    let object = desired_state.table.who_waits(name);
     let about = [
         ("name", name.to_string()),
         ("object", object.unwrap_or_else(|| pending.resource.as_deref().unwrap_or("An object").to_owned())),

@@ -7,6 +7,7 @@
 mod aside;
 mod choose;
 mod journal;
+mod standing;
 mod zone;
 
 use std::collections::BTreeSet;

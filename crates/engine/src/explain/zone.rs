@@ -9,16 +9,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
-use zonewright_core::capability::Audit;
 use zonewright_core::change::Change;
-use zonewright_core::claim::Ownership;
 use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::endpoint::Note;
 use zonewright_core::explain::{Cause, HeldDelete, ParkedName, PublishedSet, Verdict, ZoneExplanation};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{NamePlan, Placed, Skip, Why};
-use zonewright_core::provider::{Listing, Read};
-use zonewright_core::record::{RecordKey, RecordSet};
+use zonewright_core::record::RecordKey;
 
 use super::journal::{self, Written};
 use crate::adjusting::{AdjustedDrafts, adjust};
@@ -32,7 +29,7 @@ use crate::worker::Worker;
 use crate::zone_handle::ZoneHandle;
 
 /// So long a server or a provider is waited for: somebody sits in front of the answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What was found out of a name in one zone.
 #[derive(Default)]
@@ -53,12 +50,12 @@ pub(super) struct Findings {
 }
 
 /// The name in the zone.
-struct Place<'a> {
-    context: &'a Arc<EngineContext>,
-    instance: &'a Arc<ProviderInstance>,
-    handle: &'a Arc<ZoneHandle>,
-    name: &'a DnsName,
-    entries: Vec<JournalRecord>,
+pub(super) struct Place<'a> {
+    pub(super) context: &'a Arc<EngineContext>,
+    pub(super) instance: &'a Arc<ProviderInstance>,
+    pub(super) handle: &'a Arc<ZoneHandle>,
+    pub(super) name: &'a DnsName,
+    pub(super) entries: Vec<JournalRecord>,
     trouble: Option<Trouble>,
 }
 
@@ -135,46 +132,6 @@ impl Place<'_> {
         });
     }
 
-    /// What stands at the name, and whose it is.
-    fn standing(&self, out: &mut Findings) {
-        let sets = self.handle.view().at(self.name);
-        let shown = sets.iter().filter(|set| !self.instance.is_claim(&self.handle.zone, set));
-        out.zone.published = shown.map(|set| self.published(set)).collect();
-    }
-
-    fn published(&self, set: &RecordSet) -> PublishedSet {
-        let (owner, resource) = match self.ownership(&set.key) {
-            Ownership::Ours(claim) => ("ours".to_owned(), claim.and_then(|claim| claim.resource)),
-            Ownership::Foreign(owner) => (owner.to_string(), None),
-            Ownership::Disputed(owners) => {
-                (owners.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "), None)
-            }
-            Ownership::Unclaimed => ("nobody".to_owned(), None),
-        };
-        let written = self.written(&set.key);
-        PublishedSet {
-            record: set.to_string(),
-            owner,
-            resource: resource.map(|resource| resource.to_string()),
-            claims: self.claim_names(&set.key),
-            since: written.as_ref().map(|written| written.at.clone()),
-            by: written.map(|written| written.by).unwrap_or_default(),
-        }
-    }
-
-    fn written(&self, key: &RecordKey) -> Option<Written> {
-        journal::written(&self.entries, &self.handle.label(), key)
-    }
-
-    fn ownership(&self, key: &RecordKey) -> Ownership {
-        self.instance.ownership(&self.handle.zone, key)
-    }
-
-    fn claim_names(&self, key: &RecordKey) -> Vec<String> {
-        let names = self.instance.registry.claim_names(&self.handle.zone, key);
-        names.into_iter().map(|name| name.to_string()).collect()
-    }
-
     /// Plans the name once more.
     async fn plan(&self, out: &mut Findings) {
         let capability = self.instance.provider.capability(Some(&self.handle.zone));
@@ -201,7 +158,7 @@ impl Place<'_> {
         let sets: Vec<&Placed> = placed.iter().flat_map(|(_, placed)| placed).collect();
         out.zone.wanted = sets.iter().map(|placed| placed.set.to_string()).collect();
         for plan in decide(&mut worker, &capability, &placed, &unmet) {
-            self.judge(&sets, plan, out);
+            self.judge(&sets, &plan, out);
         }
     }
 
@@ -233,7 +190,7 @@ impl Place<'_> {
     }
 
     /// Takes in the plan: what is left undone, what is still to be done, and what stands.
-    fn judge(&self, sets: &[&Placed], plan: NamePlan, out: &mut Findings) {
+    fn judge(&self, sets: &[&Placed], plan: &NamePlan, out: &mut Findings) {
         let changed: BTreeSet<RecordKey> = plan
             .groups
             .iter()
@@ -383,45 +340,5 @@ impl Place<'_> {
             (false, false) => Cause::UnderWay,
         };
         self.verdict(cause, Some(key), "")
-    }
-
-    /// What a server answers now, where there is one that is asked by name.
-    async fn served(&self, out: &mut Findings) {
-        if self.instance.provider.capability(Some(&self.handle.zone)).audit != Audit::Cheap {
-            return;
-        }
-        let names = BTreeSet::from([self.name.clone()]);
-        let asked = self.instance.provider.records(&self.handle.zone, Read::Names(&names));
-        let sets = match timeout(PATIENCE, asked).await {
-            Ok(Ok(Listing::Names(sets) | Listing::Full { sets, .. })) => sets,
-            Ok(Ok(_)) => return,
-            Ok(Err(error)) => {
-                out.zone.served = vec![format!("no answer: {}", error.chain())];
-                return;
-            }
-            Err(_) => {
-                out.zone.served = vec!["no answer within 3 seconds".to_owned()];
-                return;
-            }
-        };
-        let shown = sets.iter().filter(|set| set.key.name == *self.name);
-        out.zone.served = shown.map(ToString::to_string).collect();
-        let answers = |known: &RecordSet| sets.iter().any(|set| set.key == known.key && set.data == known.data);
-        let known = self.handle.view().at(self.name);
-        let ours = known.iter().filter(|set| self.ownership(&set.key).is_ours());
-        let lost: Vec<String> = ours.filter(|set| !answers(set)).map(ToString::to_string).collect();
-        if out.zone.served.is_empty() {
-            out.zone.served.push("nothing stands at the name".to_owned());
-        }
-        if let Some(record) = lost.first().filter(|_| out.undone.is_empty() && !out.published.is_empty()) {
-            let said = format!("its server answers: {}", out.zone.served.join("; "));
-            let about = [
-                ("name", self.name.to_string()),
-                ("record", record.clone()),
-                ("zone", self.handle.zone.name.to_string()),
-                ("detail", said),
-            ];
-            out.undone.push(Verdict::new(Cause::NotServed, about));
-        }
     }
 }
