@@ -65,7 +65,9 @@ fn of_name(out: &mut String, name: &NameExplanation, several: bool) {
     if zones.is_empty() {
         let _ = writeln!(out, "  {name} lies in no zone that is served");
     }
-    zones.iter().for_each(|zone| of_zone(out, zone));
+    for zone in zones {
+        of_zone(out, zone);
+    }
 }
 
 fn of_zone(out: &mut String, zone: &ZoneExplanation) {
