@@ -337,6 +337,11 @@ impl Desired {
         self.unknown.values().flatten().find(|unknown| unknown.resource.as_ref() == resource)
     }
 
+    /// The objects of which not everything is known that they ask for, each with the reason.
+    pub fn unknowns(&self) -> impl Iterator<Item = (String, &str)> {
+        self.unknown.iter().filter_map(|(who, all)| Some((who.to_string(), &*all.first()?.reason)))
+    }
+
     /// Whether there is any object of which not everything is known that it asks for.
     pub fn has_unknown(&self) -> bool {
         !self.unknown.is_empty()

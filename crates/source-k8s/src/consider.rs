@@ -80,6 +80,10 @@ impl Snapshot {
                 found.extend(self.look(subject, role, object, told, &open));
             }
         }
+        // Of an object that cannot be read nothing but that is known.
+        let held =
+            |reader: &Reader| self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).is_some();
+        found.extend(self.told.iter().filter(|(reader, ..)| !held(reader)).map(|told| self.unreadable(told)));
         found
     }
 
@@ -134,6 +138,22 @@ impl Snapshot {
             notes,
         };
         Some(Consideration { object: reference, considered, mapped: Arc::new(mapped) })
+    }
+
+    fn unreadable(&self, (reader, object, mapped): &(Reader, ObjectRef, Arc<Mapped>)) -> Consideration {
+        let source = self.roles.get(reader.source).map(|role| role.source.shared().to_string());
+        let considered = Considered {
+            object: object.to_string(),
+            source: source.unwrap_or_default(),
+            asks: Vec::new(),
+            names: Vec::new(),
+            pending: Vec::new(),
+            read: Vec::new(),
+            unread: Vec::new(),
+            dropped: Vec::new(),
+            notes: mapped.notes.iter().map(|note| format!("{}: {}", note.reason, note.message)).collect(),
+        };
+        Consideration { object: object.clone(), considered, mapped: Arc::clone(mapped) }
     }
 
     fn map(&self, role: &Role, object: &Object, options: &SourceOptions) -> Mapped {

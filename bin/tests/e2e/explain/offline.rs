@@ -38,6 +38,20 @@ fn with_manifests() {
     is(&line, "bare.shop.test", Cause::Unclaimed);
     is(&line, "service/default/none", Cause::NoSuchObject);
     is(&line.clone().arg("--domain-filter=other.test"), "web.shop.test", Cause::NameFiltered);
+    is(&line.clone().arg("--namespace=other"), "web.shop.test", Cause::NotAsked);
+    write(
+        folder.path(),
+        "plain.yaml",
+        &service("plain", "plain", "192.0.2.1").replace("kubernetes.io/hostname", "example/x"),
+    );
+    is(&line.clone().arg("--fqdn-template={{.Spec.Nothing.At}}"), "service/default/plain", Cause::TemplateFailed);
+    write(
+        folder.path(),
+        "broken.yaml",
+        &service("broken", "broken", "192.0.2.1").replace("ingress:\n      - ip", "ingress:\n        ip"),
+    );
+    is(&line, "service/default/broken", Cause::KindUnread);
+    std::fs::remove_file(folder.path().join("broken.yaml")).expect("the file goes");
     assert_eq!(site.zone(), before);
     assert_eq!(std::fs::read_dir(&state.1).expect("the state folder").count(), 0, "nothing is written there");
     assert_eq!(line.clone().arg("--once").run().status.code(), Some(0));

@@ -55,12 +55,12 @@ causes! {
         "Wait, or see what keeps it from being read in the log and at /readyz." }
     /// Objects of a kind cannot be read.
     KindUnread { None,
-        "No object that could be read asks for {name}, and not everything could be read: {detail}.",
+        "{name} was not found, and not everything could be read: {detail}.",
         "Give the daemon the rights that `zonewright rbac` prints, or mend what the message names." }
     /// Nobody asks for it.
     NotAsked { None,
         "No object that is read asks for {name}.",
-        "Check the name in the object, and that --source names its kind: read are {detail}." }
+        "Check the name in the object, its namespace where --namespace is given, and that --source names its kind: read are {detail}." }
     /// No such object is read.
     NoSuchObject { None,
         "{object} is not among the objects that are read.",

@@ -14,7 +14,9 @@ pub(super) fn of_object(context: &EngineContext, subject: &Subject, considered: 
     let about = |object: &str| vec![("object", object.to_owned()), ("name", String::new()), ("detail", read.clone())];
     let Some(first) = considered.first() else {
         let about = about(&subject.to_string());
-        return not_ready(context, "any name").unwrap_or_else(|| Verdict::new(Cause::NoSuchObject, about));
+        let subject = subject.to_string();
+        let before = not_ready(context, &subject).or_else(|| unread_kinds(context, &subject));
+        return before.unwrap_or_else(|| Verdict::new(Cause::NoSuchObject, about));
     };
     let said = considered.iter().find_map(|one| by_objects(None, one).pop_front());
     said.unwrap_or_else(|| {
@@ -90,7 +92,7 @@ pub(super) fn not_ready(context: &EngineContext, name: &str) -> Option<Verdict> 
 }
 
 /// Kinds that cannot be read, if there are any.
-pub(super) fn unread_kinds(context: &EngineContext, name: &DnsName) -> Option<Verdict> {
+pub(super) fn unread_kinds(context: &EngineContext, name: &str) -> Option<Verdict> {
     let desired_state = context.desired_state();
     let errors = &desired_state.errors;
     let unread = desired_state.evidence.kinds.iter().filter(|(_, state)| !state.is_evidence());
@@ -103,7 +105,16 @@ pub(super) fn unread_kinds(context: &EngineContext, name: &DnsName) -> Option<Ve
         return None;
     }
     let detail: Vec<String> = by_reason.iter().map(|(why, kinds)| format!("{}: {why}", kinds.join(", "))).collect();
-    Some(Verdict::new(Cause::KindUnread, [("name", name.to_string()), ("detail", detail.join("; "))]))
+    Some(Verdict::new(Cause::KindUnread, [("name", name.to_owned()), ("detail", detail.join("; "))]))
+}
+
+/// Objects that may ask for any name, since it cannot be determined for which; a few of them.
+pub(super) fn unknown(context: &EngineContext) -> Vec<Verdict> {
+    let desired_state = context.desired_state();
+    let verdict = |(object, reason): (String, &str)| {
+        Verdict::new(Cause::TemplateFailed, [("object", &*object), ("detail", reason)])
+    };
+    desired_state.table.unknowns().take(3).map(verdict).collect()
 }
 
 /// What is read, for people: kinds with their numbers.

@@ -49,10 +49,11 @@ pub(super) fn choose(
         if out.is_empty() {
             out.extend(found.iter().filter_map(|one| one.unread.clone()));
         }
-        out.extend(aside::unread_kinds(context, name));
+        out.extend(aside::unread_kinds(context, name.as_str()));
         if out.is_empty() {
             let about = [("name", name.to_string()), ("detail", aside::read_sources(context))];
             out.push_back(Verdict::new(Cause::NotAsked, about));
+            out.extend(aside::unknown(context));
         }
     } else {
         out.extend(published);
