@@ -65,6 +65,35 @@ fn a_kind_that_cannot_be_read_is_named_with_the_reason() {
     case("web.shop.test", Cause::KindUnread, &["services", "Connection refused"]).check(space.state_dir(), None);
 }
 
+/// The folder is empty all of a sudden: that is doubted.
+#[test]
+fn a_delete_that_waits_for_evidence_is_named_with_the_kind() {
+    require!(Bind.tools());
+    let shop = Shop::new();
+    for name in ["a", "b", "c"] {
+        write(shop.folder.path(), &format!("{name}.yaml"), &service(name, name, "192.0.2.1"));
+    }
+    let _daemon = shop.line().start();
+    let four = ["a 0 A 192.0.2.1", "b 0 A 192.0.2.1", "c 0 A 192.0.2.1", "web 0 A 192.0.2.1"];
+    shop.site.shows(&four);
+    let (folder, away) = (shop.folder.path(), shop.folder.path().with_extension("away"));
+    std::fs::rename(folder, &away).and_then(|()| std::fs::create_dir(folder)).expect("an empty folder in its place");
+    case("web.shop.test", Cause::WaitingForEvidence, &["web.shop.test A", "services"]).check(&shop.state.1, None);
+    shop.site.shows(&four);
+    std::fs::remove_dir_all(&away).expect("the old folder goes");
+}
+
+/// The zone was changed since it was read: what its server answers now is in the sentence.
+#[test]
+fn a_record_that_its_server_does_not_answer_is_named() {
+    require!(Bind.tools());
+    let shop = Shop::new();
+    let _daemon = shop.line().without("--interval").arg("--interval=10m").start();
+    case("web.shop.test", Cause::Published, &[]).check(&shop.state.1, None);
+    shop.site.dns.nsupdate("update delete web.shop.test A");
+    case("web.shop.test", Cause::NotServed, &["nothing stands at the name"]).check(&shop.state.1, None);
+}
+
 /// Text and JSON say the same; a subject that is none, and a daemon that is not there, are errors.
 #[test]
 fn the_answer_as_people_read_it() {

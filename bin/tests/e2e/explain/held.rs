@@ -68,6 +68,22 @@ fn a_name_that_is_edited_out_of_the_filter_is_told_with_the_one_that_goes() {
     site.shows(&[]);
 }
 
+/// Somebody sets the record back, again and again.
+#[test]
+fn a_name_that_another_writer_changes_back_is_named_and_told() {
+    needs!(Bind);
+    let (kube, site) = (shared(), Site::start(Bind));
+    let space = Space::new(&kube);
+    stated(&space, "web", &at("web"), "192.0.2.1");
+    let _daemon = site.line(&space).arg("--interval=1s").start();
+    for change in 0..3 {
+        site.shows(&["web 0 A 192.0.2.1"]);
+        site.dns.nsupdate(&format!("update delete web.shop.test A\nupdate add web.shop.test 0 A 198.51.100.{change}"));
+    }
+    let expected = case(at("web"), Cause::RecordContested, &["web.shop.test A", "Find the other writer"]);
+    expected.event("web", &["web.shop.test"]).check(space.state_dir(), Some(&space));
+}
+
 /// What a policy keeps, of an object and of the daemon; then what an undo pins.
 #[test]
 fn what_stays_by_policy_or_after_an_undo() {
