@@ -173,6 +173,13 @@ mod tests {
     }
 
     #[test]
+    fn a_selector_is_shown_as_it_would_be_given() {
+        for text in ["", "a=1", "a!=1,b", "!a", "a in (1,2)", "a notin (1),b>3,c<4"] {
+            assert_eq!(text.parse::<Selector>().expect(text).to_string(), text);
+        }
+    }
+
+    #[test]
     fn what_matches() {
         for (selector, pairs, expected) in [
             ("", "a=1", true),
