@@ -64,6 +64,8 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
             per_object: count(settings, "max-records-per-object")?,
         },
         dry_run: settings.bool("dry-run"),
+        looks: false,
+        events_filtered: settings.bool("events-filtered"),
         announce: announcements(settings),
         seed: None,
     })

@@ -108,5 +108,6 @@ async fn reply(engine: &Engine, request: Request) -> String {
         Request::Undo(asked) => encode_answer(undo::carry_out(engine, &asked).await),
         Request::Pins(_) => encode_answer(Ok(undo::pinned_names(engine))),
         Request::Unpin(asked) => encode_answer(undo::unpin(engine, &asked)),
+        Request::Explain(asked) => encode_answer(Ok(engine.explain(&asked.about, "the running daemon").await)),
     }
 }

@@ -136,16 +136,16 @@ pub(crate) async fn adoptable(
 }
 
 /// What is read, and where it is reported and kept.
-struct World {
-    source: Arc<dyn Source>,
+pub(crate) struct World {
+    pub(crate) source: Arc<dyn Source>,
     store: Arc<dyn StateStore>,
-    journal: Journaling,
+    pub(crate) journal: Journaling,
     reporter: Arc<dyn Reporter>,
-    tasks: Tasks,
+    pub(crate) tasks: Tasks,
 }
 
 /// What goes on beside the engine.
-struct Tasks {
+pub(crate) struct Tasks {
     /// What feeds the source; ends when it is dropped.
     readers: JoinSet<()>,
     /// What writes to objects of the cluster, until `ending`.
@@ -169,7 +169,15 @@ impl Tasks {
 }
 
 impl World {
-    async fn open(settings: &Settings, config: &engine::Config, cluster: Option<Connection>) -> Result<Self> {
+    /// Opens what the settings name.
+    ///
+    /// # Errors
+    /// What cannot be opened.
+    pub(crate) async fn open(
+        settings: &Settings,
+        config: &engine::Config,
+        cluster: Option<Connection>,
+    ) -> Result<Self> {
         let patience = if config.one_pass { config.start_timeout } else { Duration::ZERO };
         let options = SourceOptions { patience, ..SourceOptions::from_settings(settings)? };
         match settings.text("manifests") {

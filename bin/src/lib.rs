@@ -13,6 +13,7 @@ mod control;
 mod daemon;
 #[cfg(feature = "demo")]
 mod demo;
+mod explain;
 pub mod flags;
 mod folder;
 #[cfg(feature = "gardener")]

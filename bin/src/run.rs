@@ -9,7 +9,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
-use crate::{daemon, history, logging, ownership, plans, providers, rights, undo};
+use crate::{daemon, explain, history, logging, ownership, plans, providers, rights, undo};
 
 /// Reads the command line, does what it says and returns the status of the process.
 pub fn run(catalog: &Catalog) -> ExitCode {
@@ -43,6 +43,9 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         Command::Pinned => {
             block_on(async { undo::pinned(settings, Clock::system().now()).await.map(|text| answer(&text)) })
         }
+        Command::Explain { about } => block_on(async {
+            explain::show(catalog, settings, &invocation.instances, about).await.map(|text| answer(&text))
+        }),
         Command::Demo => demo(settings),
         Command::Gardener => {
             logging::start(settings);

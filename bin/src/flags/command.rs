@@ -9,7 +9,7 @@ use super::environment::Environment;
 use super::kops::table as kops;
 use super::set::FlagSet;
 use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
-use super::{Command, Invocation, Order, Stop, gardener, given, help, parsing, settings};
+use super::{Command, Invocation, Order, Stop, explain, gardener, given, help, parsing, settings};
 use crate::catalog::Catalog;
 
 const JSON: FlagSpec = FlagSpec::new("json", FlagKind::Bool, "Print JSON");
@@ -125,7 +125,7 @@ const COMMANDS: &[CommandSpec] = &[
 ];
 
 /// Where commands look for the ConfigMaps of a daemon.
-const STATE_NAMESPACE: FlagSpec = FlagSpec::new(
+pub(super) const STATE_NAMESPACE: FlagSpec = FlagSpec::new(
     "state-namespace",
     FlagKind::Text,
     "Namespace of the daemon's state and journal; empty: that of the kubeconfig or of the pod",
@@ -238,7 +238,8 @@ pub(super) fn commands() -> Vec<clap::Command> {
     let words = COMMANDS.iter().map(|word| (word.name, word.about, word.flags));
     let ownership = OWNERSHIP_COMMANDS.iter().map(|command| (command.name, command.about, command.flags));
     let extension = (gardener::WORD, gardener::ABOUT, gardener::FLAGS);
-    let all = words.chain(ownership).chain([extension, (RIGHTS, RIGHTS_ABOUT, RIGHTS_FLAGS)]);
+    let explain = (explain::WORDS[0], explain::ABOUT, explain::FLAGS);
+    let all = words.chain(ownership).chain([explain, extension, (RIGHTS, RIGHTS_ABOUT, RIGHTS_FLAGS)]);
     let all = all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about));
     #[cfg(feature = "kops")]
     let all = all.chain([help::command(&FlagSet::small(kops::FLAGS)).name(kops::WORD).about(kops::ABOUT)]);
@@ -307,7 +308,7 @@ pub(super) fn parse(
             .iter()
             .map(|spec| spec.name)
             .chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name))
-            .chain([gardener::WORD, RIGHTS])
+            .chain([explain::WORDS[0], gardener::WORD, RIGHTS])
             .chain(cfg!(feature = "kops").then_some("kops"))
             .collect();
         return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));

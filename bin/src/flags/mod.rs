@@ -7,6 +7,7 @@
 mod argv;
 mod command;
 mod environment;
+mod explain;
 #[cfg(feature = "config-file")]
 mod file;
 mod gardener;
@@ -33,6 +34,7 @@ mod value;
 use std::ffi::OsString;
 
 use zonewright_core::catalog::Settings;
+use zonewright_core::explain::Subject;
 
 pub use environment::Environment;
 pub use reference::page as reference;
@@ -72,6 +74,11 @@ pub enum Command {
     },
     /// Undo changes, or unpin names.
     Undo,
+    /// Explain why a name is there, or is not.
+    Explain {
+        /// The name or the object.
+        about: Subject,
+    },
     /// Show pinned names.
     Pinned,
     /// Show the whole flow without a cluster and without a DNS server outside.
@@ -142,6 +149,9 @@ pub fn parse(
     let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
     match arguments.next_if(word) {
         Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
+        Some(word) if explain::WORDS.iter().any(|known| word == *known) => {
+            explain::parse(catalog, arguments, environment)
+        }
         Some(word) if word == gardener::WORD => command::extension(catalog, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
         #[cfg(feature = "kops")]

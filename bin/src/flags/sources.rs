@@ -137,6 +137,11 @@ const SOURCE: &[FlagSpec] = &[
     flag("target-template", List, "Go template for targets; repeatable"),
     flag("fqdn-target-template", List, "Go template for pairs of host name and target; repeatable"),
     flag("combine-fqdn-annotation", Bool, "Combine names from templates with those from annotations"),
+    flag(
+        "events-filtered",
+        Bool,
+        "Emit an event too for names, types and targets that a filter leaves out; without it only where a record of this owner stands",
+    ),
     flag("events-emit", List, "Events to emit: RecordReady (default) or RecordError; repeatable"),
 ];
 

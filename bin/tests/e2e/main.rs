@@ -34,6 +34,7 @@ mod custody;
 #[cfg(feature = "registry-dynamodb")]
 mod dynamodb;
 mod evidence;
+mod explain;
 mod faults;
 mod flags;
 #[cfg(all(feature = "gardener", feature = "provider-route53"))]

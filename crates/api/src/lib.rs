@@ -18,6 +18,7 @@
 //! assert_eq!(answer.deletes, 21);
 //! ```
 
+mod explain;
 mod history;
 mod plans;
 mod undo;
@@ -26,6 +27,7 @@ mod wire;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use explain::{Explain, Explanation};
 pub use history::{ChangedRecord, Changes, ClaimChange, History, HistoryEntry};
 pub use plans::{Approve, Approved, ContestedName, HeldPlan, HeldPlans, Plans, Where};
 pub use undo::{
@@ -54,6 +56,8 @@ pub enum Request {
     Pins(Pins),
     /// See [`Unpin`].
     Unpin(Unpin),
+    /// See [`Explain`].
+    Explain(Explain),
 }
 
 /// One kind of request, with what answers it.
@@ -86,4 +90,5 @@ asks! {
     Undo => UndoResult;
     Pins => PinnedNames;
     Unpin => Unpinned;
+    Explain => Explanation;
 }

@@ -7,11 +7,16 @@ use std::fmt::Debug;
 use std::fmt::Write as _;
 
 use zonewright_api::{
-    Approve, Approved, Ask, ChangedRecord, Changes, ClaimChange, ContestedName, HeldPlan, HeldPlans, History,
-    HistoryEntry, JournalStart, Pinned, PinnedNames, Pins, PlanUndo, Plans, Undo, UndoPlan, UndoResult, UndoZone,
-    Unpin, Unpinned, VERSION, Where, WireError, decode_answer, decode_request, encode_answer, encode_request,
+    Approve, Approved, Ask, ChangedRecord, Changes, ClaimChange, ContestedName, Explain, Explanation, HeldPlan,
+    HeldPlans, History, HistoryEntry, JournalStart, Pinned, PinnedNames, Pins, PlanUndo, Plans, Undo, UndoPlan,
+    UndoResult, UndoZone, Unpin, Unpinned, VERSION, Where, WireError, decode_answer, decode_request, encode_answer,
+    encode_request,
 };
 use zonewright_core::clock::Timestamp;
+use zonewright_core::explain::{
+    Cause, Considered, Dropped, HeldDelete, NameExplanation, ParkedName, PublishedSet, Subject, UnreadAnnotation,
+    Verdict, ZoneExplanation,
+};
 use zonewright_core::guard::Scope;
 use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl};
 
@@ -88,6 +93,59 @@ fn undo_plan() -> UndoPlan {
     UndoPlan { plan: text("0b1e"), groups: 1, zones: vec![zone], hold: text("24h0m0s"), oldest, dry_run: false }
 }
 
+fn explanation() -> Explanation {
+    let verdict = Verdict::new(Cause::UnderWay, [("name", "www.example.com"), ("record", "www.example.com A")]);
+    let unread = UnreadAnnotation {
+        key: text("external-dns.kubernetes.io/hostnames"),
+        value: text("www.example.com"),
+        cause: Cause::MisspeltAnnotation,
+        expected: text("external-dns.kubernetes.io/hostname"),
+    };
+    let dropped =
+        Dropped { cause: Cause::LabelFilter, by: text("--label-filter=a=b"), names: vec![name("www.example.com")] };
+    let object = Considered {
+        object: text("Service shop/web"),
+        source: text("service"),
+        asks: vec![text("www.example.com A 192.0.2.1")],
+        names: vec![name("www.example.com")],
+        pending: vec![text("api.example.com: no address")],
+        read: vec![text("external-dns.kubernetes.io/ttl=60")],
+        unread: vec![unread],
+        dropped: vec![dropped],
+        notes: vec![text("InvalidTTL: no TTL")],
+    };
+    let published = PublishedSet {
+        record: text("www.example.com 300 A 192.0.2.1"),
+        owner: text("ours"),
+        resource: Some(text("service/shop/web")),
+        claims: vec![text("a-www.example.com")],
+        since: Some(text("2026-01-01T00:00:00Z")),
+        by: vec![text("Service shop/web")],
+    };
+    let at = text("2026-01-01T00:00:00Z");
+    let zone = ZoneExplanation {
+        zone: text("example.com"),
+        chosen: true,
+        wanted: vec![text("www.example.com A 192.0.2.1")],
+        published: vec![published],
+        left_undone: vec![text("www.example.com A: the policy allows no updates")],
+        notes: vec![text("Service shop/web: TTLAdjusted: 60 is used")],
+        held: Some(HeldDelete { hash: text("3f2a"), reason: text("too many"), since: at.clone() }),
+        parked: Some(ParkedName { attempts: 2, next: at, error: text("REFUSED") }),
+        trouble: Some(text("no answer")),
+        last_answer: Some(text("REFUSED")),
+        served: vec![text("www.example.com 300 A 192.0.2.1")],
+    };
+    let explained = NameExplanation {
+        name: name("www.example.com"),
+        verdict: verdict.clone(),
+        further: vec![verdict.clone()],
+        zones: vec![zone],
+    };
+    let (subject, place) = (text("www.example.com"), text("the running daemon"));
+    Explanation { subject, verdict, place, objects: vec![object], names: vec![explained], more_names: 0 }
+}
+
 /// Writes a request and its answer, reads both back, and notes the lines.
 fn check<A>(out: &mut String, request: A, answer: A::Answer)
 where
@@ -134,6 +192,9 @@ fn every_request_and_answer_is_read_back_and_keeps_its_form() {
         Unpinned { released: vec![name("www.example.com")] },
     );
     check(&mut out, Unpin::default(), Unpinned::default());
+    let about = |text: &str| Explain { about: Subject::parse(text).expect("a subject") };
+    check(&mut out, about("www.example.com"), explanation());
+    check(&mut out, about("service/shop/web"), Explanation { more_names: 3, ..explanation() });
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/forms/lines.txt");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &out).expect("the forms");

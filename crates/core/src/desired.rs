@@ -20,14 +20,13 @@ use askers::Askers;
 use by_name::ByName;
 use claimant::Claimant;
 use mapped::{asked_by, labels_of, names_of, requests_at};
-pub use taken::{Asked, Taken};
+pub use taken::{Asked, Edit, Taken, Waiting};
 use tombstones::Tombstones;
 use waits::Waits;
 
 use crate::clock::Timestamp;
-use crate::endpoint::{Endpoint, Mapped, ObjectRef, Pending, Severity, Unknown};
+use crate::endpoint::{Endpoint, Mapped, ObjectRef, Pending, Unknown};
 use crate::name::DnsName;
-use crate::notes::Notes;
 use crate::rtype::RecordType;
 use crate::source::{ObjectState, ObjectUpdate, Update};
 
@@ -105,7 +104,8 @@ impl Desired {
         match object.state {
             ObjectState::Present(mapped) => {
                 let mapped = self.carry(&claimant, mapped, now, complete);
-                self.tell_lost_targets(&claimant, &object.object, &mapped, taken);
+                self.note_waiting(&claimant, &object.object, &mapped, taken);
+                self.note_edit(&claimant, &object.object, &mapped, taken);
                 self.present(claimant, mapped, now, taken);
             }
             ObjectState::Gone { tombstone } => self.gone(&claimant, tombstone.then_some(now), taken),
@@ -177,17 +177,28 @@ impl Desired {
         }
     }
 
-    /// An object whose targets are not known any more is told that its names wait.
-    fn tell_lost_targets(&self, claimant: &Arc<Claimant>, object: &ObjectRef, mapped: &Mapped, taken: &mut Taken) {
-        let Some(old) = self.claimants.get(claimant) else { return };
-        let mut notes = Notes::default();
-        let had = |pending: &&Pending| old.endpoints(&pending.name).next().is_some();
-        for Pending { name, reason, .. } in mapped.pending.iter().filter(had) {
-            notes.add_with(object, Severity::Warning, "PendingTargets", || {
-                format!("{name} has no targets now ({reason}); what is published for it is kept for a while")
-            });
+    /// Notes the names of an object that begin to wait for their targets.
+    fn note_waiting(&self, claimant: &Arc<Claimant>, object: &ObjectRef, mapped: &Mapped, taken: &mut Taken) {
+        let old = self.claimants.get(claimant);
+        for Pending { name, reason, .. } in &mapped.pending {
+            if self.pending.since(claimant, name).is_none() {
+                let had_targets = old.is_some_and(|old| old.endpoints(name).next().is_some());
+                let (object, name, reason) = (object.clone(), name.clone(), reason.clone());
+                taken.waiting.push(Waiting { object, name, reason, had_targets });
+            }
         }
-        taken.notes.extend(notes.into_vec());
+    }
+
+    /// Notes which names an object asks for in the place of others.
+    fn note_edit(&self, claimant: &Arc<Claimant>, object: &ObjectRef, mapped: &Mapped, taken: &mut Taken) {
+        let Some(old) = self.claimants.get(claimant).filter(|old| **old.mapped() != *mapped) else { return };
+        let former: BTreeSet<&DnsName> = names_of(old.mapped()).collect();
+        let present: BTreeSet<&DnsName> = names_of(mapped).collect();
+        let left: Vec<DnsName> = former.difference(&present).copied().cloned().collect();
+        let came: Vec<DnsName> = present.difference(&former).copied().cloned().collect();
+        if !left.is_empty() && !came.is_empty() {
+            taken.edits.push(Edit { object: object.clone(), left, came });
+        }
     }
 
     /// An object that asks for something without a label, and it cannot be determined for what: the names that it asked for so
@@ -279,6 +290,12 @@ impl Desired {
         asked
     }
 
+    /// An object that asks for a name without targets, as `KIND NAMESPACE/NAME`.
+    pub fn who_waits(&self, name: &DnsName) -> Option<String> {
+        let claimants = self.names.get(name)?.as_slice();
+        claimants.iter().find(|claimant| self.pending.since(claimant, name).is_some()).map(ToString::to_string)
+    }
+
     /// What each object of a namespace asks for, as each of the sources reads it, in order.
     pub fn of_namespace(&self, namespace: &Arc<str>) -> impl Iterator<Item = &Mapped> {
         let claimants = self.namespaces.get(namespace).into_iter().flatten();
@@ -318,6 +335,11 @@ impl Desired {
             return None;
         }
         self.unknown.values().flatten().find(|unknown| unknown.resource.as_ref() == resource)
+    }
+
+    /// The objects of which not everything is known that they ask for, each with the reason.
+    pub fn unknowns(&self) -> impl Iterator<Item = (String, &str)> {
+        self.unknown.iter().filter_map(|(who, all)| Some((who.to_string(), &*all.first()?.reason)))
     }
 
     /// Whether there is any object of which not everything is known that it asks for.

@@ -120,6 +120,40 @@ impl DomainFilter {
         }
     }
 
+    /// The flags by which a name is out of scope, as they would be given; `None` if it is in scope.
+    ///
+    /// ```
+    /// use zonewright_core::DnsName;
+    /// use zonewright_core::filter::DomainFilter;
+    ///
+    /// let filter = DomainFilter::plain(&["example.com".to_owned()], &["x.example.com".to_owned()]);
+    /// let excluding = |text: &str| filter.excluding(&DnsName::parse(text).unwrap());
+    /// assert_eq!(excluding("a.example.net").as_deref(), Some("--domain-filter=example.com"));
+    /// assert_eq!(excluding("a.x.example.com").as_deref(), Some("--exclude-domains=x.example.com"));
+    /// assert_eq!(excluding("a.example.com"), None);
+    /// ```
+    pub fn excluding(&self, name: &DnsName) -> Option<String> {
+        if self.matches(name) {
+            return None;
+        }
+        let unicode = name.to_unicode();
+        let flags = |flag: &str, list: &mut dyn Iterator<Item = &Suffix>| {
+            list.map(|suffix| format!("--{flag}={}", suffix.0)).collect::<Vec<_>>().join(" ")
+        };
+        Some(match &self.mode {
+            Mode::Plain { include, exclude } => {
+                let excluded = flags("exclude-domains", &mut exclude.iter().filter(|suffix| suffix.matches(&unicode)));
+                if excluded.is_empty() { flags("domain-filter", &mut include.iter()) } else { excluded }
+            }
+            Mode::Regex { exclude: Some(regex), .. } if regex.is_match(&unicode) => {
+                format!("--regex-domain-exclusion={regex}")
+            }
+            Mode::Regex { include, .. } => {
+                format!("--regex-domain-filter={}", include.as_ref().map_or("", Regex::as_str))
+            }
+        })
+    }
+
     /// Whether a name is in scope.
     pub fn matches(&self, name: &DnsName) -> bool {
         let unicode = name.to_unicode();

@@ -20,6 +20,7 @@ pub mod documents;
 pub mod duration;
 pub mod endpoint;
 pub mod error;
+pub mod explain;
 pub mod filter;
 pub mod flap;
 pub mod guard;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::endpoint::{KindId, Mapped, ObjectRef};
+use crate::explain::{Consideration, Subject};
 use crate::name::DnsName;
 
 /// What became of one object since it was last taken.
@@ -204,4 +205,8 @@ pub trait Source: Send + Sync {
     /// More is known of what is published than before: a zone was read for the first time. Returns whether something is mapped
     /// again for it; it comes with the next [`Source::take`], for which [`Source::changed`] wakes.
     fn published_read(&self) -> bool;
+
+    /// The objects that ask for a name or would if a flag or an annotation were otherwise, or one object: for a person who asks. It may
+    /// go through every object, and is called where that holds up nothing.
+    fn consider(&self, subject: &Subject) -> Vec<Consideration>;
 }

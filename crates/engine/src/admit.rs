@@ -12,6 +12,7 @@ use zonewright_core::choice::{CHOICE, Choice};
 use zonewright_core::claim_text::reads_as_claim;
 use zonewright_core::contend::Wanted;
 use zonewright_core::endpoint::{Endpoint, Note};
+use zonewright_core::explain::Cause;
 use zonewright_core::interpret::{Interpreted, interpret};
 use zonewright_core::record::RecordKey;
 use zonewright_core::rtype::RecordType;
@@ -63,6 +64,13 @@ pub(crate) struct Gate<'a> {
     pub(crate) managed: &'a BTreeSet<RecordType>,
 }
 
+/// What is noted of a record whose type does not count.
+fn type_filtered(form: &Endpoint, managed: &BTreeSet<RecordType>) -> Note {
+    let managed: Vec<String> = managed.iter().map(ToString::to_string).collect();
+    let text = format!("{} is not published: managed are records of type {} alone", form.key(), managed.join(", "));
+    Note::normal(&form.origin.object, Cause::TypeFiltered.reason(), text)
+}
+
 impl Gate<'_> {
     /// Brings the endpoints at one name into the provider's own form, and leaves out what the name policy denies, and whatever its
     /// source a text that a registry would read as an ownership record.
@@ -76,8 +84,9 @@ impl Gate<'_> {
             let made = self.instance.provider.interpret(self.zone, endpoint);
             let Interpreted { forms, elsewhere, notes: said } =
                 interpret(endpoint, self.zone, self.candidates, self.capability, made);
-            let forms: Vec<Cow<'e, Endpoint>> =
-                forms.into_iter().filter(|form| self.managed.contains(&form.rtype)).collect();
+            let (forms, others): (Vec<_>, Vec<_>) =
+                forms.into_iter().partition(|form| self.managed.contains(&form.rtype));
+            notes.extend(others.iter().map(|form| type_filtered(form, self.managed)));
             if let Some(choice) = &endpoint.origin.choice {
                 let unknown = self.unknown(choice);
                 if !unknown.is_empty() {

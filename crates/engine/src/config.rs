@@ -29,6 +29,7 @@ use crate::metrics::Metrics;
 
 /// How the engine decides.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own, free to combine with the others")]
 pub struct Config {
     /// What may be done at all.
     pub policy: Policy,
@@ -59,6 +60,10 @@ pub struct Config {
     pub quotas: Limits,
     /// Whether nothing may be changed.
     pub dry_run: bool,
+    /// Whether the engine only looks, so that somebody can ask it why a name is not there: a dry run that no user asked for.
+    pub looks: bool,
+    /// Whether a name, type or target that a filter leaves out is reported to its object even where nothing was published for it.
+    pub events_filtered: bool,
     /// Which changes are reported to objects.
     pub announce: BTreeSet<Announcement>,
     /// What the jitter of pauses is drawn from; by chance for each process where it is not given. With a seed and a paused
@@ -83,6 +88,8 @@ impl Default for Config {
             adopt: false,
             quotas: Limits::default(),
             dry_run: false,
+            looks: false,
+            events_filtered: false,
             announce: BTreeSet::from([Announcement::RecordReady]),
             seed: None,
         }

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
+use tracing::debug;
 use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::{Note, ObjectRef, Reporter, Severity};
 use zonewright_core::error::Retry;
+use zonewright_core::explain::Cause;
 use zonewright_core::name::DnsName;
 use zonewright_core::name_policy::{NamePolicy, PermitAll};
 use zonewright_core::notes::Notes;
@@ -230,7 +232,13 @@ impl EngineContext {
     pub(crate) fn pass_on(&self, notes: Vec<Note>) {
         for note in notes {
             self.metrics.notes.get_or_create(&ByReason { reason: note.reason.to_owned() }).inc();
-            self.reporter.tell(&note);
+            // A filter leaves something out that was never published: another daemon may be meant to have it.
+            let quiet = Cause::is_filter(note.reason) && note.severity == Severity::Normal;
+            if quiet && !self.config.events_filtered {
+                debug!(object = %note.object, reason = note.reason, "{}", note.message);
+            } else {
+                self.reporter.tell(&note);
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::error::Result;
+use zonewright_core::explain::{Explanation, Subject};
 use zonewright_core::flap::Fight;
 use zonewright_core::guard::{HeldPlan, JointPlan};
 use zonewright_core::name::DnsName;
@@ -23,6 +24,7 @@ use zonewright_core::zone::ZoneKey;
 use crate::approvals;
 use crate::config::{Config, Instance, Parts};
 use crate::context::EngineContext;
+use crate::explain;
 use crate::health::{self, Health, NameState};
 use crate::housekeeping;
 use crate::intake;
@@ -195,6 +197,12 @@ impl Engine {
             all.into_iter().map(move |adoptable| (handle.zone.key.clone(), adoptable))
         };
         self.context.zone_handles().into_iter().flat_map(of).collect()
+    }
+
+    /// Why a name is there or is not, or what became of an object. Nothing is changed; a server that does not answer is waited for
+    /// three seconds. `place` says where the answer comes from.
+    pub async fn explain(&self, subject: &Subject, place: &str) -> Explanation {
+        explain::explain(&self.context, subject, place).await
     }
 
     /// The last changes.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tracing::warn;
 use zonewright_core::endpoint::Note;
+use zonewright_core::explain::{Cause, Consideration, Subject};
 use zonewright_core::guard::{AcceptedKinds, Digest, HeldPlan, SAMPLES, Scope, hash};
 use zonewright_core::record::RecordKey;
 
@@ -30,6 +31,38 @@ pub(crate) fn publish(
     };
     let reason = [reason, deletes.doubt.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");
     keep(worker, held, Kept { reason, floor, scope, kinds: deletes.kinds.clone() });
+}
+
+/// So many objects are told of a plan; the rest is in the plan.
+const OBJECTS: usize = 20;
+
+/// Tells the objects that are still there, and do not ask for a record any more, that its delete is held.
+fn tell_objects<'k>(worker: &Worker, held: impl Iterator<Item = &'k RecordKey>, hash: &str, reason: &str) {
+    let label = |key: &RecordKey| {
+        worker.ownership(key).claim()?.resource.as_deref().and_then(|label| Subject::parse(label).ok())
+    };
+    let keys = held.filter_map(|key| Some((key.clone(), label(key)?)));
+    let meant: Vec<(RecordKey, Subject)> =
+        keys.filter(|(_, about)| matches!(about, Subject::Object(_))).take(OBJECTS).collect();
+    if meant.is_empty() {
+        return;
+    }
+    let (context, hash, reason) = (worker.context.clone(), hash.to_owned(), reason.to_owned());
+    // The sources look through their objects: nothing waits for that.
+    tokio::task::spawn_blocking(move || {
+        let mut notes = Vec::new();
+        for (key, about) in meant {
+            let found = context.sources.iter().flat_map(|source| source.consider(&about));
+            let asks = |one: &Consideration| one.mapped.endpoints.iter().any(|endpoint| endpoint.key() == key);
+            for one in found.filter(|one| !asks(one)) {
+                let text = format!(
+                    "{key} is no longer asked for here, but its delete is held: {reason}. Approve with: zonewright approve {hash}"
+                );
+                notes.push(Note::warning(&one.object, Cause::HeldDelete.reason(), text));
+            }
+        }
+        context.report(notes);
+    });
 }
 
 /// What a held plan says besides its deletes.
@@ -68,6 +101,7 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
         let content = |key: &RecordKey| view.find(key).map(|set| set.data.to_string()).unwrap_or_default();
         held.keys().take(SAMPLES).map(|key| (key.clone(), content(key))).collect()
     };
+    tell_objects(worker, held.keys(), &hash, &reason);
     let held = held.into_iter().map(|(key, digest)| (key, Some(digest))).collect();
     worker.context.state.zone(&zone, |state| {
         let since = state.held.as_ref().map_or(now, |former| former.since);

@@ -13,6 +13,7 @@ use zonewright_core::desired::Taken;
 use zonewright_core::source::{Evidence, SourceErrors};
 
 use crate::context::EngineContext;
+use crate::filtered;
 use crate::measure::Measure;
 use crate::metrics::ByKind;
 use crate::quotas;
@@ -119,6 +120,9 @@ impl Intake {
         let context = &self.context;
         taken.dirty.extend(quotas::settle(context, Some(&taken.namespaces)));
         context.pass_on(taken.notes);
+        filtered::report_waiting(context, &taken.waiting);
+        filtered::report_edits(context, &taken.edits);
+        filtered::report_outside(context, &taken.dirty);
         if taken.cleared {
             context.zone_handles().iter().for_each(|handle| handle.inbox.recheck());
         }

@@ -39,6 +39,8 @@ pub(crate) struct Measure {
     missing: BTreeMap<DnsName, Box<[RecordType]>>,
     /// Their number by type.
     missing_types: Counts,
+    /// Names that are asked for and outside of the filter.
+    filtered: BTreeSet<DnsName>,
 }
 
 impl Measure {
@@ -88,6 +90,7 @@ impl Measure {
         let verified: Counts = asked.iter().filter_map(stands).collect();
         let metrics = &context.metrics;
         metrics.registry_endpoints.set(total(&published));
+        metrics.filtered_names.set(i64::try_from(self.filtered.len()).unwrap_or(i64::MAX));
         metrics.source_endpoints.set(total(&asked));
         show(&published, &metrics.registry_records);
         show(&asked, &metrics.source_records);
@@ -112,10 +115,16 @@ impl Measure {
         if std::mem::take(&mut self.everything) {
             self.missing.clear();
             self.missing_types.clear();
+            self.filtered.clear();
             names = context.desired_state().table.names().cloned().collect();
         }
         for name in names {
             let missing = missing(context, places, &name);
+            if !missing.is_empty() && !context.config.filter.matches(&name) {
+                self.filtered.insert(name.clone());
+            } else {
+                self.filtered.remove(&name);
+            }
             for rtype in self.missing.remove(&name).iter().flatten() {
                 if let Some(count) = self.missing_types.get_mut(rtype) {
                     *count = count.saturating_sub(1);

@@ -100,6 +100,8 @@ pub struct Metrics {
     pub control_socket: Gauge,
     /// Notes reported on objects.
     pub notes: Family<ByReason, Counter>,
+    /// Names that are asked for and that the domain filter leaves out.
+    pub filtered_names: Gauge,
     /// Objects held in memory.
     pub objects: Family<ByKind, Gauge>,
     /// Whether a delete may rest on the view of a kind.
@@ -164,6 +166,7 @@ impl Default for Metrics {
             journal_errors: Counter::default(),
             control_socket: Gauge::default(),
             notes: Family::default(),
+            filtered_names: Gauge::default(),
             objects: Family::default(),
             evidence: Family::default(),
             tables: Family::default(),
@@ -248,6 +251,11 @@ impl Metrics {
         ours.register("quota_waiting_records", waiting, self.quota_waiting.clone());
         ours.register("journal_errors", "Failed writes of the journal", self.journal_errors.clone());
         ours.register("control_socket", "Whether the socket for commands is open", self.control_socket.clone());
+        ours.register(
+            "filtered_names",
+            "Names that objects ask for and that the domain filter leaves out",
+            self.filtered_names.clone(),
+        );
         ours.register("notes", "Notes reported on objects, by reason", self.notes.clone());
         ours.register(
             "source_faults",

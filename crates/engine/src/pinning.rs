@@ -158,6 +158,13 @@ pub(crate) fn restrain(worker: &Worker, names: &[DnsName], plans: &mut [NamePlan
     }
 }
 
+/// Why a name is pinned in a zone, if it is.
+pub(crate) fn why(context: &EngineContext, zone: &str, name: &DnsName) -> Option<Arc<str>> {
+    context
+        .state
+        .look(zone, |state| state.pins.iter().find(|pin| pin.names.contains_key(name)).map(|pin| text(pin, name)))
+}
+
 /// What is reported on the object of a pinned name.
 fn text(pin: &Pin, name: &DnsName) -> Arc<str> {
     Arc::from(format!(

@@ -22,7 +22,7 @@ use crate::footprint::{footprint, touches};
 use crate::pipeline::{Prepared, Unclaimed};
 use crate::round_deletes::{Passing, RoundDeletes, passing};
 use crate::worker::Worker;
-use crate::{contested, pinning, write_through};
+use crate::{contested, pinning, skip_notes, write_through};
 
 /// What names of a round are planned for.
 #[derive(Debug, Clone, Copy)]
@@ -172,7 +172,7 @@ fn is_withheld(skip: &Skip) -> bool {
 
 /// Reports what is left undone, and remembers it.
 fn skipped(worker: &mut Worker, names: &[DnsName], skips: &[Skip]) {
-    worker.context.report(skips.iter().flat_map(Skip::notes).collect::<Vec<_>>());
+    worker.context.report(skips.iter().flat_map(|skip| skip_notes::of(worker, skip)).collect::<Vec<_>>());
     let planned: BTreeSet<DnsName> = names.iter().cloned().collect();
     worker.claims.mismatched.replan(&planned, skips, worker.instance.registry.owner());
     if !worker.handle.status().planned {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -14,6 +15,7 @@ use zonewright_core::name::DnsName;
 use crate::backoff::backoff;
 use crate::layer::MOST_DENIED;
 use crate::refusals::Refusals;
+use crate::troubles::{Obstacle, Trouble, Troubles};
 
 /// What is refused again and again is reported again after this time: events do not live longer.
 const AGAIN: Duration = Duration::from_hours(1);
@@ -57,11 +59,14 @@ pub(crate) struct Retries {
     /// Names that were refused before and are under way: in this turn, or back in the inbox.
     attempts: BTreeMap<DnsName, Parked>,
     refusals: Refusals,
+    /// What was answered at those names, for people.
+    troubles: Arc<Troubles>,
 }
 
 impl Retries {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { seed, parked: BTreeMap::new(), attempts: BTreeMap::new(), refusals: Refusals::default() }
+    pub(crate) fn new(seed: u64, troubles: Arc<Troubles>) -> Self {
+        let (parked, attempts) = (BTreeMap::new(), BTreeMap::new());
+        Self { seed, parked, attempts, refusals: Refusals::default(), troubles }
     }
 
     /// What the server does not allow.
@@ -77,6 +82,11 @@ impl Retries {
     /// Number of names that wait.
     pub(crate) fn len(&self) -> usize {
         self.parked.len()
+    }
+
+    /// Number of names whose last answer is known.
+    pub(crate) fn troubles(&self) -> usize {
+        self.troubles.len()
     }
 
     /// Number of names that are under way again.
@@ -95,27 +105,30 @@ impl Retries {
     }
 
     /// The claims of a name's records cannot be written: what is in the way may go. Returns how often it was tried by now.
-    pub(crate) fn unclaimed(&mut self, name: &DnsName) -> u32 {
+    pub(crate) fn unclaimed(&mut self, name: &DnsName, reason: &str) -> u32 {
         let seed = self.seed;
-        self.park(name, false, |attempts| backoff(seed, attempts + 2, Retry::Backoff))
+        self.park(name, (Obstacle::Unclaimed, reason), false, |attempts| backoff(seed, attempts + 2, Retry::Backoff))
     }
 
     /// What was read back at a name is not what was known. Returns how often it was tried by now.
     pub(crate) fn unconfirmed(&mut self, name: &DnsName) -> u32 {
         let seed = self.seed;
-        self.park(name, false, |attempts| backoff(seed, attempts, Retry::Backoff))
+        let why = (Obstacle::Unconfirmed, "what was read back is not what was known");
+        self.park(name, why, false, |attempts| backoff(seed, attempts, Retry::Backoff))
     }
 
     /// It is not known how the provider would publish a name.
     pub(crate) fn unadjusted(&mut self, name: &DnsName, error: &Error) {
         let (seed, retry) = (self.seed, error.retry);
-        self.park(name, false, |attempts| backoff(seed, attempts, retry));
+        let why = (Obstacle::Unadjusted, &*error.chain());
+        self.park(name, why, false, |attempts| backoff(seed, attempts, retry));
     }
 
     /// A name was refused. Returns how often by now.
     pub(crate) fn refused(&mut self, name: &DnsName, error: &Error) -> u32 {
         let seed = self.seed;
-        self.park(name, error.kind == ErrorKind::Unauthorized, |attempts| match (error.kind, error.retry) {
+        let why = (Obstacle::Refused, &*error.chain());
+        self.park(name, why, error.kind == ErrorKind::Unauthorized, |attempts| match (error.kind, error.retry) {
             // The names are read again and planned from what stands there: at once, the first time.
             (ErrorKind::Conflict, _) if attempts == 1 => Duration::ZERO,
             (_, Retry::Never) => Duration::from_hours(1),
@@ -128,11 +141,18 @@ impl Retries {
         self.parked.insert(name.clone(), Parked { attempts: 1, ..Parked::until(until) });
     }
 
-    fn park(&mut self, name: &DnsName, denied: bool, pause: impl FnOnce(u32) -> Duration) -> u32 {
+    fn park(
+        &mut self,
+        name: &DnsName,
+        (obstacle, error): (Obstacle, &str),
+        denied: bool,
+        pause: impl FnOnce(u32) -> Duration,
+    ) -> u32 {
         let former = self.attempts.get(name).copied().unwrap_or_else(|| Parked::until(Instant::now()));
         let attempts = former.attempts + 1;
         let until = Instant::now() + pause(attempts);
         self.parked.insert(name.clone(), Parked { until, attempts, denied, ..former });
+        self.troubles.note(name, Trouble { obstacle, error: error.to_owned(), attempts, until });
         attempts
     }
 
@@ -280,6 +300,7 @@ impl Retries {
     /// Forgets the former attempts of names that are not under way any more.
     pub(crate) fn retain(&mut self, under_way: impl Fn(&DnsName) -> bool) {
         self.attempts.retain(|name, _| under_way(name));
+        self.troubles.retain(|name| self.parked.contains_key(name) || self.attempts.contains_key(name));
     }
 }
 
@@ -298,7 +319,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_name_backs_off_alone_and_a_changed_one_is_tried_at_once() {
-        let mut retries = Retries::new(1);
+        let mut retries = Retries::new(1, Arc::default());
         let error = Error::new(ErrorKind::Invalid, "update", "bad");
         assert_eq!(retries.refused(&named(1), &error), 1);
         assert!(retries.holds_back(&named(1)) && !retries.is_any_due(Instant::now()));
@@ -306,13 +327,15 @@ mod tests {
         tokio::time::advance(Duration::from_hours(1)).await;
         assert_eq!(retries.take_due(0, false), [named(1)]);
         assert_eq!(retries.refused(&named(1), &error), 2, "the attempts are counted on");
+        assert_eq!(retries.troubles.at(&named(1)).map(|trouble| trouble.attempts), Some(2));
         retries.changed(&named(1));
-        assert_eq!((retries.len(), retries.under_way()), (0, 0));
+        retries.retain(|_| true);
+        assert_eq!((retries.len(), retries.under_way(), retries.troubles()), (0, 0, 0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_conflict_is_read_again_at_once_the_first_time() {
-        let mut retries = Retries::new(1);
+        let mut retries = Retries::new(1, Arc::default());
         let conflict = Error::new(ErrorKind::Conflict, "update", "NXRRSET");
         retries.refused(&named(1), &conflict);
         assert_eq!(retries.take_due(0, false), [named(1)]);
@@ -322,7 +345,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn many_refusals_in_a_row_pause_the_zone_and_one_accepted_update_ends_it() {
-        let mut retries = Retries::new(1);
+        let mut retries = Retries::new(1, Arc::default());
         for n in 0..MOST_DENIED {
             assert!(retries.still_refusing().is_none());
             assert!(retries.waits_alone(&named(n), false));
@@ -344,7 +367,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_zone_that_fails_takes_the_blame() {
-        let mut retries = Retries::new(1);
+        let mut retries = Retries::new(1, Arc::default());
         retries.denied(&named(1), &denial(), false);
         retries.denied(&named(2), &denial(), true);
         assert_eq!(retries.blame_zone(), [named(1)], "the other was refused where others were accepted");

@@ -61,7 +61,7 @@ impl Worker {
         cancel: CancellationToken,
     ) -> Self {
         Self {
-            retries: Retries::new(context.seed),
+            retries: Retries::new(context.seed, handle.troubles.clone()),
             reads: Reads::new(),
             deletes: Deletes::default(),
             claims: Claims::new(context.metrics.clone()),

@@ -288,7 +288,7 @@ fn announce(worker: &Worker, group: &Group) {
 
 /// The registry cannot claim the records of a group; that is reported, and it is planned again later, since what is in the way may go.
 pub(crate) fn unclaimed(worker: &mut Worker, group: &Group, reason: &str) {
-    let attempts = worker.retries.unclaimed(&group.name);
+    let attempts = worker.retries.unclaimed(&group.name, reason);
     let text = format!("{}: {reason}", group.headline());
     if attempts == 1 {
         warn!(zone = %worker.handle.title, "{text}");

@@ -1,7 +1,7 @@
 //! One zone as the engine's loops share it: its view, its inbox, how it is doing, and who waits for its worker.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -18,6 +18,7 @@ use zonewright_core::zone::Zone;
 use crate::changes::Changes;
 use crate::inbox::Inbox;
 use crate::metrics::{ByZone, Metrics};
+use crate::troubles::Troubles;
 use crate::undo::Order;
 
 /// One zone: its view, its inbox, its state of health.
@@ -27,6 +28,8 @@ pub(crate) struct ZoneHandle {
     /// What people read: the zone's name, behind that of its instance where there are several.
     pub(crate) title: String,
     pub(crate) inbox: Inbox,
+    /// What was answered at names that wait for another attempt.
+    pub(crate) troubles: Arc<Troubles>,
     view: RwLock<ZoneView>,
     status: Mutex<Status>,
     /// An undo that waits for the worker.
@@ -104,6 +107,7 @@ impl ZoneHandle {
             zone,
             title,
             inbox: Inbox::default(),
+            troubles: Arc::default(),
             view: RwLock::default(),
             status: Mutex::default(),
             order: Mutex::default(),

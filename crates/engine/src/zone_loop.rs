@@ -102,6 +102,7 @@ impl Worker {
         let own = [
             ("parked", self.retries.len()),
             ("attempts", self.retries.under_way()),
+            ("troubles", self.retries.troubles()),
             ("foreign_changes", self.flaps.len()),
             ("waiting", self.deletes.waiting()),
         ];

@@ -31,6 +31,7 @@ use crate::sources::{self, Role};
 use crate::store::{Object, ObjectKey, Store};
 use crate::unread::Unread;
 
+mod consider;
 mod mapping;
 mod trust;
 

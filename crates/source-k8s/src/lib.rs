@@ -7,6 +7,7 @@
 pub mod annotations;
 pub mod batch;
 mod connector;
+mod consider;
 pub mod evidence;
 mod fake;
 pub mod feed;

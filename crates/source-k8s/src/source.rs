@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::{Instant, sleep_until};
 use zonewright_core::endpoint::KindId;
+use zonewright_core::explain::{Consideration, Subject};
 use zonewright_core::source::{Evidence, KindState, PublishedNames, Review, Source, SourceErrors, Update};
 
 use crate::batch::Batch;
@@ -266,6 +267,11 @@ impl Source for K8sSource {
             self.wake.notify_waiters();
         }
         news
+    }
+
+    fn consider(&self, subject: &Subject) -> Vec<Consideration> {
+        let snapshot = self.state().index.snapshot_for(subject);
+        snapshot.consider(subject)
     }
 }
 

@@ -6,6 +6,10 @@ fn word(line: &str) -> Result<Invocation, Stop> {
     read(&line.split_whitespace().collect::<Vec<_>>(), &[])
 }
 
+fn explain(about: &str) -> Command {
+    Command::Explain { about: Subject::parse(about).unwrap() }
+}
+
 #[test]
 fn commands() {
     for (line, expected) in [
@@ -18,6 +22,8 @@ fn commands() {
         ("undo --unpin all --pin-for=2h", Command::Undo),
         ("pinned --output=json", Command::Pinned),
         ("demo --manifests m --plain", Command::Demo),
+        ("explain web.example --output=json", explain("web.example")),
+        ("why service/shop/web --state-dir s", explain("service/shop/web")),
         ("docs flags", Command::FlagReference),
         ("docs providers", Command::ProviderTable),
     ] {
@@ -41,6 +47,9 @@ fn errors() {
         ("undo 30m", "unexpected 30m"),
         ("pinned --output=yaml", "enum value must be one of table,json, got 'yaml'"),
         ("demo --plain --plain", "flag 'plain' cannot be repeated"),
+        ("explain", "expected a name or an object: zonewright explain"),
+        ("explain a..b", "\"a..b\" is no DNS name"),
+        ("explain a/b/c/d", "\"a/b/c/d\" is no object; expected KIND/NAMESPACE/NAME"),
         ("docs metrics", "unexpected metrics"),
     ] {
         let text = refusal(word(line));

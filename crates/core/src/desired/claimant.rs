@@ -1,5 +1,6 @@
 //! Who asks: an object, and the source that reads it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::endpoint::ObjectRef;
@@ -12,6 +13,15 @@ pub(super) struct Claimant {
     kind: Arc<str>,
     pub(super) namespace: Arc<str>,
     name: Arc<str>,
+}
+
+impl fmt::Display for Claimant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.namespace {
+            "" => write!(f, "{} {}", self.kind, self.name),
+            namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
+        }
+    }
 }
 
 impl Claimant {

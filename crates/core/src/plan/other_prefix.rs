@@ -29,6 +29,16 @@ pub struct OtherPrefixRequest {
 }
 
 impl OtherPrefixRequest {
+    /// The prefix, with its final slash.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The object that asks.
+    pub fn object(&self) -> &ObjectRef {
+        &self.object
+    }
+
     /// A request with its targets.
     pub fn of_endpoint(other: &OtherPrefix, endpoint: &Endpoint) -> Self {
         Self {

@@ -16,6 +16,7 @@ use async_trait::async_trait;
 use ipnet::IpNet;
 
 use crate::endpoint::{Endpoint, Mapped, OtherPrefix, Pending};
+use crate::explain::{Consideration, Subject};
 use crate::rdata::RData;
 use crate::rtype::RecordType;
 use crate::source::{Evidence, ObjectState, ObjectUpdate, PublishedNames, Review, Source, SourceErrors, Update};
@@ -57,7 +58,7 @@ impl Wrapping {
             self.with_default_targets(endpoint, &mut out);
         }
         self.add_nat64(&mut out.endpoints);
-        out.endpoints.retain_mut(|endpoint| self.keep_targets(endpoint));
+        self.filter_targets(&mut out);
         self.add_reverse_names(&mut out);
         if self.prefer_alias {
             out.endpoints.iter_mut().for_each(prefer_alias);
@@ -142,6 +143,14 @@ impl Source for Wrapped {
 
     fn published_read(&self) -> bool {
         self.inner.published_read()
+    }
+
+    fn consider(&self, subject: &Subject) -> Vec<Consideration> {
+        let mut found = self.inner.consider(subject);
+        for one in &mut found {
+            self.wrapping.consider(one);
+        }
+        found
     }
 }
 

@@ -2,11 +2,14 @@
 //! chose.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 
 use ipnet::IpNet;
 
 use super::{Wrapping, wait};
-use crate::endpoint::{Endpoint, Mapped, Targets};
+use crate::endpoint::{Endpoint, Mapped, Severity, Targets};
+use crate::explain::{Cause, Consideration, Dropped};
+use crate::notes::Notes;
 use crate::rdata::RData;
 use crate::rtype::RecordType;
 
@@ -38,11 +41,49 @@ impl Wrapping {
         })
     }
 
+    /// Takes out what the filters do not let through, and notes where nothing is left.
+    pub(super) fn filter_targets(&self, out: &mut Mapped) {
+        if self.target_nets.is_empty() && self.excluded_target_nets.is_empty() {
+            return;
+        }
+        let mut notes = Notes::default();
+        out.endpoints.retain_mut(|endpoint| {
+            let before = endpoint.clone();
+            let kept = self.keep_targets(endpoint);
+            if !kept {
+                let text = || format!("{before} is left out: {} lets none of its targets through", self.target_flags());
+                notes.add_with(&endpoint.origin.object, Severity::Normal, Cause::TargetFiltered.reason(), text);
+            }
+            kept
+        });
+        out.notes.extend(notes.into_vec());
+    }
+
+    /// The filters on targets, as flags.
+    fn target_flags(&self) -> String {
+        let included = self.target_nets.iter().map(|net| format!("--target-net-filter={net}"));
+        let excluded = self.excluded_target_nets.iter().map(|net| format!("--exclude-target-net={net}"));
+        included.chain(excluded).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Adds to what is known of an object that its targets are filtered.
+    pub(super) fn consider(&self, one: &mut Consideration) {
+        let wrapped = self.apply(&one.mapped);
+        let filtered = wrapped.notes.iter().filter(|note| note.reason == Cause::TargetFiltered.reason());
+        if filtered.count() > 0 {
+            let left: Vec<_> = wrapped.endpoints.iter().map(|endpoint| &endpoint.name).collect();
+            let mut names: Vec<_> = one.mapped.endpoints.iter().map(|endpoint| endpoint.name.clone()).collect();
+            names.retain(|name| !left.contains(&name));
+            names.dedup();
+            if !names.is_empty() {
+                one.considered.dropped.push(Dropped { cause: Cause::TargetFiltered, by: self.target_flags(), names });
+            }
+        }
+        one.mapped = Arc::new(wrapped);
+    }
+
     /// Takes the targets out that the filters do not let through; returns whether any are left.
     pub(super) fn keep_targets(&self, endpoint: &mut Endpoint) -> bool {
-        if self.target_nets.is_empty() && self.excluded_target_nets.is_empty() {
-            return true;
-        }
         match &mut endpoint.targets {
             Targets::Records(records) => {
                 records.retain(|data| self.lets_through(address(data)));

@@ -109,12 +109,13 @@ fn target_filter() {
         "c.example CNAME x.example.",
         "d.example AAAA ::ffff:10.1.1.1",
     );
+    let told = "! TargetFiltered";
     for (include, exclude, expected) in [
         (&[][..], &[][..], &[v4, v6, host, odd][..]),
-        (&["10.0.0.0/8"], &[], &["a.example A 10.0.0.1", odd]),
-        (&[], &["10.0.0.0/8"], &["a.example A 1.2.3.4", v6, host]),
-        (&["0.0.0.0/0"], &["10.0.0.0/8"], &["a.example A 1.2.3.4"]),
-        (&["2001:db8::/32", "1.0.0.0/8"], &[], &["a.example A 1.2.3.4", v6]),
+        (&["10.0.0.0/8"], &[], &["a.example A 10.0.0.1", odd, told, told]),
+        (&[], &["10.0.0.0/8"], &["a.example A 1.2.3.4", v6, host, told]),
+        (&["0.0.0.0/0"], &["10.0.0.0/8"], &["a.example A 1.2.3.4", told, told, told]),
+        (&["2001:db8::/32", "1.0.0.0/8"], &[], &["a.example A 1.2.3.4", v6, told, told]),
     ] {
         let (target_nets, excluded_target_nets) = (nets(include), nets(exclude));
         check(&Wrapping { target_nets, excluded_target_nets, ..Wrapping::default() }, &mapped(&line), expected);
@@ -182,7 +183,7 @@ fn the_order_of_the_steps() {
     check(
         &wrapping,
         &mapped(&["a.example AAAA 64:ff9b::1.2.3.4"]),
-        &["a.example A 1.2.3.4", "4.3.2.1.in-addr.arpa PTR a.example."],
+        &["a.example A 1.2.3.4", "4.3.2.1.in-addr.arpa PTR a.example.", "! TargetFiltered"],
     );
 }
 
@@ -241,6 +242,10 @@ impl Source for Troubled {
 
     fn published_read(&self) -> bool {
         true
+    }
+
+    fn consider(&self, _: &Subject) -> Vec<Consideration> {
+        Vec::new()
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use zonewright_core::endpoint::ObjectRef;
+use zonewright_core::explain::{Consideration, Subject};
 use zonewright_core::source::{
     Evidence, KindState, ObjectState, ObjectUpdate, PublishedNames, Review, Source, SourceErrors, Update,
 };
@@ -81,6 +82,10 @@ impl Source for Feed {
 
     fn published_read(&self) -> bool {
         false
+    }
+
+    fn consider(&self, _: &Subject) -> Vec<Consideration> {
+        Vec::new()
     }
 
     fn evidence(&self) -> Evidence {

@@ -11,6 +11,7 @@ mod values;
 use std::collections::BTreeSet;
 
 pub use prefixes::{ALPHA_PREFIX, DEFAULT_PREFIX, Prefixes};
+pub(crate) use properties::is_property;
 pub use properties::properties;
 pub use values::{Elements, elements, ttl};
 
@@ -64,6 +65,16 @@ pub const KOPS_EXTERNAL_IP: &str = "dns.alpha.kubernetes.io/external-ip";
 
 /// Keys that the compatibility modes read.
 const COMPATIBILITY: [&str; 5] = [MATE_NAME, MOLECULE_NAMES, KOPS_EXTERNAL, KOPS_INTERNAL, KOPS_EXTERNAL_IP];
+
+/// Whether a key is read without any prefix.
+pub(crate) fn is_compatible(key: &str) -> bool {
+    COMPATIBILITY.contains(&key) || matches!(key, INGRESS_CLASS | AMBASSADOR_SERVICE)
+}
+
+/// Whether what stands before the slash of a key may have been meant as the prefix.
+pub(crate) fn looks_like_prefix(prefix: &str) -> bool {
+    ["external-dns", "externaldns", "external_dns"].iter().any(|word| prefix.contains(word))
+}
 
 /// An annotation that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,8 +136,8 @@ pub struct AnnotationFilterKeys {
 }
 
 impl AnnotationFilterKeys {
-    /// Keeps what begins with one of `prefixes` or a well-known one, what a mapper reads without a prefix, and `keys`,
-    /// which filters read.
+    /// Keeps what begins with one of `prefixes` or a well-known one, or looks like one that was misspelt, what a mapper reads
+    /// without a prefix, and `keys`, which filters read.
     pub fn new<'a>(prefixes: impl IntoIterator<Item = &'a str>, keys: impl IntoIterator<Item = &'a str>) -> Self {
         let known = [DEFAULT_PREFIX, ALPHA_PREFIX, "zonewright.dev/"];
         let plain = COMPATIBILITY.into_iter().chain([INGRESS_CLASS, AMBASSADOR_SERVICE]);
@@ -138,7 +149,9 @@ impl AnnotationFilterKeys {
 
     /// Whether an annotation of this key is kept.
     pub fn keeps(&self, key: &str) -> bool {
-        self.keys.contains(key) || self.prefixes.iter().any(|prefix| key.starts_with(&**prefix))
+        self.keys.contains(key)
+            || self.prefixes.iter().any(|prefix| key.starts_with(&**prefix))
+            || key.split_once('/').is_some_and(|(prefix, _)| looks_like_prefix(prefix))
     }
 }
 

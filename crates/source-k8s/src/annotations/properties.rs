@@ -40,6 +40,11 @@ pub fn properties(annotations: &Annotations<'_>) -> (Properties, Vec<String>) {
     (properties, problems)
 }
 
+/// Whether a key (without prefix) stands for a property, whatever its value.
+pub(crate) fn is_property(key: &str) -> bool {
+    !matches!(property("", key, ""), Ok(None))
+}
+
 /// The property that a key (without prefix) stands for.
 fn property(first_prefix: &str, key: &str, value: &str) -> Result<Option<Arc<str>>, String> {
     if let Some((beginning, word)) = FAMILIES.iter().find(|(beginning, _)| key.starts_with(beginning)) {

@@ -129,7 +129,9 @@ impl Index {
                     }
                 }
                 Some((object, result)) => {
-                    let leaf = result.rests_on_itself() && self.forgotten.contains(&reader.key.kind);
+                    let leaf = result.rests_on_itself()
+                        && self.forgotten.contains(&reader.key.kind)
+                        && !self.may_be_asked_about(&object, &result.mapped);
                     self.take_over_one(&reader, &object, result, tombstone, &mut updates);
                     if leaf && !self.dirty.contains(&reader) {
                         self.store.prune(&object);

@@ -77,7 +77,7 @@ impl SourceOptions {
     /// The annotation names someone else.
     pub fn accepts_controller(&self, meta: &Meta) -> Result<(), Rejection> {
         match Annotations::new(&self.annotation_prefixes, &meta.annotations).find(CONTROLLER) {
-            Some(other) if other.value != CONTROLLER_VALUE => {
+            Some(other) if other.value != CONTROLLER_VALUE && !self.any_controller => {
                 Err(Rejection::Controller { key: other.key.to_owned(), found: other.value.to_owned() })
             }
             _ => Ok(()),

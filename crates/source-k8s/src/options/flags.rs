@@ -63,6 +63,7 @@ impl SourceOptions {
             poll_interval: settings.duration("interval"),
             patience: Duration::ZERO,
             unstructured: own.unstructured,
+            any_controller: false,
             kops: KopsOptions::from_settings(settings),
         };
         options.check().map_err(|problem| Error::new(ErrorKind::Configuration, "read the source flags", problem))?;

@@ -95,6 +95,8 @@ pub struct SourceOptions {
     pub patience: Duration,
     /// `--unstructured-resource`, in order.
     pub unstructured: Vec<Kind>,
+    /// Whether objects count whose controller annotation names another one: for whoever looks for a name. No flag says it.
+    pub any_controller: bool,
     /// `zonewright kops`: the objects are read as dns-controller reads them, and in no other way.
     pub kops: Option<KopsOptions>,
 }
@@ -164,6 +166,7 @@ impl Default for SourceOptions {
             poll_interval: Duration::from_mins(1),
             patience: Duration::ZERO,
             unstructured: Vec::new(),
+            any_controller: false,
             kops: None,
         }
     }

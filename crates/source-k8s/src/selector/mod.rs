@@ -8,6 +8,7 @@ mod object;
 mod parse;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::str::FromStr;
 
 pub use self::object::ObjectSelectorError;
@@ -35,6 +36,29 @@ enum Test {
     Missing,
     Greater(i64),
     Less(i64),
+}
+
+/// As it would be given: `a=b,c in (d,e),!f`.
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, Requirement { key, test }) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(",")?;
+            }
+            let list = |words: &BTreeSet<String>| words.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+            match test {
+                Test::Equal(value) => write!(f, "{key}={value}"),
+                Test::Unequal(value) => write!(f, "{key}!={value}"),
+                Test::In(words) => write!(f, "{key} in ({})", list(words)),
+                Test::NotIn(words) => write!(f, "{key} notin ({})", list(words)),
+                Test::Exists => f.write_str(key),
+                Test::Missing => write!(f, "!{key}"),
+                Test::Greater(than) => write!(f, "{key}>{than}"),
+                Test::Less(than) => write!(f, "{key}<{than}"),
+            }?;
+        }
+        Ok(())
+    }
 }
 
 /// Why a text is no selector.
@@ -146,6 +170,13 @@ mod tests {
 
     fn map(pairs: &str) -> TextMap {
         pairs.split_whitespace().map(|pair| pair.split_once('=').expect("pairs are k=v")).collect()
+    }
+
+    #[test]
+    fn a_selector_is_shown_as_it_would_be_given() {
+        for text in ["", "a=1", "a!=1,b", "!a", "a in (1,2)", "a notin (1),b>3,c<4"] {
+            assert_eq!(text.parse::<Selector>().expect(text).to_string(), text);
+        }
     }
 
     #[test]

@@ -227,6 +227,10 @@ impl Source for Cluster {
         false
     }
 
+    fn consider(&self, _: &zonewright_core::explain::Subject) -> Vec<zonewright_core::explain::Consideration> {
+        Vec::new()
+    }
+
     fn errors(&self) -> SourceErrors {
         self.troubles.lock().unwrap().clone()
     }
