@@ -20,12 +20,14 @@ mod gardener;
 mod history;
 pub mod http;
 pub mod instance;
+mod inventory;
 mod journal;
 #[cfg(feature = "kops")]
 mod kops;
 pub mod logging;
 mod ownership;
 mod plans;
+mod preview;
 mod providers;
 mod reporter;
 mod rights;

@@ -17,6 +17,7 @@ mod instances;
 mod kops;
 mod owner;
 mod peer;
+mod preview;
 mod reference;
 mod removed;
 mod selection;
@@ -51,6 +52,8 @@ pub enum Command {
     Daemon,
     /// The same in place of kops' dns-controller.
     Kops,
+    /// Show what a pass would change, without changing anything.
+    Plan,
     /// Show held plans.
     Plans,
     /// Approve a held plan.
@@ -70,6 +73,15 @@ pub enum Command {
         /// At which name or in which zone; empty for everything.
         name: String,
     },
+    /// Show the records of zones, with whose they are.
+    Records {
+        /// At which name or in which zone; empty for everything.
+        name: String,
+    },
+    /// Show the zones.
+    Zones,
+    /// Show who claims records.
+    Owners,
     /// Undo changes, or unpin names.
     Undo,
     /// Show pinned names.
@@ -143,6 +155,7 @@ pub fn parse(
     match arguments.next_if(word) {
         Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
         Some(word) if word == gardener::WORD => command::extension(catalog, arguments, environment),
+        Some(word) if word == preview::WORD => preview::parse(catalog, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
         #[cfg(feature = "kops")]
         Some(word) if word == kops::table::WORD => in_place_of_dns_controller(catalog, arguments, environment),

@@ -19,6 +19,7 @@
 //! ```
 
 mod history;
+mod inventory;
 mod plans;
 mod undo;
 mod wire;
@@ -27,6 +28,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use history::{ChangedRecord, Changes, ClaimChange, History, HistoryEntry};
+pub use inventory::{
+    ListedOwner, ListedRecord, ListedZone, OwnerList, Owners, RecordList, Records, ShownSet, Standing, ZoneList, Zones,
+};
 pub use plans::{Approve, Approved, ContestedName, HeldPlan, HeldPlans, Plans, Where};
 pub use undo::{
     Failure, JournalStart, Pinned, PinnedNames, Pins, PlanUndo, Undo, UndoPlan, UndoResult, UndoZone, Unpin, Unpinned,
@@ -54,6 +58,12 @@ pub enum Request {
     Pins(Pins),
     /// See [`Unpin`].
     Unpin(Unpin),
+    /// See [`Records`].
+    Records(Records),
+    /// See [`Zones`].
+    Zones(Zones),
+    /// See [`Owners`].
+    Owners(Owners),
 }
 
 /// One kind of request, with what answers it.
@@ -86,4 +96,7 @@ asks! {
     Undo => UndoResult;
     Pins => PinnedNames;
     Unpin => Unpinned;
+    Records => RecordList;
+    Zones => ZoneList;
+    Owners => OwnerList;
 }

@@ -12,13 +12,15 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
+use zonewright_core::claim::{OwnerId, Ownership};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::error::Result;
 use zonewright_core::flap::Fight;
 use zonewright_core::guard::{HeldPlan, JointPlan};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::Adoptable;
-use zonewright_core::zone::ZoneKey;
+use zonewright_core::record::RecordSet;
+use zonewright_core::zone::{InstanceId, Zone, ZoneKey};
 
 use crate::approvals;
 use crate::config::{Config, Instance, Parts};
@@ -26,6 +28,7 @@ use crate::context::EngineContext;
 use crate::health::{self, Health, NameState};
 use crate::housekeeping;
 use crate::intake;
+use crate::inventory::{self, ZoneState};
 use crate::journal::{self as record, JournalRecord, JournalWriter, Journaling, Query, Reach, WriterId};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
@@ -33,6 +36,7 @@ use crate::outcome::{self, Outcome};
 use crate::pinning;
 use crate::pins::Pin;
 use crate::presence;
+use crate::preview::{self, ZonePreview};
 use crate::recent::RecentChanges;
 use crate::state;
 use crate::table_sizes;
@@ -197,6 +201,11 @@ impl Engine {
         self.context.zone_handles().into_iter().flat_map(of).collect()
     }
 
+    /// What a pass would do and leave, zone by zone: for a dry run of one pass, after [`Engine::settled`].
+    pub fn preview(&self) -> Vec<ZonePreview> {
+        preview::of(&self.context)
+    }
+
     /// The last changes.
     pub fn recent_changes(&self) -> &RecentChanges {
         &self.context.recent
@@ -216,6 +225,26 @@ impl Engine {
     pub fn names_walked(&self) -> u64 {
         let views: u64 = self.context.zone_handles().iter().map(|handle| handle.view().walked()).sum();
         views + self.context.desired_state().table.walked()
+    }
+
+    /// Every zone, and how it is doing.
+    pub fn zones(&self) -> Vec<ZoneState> {
+        inventory::zones(&self.context)
+    }
+
+    /// Provider instances whose zones could not be listed, each with the reason.
+    pub fn unlisted(&self) -> Vec<(InstanceId, String)> {
+        inventory::unlisted(&self.context)
+    }
+
+    /// Goes through the record sets of managed types in a zone, with whose they are; claims are left out.
+    pub fn each_record(&self, zone: &Zone, mut visit: impl FnMut(RecordSet, Ownership)) {
+        inventory::records(&self.context, zone, &mut visit);
+    }
+
+    /// The owner ids that this process writes; none where the registry keeps no claims.
+    pub fn own_ids(&self) -> Vec<OwnerId> {
+        inventory::own_ids(&self.context)
     }
 
     /// Health of the loops and of the zones.

@@ -108,7 +108,7 @@ impl fmt::Display for Proposal {
         let mut zone = None;
         for action in &self.actions {
             if zone != Some(&action.zone.key) {
-                writeln!(f, "zone {}", action.zone.name)?;
+                writeln!(f, "zone {}", action.zone.title())?;
                 zone = Some(&action.zone.key);
             }
             writeln!(f, "  {}", action.text)?;

@@ -113,7 +113,7 @@ impl Directory {
             handles.iter().filter(|handle| !self.running.contains_key(&handle.zone.key)).collect();
         let moved = first || vanished || !fresh.is_empty();
         for handle in fresh {
-            info!(zone = %handle.zone.name, instance = %self.instance.id, "zone found");
+            info!(zone = %handle.title, instance = %self.instance.id, "zone found");
             self.start(handle, ended.remove(&handle.zone.key));
         }
         if moved {
@@ -226,7 +226,7 @@ async fn with_missing(
         match instance.provider.zone(&id).await {
             Ok(None) => {}
             Ok(Some(zone)) => {
-                warn!(zone = %zone.name, "the list of zones leaves it out, though it is there; it is kept");
+                warn!(zone = zone.title(), "the list of zones leaves it out, though it is there; it is kept");
                 zones.push(zone);
             }
             Err(problem) => {

@@ -201,6 +201,9 @@ impl Worker {
         }
         debug!(zone = %self.handle.title, names = names.len(), "planning");
         self.tally.begin_turn(&names);
+        if self.context.config.previews() {
+            self.handle.preview().begin_turn(names.keys());
+        }
         let planned = round::run(self, names, first).await;
         self.sum_up();
         planned
