@@ -26,6 +26,7 @@ use zonewright_source_k8s::options::SourceOptions;
 use zonewright_source_k8s::source::K8sSource;
 
 use crate::catalog::Catalog;
+use crate::command_flags;
 use crate::connection::{self, Connection};
 use crate::http::{self, Health, Pages};
 use crate::instance::InstanceSettings;
@@ -81,7 +82,8 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
         };
         if let Some(notes) = gathered {
             let (zones, notes, outcome) = (engine.preview(), notes.take(), outcome.clone());
-            preview::print(&Preview { zones, notes, outcome }, false);
+            let flags = command_flags::given(settings);
+            preview::print(&Preview { flags, zones, notes, outcome }, false);
         }
         Some(outcome)
     } else {
@@ -117,7 +119,8 @@ pub(crate) async fn adoptable(
     listed: &[InstanceSettings],
 ) -> Result<Vec<(ZoneKey, Adoptable)>> {
     let reporter = Arc::new(LogReporter::new(None));
-    let (adoptable, outcome) = look(catalog, settings, listed, reporter, Engine::adoptable).await?;
+    // What stands is asked for, not what an undo has pinned.
+    let (adoptable, outcome) = look(catalog, settings, listed, reporter, false, Engine::adoptable).await?;
     let failures = outcome.failures();
     if failures.is_empty() {
         return Ok(adoptable);
@@ -125,7 +128,8 @@ pub(crate) async fn adoptable(
     Err(Error::new(ErrorKind::Unavailable, "look at what is wanted", failures.join("; ")))
 }
 
-/// Looks once at everything, without changing anything; returns what is asked of the engine then, and how the pass went.
+/// Looks once at everything, without changing anything; returns what is asked of the engine then, and how the pass went. `saved`:
+/// with the state that a daemon saved, its pins and approvals.
 ///
 /// # Errors
 /// What keeps it from starting.
@@ -134,6 +138,7 @@ pub(crate) async fn look<T>(
     settings: &Settings,
     listed: &[InstanceSettings],
     reporter: Arc<dyn Reporter>,
+    saved: bool,
     asked: impl FnOnce(&Engine) -> T,
 ) -> Result<(T, Outcome)> {
     let config = engine::Config { dry_run: true, one_pass: true, ..config::engine(settings)? };
@@ -145,7 +150,7 @@ pub(crate) async fn look<T>(
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
         instances,
         name_policy: Arc::new(PermitAll),
-        store: Arc::new(ReadOnly(world.store)),
+        store: if saved { Arc::new(ReadOnly(world.store)) } else { Arc::new(MemoryStore::default()) },
         journal: Journaling::default(),
         reporter,
         metrics: Arc::new(Metrics::default()),

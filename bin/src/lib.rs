@@ -7,6 +7,7 @@
 mod admission;
 mod ask;
 pub mod catalog;
+mod command_flags;
 mod config;
 mod connection;
 mod control;
@@ -25,6 +26,7 @@ mod journal;
 #[cfg(feature = "kops")]
 mod kops;
 pub mod logging;
+mod migrate;
 mod ownership;
 mod plans;
 mod preview;

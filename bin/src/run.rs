@@ -9,7 +9,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
-use crate::{daemon, history, inventory, logging, ownership, plans, preview, providers, rights, undo};
+use crate::{daemon, history, inventory, logging, migrate, ownership, plans, preview, providers, rights, undo};
 
 /// Reads the command line, does what it says and returns the status of the process.
 pub fn run(catalog: &Catalog) -> ExitCode {
@@ -32,6 +32,7 @@ pub fn run(catalog: &Catalog) -> ExitCode {
         Command::Records { name } => block_on(inventory::show_records(settings, name)),
         Command::Zones => block_on(async { inventory::show_zones(settings).await.map(|text| answer(&text)) }),
         Command::Owners => block_on(async { inventory::show_owners(settings).await.map(|text| answer(&text)) }),
+        Command::Migrate => migrate::run(catalog, settings),
         Command::Plan => {
             logging::start(settings);
             block_on(preview::run(catalog, settings, &invocation.instances))

@@ -9,13 +9,14 @@ use super::environment::Environment;
 use super::kops::table as kops;
 use super::set::FlagSet;
 use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
-use super::{Command, Invocation, Order, Stop, gardener, given, help, parsing, preview, settings};
+use super::{Command, Invocation, Order, Stop, gardener, given, help, migrate, nearest, parsing, preview, settings};
 use crate::catalog::Catalog;
 
+/// The former name of `--output=json`; not in the help text.
 const JSON: FlagSpec = FlagSpec::new("json", FlagKind::Bool, "Print JSON");
 
 /// What the commands that work on held plans are given.
-const PLANS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, JSON];
+const PLANS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, OUTPUT, JSON];
 
 pub(super) const OUTPUT: FlagSpec =
     FlagSpec::new("output", FlagKind::Choice(&["table", "json"]), "Output format").or("table");
@@ -125,6 +126,13 @@ const COMMANDS: &[CommandSpec] = &[
         usage: "zonewright pinned [FLAGS]",
         about: "Show pinned names: names that an undo restored and nothing else changes",
         flags: PINNED,
+        takes: None,
+    },
+    CommandSpec {
+        name: migrate::WORD,
+        usage: migrate::USAGE,
+        about: migrate::ABOUT,
+        flags: migrate::FLAGS,
         takes: None,
     },
     CommandSpec {
@@ -326,6 +334,13 @@ const DOCS: CommandSpec = CommandSpec {
     takes: Some("the page: flags or providers"),
 };
 
+/// The words of all commands.
+fn known() -> Vec<&'static str> {
+    let more = [gardener::WORD, RIGHTS, preview::WORD, "help", "version"];
+    let words = COMMANDS.iter().map(|spec| spec.name).chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name));
+    words.chain(more).chain(cfg!(feature = "kops").then_some("kops")).collect()
+}
+
 /// Reads a command line that begins with a word.
 ///
 /// # Errors
@@ -337,14 +352,10 @@ pub(super) fn parse(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let Some(spec) = COMMANDS.iter().chain([&DOCS]).find(|spec| spec.name == word) else {
-        let known: Vec<&str> = COMMANDS
-            .iter()
-            .map(|spec| spec.name)
-            .chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name))
-            .chain([gardener::WORD, RIGHTS, preview::WORD])
-            .chain(cfg!(feature = "kops").then_some("kops"))
-            .collect();
-        return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
+        let known = known();
+        let hint = nearest::of(word, known.iter().copied()).map(|near| format!("; did you mean {near}?"));
+        let known = known.join(", ");
+        return Err(parsing(format!("unexpected {word}: a command is one of {known}{}", hint.unwrap_or_default())));
     };
     let set = FlagSet::small(spec.flags);
     let about = |_| help::small(&set, spec.usage, spec.about);
@@ -364,6 +375,7 @@ fn command(name: &str, word: String) -> Result<Command, Stop> {
         "history" => Ok(Command::History { name: word }),
         "undo" => Ok(Command::Undo),
         "pinned" => Ok(Command::Pinned),
+        migrate::WORD => Ok(Command::Migrate),
         "records" => Ok(Command::Records { name: word }),
         "zones" => Ok(Command::Zones),
         "owners" => Ok(Command::Owners),

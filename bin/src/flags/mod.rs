@@ -15,6 +15,8 @@ mod help;
 mod instances;
 #[cfg(feature = "kops")]
 mod kops;
+mod migrate;
+mod nearest;
 mod owner;
 mod peer;
 mod preview;
@@ -24,12 +26,14 @@ mod selection;
 mod set;
 mod settings;
 mod shell;
+pub(crate) mod sorting;
 mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
 mod validate;
 mod value;
+mod value_names;
 
 use std::ffi::OsString;
 
@@ -54,6 +58,8 @@ pub enum Command {
     Kops,
     /// Show what a pass would change, without changing anything.
     Plan,
+    /// Show what to run in place of an external-dns.
+    Migrate,
     /// Show held plans.
     Plans,
     /// Approve a held plan.
@@ -153,6 +159,11 @@ pub fn parse(
     let mut arguments = arguments.into_iter().peekable();
     let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
     match arguments.next_if(word) {
+        Some(word) if word == "version" => Err(Stop::Answer(help::version())),
+        Some(word) if word == "help" => match arguments.next() {
+            Some(topic) => parse(catalog, [topic, "--help".into()], environment),
+            None => daemon(catalog, ["--help".into()], environment),
+        },
         Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
         Some(word) if word == gardener::WORD => command::extension(catalog, arguments, environment),
         Some(word) if word == preview::WORD => preview::parse(catalog, arguments, environment),
@@ -170,8 +181,13 @@ fn daemon(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let set = FlagSet::daemon(catalog);
+    let mut arguments = arguments.into_iter().peekable();
+    let bare = arguments.peek().is_none();
     let (values, _) = given(catalog, arguments, &set, 0, |long| help::daemon(&set, catalog, long))?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
+    if bare && settings.all_given().next().is_none() {
+        return Err(Stop::Refusal(help::FIRST.to_owned()));
+    }
     checked(catalog, settings, &set, true)
 }
 

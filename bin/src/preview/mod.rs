@@ -21,6 +21,7 @@ use zonewright_engine::{Engine, Outcome, ZonePreview};
 
 use crate::ask::as_json;
 use crate::catalog::Catalog;
+use crate::command_flags;
 use crate::daemon;
 use crate::instance::InstanceSettings;
 pub(crate) use gather::Gatherer;
@@ -37,6 +38,8 @@ const NOT_READ: u8 = 4;
 /// What a pass would do.
 #[derive(Debug)]
 pub(crate) struct Preview {
+    /// Flags that a printed command needs, each behind a blank.
+    pub(crate) flags: String,
     pub(crate) zones: Vec<ZonePreview>,
     /// What objects would be told besides.
     pub(crate) notes: Vec<Note>,
@@ -49,8 +52,8 @@ pub(crate) struct Preview {
 /// What keeps it from starting.
 pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[InstanceSettings]) -> Result<ExitCode> {
     let notes = Arc::new(Gatherer::default());
-    let (zones, outcome) = daemon::look(catalog, settings, listed, notes.clone(), Engine::preview).await?;
-    let preview = Preview { zones, notes: notes.take(), outcome };
+    let (zones, outcome) = daemon::look(catalog, settings, listed, notes.clone(), true, Engine::preview).await?;
+    let preview = Preview { flags: command_flags::given(settings), zones, notes: notes.take(), outcome };
     print(&preview, settings.text("output") == "json");
     Ok(ExitCode::from(code(&preview.outcome)))
 }

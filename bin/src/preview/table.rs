@@ -64,7 +64,7 @@ impl Page {
 pub(super) fn of(preview: &Preview, colours: bool) -> String {
     let mut page = Page { out: String::new(), colours };
     for one in &preview.zones {
-        zone(&mut page, one);
+        zone(&mut page, one, &preview.flags);
     }
     notes(&mut page, preview);
     for (heading, problems) in [("Not read", &preview.outcome.unread), ("Not written", &preview.outcome.unwritten)] {
@@ -102,7 +102,7 @@ pub(super) fn last_line(outcome: &Outcome) -> String {
     text
 }
 
-fn zone(page: &mut Page, zone: &ZonePreview) {
+fn zone(page: &mut Page, zone: &ZonePreview, flags: &str) {
     let ZonePreview { title, changes, claims, left_alone, held, .. } = zone;
     if changes.is_empty() && claims.is_empty() && left_alone.is_empty() && held.is_none() {
         return;
@@ -118,7 +118,7 @@ fn zone(page: &mut Page, zone: &ZonePreview) {
         left(page, one);
     }
     if let Some(one) = held {
-        waiting(page, one);
+        waiting(page, one, flags);
     }
 }
 
@@ -170,7 +170,7 @@ fn left(page: &mut Page, left: &LeftAlone) {
     page.line(Paint::Quiet, &format!("  = {} is left alone: {by}{}", left.key, left.why));
 }
 
-fn waiting(page: &mut Page, held: &HeldDeletes) {
+fn waiting(page: &mut Page, held: &HeldDeletes, flags: &str) {
     page.line(Paint::Held, &format!("  ! {} deletes are held, since {}", held.count, held.reason));
     for set in held.sets.iter().take(HELD_SHOWN) {
         page.line(Paint::Held, format!("  ! {}", columns(set, &set.data.to_string())).trim_end());
@@ -182,7 +182,7 @@ fn waiting(page: &mut Page, held: &HeldDeletes) {
     let hash = &held.hash;
     page.line(
         Paint::Held,
-        &format!("    plan {hash}: once the daemon holds it, approve it with: zonewright approve {hash}"),
+        &format!("    plan {hash}: once the daemon holds it, approve it with: zonewright approve {hash}{flags}"),
     );
 }
 
@@ -261,7 +261,7 @@ mod tests {
         let changes = Changes { created: 1, updated: 1, deleted: 1, claims: 1 };
         let unread = vec![Problem { what: "services".to_owned(), why: "no answer".to_owned() }];
         let outcome = Outcome { changes, held: 2, left_alone: 1, unread, dry_run: true, ..Outcome::default() };
-        Preview { zones: vec![zone], notes, outcome }
+        Preview { flags: " --txt-owner-id=me".to_owned(), zones: vec![zone], notes, outcome }
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
                 "! 2 deletes are held, since there are many",
                 "! e.example 60 A 192.0.2.5",
                 "! and 1 more",
-                "plan 3f2a: once the daemon holds it, approve it with: zonewright approve 3f2a",
+                "plan 3f2a: once the daemon holds it, approve it with: zonewright approve 3f2a --txt-owner-id=me",
                 "What objects are told besides",
                 "Service shop/x: InvalidHostname: a_b is no host name",
                 "Not read",
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn up_to_date_is_said_only_where_it_is_so() {
-        let nothing = |outcome| Preview { zones: Vec::new(), notes: Vec::new(), outcome };
+        let nothing = |outcome| Preview { flags: String::new(), zones: Vec::new(), notes: Vec::new(), outcome };
         let text = of(&nothing(Outcome { dry_run: true, ..Outcome::default() }), false);
         assert_eq!(text, format!("{UP_TO_DATE}\n0 to create, 0 to update, 0 to delete, 0 left alone\n"));
         for outcome in [

@@ -59,6 +59,7 @@ fn a_plan_says_what_would_be_done_and_writes_nothing() {
     ];
     let plan = ends(&line.ordered("plan"), 2, &[]);
     assert_eq!(lines(&plan), expected);
+    assert_eq!(saved(), before);
     // A dry run of one pass prints the same, and keeps its own status and log.
     let dry = ends(&line.clone().args(&["--once", "--dry-run"]), 0, &["level=info", "dry run, nothing was sent"]);
     assert_eq!(lines(&dry).into_iter().filter(|line| !line.starts_with("time=")).collect::<Vec<_>>(), expected);
@@ -68,7 +69,7 @@ fn a_plan_says_what_would_be_done_and_writes_nothing() {
     assert_eq!(json["zones"][0]["changes"][2]["to"]["data"][0], "192.0.2.9");
     assert_eq!(json["zones"][0]["changes"][0]["objects"][0], "Service default/comes");
     assert_eq!(json["zones"][0]["left_alone"][0]["reason"], "ForeignRecord");
-    assert_eq!((site.serial(), site.zone(), saved()), (serial, zone, before));
+    assert_eq!((site.serial(), site.zone()), (serial, zone));
 }
 
 #[test]
@@ -145,4 +146,58 @@ fn the_daemon_shows_records_zones_and_owners() {
         assert_eq!(status, Some(1), "{text}");
         assert!(text.contains("no daemon answers there"), "{text}");
     }
+}
+
+/// The words of a command that is printed, without the program's own.
+fn printed<'t>(text: &'t str, begin: &str) -> Vec<&'t str> {
+    let at = text.find(begin).unwrap_or_else(|| panic!("{begin:?} is not in {text}"));
+    let line = text[at..].lines().next().unwrap_or_default();
+    let end = line.find(['`', '"']).unwrap_or(line.len());
+    line[..end].split_whitespace().skip(1).collect()
+}
+
+/// What is printed as a command means the same daemon when it is pasted, whatever folder and owner that has.
+#[test]
+fn printed_commands_can_be_pasted() {
+    require!(Bind.tools());
+    let (site, manifests, (_folder, state)) = (Site::start(Bind), folder(), state_folder());
+    let line = line(&site, manifests.path(), &state);
+    let all: Vec<String> = (0..12).map(|n| service(&format!("s{n}"), &format!("s{n}"), "192.0.2.1")).collect();
+    write(manifests.path(), "all.yaml", &all.join("---\n"));
+    once(&line);
+    write(manifests.path(), "all.yaml", &service("new", "new", "192.0.2.1"));
+    let said = ends(&line.clone().arg("--once"), 3, &["zonewright approve"]);
+    let flags = format!("--state-dir={state} --txt-owner-id=e2e");
+    assert!(said.log.contains(&flags), "{}", said.log);
+
+    // No daemon runs: it is said where that was read.
+    let shown = command(&printed(&said.log, "zonewright plans "));
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.contains("12 deletes are held") && text.contains("(no daemon answers)"), "{text}");
+    let json = command(&[&printed(&said.log, "zonewright plans ")[..], &["--output=json"]].concat());
+    let json: Value = serde_json::from_slice(&json.stdout).expect("a document");
+    assert_eq!(json["plans"][0]["count"], 12);
+    let approved = command(&printed(&text, "zonewright approve "));
+    assert!(approved.status.success(), "{approved:?}");
+    ends(&line.arg("--once"), 0, &["12 deleted"]);
+}
+
+/// A server that is away is in the log once, whatever its number of attempts; its zone is not said to be found.
+#[test]
+fn each_thing_is_logged_once() {
+    require!(Bind.tools());
+    let (site, manifests, (_folder, state)) = (Site::start(Bind), folder(), state_folder());
+    write(manifests.path(), "one.yaml", &service("one", "one", "192.0.2.1"));
+    let port = zonewright_testkit::free_port();
+    let line = line(&site, manifests.path(), &state).without("--rfc2136-port").arg(format!("--rfc2136-port={port}"));
+    let daemon = line.start();
+    daemon.says(&["level=error", "the zone cannot be served", "Connection refused"]);
+    crate::until("three failures in a row", crate::SOON, || {
+        daemon.metric("external_dns_controller_consecutive_soft_errors").is_some_and(|count| count >= 3.0)
+    });
+    let about = |text: &str| {
+        daemon.log().lines().filter(|line| line.contains("Connection refused") && line.contains(text)).count()
+    };
+    assert_eq!((about("the zone cannot be served"), about("a DNS server failed")), (1, 0), "{}", daemon.log());
+    assert_eq!(daemon.count("zone found"), 0);
 }

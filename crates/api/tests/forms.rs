@@ -46,6 +46,7 @@ fn held_plans() -> HeldPlans {
         plans: vec![held(42, Where::Zones { zones }), held(1, one)],
         contested: vec![contested],
         pinned: vec![pinned()],
+        place: None,
     }
 }
 

@@ -59,6 +59,7 @@ mod retries;
 mod review;
 mod round;
 mod round_deletes;
+mod said;
 mod saved;
 mod stale_intents;
 mod state;

@@ -283,7 +283,9 @@ fn count_in_window(worker: &mut Worker, group: &Group, came: &[&RecordKey], went
 
 fn announce(worker: &Worker, group: &Group) {
     let ready = Announcement::RecordReady;
-    if worker.context.config.announce.contains(&ready) {
+    // What goes, by an undo for instance, is no record that is ready.
+    let stands = group.records().any(|step| step.change.to().is_some());
+    if stands && worker.context.config.announce.contains(&ready) {
         let text = format!("{} in zone {}", group.headline(), worker.handle.zone.title());
         worker.context.report(group.objects.iter().map(|object| Note::normal(object, ready.as_str(), text.clone())));
     }
