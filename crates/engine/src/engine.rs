@@ -36,13 +36,13 @@ use crate::outcome::{self, Outcome};
 use crate::pinning;
 use crate::pins::Pin;
 use crate::presence;
-use crate::preview::{self, ZonePreview};
 use crate::recent::RecentChanges;
 use crate::state;
 use crate::table_sizes;
 use crate::undo::{self, UndoPlan, UndoReport, UndoRequest};
 use crate::zone_directory;
 use crate::zone_handle::ZoneHandle;
+use crate::zone_preview::{self, ZonePreview};
 
 /// A running engine. Dropping it stops nothing; [`Engine::stop`] does.
 pub struct Engine {
@@ -203,7 +203,7 @@ impl Engine {
 
     /// What a pass would do and leave, zone by zone: for a dry run of one pass, after [`Engine::settled`].
     pub fn preview(&self) -> Vec<ZonePreview> {
-        preview::of(&self.context)
+        zone_preview::of(&self.context)
     }
 
     /// The last changes.

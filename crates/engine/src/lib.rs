@@ -72,6 +72,7 @@ mod write_through;
 mod zone_directory;
 mod zone_handle;
 mod zone_loop;
+mod zone_preview;
 mod zone_reading;
 
 pub use announce::Announcement;
@@ -82,7 +83,8 @@ pub use health::{Health, NameState};
 pub use inventory::ZoneState;
 pub use outcome::{Outcome, Problem};
 pub use pins::Pin;
-pub use preview::{HeldDeletes, LeftAlone, PlannedChange, ZonePreview};
+pub use preview::LeftAlone;
 pub use recent::{RecentChange, RecentChanges};
 pub use saved::{approve_saved, saved_pins, saved_plans, seen_kinds};
 pub use undo::{UndoPlan, UndoReport, UndoRequest, UndoZone};
+pub use zone_preview::{HeldDeletes, PlannedChange, ZonePreview};
