@@ -21,6 +21,7 @@ use zonewright_core::{Error, ErrorKind, RData, RecordType, Result, Ttl};
 use zonewright_engine::{Announcement, Config, Instance};
 
 use crate::catalog::Catalog;
+use crate::command_flags;
 use crate::instance::InstanceSettings;
 
 fn wrong(text: impl Into<String>) -> Error {
@@ -54,6 +55,7 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         status_grace: settings.duration("status-grace"),
         interval: settings.duration("interval"),
         cache_time: settings.duration("provider-cache-time"),
+        command_flags: command_flags::of_daemon(settings, settings.text("txt-owner-id")),
         start_timeout: settings.duration("start-timeout"),
         one_pass: settings.bool("once"),
         brake: brake(settings)?,

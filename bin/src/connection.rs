@@ -55,13 +55,35 @@ pub(crate) async fn open(catalog: &Catalog, settings: &Settings) -> Result<Optio
 /// Whatever keeps it from being known which cluster that is.
 #[cfg(feature = "cluster")]
 pub(crate) async fn at_hand(settings: &Settings) -> Result<Option<Connection>> {
-    let pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
-    if !pod && settings.text("kubeconfig").is_empty() && settings.text("server").is_empty() {
+    if !is_named(settings) {
         return Ok(None);
     }
     // Installed twice is no harm: the first one stays.
     let _ = rustls::crypto::ring::default_provider().install_default();
     zonewright_cluster::connect(&options(settings)).await.map(Some)
+}
+
+/// As [`at_hand`], and where nothing was named also the cluster of the environment's kubeconfig: for commands that only read. What is
+/// wrong with a cluster that nobody named is no reason to fail.
+///
+/// # Errors
+/// As [`at_hand`].
+#[cfg(feature = "cluster")]
+pub(crate) async fn to_read(settings: &Settings) -> Result<Option<Connection>> {
+    match at_hand(settings).await? {
+        None if zonewright_cluster::has_kubeconfig() => {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            Ok(zonewright_cluster::connect(&options(settings)).await.ok())
+        }
+        named => Ok(named),
+    }
+}
+
+/// Whether a command was told which cluster it works with.
+#[cfg(feature = "cluster")]
+pub(crate) fn is_named(settings: &Settings) -> bool {
+    let pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+    pod || !settings.text("kubeconfig").is_empty() || !settings.text("server").is_empty()
 }
 
 /// The namespace in which a daemon keeps state and journal.

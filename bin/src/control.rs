@@ -17,7 +17,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::Engine;
 
 use crate::state_dir::{socket, token};
-use crate::{folder, history, plans, undo};
+use crate::{folder, history, inventory, plans, undo};
 
 /// The longest request.
 const LIMIT: usize = 4_096;
@@ -109,5 +109,8 @@ async fn reply(engine: &Engine, request: Request) -> String {
         Request::Pins(_) => encode_answer(Ok(undo::pinned_names(engine))),
         Request::Unpin(asked) => encode_answer(undo::unpin(engine, &asked)),
         Request::Explain(asked) => encode_answer(Ok(engine.explain(&asked.about, "the running daemon").await)),
+        Request::Records(asked) => encode_answer(Ok(inventory::records(engine, &asked))),
+        Request::Zones(_) => encode_answer(Ok(inventory::zones(engine))),
+        Request::Owners(_) => encode_answer(Ok(inventory::owners(engine))),
     }
 }

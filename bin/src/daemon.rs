@@ -21,14 +21,16 @@ use zonewright_core::zone::ZoneKey;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::journal::Journaling;
 use zonewright_engine::metrics::Metrics;
-use zonewright_engine::{self as engine, Engine, Parts};
+use zonewright_engine::{self as engine, Engine, Outcome, Parts};
 use zonewright_source_k8s::options::SourceOptions;
 use zonewright_source_k8s::source::K8sSource;
 
 use crate::catalog::Catalog;
+use crate::command_flags;
 use crate::connection::{self, Connection};
 use crate::http::{self, Health, Pages};
 use crate::instance::InstanceSettings;
+use crate::preview::{self, Gatherer, Preview, ReadOnly};
 use crate::reporter::LogReporter;
 use crate::{config, control, journal, state_dir, status, summary};
 
@@ -55,13 +57,16 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
     if config.dry_run {
         info!("running in dry-run mode: no change is made to any zone");
     }
+    let looks = config.dry_run && config.one_pass;
+    let gathered = looks.then(|| Arc::new(Gatherer::before(world.reporter.clone())));
+    let reporter = gathered.clone().map_or(world.reporter, |gatherer| gatherer as Arc<dyn Reporter>);
     let parts = Parts {
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
         instances,
         name_policy: Arc::new(PermitAll),
         store: world.store,
         journal: world.journal,
-        reporter: world.reporter,
+        reporter,
         metrics: metrics.clone(),
         clock: Clock::system(),
         own_object: own_object(),
@@ -75,6 +80,11 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
             outcome = engine.settled() => outcome,
             () = stop.cancelled() => engine.outcome(),
         };
+        if let Some(notes) = gathered {
+            let (zones, notes, outcome) = (engine.preview(), notes.take(), outcome.clone());
+            let flags = command_flags::given(settings);
+            preview::print(&Preview { flags, zones, notes, outcome }, false);
+        }
         Some(outcome)
     } else {
         if let Err(error) = control::serve(&state_dir::folder(settings), engine.clone(), stop.clone()).await {
@@ -108,6 +118,29 @@ pub(crate) async fn adoptable(
     settings: &Settings,
     listed: &[InstanceSettings],
 ) -> Result<Vec<(ZoneKey, Adoptable)>> {
+    let reporter = Arc::new(LogReporter::new(None));
+    // What stands is asked for, not what an undo has pinned.
+    let (adoptable, outcome) = look(catalog, settings, listed, reporter, false, Engine::adoptable).await?;
+    let failures = outcome.failures();
+    if failures.is_empty() {
+        return Ok(adoptable);
+    }
+    Err(Error::new(ErrorKind::Unavailable, "look at what is wanted", failures.join("; ")))
+}
+
+/// Looks once at everything, without changing anything; returns what is asked of the engine then, and how the pass went. `saved`:
+/// with the state that a daemon saved, its pins and approvals.
+///
+/// # Errors
+/// What keeps it from starting.
+pub(crate) async fn look<T>(
+    catalog: &Catalog,
+    settings: &Settings,
+    listed: &[InstanceSettings],
+    reporter: Arc<dyn Reporter>,
+    saved: bool,
+    asked: impl FnOnce(&Engine) -> T,
+) -> Result<(T, Outcome)> {
     let config = engine::Config { dry_run: true, one_pass: true, ..config::engine(settings)? };
     let cluster = connection::open(catalog, settings).await?;
     let documents = connection::documents(catalog, settings, cluster.as_ref());
@@ -117,22 +150,19 @@ pub(crate) async fn adoptable(
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
         instances,
         name_policy: Arc::new(PermitAll),
-        store: Arc::new(MemoryStore::default()),
+        store: if saved { Arc::new(ReadOnly(world.store)) } else { Arc::new(MemoryStore::default()) },
         journal: Journaling::default(),
-        reporter: Arc::new(LogReporter::new(None)),
+        reporter,
         metrics: Arc::new(Metrics::default()),
         clock: Clock::system(),
         own_object: None,
     };
     let engine = Engine::start(config, parts).await;
-    let failures = engine.settled().await.failures();
-    let adoptable = engine.adoptable();
+    let outcome = engine.settled().await;
+    let answer = asked(&engine);
     engine.stop().await;
     drop(world.tasks);
-    if failures.is_empty() {
-        return Ok(adoptable);
-    }
-    Err(Error::new(ErrorKind::Unavailable, "look at what is wanted", failures.join("; ")))
+    Ok((answer, outcome))
 }
 
 /// What is read, and where it is reported and kept.

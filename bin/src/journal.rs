@@ -141,11 +141,18 @@ pub(crate) async fn left_behind(settings: &Settings, state: &Path) -> Result<Opt
     }))
 }
 
+/// What a cluster answered; `none` where it could not be asked and nobody named it.
+#[cfg(feature = "cluster")]
+fn or_unnamed<T>(settings: &Settings, answer: Result<T>, none: T) -> Result<T> {
+    if connection::is_named(settings) { answer } else { Ok(answer.unwrap_or(none)) }
+}
+
 #[cfg(feature = "cluster")]
 async fn ring_at_hand(settings: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
-    let Some(cluster) = connection::at_hand(settings).await? else { return Ok(None) };
+    let Some(cluster) = connection::to_read(settings).await? else { return Ok(None) };
     let ring = ring(settings, &cluster);
-    Ok(ring.is_begun().await?.then(|| -> Arc<dyn JournalStore> { Arc::new(ring) }))
+    let begun = or_unnamed(settings, ring.is_begun().await, false)?;
+    Ok(begun.then(|| -> Arc<dyn JournalStore> { Arc::new(ring) }))
 }
 
 /// There is no client.
@@ -168,10 +175,11 @@ pub(crate) async fn state_left_behind(settings: &Settings, state: &Path) -> Resu
 
 #[cfg(feature = "cluster")]
 async fn state_at_hand(settings: &Settings) -> Result<Option<Arc<dyn StateStore>>> {
-    let Some(cluster) = connection::at_hand(settings).await? else { return Ok(None) };
+    let Some(cluster) = connection::to_read(settings).await? else { return Ok(None) };
     let namespace = connection::home(settings, &cluster);
     let store = zonewright_cluster::ConfigMapStore::new(&cluster, namespace, settings.text("txt-owner-id"));
-    Ok(store.load().await?.is_some().then(|| -> Arc<dyn StateStore> { Arc::new(store) }))
+    let state = or_unnamed(settings, store.load().await, None)?;
+    Ok(state.is_some().then(|| -> Arc<dyn StateStore> { Arc::new(store) }))
 }
 
 /// There is no client.

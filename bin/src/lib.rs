@@ -7,6 +7,7 @@
 mod admission;
 mod ask;
 pub mod catalog;
+mod command_flags;
 mod config;
 mod connection;
 mod control;
@@ -21,12 +22,15 @@ mod gardener;
 mod history;
 pub mod http;
 pub mod instance;
+mod inventory;
 mod journal;
 #[cfg(feature = "kops")]
 mod kops;
 pub mod logging;
+mod migrate;
 mod ownership;
 mod plans;
+mod preview;
 mod providers;
 mod reporter;
 mod rights;

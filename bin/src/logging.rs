@@ -43,8 +43,17 @@ const CHATTY: &[&str] = &[
     "tower_http",
 ];
 
-/// The client of the API server says of each failed connection that it failed, and not of what; the watch says it better.
-const MUTE: &str = "kube_client::client::builder";
+/// What says nothing that is not said better: the client of the API server of each failed connection that it failed, and of each
+/// connection that its certificate is not checked; the AWS SDK of each attempt to find keys and a region, in the form for debugging.
+const MUTE: &[&str] = &[
+    "aws_config",
+    "aws_credential_types",
+    "aws_runtime",
+    "aws_smithy_runtime",
+    "aws_smithy_runtime_api",
+    "kube_client::client::builder",
+    "kube_client::client::tls",
+];
 
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +112,7 @@ fn filter(level: &str) -> Targets {
     Targets::new()
         .with_default(ours)
         .with_targets(CHATTY.iter().map(|name| (*name, chatty)))
-        .with_target(MUTE, mute)
+        .with_targets(MUTE.iter().map(|name| (*name, mute)))
         .with_target(FATAL, LevelFilter::ERROR)
 }
 

@@ -27,7 +27,7 @@ use zonewright_engine::ownership::{Action, InstanceSnapshot, Proposal, Scope, Se
 
 use crate::catalog::Catalog;
 use crate::instance::InstanceSettings;
-use crate::{config, connection, daemon, journal, state_dir};
+use crate::{command_flags, config, connection, daemon, journal, state_dir};
 
 /// Status where nothing was done for want of a yes.
 const NOT_CONFIRMED: u8 = 2;
@@ -77,8 +77,7 @@ pub(crate) async fn run(
     let plan = job.proposal(&first);
     if plan.actions.is_empty() {
         print!("{plan}");
-        println!("nothing to do");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(job.nothing(&first, &plan, words));
     }
     println!("{}", job.headline(plan.actions.len()));
     print!("{plan}");
@@ -121,6 +120,8 @@ struct Job {
     to: Option<OwnerId>,
     wanted: Vec<(ZoneKey, Adoptable)>,
     forced: BTreeSet<DnsName>,
+    /// Flags that the printed undo needs, each behind a blank.
+    flags: String,
 }
 
 impl Job {
@@ -159,7 +160,9 @@ impl Job {
         };
         let owner_given = settings.given("txt-owner-id");
         let journal = journal_of(flags, order).await?;
-        Ok(Self { order, instance: Instance { provider, ..bare }, journal, scope, owner_given, to, wanted, forced })
+        let flags = command_flags::of_daemon(flags, &journal_owner(flags, order));
+        let instance = Instance { provider, ..bare };
+        Ok(Self { order, instance, journal, scope, owner_given, to, wanted, forced, flags })
     }
 
     async fn snapshot(&self) -> Result<InstanceSnapshot> {
@@ -184,6 +187,24 @@ impl Job {
             (Order::Release | Order::Transfer, _) => snapshot.hand_over(&OwnershipChange::Disown),
             (Order::Drain, _) => snapshot.drain(),
         }
+    }
+
+    /// Nothing is to be done: either all of it is done already, or nothing is what was asked for.
+    fn nothing(&self, snapshot: &InstanceSnapshot, plan: &Proposal, words: &[String]) -> ExitCode {
+        let adopts = self.order == Order::Adopt;
+        let wanted =
+            |(_, one): &(ZoneKey, Adoptable)| self.scope.selects(&one.published.key.name, one.resource.as_deref());
+        let matched = !plan.left.is_empty()
+            || adopts && (words.is_empty() || snapshot.matches_any() || self.wanted.iter().any(wanted));
+        if matched {
+            println!("nothing to do");
+            return ExitCode::SUCCESS;
+        }
+        let owner = self.instance.registry.owner().filter(|_| !adopts);
+        let owner = owner.map(|owner| format!(" of owner {:?}", owner.as_str())).unwrap_or_default();
+        let at = if words.is_empty() { String::new() } else { format!(" at {}", words.join(", ")) };
+        println!("nothing matched: there is no record{owner}{at}");
+        ExitCode::FAILURE
     }
 
     fn headline(&self, count: usize) -> String {
@@ -226,7 +247,7 @@ impl Job {
         let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
         println!("{done} done, {failed} failed, {gone} skipped because they changed meanwhile");
         if let Some(place) = journal.place().filter(|_| done > 0) {
-            println!("journaled in {place}; undo with: zonewright undo --plan {}", origin.plan());
+            println!("journaled in {place}; undo with: zonewright undo --plan {}{}", origin.plan(), self.flags);
         }
         if !other.is_empty() {
             println!("{} more appeared meanwhile; run the command again", other.len());
@@ -260,12 +281,18 @@ async fn journal_of(settings: &Settings, order: Order) -> Result<Journaling> {
     if settings.bool("dry-run") {
         return Ok(Journaling { mode: Mode::Off, ..Journaling::default() });
     }
-    let receiver = settings.given("txt-owner-id") && settings.text("txt-owner-id") == settings.text("to");
-    if order == Order::Transfer && !receiver {
-        let from = settings.text("from").to_owned();
-        settings.set("txt-owner-id", FlagValue::Text(from), true);
+    if order == Order::Transfer {
+        let owner = journal_owner(&settings, order);
+        settings.set("txt-owner-id", FlagValue::Text(owner), true);
     }
     journal::of_command(&settings).await
+}
+
+/// Whose journal it is.
+fn journal_owner(settings: &Settings, order: Order) -> String {
+    let receiver = settings.given("txt-owner-id") && settings.text("txt-owner-id") == settings.text("to");
+    let flag = if order == Order::Transfer && !receiver { "from" } else { "txt-owner-id" };
+    settings.text(flag).to_owned()
 }
 
 type Contents = BTreeMap<(ZoneKey, RecordKey), RecordSet>;

@@ -15,6 +15,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::{Engine, approve_saved, saved_plans};
 
 use crate::ask::{as_json, ask};
+use crate::command_flags;
 use crate::journal::{nowhere, state_left_behind};
 use crate::state_dir::meant;
 use crate::undo;
@@ -27,6 +28,7 @@ pub(crate) fn held(engine: &Engine) -> HeldPlans {
         plans: listed(engine.plans(), engine.joint_plans(), |_| None),
         contested: contested.collect(),
         pinned: undo::pinned_names(engine).pinned,
+        place: None,
     }
 }
 
@@ -76,20 +78,31 @@ pub(crate) async fn show(settings: &Settings) -> Result<String> {
             let store = saved(settings, &folder).await?;
             let (plans, joint) = saved_plans(store.clone()).await?;
             let plans = listed(plans, joint, |hash| store.approve_with(hash));
-            HeldPlans { plans, ..HeldPlans::default() }
+            HeldPlans { plans, place: Some(store.place()), ..HeldPlans::default() }
         }
         answered => answered?,
     };
-    if settings.bool("json") {
+    let mut reply = reply;
+    let flags = command_flags::given(settings);
+    for plan in reply.plans.iter_mut().filter(|plan| plan.approve.starts_with("zonewright ")) {
+        plan.approve.push_str(&flags);
+    }
+    if is_json(settings) {
         return Ok(as_json(&reply));
     }
-    Ok(shown(&reply))
+    let place = reply.place.as_ref().map(|place| format!("State: {place} (no daemon answers).\n"));
+    Ok(shown(&reply, &flags) + &place.unwrap_or_default())
+}
+
+/// `--json` is the former name of `--output=json`.
+fn is_json(settings: &Settings) -> bool {
+    settings.bool("json") || settings.text("output") == "json"
 }
 
 /// A reply as people read it.
-fn shown(reply: &HeldPlans) -> String {
-    let HeldPlans { plans, contested, pinned } = reply;
-    let pinned = undo::pinned_text(pinned);
+fn shown(reply: &HeldPlans, flags: &str) -> String {
+    let HeldPlans { plans, contested, pinned, place: _ } = reply;
+    let pinned = undo::pinned_text(pinned, flags);
     if plans.is_empty() && contested.is_empty() {
         return format!("No plan is held.\n{pinned}");
     }
@@ -124,7 +137,7 @@ pub(crate) async fn approve(settings: &Settings, hash: &str) -> Result<String> {
         }
         answered => answered?,
     };
-    if settings.bool("json") {
+    if is_json(settings) {
         return Ok(as_json(&reply));
     }
     Ok(format!("{} deletes in zone {} are approved.\n", reply.deletes, reply.zone))
@@ -165,7 +178,7 @@ mod tests {
 
     #[test]
     fn plans_and_contested_names_as_people_read_them() {
-        assert_eq!(shown(&HeldPlans::default()), "No plan is held.\n");
+        assert_eq!(shown(&HeldPlans::default(), ""), "No plan is held.\n");
         let name = |text: &str| DnsName::parse(text).unwrap();
         let deletes = vec!["a.example A 192.0.2.1".to_owned()];
         let place = Where::Zone { zone: "i/example".to_owned(), since: Timestamp(0), deletes };
@@ -173,7 +186,7 @@ mod tests {
         let text = "another writer keeps changing it".to_owned();
         let contested = vec![ContestedName { zone, name: contested, text }];
         assert_eq!(
-            shown(&HeldPlans { plans: vec![plan(1, place)], contested, pinned: vec![] }),
+            shown(&HeldPlans { plans: vec![plan(1, place)], contested, ..HeldPlans::default() }, ""),
             "abc  zone i/example: 1 deletes are held\n  because many\n  - a.example A 192.0.2.1\n  \
              approve it with: zonewright approve abc\nb.example in zone example: another writer keeps changing it\n"
         );
@@ -183,7 +196,7 @@ mod tests {
     fn plans_that_are_held_together_come_with_one_hash_for_all() {
         let zones = [("i/a".to_owned(), 9), ("i/b".to_owned(), 9)].into();
         assert_eq!(
-            shown(&HeldPlans { plans: vec![plan(18, Where::Zones { zones })], ..HeldPlans::default() }),
+            shown(&HeldPlans { plans: vec![plan(18, Where::Zones { zones })], ..HeldPlans::default() }, ""),
             "abc  2 zones together: 18 deletes are held\n  because many\n  approve all of them with: zonewright approve abc\n"
         );
     }

@@ -9,7 +9,9 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 use crate::catalog::Catalog;
 use crate::flags::{self, Command, Stop};
-use crate::{daemon, explain, history, logging, ownership, plans, providers, rights, undo};
+use crate::{
+    daemon, explain, history, inventory, logging, migrate, ownership, plans, preview, providers, rights, undo,
+};
 
 /// Reads the command line, does what it says and returns the status of the process.
 pub fn run(catalog: &Catalog) -> ExitCode {
@@ -29,6 +31,14 @@ pub fn run(catalog: &Catalog) -> ExitCode {
     let result = match &invocation.command {
         Command::FlagReference => Ok(answer(&flags::reference(catalog))),
         Command::ProviderTable => Ok(answer(&providers::page(catalog))),
+        Command::Records { name } => block_on(inventory::show_records(settings, name)),
+        Command::Zones => block_on(async { inventory::show_zones(settings).await.map(|text| answer(&text)) }),
+        Command::Owners => block_on(async { inventory::show_owners(settings).await.map(|text| answer(&text)) }),
+        Command::Migrate => migrate::run(catalog, settings),
+        Command::Plan => {
+            logging::start(settings);
+            block_on(preview::run(catalog, settings, &invocation.instances))
+        }
         Command::Rights => rights::show(catalog, settings).map(|text| answer(&text)),
         Command::Plans => block_on(async { plans::show(settings).await.map(|text| answer(&text)) }),
         Command::Approve { hash } => block_on(async { plans::approve(settings, hash).await.map(|text| answer(&text)) }),

@@ -17,6 +17,7 @@ use zonewright_engine::journal::Query;
 use zonewright_engine::{Engine, Pin, UndoPlan, UndoReport, UndoRequest, UndoZone, saved_pins};
 
 use crate::ask::{as_json, ask};
+use crate::command_flags;
 use crate::history::{moment, wrong};
 use crate::journal::{nowhere, state_left_behind};
 use crate::state_dir;
@@ -103,7 +104,7 @@ pub(crate) async fn pinned(settings: &Settings, now: Timestamp) -> Result<String
     if is_json(settings) {
         return Ok(as_json(&reply));
     }
-    let shown = pinned_text(&reply.pinned);
+    let shown = pinned_text(&reply.pinned, &command_flags::given(settings));
     let shown = if shown.is_empty() { "No name is pinned.\n".to_owned() } else { shown };
     let place = reply.place.map(|place| format!("State: {place} (no daemon answers).\n"));
     Ok(shown + &place.unwrap_or_default())
@@ -122,14 +123,14 @@ fn is_json(settings: &Settings) -> bool {
 }
 
 /// Pinned names as people read them.
-pub(crate) fn pinned_text(pinned: &[Pinned]) -> String {
+pub(crate) fn pinned_text(pinned: &[Pinned], flags: &str) -> String {
     // Writing into a string cannot fail.
     let mut out = String::new();
     for Pinned { zone, plan, until, names, .. } in pinned {
         for name in names {
             let _ = writeln!(
                 out,
-                "{name} in zone {zone}: pinned until {until} by undo {plan}; unpin it with: zonewright undo --unpin {name}",
+                "{name} in zone {zone}: pinned until {until} by undo {plan}; unpin it with: zonewright undo --unpin {name}{flags}",
             );
         }
     }
@@ -173,7 +174,9 @@ pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode>
     let late = since.filter(|since| plan.oldest.as_ref().is_none_or(|oldest| oldest.at > *since));
     say(settings, &plan, &shown(&plan, late));
     if plan.groups == 0 {
-        return Ok(ExitCode::SUCCESS);
+        // A plan that is not in the journal is a mistake; a time after which nothing was changed is an answer.
+        let nothing = plan.zones.is_empty() && given("plan");
+        return Ok(if nothing { ExitCode::FAILURE } else { ExitCode::SUCCESS });
     }
     if !settings.bool("yes") && !confirmed()? {
         return Ok(ExitCode::FAILURE);
@@ -317,7 +320,7 @@ mod tests {
         let until = "2026-01-01T00:00:00Z".to_owned();
         let pinned = Pinned { zone: "i/z".to_owned(), plan: "abc".to_owned(), since: String::new(), until, names };
         assert_eq!(
-            pinned_text(&[pinned]),
+            pinned_text(&[pinned], ""),
             "a.example in zone i/z: pinned until 2026-01-01T00:00:00Z by undo abc; unpin it with: zonewright undo --unpin \
              a.example\n"
         );

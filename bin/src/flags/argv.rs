@@ -114,9 +114,9 @@ fn normalise(queue: &mut Queue, set: &FlagSet) -> Result<Normal, String> {
                 out.push(argument);
                 out.extend(queue.left.drain(..));
             }
-            "--help" => return Ok(Normal::Answer(Given::Help { long: false })),
+            "--help" | "-h" => return Ok(Normal::Answer(Given::Help { long: false })),
             "--help-long" => return Ok(Normal::Answer(Given::Help { long: true })),
-            "--version" => return Ok(Normal::Answer(Given::Version)),
+            "--version" | "-V" => return Ok(Normal::Answer(Given::Version)),
             switch => match Page::of(switch, queue.left.iter().cloned()) {
                 Some(page) => return Ok(Normal::Answer(Given::Page(page))),
                 None => out.push(attach(argument, queue, set)?),

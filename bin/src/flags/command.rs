@@ -9,15 +9,19 @@ use super::environment::Environment;
 use super::kops::table as kops;
 use super::set::FlagSet;
 use super::table::{JOURNAL_DIR, KUBECONFIG, MANIFESTS, OWNER_ID, SERVER, STATE_DIR};
-use super::{Command, Invocation, Order, Stop, explain, gardener, given, help, parsing, settings};
+use super::{
+    Command, Invocation, Order, Stop, explain, gardener, given, help, migrate, nearest, parsing, preview, settings,
+};
 use crate::catalog::Catalog;
 
+/// The former name of `--output=json`; not in the help text.
 const JSON: FlagSpec = FlagSpec::new("json", FlagKind::Bool, "Print JSON");
 
 /// What the commands that work on held plans are given.
-const PLANS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, JSON];
+const PLANS: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, OUTPUT, JSON];
 
-const OUTPUT: FlagSpec = FlagSpec::new("output", FlagKind::Choice(&["table", "json"]), "Output format").or("table");
+pub(super) const OUTPUT: FlagSpec =
+    FlagSpec::new("output", FlagKind::Choice(&["table", "json"]), "Output format").or("table");
 const SINCE: FlagSpec = FlagSpec::new(
     "since",
     FlagKind::Text,
@@ -60,8 +64,19 @@ const UNDO: &[FlagSpec] = &[
 
 const PINNED: &[FlagSpec] = &[STATE_DIR, OWNER_ID, KUBECONFIG, SERVER, STATE_NAMESPACE, OUTPUT];
 
+const RECORDS: &[FlagSpec] = &[
+    FlagSpec::new("zone", FlagKind::Text, "Select records in one zone, by its name or id"),
+    FlagSpec::new("owner", FlagKind::Text, "Select the records that this owner claims"),
+    FlagSpec::new("limit", FlagKind::Int, "Maximum number of records; 0: no limit").or("1000"),
+    STATE_DIR,
+    OWNER_ID,
+    OUTPUT,
+];
+
+const INVENTORY: &[FlagSpec] = &[STATE_DIR, OWNER_ID, OUTPUT];
+
 /// Commands whose word may be left out.
-const OPTIONAL: &[&str] = &["history"];
+const OPTIONAL: &[&str] = &["history", "records"];
 
 const DEMO: &[FlagSpec] = &[
     MANIFESTS,
@@ -113,6 +128,34 @@ const COMMANDS: &[CommandSpec] = &[
         usage: "zonewright pinned [FLAGS]",
         about: "Show pinned names: names that an undo restored and nothing else changes",
         flags: PINNED,
+        takes: None,
+    },
+    CommandSpec {
+        name: migrate::WORD,
+        usage: migrate::USAGE,
+        about: migrate::ABOUT,
+        flags: migrate::FLAGS,
+        takes: None,
+    },
+    CommandSpec {
+        name: "records",
+        usage: "zonewright records [NAME|ZONE] [FLAGS]",
+        about: "Show the records that the daemon reads in its zones, with owner and resource",
+        flags: RECORDS,
+        takes: Some("a name or a zone"),
+    },
+    CommandSpec {
+        name: "zones",
+        usage: "zonewright zones [FLAGS]",
+        about: "Show the daemon's zones: records, held deletes, refused names, and whether each is ready",
+        flags: INVENTORY,
+        takes: None,
+    },
+    CommandSpec {
+        name: "owners",
+        usage: "zonewright owners [FLAGS]",
+        about: "Show the owners that claim records in the daemon's zones",
+        flags: INVENTORY,
         takes: None,
     },
     CommandSpec {
@@ -239,7 +282,8 @@ pub(super) fn commands() -> Vec<clap::Command> {
     let ownership = OWNERSHIP_COMMANDS.iter().map(|command| (command.name, command.about, command.flags));
     let extension = (gardener::WORD, gardener::ABOUT, gardener::FLAGS);
     let explain = (explain::WORDS[0], explain::ABOUT, explain::FLAGS);
-    let all = words.chain(ownership).chain([explain, extension, (RIGHTS, RIGHTS_ABOUT, RIGHTS_FLAGS)]);
+    let looks = (preview::WORD, preview::ABOUT, preview::FLAGS);
+    let all = words.chain(ownership).chain([explain, extension, (RIGHTS, RIGHTS_ABOUT, RIGHTS_FLAGS), looks]);
     let all = all.map(|(name, about, flags)| help::command(&FlagSet::small(flags)).name(name).about(about));
     #[cfg(feature = "kops")]
     let all = all.chain([help::command(&FlagSet::small(kops::FLAGS)).name(kops::WORD).about(kops::ABOUT)]);
@@ -293,6 +337,13 @@ const DOCS: CommandSpec = CommandSpec {
     takes: Some("the page: flags or providers"),
 };
 
+/// The words of all commands.
+fn known() -> Vec<&'static str> {
+    let more = [explain::WORDS[0], gardener::WORD, RIGHTS, preview::WORD, "help", "version"];
+    let words = COMMANDS.iter().map(|spec| spec.name).chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name));
+    words.chain(more).chain(cfg!(feature = "kops").then_some("kops")).collect()
+}
+
 /// Reads a command line that begins with a word.
 ///
 /// # Errors
@@ -304,14 +355,10 @@ pub(super) fn parse(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let Some(spec) = COMMANDS.iter().chain([&DOCS]).find(|spec| spec.name == word) else {
-        let known: Vec<&str> = COMMANDS
-            .iter()
-            .map(|spec| spec.name)
-            .chain(OWNERSHIP_COMMANDS.iter().map(|command| command.name))
-            .chain([explain::WORDS[0], gardener::WORD, RIGHTS])
-            .chain(cfg!(feature = "kops").then_some("kops"))
-            .collect();
-        return Err(parsing(format!("unexpected {word}: a command is one of {}", known.join(", "))));
+        let known = known();
+        let hint = nearest::of(word, known.iter().copied()).map(|near| format!("; did you mean {near}?"));
+        let known = known.join(", ");
+        return Err(parsing(format!("unexpected {word}: a command is one of {known}{}", hint.unwrap_or_default())));
     };
     let set = FlagSet::small(spec.flags);
     let about = |_| help::small(&set, spec.usage, spec.about);
@@ -331,6 +378,10 @@ fn command(name: &str, word: String) -> Result<Command, Stop> {
         "history" => Ok(Command::History { name: word }),
         "undo" => Ok(Command::Undo),
         "pinned" => Ok(Command::Pinned),
+        migrate::WORD => Ok(Command::Migrate),
+        "records" => Ok(Command::Records { name: word }),
+        "zones" => Ok(Command::Zones),
+        "owners" => Ok(Command::Owners),
         "demo" => Ok(Command::Demo),
         _ if word == "flags" => Ok(Command::FlagReference),
         _ if word == "providers" => Ok(Command::ProviderTable),

@@ -5,6 +5,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::selection::sources_here;
 use super::set::{FlagRow, FlagSet};
+use super::value_names::value_name;
 use crate::catalog::Catalog;
 
 /// Id of the words that are no flags.
@@ -13,6 +14,16 @@ pub(super) const WORDS: &str = "words";
 const AFTER: &str = "Flags of other providers, sources and registries of external-dns are accepted too; --help-long and \
                      docs/flags.md list them.\n\nAn environment variable is read if its flag is not given; for a repeatable \
                      flag it contains one value per line. An argument @FILE is replaced by the lines of the file.";
+
+/// What is said to whoever gives nothing at all.
+pub(super) const FIRST: &str = "\
+Zonewright keeps DNS zones in step with a Kubernetes cluster.
+
+  zonewright demo                  See it work: a folder of manifests and a DNS server inside
+  zonewright plan FLAGS            Show what would be changed, with the daemon's flags; nothing is written
+  zonewright FLAGS                 Run; needs --source, --provider and --policy
+  zonewright migrate --from=FILE   Show what to run in place of an external-dns
+  zonewright --help                All commands and flags; zonewright help COMMAND for one";
 
 /// The command for a set of flags; words that are no flags are left to the caller.
 pub(super) fn command(set: &FlagSet) -> Command {
@@ -64,7 +75,12 @@ pub(super) fn program(set: &FlagSet, catalog: &Catalog, long: bool) -> Command {
             command = command.mut_arg(name, |arg| arg.help(sentence(&row.spec, &words)));
         }
     }
-    let commands = "Commands:\n  plans         Show held plans\n  approve HASH  Approve a held plan\n  \
+    let commands = "Commands:\n  plan          Show what would be changed, without changing anything\n  \
+                    migrate       Show what to run in place of an external-dns\n  \
+                    records       Show the records of the daemon's zones, with their owners\n  \
+                    zones         Show the daemon's zones\n  \
+                    owners        Show who claims records in them\n  \
+                    plans         Show held plans\n  approve HASH  Approve a held plan\n  \
                     history       Show the changes made to zones\n  \
                     undo          Undo changes and pin the restored names\n  \
                     pinned        Show pinned names\n  \
@@ -74,21 +90,31 @@ pub(super) fn program(set: &FlagSet, catalog: &Catalog, long: bool) -> Command {
                     drain         Delete every record of one owner\n  \
                     rbac          Print the RBAC roles that these flags need\n  \
                     kops          Run in place of kops' dns-controller, with its flags\n  \
-                    demo          Run a demonstration with an embedded DNS server";
+                    demo          Run a demonstration with an embedded DNS server\n  \
+                    help COMMAND  Print the help of a command\n  \
+                    version       Print the version";
     command.after_help(format!("{commands}\n\n{AFTER}"))
 }
 
 /// Help of a command with a few flags.
 pub(super) fn small(set: &FlagSet, usage: &'static str, about: &'static str) -> String {
-    render(command(set).about(about).override_usage(usage))
+    let mut command = command(set).about(about).override_usage(usage);
+    for row in set.rows().iter().filter(|row| HIDDEN.contains(&row.spec.name)) {
+        command = command.mut_arg(row.spec.name, |arg| arg.hide(true));
+    }
+    render(command)
 }
+
+/// Flags of commands that are taken and not shown, since another one has their place.
+const HIDDEN: &[&str] = &["json"];
 
 fn built_in(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).help(help).action(ArgAction::SetTrue).help_heading("Help")
 }
 
 fn render(command: Command) -> String {
-    let mut command = command.arg(built_in("help", "Print help")).arg(built_in("version", "Print version"));
+    let (help, version) = (built_in("help", "Print help"), built_in("version", "Print version"));
+    let mut command = command.arg(help.short('h')).arg(version.short('V'));
     command.render_help().to_string()
 }
 
@@ -98,8 +124,8 @@ fn argument(row: &FlagRow) -> Arg {
         Arg::new(spec.name).long(spec.name).help(sentence(spec, choices(spec.kind))).help_heading(row.heading.clone());
     match spec.kind {
         FlagKind::Bool => arg.action(ArgAction::SetTrue),
-        kind if kind.repeats() => arg.action(ArgAction::Append).value_name(value_name(kind)),
-        kind => arg.action(ArgAction::Set).value_name(value_name(kind)),
+        kind if kind.repeats() => arg.action(ArgAction::Append).value_name(value_name(spec)),
+        _ => arg.action(ArgAction::Set).value_name(value_name(spec)),
     }
 }
 
@@ -125,18 +151,4 @@ fn sentence(spec: &FlagSpec, words: &[&str]) -> String {
     let notes = [("one of", words.join(", ")), ("default", default), ("env", spec.env())];
     let notes = notes.into_iter().filter(|(_, text)| !text.is_empty());
     notes.fold(spec.help.to_owned(), |out, (what, text)| format!("{out} [{what}: {text}]"))
-}
-
-/// What a value is called in help texts and in the reference.
-pub(super) fn value_name(kind: FlagKind) -> &'static str {
-    match kind {
-        FlagKind::Bool => "",
-        FlagKind::Text | FlagKind::List => "TEXT",
-        FlagKind::Secret => "SECRET",
-        FlagKind::Int | FlagKind::Int64 => "NUMBER",
-        FlagKind::Duration => "DURATION",
-        FlagKind::Regex => "REGEX",
-        FlagKind::Choice(_) | FlagKind::ChoiceList(_) => "WORD",
-        FlagKind::Map => "KEY=VALUE",
-    }
 }

@@ -16,20 +16,25 @@ mod help;
 mod instances;
 #[cfg(feature = "kops")]
 mod kops;
+mod migrate;
+mod nearest;
 mod owner;
 mod peer;
+mod preview;
 mod reference;
 mod removed;
 mod selection;
 mod set;
 mod settings;
 mod shell;
+pub(crate) mod sorting;
 mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
 mod validate;
 mod value;
+mod value_names;
 
 use std::ffi::OsString;
 
@@ -53,6 +58,10 @@ pub enum Command {
     Daemon,
     /// The same in place of kops' dns-controller.
     Kops,
+    /// Show what a pass would change, without changing anything.
+    Plan,
+    /// Show what to run in place of an external-dns.
+    Migrate,
     /// Show held plans.
     Plans,
     /// Approve a held plan.
@@ -72,6 +81,15 @@ pub enum Command {
         /// At which name or in which zone; empty for everything.
         name: String,
     },
+    /// Show the records of zones, with whose they are.
+    Records {
+        /// At which name or in which zone; empty for everything.
+        name: String,
+    },
+    /// Show the zones.
+    Zones,
+    /// Show who claims records.
+    Owners,
     /// Undo changes, or unpin names.
     Undo,
     /// Explain why a name is there, or is not.
@@ -148,11 +166,17 @@ pub fn parse(
     let mut arguments = arguments.into_iter().peekable();
     let word = |argument: &OsString| argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']));
     match arguments.next_if(word) {
+        Some(word) if word == "version" => Err(Stop::Answer(help::version())),
+        Some(word) if word == "help" => match arguments.next() {
+            Some(topic) => parse(catalog, [topic, "--help".into()], environment),
+            None => daemon(catalog, ["--help".into()], environment),
+        },
         Some(word) if command::order(&word).is_some() => command::ownership(catalog, &word, arguments, environment),
         Some(word) if explain::WORDS.iter().any(|known| word == *known) => {
             explain::parse(catalog, arguments, environment)
         }
         Some(word) if word == gardener::WORD => command::extension(catalog, arguments, environment),
+        Some(word) if word == preview::WORD => preview::parse(catalog, arguments, environment),
         Some(word) if word == command::RIGHTS => command::rights(catalog, arguments, environment),
         #[cfg(feature = "kops")]
         Some(word) if word == kops::table::WORD => in_place_of_dns_controller(catalog, arguments, environment),
@@ -167,8 +191,13 @@ fn daemon(
     environment: Environment<'_>,
 ) -> Result<Invocation, Stop> {
     let set = FlagSet::daemon(catalog);
+    let mut arguments = arguments.into_iter().peekable();
+    let bare = arguments.peek().is_none();
     let (values, _) = given(catalog, arguments, &set, 0, |long| help::daemon(&set, catalog, long))?;
     let settings = settings::fill(&set, values, environment).map_err(parsing)?;
+    if bare && settings.all_given().next().is_none() {
+        return Err(Stop::Refusal(help::FIRST.to_owned()));
+    }
     checked(catalog, settings, &set, true)
 }
 

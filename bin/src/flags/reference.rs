@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
-use super::help::value_name;
 use super::owner::FlagOwner;
 use super::selection::sources_here;
 use super::set::{FlagRow, FlagSet};
+use super::value_names::value_name;
 use crate::catalog::Catalog;
 
 const INTRODUCTION: &str = "\
@@ -24,7 +24,7 @@ A command line of external-dns is taken as it stands: the same names, defaults a
 - Durations are numbers with units (`ns us ms s m h d w`), such as `1m30s`; a bare number is refused, but for `0`.
 - The environment variable counts only where its flag is not given and it is not empty. A repeatable flag takes one
   value from each line.
-- `--help`, `--help-long`, `--version`; `--help-man` prints a manual page (`zonewright --help-man | man -l -`),
+- `-h`, `--help`, `--help-long`, `-V`, `--version`, and the words `help` and `version`; `--help-man` prints a manual page (`zonewright --help-man | man -l -`),
   `--completion-script-bash` and `--completion-script-zsh` a script to be sourced.
 
 Flags of a provider, source or registry that is not chosen are checked and then ignored; one line of the log names
@@ -83,15 +83,15 @@ fn line(spec: &FlagSpec) -> String {
     let default = if spec.default.is_empty() { String::new() } else { format!("`{}`", spec.default) };
     let meaning = spec.help.replace('|', "\\|");
     let note = spec.feature.map_or_else(String::new, |feature| format!("; *Cargo feature* `{}`", feature.name));
-    format!("| `--{name}` | {} | {default} | `{}` | {meaning}{note} |\n", value(spec.kind), spec.env())
+    format!("| `--{name}` | {} | {default} | `{}` | {meaning}{note} |\n", value(spec), spec.env())
 }
 
-fn value(kind: FlagKind) -> String {
-    let one = match kind {
+fn value(spec: &FlagSpec) -> String {
+    let one = match spec.kind {
         FlagKind::Choice(choices) | FlagKind::ChoiceList(choices) => words(choices),
-        kind => value_name(kind).to_lowercase(),
+        _ => value_name(spec).to_lowercase(),
     };
-    if kind.repeats() { format!("{one}; *repeatable*") } else { one }
+    if spec.kind.repeats() { format!("{one}; *repeatable*") } else { one }
 }
 
 fn words(words: &[&str]) -> String {

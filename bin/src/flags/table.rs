@@ -41,7 +41,7 @@ pub(super) const OWNER_ID: FlagSpec =
 pub(super) const KUBECONFIG: FlagSpec = flag(
     "kubeconfig",
     Text,
-    "Path of the kubeconfig; empty: ~/.kube/config if it exists, else the pod's service account",
+    "Path of the kubeconfig; empty: what KUBECONFIG lists, else ~/.kube/config if it exists, else the pod's service account",
 );
 
 /// The API server, shared with the commands that look for what a daemon keeps there.

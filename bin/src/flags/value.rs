@@ -8,6 +8,8 @@ use secrecy::SecretString;
 use zonewright_core::catalog::{FlagKind, FlagSpec, FlagValue};
 use zonewright_core::duration::{self, Units};
 
+use super::nearest;
+
 /// The value of a flag that was given once, or several times if it repeats.
 ///
 /// # Errors
@@ -126,7 +128,8 @@ fn one_of(words: &[&str], text: &str) -> Result<(), String> {
     if words.contains(&text) {
         return Ok(());
     }
-    Err(format!("enum value must be one of {}, got '{text}'", words.join(",")))
+    let hint = nearest::of(text, words.iter().copied()).map(|near| format!(", did you mean '{near}'?"));
+    Err(format!("enum value must be one of {}, got '{text}'{}", words.join(","), hint.unwrap_or_default()))
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

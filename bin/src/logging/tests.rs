@@ -113,6 +113,8 @@ fn levels_and_chatty_crates() {
         tracing::trace!("t");
         tracing::warn!(target: "kube_client::client", "kw");
         tracing::error!(target: "kube_client::client::builder", "ke");
+        tracing::warn!(target: "kube_client::client::tls", "kt");
+        tracing::warn!(target: "aws_config::imds::region", "ar");
         tracing::info!(target: "hyper::proto", "hi");
         tracing::debug!(target: "hickory_server::server", "hd");
         tracing::info!(target: "acme_dns_provider", "ai");
@@ -123,8 +125,8 @@ fn levels_and_chatty_crates() {
         ("error", "f e"),
         ("warning", "f e w"),
         ("info", "f e w i kw ai"),
-        ("debug", "f e w i d kw ke hi hd ai"),
-        ("trace", "f e w i d t kw ke hi hd ai"),
+        ("debug", "f e w i d kw ke kt ar hi hd ai"),
+        ("trace", "f e w i d t kw ke kt ar hi hd ai"),
     ] {
         let written = lines(Form::Text, level, speak);
         let messages: Vec<_> = written.iter().filter_map(|line| line.split("msg=").nth(1)).collect();

@@ -63,7 +63,10 @@ fn records_go_from_one_owner_to_another(software: DnsSoftware) {
     ends(&line.clone().args(&["--yes", "service/default/web"]), 0, &["1 done, 0 failed", "0 differ; 0 claims remain"]);
     assert_eq!(shop.site.claims().iter().filter(|claim| claim.contains("owner=next")).count(), 1);
     ends(&line.clone().arg("--yes"), 0, &["1 done"]);
-    ends(&line.arg("--yes"), 0, &["nothing to do"]);
+    // The former owner has nothing any more, as one that never was.
+    ends(&line.clone().arg("--yes"), 1, &["nothing matched: there is no record of owner \"e2e\""]);
+    let unknown = line.without("--from").args(&["--from=nobody", "--yes"]);
+    ends(&unknown, 1, &["nothing matched: there is no record of owner \"nobody\""]);
     assert_eq!(shop.site.ours(), SHOWN);
     assert!(shop.site.claims().iter().all(|claim| claim.contains("owner=next")), "{:?}", shop.site.claims());
     // The former owner has no say any more, the new one has.
@@ -82,6 +85,8 @@ fn an_owner_leaves_for_good(software: DnsSoftware) {
     let anonymous = shop.order("drain").without("--txt-owner-id").arg("--yes");
     ends(&anonymous, 1, &["--txt-owner-id is required", "e2e (2 records)", "someone-else (1 records)"]);
     ends(&shop.order("drain"), 2, &["- web.shop.test", "- api.shop.test", "nothing was done"]);
+    let nowhere = shop.order("drain").args(&["--yes", "nowhere.shop.test"]);
+    ends(&nowhere, 1, &["nothing matched: there is no record of owner \"e2e\" at nowhere.shop.test"]);
     assert_eq!(shop.site.ours(), SHOWN);
     // A claim whose record is gone goes along.
     shop.site.dns.nsupdate("update delete web.shop.test A");
@@ -101,6 +106,8 @@ fn records_are_released_and_adopted(software: DnsSoftware) {
     assert_eq!(shop.site.ours(), SHOWN);
     let adopt = shop.line().ordered("adopt").arg("--yes");
     ends(&adopt, 0, &["nothing to do", "wants 192.0.2.9", "--force web.shop.test"]);
+    ends(&adopt.clone().arg("nowhere.shop.test"), 1, &["nothing matched: there is no record at nowhere.shop.test"]);
+    ends(&adopt.clone().arg("api.shop.test"), 0, &["nothing to do"]);
     ends(&adopt.clone().arg("--force=web.shop.test"), 0, &["1 done, 0 failed", "0 differ"]);
     assert_eq!((shop.site.ours().as_slice(), shop.site.claims().len()), (&SHOWN.map_to_owned()[..], 2));
     shop.once();

@@ -50,6 +50,7 @@ mod kinds;
 #[cfg(feature = "kops")]
 mod kops;
 mod load;
+mod look;
 mod manifests;
 mod moves;
 mod objects;

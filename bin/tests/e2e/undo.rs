@@ -84,6 +84,10 @@ fn what_was_changed_goes_back_and_is_held_over_a_restart() {
     assert!(!shown.contains("api.shop.test") && shown.contains("2 names will be restored"), "{shown}");
     assert_eq!(site.zone(), wanted, "a plan changes nothing");
 
+    let unknown = run(&state, &["undo", "--plan=zzz", "--yes"]);
+    assert_eq!(unknown.status.code(), Some(1), "{unknown:?}");
+    assert!(said(&unknown).contains("There is nothing to undo"), "{unknown:?}");
+
     let undone = run(&state, &["undo", &since, "--yes"]);
     assert!(undone.status.success(), "{undone:?}");
     assert!(said(&undone).contains("2 names were restored and pinned"), "{undone:?}");

@@ -20,6 +20,7 @@
 
 mod explain;
 mod history;
+mod inventory;
 mod plans;
 mod undo;
 mod wire;
@@ -29,6 +30,9 @@ use serde::{Deserialize, Serialize};
 
 pub use explain::{Explain, Explanation};
 pub use history::{ChangedRecord, Changes, ClaimChange, History, HistoryEntry};
+pub use inventory::{
+    ListedOwner, ListedRecord, ListedZone, OwnerList, Owners, RecordList, Records, ShownSet, Standing, ZoneList, Zones,
+};
 pub use plans::{Approve, Approved, ContestedName, HeldPlan, HeldPlans, Plans, Where};
 pub use undo::{
     Failure, JournalStart, Pinned, PinnedNames, Pins, PlanUndo, Undo, UndoPlan, UndoResult, UndoZone, Unpin, Unpinned,
@@ -58,6 +62,12 @@ pub enum Request {
     Unpin(Unpin),
     /// See [`Explain`].
     Explain(Explain),
+    /// See [`Records`].
+    Records(Records),
+    /// See [`Zones`].
+    Zones(Zones),
+    /// See [`Owners`].
+    Owners(Owners),
 }
 
 /// One kind of request, with what answers it.
@@ -91,4 +101,7 @@ asks! {
     Pins => PinnedNames;
     Unpin => Unpinned;
     Explain => Explanation;
+    Records => RecordList;
+    Zones => ZoneList;
+    Owners => OwnerList;
 }

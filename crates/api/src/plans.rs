@@ -33,6 +33,9 @@ pub struct HeldPlans {
     /// Names that an undo has set back.
     #[serde(rename = "holds")]
     pub pinned: Vec<Pinned>,
+    /// Where this was read, if not of the daemon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// Deletes that wait for an approval.

@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 
 use zonewright_api::{
     Approve, Approved, Ask, ChangedRecord, Changes, ClaimChange, ContestedName, Explain, Explanation, HeldPlan,
-    HeldPlans, History, HistoryEntry, JournalStart, Pinned, PinnedNames, Pins, PlanUndo, Plans, Undo, UndoPlan,
-    UndoResult, UndoZone, Unpin, Unpinned, VERSION, Where, WireError, decode_answer, decode_request, encode_answer,
+    HeldPlans, History, HistoryEntry, JournalStart, ListedOwner, ListedRecord, ListedZone, OwnerList, Owners, Pinned,
+    PinnedNames, Pins, PlanUndo, Plans, RecordList, Records, ShownSet, Standing, Undo, UndoPlan, UndoResult, UndoZone,
+    Unpin, Unpinned, VERSION, Where, WireError, ZoneList, Zones, decode_answer, decode_request, encode_answer,
     encode_request,
 };
 use zonewright_core::clock::Timestamp;
@@ -50,6 +51,7 @@ fn held_plans() -> HeldPlans {
         plans: vec![held(42, Where::Zones { zones }), held(1, one)],
         contested: vec![contested],
         pinned: vec![pinned()],
+        place: None,
     }
 }
 
@@ -80,6 +82,14 @@ fn changes() -> Changes {
         error: Some(text("REFUSED")),
     };
     Changes { place: text("/state/journal"), oldest: None, unreadable: 2, entries: vec![entry] }
+}
+
+fn record() -> ListedRecord {
+    let data = RData::parse(RecordType::A, "192.0.2.1").expect("data");
+    let set = RecordSet::simple(name("www.example.com"), RecordType::A, Ttl::from_secs(300), [data]);
+    let zone = text("rfc2136/example.com");
+    let (ownership, owner, resource) = (Standing::Ours, Some(text("b")), Some(text("service/shop/web")));
+    ListedRecord { zone, set: ShownSet::from(&set), ownership, owner, resource }
 }
 
 fn undo_plan() -> UndoPlan {
@@ -195,6 +205,29 @@ fn every_request_and_answer_is_read_back_and_keeps_its_form() {
     let about = |text: &str| Explain { about: Subject::parse(text).expect("a subject") };
     check(&mut out, about("www.example.com"), explanation());
     check(&mut out, about("service/shop/web"), Explanation { more_names: 3, ..explanation() });
+    check(
+        &mut out,
+        Records { name: Some(name("www.example.com")), zone: None, owner: Some(text("b")), limit: Some(7) },
+        RecordList { records: vec![record()], more: 2, unread: vec![text("rfc2136/b.example: REFUSED")] },
+    );
+    let zone = ListedZone {
+        zone: text("rfc2136/example.com"),
+        name: text("example.com"),
+        instance: text("rfc2136"),
+        id: text("example.com"),
+        public: true,
+        problem: Some(text("REFUSED")),
+        records: 7,
+        owned: 6,
+        held: 5,
+        refused: 4,
+        left_alone: 3,
+        contested: 2,
+    };
+    check(&mut out, Zones {}, ZoneList { zones: vec![zone], unlisted: vec![(text("aws"), text("no answer"))] });
+    let zones = [(text("rfc2136/example.com"), 2)].into();
+    let owner = ListedOwner { owner: text("b"), ours: false, records: 2, zones };
+    check(&mut out, Owners {}, OwnerList { owners: vec![owner], unclaimed: 1, disputed: 3 });
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/forms/lines.txt");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &out).expect("the forms");

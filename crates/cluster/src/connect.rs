@@ -1,6 +1,8 @@
 //! From flags to a connection. In: `--kubeconfig`, `--server` and the limits. Out: a [`Cluster`], or an error that names the
 //! file and the context. Nothing is sent yet: a server that is away is no reason not to start.
 
+use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,6 +21,8 @@ use crate::overrides::KubeconfigOverrides;
 const SERVICE_ACCOUNT_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 /// A server that does not take a connection by then is tried again; waiting longer only delays that.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// The files that kubectl reads, too.
+const VARIABLE: &str = "KUBECONFIG";
 const OPERATION: &str = "connect to the cluster";
 
 /// Prepares a connection to the cluster; the first request is up to the caller. Needs a tokio runtime, and rustls' provider
@@ -28,7 +32,7 @@ const OPERATION: &str = "connect to the cluster";
 /// If the kubeconfig or the service account cannot be read, or say something that cannot work.
 pub async fn connect(options: &ConnectOptions) -> Result<Cluster> {
     options.check().map_err(wrong)?;
-    let file = kubeconfig_file(options, std::env::home_dir().as_deref());
+    let file = kubeconfig(options, std::env::var_os(VARIABLE), std::env::home_dir().as_deref());
     let mut config = match &file {
         Some(file) => from_file(file, options).await?,
         None if !options.overrides.is_empty() => from_flags(options).await?,
@@ -40,21 +44,68 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster> {
     config.connect_timeout = Some(CONNECT_LIMIT);
     // The watch and the callers retry; a second retry below them would hide the trouble and double the load.
     config.default_retry = false;
+    if config.accept_invalid_certs {
+        tracing::warn!("the kubeconfig has insecure-skip-tls-verify: the API server's certificate is not checked");
+    }
     let place = place(&config, file.is_none());
-    let client = client(config, file.as_deref())?;
+    let client = client(config, file.as_ref())?;
     tracing::info!(server = place.server, namespace = place.namespace, "Kubernetes client ready");
     Ok(Cluster::new(client, options, place))
 }
 
-fn kubeconfig_file(options: &ConnectOptions, home: Option<&Path>) -> Option<PathBuf> {
-    let given = options.kubeconfig.clone().filter(|path| !path.as_os_str().is_empty());
-    given.or_else(|| home.map(|home| home.join(".kube").join("config")).filter(|path| path.exists()))
+/// Where a kubeconfig is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum KubeconfigPlace {
+    /// One file: that of the flag, or the one in the home folder.
+    File(PathBuf),
+    /// The files that `KUBECONFIG` lists; of what several say the first counts, as with kubectl. Those that do not exist are left
+    /// out, as long as one does.
+    Listed(Vec<PathBuf>),
 }
 
-async fn from_file(file: &Path, options: &ConnectOptions) -> Result<Config> {
-    let said = |e: KubeconfigError| wrong(format!("kubeconfig {}: {e}", file.display())).caused_by(e);
-    let kubeconfig = Kubeconfig::read_from(file).map_err(said)?;
-    of(kubeconfig, options, &format!("kubeconfig {}", file.display())).await
+impl fmt::Display for KubeconfigPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file) => write!(f, "{}", file.display()),
+            Self::Listed(files) => {
+                let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+                write!(f, "{} (environment variable {VARIABLE})", files.join(", "))
+            }
+        }
+    }
+}
+
+/// Whether this process finds a kubeconfig without being given one: by `KUBECONFIG`, or in the home folder.
+pub fn has_kubeconfig() -> bool {
+    kubeconfig(&ConnectOptions::default(), std::env::var_os(VARIABLE), std::env::home_dir().as_deref()).is_some()
+}
+
+/// The flag, else the environment, else the home folder.
+fn kubeconfig(options: &ConnectOptions, listed: Option<OsString>, home: Option<&Path>) -> Option<KubeconfigPlace> {
+    let given = options.kubeconfig.clone().filter(|path| !path.as_os_str().is_empty());
+    let listed = || {
+        let files: Vec<PathBuf> = std::env::split_paths(&listed?).filter(|path| !path.as_os_str().is_empty()).collect();
+        (!files.is_empty()).then_some(KubeconfigPlace::Listed(files))
+    };
+    let at_home = || home.map(|home| home.join(".kube").join("config")).filter(|path| path.exists());
+    given.map(KubeconfigPlace::File).or_else(listed).or_else(|| at_home().map(KubeconfigPlace::File))
+}
+
+fn read(place: &KubeconfigPlace) -> std::result::Result<Kubeconfig, KubeconfigError> {
+    match place {
+        KubeconfigPlace::File(file) => Kubeconfig::read_from(file),
+        KubeconfigPlace::Listed(files) => {
+            let there: Vec<&PathBuf> = files.iter().filter(|file| file.exists()).collect();
+            // Where none exists, reading the first says so.
+            let files = if there.is_empty() { files.iter().take(1).collect() } else { there };
+            files.into_iter().try_fold(Kubeconfig::default(), |all, file| all.merge(Kubeconfig::read_from(file)?))
+        }
+    }
+}
+
+async fn from_file(file: &KubeconfigPlace, options: &ConnectOptions) -> Result<Config> {
+    let kubeconfig = read(file).map_err(|e| wrong(format!("kubeconfig {file}: {e}")).caused_by(e))?;
+    of(kubeconfig, options, &format!("kubeconfig {file}")).await
 }
 
 /// Where flags say who to be, and there is no file: they have to say where the server is, too.
@@ -132,7 +183,8 @@ fn from_service_account(options: &ConnectOptions) -> Result<Config> {
         );
     }
     Config::incluster().map_err(|e| {
-        let text = "no --kubeconfig is given, ~/.kube/config does not exist, and this is no pod with a service account";
+        let text = "no --kubeconfig is given, KUBECONFIG is not set, ~/.kube/config does not exist, and this is no pod with a \
+                    service account";
         wrong(format!("{text}: {e}")).caused_by(e)
     })
 }
@@ -153,8 +205,8 @@ fn namespace(candidates: [Option<String>; 3]) -> String {
     said.unwrap_or_else(|| "default".to_owned())
 }
 
-fn client(config: Config, file: Option<&Path>) -> Result<Client> {
-    let from = file.map_or_else(|| "the service account".to_owned(), |file| format!("kubeconfig {}", file.display()));
+fn client(config: Config, file: Option<&KubeconfigPlace>) -> Result<Client> {
+    let from = file.map_or_else(|| "the service account".to_owned(), |file| format!("kubeconfig {file}"));
     let builder = ClientBuilder::try_from(config).map_err(|e| wrong(format!("{from}: {e}")).caused_by(e))?;
     Ok(builder.build())
 }
@@ -194,18 +246,42 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_comes_before_the_home_folder_before_the_service_account() {
+    fn the_flag_comes_before_the_environment_before_the_home_folder_before_the_service_account() {
         let home = tempfile::tempdir().unwrap();
         let flag = |path: &str| ConnectOptions { kubeconfig: Some(path.into()), ..ConnectOptions::default() };
-        let file = |options: &ConnectOptions| kubeconfig_file(options, Some(home.path()));
-        assert_eq!(file(&flag("/given")), Some("/given".into()));
-        assert_eq!(file(&ConnectOptions::default()), None);
+        let file = |options: &ConnectOptions, listed: Option<&str>| {
+            kubeconfig(options, listed.map(OsString::from), Some(home.path()))
+        };
+        let one = |path: &str| Some(KubeconfigPlace::File(path.into()));
+        let none = ConnectOptions::default();
+        assert_eq!(file(&flag("/given"), Some("/listed")), one("/given"));
+        assert_eq!(file(&none, None), None);
         fs::create_dir(home.path().join(".kube")).unwrap();
-        fs::write(home.path().join(".kube/config"), "").unwrap();
-        assert_eq!(file(&flag("/given")), Some("/given".into()));
-        assert_eq!(file(&ConnectOptions::default()), Some(home.path().join(".kube/config")));
-        assert_eq!(file(&flag("")), Some(home.path().join(".kube/config")));
-        assert_eq!(kubeconfig_file(&ConnectOptions::default(), None), None);
+        let at_home = home.path().join(".kube/config");
+        fs::write(&at_home, "").unwrap();
+        let at_home = Some(KubeconfigPlace::File(at_home));
+        assert_eq!(file(&flag("/given"), None), one("/given"));
+        assert_eq!(file(&none, None), at_home);
+        assert_eq!(file(&flag(""), Some("")), at_home);
+        let listed = Some(KubeconfigPlace::Listed(vec!["/a".into(), "/b".into()]));
+        assert_eq!(file(&none, Some("/a:/b")), listed);
+        assert_eq!(file(&flag(""), Some(":/a::/b")), listed);
+        assert_eq!(kubeconfig(&none, None, None), None);
+    }
+
+    /// As with kubectl: of what several files say the first counts, and one that is not there is left out.
+    #[test]
+    fn listed_files_are_joined() {
+        let (folder, _) = folder(KUBECONFIG);
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("other"), KUBECONFIG.replace("192.0.2.1", "192.0.2.2").replace("\"c\"", "\"d\"")).unwrap();
+        let server = |files: &[&str]| {
+            let place = KubeconfigPlace::Listed(files.iter().map(|name| at(name)).collect());
+            let context = |all: Kubeconfig| all.current_context.zip(Some(all.clusters.len()));
+            read(&place).map(context).map_err(|e| e.to_string())
+        };
+        assert_eq!(server(&["kubeconfig", "other", "missing"]), Ok(Some(("x".to_owned(), 2))));
+        assert!(server(&["missing"]).unwrap_err().contains("missing"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ mod fake;
 
 pub use calls::{Call, Calls};
 pub use cluster::Cluster;
-pub use connect::connect;
+pub use connect::{connect, has_kubeconfig};
 pub use events::{EventOptions, EventPoster, EventReporter, EventTally};
 pub use journal::{ConfigMapJournal, RingLimits};
 pub use lease::{Election, LeaseHolder, LeaseTimes};

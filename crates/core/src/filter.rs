@@ -154,6 +154,14 @@ impl DomainFilter {
         })
     }
 
+    /// The suffixes that are included, as they were given; none where everything is, or where a regular expression says.
+    pub fn domains(&self) -> Vec<&str> {
+        match &self.mode {
+            Mode::Plain { include, .. } => include.iter().map(|suffix| suffix.0.as_str()).collect(),
+            Mode::Regex { .. } => Vec::new(),
+        }
+    }
+
     /// Whether a name is in scope.
     pub fn matches(&self, name: &DnsName) -> bool {
         let unicode = name.to_unicode();

@@ -88,6 +88,12 @@ impl Zone {
         name.is_within(&self.name) && self.filter.matches(name)
     }
 
+    /// What people call it: its apex, or for a provider that has no zones the domains that it serves.
+    pub fn title(&self) -> String {
+        let domains = self.filter.domains();
+        if self.name == DnsName::root() && !domains.is_empty() { domains.join(", ") } else { self.name.to_string() }
+    }
+
     /// A public zone without a filter.
     pub fn new(instance: &InstanceId, id: &str, name: DnsName) -> Self {
         Self {
@@ -172,6 +178,8 @@ mod tests {
         ] {
             assert_eq!(zone.covers(&name(text)), expected, "{text} in {}", zone.name);
         }
+        assert_eq!((root.title().as_str(), plain.title().as_str()), ("example.org", "example.com"));
+        assert_eq!(zone("3", ".", Visibility::Public).title(), ".");
     }
 
     #[test]

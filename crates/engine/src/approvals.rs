@@ -1,6 +1,6 @@
 //! Approvals of held plans: by command, or at the place where the state is kept.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,22 +94,29 @@ fn take(context: &EngineContext, hash: &str) {
     }
 }
 
-/// Reports plans that are held together over several zones, each once; `said` are the hashes that were reported.
-pub(crate) fn announce_joint(context: &EngineContext, said: &mut BTreeSet<String>) {
+/// Plans over several zones that were held at the last look, each with whether it was reported.
+pub(crate) type JointSeen = BTreeMap<String, bool>;
+
+/// Reports plans that are held together over several zones, each once, and when it was held at the last look too: removals that
+/// come one by one make one report.
+pub(crate) fn announce_joint(context: &EngineContext, seen: &mut JointSeen) {
     let joint = context.state.joint();
-    let now: BTreeSet<String> = joint.iter().map(|plan| plan.hash.clone()).collect();
-    for plan in joint.iter().filter(|plan| !said.contains(&plan.hash)) {
+    let flags = &context.config.command_flags;
+    let settled = |hash: &String| seen.contains_key(hash) || context.config.one_pass;
+    let now = joint.iter().map(|plan| (plan.hash.clone(), settled(&plan.hash))).collect();
+    let said = |hash: &String| seen.get(hash).copied().unwrap_or_default();
+    for plan in joint.iter().filter(|plan| settled(&plan.hash) && !said(&plan.hash)) {
         let JointPlan { hash, reason, zones, .. } = plan;
         let text = format!("{} deletes in {} zones are held together: {reason}", plan.deletes(), zones.len());
         let or = context.state.approve_with(hash).map(|command| format!(" or `{command}`")).unwrap_or_default();
         warn!(
             hash,
-            "{text}. Look at them with `zonewright plans`, approve all of them with `zonewright approve {hash}`{or}"
+            "{text}. Look at them with `zonewright plans{flags}`, approve all of them with `zonewright approve {hash}{flags}`{or}"
         );
         if let Some(object) = &context.own_object {
-            let text = format!("{text}. Approve all of them with: zonewright approve {hash}");
+            let text = format!("{text}. Approve all of them with: zonewright approve {hash}{flags}");
             context.report([Note::warning(object, "PlanHeld", text)]);
         }
     }
-    *said = now;
+    *seen = now;
 }

@@ -45,6 +45,8 @@ pub struct Config {
     pub interval: Duration,
     /// Least time between two full listings of a zone.
     pub cache_time: Duration,
+    /// Flags that a command needs to mean this process, each behind a blank; for commands in messages.
+    pub command_flags: String,
     /// Longest wait for the first listing of every kind. With `one_pass`, how long a read that fails is tried again.
     pub start_timeout: Duration,
     /// Whether the process ends after one pass. Then planning begins when the sources wait for no kind any longer, however long
@@ -81,6 +83,7 @@ impl Default for Config {
             status_grace: Duration::from_mins(5),
             interval: Duration::from_mins(1),
             cache_time: Duration::ZERO,
+            command_flags: String::new(),
             start_timeout: Duration::from_secs(30),
             one_pass: false,
             brake: Brake::default(),

@@ -1,7 +1,9 @@
 //! The deletes of a zone that wait, and those that room is reserved for in the brake's window.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use zonewright_core::change::Group;
 use zonewright_core::clock::Timestamp;
 use zonewright_core::name::DnsName;
@@ -32,6 +34,23 @@ pub(crate) struct Deletes {
     reserved: Reserved,
     /// The hash of the held plan that this process reported.
     announced: Option<String>,
+    /// A held plan that is reported once it has settled.
+    settling: Option<Settling>,
+}
+
+/// A held plan that grows or shrinks at short intervals is reported when it has not for this long.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// It is reported after this time whether or not it has settled.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// A held plan that is not reported yet.
+#[derive(Debug)]
+struct Settling {
+    hash: String,
+    text: String,
+    due: Instant,
+    latest: Instant,
 }
 
 impl Deletes {
@@ -87,6 +106,24 @@ impl Deletes {
     /// No plan is held any more.
     pub(crate) fn nothing_held(&mut self) {
         self.announced = None;
+        self.settling = None;
+    }
+
+    /// A held plan is reported when it has settled.
+    pub(crate) fn settle(&mut self, hash: String, text: String, now: Instant) {
+        let latest = self.settling.as_ref().map_or(now + LONGEST, |former| former.latest);
+        self.settling = Some(Settling { hash, text, due: latest.min(now + SETTLE), latest });
+    }
+
+    /// When a held plan is to be reported.
+    pub(crate) fn announcement_due(&self) -> Option<Instant> {
+        self.settling.as_ref().map(|settling| settling.due)
+    }
+
+    /// Takes the held plan that is to be reported now: its hash, and what is said.
+    pub(crate) fn take_settled(&mut self, now: Instant) -> Option<(String, String)> {
+        let settled = self.settling.take_if(|settling| settling.due <= now)?;
+        Some((settled.hash, settled.text))
     }
 }
 
@@ -125,5 +162,28 @@ mod tests {
         assert_eq!(["x", "x", "y", "x"].map(|hash| deletes.announce(hash)), [true, false, true, true]);
         deletes.nothing_held();
         assert!(deletes.announce("x"));
+    }
+
+    /// Of plans that follow one another closely the last is reported; one that never settles, after a while.
+    #[test]
+    fn a_held_plan_settles_before_it_is_reported() {
+        let (mut deletes, start) = (Deletes::default(), Instant::now());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let hash = |taken: Option<(String, String)>| taken.map(|(hash, _)| hash);
+        for second in 0..5 {
+            deletes.settle(second.to_string(), String::new(), at(second));
+            assert_eq!(hash(deletes.take_settled(at(second))), None);
+        }
+        assert_eq!(deletes.announcement_due(), Some(at(7)));
+        assert_eq!(hash(deletes.take_settled(at(7))).as_deref(), Some("4"));
+        assert_eq!(hash(deletes.take_settled(at(20))), None, "once");
+        let reported = (40..100).filter(|second| {
+            deletes.settle(second.to_string(), String::new(), at(*second));
+            deletes.take_settled(at(*second)).is_some()
+        });
+        assert_eq!(reported.count(), 1);
+        deletes.settle("x".to_owned(), String::new(), start);
+        deletes.nothing_held();
+        assert_eq!(deletes.announcement_due(), None);
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
+use zonewright_core::claim::{OwnerId, Ownership};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::error::Result;
 use zonewright_core::explain::{Explanation, Subject};
@@ -19,7 +20,8 @@ use zonewright_core::flap::Fight;
 use zonewright_core::guard::{HeldPlan, JointPlan};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::Adoptable;
-use zonewright_core::zone::ZoneKey;
+use zonewright_core::record::RecordSet;
+use zonewright_core::zone::{InstanceId, Zone, ZoneKey};
 
 use crate::approvals;
 use crate::config::{Config, Instance, Parts};
@@ -28,6 +30,7 @@ use crate::explain;
 use crate::health::{self, Health, NameState};
 use crate::housekeeping;
 use crate::intake;
+use crate::inventory::{self, ZoneState};
 use crate::journal::{self as record, JournalRecord, JournalWriter, Journaling, Query, Reach, WriterId};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
@@ -41,6 +44,7 @@ use crate::table_sizes;
 use crate::undo::{self, UndoPlan, UndoReport, UndoRequest};
 use crate::zone_directory;
 use crate::zone_handle::ZoneHandle;
+use crate::zone_preview::{self, ZonePreview};
 
 /// A running engine. Dropping it stops nothing; [`Engine::stop`] does.
 pub struct Engine {
@@ -205,6 +209,11 @@ impl Engine {
         explain::explain(&self.context, subject, place).await
     }
 
+    /// What a pass would do and leave, zone by zone: for a dry run of one pass, after [`Engine::settled`].
+    pub fn preview(&self) -> Vec<ZonePreview> {
+        zone_preview::of(&self.context)
+    }
+
     /// The last changes.
     pub fn recent_changes(&self) -> &RecentChanges {
         &self.context.recent
@@ -224,6 +233,26 @@ impl Engine {
     pub fn names_walked(&self) -> u64 {
         let views: u64 = self.context.zone_handles().iter().map(|handle| handle.view().walked()).sum();
         views + self.context.desired_state().table.walked()
+    }
+
+    /// Every zone, and how it is doing.
+    pub fn zones(&self) -> Vec<ZoneState> {
+        inventory::zones(&self.context)
+    }
+
+    /// Provider instances whose zones could not be listed, each with the reason.
+    pub fn unlisted(&self) -> Vec<(InstanceId, String)> {
+        inventory::unlisted(&self.context)
+    }
+
+    /// Goes through the record sets of managed types in a zone, with whose they are; claims are left out.
+    pub fn each_record(&self, zone: &Zone, mut visit: impl FnMut(RecordSet, Ownership)) {
+        inventory::records(&self.context, zone, &mut visit);
+    }
+
+    /// The owner ids that this process writes; none where the registry keeps no claims.
+    pub fn own_ids(&self) -> Vec<OwnerId> {
+        inventory::own_ids(&self.context)
     }
 
     /// Health of the loops and of the zones.

@@ -1,7 +1,9 @@
 //! The held plan of a zone, published: saved state, metric, log, event.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tracing::warn;
 use zonewright_core::endpoint::Note;
 use zonewright_core::explain::{Cause, Consideration, Subject};
@@ -12,6 +14,9 @@ use crate::brake_ledger::Hold;
 use crate::metrics::ByZone;
 use crate::round_deletes::RoundDeletes;
 use crate::worker::Worker;
+
+/// Longer than any plan settles: in the only pass there is nothing to wait for.
+const LONG: Duration = Duration::from_hours(1);
 
 /// Publishes what is held of a round: counted deletes that the brake kept, and what waits for evidence.
 pub(crate) fn publish(
@@ -107,10 +112,25 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
         let since = state.held.as_ref().map_or(now, |former| former.since);
         state.held = Some(HeldPlan { hash: hash.clone(), held, samples, reason, since, floor, scope, kinds });
     });
+    let now = Instant::now();
+    worker.deletes.settle(hash, text, now);
+    if worker.context.config.one_pass {
+        report(worker, now + LONG);
+    }
+}
+
+/// Reports the held plan in the log and by an event, once it has settled: removals that come one by one make one report.
+pub(crate) fn announce(worker: &mut Worker) {
+    report(worker, Instant::now());
+}
+
+fn report(worker: &mut Worker, now: Instant) {
+    let Some((hash, text)) = worker.deletes.take_settled(now) else { return };
     let or = worker.context.state.approve_with(&hash).map(|command| format!(" or `{command}`")).unwrap_or_default();
-    warn!(hash, "{text}. See `zonewright plans`; approve with `zonewright approve {hash}`{or}");
+    let flags = &worker.context.config.command_flags;
+    warn!(hash, "{text}. See `zonewright plans{flags}`; approve with `zonewright approve {hash}{flags}`{or}");
     if let Some(object) = &worker.context.own_object {
-        let text = format!("{text}. Approve with: zonewright approve {hash}");
+        let text = format!("{text}. Approve with: zonewright approve {hash}{flags}");
         worker.context.report([Note::warning(object, "PlanHeld", text)]);
     }
 }

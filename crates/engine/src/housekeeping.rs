@@ -1,6 +1,5 @@
 //! Loops that save: the state soon after it changed, outcomes of the journal that wait for the next entry.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ const STATE_PAUSE: Duration = Duration::from_secs(5);
 /// read. What was held for that is judged again when it is over.
 pub(crate) async fn keep_state(context: Arc<EngineContext>, cancel: CancellationToken) {
     let mut said = context.state.in_doubt().is_some();
-    let mut joint = BTreeSet::new();
+    let mut joint = approvals::JointSeen::new();
     loop {
         let doubted = context.state.in_doubt().is_some();
         tokio::select! {

@@ -28,6 +28,7 @@ pub(crate) async fn run(context: Arc<EngineContext>, cancel: CancellationToken) 
     let mut intake = Intake {
         round_due: Instant::now(),
         first: true,
+        measured: false,
         graced: context.clock.now(),
         begun: Instant::now(),
         failures: 0,
@@ -55,12 +56,17 @@ pub(crate) async fn run(context: Arc<EngineContext>, cancel: CancellationToken) 
     }
 }
 
+/// How often it is looked whether the first pass is over.
+const FIRST_PASS: Duration = Duration::from_secs(1);
+
 struct Intake {
     context: Arc<EngineContext>,
     /// When numbers are shown and a part of the slow pass is made.
     round_due: Instant,
     /// Nothing was taken yet.
     first: bool,
+    /// The numbers were shown after the first pass over all zones.
+    measured: bool,
     graced: Timestamp,
     begun: Instant,
     /// Failures of the sources that are counted.
@@ -78,6 +84,9 @@ impl Intake {
         let mut next = self.round_due;
         if !self.context.has_started() && !self.context.config.one_pass && start > Instant::now() {
             next = next.min(start);
+        }
+        if !self.measured {
+            next = next.min(Instant::now() + FIRST_PASS);
         }
         grace.map_or(next, |end| next.min(end))
     }
@@ -108,7 +117,9 @@ impl Intake {
         }
         self.grace();
         self.start();
-        if round {
+        let first_pass = !self.measured && context.has_started() && context.all_planned();
+        self.measured |= first_pass;
+        if round || first_pass {
             table_sizes::sweep(&context);
             self.measure.publish(&context);
             table_sizes::publish(&context);

@@ -78,7 +78,8 @@ impl Scope {
         self.managed.contains(&key.rtype) && self.filter.matches(&key.name) && zone.filter.matches(&key.name)
     }
 
-    fn selects(&self, name: &DnsName, resource: Option<&str>) -> bool {
+    /// Whether a record at `name`, claimed for `resource`, is meant.
+    pub fn selects(&self, name: &DnsName, resource: Option<&str>) -> bool {
         self.select.is_empty() || self.select.iter().any(|selector| selector.selects(name, resource))
     }
 }
@@ -108,7 +109,7 @@ impl fmt::Display for Proposal {
         let mut zone = None;
         for action in &self.actions {
             if zone != Some(&action.zone.key) {
-                writeln!(f, "zone {}", action.zone.name)?;
+                writeln!(f, "zone {}", action.zone.title())?;
                 zone = Some(&action.zone.key);
             }
             writeln!(f, "  {}", action.text)?;
@@ -313,6 +314,13 @@ impl InstanceSnapshot {
     /// Every record in scope that is no claim, for comparison: what a change of claims alone must leave as it is.
     pub fn contents(&self) -> BTreeMap<(ZoneKey, RecordKey), RecordSet> {
         self.records().into_iter().map(|(zone, set, _)| ((zone.key.clone(), set.key.clone()), set)).collect()
+    }
+
+    /// Whether any record in scope is meant, whoever owns it.
+    pub fn matches_any(&self) -> bool {
+        let claimed = |ownership: &Ownership| ownership.claim().and_then(|claim| claim.resource.clone());
+        let mut records = self.records().into_iter();
+        records.any(|(_, set, ownership)| self.scope.selects(&set.key.name, claimed(&ownership).as_deref()))
     }
 
     /// The owners that hold records here, with the number of each; for the question whose are meant.

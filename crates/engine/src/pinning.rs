@@ -131,8 +131,10 @@ pub(crate) fn expire(worker: &Worker) {
 /// time of the undo is unpinned first.
 pub(crate) fn restrain(worker: &Worker, names: &[DnsName], plans: &mut [NamePlan]) {
     let zone = worker.handle.label();
+    let flags = &worker.context.config.command_flags;
     let held: BTreeMap<DnsName, (Option<String>, Arc<str>)> = worker.context.state.look(&zone, |state| {
-        let of = |pin: &Pin, name: &DnsName| Some((name.clone(), (pin.names.get(name)?.clone(), text(pin, name))));
+        let of =
+            |pin: &Pin, name: &DnsName| Some((name.clone(), (pin.names.get(name)?.clone(), text(pin, name, flags))));
         let at = |name| state.pins.iter().find_map(|pin| of(pin, name));
         if state.pins.is_empty() { BTreeMap::new() } else { names.iter().filter_map(at).collect() }
     });
@@ -160,15 +162,15 @@ pub(crate) fn restrain(worker: &Worker, names: &[DnsName], plans: &mut [NamePlan
 
 /// Why a name is pinned in a zone, if it is.
 pub(crate) fn why(context: &EngineContext, zone: &str, name: &DnsName) -> Option<Arc<str>> {
-    context
-        .state
-        .look(zone, |state| state.pins.iter().find(|pin| pin.names.contains_key(name)).map(|pin| text(pin, name)))
+    let flags = &context.config.command_flags;
+    let pinned = |pin: &&Pin| pin.names.contains_key(name);
+    context.state.look(zone, |state| state.pins.iter().find(pinned).map(|pin| text(pin, name, flags)))
 }
 
 /// What is reported on the object of a pinned name.
-fn text(pin: &Pin, name: &DnsName) -> Arc<str> {
+fn text(pin: &Pin, name: &DnsName, flags: &str) -> Arc<str> {
     Arc::from(format!(
-        "it was restored by undo {} and is pinned until {}; change the object, or unpin it with: zonewright undo --unpin {name}",
+        "it was restored by undo {} and is pinned until {}; change the object, or unpin it with: zonewright undo --unpin {name}{flags}",
         pin.plan,
         zonewright_core::clock::utc(pin.until),
     ))

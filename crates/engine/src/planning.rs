@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use tracing::{info, warn};
 use zonewright_core::capability::{Atomicity, Capability, CreateMode};
 use zonewright_core::change::{Change, Group};
+use zonewright_core::endpoint::Note;
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{Adoptable, NamePlan, PlannedGroup, Policy, Skip, Why};
@@ -129,9 +130,15 @@ async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> 
         warn!(zone = %worker.handle.title, %name, error = error.chain(), "the provider cannot say how it would publish this name");
     }
     if !matches!(round.goal, Goal::Deletes(_) | Goal::Early) {
-        worker.context.report(notes.into_iter().chain(adjusted));
         worker.tally.replan(names);
         unmet.values().flatten().for_each(|wanted| worker.tally.leave_alone(wanted.key.clone()));
+        if worker.context.config.previews() {
+            let mut preview = worker.handle.preview();
+            preview.replan(names);
+            let notes: Vec<&Note> = notes.iter().chain(&adjusted).collect();
+            preview.unwritable(unmet.values().flatten().map(|wanted| &wanted.key), &notes);
+        }
+        worker.context.report(notes.into_iter().chain(adjusted));
     }
     let mut plans = decide(worker, round.capability, &placed, &unmet);
     contested::restrain(worker, &mut plans);
@@ -183,6 +190,9 @@ fn skipped(worker: &mut Worker, names: &[DnsName], skips: &[Skip]) {
     for skip in skips {
         if !is_withheld(skip) {
             worker.tally.leave_alone(skip.key.clone());
+            if worker.context.config.previews() {
+                worker.handle.preview().skip(skip);
+            }
         }
         if matches!(skip.why, Why::Doubt(_)) || is_withheld(skip) {
             worker.deletes.wait([skip.key.name.clone()]);

@@ -10,6 +10,7 @@ use zonewright_core::view::Changed;
 
 use crate::config::Config;
 use crate::listing_under_way::ListingUnderWay;
+use crate::said::Said;
 
 /// The pause of what is not tried again: longer than any process that makes one pass lives.
 pub(crate) const NEVER: Duration = Duration::from_hours(24 * 365);
@@ -34,6 +35,8 @@ pub(crate) struct Reads {
     pub(crate) wake: Option<Instant>,
     /// Failures since something went well.
     pub(crate) failures: u32,
+    /// The failure that was logged.
+    pub(crate) said: Said,
     /// The zone is being read: a failure now leaves it unread.
     pub(crate) reading: bool,
     /// Names for which it was reported that the zone does not work, since it last did.
@@ -53,6 +56,7 @@ impl Reads {
             resume: None,
             wake: None,
             failures: 0,
+            said: Said::default(),
             reading: false,
             reported: BTreeSet::new(),
         }

@@ -93,6 +93,9 @@ fn take_over(worker: &mut Worker, sent: Sent, since: &BTreeMap<DnsName, Instant>
             Outcome::NotSent(error) if error.kind == ErrorKind::DryRun => {
                 info!(zone = %worker.handle.title, "dry run, not sent: {}", group.headline());
                 worker.tally.count(&group, worker.context.config.dry_run);
+                if worker.context.config.previews() {
+                    worker.handle.preview().would_send(&group);
+                }
             }
             Outcome::NotSent(error) => landed.put_off(&group, Some(error)),
             Outcome::Unknown(error) => {
@@ -280,8 +283,10 @@ fn count_in_window(worker: &mut Worker, group: &Group, came: &[&RecordKey], went
 
 fn announce(worker: &Worker, group: &Group) {
     let ready = Announcement::RecordReady;
-    if worker.context.config.announce.contains(&ready) {
-        let text = format!("{} in zone {}", group.headline(), worker.handle.zone.name);
+    // What goes, by an undo for instance, is no record that is ready.
+    let stands = group.records().any(|step| step.change.to().is_some());
+    if stands && worker.context.config.announce.contains(&ready) {
+        let text = format!("{} in zone {}", group.headline(), worker.handle.zone.title());
         worker.context.report(group.objects.iter().map(|object| Note::normal(object, ready.as_str(), text.clone())));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 use zonewright_core::error::{Error, ErrorKind};
 use zonewright_core::name::DnsName;
 use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
@@ -16,6 +16,7 @@ use crate::context::EngineContext;
 use crate::metrics::ZoneError;
 use crate::provider_instance::ProviderInstance;
 use crate::reads::NEVER;
+use crate::said::Said;
 use crate::zone_handle::ZoneHandle;
 use crate::zone_loop;
 
@@ -50,6 +51,7 @@ pub(crate) async fn run(context: Arc<EngineContext>, instance: Arc<ProviderInsta
         remembered,
         failures: 0,
         gone: VecDeque::new(),
+        reported: Said::default(),
     };
     while !directory.cancel.is_cancelled() {
         let pause = match directory.instance.provider.zones().await {
@@ -85,12 +87,15 @@ struct Directory {
     failures: u32,
     /// Zones that are gone, whose errors are still counted.
     gone: VecDeque<String>,
+    /// The failure of the listing that was logged.
+    reported: Said,
 }
 
 impl Directory {
     /// Takes over a list of zones: ends the workers of those that are gone or changed, and starts those of new ones.
     async fn listed(&mut self, zones: Vec<Zone>) {
         self.failures = 0;
+        self.reported.forget();
         let former = self.instance.zone_handles();
         let zones = with_missing(&self.instance, zones, &former, &mut self.remembered).await;
         // A zone that is described otherwise than before (another filter) begins anew.
@@ -113,7 +118,8 @@ impl Directory {
             handles.iter().filter(|handle| !self.running.contains_key(&handle.zone.key)).collect();
         let moved = first || vanished || !fresh.is_empty();
         for handle in fresh {
-            info!(zone = %handle.zone.name, instance = %self.instance.id, "zone found");
+            // Whether it exists is known when it is read: some providers are told their zones by the user.
+            debug!(zone = %handle.title, instance = %self.instance.id, "zone listed");
             self.start(handle, ended.remove(&handle.zone.key));
         }
         if moved {
@@ -183,7 +189,12 @@ impl Directory {
         let since = listing.error.as_ref().map_or_else(Instant::now, |(_, since)| *since);
         let pause = self.context.pause(self.failures, problem.retry, since);
         let next_attempt = pause.map_or_else(|| "none".to_owned(), zonewright_core::duration::show);
-        error!(instance = %self.instance.id, error = problem.chain(), next_attempt, "the zones cannot be listed");
+        let text = problem.chain();
+        if self.reported.is_news(&text, Instant::now()) {
+            error!(instance = %self.instance.id, error = text, next_attempt, "the zones cannot be listed");
+        } else {
+            debug!(instance = %self.instance.id, error = text, next_attempt, "the zones still cannot be listed");
+        }
         listing.tried = true;
         listing.given_up = pause.is_none();
         listing.error = Some((problem, since));
@@ -226,7 +237,7 @@ async fn with_missing(
         match instance.provider.zone(&id).await {
             Ok(None) => {}
             Ok(Some(zone)) => {
-                warn!(zone = %zone.name, "the list of zones leaves it out, though it is there; it is kept");
+                warn!(zone = zone.title(), "the list of zones leaves it out, though it is there; it is kept");
                 zones.push(zone);
             }
             Err(problem) => {

@@ -18,6 +18,7 @@ use zonewright_core::zone::Zone;
 use crate::changes::Changes;
 use crate::inbox::Inbox;
 use crate::metrics::{ByZone, Metrics};
+use crate::preview::Preview;
 use crate::troubles::Troubles;
 use crate::undo::Order;
 
@@ -36,6 +37,8 @@ pub(crate) struct ZoneHandle {
     order: Mutex<Option<Order>>,
     /// Who waits for the zone to be read again.
     looks: Mutex<Vec<oneshot::Sender<()>>>,
+    /// What a dry run of one pass would do.
+    preview: Mutex<Preview>,
 }
 
 /// What else is known of the last error of a zone.
@@ -102,7 +105,7 @@ impl Status {
 impl ZoneHandle {
     /// `alone`: the process has no other instance.
     pub(crate) fn new(zone: Zone, alone: bool) -> Self {
-        let title = if alone { zone.name.to_string() } else { format!("{}/{}", zone.key.instance, zone.name) };
+        let title = if alone { zone.title() } else { format!("{}/{}", zone.key.instance, zone.title()) };
         Self {
             zone,
             title,
@@ -112,6 +115,7 @@ impl ZoneHandle {
             status: Mutex::default(),
             order: Mutex::default(),
             looks: Mutex::default(),
+            preview: Mutex::default(),
         }
     }
 
@@ -125,6 +129,10 @@ impl ZoneHandle {
 
     pub(crate) fn status(&self) -> MutexGuard<'_, Status> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn preview(&self) -> MutexGuard<'_, Preview> {
+        self.preview.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks for the zone to be read again. The answer comes after a reading that began later than this; none, if it fails.

@@ -24,7 +24,7 @@ use crate::retries::Probe;
 use crate::table_sizes::Sizes;
 use crate::worker::Worker;
 use crate::zone_handle::{Failure, ZoneHandle};
-use crate::{claim_moves, contested, pinning, round, undo};
+use crate::{claim_moves, contested, held_plan, pinning, round, undo};
 
 /// The loop turns at least this often, so that health can see it.
 const TURN: Duration = Duration::from_secs(10);
@@ -68,6 +68,8 @@ impl Worker {
         }
         let stale = self.handle.status().stale_at();
         let turn = [stale, self.reads.wake].into_iter().flatten().fold(Instant::now() + TURN, Instant::min);
+        let held = self.deletes.announcement_due();
+        let turn = held.map_or(turn, |at| at.min(turn));
         let waits = [self.retries.next(), self.claims.stale.due(), Some(self.reads.audit_due())];
         let due = paused.or_else(|| waits.into_iter().flatten().min());
         due.map_or(turn, |at| at.min(turn))
@@ -111,6 +113,7 @@ impl Worker {
 
     async fn turn(&mut self) {
         self.reads.wake = None;
+        held_plan::announce(self);
         let pause = self.reads.paused_until().filter(|at| Instant::now() < *at);
         if pause.is_some() {
             match self.retries.probe(self.handle.inbox.has_fresh()) {
@@ -202,6 +205,9 @@ impl Worker {
         }
         debug!(zone = %self.handle.title, names = names.len(), "planning");
         self.tally.begin_turn(&names);
+        if self.context.config.previews() {
+            self.handle.preview().begin_turn(names.keys());
+        }
         let planned = round::run(self, names, first).await;
         self.sum_up();
         planned
@@ -267,6 +273,7 @@ impl Worker {
         }
         self.context.metrics.consecutive_errors.dec_by(i64::from(failures));
         self.reads.reported.clear();
+        self.reads.said.forget();
         self.handle.status().failing = None;
         self.publish_health();
     }
@@ -293,10 +300,12 @@ impl Worker {
 
     fn report_failure(&mut self, problem: &Error, pause: Option<Duration>) {
         let next_attempt = pause.map_or_else(|| "none".to_owned(), duration::show);
-        if !self.retries.is_paused() || self.retries.refusals().is_news() {
-            error!(zone = %self.handle.title, error = problem.chain(), next_attempt, "the zone cannot be served");
+        let text = problem.chain();
+        let news = !self.retries.is_paused() || self.retries.refusals().is_news();
+        if news && self.reads.said.is_news(&text, Instant::now()) {
+            error!(zone = %self.handle.title, error = text, next_attempt, "the zone cannot be served");
         } else {
-            debug!(zone = %self.handle.title, error = problem.chain(), next_attempt, "the zone still cannot be served");
+            debug!(zone = %self.handle.title, error = text, next_attempt, "the zone still cannot be served");
         }
         let metrics = &self.context.metrics;
         let label = ZoneError { zone: self.handle.label(), error: problem.kind.label().to_owned() };

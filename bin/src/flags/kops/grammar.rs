@@ -39,6 +39,10 @@ pub(super) fn split(
             out.rest.extend(std::iter::once(argument).chain(left));
             break;
         }
+        if argument == "-h" || argument == "-V" {
+            out.rest.push(argument);
+            continue;
+        }
         let Some((name, value)) = argument.to_str().map(named).transpose()?.flatten() else {
             out.rest.push(argument);
             continue;

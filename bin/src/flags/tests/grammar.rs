@@ -87,7 +87,7 @@ fn an_error_says_where_the_value_stands() {
 #[test]
 fn required_flags() {
     for (line, missing) in [
-        (&[][..], "'--source', '--provider'"),
+        (&["--once"][..], "'--source', '--provider'"),
         (&["--source=service"], "'--provider'"),
         (&["--provider=local"], "'--source'"),
     ] {

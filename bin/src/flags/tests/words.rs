@@ -21,6 +21,12 @@ fn commands() {
         ("undo --since 30m --zone z --yes", Command::Undo),
         ("undo --unpin all --pin-for=2h", Command::Undo),
         ("pinned --output=json", Command::Pinned),
+        ("plans --output=json", Command::Plans),
+        ("migrate --from=- --output=json", Command::Migrate),
+        ("records", Command::Records { name: String::new() }),
+        ("records example.com --owner=o --limit=0", Command::Records { name: "example.com".to_owned() }),
+        ("zones --output json", Command::Zones),
+        ("owners", Command::Owners),
         ("demo --manifests m --plain", Command::Demo),
         ("explain web.example --output=json", explain("web.example")),
         ("why service/shop/web --state-dir s", explain("service/shop/web")),
@@ -38,7 +44,8 @@ fn commands() {
 #[test]
 fn errors() {
     for (line, expected) in [
-        ("plan", "unexpected plan: a command is one of plans, approve, history, undo, pinned, demo"),
+        ("explode", "unexpected explode: a command is one of plans, approve, history, undo, pinned,"),
+        ("plan", "required flag(s) '--source', '--provider' not provided"),
         ("plans extra", "unexpected extra"),
         ("plans --once", "unknown long flag '--once'"),
         ("approve", "expected the hash of a held plan: zonewright approve HASH [FLAGS]"),
@@ -86,10 +93,63 @@ fn shells_and_manual_pages() {
     assert!(text(&["--completion-bash"]).contains("plans\n"));
 }
 
+/// Every command, in each way of asking for its help.
 #[test]
 fn each_command_has_help() {
-    for name in ["plans", "approve", "history", "undo", "pinned", "demo"] {
-        let Err(Stop::Answer(text)) = word(&format!("{name} --help")) else { panic!("{name}") };
-        assert!(text.contains(&format!("Usage: zonewright {name}")), "{text}");
+    let ownership = ["adopt", "transfer", "release", "drain"];
+    let others = [
+        "plans", "approve", "history", "undo", "pinned", "demo", "plan", "migrate", "records", "zones", "owners",
+        "rbac",
+    ];
+    for name in others.into_iter().chain(ownership).chain(["gardener"]) {
+        for line in [format!("{name} --help"), format!("{name} -h"), format!("help {name}")] {
+            let Err(Stop::Answer(text)) = word(&line) else { panic!("{line}") };
+            assert!(text.contains(&format!("Usage: zonewright {name}")), "{line}: {text}");
+            assert!(!text.contains("--json"), "{line}: {text}");
+        }
     }
+}
+
+#[test]
+fn help_and_version_in_every_form() {
+    let text = |line: &str| match word(line) {
+        Err(Stop::Answer(text)) => text,
+        other => panic!("{line}: {other:?}"),
+    };
+    for line in ["help", "-h", "--help", "--source=service -h"] {
+        assert!(text(line).contains("zonewright COMMAND [FLAGS]"), "{line}");
+    }
+    for line in ["version", "-V", "--version", "plans -V"] {
+        assert_eq!(text(line), format!("zonewright {}\n", env!("CARGO_PKG_VERSION")), "{line}");
+    }
+    assert!(refusal(word("help nonsense")).contains("unexpected nonsense"));
+}
+
+/// What is misspelt is answered with what is meant.
+#[test]
+fn the_nearest_word() {
+    for (line, expected) in [
+        ("plnas", "did you mean plans?"),
+        ("histroy", "did you mean history?"),
+        ("adpot", "did you mean adopt?"),
+        ("--source=servcie", "did you mean 'service'?"),
+        ("--source=pod --provider=rfc2163", "did you mean 'rfc2136'?"),
+        ("--source=pod --provider=local --policy=upsert", "did you mean 'upsert-only'?"),
+        ("plans --output=jsno", "did you mean 'json'?"),
+        ("plans --stat-dir=x", "did you mean '--state-dir'?"),
+    ] {
+        let text = refusal(word(line));
+        assert!(text.contains(expected), "{line}: {text}");
+    }
+}
+
+/// Nothing at all is answered with where to begin; the environment of a container counts as something.
+#[test]
+fn no_arguments_are_answered_with_where_to_begin() {
+    let text = refusal(read(&[], &[]));
+    for expected in ["zonewright demo", "zonewright plan", "zonewright --help"] {
+        assert!(text.contains(expected), "{text}");
+    }
+    let text = refusal(read(&[], &[("SOURCE", "service")]));
+    assert!(text.contains("'--provider'"), "{text}");
 }

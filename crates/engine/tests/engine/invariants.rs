@@ -156,6 +156,7 @@ async fn a_mass_delete_is_held_until_it_is_approved() {
     world.cluster.vanish_all();
     let outcome = rest(&engine).await;
     assert_eq!((world.sim.all() == before, outcome.held), (true, 60));
+    after(&engine, Duration::from_secs(10)).await;
     assert!(world.reports.has("zonewright-pod", "PlanHeld"));
     assert!(engine.metrics().text().contains("zonewright_held_deletes{zone=\"sim/example\"} 60"));
     after(&engine, Duration::from_mins(10)).await;
@@ -166,12 +167,34 @@ async fn a_mass_delete_is_held_until_it_is_approved() {
     rest(&engine).await;
     let plans = engine.plans();
     assert_eq!(plans[0].1.held.len(), 60, "it is held after a restart too");
+    after(&engine, Duration::from_secs(10)).await;
     let told = world.reports.0.lock().unwrap().iter().filter(|note| note.reason == "PlanHeld").count();
     assert_eq!(told, 2, "each process says so once");
     assert!(engine.approve("000000000000").is_none());
     engine.approve(&plans[0].1.hash).unwrap();
     rest(&engine).await;
     assert!(world.sim.all().is_empty() && engine.plans().is_empty());
+}
+
+/// Removals that come one by one make one report, with the hash of all of them.
+#[tokio::test(start_paused = true)]
+async fn a_held_plan_settles_before_it_is_reported() {
+    let world = many(60);
+    let engine = world.start().await;
+    rest(&engine).await;
+    for i in 0..35 {
+        world.cluster.vanish(&format!("s{i}"));
+        after(&engine, Duration::from_secs(1)).await;
+    }
+    let plan = engine.plans()[0].1.clone();
+    assert_eq!(plan.held.len(), 15, "what is held can be seen and approved at once");
+    after(&engine, Duration::from_secs(10)).await;
+    let told: Vec<String> = {
+        let reports = world.reports.0.lock().unwrap();
+        reports.iter().filter(|note| note.reason == "PlanHeld").map(|note| note.message.clone()).collect()
+    };
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("15 deletes in zone example are held") && told[0].contains(&plan.hash), "{told:?}");
 }
 
 /// 2: an approval is of exactly what was shown: once the plan has changed it does nothing, wherever it is given.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use zonewright_core::source::SourceErrors;
-use zonewright_engine::{Changes, Engine, Outcome};
+use zonewright_engine::{Changes, Engine, Outcome, PlannedChange};
 
 use crate::sim::{Fault, World};
 
@@ -163,4 +163,61 @@ async fn a_conflict_is_settled_within_the_pass() {
     world.cluster.put("late", &["late.example A 192.0.2.1"]);
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(engine.settled().await, Outcome { left_alone: 1, ..created(2) });
+}
+
+/// Each change with its reason, what is left alone and why, and the same after it was looked at twice.
+#[tokio::test(start_paused = true)]
+async fn a_dry_run_can_be_looked_at() {
+    let mut world = world(3);
+    world.sim.insert(&["n0.example A 203.0.113.1"]);
+    pass(&world).await;
+    world.cluster.vanish("s1");
+    world.cluster.put("s2", &["n2.example A 192.0.2.2"]);
+    world.cluster.put("s3", &["n3.example A 192.0.2.3"]);
+    world.config.dry_run = true;
+    let engine = world.start().await;
+    engine.settled().await;
+    let zones = engine.preview();
+    engine.stop().await;
+    let [zone] = zones.as_slice() else { panic!("one zone: {zones:?}") };
+    let line = |planned: &PlannedChange| format!("{}: {}", planned.change, planned.reason);
+    assert_eq!(
+        zone.changes.iter().map(line).collect::<Vec<_>>(),
+        [
+            "- n1.example 0 A 192.0.2.1: no object requests it any more",
+            "~ n2.example 0 A 192.0.2.2 (was 192.0.2.1): the data differs",
+            "+ n3.example 0 A 192.0.2.3: no record stands there",
+        ]
+    );
+    let objects = |planned: &PlannedChange| planned.objects.iter().map(|one| one.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(
+        zone.changes.iter().map(objects).collect::<Vec<_>>(),
+        [vec![], vec!["s2".to_owned()], vec!["s3".to_owned()]]
+    );
+    let [left] = zone.left_alone.as_slice() else { panic!("one is left: {zone:?}") };
+    assert_eq!((left.key.to_string(), left.reason.as_str()), ("n0.example A".to_owned(), "ForeignRecord"));
+    assert!(left.why.contains("nobody claims"), "{}", left.why);
+    assert!(zone.held.is_none());
+}
+
+/// Held deletes are told with what would go; a pass that sends what it plans keeps nothing to look at.
+#[tokio::test(start_paused = true)]
+async fn held_deletes_can_be_looked_at() {
+    let mut world = world(30);
+    pass(&world).await;
+    (0..30).for_each(|n| world.cluster.vanish(&format!("s{n}")));
+    world.config.dry_run = true;
+    let engine = world.start().await;
+    engine.settled().await;
+    let zones = engine.preview();
+    engine.stop().await;
+    let held = zones.first().and_then(|zone| zone.held.clone()).expect("held deletes");
+    assert_eq!((held.count, held.sets.len()), (30, 30));
+    assert!(zones.iter().all(|zone| zone.changes.is_empty()), "{zones:?}");
+    world.config.dry_run = false;
+    world.cluster.put("new", &["new.example A 192.0.2.2"]);
+    let engine = world.start().await;
+    engine.settled().await;
+    assert!(engine.preview().iter().all(|zone| zone.changes.is_empty()));
+    engine.stop().await;
 }

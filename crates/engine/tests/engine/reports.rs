@@ -118,3 +118,20 @@ async fn a_state_that_cannot_be_saved_stops_nothing() {
     world.cluster.put("a", &all[..5]);
     assert_eq!(after(&engine, MINUTE).await.held, 15);
 }
+
+/// The numbers of external-dns are right as soon as the first pass is over, long before the first interval is.
+#[tokio::test(start_paused = true)]
+async fn endpoints_are_counted_from_the_first_pass() {
+    let mut world = World::new(&["example"]);
+    world.config.interval = Duration::from_hours(1);
+    world.sim.insert(&["foreign.example A 203.0.113.1"]);
+    for n in 0..3 {
+        world.cluster.put(&format!("s{n}"), &[&format!("n{n}.example A 192.0.2.1")]);
+    }
+    let engine = world.start().await;
+    after(&engine, Duration::from_secs(5)).await;
+    assert_eq!(measured(&engine, "external_dns_source_endpoints_total"), 3);
+    // The three with their claims, and the foreign one.
+    assert_eq!(measured(&engine, "external_dns_registry_endpoints_total"), 7);
+    assert_eq!(measured(&engine, "external_dns_controller_verified_records{record_type=\"a\"}"), 3);
+}

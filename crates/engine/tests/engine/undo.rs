@@ -72,8 +72,14 @@ async fn what_was_done_since_goes_back_and_stays_so() {
         ["~ x.example 0 A 192.0.2.1 (was 192.0.2.2)", "+ y.example 0 A 192.0.2.1", "- z.example 0 A 192.0.2.1",]
     );
     assert_eq!(world.sim.calls().1, writes, "a plan sends nothing");
+    let ready = |who: &str| {
+        let reports = world.reports.0.lock().unwrap();
+        reports.iter().filter(|note| &*note.object.name == who && note.reason == "RecordReady").count()
+    };
+    let before_undo = (ready("a"), ready("c"));
     let report = engine.undo(&plan.hash).await.unwrap();
     assert_eq!((report.restored.len(), report.failed), (3, vec![]));
+    assert_eq!((ready("a"), ready("c")), (before_undo.0 + 1, before_undo.1), "what goes is not ready");
     let mut expected = before.clone();
     expected.push("late.example 0 A 203.0.113.2".to_owned());
     expected.sort();
