@@ -1,8 +1,8 @@
 //! `cargo xtask image`: the container image as an OCI image layout, without a container engine.
 //!
 //! In: the workspace, or a program that is built already. Out: a folder that registries' clients take (`oci:FOLDER:VERSION` for
-//! `skopeo` and `podman`). What must hold: the same input gives the same bytes, so nothing of the time, the machine or the user
-//! is in it.
+//! `skopeo` and `podman`). What must hold: the same program gives the same bytes, so nothing of the time, the machine or the
+//! user is in it.
 
 mod build;
 mod contents;
