@@ -1,17 +1,16 @@
 //! `cargo deny` over all dependencies: licences, bans and sources, and the advisory database where it can be reached. In: a
 //! release of cargo-deny, built into the cache. What it demands stands in `deny.toml`.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::process::{everything_said, line, run};
-use crate::{cache, workspace};
+use crate::process::{everything_said, line};
+use crate::tool::Tool;
+use crate::workspace;
 
-/// The release of cargo-deny.
-const VERSION: &str = "0.20.2";
+/// A check takes four seconds without optimisation, too.
+const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 /// How many seconds the advisory database may take to come; where packets are lost, `git` waits for minutes.
 const PATIENCE: &str = "120";
 
@@ -21,11 +20,9 @@ const PATIENCE: &str = "120";
 /// # Errors
 /// When cargo-deny finds something, after all of it was printed; when it is missing or cannot be built.
 pub(crate) fn check(install: bool) -> Result<Option<String>> {
-    let program = program(&cache::folder()?);
-    if install {
-        ensure()?;
-    } else if !program.exists() {
-        bail!("cargo-deny {VERSION} is missing: `cargo xtask deny` builds it");
+    let program = if install { DENY.ensure()? } else { DENY.program()? };
+    if !program.exists() {
+        bail!("cargo-deny {} is missing: `cargo xtask deny` builds it", DENY.version);
     }
     demand(&program, &["bans", "licenses", "sources"])?;
     if let Err(error) = fetch_advisories(&program) {
@@ -40,7 +37,7 @@ pub(crate) fn check(install: bool) -> Result<Option<String>> {
 /// # Errors
 /// When there is no place for a cache.
 pub(crate) fn is_there() -> Result<bool> {
-    Ok(program(&cache::folder()?).exists())
+    DENY.is_there()
 }
 
 /// Makes these checks, and prints what they found. Duplicates are warnings only, and told nowhere.
@@ -64,46 +61,4 @@ fn fetch_advisories(program: &Path) -> Result<()> {
         bail!("{}", last.map_or("no answer", str::trim));
     }
     Ok(())
-}
-
-/// Builds cargo-deny if it is not in the cache yet; two minutes on two cores. Without optimisation: a check takes four seconds
-/// all the same.
-fn ensure() -> Result<()> {
-    let cache = cache::folder()?;
-    fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
-    if program(&cache).exists() {
-        return Ok(());
-    }
-    let lock = File::create(cache.join("lock-deny")).context("cannot create the cache's lock file")?;
-    lock.lock().context("cannot lock the cache")?;
-    // Another task may have built it while this one waited for the lock.
-    if program(&cache).exists() { Ok(()) } else { build(&cache) }
-}
-
-fn build(cache: &Path) -> Result<()> {
-    let started = Instant::now();
-    println!("    building cargo-deny {VERSION} (kept in {})", cache.display());
-    let work = cache.join(".build-cargo-deny");
-    if work.exists() {
-        fs::remove_dir_all(&work).context("cannot remove what an interrupted build left")?;
-    }
-    let finished = work.join("finished");
-    let mut cargo = workspace::cargo()?;
-    cargo
-        .args(["install", "--quiet", "--locked", "--debug", "cargo-deny", "--version", VERSION, "--root"])
-        .arg(&finished);
-    cargo.env("CARGO_TARGET_DIR", work.join("target")).env("CARGO_PROFILE_DEV_DEBUG", "false");
-    run(&mut cargo)?;
-    fs::rename(&finished, folder(cache)).context("cannot move cargo-deny into place")?;
-    fs::remove_dir_all(&work)?;
-    println!("    built cargo-deny {VERSION} in {:.0?}", started.elapsed());
-    Ok(())
-}
-
-fn folder(cache: &Path) -> PathBuf {
-    cache.join(format!("cargo-deny-v{VERSION}"))
-}
-
-fn program(cache: &Path) -> PathBuf {
-    folder(cache).join("bin/cargo-deny")
 }

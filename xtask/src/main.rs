@@ -3,12 +3,14 @@
 mod cache;
 mod check;
 mod deny;
+mod image;
 mod packages;
 mod process;
 mod python;
 mod servers;
 mod sidebyside;
 mod test;
+mod tool;
 mod workspace;
 
 use std::process::ExitCode;
@@ -26,6 +28,10 @@ cargo xtask <task>
   check                          the tidy checks alone: manifests, machine paths, what features must not pull in
   deny                           cargo-deny alone: licences, bans and sources of dependencies, known vulnerabilities
   servers                        install and build the servers that the tests run against
+  image [--arch amd64|arm64]... [--out FOLDER]
+                                 the container image as an OCI image layout, without a container engine: static programs for
+                                 the platforms (both unless some are named) in target/image/oci
+        --binary PROGRAM         the same for a program that is built already, with the shared libraries that it needs
   bench [args...]                the benchmarks
   simulate [args...]             random histories on a virtual clock; see docs/simulator.md
   soak                           the long-running tests, at full length
@@ -60,6 +66,7 @@ fn task(arguments: &[String]) -> Result<ExitCode> {
         ("check", []) => check::run()?,
         ("deny", []) => deny::check(true)?.iter().for_each(|notice| println!("NOTICE {notice}")),
         ("servers", []) => ensure_servers()?,
+        ("image", options) => image::run(&image::Options::parse(options)?)?,
         ("bench", arguments) => bench(arguments)?,
         ("simulate", arguments) => simulate(arguments)?,
         ("soak", []) => soak()?,

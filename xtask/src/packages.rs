@@ -22,6 +22,8 @@ const PACKAGES: &[Package] = &[
     Package { name: "pdns-backend-sqlite3", program: None },
     Package { name: "sqlite3", program: Some("sqlite3") },
     Package { name: "openssl", program: Some("openssl") },
+    // The authorities that the image holds.
+    Package { name: "ca-certificates", program: None },
     // Updates signed by Kerberos: a KDC and its tools, another client, and a clock that goes wrong.
     Package { name: "krb5-kdc", program: Some("krb5kdc") },
     Package { name: "krb5-admin-server", program: Some("kadmin.local") },

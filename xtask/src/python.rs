@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -45,6 +45,12 @@ const ENVIRONMENTS: &[Environment] = &[
     },
 ];
 
+/// A C compiler and linker for any target, with musl: a package of Python has it for whoever cannot have it from elsewhere.
+const ZIG: Environment = Environment { name: "ziglang", version: "0.15.1", with: &[] };
+
+/// The musl that comes with it.
+pub(crate) const MUSL: &str = "1.2.5";
+
 /// The interpreter under the name of its client, wherever the cache is.
 const START: &str = "#!/bin/sh\nexec \"$(dirname \"$0\")/bin/python3\" \"$@\"\n";
 
@@ -55,18 +61,37 @@ const START: &str = "#!/bin/sh\nexec \"$(dirname \"$0\")/bin/python3\" \"$@\"\n"
 pub(crate) fn ensure() -> Result<()> {
     let cache = cache::folder()?;
     fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
-    let missing = |environment: &&Environment| !environment.folder(&cache).exists();
-    if ENVIRONMENTS.iter().any(|environment| missing(&environment)) {
+    make_missing(&cache, ENVIRONMENTS)
+}
+
+/// The program `zig`, which is fetched if it is not in the cache yet.
+///
+/// # Errors
+/// As [`ensure`].
+pub(crate) fn zig() -> Result<PathBuf> {
+    let cache = cache::folder()?;
+    fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
+    make_missing(&cache, &[ZIG])?;
+    let libraries = ZIG.folder(&cache).join("lib");
+    let found = fs::read_dir(&libraries).with_context(|| format!("cannot read {}", libraries.display()))?;
+    let programs = found.flatten().map(|python| python.path().join("site-packages/ziglang/zig"));
+    let program = programs.into_iter().find(|program| program.exists());
+    program.with_context(|| format!("{} has no zig", libraries.display()))
+}
+
+fn make_missing(cache: &Path, environments: &[Environment]) -> Result<()> {
+    let missing = |environment: &&Environment| !environment.folder(cache).exists();
+    if environments.iter().any(|environment| missing(&environment)) {
         let lock = File::create(cache.join("lock")).context("cannot create the cache's lock file")?;
         lock.lock().context("cannot lock the cache")?;
         // Another task may have made it while this one waited for the lock.
-        ENVIRONMENTS.iter().filter(missing).try_for_each(|environment| environment.make(&cache))?;
+        environments.iter().filter(missing).try_for_each(|environment| environment.make(cache))?;
     }
     Ok(())
 }
 
 impl Environment {
-    fn folder(&self, cache: &Path) -> std::path::PathBuf {
+    fn folder(&self, cache: &Path) -> PathBuf {
         cache.join(format!("{}-v{}", self.name, self.version))
     }
 

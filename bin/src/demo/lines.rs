@@ -11,10 +11,12 @@ pub(super) async fn follow(paint: impl Fn() -> Picture, stop: CancellationToken)
     let mut former = paint();
     former.hints.iter().for_each(|hint| println!("{hint}"));
     println!();
-    for row in &former.rows {
+    let mut rows = former.rows.clone();
+    rows.sort_by(|a, b| (&a.name, &a.rtype).cmp(&(&b.name, &b.rtype)));
+    for row in rows {
         println!("{:<24} {:<6} {:>5}  {:<24} {}", row.name, row.rtype, row.ttl, row.data, row.by);
     }
-    former.problems.iter().for_each(|problem| println!("! {problem}"));
+    former.problems().for_each(|problem| println!("! {problem}"));
     while !stop.is_cancelled() {
         tokio::select! {
             () = stop.cancelled() => return,
@@ -25,9 +27,8 @@ pub(super) async fn follow(paint: impl Fn() -> Picture, stop: CancellationToken)
         for event in news.collect::<Vec<_>>().into_iter().rev() {
             println!("{}", event.text);
         }
-        for problem in picture.problems.iter().filter(|problem| !former.problems.contains(problem)) {
-            println!("! {problem}");
-        }
+        let known: Vec<String> = former.problems().collect();
+        picture.problems().filter(|problem| !known.contains(problem)).for_each(|problem| println!("! {problem}"));
         former = picture;
     }
 }

@@ -30,7 +30,7 @@ fn every_folder_is_built_here() {
 #[test]
 fn images_are_named_with_a_registry_and_a_tag() {
     needs_helm!();
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
+    let page = std::fs::read_to_string(root().join("docs/start.md")).expect("the page");
     for overlay in OVERLAYS {
         let rendered = built(overlay);
         for container in pod(&rendered)["containers"].as_array().expect("containers") {
@@ -39,15 +39,15 @@ fn images_are_named_with_a_registry_and_a_tag() {
             assert!(place.starts_with("registry.example.com/") && !tag.is_empty(), "{overlay}: {image}");
         }
         let image = pod(&rendered)["containers"][0]["image"].as_str().expect("an image").to_owned();
-        assert!(readme.contains(&format!("-t {image} ")), "{overlay}: the README pushes another image than {image}");
+        assert!(page.contains(&format!("-t {image} ")), "{overlay}: the page pushes another image than {image}");
     }
 }
 
 #[test]
-fn the_zone_is_that_of_the_readme() {
+fn the_zone_is_that_of_the_page() {
     needs_helm!();
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
-    let (_, rest) = readme.split_once("    zone \"").expect("the README shows a zone of BIND");
+    let page = std::fs::read_to_string(root().join("docs/start.md")).expect("the page");
+    let (_, rest) = page.split_once("    zone \"").expect("the page shows a zone of BIND");
     let (zone, _) = rest.split_once('"').expect("the zone's name ends");
     for overlay in ["rfc2136", "one-namespace"] {
         let arguments = arguments(&built(overlay));

@@ -4,24 +4,20 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use zonewright_engine::metrics::{MetricDescription, Metrics};
 
 use crate::charts::{file, installed, pod, root};
 use crate::needs_helm;
 
-/// The metrics of the engine, as they are served: counters end in `_total`, histograms have their three series.
+/// The metrics of the engine, as they are served: histograms have their three series.
 fn metrics() -> BTreeSet<String> {
-    let text = std::fs::read_to_string(root().join("crates/engine/src/metrics.rs")).expect("the table of metrics");
-    let mut found = BTreeSet::new();
-    let registered = text.split(".register(").skip(1).zip(text.split(".register("));
-    for (after, before) in registered {
-        let Some(name) = after.split('"').nth(1) else { continue };
-        let prefix = if before.trim_end().ends_with("peer") { "external_dns" } else { "zonewright" };
-        for end in ["", "_total", "_bucket", "_count", "_sum"] {
-            found.insert(format!("{prefix}_{name}{end}"));
-        }
-    }
-    found.insert("external_dns_build_info".to_owned());
-    found
+    let metrics = Metrics::default();
+    metrics.build_info("", "");
+    let series = |metric: MetricDescription| {
+        let ends: &[&str] = if metric.kind == "histogram" { &["_bucket", "_count", "_sum"] } else { &[""] };
+        ends.iter().map(|end| format!("{}{end}", metric.name)).collect::<Vec<_>>()
+    };
+    metrics.described().into_iter().flat_map(series).collect()
 }
 
 /// The names of our metrics in a text.
@@ -44,9 +40,9 @@ fn alerts_and_dashboard_speak_of_metrics_that_there_are() {
 }
 
 #[test]
-fn the_alerts_are_those_of_the_readme() {
-    let page = std::fs::read_to_string(root().join("README.md")).expect("the README");
-    let (_, alerts) = page.split_once("Good alerts: ").expect("the README lists alerts");
+fn the_alerts_are_those_of_the_page() {
+    let page = std::fs::read_to_string(root().join("docs/operate.md")).expect("the page");
+    let (_, alerts) = page.split_once("Good alerts: ").expect("the page lists alerts");
     let (alerts, _) = alerts.split_once("`/healthz`").expect("probes follow");
     let rules: Vec<Value> = serde_saphyr::from_str(&file("files/alerts.yaml")).expect("alerts are YAML");
     let watched: BTreeSet<String> =

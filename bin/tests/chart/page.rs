@@ -82,11 +82,11 @@ fn values_on_the_page_are_taken() {
 }
 
 #[test]
-fn the_command_of_the_readme_installs_what_it_says() {
+fn the_command_of_the_page_installs_what_it_says() {
     needs_helm!();
-    let page = std::fs::read_to_string(root().join("README.md")).expect("the README");
+    let page = std::fs::read_to_string(root().join("docs/start.md")).expect("the page");
     let blocks = blocks(&page);
-    let command = blocks.iter().find(|block| block.starts_with("helm install")).expect("the README installs by Helm");
+    let command = blocks.iter().find(|block| block.starts_with("helm install")).expect("the page installs by Helm");
     let mut values = json!({});
     let words: Vec<&str> = command.split_whitespace().collect();
     for pair in words.windows(2).filter(|pair| pair[0] == "--set") {

@@ -76,8 +76,25 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Create { to } => write!(f, "+ {to}"),
-            Self::Update { from, to } => write!(f, "~ {to} (was {})", from.data),
+            Self::Update { from, to } => write!(f, "~ {to} (was {})", Former { from, to }),
             Self::Delete { from } => write!(f, "- {from}"),
+        }
+    }
+}
+
+/// What an update replaces: the content, and a TTL where another one is asked for.
+struct Former<'a> {
+    from: &'a RecordSet,
+    to: &'a RecordSet,
+}
+
+impl fmt::Display for Former<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to } = self;
+        match from.ttl.filter(|_| to.ttl.is_some() && from.ttl != to.ttl) {
+            Some(ttl) if from.data == to.data => write!(f, "TTL {ttl}"),
+            Some(ttl) => write!(f, "{}, TTL {ttl}", from.data),
+            None => from.data.fmt(f),
         }
     }
 }
@@ -371,9 +388,28 @@ impl Outcome {
 mod tests {
     use super::*;
     use crate::rdata::RData;
+    use crate::record::Ttl;
 
     fn set(name: &str, rtype: RecordType, data: &str) -> RecordSet {
         RecordSet::simple(DnsName::parse(name).unwrap(), rtype, None, [RData::parse(rtype, data).unwrap()])
+    }
+
+    #[test]
+    fn an_update_shows_what_it_replaces() {
+        let with = |ttl: Option<u32>, data: &str| RecordSet {
+            ttl: ttl.and_then(Ttl::from_secs),
+            ..set("a.example", RecordType::A, data)
+        };
+        for (from, to, expected) in [
+            ((Some(60), "192.0.2.1"), (Some(60), "192.0.2.2"), "~ a.example 60 A 192.0.2.2 (was 192.0.2.1)"),
+            ((Some(60), "192.0.2.1"), (Some(30), "192.0.2.1"), "~ a.example 30 A 192.0.2.1 (was TTL 60)"),
+            ((Some(60), "192.0.2.1"), (Some(30), "192.0.2.2"), "~ a.example 30 A 192.0.2.2 (was 192.0.2.1, TTL 60)"),
+            ((None, "192.0.2.1"), (Some(30), "192.0.2.1"), "~ a.example 30 A 192.0.2.1 (was 192.0.2.1)"),
+            ((Some(60), "192.0.2.1"), (None, "192.0.2.2"), "~ a.example A 192.0.2.2 (was 192.0.2.1)"),
+        ] {
+            let change = Change::Update { from: with(from.0, from.1), to: with(to.0, to.1) };
+            assert_eq!(change.to_string(), expected);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Label values of the former are lower case, as there. A family appears when it gets its first value.
 
+mod described;
 mod labels;
 
 use std::fmt;
@@ -19,6 +20,8 @@ use zonewright_core::change::{Change, Outcome};
 use zonewright_core::error::ErrorKind;
 use zonewright_core::zone::InstanceId;
 
+use described::Describing;
+pub use described::MetricDescription;
 pub use labels::{
     Build, ByKind, ByNamespace, ByReason, ByTable, ByType, ByZone, Call, CallTime, Changed, Mismatch, ZoneError,
 };
@@ -36,6 +39,8 @@ fn publish_buckets() -> Histogram {
 /// Every metric of the engine.
 pub struct Metrics {
     registry: Mutex<Registry>,
+    /// What is registered.
+    described: Mutex<Vec<MetricDescription>>,
     /// Start of the last round of any zone.
     pub last_reconcile: Seconds,
     /// End of the last round that left nothing undone.
@@ -134,6 +139,7 @@ impl Default for Metrics {
         let call_seconds: Family<CallTime, Histogram, fn() -> Histogram> = Family::new_with_constructor(call_buckets);
         let metrics = Self {
             registry: Mutex::default(),
+            described: Mutex::default(),
             last_reconcile: Seconds::default(),
             last_sync: Seconds::default(),
             no_op_runs: Counter::default(),
@@ -181,8 +187,9 @@ impl Default for Metrics {
 
 impl Metrics {
     fn register(&self) {
-        let mut root = Registry::default();
-        let peer = root.sub_registry_with_prefix("external_dns");
+        let (mut root, mut list) = (Registry::default(), Vec::new());
+        let prefix = "external_dns";
+        let mut peer = Describing { registry: root.sub_registry_with_prefix(prefix), prefix, list: &mut list };
         peer.register(
             "controller_last_reconcile_timestamp_seconds",
             "Start of the last round",
@@ -211,7 +218,8 @@ impl Metrics {
         peer.register("source_endpoints_total", "Endpoints that sources ask for", self.source_endpoints.clone());
         peer.register("source_records", "Endpoints that sources ask for, by type", self.source_records.clone());
         peer.register("source_errors", "Failures of sources", self.source_errors.clone());
-        let ours = root.sub_registry_with_prefix("zonewright");
+        let prefix = "zonewright";
+        let mut ours = Describing { registry: root.sub_registry_with_prefix(prefix), prefix, list: &mut list };
         ours.register(
             "time_to_publish_seconds",
             "From the first sight of a change to its confirmation by the provider",
@@ -269,6 +277,18 @@ impl Metrics {
         ours.register("provider_calls", "Calls to providers", self.calls.clone());
         ours.register("provider_call_seconds", "Duration of calls to providers", self.call_seconds.clone());
         *self.lock() = root;
+        *self.list() = list;
+    }
+
+    fn list(&self) -> std::sync::MutexGuard<'_, Vec<MetricDescription>> {
+        self.described.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Every metric that is registered, by name.
+    pub fn described(&self) -> Vec<MetricDescription> {
+        let mut all = self.list().clone();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Registry> {
@@ -333,17 +353,24 @@ impl Metrics {
             os: std::env::consts::OS.to_owned(),
         })
         .set(1);
-        self.lock().sub_registry_with_prefix("external_dns").register("build_info", "The build", info);
+        let (prefix, name, help) = ("external_dns", "build_info", "The build");
+        let list = &mut *self.list();
+        Describing { registry: self.lock().sub_registry_with_prefix(prefix), prefix, list }.register(name, help, info);
     }
 
     /// Registers a metric of another part of the program, under `zonewright_`.
     pub fn add(&self, name: &str, help: &str, metric: impl prometheus_client::registry::Metric) {
-        self.lock().sub_registry_with_prefix("zonewright").register(name, help, metric);
+        self.brought("zonewright", name, help, metric);
     }
 
     /// Registers a metric of another part of the program that external-dns has too, under `external_dns_`.
     pub fn add_external_dns(&self, name: &str, help: &str, metric: impl prometheus_client::registry::Metric) {
-        self.lock().sub_registry_with_prefix("external_dns").register(name, help, metric);
+        self.brought("external_dns", name, help, metric);
+    }
+
+    fn brought(&self, prefix: &str, name: &str, help: &str, metric: impl prometheus_client::registry::Metric) {
+        self.list().push(MetricDescription::of(prefix, name, help, &metric, &[]));
+        self.lock().sub_registry_with_prefix(prefix).register(name, help, metric);
     }
 
     pub(crate) fn provider_call(&self, instance: &InstanceId, operation: &str, outcome: &str, took: Duration) {
@@ -355,17 +382,17 @@ impl Metrics {
     }
 
     /// A call of a webhook, as external-dns counts it.
-    pub(crate) fn webhook_call(&self, operation: &str, outcome: &str) {
+    pub fn webhook_call(&self, operation: &str, outcome: &str) {
         let kinds = self.webhook.get_or_init(|| {
-            let mut registry = self.lock();
-            let peer = registry.sub_registry_with_prefix("external_dns");
+            let (mut registry, list, prefix) = (self.lock(), &mut *self.list(), "external_dns");
+            let mut peer = Describing { registry: registry.sub_registry_with_prefix(prefix), prefix, list };
             ["records", "applychanges", "adjustendpoints"].map(|kind| {
                 let calls = WebhookCalls::default();
                 let name = |what: &str| format!("webhook_provider_{kind}_{what}_total");
-                peer.register(name("requests"), format!("Requests to {kind} of the webhook"), calls.requests.clone());
+                peer.register(&name("requests"), &format!("Requests to {kind} of the webhook"), calls.requests.clone());
                 peer.register(
-                    name("errors"),
-                    format!("Failed requests to {kind} of the webhook"),
+                    &name("errors"),
+                    &format!("Failed requests to {kind} of the webhook"),
                     calls.errors.clone(),
                 );
                 calls

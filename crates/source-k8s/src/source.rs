@@ -18,7 +18,7 @@ use zonewright_core::source::{Evidence, KindState, PublishedNames, Review, Sourc
 
 use crate::batch::Batch;
 use crate::feed::Event;
-use crate::feed::manifests::Fault;
+use crate::feed::manifests::{Fault, UnreadObject};
 use crate::index::Index;
 use crate::kind::Kind;
 use crate::lookup::Reads;
@@ -47,6 +47,7 @@ struct State {
     /// The engine was given nothing because it has to ask for the evidence first.
     held: bool,
     faults: Vec<Fault>,
+    unread: Vec<UnreadObject>,
     /// Why the last attempt to read a kind failed.
     failed: BTreeMap<Kind, String>,
     /// Everything that went wrong with reading since the start.
@@ -64,6 +65,7 @@ impl State {
             told: None,
             held: false,
             faults: Vec::new(),
+            unread: Vec::new(),
             failed: BTreeMap::new(),
             failures: 0,
         }
@@ -144,6 +146,15 @@ impl K8sSource {
     /// What is wrong with the manifests now.
     pub fn faults(&self) -> Vec<Fault> {
         self.state().faults.clone()
+    }
+
+    pub(crate) fn note_unread(&self, unread: Vec<UnreadObject>) {
+        self.state().unread = unread;
+    }
+
+    /// The objects of the manifests that none of the chosen sources reads.
+    pub fn unread_objects(&self) -> Vec<UnreadObject> {
+        self.state().unread.clone()
     }
 
     /// The kinds that have to be fed, and how far.

@@ -9,6 +9,10 @@ macro_rules! labels {
         pub struct $name {
             $(#[doc = concat!("Label `", stringify!($field), "`.")] pub $field: String),+
         }
+
+        impl super::described::LabelNames for $name {
+            const NAMES: &'static [&'static str] = &[$(stringify!($field)),+];
+        }
     };
 }
 

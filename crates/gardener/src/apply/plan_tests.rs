@@ -58,7 +58,7 @@ fn records_are_made_changed_and_left() {
     let one = "x.example A ttl=120 192.0.2.1";
     check(A, &[one], &[one], &[]);
     check(A, &["x.example A ttl=120 192.0.2.2 192.0.2.1"], &["x.example A ttl=120 192.0.2.1 192.0.2.2"], &[]);
-    check(A, &["x.example A ttl=60 192.0.2.1"], &[one], &["~ x.example 60 A 192.0.2.1 (was 192.0.2.1)"]);
+    check(A, &["x.example A ttl=60 192.0.2.1"], &[one], &["~ x.example 60 A 192.0.2.1 (was TTL 120)"]);
     check(A, &["x.example A ttl=120 192.0.2.9"], &[one], &["~ x.example 120 A 192.0.2.9 (was 192.0.2.1)"]);
     check(Txt, &["x.example TXT ttl=120 a"], &["x.example TXT ttl=120 b"], &["~ x.example 120 TXT \"a\" (was \"b\")"]);
 }

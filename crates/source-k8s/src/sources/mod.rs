@@ -38,6 +38,7 @@ mod node;
 #[cfg(feature = "openshift")]
 mod openshift;
 mod pod;
+mod reader_of;
 mod service;
 #[cfg(feature = "skipper")]
 mod skipper;
@@ -53,6 +54,7 @@ use crate::lookup::Reads;
 use crate::options::{SourceKind, SourceOptions};
 pub use crate::role::{MapFn, Role, Scope, reads};
 use crate::store::Keep;
+pub use reader_of::{SourceOfKind, source_of};
 
 /// The roles of the chosen sources, each source once, in the order of [`SourceKind::ALL`]; or those of `zonewright kops`.
 pub fn roles(options: &SourceOptions) -> Vec<Role> {

@@ -162,6 +162,9 @@ async fn files_are_read_at_the_start() {
         .await;
     assert!(lab.is_evidence());
     assert_eq!(lab.faults(), [""; 0]);
+    let unread = lab.source.unread_objects();
+    let unread: Vec<_> = unread.iter().map(|one| (one.line, &*one.api_version, &*one.kind)).collect();
+    assert_eq!(unread, [(1, "v1", "ConfigMap")]);
     let object = &lab.engine.objects.keys().next().unwrap().1;
     assert_eq!((&*object.namespace, &*object.uid), ("default", ""));
 }

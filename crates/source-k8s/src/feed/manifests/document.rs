@@ -43,10 +43,18 @@ pub(super) struct At<T> {
     pub(super) what: T,
 }
 
+/// An object of a kind that nothing reads here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unread {
+    pub(super) api_version: String,
+    pub(super) kind: String,
+}
+
 /// What a text holds.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) objects: Vec<At<Object>>,
+    pub(super) unread: Vec<At<Unread>>,
     pub(super) faults: Vec<At<String>>,
 }
 
@@ -213,13 +221,22 @@ fn name_member(item: &mut Value, api_version: &str, kind: &str) {
 
 fn read_object(line: usize, value: Value, wanted: &Wanted, parsed: &mut Parsed) {
     match objects(value, wanted) {
-        Ok(objects) => parsed.objects.extend(objects.into_iter().map(|what| At { line, what })),
+        Ok(Found::Objects(objects)) => parsed.objects.extend(objects.into_iter().map(|what| At { line, what })),
+        Ok(Found::Unread(what)) => parsed.unread.push(At { line, what }),
         Err(what) => parsed.faults.push(At { line, what }),
     }
 }
 
+/// What a document comes to.
+enum Found {
+    /// Its object, once for each kind that it counts as.
+    Objects(Vec<Object>),
+    /// Nothing reads its kind.
+    Unread(Unread),
+}
+
 /// The object of a document, once for each kind that it counts as: a kind of the table, and kinds that the user named.
-fn objects(mut value: Value, wanted: &Wanted) -> Result<Vec<Object>, String> {
+fn objects(mut value: Value, wanted: &Wanted) -> Result<Found, String> {
     let Some(fields) = value.as_object_mut() else {
         return Err("this is no object; expected apiVersion, kind and metadata".to_owned());
     };
@@ -229,7 +246,7 @@ fn objects(mut value: Value, wanted: &Wanted) -> Result<Vec<Object>, String> {
         wanted.reads.iter().filter(|(kind, _)| kind.is(&api_version, &kind_name)).map(|(k, r)| (*k, r)).collect();
     if kinds.is_empty() {
         tracing::debug!(api_version, kind = kind_name, "no source reads this kind");
-        return Ok(Vec::new());
+        return Ok(Found::Unread(Unread { api_version, kind: kind_name }));
     }
     let metadata = fields.get_mut("metadata").and_then(Value::as_object_mut);
     let metadata = metadata.ok_or_else(|| format!("{kind_name} without metadata; expected metadata.name"))?;
@@ -244,7 +261,7 @@ fn objects(mut value: Value, wanted: &Wanted) -> Result<Vec<Object>, String> {
             objects.push(read.map_err(|error| format!("{kind_name} {namespace}/{name}: {error}"))?);
         }
     }
-    Ok(objects)
+    Ok(Found::Objects(objects))
 }
 
 /// The namespace, which is written in where it is missing. Whether objects of a kind that the user named have one, nobody

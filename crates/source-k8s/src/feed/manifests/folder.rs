@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::document::{At, Format, Parsed, Wanted, line_of, parse};
+use super::document::{At, Format, Parsed, Unread, Wanted, line_of, parse};
 use crate::feed::Event;
 use crate::store::{Object, ObjectKey};
 
@@ -42,6 +42,19 @@ impl fmt::Display for Fault {
     }
 }
 
+/// An object of the folder that nothing reads: its source is not among the chosen ones, or there is none.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnreadObject {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// `apiVersion`.
+    pub api_version: String,
+    /// `kind`.
+    pub kind: String,
+}
+
 /// What a scan gave.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
@@ -49,6 +62,8 @@ pub(super) struct Scan {
     pub(super) events: Vec<Event>,
     /// Everything that is wrong now.
     pub(super) faults: Vec<Fault>,
+    /// The objects of kinds that nothing reads.
+    pub(super) unread: Vec<UnreadObject>,
     /// When to look again, if it is sooner than usual.
     pub(super) again: Option<Duration>,
 }
@@ -84,6 +99,7 @@ struct File {
     stamp: Option<Stamp>,
     objects: Vec<At<Object>>,
     faults: Vec<At<String>>,
+    unread: Vec<At<Unread>>,
     /// Its content was once known without a fault.
     known: bool,
 }
@@ -156,7 +172,12 @@ impl Folder {
         if let Some(why) = listing.unreadable.get(&self.dir) {
             let fault = Fault { file: self.dir.clone(), line: 0, message: why.clone() };
             self.unreadable = true;
-            return Scan { events: self.each_kind(Event::Blind), faults: vec![fault], again: None };
+            return Scan {
+                events: self.each_kind(Event::Blind),
+                faults: vec![fault],
+                unread: self.unread(),
+                again: None,
+            };
         }
         let away = |file: &PathBuf| listing.unreadable.keys().any(|prefix| file.starts_with(prefix));
         let before = self.files.len();
@@ -180,6 +201,7 @@ impl Folder {
         Scan {
             events: self.each_kind(if whole { Event::Open } else { Event::Blind }),
             faults: self.faults.clone(),
+            unread: self.unread(),
             again,
         }
     }
@@ -195,7 +217,20 @@ impl Folder {
         self.listed |= whole;
         self.held = merged;
         self.faults.clone_from(&faults);
-        Scan { events, faults, again }
+        Scan { events, faults, unread: self.unread(), again }
+    }
+
+    fn unread(&self) -> Vec<UnreadObject> {
+        let of = |(path, file): (&PathBuf, &File)| -> Vec<UnreadObject> {
+            let object = |At { line, what: Unread { api_version, kind } }: &At<Unread>| UnreadObject {
+                file: path.clone(),
+                line: *line,
+                api_version: api_version.clone(),
+                kind: kind.clone(),
+            };
+            file.unread.iter().map(object).collect()
+        };
+        self.files.iter().flat_map(of).collect()
     }
 
     /// The objects of all files; of two with one key the one in the first file by name, and the first in a file, wins.
@@ -268,6 +303,7 @@ impl File {
     fn take(&mut self, parsed: Parsed) {
         let old = std::mem::replace(&mut self.objects, parsed.objects);
         self.faults = parsed.faults;
+        self.unread = parsed.unread;
         if self.faults.is_empty() {
             self.known = true;
             return;
@@ -292,7 +328,7 @@ fn read(path: &Path, format: Format, wanted: &Wanted) -> Parsed {
 }
 
 fn faulty(line: usize, what: String) -> Parsed {
-    Parsed { objects: Vec::new(), faults: vec![At { line, what }] }
+    Parsed { faults: vec![At { line, what }], ..Parsed::default() }
 }
 
 fn fault(file: &Path, line: usize, message: &str) -> Fault {

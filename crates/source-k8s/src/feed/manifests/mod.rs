@@ -22,7 +22,7 @@ use self::wake::Wake;
 use crate::source::K8sSource;
 
 pub(crate) use self::document::Wanted;
-pub use self::folder::Fault;
+pub use self::folder::{Fault, UnreadObject};
 
 /// How often the folder is looked at when nothing is reported.
 pub const POLL: Duration = Duration::from_secs(1);
@@ -70,6 +70,7 @@ impl ManifestFeed {
             feed = back;
             let pause = poll_after(began.elapsed(), feed.wake.is_up());
             source.note_faults(scan.faults);
+            source.note_unread(scan.unread);
             source.feed(scan.events);
             feed.rest(scan.again.unwrap_or(pause)).await;
         }
