@@ -54,7 +54,7 @@ fn a_plan_says_what_would_be_done_and_writes_nothing() {
         "- goes.shop.test 0 A 192.0.2.3 service/default/goes: no object requests it any more",
         "~ moves.shop.test 0 A 192.0.2.9 (was 192.0.2.2) Service default/moves: the data differs",
         "= taken.shop.test A is left alone: Service default/taken: a record stands there that belongs to owner someone-else; it \
-         is left alone",
+         is left alone; 198.51.100.3 stands there; `zonewright transfer --from=someone-else` hands it over",
         "1 to create, 1 to update, 1 to delete, 1 left alone",
     ];
     let plan = ends(&line.ordered("plan"), 2, &[]);

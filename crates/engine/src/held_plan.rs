@@ -42,32 +42,45 @@ pub(crate) fn publish(
 const OBJECTS: usize = 20;
 
 /// Tells the objects that are still there, and do not ask for a record any more, that its delete is held.
-fn tell_objects<'k>(worker: &Worker, held: impl Iterator<Item = &'k RecordKey>, hash: &str, reason: &str) {
+fn tell_objects(worker: &Worker, hash: &str) {
     let label = |key: &RecordKey| {
         worker.ownership(key).claim()?.resource.as_deref().and_then(|label| Subject::parse(label).ok())
     };
-    let keys = held.filter_map(|key| Some((key.clone(), label(key)?)));
+    let plan = worker.context.state.look(&worker.handle.label(), |state| {
+        let plan = state.held.as_ref().filter(|plan| plan.hash == hash)?;
+        Some((plan.held.keys().cloned().collect::<Vec<_>>(), plan.reason.clone()))
+    });
+    let Some((keys, reason)) = plan else { return };
+    let keys = keys.into_iter().filter_map(|key| Some((key.clone(), label(&key)?)));
     let meant: Vec<(RecordKey, Subject)> =
         keys.filter(|(_, about)| matches!(about, Subject::Object(_))).take(OBJECTS).collect();
     if meant.is_empty() {
         return;
     }
-    let (context, hash, reason) = (worker.context.clone(), hash.to_owned(), reason.to_owned());
-    // The sources look through their objects: nothing waits for that.
-    tokio::task::spawn_blocking(move || {
+    let (context, hash) = (worker.context.clone(), hash.to_owned());
+    let one_pass = context.config.one_pass;
+    let tell = move || {
         let mut notes = Vec::new();
         for (key, about) in meant {
             let found = context.sources.iter().flat_map(|source| source.consider(&about));
             let asks = |one: &Consideration| one.mapped.endpoints.iter().any(|endpoint| endpoint.key() == key);
             for one in found.filter(|one| !asks(one)) {
+                let flags = &context.config.command_flags;
                 let text = format!(
-                    "{key} is no longer asked for here, but its delete is held: {reason}. Approve with: zonewright approve {hash}"
+                    "{key} is no longer asked for here, but its delete is held: {reason}. Approve with: zonewright approve \
+                     {hash}{flags}"
                 );
                 notes.push(Note::warning(&one.object, Cause::HeldDelete.reason(), text));
             }
         }
         context.report(notes);
-    });
+    };
+    // The sources look through their objects: nothing waits for that but the only pass, whose last word is its summary.
+    if one_pass {
+        tell();
+    } else {
+        tokio::task::spawn_blocking(tell);
+    }
 }
 
 /// What a held plan says besides its deletes.
@@ -106,7 +119,6 @@ fn keep(worker: &mut Worker, held: BTreeMap<RecordKey, Digest>, kept: Kept) {
         let content = |key: &RecordKey| view.find(key).map(|set| set.data.to_string()).unwrap_or_default();
         held.keys().take(SAMPLES).map(|key| (key.clone(), content(key))).collect()
     };
-    tell_objects(worker, held.keys(), &hash, &reason);
     let held = held.into_iter().map(|(key, digest)| (key, Some(digest))).collect();
     worker.context.state.zone(&zone, |state| {
         let since = state.held.as_ref().map_or(now, |former| former.since);
@@ -133,4 +145,5 @@ fn report(worker: &mut Worker, now: Instant) {
         let text = format!("{text}. Approve with: zonewright approve {hash}{flags}");
         worker.context.report([Note::warning(object, "PlanHeld", text)]);
     }
+    tell_objects(worker, &hash);
 }

@@ -191,7 +191,8 @@ fn skipped(worker: &mut Worker, names: &[DnsName], skips: &[Skip]) {
         if !is_withheld(skip) {
             worker.tally.leave_alone(skip.key.clone());
             if worker.context.config.previews() {
-                worker.handle.preview().skip(skip);
+                let more = skip_notes::more(worker, skip);
+                worker.handle.preview().skip(skip, more);
             }
         }
         if matches!(skip.why, Why::Doubt(_)) || is_withheld(skip) {

@@ -61,13 +61,13 @@ impl Preview {
         self.groups.entry(group.name.clone()).or_default().push(group.clone());
     }
 
-    /// Something stays as it is.
-    pub(crate) fn skip(&mut self, skip: &Skip) {
+    /// Something stays as it is; `more` is what the zone adds to the reason.
+    pub(crate) fn skip(&mut self, skip: &Skip, more: Option<String>) {
         let Skip { key, why, objects } = skip;
         let left = LeftAlone {
             key: key.clone(),
             reason: why.reason().to_owned(),
-            why: why.to_string(),
+            why: more.map_or_else(|| why.to_string(), |more| format!("{why}; {more}")),
             objects: objects.clone(),
         };
         self.left.insert(key.clone(), left);

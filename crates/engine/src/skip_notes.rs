@@ -19,7 +19,8 @@ pub(crate) fn of(worker: &Worker, skip: &Skip) -> Vec<Note> {
     notes
 }
 
-fn more(worker: &Worker, skip: &Skip) -> Option<String> {
+/// What only the zone knows of it.
+pub(crate) fn more(worker: &Worker, skip: &Skip) -> Option<String> {
     let name = &skip.key.name;
     let stands = || {
         let set = worker.handle.view().find(&skip.key)?;

@@ -214,7 +214,7 @@ fn create_update_delete_and_nothing() {
     case(&[&own("x.example A 192.0.2.1")], &["a: x.example A 192.0.2.2"])
         .gives(&["~ x.example A 192.0.2.2 (was 192.0.2.1)"], &[]);
     case(&[&own("x.example A ttl=60 192.0.2.1")], &["a: x.example A ttl=30 192.0.2.1"])
-        .gives(&["~ x.example 30 A 192.0.2.1 (was 192.0.2.1)"], &[]);
+        .gives(&["~ x.example 30 A 192.0.2.1 (was TTL 60)"], &[]);
     case(&[&own("x.example A 192.0.2.1")], &[]).gives(&["- x.example A 192.0.2.1 !"], &[]);
     case(&[], &["a: x.example A 192.0.2.1", "a: x.example AAAA 2001:db8::1"])
         .gives(&["+ x.example A 192.0.2.1", "+ x.example AAAA 2001:db8::1"], &[]);
