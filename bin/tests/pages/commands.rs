@@ -48,7 +48,8 @@ fn commands(block: &Block) -> Vec<String> {
     let mut commands = Vec::new();
     for line in joined(&block.text).lines() {
         let line = line.trim().trim_start_matches("$ ");
-        let line = line.split("   ").next().unwrap_or(line);
+        // What is done of its status is not the command's.
+        let line = line.split("   ").next().and_then(|line| line.split(" || ").next()).unwrap_or(line);
         let words: Vec<&str> = line.split_whitespace().skip_while(|word| is_variable(word)).collect();
         if words.first().is_some_and(|first| PROGRAMS.contains(first)) {
             commands.push(words.join(" "));
