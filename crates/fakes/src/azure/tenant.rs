@@ -6,6 +6,7 @@
 //! <https://learn.microsoft.com/entra/identity-platform/reference-error-codes>
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -15,6 +16,9 @@ use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm};
 use serde_json::{Value, json};
 use webpki::EndEntityCert;
 use webpki::ring::{RSA_PKCS1_2048_8192_SHA256, RSA_PSS_2048_8192_SHA256_LEGACY_KEY};
+
+/// How many refusals were answered: each has ids of its own.
+static REFUSALS: AtomicU32 = AtomicU32::new(1);
 
 /// Seconds by which clocks may differ.
 const SKEW: f64 = 300.0;
@@ -68,7 +72,9 @@ impl TokenRefusal {
 
     /// The body of the answer.
     pub(super) fn body(&self) -> Value {
-        let (trace, correlation) = ("00000000-0000-4000-8000-00000000ace0", "00000000-0000-4000-8000-00000000c044");
+        let number_of_refusal = REFUSALS.fetch_add(1, Ordering::Relaxed);
+        let trace = format!("{number_of_refusal:08x}-0000-4000-8000-00000000ace0");
+        let correlation = format!("{number_of_refusal:08x}-0000-4000-8000-00000000c044");
         let time = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%SZ").to_string();
         let Self { error, number, message, .. } = self;
         json!({

@@ -14,7 +14,7 @@ use crate::http::Incoming;
 use crate::pace::Pace;
 use crate::reply::Reply;
 
-/// The id of every request.
+/// The id in answers of the service of roles.
 pub(super) const REQUEST: &str = "00000000-0000-0000-0000-00000000fake";
 
 /// An answer in XML.
@@ -87,9 +87,16 @@ impl Service {
         *self.calls.entry(name.to_owned()).or_default() += 1;
     }
 
+    /// The id of the request that is answered: another one each time.
+    fn request_id(&self) -> String {
+        format!("00000000-0000-4000-8000-{:012x}", self.requests)
+    }
+
     /// Answers a request as it came.
     pub(super) fn serve(&mut self, incoming: Incoming) -> Reply {
-        self.answer(&Request::of(incoming)).with_header("x-amzn-requestid", REQUEST.to_owned())
+        let reply = self.answer(&Request::of(incoming));
+        let id = self.request_id();
+        reply.with_header("x-amzn-requestid", id)
     }
 
     pub(super) fn answer(&mut self, request: &Request) -> Reply {
@@ -115,7 +122,7 @@ impl Service {
 
     fn refuse(&self, refusal: &Refusal, service: &str) -> Reply {
         let namespace = if service == "sts" { sts::NAMESPACE } else { NAMESPACE };
-        xml(refusal.status, refusal.body(self.form, namespace, REQUEST))
+        xml(refusal.status, refusal.body(self.form, namespace, &self.request_id()))
     }
 
     /// What is answered in place of carrying the call out.

@@ -138,12 +138,18 @@ fn explain(answer: &Answer) -> Option<Explanation> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let message = match body.get("error")? {
         Value::String(code) => match text(body.get("error_description")) {
-            Some(said) => format!("{said} ({code})"),
+            Some(said) => format!("{} ({code})", without_request(&said)),
             None => code.clone(),
         },
         error => text(error.get("message"))?,
     };
     Some(Explanation { message, ..Explanation::default() })
+}
+
+/// What Microsoft's service says, without the ids and the time of the request behind it: they differ each time, and one refusal would be
+/// a new one at every attempt.
+fn without_request(said: &str) -> &str {
+    said.split("Trace ID:").next().unwrap_or(said).trim_end()
 }
 
 /// Reads a token out of an answer.
@@ -219,6 +225,20 @@ mod tests {
                 (Err(error), None) => assert!(!error.to_string().contains("html"), "{error}"),
                 (other, _) => panic!("{body}: {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_refusal_reads_the_same_each_time() {
+        for (said, expected) in [
+            (
+                "AADSTS7000215: Invalid client secret. Trace ID: 1-2 Correlation ID: 3-4 Timestamp: now",
+                "AADSTS7000215: Invalid client secret.",
+            ),
+            ("AADSTS90002: No tenant.\r\nTrace ID: 1\r\nCorrelation ID: 2", "AADSTS90002: No tenant."),
+            ("Invalid JWT Signature.", "Invalid JWT Signature."),
+        ] {
+            assert_eq!(without_request(said), expected);
         }
     }
 
