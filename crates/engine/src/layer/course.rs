@@ -34,11 +34,19 @@ impl Write {
         })
     }
 
-    /// What has to hold before a standing claim becomes an intent here, which speaks for one content of its record alone: the record
-    /// that goes stands as it was read, and where one comes nothing stands. A listing that is old or ended early may have said otherwise.
-    pub(super) fn lowered_for(&self, group: &Group) -> Vec<Precondition> {
+    /// Whether it puts an intent there that speaks for a record which is yet to come.
+    fn announces(&self, record: &RecordSet) -> bool {
+        let speaks = |set: &RecordSet| Intent::all_in(set).iter().any(|intent| intent.covers(record));
+        let mut claims = self.steps.iter().filter(|step| step.role == Role::Claim);
+        claims.any(|step| step.change.to().is_some_and(speaks))
+    }
+
+    /// What has to hold before an intent is written, which speaks for one content of its record alone: the record that goes stands
+    /// as it was read, and where one comes nothing stands. A listing that is old or ended early may have said otherwise, and if this
+    /// process died before the create was refused, the intent would make a stranger's record of the same content ours.
+    pub(super) fn rests_on(&self, group: &Group) -> Vec<Precondition> {
         let condition = |step: &Step| match &step.change {
-            Change::Create { to } => self.lowers_claim(&[to]).then(|| Precondition::Absent(to.key.clone())),
+            Change::Create { to } => self.announces(to).then(|| Precondition::Absent(to.key.clone())),
             Change::Delete { from } => self.lowers_claim(&[from]).then(|| Precondition::Exact(from.clone())),
             Change::Update { .. } => None,
         };

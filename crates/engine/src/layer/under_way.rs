@@ -56,7 +56,7 @@ impl<'a> Course<'a> {
 
     pub(super) fn as_group(&self, write: &Write) -> Group {
         let mut requires = self.group.requires.clone();
-        requires.extend(write.lowered_for(self.group));
+        requires.extend(write.rests_on(self.group));
         requires.extend(self.claims_unwritten(write));
         Group { steps: write.steps.clone(), requires, ..self.group.clone() }
     }

@@ -21,6 +21,22 @@ async fn a_claim_is_not_lowered_while_another_record_stands() {
     }
 }
 
+/// A stranger's record stands that the listing did not show, of the very content that is to come. The intent would speak for it, and if
+/// the process died before the create was refused, the record would be ours from then on.
+#[tokio::test]
+async fn what_is_to_come_is_not_announced_while_it_stands_already() {
+    let wanted = set("x.example A 192.0.2.1");
+    let group = group(vec![
+        record(Change::Create { to: wanted.clone() }),
+        Step::claim(Change::Create { to: claim("a-x.example") }),
+    ]);
+    // The process dies before it can take anything back.
+    let provider = Arc::new(Plain { gone: Some(2), ..Plain::new(std::slice::from_ref(&wanted)) });
+    let outcomes = Staged::new(provider.clone()).apply(&zone(), &[group]).await;
+    assert!(matches!(outcomes.as_slice(), [Outcome::Refused { .. }]), "{outcomes:?}");
+    assert_eq!(provider.sets(), [(wanted.key.clone(), wanted)].into());
+}
+
 /// An update of a record whose claim changes with it: the claim is no longer what was read of it, so the record stays.
 #[tokio::test]
 async fn a_record_is_not_written_whose_claim_was_changed_meanwhile() {
