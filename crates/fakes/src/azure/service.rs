@@ -160,7 +160,7 @@ impl Service {
         let scope = format!("{}/", target.place().to_ascii_lowercase());
         let zones = self.zones.iter().filter(|(id, zone)| zone.kind == target.kind && id.starts_with(&scope));
         let seen = zones.filter(|(_, zone)| caller.sees(&zone.name));
-        paging.cut(seen.map(|(id, zone)| (id.clone(), zone.json())).collect())
+        paging.cut(seen.map(|(id, zone)| (id.clone(), zone)), Zone::json)
     }
 }
 
@@ -195,8 +195,8 @@ fn list_sets(zone: &Zone, request: &Request, target: &Target, paging: &Paging<'_
     let suffix = request.parameter("$recordsetnamesuffix").map(|suffix| format!(".{}", suffix.to_ascii_lowercase()));
     let sets = zone.listed().values().filter(|set| of.is_none_or(|of| of == set.kind));
     let sets = sets.filter(|set| suffix.as_ref().is_none_or(|suffix| set.name.ends_with(suffix)));
-    let sets = sets.map(|set| (format!("{}|{}", set.name, set.kind), set.json(zone))).collect();
-    Ok((200, Some(paging.cut(sets))))
+    let sets = sets.map(|set| (format!("{}|{}", set.name, set.kind), set));
+    Ok((200, Some(paging.cut(sets, |set| set.json(zone)))))
 }
 
 fn get_set(zone: &Zone, target: &Target) -> Result<Answer, Refusal> {
