@@ -188,6 +188,11 @@ impl Cloud {
         &self.zone
     }
 
+    /// Somebody takes a record set away.
+    pub fn remove(&self, key: &RecordKey) {
+        lock(&self.sets).remove(key);
+    }
+
     /// Puts a record set in place past the rules.
     pub fn insert(&self, set: RecordSet) {
         lock(&self.sets).insert(set.key.clone(), set);

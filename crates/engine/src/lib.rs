@@ -16,6 +16,7 @@ mod changes;
 mod claim_anomalies;
 mod claim_moves;
 mod claim_queue;
+mod claim_room;
 mod claims;
 mod config;
 mod contested;

@@ -23,7 +23,7 @@ use crate::footprint::{footprint, touches};
 use crate::pipeline::{Prepared, Unclaimed};
 use crate::round_deletes::{Passing, RoundDeletes, passing};
 use crate::worker::Worker;
-use crate::{contested, pinning, skip_notes, write_through};
+use crate::{claim_room, contested, pinning, skip_notes, write_through};
 
 /// What names of a round are planned for.
 #[derive(Debug, Clone, Copy)]
@@ -210,7 +210,10 @@ fn decorate(worker: &mut Worker, mut groups: Vec<Group>) -> Vec<Group> {
     let mut ready = Vec::new();
     for result in registry.decorate(&worker.handle.zone, groups, &*worker.instance) {
         match result {
-            Ok(group) => ready.push(group),
+            Ok(group) => match claim_room::make_room(worker, group) {
+                Ok(group) => ready.push(group),
+                Err((group, reason)) => write_through::unclaimed(worker, &group, &reason),
+            },
             Err((group, dropped)) => write_through::unclaimed(worker, &group, &dropped.reason),
         }
     }

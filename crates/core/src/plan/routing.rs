@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::row::{Row, create, removal, replace, skip};
+use super::row::{Row, create, is_replaced, removal, replace, skip};
 use super::{NamePlan, POLICY_LABEL, Placed, PlannedGroup, Why};
 use crate::change::{Group, Step};
 use crate::claim::Ownership;
@@ -50,8 +50,8 @@ pub(super) fn exchange<'a>(mut whole: Row<'a>, out: &mut NamePlan) -> (Vec<&'a P
 }
 
 impl Row<'_> {
-    /// Every set of a type is replaced by sets with another kind of routing policy: one group. Names stay served, so nothing of
-    /// it counts as a delete.
+    /// Every set of a type is replaced by sets with another kind of routing policy: one group. A type that stays served does not count
+    /// as a delete; what goes without a replacement (an MX beside which no CNAME can stand, say) does.
     fn replace_all(&self, new: &[&Placed], old: &[(&RecordSet, Ownership)], out: &mut NamePlan) {
         let stays = |key: &RecordKey| new.iter().any(|placed| placed.set.key == *key);
         let comes = |key: &RecordKey| old.iter().any(|(set, _)| set.key == *key);
@@ -59,14 +59,21 @@ impl Row<'_> {
             old.iter().filter(|(set, _)| !stays(&set.key)).map(|(set, ownership)| (*set, ownership)).collect();
         let refused =
             new.iter().filter(|placed| !comes(&placed.set.key)).find_map(|placed| self.may_create(placed).err());
+        let is_served = |set: &RecordSet, ownership: &Ownership| {
+            new.iter().any(|p| p.set.key.rtype == set.key.rtype || is_replaced(set, ownership, p))
+        };
+        let lost: Vec<_> = going.iter().filter(|(set, ownership)| !is_served(set, ownership)).collect();
+        let kept = lost.iter().any(|(set, ownership)| !self.may_delete(set, ownership));
         let held = old.iter().find_map(|(set, ownership)| self.exchange_forbidden(set, ownership, new));
-        if let Some(why) = refused.or(held) {
+        if let Some(why) = refused.or(held).or(kept.then_some(Why::Policy("deletes"))) {
             for (set, ownership) in old {
                 self.left(&set.key, ownership, out);
             }
             out.skips.extend(new.iter().map(|placed| skip(placed, why.clone())));
             return;
         }
+        let counted = lost.iter().filter(|(_, ownership)| !self.is_proven_gone(ownership));
+        let counted = counted.map(|(set, _)| set.key.clone()).collect();
         let removed = going.iter().map(|(set, ownership)| removal(set, ownership));
         let written = new.iter().filter_map(|placed| match old.iter().find(|(set, _)| set.key == placed.set.key) {
             Some((from, _)) if placed.set.is_met_by(from) => None,
@@ -80,7 +87,7 @@ impl Row<'_> {
         let Some(name) = steps.first().map(|step| step.change.key().name.clone()) else { return };
         out.groups.push(PlannedGroup {
             group: Group { name, steps, stored: Vec::new(), requires: Vec::new(), objects },
-            counted: Vec::new(),
+            counted,
         });
     }
 

@@ -538,6 +538,17 @@ fn sets_of_another_kind_of_routing_are_replaced_together() {
         .gives(&["- x.example CNAME y.test. & + x.example A (blue) 192.0.2.1"], &[]);
 }
 
+/// A CNAME with an identifier, and an MX without: the MX goes without a replacement, and so it is a delete like any other.
+#[test]
+fn what_no_set_of_another_kind_replaces_is_counted() {
+    let published = ["x.example A 192.0.2.1 = me/service/ns/a", "x.example MX 10_mail.test = me/service/ns/a"];
+    let swap = "- x.example A 192.0.2.1 & - x.example MX 10 mail.test. & + x.example CNAME (blue) y.test. !";
+    let change =
+        || case(&published, &["a: x.example CNAME y.test"]).routed(&["", ""], &["blue"]).managing(RecordType::Mx);
+    change().gives(&[swap], &[]);
+    change().policy(Policy::UpsertOnly).gives(&[], &["Policy"]);
+}
+
 #[test]
 fn sets_of_another_kind_stay_where_one_of_them_may_not_go() {
     let wanted = ["a: x.example A 192.0.2.1", "b: x.example A 192.0.2.2"];

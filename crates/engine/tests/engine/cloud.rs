@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zonewright_conformance::cloud::{Cloud, CloudAccount, OPTIONS};
-use zonewright_core::RecordType;
+use zonewright_core::record::{Routing, SetId};
 use zonewright_core::zone::InstanceId;
+use zonewright_core::{RecordKey, RecordSet, RecordType};
 use zonewright_engine::{Engine, Instance};
 use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 
@@ -286,5 +287,47 @@ async fn names_are_served_while_a_large_zone_is_listed() {
     assert!(world.reports.has("t", "ForeignRecord"));
     let pages = 301;
     assert!(requests > pages && requests < pages * 5 / 4 + 20, "{requests} requests in {took:?}");
+    engine.stop().await;
+}
+
+/// Somebody deletes a weighted set by hand, and its claim stays behind; the object asks for the simple record then. The service takes no
+/// claim without a weight beside that one.
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_was_left_behind_gives_way_to_one_of_another_kind() {
+    let (cloud, _, instance) = cloud("one", "example");
+    let world = World::new(&[]);
+    world.cluster.put("a", &["www.example A 192.0.2.1", "set:blue", "prop:cloud/weight=10"]);
+    let engine = start(&world, vec![instance]).await;
+    rest(&engine).await;
+    world.cluster.put("a", &["other.example A 192.0.2.1", "set:blue", "prop:cloud/weight=10"]);
+    let plain = set("www.example A 192.0.2.1").key;
+    cloud.remove(&RecordKey { set_id: SetId::new("blue"), ..plain });
+    after(&engine, Duration::from_mins(5)).await;
+    assert!(cloud.dump().iter().any(|set| set.key.name == name("zw-a-www.example")), "its claim is left behind");
+    world.cluster.put("a", &["www.example A 192.0.2.1"]);
+    after(&engine, Duration::from_mins(1)).await;
+    assert_eq!(shown(&cloud), ["www.example A 192.0.2.1"]);
+    let claims: Vec<_> = cloud.dump().into_iter().filter(|set| set.key.name == name("zw-a-www.example")).collect();
+    assert!(matches!(claims.as_slice(), [claim] if claim.key.set_id.is_none()), "{claims:?}");
+    engine.stop().await;
+}
+
+/// A claim of somebody else's stands where ours belongs, with a weight.
+#[tokio::test(start_paused = true)]
+async fn a_strangers_claim_of_another_kind_stays_and_the_object_is_told() {
+    let (cloud, _, instance) = cloud("one", "example");
+    let theirs = set("zw-a-www.example TXT heritage=external-dns,external-dns/owner=them");
+    let theirs = RecordSet {
+        key: RecordKey { set_id: SetId::new("blue"), ..theirs.key.clone() },
+        routing: Routing::Weighted { weight: 10 },
+        ..theirs
+    };
+    cloud.insert(theirs.clone());
+    let world = World::new(&[]);
+    world.cluster.put("a", &["www.example A 192.0.2.1"]);
+    let engine = start(&world, vec![instance]).await;
+    after(&engine, Duration::from_mins(1)).await;
+    assert_eq!(cloud.dump(), [theirs]);
+    assert!(world.reports.has("a", "ClaimRefused"));
     engine.stop().await;
 }
