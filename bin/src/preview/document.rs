@@ -11,7 +11,7 @@ use super::Preview;
 #[derive(Debug, Serialize)]
 pub(super) struct Document {
     zones: Vec<ZoneDocument>,
-    /// What objects would be told besides.
+    /// Other notes that objects would get.
     notes: Vec<NoteDocument>,
     not_read: Vec<ProblemDocument>,
     not_written: Vec<ProblemDocument>,

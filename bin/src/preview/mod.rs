@@ -41,7 +41,7 @@ pub(crate) struct Preview {
     /// Flags that a printed command needs, each behind a blank.
     pub(crate) flags: String,
     pub(crate) zones: Vec<ZonePreview>,
-    /// What objects would be told besides.
+    /// Other notes that objects would get.
     pub(crate) notes: Vec<Note>,
     pub(crate) outcome: Outcome,
 }

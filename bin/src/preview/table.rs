@@ -196,7 +196,7 @@ fn notes(page: &mut Page, preview: &Preview) {
     };
     let mut notes = preview.notes.iter().filter(|note| new(&note.message)).peekable();
     if notes.peek().is_some() {
-        page.line(Paint::Heading, "What objects are told besides");
+        page.line(Paint::Heading, "Other notes on objects");
     }
     for note in notes {
         page.line(Paint::Quiet, &format!("  {}: {}: {}", note.object, note.reason, note.message));
@@ -282,7 +282,7 @@ mod tests {
                 "! e.example 60 A 192.0.2.5",
                 "! and 1 more",
                 "plan 3f2a: once the daemon holds it, approve it with: zonewright approve 3f2a --txt-owner-id=me",
-                "What objects are told besides",
+                "Other notes on objects",
                 "Service shop/x: InvalidHostname: a_b is no host name",
                 "Not read",
                 "services: no answer",

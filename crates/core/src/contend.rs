@@ -261,7 +261,7 @@ fn decide(
 
 fn lost(endpoint: &Endpoint, wanted: &Wanted) -> Note {
     let text = format!(
-        "{} is held by {}, with other targets; it passes on when that object stops asking for it",
+        "{} is held by {}, with other targets; it is released when that object no longer requests it",
         wanted.key, wanted.origin.object
     );
     Note::warning(&endpoint.origin.object, "NameConflict", text)

@@ -135,6 +135,7 @@ pub(crate) fn decide(
             now,
             joined: config.names.same_name == SameName::Union,
             guarded: config.brake.enabled,
+            one_kind: capability.one_kind,
         };
         plans.push(plan(placed, &published, &claims, rules, &facts));
     }

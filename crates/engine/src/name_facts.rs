@@ -79,6 +79,8 @@ pub(crate) struct NameFacts<'a> {
     pub(crate) joined: bool,
     /// The brake is not switched off.
     pub(crate) guarded: bool,
+    /// All sets of a name stand in one room ([`Capability::one_kind`](zonewright_core::capability::Capability::one_kind)).
+    pub(crate) one_kind: bool,
 }
 
 impl NameFacts<'_> {
@@ -162,11 +164,14 @@ impl Facts for NameFacts<'_> {
     }
 
     fn unmet(&self, key: &RecordKey, resource: Option<&Arc<str>>) -> bool {
+        let takes_place = |wanted: &RecordKey| {
+            let type_changes = wanted.rtype.excludes(key.rtype) || wanted.rtype.replaces(key.rtype);
+            // In one room, sets of another kind of routing take its place as well, and types exclude each other under any identifier.
+            let kind_changes = wanted.rtype == key.rtype && wanted.set_id.is_some() != key.set_id.is_some();
+            if self.one_kind { type_changes || kind_changes } else { type_changes && wanted.set_id == key.set_id }
+        };
         let replaces = |wanted: &Unwritable| {
-            wanted.key.set_id == key.set_id
-                && (wanted.key.rtype.excludes(key.rtype) || wanted.key.rtype.replaces(key.rtype))
-                && resource.is_some()
-                && wanted.resource.as_ref() == resource
+            takes_place(&wanted.key) && resource.is_some() && wanted.resource.as_ref() == resource
         };
         self.unmet.iter().any(|wanted| wanted.key == *key || replaces(wanted))
     }

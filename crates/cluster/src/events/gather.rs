@@ -51,7 +51,7 @@ fn joined(mut notes: Vec<Note>) -> Option<Note> {
     let text = |(at, note): (usize, &Note)| format!("({}) {}", at + 1, shortened(&note.message, share));
     let mut parts: Vec<String> = notes.iter().take(shown).enumerate().map(text).collect();
     if shown < notes.len() {
-        parts.push(format!("and {} more, which the log tells", notes.len() - shown));
+        parts.push(format!("and {} more, see the log", notes.len() - shown));
     }
     let message = parts.join("; ");
     let same = notes.iter().all(|note| notes.first().is_some_and(|first| first.reason == note.reason));
@@ -106,6 +106,6 @@ mod tests {
         assert_eq!(told.matches("x is wrong").count(), 9);
         let told = gather((1..=60).map(problem).collect()).remove(0).message;
         assert!(told.len() <= MAX_NOTE && told.contains("(11) problem 11: x"), "{told}");
-        assert!(told.ends_with("; and 49 more, which the log tells"), "{told}");
+        assert!(told.ends_with("; and 49 more, see the log"), "{told}");
     }
 }

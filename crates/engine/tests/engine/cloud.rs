@@ -290,6 +290,23 @@ async fn names_are_served_while_a_large_zone_is_listed() {
     engine.stop().await;
 }
 
+/// What shall take the place of a simple record has a weight and cannot be written: the record stays.
+#[tokio::test(start_paused = true)]
+async fn a_set_of_another_kind_that_cannot_be_written_takes_nothing_away() {
+    let (cloud, _, instance) = cloud("one", "example");
+    let world = World::new(&[]);
+    world.cluster.put("a", &["www.example A 192.0.2.1"]);
+    let engine = start(&world, vec![instance]).await;
+    rest(&engine).await;
+    for wanted in ["www.example A 192.0.2.2", "www.example CNAME lb.test"] {
+        world.cluster.put("a", &[wanted, "set:blue", "prop:cloud/weight=10", "prop:cloud/tier=closed"]);
+        after(&engine, Duration::from_hours(1)).await;
+        assert_eq!(shown(&cloud), ["www.example A 192.0.2.1"], "{wanted}");
+        assert!(world.reports.has("a", "RecordUnsupported"));
+    }
+    engine.stop().await;
+}
+
 /// Somebody deletes a weighted set by hand, and its claim stays behind; the object asks for the simple record then. The service takes no
 /// claim without a weight beside that one.
 #[tokio::test(start_paused = true)]
