@@ -3,6 +3,9 @@
 //! In: the world after its last step. Out: broken rules. Once everybody works, the daemons come to what is asked for, and are
 //! silent; a fresh process finds nothing to do.
 
+mod moves;
+mod one_kind;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -12,8 +15,8 @@ use zonewright_core::plan::Policy;
 use zonewright_core::record::SetId;
 use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
 
-use crate::cluster::{Ask, KINDS};
-use crate::names::{ADDRESSES, Affix, MANAGED, Saying, is_forged, same_row, saying};
+use crate::cluster::{Ask, KINDS, Sight};
+use crate::names::{ADDRESSES, MANAGED, Saying, is_forged, saying};
 use crate::rules::Rule;
 use crate::setup::Company;
 use crate::truth::{Objects, Right};
@@ -101,62 +104,10 @@ impl World {
         self.rest().await;
         self.truth().verdicts.note(Rule::Fight, true);
         let often = self.writes_of_late().into_iter().find(|(_, times)| *times > 24);
-        if let Some(((daemon, name), times)) = often {
+        if let Some(((daemon, _, name), times)) = often {
             self.truth().broken(Rule::Fight, format!("daemon {daemon} wrote {name} {times} times within an hour"));
         }
         self.truth().check_shadows(true);
-    }
-
-    /// Where the flags of the last start put claims elsewhere than former ones, each of ours stands there and at no former place.
-    fn moved(&self) {
-        for (daemon, party) in self.setup.daemons.iter().enumerate() {
-            let ((today, Some(former)), Some(owner)) = (self.affixes(daemon), party.owner) else { continue };
-            if party.dry_run {
-                continue;
-            }
-            for (zone, set) in self.records() {
-                let inside = self.truth().parties[daemon].filter.matches(&set.key.name);
-                if inside && !self.is_broken() && self.is_ours(daemon, zone, &set.key) {
-                    self.claim_moved(daemon, owner, (zone, &set.key), (today, former));
-                }
-            }
-        }
-    }
-
-    fn claim_moved(
-        &self,
-        daemon: usize,
-        owner: &str,
-        (zone, key): (usize, &RecordKey),
-        (today, former): (Affix, Affix),
-    ) {
-        let mut truth = self.truth();
-        let content = &truth.zones[zone];
-        let typed = |affix: Affix| -> Vec<RecordKey> {
-            let places = affix.places(key, &content.zone.name).into_iter();
-            places.filter(|(_, typed)| *typed).map(|(place, _)| place).collect()
-        };
-        let is_our_claim = |data: &RData| matches!(saying(data), Saying::Claim { owner: by, .. } if by == owner);
-        let claims = |place: &RecordKey| {
-            content.sets.get(place).is_some_and(|set| set.data.as_records().iter().any(is_our_claim))
-        };
-        let places = typed(today);
-        let Some(home) = places.first() else { return };
-        let left = typed(former).into_iter().find(|place| !places.contains(place) && claims(place));
-        let stands = claims(home);
-        // Something else stands where it belongs, or nothing may be changed that stands, by the flags or by an object.
-        let hindered = !stands && content.sets.keys().any(|other| other.name == home.name)
-            || self.flags(daemon).policy == Policy::CreateOnly
-            || self.sight(daemon).asks(&key.name).iter().any(|ask| ask.has_policy);
-        let kept = matches!(truth.right(zone, key), Right::One { policy: Some(policy), .. } if policy == "create-only");
-        let hindered = hindered || kept;
-        let moved = stands && left.is_none();
-        truth.verdicts.note(Rule::Moved, moved || !hindered);
-        if !moved && !hindered {
-            let left = left.map_or_else(|| "nowhere else".to_owned(), |left| format!("at {left}"));
-            let text = format!("daemon {daemon}: the claim on {key} belongs at {home} ({stands}), and is {left}");
-            truth.broken(Rule::Moved, text);
-        }
     }
 
     /// No more writes, also not by fresh processes.
@@ -210,26 +161,42 @@ impl World {
     }
 
     fn name_converged(&self, daemon: usize, name: &DnsName) {
-        let asked = self.sight(daemon).asks(name).into_iter().map(|ask| ask.key.set_id);
-        let standing =
-            self.records().into_iter().filter(|(_, set)| set.key.name == *name).map(|(_, set)| set.key.set_id);
-        let ids: BTreeSet<Option<SetId>> = asked.chain(standing).collect();
-        for id in ids {
-            self.row_converged(daemon, name, id.as_ref());
+        for instance in 0..self.setup.instances() {
+            let sight = Sight { instance: Some(instance), ..self.sight(daemon) };
+            let zone = self.truth().zone_of(instance, name);
+            if self.truth().zones[zone].instance() != instance {
+                continue;
+            }
+            if sight.rows.has_one_kind() {
+                self.room_converged(daemon, (zone, &sight), name);
+                continue;
+            }
+            let asked = sight.asks(name).into_iter().map(|ask| ask.key.set_id);
+            let here = self.records().into_iter().filter(|(at, set)| *at == zone && set.key.name == *name);
+            let ids: BTreeSet<Option<SetId>> = asked.chain(here.map(|(_, set)| set.key.set_id)).collect();
+            for id in ids {
+                self.row_converged(daemon, (zone, &sight), name, id.as_ref());
+            }
         }
     }
 
-    /// The records of one name and set identifier: what stands under another one is nothing to them.
-    fn row_converged(&self, daemon: usize, name: &DnsName, id: Option<&SetId>) {
-        let (cluster, flags) = (self.sight(daemon), self.flags(daemon));
-        let zone = self.truth().zone_of(name);
-        if cluster.waits_for_anything() || self.holds(daemon) || flags.policy != Policy::Sync {
+    /// Whether a name is to be as it is asked for by now.
+    fn is_settled(&self, daemon: usize, name: &DnsName) -> bool {
+        // What cannot be told of an object may concern every instance.
+        let waits = self.sight(daemon).waits_for_anything() || self.holds(daemon);
+        if waits || self.flags(daemon).policy != Policy::Sync {
             for rule in [Rule::Wanted, Rule::Stands, Rule::Orphan] {
                 self.truth().verdicts.note(rule, false);
             }
-            return;
+            return false;
         }
-        if !self.truth().parties[daemon].filter.matches(name) {
+        self.truth().parties[daemon].filter.matches(name)
+    }
+
+    /// The records of one name and set identifier: what stands under another one is nothing to them.
+    fn row_converged(&self, daemon: usize, at: (usize, &Sight), name: &DnsName, id: Option<&SetId>) {
+        let (zone, cluster) = at;
+        if !self.is_settled(daemon, name) {
             return;
         }
         let mut asks = cluster.asks(name);
@@ -345,6 +312,7 @@ impl World {
             return true;
         }
         let mut truth = self.truth();
+        let rows = truth.rows();
         let apex = truth.zones[zone].zone.name.clone();
         if key.name.is_wildcard() && !capability.wildcards
             || key.rtype == RecordType::Cname && key.name == apex && capability.cname.alone
@@ -364,7 +332,7 @@ impl World {
         let rivals: Vec<RecordKey> = truth.zones[zone]
             .sets
             .keys()
-            .filter(|other| same_row(other, key) && other.rtype.excludes(key.rtype))
+            .filter(|other| rows.same(other, key) && other.rtype.excludes(key.rtype) || rows.other_kind(other, key))
             .cloned()
             .collect();
         if rivals.iter().any(|rival| matches!(truth.right(zone, rival), Right::One { policy: Some(_), .. })) {
@@ -374,7 +342,7 @@ impl World {
         let sets = &truth.zones[zone].sets;
         // A text may be a claim on another set of the name.
         let shares =
-            |other: &RecordKey| same_row(other, key) || other.rtype == RecordType::Txt && other.name == key.name;
+            |other: &RecordKey| rows.same(other, key) || other.rtype == RecordType::Txt && other.name == key.name;
         let beside = |set: &RecordSet| shares(&set.key) && !MANAGED.contains(&set.key.rtype);
         if key.rtype == RecordType::Cname && sets.values().any(beside) {
             return true;
@@ -390,7 +358,8 @@ impl World {
                     |data: &RData| matches!(saying(data), Saying::Claim { owner: by, .. } if Some(&*by) == owner);
                 !set.data.as_records().iter().all(ours)
             };
-            sets.contains_key(&cname) || sets.get(place).is_some_and(foreign)
+            let of_another_kind = || sets.values().any(|set| rows.other_kind(&set.key, place) && foreign(set));
+            sets.contains_key(&cname) || sets.get(place).is_some_and(foreign) || of_another_kind()
         })
     }
 }

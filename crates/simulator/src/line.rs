@@ -21,12 +21,12 @@ use zonewright_core::clock::Clock;
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::interpret::Interpretation;
 use zonewright_core::provider::{Adjustment, Delta, Listing, Provider, Read, Record, Token};
-use zonewright_core::zone::ZoneId;
+use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{Error, ErrorKind, RecordSet, Result, Retry, Ttl, Zone};
 
 use crate::cluster::Sight;
 use crate::rules::Rule;
-use crate::truth::Truth;
+use crate::truth::{Content, Truth};
 
 use self::weather::{Draw, Fault};
 use self::zone_server::ZoneServer;
@@ -43,6 +43,8 @@ const MOST_CALLS: u64 = 30_000;
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) daemon: usize,
+    /// The instance whose provider it is.
+    pub(crate) instance: InstanceId,
     /// Whether it is that of a command of a person, and whether that may delete records.
     pub(crate) command: Option<bool>,
     pub(crate) truth: Arc<Mutex<Truth>>,
@@ -72,6 +74,11 @@ impl Line {
     fn die(&self) {
         self.tell(|| "its process dies".to_owned());
         self.dead.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a zone is one of the instance.
+    fn has(&self, content: &Content) -> bool {
+        content.zone.key.instance == self.instance
     }
 
     fn place(&self, zone: &Zone) -> usize {
@@ -239,10 +246,18 @@ impl Provider for Line {
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {
-        self.begin("list zones").await?;
+        let begun = self.begin("list zones").await;
+        if begun.is_err() && self.command.is_none() {
+            // None of them can be tried further than that.
+            let mut truth = lock(&self.truth);
+            let all = truth.zones.iter().enumerate().filter(|(_, content)| self.has(content)).map(|(at, _)| at);
+            let failed: Vec<_> = all.map(|at| (self.daemon, at)).collect();
+            truth.tried.extend(failed);
+        }
+        begun?;
         let lost = lock(&self.weather).lost.map(|(zone, _)| zone);
         let truth = lock(&self.truth);
-        let left = truth.zones.iter().enumerate().filter(|(at, _)| Some(*at) != lost);
+        let left = truth.zones.iter().enumerate().filter(|(at, content)| self.has(content) && Some(*at) != lost);
         Ok(left.map(|(_, content)| content.zone.clone()).collect())
     }
 
@@ -250,7 +265,7 @@ impl Provider for Line {
         self.begin("look for a zone").await?;
         let gone = lock(&self.weather).lost.filter(|(_, there)| !there).map(|(zone, _)| zone);
         let truth = lock(&self.truth);
-        let mut left = truth.zones.iter().enumerate().filter(|(at, _)| Some(*at) != gone);
+        let mut left = truth.zones.iter().enumerate().filter(|(at, content)| self.has(content) && Some(*at) != gone);
         Ok(left.find(|(_, content)| content.zone.key.zone == *id).map(|(_, content)| content.zone.clone()))
     }
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use zonewright_core::capability::Capability;
 use zonewright_core::rdata::Txt;
+use zonewright_core::record::Routing;
 use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType, Ttl};
 
 /// Record sets of one zone.
@@ -19,9 +21,64 @@ pub(crate) const ADDRESSES: [RecordType; 3] = [RecordType::A, RecordType::Aaaa, 
 /// The first label of names at which objects ask for texts; nobody else writes there.
 pub(crate) const TEXTS: &str = "text";
 
-/// Whether two keys are of one name and set identifier: only such records exclude or replace each other.
-pub(crate) fn same_row(one: &RecordKey, other: &RecordKey) -> bool {
-    one.name == other.name && one.set_id == other.set_id
+/// What set identifiers are to a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rows {
+    /// Whether it knows any.
+    known: bool,
+    /// Whether all sets of a name and type have one kind of routing policy, and types exclude each other under any identifier.
+    one_kind: bool,
+}
+
+impl Rows {
+    pub(crate) fn of(capability: &Capability) -> Self {
+        Self { known: capability.set_ids, one_kind: capability.one_kind }
+    }
+
+    /// Whether all sets of a name and type have one kind of routing policy.
+    pub(crate) fn has_one_kind(self) -> bool {
+        self.one_kind
+    }
+
+    /// Whether records under two keys can exclude or replace each other.
+    pub(crate) fn same(self, one: &RecordKey, other: &RecordKey) -> bool {
+        one.name == other.name && (self.one_kind || one.set_id == other.set_id)
+    }
+
+    /// Whether two sets are of one type, with an identifier and without, where that is not possible.
+    pub(crate) fn other_kind(self, one: &RecordKey, other: &RecordKey) -> bool {
+        let (plain, marked) = (one.set_id.is_none(), other.set_id.is_some());
+        self.one_kind && one.name == other.name && one.rtype == other.rtype && plain == marked
+    }
+
+    /// Whether one set can take the place of another: of another type in its row, or of another kind.
+    pub(crate) fn takes_place(self, one: &RecordKey, other: &RecordKey) -> bool {
+        let excludes = self.one_kind && one.name == other.name && one.rtype.excludes(other.rtype);
+        one.name == other.name && one.set_id == other.set_id || excludes || self.other_kind(one, other)
+    }
+
+    /// A key as the provider holds what is asked for under it: without a policy there is no identifier, where all sets have one kind.
+    pub(crate) fn held(self, key: &RecordKey, weighted: bool) -> RecordKey {
+        let set_id = key.set_id.clone().filter(|_| self.known && (weighted || !self.one_kind));
+        RecordKey { set_id, ..key.clone() }
+    }
+
+    /// A set as somebody writes it: one with an identifier has a policy, where that has to be.
+    pub(crate) fn written(self, set: RecordSet) -> RecordSet {
+        if self.one_kind && set.key.set_id.is_some() && set.routing.is_simple() {
+            return RecordSet { routing: Routing::Weighted { weight: 1 }, ..set };
+        }
+        set
+    }
+
+    /// The first set of a zone beside which one that came cannot stand, by its kind or, if a CNAME `stands_alone`, by its type.
+    pub(crate) fn hindered<'a>(self, sets: &'a Sets, came: &RecordKey, stands_alone: bool) -> Option<&'a RecordKey> {
+        let alone = |other: &RecordKey| {
+            let of_cname = [came.rtype, other.rtype].contains(&RecordType::Cname);
+            stands_alone && of_cname && other != came && self.same(other, came)
+        };
+        sets.keys().find(|other| alone(other) || self.other_kind(other, came))
+    }
 }
 
 /// Whether a key is that of a record that daemons manage, and no claim.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use zonewright_core::{RData, RecordKey, RecordSet, RecordType};
 
-use crate::names::{MANAGED, Saying, Sets, same_row, saying, set, text};
+use crate::names::{MANAGED, Saying, Sets, saying, set, text};
 use crate::truth::{Author, Truth, with, without};
 
 /// One external-dns.
@@ -64,12 +64,14 @@ impl Peer {
         let mut plan = Vec::new();
         for (key, data) in self.requests.iter().filter(|(key, _)| key.name != apex) {
             let Some((place, _)) = truth.all_places(key, &apex).into_iter().next() else { continue };
-            if truth.zone_of(&key.name) != zone {
+            if truth.zone_of(0, &key.name) != zone {
                 continue;
             }
             let wanted = set(key, [data.clone()]);
-            let at_name: Vec<&RecordSet> =
-                seen.values().filter(|set| same_row(&set.key, key) && MANAGED.contains(&set.key.rtype)).collect();
+            let at_name: Vec<&RecordSet> = seen
+                .values()
+                .filter(|set| truth.rows().same(&set.key, key) && MANAGED.contains(&set.key.rtype))
+                .collect();
             match seen.get(key) {
                 Some(stands) if self.owns(seen, &place) && stands.data != wanted.data => {
                     plan.push((vec![stands.clone()], vec![wanted]));
@@ -110,18 +112,15 @@ impl Peer {
             changes.insert(set.key.clone(), Some(to));
         }
         // A server that keeps to the rules ignores a CNAME beside data, and data beside a CNAME.
-        let crowded = changes.iter().any(|(key, to)| {
-            let other = |other: &&RecordKey| {
-                same_row(other, key) && *other != key && !matches!(changes.get(*other), Some(None))
+        let mut after = sets.clone();
+        for (key, to) in &changes {
+            match to {
+                Some(set) => after.insert(key.clone(), set.clone()),
+                None => after.remove(key),
             };
-            let others: Vec<&RecordKey> = sets.keys().filter(other).collect();
-            to.is_some()
-                && if key.rtype == RecordType::Cname {
-                    !others.is_empty()
-                } else {
-                    others.iter().any(|k| k.rtype == RecordType::Cname)
-                }
-        });
+        }
+        let comes = changes.iter().filter(|(_, to)| to.is_some());
+        let crowded = comes.into_iter().any(|(key, _)| truth.rows().hindered(&after, key, true).is_some());
         let changes: Vec<(RecordKey, Option<RecordSet>)> =
             changes.into_iter().filter(|(key, to)| sets.get(key) != to.as_ref()).collect();
         if !crowded && !changes.is_empty() {

@@ -50,6 +50,13 @@ impl Profile {
         self
     }
 
+    /// The same where all sets of a name and type have one kind of routing policy, if it knows set identifiers and can change several
+    /// sets at once.
+    pub(crate) fn with_one_kind(mut self) -> Self {
+        self.capability.one_kind = self.capability.set_ids && !self.staged && !self.rootless;
+        self
+    }
+
     fn is_guarded(&self) -> bool {
         self.capability.preconditions == Preconditions::Any
     }

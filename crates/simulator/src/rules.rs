@@ -53,6 +53,7 @@ rules! {
     AllSeen 1_200 "nothing counted is deleted before every zone was tried",
     Replacement 200 "what is replaced goes only with what replaces it",
     Outside 100_000 "names outside the filter are left alone",
+    Instance 8_000 "what names an instance goes to no other",
     Approval 5_000 "an approval covers each delete once, as it was shown",
     WrongApproval 600 "an approval of what is not held does nothing",
     Forged 1_000 "no object makes a claim",
@@ -125,7 +126,9 @@ impl Verdicts {
     pub fn too_few(&self, rounds: u64, claims: Claims) -> Vec<(Rule, u64, u64)> {
         // Where claims are elsewhere, nobody writes texts beside those of others, and no intents; and no claim moves.
         let of_texts = |rule: Rule| matches!(rule, Rule::ForeignText | Rule::IntentLeft | Rule::HeldOurs | Rule::Moved);
-        let applies = |rule: &&Rule| claims == Claims::Zones || !of_texts(**rule);
+        // A table cannot be used with several instances.
+        let alone = |rule: Rule| rule == Rule::Instance && claims == Claims::Table;
+        let applies = |rule: &&Rule| claims == Claims::Zones || !(of_texts(**rule) || alone(**rule));
         let share = if claims == Claims::Zones { 1 } else { 3 };
         let least = |rule: Rule| (rule.least() * rounds / 100_000 / share).max(1);
         let all = Rule::ALL.iter().filter(applies).map(|rule| (*rule, self.of(*rule).judged, least(*rule)));

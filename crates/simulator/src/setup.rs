@@ -39,6 +39,9 @@ pub enum Claims {
     Table,
 }
 
+/// The names of provider instances, by which objects choose.
+pub(crate) const INSTANCES: [&str; 2] = ["sim", "twin"];
+
 /// One daemon.
 #[derive(Debug, Clone)]
 pub(crate) struct Daemon {
@@ -53,6 +56,8 @@ pub(crate) struct Daemon {
 pub(crate) struct Setup {
     pub(crate) profile: Profile,
     pub(crate) zones: Vec<&'static str>,
+    /// Whether each daemon has a second instance, with a twin of the first zone: of the same name, with other records.
+    pub(crate) twins: bool,
     /// How many names a crowd of objects asks for from the beginning on, so that shares and floors bind.
     pub(crate) crowd: usize,
     pub(crate) claims: Claims,
@@ -155,12 +160,19 @@ impl Setup {
         let others: Vec<Affix> = AFFIXES.into_iter().filter(|other| *other != affix).collect();
         let moves = chance.percent(50).then(|| *chance.pick(&others));
         let set_ids = chance.percent(25);
+        // Drawn apart, so that the other histories stay what they were.
+        // A table knows records by name alone, and so cannot be used with several instances.
+        let twins =
+            !profile.rootless && scope.claims != Claims::Table && mix(chance.clone().next(), 2).is_multiple_of(8);
         let profile = if set_ids { profile.with_set_ids() } else { profile };
+        let one_kind = set_ids && mix(chance.clone().next(), 4).is_multiple_of(2);
+        let profile = if one_kind { profile.with_one_kind() } else { profile };
         Self {
             set_ids,
             commands: chance.percent(25),
             texts: chance.percent(25),
             zones: zones.to_vec(),
+            twins,
             crowd,
             affix,
             moves: None,
@@ -180,6 +192,18 @@ impl Setup {
         .moving_to(moves)
     }
 
+    /// Every zone: the instance that it is of, its id there, and its apex. A twin has the id that its brother has.
+    pub(crate) fn places(&self) -> Vec<(usize, String, &'static str)> {
+        let own = self.zones.iter().enumerate().map(|(at, apex)| (0, format!("z{at}"), *apex));
+        let twin = self.zones.first().filter(|_| self.twins).map(|apex| (1, "z0".to_owned(), *apex));
+        own.chain(twin).collect()
+    }
+
+    /// How many instances each daemon has.
+    pub(crate) fn instances(&self) -> usize {
+        if self.twins { 2 } else { 1 }
+    }
+
     /// Lets claims move, where one owner alone reads them: whoever shares a zone has to know where claims stood.
     fn moving_to(self, moves: Option<Affix>) -> Self {
         let alone = matches!(self.company, Company::Solo | Company::Shadowed) && !self.peer;
@@ -195,6 +219,10 @@ impl std::fmt::Display for Setup {
             let owner = daemon.owner.unwrap_or("nobody (registry noop)");
             let dry = if daemon.dry_run { ", dry run" } else { "" };
             writeln!(f, "Daemon {at}: owner {owner}, cluster {}{dry}.", daemon.cluster)?;
+        }
+        if self.twins {
+            let [first, second] = INSTANCES;
+            writeln!(f, "Each has two instances, {first} and {second}; {second} has a zone {} too.", self.zones[0])?;
         }
         if self.crowd > 0 {
             writeln!(f, "In cluster 0 a crowd of objects asks for {} names.", self.crowd)?;
@@ -224,6 +252,9 @@ impl std::fmt::Display for Setup {
             let there =
                 if self.profile.capability.set_ids { "which the provider knows" } else { "which it does not know" };
             writeln!(f, "Some ask for records with set identifiers, {there}.")?;
+            if self.profile.capability.one_kind {
+                writeln!(f, "All sets of a name and type have one kind of routing policy.")?;
+            }
         }
         if self.peer {
             let manner = if self.blunt { "adds and removes records without looking" } else { "writes all or nothing" };

@@ -10,18 +10,22 @@ use std::time::Duration;
 use tokio::time::Instant;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::guard::Brake;
-use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType, Zone, intent};
+use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, Zone};
 
-use crate::names::{Affix, Saying, Sets, is_record, saying};
+use crate::names::{Affix, Rows, Saying, Sets, saying};
 use crate::profile::Profile;
 use crate::rules::{Rule, Verdicts};
+use crate::setup::INSTANCES;
 
 mod brake;
 mod command;
 mod evidence;
+mod instance;
 mod judge;
 mod known;
+mod lately;
 mod objects;
+mod rights;
 mod rows;
 mod shadow;
 mod story;
@@ -66,6 +70,13 @@ pub(crate) struct Content {
     shadow: Sets,
 }
 
+impl Content {
+    /// The place of its instance in [`INSTANCES`].
+    pub(crate) fn instance(&self) -> usize {
+        INSTANCES.iter().position(|name| *name == self.zone.key.instance.as_str()).unwrap_or(0)
+    }
+}
+
 /// By what right a record stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Right {
@@ -101,6 +112,8 @@ pub(crate) struct Truth {
     ledgers: BTreeMap<(usize, usize), Ledger>,
     /// The newest serial that a daemon has seen of a name, and of a whole zone, and when.
     read_names: HashMap<(usize, usize, DnsName), (u64, Instant)>,
+    /// The newest serial that was looked at for a daemon by its provider, right before a write: nothing else becomes known of it.
+    checked_names: HashMap<(usize, usize, DnsName), (u64, Instant)>,
     read_zones: HashMap<(usize, usize), (u64, Instant)>,
     /// The newest serial by which each changed a name.
     touched: HashMap<(usize, DnsName), BTreeMap<Author, u64>>,
@@ -132,8 +145,8 @@ pub(crate) struct Truth {
     pub(crate) writing: BTreeSet<usize>,
     /// Whether every daemon was at rest before the last thing that happened: no older plan is on its way.
     pub(crate) calm: bool,
-    /// When each daemon last wrote, by name.
-    pub(crate) written: BTreeMap<(usize, DnsName), VecDeque<Instant>>,
+    /// When each daemon last wrote, by zone and name.
+    pub(crate) written: BTreeMap<(usize, usize, DnsName), VecDeque<Instant>>,
     /// What each daemon added to a record set within the last two minutes, and what it took away.
     added: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
     removed: HashMap<(usize, RecordKey), Vec<(RData, Instant)>>,
@@ -176,6 +189,7 @@ impl Truth {
             parties,
             ledgers: BTreeMap::new(),
             read_names: HashMap::new(),
+            checked_names: HashMap::new(),
             read_zones: HashMap::new(),
             touched: HashMap::new(),
             places: HashMap::new(),
@@ -207,6 +221,11 @@ impl Truth {
         }
     }
 
+    /// What set identifiers are to the provider.
+    pub(crate) fn rows(&self) -> Rows {
+        Rows::of(&self.profile.capability)
+    }
+
     /// Notes that a rule was broken; the first one counts.
     pub(crate) fn broken(&mut self, rule: Rule, text: impl Into<String>) {
         let text = text.into();
@@ -214,10 +233,18 @@ impl Truth {
         self.violation.get_or_insert(Violation { rule, text });
     }
 
-    /// The zone that a name belongs to.
-    pub(crate) fn zone_of(&self, name: &DnsName) -> usize {
-        let fitting = self.zones.iter().enumerate().filter(|(_, content)| name.is_within(&content.zone.name));
-        fitting.max_by_key(|(_, content)| content.zone.name.label_count()).map_or(0, |(at, _)| at)
+    /// The zone of an instance that a name belongs to: that of the first one where the other has none.
+    pub(crate) fn zone_of(&self, instance: usize, name: &DnsName) -> usize {
+        let within = |content: &Content| name.is_within(&content.zone.name);
+        let fitting = self.zones.iter().enumerate().filter(|(_, content)| within(content));
+        let key = |(_, content): &(usize, &Content)| (content.instance() == instance, content.zone.name.label_count());
+        let own_or_first = fitting.filter(|(_, content)| [instance, 0].contains(&content.instance()));
+        own_or_first.max_by_key(key).map_or(0, |(at, _)| at)
+    }
+
+    /// Whether two zones are of one instance: what stands in others says nothing of a record.
+    fn are_of_one_instance(&self, one: usize, other: usize) -> bool {
+        self.zones[one].zone.key.instance == self.zones[other].zone.key.instance
     }
 
     /// The places of the claims on a key, remembered; none where claims are in objects.
@@ -245,81 +272,6 @@ impl Truth {
             }
         }
         places
-    }
-
-    /// The text at a place that may speak for `key`. What another zone holds speaks for no record here while it has such a record
-    /// itself.
-    fn text_at(&self, zone: usize, place: &RecordKey, typed: bool, key: &RecordKey) -> Option<&RecordSet> {
-        if let Some(set) = self.zones[zone].sets.get(place) {
-            return Some(set);
-        }
-        if place.name.is_within(&self.zones[zone].zone.name) {
-            return None;
-        }
-        let mut others: Vec<&Content> =
-            self.zones.iter().filter(|other| place.name.is_within(&other.zone.name)).collect();
-        others.sort_by_key(|other| std::cmp::Reverse(other.zone.name.label_count()));
-        let holder = others.into_iter().find(|other| other.sets.contains_key(place))?;
-        let is_meant = |other: &RecordKey| {
-            let of_old = !typed && !matches!(other.rtype, RecordType::Aaaa | RecordType::Ns) && is_record(other);
-            other.name == key.name && other.set_id == key.set_id && (other.rtype == key.rtype || of_old)
-        };
-        if holder.sets.keys().any(is_meant) { None } else { holder.sets.get(place) }
-    }
-
-    /// Who may change `key`, by what stands now.
-    pub(crate) fn right(&mut self, zone: usize, key: &RecordKey) -> Right {
-        let mut rows = self.right_by_objects(zone, key);
-        if self.objects.as_ref().is_some_and(|objects| !objects.are_rows()) || rows == Some(Right::Several) {
-            return rows.unwrap_or(Right::Nobody);
-        }
-        let places = self.places(zone, key);
-        let announced = |set: &RecordSet| format!("{}/{}/{}", intent::digest(set), key.rtype, key.name);
-        let standing = self.zones[zone].sets.get(key).map(announced);
-        for wanted in [true, false] {
-            // Rows count as claims whose place tells the type.
-            let mut found: Vec<Right> = rows.take().into_iter().filter(|right| *right != Right::Nobody).collect();
-            for (place, typed) in places.iter().filter(|(_, typed)| *typed == wanted) {
-                let Some(set) = self.text_at(zone, place, *typed, key) else { continue };
-                for data in set.data.as_records() {
-                    match saying(data) {
-                        Saying::Claim { owner, resource, policy } => found.push(Right::One { owner, resource, policy }),
-                        Saying::Intent { owner, resource, policy, records }
-                            if standing.as_ref().is_some_and(|r| records.contains(r)) =>
-                        {
-                            found.push(Right::One { owner, resource, policy });
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            let owners: BTreeSet<&String> = found
-                .iter()
-                .filter_map(|right| match right {
-                    Right::One { owner, .. } => Some(owner),
-                    _ => None,
-                })
-                .collect();
-            match (owners.len(), found.first()) {
-                (0, _) => {}
-                (1, Some(first)) => return first.clone(),
-                _ => return Right::Several,
-            }
-        }
-        Right::Nobody
-    }
-
-    /// Whether `key` is the daemon's by what stands now.
-    pub(crate) fn is_of(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
-        match self.parties[daemon].owner.clone() {
-            None => is_record(key),
-            Some(ours) => matches!(self.right(zone, key), Right::One { owner, .. } if owner == ours),
-        }
-    }
-
-    /// Whether `key` is any daemon's.
-    pub(crate) fn is_managed(&mut self, zone: usize, key: &RecordKey) -> bool {
-        (0..self.parties.len()).any(|daemon| self.is_of(daemon, zone, key))
     }
 
     fn touch(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {

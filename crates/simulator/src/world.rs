@@ -23,7 +23,7 @@ use crate::line::{Mood, Weather, lock};
 use crate::names::{is_forged, is_record, name, speaks};
 use crate::peer::Peer;
 use crate::rules::Rule;
-use crate::setup::{Claims, Setup};
+use crate::setup::{Claims, INSTANCES, Setup};
 use crate::step::{Action, Crowd, Flags, Step};
 use crate::truth::{Content, Objects, Party, Right, Truth};
 
@@ -51,18 +51,19 @@ fn is_under_way(outcome: &Outcome) -> bool {
     outcome.unread.iter().chain(&outcome.unwritten).any(|problem| problem.what.starts_with("zone "))
 }
 
-fn instance() -> InstanceId {
-    InstanceId::from("sim")
+/// An instance by its place in [`INSTANCES`].
+fn instance(at: usize) -> InstanceId {
+    InstanceId::from(INSTANCES[at])
 }
 
 impl World {
     pub(crate) fn new(setup: &Setup, seed: u64, tell: bool) -> Self {
         let zones = if setup.profile.rootless {
             let filter = DomainFilter::plain(&["one.test".to_owned()], &[]);
-            vec![Zone { filter, ..Zone::new(&instance(), "z0", DnsName::root()) }]
+            vec![Zone { filter, ..Zone::new(&instance(0), "z0", DnsName::root()) }]
         } else {
-            let zone = |(at, apex): (usize, &&str)| Zone::new(&instance(), &format!("z{at}"), name(apex));
-            setup.zones.iter().enumerate().map(zone).collect()
+            let zone = |(at, id, apex): (usize, String, &str)| Zone::new(&instance(at), &id, name(apex));
+            setup.places().into_iter().map(zone).collect()
         };
         let party = |daemon: &crate::setup::Daemon| Party {
             owner: daemon.owner.map(str::to_owned),
@@ -277,11 +278,11 @@ impl World {
         let daemons = 0..self.seats.len();
         let pending: BTreeSet<DnsName> = daemons.flat_map(|daemon| self.sight(daemon).pending()).collect();
         let late = |times: &std::collections::VecDeque<Instant>| times.back().is_some_and(|at| *at > since);
-        self.truth().written.iter().any(|((_, name), times)| !pending.contains(name) && late(times))
+        self.truth().written.iter().any(|((.., name), times)| !pending.contains(name) && late(times))
     }
 
     /// How often each daemon wrote each name within the last hour.
-    pub(crate) fn writes_of_late(&self) -> BTreeMap<(usize, DnsName), usize> {
+    pub(crate) fn writes_of_late(&self) -> BTreeMap<(usize, usize, DnsName), usize> {
         let truth = self.truth();
         let recent = |times: &std::collections::VecDeque<Instant>| {
             times.iter().filter(|at| at.elapsed() < Duration::from_hours(1)).count()

@@ -11,7 +11,7 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordType};
 
 use super::spec::{Id, KINDS, Spec, label, names_of, routing};
 use super::{Ask, Cluster, Inner};
-use crate::names::same_row;
+use crate::names::Rows;
 
 /// What a daemon reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,10 @@ impl Sees {
 pub(crate) struct Sight {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) sees: Sees,
-    /// Whether the provider knows set identifiers; else what is asked for with one is asked for as the plain set.
-    pub(crate) set_ids: bool,
+    /// What set identifiers are to the provider: where it knows none, what is asked for with one is asked for as the plain set.
+    pub(crate) rows: Rows,
+    /// The instance for which it looks; what names another one is none of its business. `None` looks at everything.
+    pub(crate) instance: Option<usize>,
 }
 
 fn kind_of(resource: &str) -> Option<usize> {
@@ -47,19 +49,15 @@ fn kind_of(resource: &str) -> Option<usize> {
 
 impl Sight {
     fn shown<'a>(&self, inner: &'a Inner) -> impl Iterator<Item = (&'a Id, &'a Spec)> {
-        let sees = self.sees;
-        inner.shown.iter().filter(move |(id, _)| sees.reads(**id))
-    }
-
-    /// A key as the provider can hold it.
-    fn held(&self, key: &RecordKey) -> RecordKey {
-        RecordKey { set_id: key.set_id.clone().filter(|_| self.set_ids), ..key.clone() }
+        let (sees, instance) = (self.sees, self.instance);
+        let meant = move |spec: &Spec| instance.is_none_or(|instance| spec.is_for(instance));
+        inner.shown.iter().filter(move |(id, spec)| sees.reads(**id) && meant(spec))
     }
 
     /// Who asks for a name under the set identifier of a key.
     pub(crate) fn asks_beside(&self, key: &RecordKey) -> Vec<Ask> {
         let mut asks = self.asks(&key.name);
-        asks.retain(|ask| same_row(&ask.key, key));
+        asks.retain(|ask| self.rows.same(&ask.key, key));
         asks
     }
 
@@ -71,7 +69,8 @@ impl Sight {
             let (ttl, has_policy) = (spec.ttl, spec.policy.is_some());
             let wants = spec.wants.iter().filter(|(key, _)| key.name == *name);
             let ask = |(key, data): &(RecordKey, Vec<RData>)| {
-                let (key, data, label, routing) = (self.held(key), data.clone(), label.clone(), routing(spec, key));
+                let (data, label, routing) = (data.clone(), label.clone(), routing(spec, key));
+                let key = self.rows.held(key, !routing.is_simple());
                 Ask { key, data, label, ttl, has_policy, routing }
             };
             wants.map(ask).collect::<Vec<_>>()
@@ -79,12 +78,17 @@ impl Sight {
         self.shown(&inner).flat_map(of).collect()
     }
 
+    /// Whether what was asked for under one key, with or without a weight, may be in the row of another one.
+    fn may_be_beside(&self, asked: &RecordKey, key: &RecordKey) -> bool {
+        self.rows.same(&self.rows.held(asked, true), key)
+    }
+
     /// Whether another type was asked for at a name not long ago: it may be on its way.
     pub(crate) fn asked_otherwise(&self, key: &RecordKey, time: Duration) -> bool {
         let inner = self.cluster.lock();
         let past = inner.past.get(&key.name);
         past.is_some_and(|past| {
-            let other = |other: &RecordKey| same_row(&self.held(other), key) && other.rtype != key.rtype;
+            let other = |other: &RecordKey| self.may_be_beside(other, key) && other.rtype != key.rtype;
             past.iter().any(|(until, keys)| until.elapsed() < time && keys.iter().any(other))
         })
     }
@@ -94,20 +98,19 @@ impl Sight {
         let inner = self.cluster.lock();
         let mut shown = self.shown(&inner).flat_map(|(_, spec)| &spec.wants);
         let past = inner.past.get(&key.name).into_iter().flatten().filter(|(until, _)| until.elapsed() < time);
-        let excludes = |other: &RecordKey| same_row(&self.held(other), key) && other.rtype.excludes(key.rtype);
+        let excludes = |other: &RecordKey| self.may_be_beside(other, key) && other.rtype.excludes(key.rtype);
         shown.any(|(other, _)| excludes(other)) || past.flat_map(|(_, keys)| keys).any(excludes)
     }
 
-    /// The other types of addresses, and CNAME, that the object behind a label asks for at a name; none if it also asks for this
-    /// one.
+    /// The types that the object behind a label asks for at a name in place of this one, and this type itself where it is to be of the
+    /// other kind; none if it also asks for this set.
     pub(crate) fn asks_instead(&self, key: &RecordKey, resource: Option<&str>) -> BTreeSet<RecordType> {
-        let own: BTreeSet<RecordType> = self
-            .asks_beside(key)
-            .into_iter()
-            .filter(|ask| Some(&*ask.label) == resource)
-            .map(|ask| ask.key.rtype)
-            .collect();
-        if own.contains(&key.rtype) { BTreeSet::new() } else { own }
+        let own: Vec<Ask> = self.asks_beside(key).into_iter().filter(|ask| Some(&*ask.label) == resource).collect();
+        if own.iter().any(|ask| ask.key == *key) {
+            return BTreeSet::new();
+        }
+        let instead = own.iter().filter(|ask| self.rows.takes_place(&ask.key, key));
+        instead.map(|ask| ask.key.rtype).collect()
     }
 
     /// Every name that is shown or pending.

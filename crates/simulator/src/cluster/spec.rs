@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use zonewright_core::choice::Choice;
 use zonewright_core::endpoint::{
     Endpoint, Mapped, ObjectPolicy, ObjectRef, Origin, Pending, Sharing, Targets, Unknown,
 };
 use zonewright_core::record::Routing;
 use zonewright_core::{DnsName, RData, RecordKey, Ttl};
+
+use crate::setup::INSTANCES;
 
 /// The kinds of objects: what labels call them, and what the API calls them.
 pub(crate) const KINDS: [(&str, &str); 2] = [("service", "services"), ("ingress", "ingresses")];
@@ -44,6 +47,15 @@ pub(crate) struct Spec {
     pub(crate) policy: Option<ObjectPolicy>,
     /// Whether it shares its names.
     pub(crate) union: bool,
+    /// The instance that it names, by its place in [`INSTANCES`]; else it is for all.
+    pub(crate) choice: Option<usize>,
+}
+
+impl Spec {
+    /// Whether what it asks for goes to an instance.
+    pub(super) fn is_for(&self, instance: usize) -> bool {
+        self.choice.is_none_or(|chosen| chosen == instance)
+    }
 }
 
 impl std::fmt::Display for Spec {
@@ -59,6 +71,7 @@ impl std::fmt::Display for Spec {
         parts.extend(self.unknown.then(|| "something that cannot be told".to_owned()));
         parts.extend(self.policy.map(|policy| format!("policy {}", policy.as_str())));
         parts.extend(self.union.then(|| "shared".to_owned()));
+        parts.extend(self.choice.map(|chosen| format!("at {} alone", INSTANCES[chosen])));
         if parts.is_empty() { f.write_str("nothing") } else { f.write_str(&parts.join(", ")) }
     }
 }
@@ -85,7 +98,7 @@ pub(super) fn mapped(id: Id, spec: &Spec) -> Arc<Mapped> {
         rank: id.kind,
         object: object(id),
         created,
-        choice: None,
+        choice: spec.choice.and_then(|chosen| Choice::parse(INSTANCES[chosen])),
     });
     let endpoint = |(key, data): &(RecordKey, Vec<RData>)| Endpoint {
         name: key.name.clone(),

@@ -10,7 +10,7 @@ use zonewright_core::change::{Blame, Change, Group, Outcome, Precondition};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Result};
 
 use super::{Line, error};
-use crate::names::{Sets, same_row};
+use crate::names::{Rows, Sets};
 use crate::rules::Rule;
 use crate::truth::{Truth, with, without};
 
@@ -38,7 +38,7 @@ impl ZoneServer<'_> {
         let found = groups.iter().map(&mut one).collect();
         let serial = truth.zones[self.zone].serial;
         if self.line.command.is_none() {
-            truth.read(self.line.daemon, self.zone, Some(&read), serial);
+            truth.checked(self.line.daemon, self.zone, &read, serial);
         }
         found
     }
@@ -51,7 +51,8 @@ impl ZoneServer<'_> {
         let stands = sets.get(key);
         let as_expected = match change {
             Change::Create { .. } => {
-                let beside = |other: &&RecordKey| same_row(other, key) && excludes(other) && !goes(other);
+                let rows = Rows::of(self.capability);
+                let beside = |other: &&RecordKey| rows.same(other, key) && excludes(other) && !goes(other);
                 stands.is_none() && !sets.keys().any(|other| beside(&other))
             }
             Change::Update { from, .. } | Change::Delete { from } => stands.is_some_and(|set| set.data == from.data),
@@ -174,13 +175,20 @@ impl ZoneServer<'_> {
             };
             changes.push((key, result));
         }
+        let rows = Rows::of(self.capability);
         let crowded = |changed: &&RecordKey| {
-            let here: Vec<&RecordKey> = sets.keys().filter(|key| same_row(key, changed)).collect();
+            let here: Vec<&RecordKey> = sets.keys().filter(|key| rows.same(key, changed)).collect();
             here.len() > 1 && here.iter().any(|key| key.rtype == RecordType::Cname)
         };
         let strict = self.capability.cname.alone && self.capability.create == CreateMode::Guarded;
         if let Some(key) = changes.iter().map(|(key, _)| key).find(|key| strict && crowded(key)) {
             return Err(conflict(format!("{}: a CNAME stands alone", key.name)));
+        }
+        let mixed = changes
+            .iter()
+            .find_map(|(key, _)| sets.keys().find(|other| rows.other_kind(other, key)).zip(sets.get(key)));
+        if let Some((_, set)) = mixed {
+            return Err(conflict(format!("{}: all sets of a name and type have one kind of routing", set.key)));
         }
         Ok(changes)
     }

@@ -159,16 +159,17 @@ impl Truth {
         if !ADDRESSES.contains(&key.rtype) {
             return false;
         }
-        let beside = |other: &RecordKey| {
-            other.name == key.name && other.set_id == key.set_id && other != key && ADDRESSES.contains(&other.rtype)
-        };
+        let rows = self.rows();
+        let beside =
+            |other: &RecordKey| rows.takes_place(other, key) && other != key && ADDRESSES.contains(&other.rtype);
         let fits = |truth: &mut Self, other: &RecordKey| {
             let by = match truth.right(step.zone, other) {
                 Right::One { resource, .. } => resource,
                 _ => None,
             };
             let same = label.is_none() || by.is_none() || by.as_deref() == label;
-            other.rtype.excludes(key.rtype) || same || truth.comes_for(step.zone, other, label, sight)
+            let excludes = other.rtype.excludes(key.rtype) || rows.other_kind(other, key);
+            excludes || same || truth.comes_for(step.zone, other, label, sight)
         };
         let here: Vec<RecordKey> = created.iter().filter(|other| beside(other)).cloned().collect();
         if here.iter().any(|other| fits(self, other)) {
@@ -182,7 +183,7 @@ impl Truth {
             .added
             .iter()
             .filter(|((daemon, other), own)| {
-                let recent = own.iter().any(|(_, at)| at.elapsed() < super::judge::LATELY);
+                let recent = own.iter().any(|(_, at)| at.elapsed() < super::lately::LATELY);
                 *daemon == step.daemon && beside(other) && recent
             })
             .map(|((_, other), _)| other.clone())

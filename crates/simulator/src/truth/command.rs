@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use zonewright_core::documents::Document;
 use zonewright_core::{RecordKey, RecordSet, intent};
 
-use super::judge::LATELY;
+use super::lately::LATELY;
 use super::{Author, Right, Truth, is_text_of};
 use crate::names::{is_record, speaks};
 use crate::rules::Rule;

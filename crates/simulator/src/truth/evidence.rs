@@ -11,13 +11,18 @@ use zonewright_core::{RecordKey, RecordType};
 use super::judge::Judged;
 use super::{Right, Truth};
 use crate::cluster::{Ask, Sight};
-use crate::names::{ADDRESSES, is_record, same_row};
+use crate::names::{ADDRESSES, is_record};
 use crate::rules::Rule;
 
 /// The longest time from a plan to its last write: three attempts of a call, each until its deadline, and the pauses between.
 const ON_ITS_WAY: Duration = Duration::from_secs(200);
 
 impl Truth {
+    /// The zone of the same instance that a record belongs to.
+    fn home(&self, step: &Judged<'_>) -> usize {
+        self.zone_of(self.zones[step.zone].instance(), &step.key.name)
+    }
+
     /// How long a plan may have been on its way: no longer than since every daemon was at rest, and no longer than the
     /// attempts of one call take.
     pub(super) fn patience(&self) -> Duration {
@@ -40,16 +45,14 @@ impl Truth {
         if !ADDRESSES.contains(&key.rtype) || !instead.iter().any(|rtype| ADDRESSES.contains(rtype)) || waits {
             return;
         }
-        let stands = |rtype: &RecordType| {
-            let other = RecordKey { rtype: *rtype, ..key.clone() };
-            ADDRESSES.contains(rtype) && self.zones[step.zone].sets.contains_key(&other)
-        };
-        let comes = ADDRESSES.iter().any(stands);
+        let rows = self.rows();
+        let stands = |other: &RecordKey| ADDRESSES.contains(&other.rtype) && rows.takes_place(other, key);
+        let comes = self.zones[step.zone].sets.keys().any(|other| other != key && stands(other));
         // A delete demands nothing of the other types: somebody may just have taken what stood there.
         let crossed = self.changed_since_listed(step.daemon, step.zone, &key.name);
         let excused = crossed || self.excused(step.daemon, step.zone, key);
         // What was written to the zone above, while this one was not listed, is replaced in the zone below.
-        let elsewhere = self.zone_of(&key.name) != step.zone;
+        let elsewhere = self.home(step) != step.zone;
         let unknown = !comes && (elsewhere || excused || sight.changed_within(&key.name, self.patience()));
         self.verdicts.note(Rule::Replacement, !unknown);
         if !comes && !unknown {
@@ -61,7 +64,8 @@ impl Truth {
 
     /// Who holds a record beside the one that goes, or held that one.
     fn holders(&mut self, step: &Judged<'_>, label: Option<&str>) -> BTreeSet<String> {
-        let standing = self.zones[step.zone].sets.keys().filter(|key| same_row(key, step.key) && is_record(key));
+        let rows = self.rows();
+        let standing = self.zones[step.zone].sets.keys().filter(|key| rows.same(key, step.key) && is_record(key));
         let standing: Vec<RecordKey> = standing.cloned().collect();
         let of = |key: &RecordKey| match self.right(step.zone, key) {
             Right::One { resource, .. } => resource,
@@ -79,7 +83,7 @@ impl Truth {
             Right::One { resource, .. } => resource.as_deref(),
             _ => None,
         };
-        let here = self.zone_of(&step.key.name) == step.zone;
+        let here = self.home(step) == step.zone;
         let asks = if here { sight.asks_beside(step.key) } else { Vec::new() };
         // Where a view only looks empty, an approval accepts that, for what it showed.
         let accepts =
@@ -132,5 +136,7 @@ fn is_asked_for(
     } else {
         !cnames.is_empty() && !by_holder(&others)
     };
-    asks.iter().any(|ask| ask.key.rtype == key.rtype) && !yields
+    // Of two kinds of one type the name has that of a holder.
+    let yields = yields || asks.iter().any(|ask| sight.rows.other_kind(&ask.key, key) && holders.contains(&ask.label));
+    asks.iter().any(|ask| ask.key == *key) && !yields
 }

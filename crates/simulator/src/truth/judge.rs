@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 use zonewright_core::capability::CreateMode;
 use zonewright_core::clock::Timestamp;
-use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordType};
+use zonewright_core::{DnsName, RData, RecordKey, RecordSet, RecordType};
 
 use super::brake::Counted;
 use super::{Author, Party, Right, Truth, is_text_of};
 use crate::cluster::Sight;
-use crate::names::{is_forged, is_record, same_row, speaks};
+use crate::names::{Rows, is_forged, is_record, speaks};
 use crate::rules::Rule;
 
 /// One record before and after a write.
@@ -38,26 +38,18 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Whether another type takes a record's place.
-fn replaced(gone: &RecordKey, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
-    changes.iter().any(|(key, to)| same_row(key, gone) && to.is_some() && key.rtype != RecordType::Txt)
+/// Whether another type, or another kind of the same, takes a record's place.
+fn replaced(rows: Rows, gone: &RecordKey, changes: &[(RecordKey, Option<RecordSet>)]) -> bool {
+    let comes = |key: &RecordKey| rows.takes_place(key, gone) && (key.rtype != RecordType::Txt || is_record(key));
+    changes.iter().any(|(key, to)| to.is_some() && comes(key))
 }
 
-fn members(set: Option<&RecordSet>) -> &[RData] {
+pub(super) fn members(set: Option<&RecordSet>) -> &[RData] {
     set.map_or(&[], |set| set.data.as_records())
 }
 
 fn show(set: Option<&RecordSet>) -> String {
     set.map_or("nothing".to_owned(), ToString::to_string)
-}
-
-/// How long it is remembered what a daemon added or took away.
-pub(super) const LATELY: Duration = Duration::from_mins(2);
-
-/// Remembers members for a while.
-fn note<'a>(own: &mut Vec<(RData, Instant)>, members: impl Iterator<Item = &'a RData>) {
-    own.retain(|(_, at)| at.elapsed() < LATELY);
-    own.extend(members.map(|data| (data.clone(), Instant::now())));
 }
 
 impl Truth {
@@ -101,14 +93,15 @@ impl Truth {
                 creates: created.contains(key),
             };
             let other = || sight.asks_for_another_type(key, self.patience());
-            let replaced = replaced(key, changes) || self.profile.staged && other();
+            let replaced = replaced(sight.rows, key, changes) || self.profile.staged && other();
             self.judge(&step, replaced);
             self.judge_scope(&step);
+            self.judge_instance(&step, sight);
             if stood.is_some() && stands.is_none() && *was_ours {
                 self.judge_replacement(&step, right, sight);
             }
             if stood != &stands {
-                self.note_write(daemon, key);
+                self.note_write(daemon, *z, key);
                 self.note_fulfilled(daemon, *z, key);
             }
             let back = self.takes_back(&step);
@@ -138,7 +131,8 @@ impl Truth {
             if key.rtype == RecordType::Txt && !is_record(key) {
                 self.know(zone, &key.name);
                 let spoken = self.speaks_for.get(key).into_iter().flatten();
-                concerned.extend(spoken.filter(|(_, key)| is_record(key)).cloned());
+                let meant = |(at, key): &&(usize, RecordKey)| is_record(key) && self.are_of_one_instance(*at, zone);
+                concerned.extend(spoken.filter(meant).cloned());
             } else {
                 self.places(zone, key);
                 concerned.insert((zone, key.clone()));
@@ -323,82 +317,8 @@ impl Truth {
         }
     }
 
-    /// Whether a write only takes back what the same daemon added lately: where a write needs several steps, a later one
-    /// may fail.
-    fn takes_back(&self, step: &Judged<'_>) -> bool {
-        let (stood, stands) = (members(step.stood), members(step.stands));
-        let own = self.added.get(&(step.daemon, step.key.clone()));
-        let is_own = |data: &&RData| own.is_some_and(|own| own.iter().any(|(was, _)| was == *data));
-        let mut gone = stood.iter().filter(|data| !stands.contains(data)).peekable();
-        self.profile.staged && gone.peek().is_some() && gone.all(|data| is_own(&data))
-    }
-
-    /// Whether processes under the daemon's owner wrote lately all that stood there: where a write needs several steps, one of
-    /// them may put a record back while another one has its claim in hand. Where claims are in objects, one that was refused
-    /// takes back what another one has announced in the same words, until that one confirms it.
-    pub(super) fn is_of_our_owner(&self, step: &Judged<'_>) -> bool {
-        let owner = &self.parties[step.daemon].owner;
-        let of_owner = |data: &RData| {
-            let mut added =
-                self.added.iter().filter(|((who, key), _)| key == step.key && self.parties[*who].owner == *owner);
-            added.any(|(_, own)| own.iter().any(|(was, _)| was == data))
-        };
-        let stood = members(step.stood);
-        (self.profile.staged || self.objects.is_some()) && !stood.is_empty() && stood.iter().all(of_owner)
-    }
-
-    /// Whether several processes write under this owner where nothing holds a write together, or a row does not tell which of
-    /// them opened it: they take intents away from each other, which leaves records that nobody claims.
-    pub(super) fn shares_owner(&self, daemon: usize) -> bool {
-        let owner = &self.parties[daemon].owner;
-        let rows = self.objects.as_ref().is_some_and(super::Objects::are_rows);
-        (self.profile.staged || rows) && self.parties.iter().filter(|party| party.owner == *owner).count() > 1
-    }
-
-    /// Whether another process under the owner wrote the record lately, and still has to confirm its claim.
-    fn is_confirmed_by_another(&self, step: &Judged<'_>) -> bool {
-        let owner = &self.parties[step.daemon].owner;
-        let sharing = self.parties.iter().filter(|party| party.owner == *owner).count();
-        (self.objects.is_some() || self.profile.staged)
-            && sharing > 1
-            && step.stood == step.stands
-            && self.is_of_our_owner(step)
-    }
-
-    /// Whether a write only puts back what the same daemon took away lately, beside whatever stands there now.
-    fn puts_back(&self, step: &Judged<'_>) -> bool {
-        let (stood, stands) = (members(step.stood), members(step.stands));
-        let own = self.removed.get(&(step.daemon, step.key.clone()));
-        let is_own = |data: &RData| own.is_some_and(|own| own.iter().any(|(was, _)| was == data));
-        let mut came = stands.iter().filter(|data| !stood.contains(data)).peekable();
-        self.profile.staged
-            && stood.iter().all(|data| stands.contains(data))
-            && came.peek().is_some()
-            && came.all(is_own)
-    }
-
-    /// The shadow of a record set is from now on without what a daemon takes back.
-    fn lift_shadow(&mut self, step: &Judged<'_>) {
-        let shadow = &mut self.zones[step.zone].shadow;
-        let kept = members(step.stands);
-        if let Some(was) = shadow.remove(step.key) {
-            let left: Vec<RData> = was.data.as_records().iter().filter(|data| kept.contains(data)).cloned().collect();
-            if !left.is_empty() {
-                shadow.insert(step.key.clone(), RecordSet { data: RecordData::records(left), ..was });
-            }
-        }
-    }
-
-    /// Notes what a daemon added and took away.
-    fn note_members(&mut self, step: &Judged<'_>) {
-        let (stood, stands) = (members(step.stood), members(step.stands));
-        let own = (step.daemon, step.key.clone());
-        note(self.added.entry(own.clone()).or_default(), stands.iter().filter(|data| !stood.contains(data)));
-        note(self.removed.entry(own).or_default(), stood.iter().filter(|data| !stands.contains(data)));
-    }
-
-    fn note_write(&mut self, daemon: usize, key: &RecordKey) {
-        let times = self.written.entry((daemon, key.name.clone())).or_default();
+    fn note_write(&mut self, daemon: usize, zone: usize, key: &RecordKey) {
+        let times = self.written.entry((daemon, zone, key.name.clone())).or_default();
         // One repair may be several writes.
         if times.back().is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {
             return;

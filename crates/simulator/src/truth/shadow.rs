@@ -35,16 +35,23 @@ impl Truth {
         }
     }
 
+    /// Notes what the provider has looked at before a write.
+    pub(crate) fn checked(&mut self, daemon: usize, zone: usize, names: &BTreeSet<DnsName>, serial: u64) {
+        let now = Instant::now();
+        self.checked_names.extend(names.iter().map(|name| ((daemon, zone, name.clone()), (serial, now))));
+    }
+
     /// Whether somebody else changed the name since the daemon last read it, and that reading is no older than
     /// [`FRESH_READ`]: who reads right before he writes cannot know more. Where nothing but a whole listing can be read (a
     /// webhook peer), that listing counts however old it is; so it does where claims are in objects, which can demand nothing of
     /// the zone.
     pub(super) fn changed_unseen(&self, daemon: usize, zone: usize, name: &DnsName) -> bool {
         let whole = self.read_zones.get(&(daemon, zone));
-        let named = self.read_names.get(&(daemon, zone, name.clone()));
+        let name_of = (daemon, zone, name.clone());
+        let named = self.read_names.get(&name_of).into_iter().chain(self.checked_names.get(&name_of));
         let listed_only = self.profile.capability.preconditions == Preconditions::Stated || self.objects.is_some();
         let fresh = |read: Option<&(u64, Instant)>| read.is_some_and(|(_, at)| at.elapsed() <= FRESH_READ);
-        if !(listed_only || fresh(whole) || fresh(named)) {
+        if !(listed_only || fresh(whole) || named.clone().any(|read| fresh(Some(read)))) {
             return false;
         }
         let seen = whole.into_iter().chain(named).map(|(serial, _)| *serial).max().unwrap_or(0);
@@ -86,7 +93,11 @@ impl Truth {
 
     /// A change by somebody who is not judged.
     pub(crate) fn foreign(&mut self, author: Author, zone: usize, changes: &[(RecordKey, Option<RecordSet>)]) {
-        self.touch(author, zone, changes);
+        let rows = self.rows();
+        let written =
+            |(key, to): &(RecordKey, Option<RecordSet>)| (key.clone(), to.clone().map(|set| rows.written(set)));
+        let changes: Vec<_> = changes.iter().map(written).collect();
+        self.touch(author, zone, &changes);
         self.cast_shadows();
     }
 
@@ -169,6 +180,7 @@ impl Truth {
             objects.forget(daemon);
         }
         self.read_names.retain(|(who, ..), _| *who != daemon);
+        self.checked_names.retain(|(who, ..), _| *who != daemon);
         self.read_zones.retain(|(who, _), _| *who != daemon);
     }
 }

@@ -17,6 +17,7 @@ use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope, Selector};
 use zonewright_engine::{Instance, UndoRequest};
 
 use super::{World, instance};
+use crate::cluster::Sight;
 use crate::line::Line;
 use crate::step::Command;
 
@@ -31,28 +32,36 @@ impl World {
         }
         let done = match command {
             Command::Undo(seconds) => timeout(LIMIT, self.undo(daemon, *seconds)).await,
-            _ => timeout(LIMIT, self.order(daemon, command)).await,
+            _ => timeout(LIMIT, self.orders(daemon, command)).await,
         };
         if done.is_err() {
             self.truth().tell(|| "the command is broken off".to_owned());
         }
     }
 
-    async fn order(&self, daemon: usize, command: &Command) {
+    /// A command goes through every instance.
+    async fn orders(&self, daemon: usize, command: &Command) {
+        for at in 0..self.setup.instances() {
+            self.order(daemon, at, command).await;
+        }
+    }
+
+    async fn order(&self, daemon: usize, at: usize, command: &Command) {
         let clock = Clock::starting_at(self.now(daemon));
         let line = Arc::new(Line {
             daemon,
+            instance: instance(at),
             command: Some(matches!(command, Command::Drain(_))),
             truth: self.truth.clone(),
-            sight: self.sight(daemon),
+            sight: Sight { instance: Some(at), ..self.sight(daemon) },
             weather: self.weather.clone(),
             dead: Arc::new(AtomicBool::new(false)),
             clock,
         });
         let registry = self.registry(daemon, &line);
-        let layers = Layers { seed: Some(self.seed), ..Layers::new(instance()) };
+        let layers = Layers { seed: Some(self.seed), ..Layers::new(instance(at)) };
         let provider = layers.around(line, &Arc::new(Metrics::default()));
-        let bare = Instance::new(instance(), provider, registry);
+        let bare = Instance::new(instance(at), provider, registry);
         let select = match command {
             Command::Transfer(name, _) | Command::Release(name) | Command::Drain(name) => {
                 vec![Selector::Below(name.clone())]

@@ -4,14 +4,19 @@ use serde_json::Value;
 use zonewright_core::{RData, RecordData, RecordKey, RecordSet, RecordType};
 
 use super::World;
-use crate::names::{Saying, same_row, saying, set, speaks, text};
+use crate::chance::mix;
+use crate::line::lock;
+use crate::names::{Saying, saying, set, speaks, text};
 use crate::step::ManualEdit;
 use crate::truth::{Author, Objects, Truth, with};
 
 impl World {
     pub(super) fn human(&self, key: &RecordKey, edit: &ManualEdit) {
         let mut truth = self.truth();
-        let zone = truth.zone_of(&key.name);
+        // Of twins it is now the one and now the other.
+        let nonce = lock(&self.weather).nonce;
+        let instance = usize::from(self.setup.twins && mix(nonce, 3).is_multiple_of(2));
+        let zone = truth.zone_of(instance, &key.name);
         if truth.objects.is_some() && edit_objects(&mut truth, zone, key, edit) {
             return;
         }
@@ -60,13 +65,7 @@ impl World {
         };
         // A zone file's own rules hold for humans too.
         let legal = |(key, to): &(RecordKey, Option<RecordSet>)| {
-            let others = |cname| {
-                truth.zones[zone]
-                    .sets
-                    .keys()
-                    .any(|other| same_row(other, key) && other != key && (cname || other.rtype == RecordType::Cname))
-            };
-            to.is_none() || !others(key.rtype == RecordType::Cname)
+            to.is_none() || truth.rows().hindered(&truth.zones[zone].sets, key, true).is_none()
         };
         if let Some(change) = change.filter(legal) {
             truth.foreign(Author::Human, zone, &[change]);

@@ -24,7 +24,7 @@ use zonewright_registry_dynamodb::{DynamoConfig, DynamoRegistry};
 use super::{World, instance};
 use crate::cluster::Sight;
 use crate::line::{Cabinet, Drawer, Line, Mood, StateLine, Table, lock};
-use crate::names::{Affix, MANAGED};
+use crate::names::{Affix, MANAGED, Rows};
 use crate::setup::Claims;
 use crate::step::Flags;
 use crate::truth::Truth;
@@ -139,20 +139,25 @@ impl World {
         let blind = Arc::new(AtomicBool::new(false));
         let sight = self.sight(daemon);
         let feed = sight.cluster.feed(sight.sees);
-        let line = Arc::new(Line {
-            daemon,
-            command: None,
-            truth: self.truth.clone(),
-            sight,
-            weather: self.weather.clone(),
-            dead: dead.clone(),
-            clock,
-        });
-        let registry = self.registry(daemon, &line);
-        let instance = Instance::new(instance(), line, registry);
+        let line = |at: usize| {
+            Arc::new(Line {
+                daemon,
+                instance: instance(at),
+                command: None,
+                truth: self.truth.clone(),
+                sight: Sight { instance: Some(at), ..sight.clone() },
+                weather: self.weather.clone(),
+                dead: dead.clone(),
+                clock,
+            })
+        };
+        let lines: Vec<Arc<Line>> = (0..self.setup.instances()).map(line).collect();
+        // One registry for all of them.
+        let registry = self.registry(daemon, &lines[0]);
+        let provider = |(at, line): (usize, Arc<Line>)| Instance::new(instance(at), line, registry.clone());
         let parts = Parts {
             sources: vec![feed],
-            instances: vec![instance],
+            instances: lines.into_iter().enumerate().map(provider).collect(),
             name_policy: Arc::new(PermitAll),
             store: Arc::new(StateLine {
                 daemon,
@@ -212,10 +217,11 @@ impl World {
         MANAGED.into_iter().chain(self.setup.texts.then_some(RecordType::Txt)).collect()
     }
 
-    /// What a daemon sees of its cluster.
+    /// What a daemon sees of its cluster, whatever instance it is for.
     pub(crate) fn sight(&self, daemon: usize) -> Sight {
         let cluster = self.clusters[self.setup.daemons[daemon].cluster].clone();
-        Sight { cluster, sees: self.seats[daemon].flags.sees, set_ids: self.setup.profile.capability.set_ids }
+        let rows = Rows::of(&self.setup.profile.capability);
+        Sight { cluster, sees: self.seats[daemon].flags.sees, rows, instance: None }
     }
 
     pub(crate) fn flags(&self, daemon: usize) -> Flags {
