@@ -9,6 +9,7 @@ mod process;
 mod python;
 mod servers;
 mod sidebyside;
+mod sizes;
 mod test;
 mod tool;
 mod workspace;
@@ -32,6 +33,7 @@ cargo xtask <task>
                                  the container image as an OCI image layout, without a container engine: static programs for
                                  the platforms (both unless some are named) in target/image/oci
         --binary PROGRAM         the same for a program that is built already, with the shared libraries that it needs
+  sizes                          the program with each provider alone: crates, processor time of the compiler and size
   bench [args...]                the benchmarks
   simulate [args...]             random histories on a virtual clock; see docs/simulator.md
   soak                           the long-running tests, at full length
@@ -46,7 +48,7 @@ cargo xtask <task>
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match task(&arguments) {
+    match sizes::wrapped(&arguments).unwrap_or_else(|| task(&arguments)) {
         Ok(status) => status,
         Err(error) => {
             eprintln!("xtask: {error:#}");
@@ -70,6 +72,7 @@ fn task(arguments: &[String]) -> Result<ExitCode> {
         ("bench", arguments) => bench(arguments)?,
         ("simulate", arguments) => simulate(arguments)?,
         ("soak", []) => soak()?,
+        ("sizes", []) => sizes::run()?,
         ("live", [provider_flag, provider, zone_flag, zone, cases @ ..])
             if provider_flag == "--provider" && zone_flag == "--zone" =>
         {
