@@ -54,7 +54,6 @@ fn the_rights_are_what_the_command_uses() {
             ("/nodes", "list watch"),
             ("networking.k8s.io/ingresses", "get list watch"),
             ("/namespaces kube-system", "get"),
-            ("/events", "create patch"),
             ("events.k8s.io/events", "create patch"),
         ])
     );
