@@ -5,6 +5,8 @@ mod adoption;
 mod bind;
 #[cfg(any(feature = "provider-route53", feature = "provider-clouddns"))]
 mod clouds;
+mod flags;
 mod input;
 mod plane;
 mod prober;
+mod values;
