@@ -3,9 +3,9 @@
 use zonewright_testkit::{KubeApi, require};
 
 use super::plane::{EXTERNAL, Plane};
-use crate::LATER;
 use crate::daemon::CommandLine;
 use crate::site::ZONE;
+use crate::{LATER, until};
 
 /// Waits until a zone holds these lines, in whatever order.
 #[track_caller]
@@ -147,6 +147,37 @@ mod route53 {
             assert_eq!(service.vanished(&zone, &format!("{name}.{ZONE}"), "A"), 0, "{name} was away in between");
         }
         assert!(service.sets(&zone).contains(&foreign));
+    }
+
+    /// There and back: the CNAMEs and addresses that dns-controller wrote are adopted with `--kops-cname`, become aliases without it, and
+    /// CNAMEs again before dns-controller, which writes no aliases, takes over.
+    #[test]
+    fn host_names_of_load_balancers_there_and_back() {
+        require!(KubeApi::TOOLS);
+        let (plane, service) = (Plane::start(), Route53::start());
+        let zone = service.add_zone(ACCOUNT, ZONE, false, &[]);
+        service.put(&zone, RecordSet::new(&format!("web.{ZONE}."), "CNAME", 60, &[BALANCER]));
+        plane.reached("services", "web", &format!("web.{ZONE}"), BALANCER);
+        let cname = format!("web.{ZONE} CNAME 60 {BALANCER}");
+        let alias = ["A", "AAAA"].map(|kind| format!("web.{ZONE} {kind} alias {BALANCER}"));
+        let line = line(&plane, &service).arg("--adopt-unowned");
+        // Wanted as an alias it is another record, so it is somebody's.
+        let daemon = line.start();
+        plane.is_told("default", "web", "ForeignRecord", &format!("web.{ZONE}"));
+        shows(&service, &zone, &[&cname]);
+        drop(daemon);
+        let daemon = line.clone().arg("--kops-cname").start();
+        let claimed =
+            || service.sets(&zone).iter().any(|set| set.kind == "TXT" && set.values[0].contains(&plane.owner()));
+        until("its claim", LATER, claimed);
+        shows(&service, &zone, &[&cname]);
+        drop(daemon);
+        let daemon = line.start();
+        shows(&service, &zone, &[&alias[0], &alias[1]]);
+        drop(daemon);
+        let daemon = line.arg("--kops-cname").start();
+        shows(&service, &zone, &[&cname]);
+        drop(daemon);
     }
 
     /// `--route53-batch-size` is the number of changes in one call; a record and its claim are two, and never parted.

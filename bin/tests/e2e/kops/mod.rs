@@ -9,4 +9,5 @@ mod flags;
 mod input;
 mod plane;
 mod prober;
+mod rights;
 mod values;

@@ -251,7 +251,7 @@ fn collection(namespace: &str, plural: &str) -> String {
 }
 
 /// The objects of `deploy/kops/rbac.yaml`.
-fn manifest() -> Vec<Value> {
+pub(super) fn manifest() -> Vec<Value> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/kops/rbac.yaml");
     let text = std::fs::read_to_string(file).expect("rbac.yaml is there");
     serde_saphyr::from_multiple(&text).expect("rbac.yaml is YAML")
