@@ -179,6 +179,8 @@ const PRECREATED: &str = "
 api 10 IN A 203.0.113.123
 api.internal 10 IN A 203.0.113.123
 ipv6 10 IN AAAA fd00:dead:add::
+only6 10 IN A 203.0.113.123
+only6 10 IN AAAA fd00:dead:add::
 beside 10 IN A 203.0.113.123
 beside 10 IN A 203.0.113.1
 unasked 10 IN A 203.0.113.123
@@ -190,12 +192,13 @@ fn placeholders_of_kops_are_adopted() {
     needs!(Bind);
     for registry in ["txt", "noop"] {
         let (plane, mut site) = (Plane::start(), Site::with(Bind, PRECREATED));
-        for name in ["api", "api.internal", "ipv6"] {
+        for name in ["api", "api.internal", "ipv6", "only6"] {
             site.release(&format!("{name}.{ZONE}."));
         }
         plane.join(1);
         plane.service("names", "LoadBalancer", &[(EXTERNAL, &format!("ipv6.{ZONE}, beside.{ZONE}"))]);
         plane.reached_at("services", "names", &["2001:db8::1", "203.0.113.1"]);
+        plane.reached("services", "only6", &format!("only6.{ZONE}"), "2001:db8::6");
         let line = plane.at(&site).arg(format!("--registry={registry}"));
         let mut daemon = line.start();
         plane.is_told("kube-system", "kube-apiserver-cp-1", "ForeignRecord", &format!("api.internal.{ZONE}"));
@@ -207,6 +210,9 @@ fn placeholders_of_kops_are_adopted() {
             at("api", "A") == ["203.0.113.1"] && at("api.internal", "A") == ["10.0.0.1"]
         });
         until("the name with IPv6", LATER, || at("ipv6", "AAAA") == ["2001:db8::1"]);
+        until("the name with IPv6 alone", LATER, || at("only6", "AAAA") == ["2001:db8::6"]);
+        // Nobody asks for addresses of the other family there, so nobody takes it over.
+        assert_eq!(at("only6", "A"), ["203.0.113.123"]);
         // More values than the placeholder are somebody's: they are checked where the site ends, as is the name that nobody asks for.
         plane.is_told("default", "names", "ForeignRecord", &format!("beside.{ZONE}"));
         drop(daemon);
