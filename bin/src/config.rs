@@ -61,6 +61,7 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         brake: brake(settings)?,
         min_ttl: min_ttl(settings),
         adopt: settings.bool("adopt-matching"),
+        placeholders: crate::kops::placeholders(settings),
         quotas: Limits {
             per_namespace: count(settings, "max-records-per-namespace")?,
             per_object: count(settings, "max-records-per-object")?,

@@ -3,6 +3,7 @@
 //! In come the settings that [`crate::flags`] made of dns-controller's; the daemon runs by them. What is left to do is what a flag cannot
 //! say: who the owner is, and which zones count.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use zonewright_core::catalog::{FlagValue, Settings};
 use zonewright_core::provider::Provider;
 use zonewright_core::shared::Shared;
 use zonewright_core::zone_rules::ZoneRules;
-use zonewright_core::{Error, ErrorKind, Result};
+use zonewright_core::{Error, ErrorKind, RData, Result};
 use zonewright_engine::layer::SelectedZones;
 use zonewright_source_k8s::options::KOPS;
 
@@ -20,6 +21,16 @@ use crate::daemon;
 
 /// How long a list of zones is kept, as in dns-controller.
 const ZONES_KEPT: Duration = Duration::from_mins(15);
+
+/// What kops itself writes to the names of the API when it makes a cluster, until the controller publishes them: so resolvers do not
+/// remember that there is no such name.
+const PLACEHOLDERS: [RData; 2] =
+    [RData::A(Ipv4Addr::new(203, 0, 113, 123)), RData::Aaaa(Ipv6Addr::new(0xfd00, 0xdead, 0xadd, 0, 0, 0, 0, 0))];
+
+/// Values that hold the place of ours, where the program is this command.
+pub(crate) fn placeholders(settings: &Settings) -> Vec<RData> {
+    if settings.bool(KOPS) { PLACEHOLDERS.to_vec() } else { Vec::new() }
+}
 
 /// Runs until SIGTERM or SIGINT.
 ///

@@ -49,12 +49,11 @@ fn the_rights_are_what_the_command_uses() {
     assert_eq!(
         rights("ClusterRole"),
         expected(&[
-            ("/pods", "get list watch"),
-            ("/services", "get list watch"),
+            ("/pods", "list watch"),
+            ("/services", "list watch"),
             ("/nodes", "list watch"),
-            ("networking.k8s.io/ingresses", "get list watch"),
+            ("networking.k8s.io/ingresses", "list watch"),
             ("/namespaces kube-system", "get"),
-            ("/events", "create patch"),
             ("events.k8s.io/events", "create patch"),
         ])
     );

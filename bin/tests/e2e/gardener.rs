@@ -23,7 +23,7 @@ const RIGHTS: &[(&str, &str, &[&str])] = &[
     ("extensions.gardener.cloud", "clusters", &["get", "list", "watch"]),
     ("", "namespaces", &["get", "list", "watch"]),
     ("", "secrets", &["get"]),
-    ("events.k8s.io", "events", &["get", "create", "patch"]),
+    ("events.k8s.io", "events", &["create", "patch"]),
     ("coordination.k8s.io", "leases", &["get", "create", "update", "patch"]),
 ];
 

@@ -264,7 +264,7 @@ async fn rights_are_used_as_far_as_they_go() {
 
     // Events and the store.
     let rules = json!([
-        { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "get", "patch"] },
+        { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "update"] },
     ]);
     kube.grant("writes", &rules);

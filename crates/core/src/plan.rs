@@ -24,7 +24,8 @@ use crate::claim::Ownership;
 use crate::contend::Wanted;
 use crate::endpoint::{KindId, ObjectPolicy};
 use crate::name::DnsName;
-use crate::record::{RecordKey, RecordSet, SetId};
+use crate::rdata::RData;
+use crate::record::{RecordData, RecordKey, RecordSet, SetId};
 use crate::rtype::RecordType;
 
 /// The further label by which a claim remembers the policy of its object, for the time after the object is gone.
@@ -178,6 +179,16 @@ impl Adoptable {
     /// Whether it holds what is wanted, whatever its TTL.
     pub fn matches(&self) -> bool {
         self.wanted.data == self.published.data && self.wanted.routing == self.published.routing
+    }
+
+    /// Whether it holds one of these values alone: what stands there until somebody publishes the name.
+    pub fn is_placeholder(&self, placeholders: &[RData]) -> bool {
+        match &self.published.data {
+            RecordData::Records(values) => {
+                self.published.routing.is_simple() && values.len() == 1 && placeholders.contains(&values[0])
+            }
+            RecordData::Alias(_) | RecordData::Items(_) => false,
+        }
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Claims {
     pub(crate) stale: StaleIntents,
     /// Those that are to be moved.
     pub(crate) moves: ClaimQueue,
+    /// Names whose records are being adopted: once they are ours, they are planned again, since values or TTL may not be as wanted.
+    pub(crate) adopting: BTreeSet<DnsName>,
     /// Keys whose published targets are an inherited union.
     inherited: HashSet<RecordKey>,
     /// Records that are left alone because of their owner.
@@ -31,6 +33,7 @@ impl Claims {
         Self {
             stale: StaleIntents::default(),
             moves: ClaimQueue::default(),
+            adopting: BTreeSet::new(),
             inherited: HashSet::new(),
             mismatched: Mismatched { by_key: HashMap::new(), metrics },
             owned: 0,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use zonewright_core::RData;
 use zonewright_core::choice::Chooser;
 use zonewright_core::clock::Clock;
 use zonewright_core::contend::NameRules;
@@ -58,6 +59,9 @@ pub struct Config {
     pub min_ttl: Option<Ttl>,
     /// Whether records that nobody claims become ours, where they hold exactly what is wanted.
     pub adopt: bool,
+    /// Values of which one alone stands at a name until somebody publishes it: with `adopt` a record that nobody claims becomes ours
+    /// there, too.
+    pub placeholders: Vec<RData>,
     /// How many records objects and namespaces may have.
     pub quotas: Limits,
     /// Whether nothing may be changed.
@@ -89,6 +93,7 @@ impl Default for Config {
             brake: Brake::default(),
             min_ttl: None,
             adopt: false,
+            placeholders: Vec::new(),
             quotas: Limits::default(),
             dry_run: false,
             looks: false,

@@ -149,6 +149,7 @@ async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> 
 /// Groups that change claims alone: what unfinished writes left behind, and what is adopted. Notes what is to be moved.
 fn claims(worker: &mut Worker, names: &[DnsName], capability: &Capability, plans: &[NamePlan]) -> Vec<Group> {
     let adoptions = adoptions(worker, names, plans);
+    worker.claims.adopting.extend(adoptions.iter().map(|group| group.name.clone()));
     let groups = stale_claims(worker, capability, names).into_iter().chain(adoptions).collect();
     worker.claims.moves.found(names, plans);
     groups
@@ -240,7 +241,7 @@ fn stale_claims(worker: &mut Worker, capability: &Capability, names: &[DnsName])
     groups.into_iter().filter(|group| group.changes().all(|change| old.contains(change.key()))).collect()
 }
 
-/// Remembers what stands unclaimed, and claims what holds exactly what is wanted, if that is asked for.
+/// Remembers what stands unclaimed, and claims what holds exactly what is wanted or a placeholder, if that is asked for.
 fn adoptions(worker: &Worker, names: &[DnsName], plans: &[NamePlan]) -> Vec<Group> {
     let found: Vec<&Adoptable> = plans.iter().flat_map(|plan| &plan.adoptable).collect();
     {
@@ -260,7 +261,8 @@ fn adoptions(worker: &Worker, names: &[DnsName], plans: &[NamePlan]) -> Vec<Grou
         let registry = &worker.instance.registry;
         registry.assign(&worker.handle.zone, &one.published, &change, &*worker.instance).ok().flatten()
     };
-    found.into_iter().filter(|one| one.matches()).filter_map(|one| take(&one)).collect()
+    let is_for_us = |one: &&Adoptable| one.matches() || one.is_placeholder(&config.placeholders);
+    found.into_iter().filter(is_for_us).filter_map(|one| take(&one)).collect()
 }
 
 /// Where writes cannot be conditional, record and claim are read right before they are changed. Groups about names

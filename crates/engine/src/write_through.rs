@@ -240,8 +240,9 @@ fn applied(worker: &mut Worker, group: &Group, since: Option<Instant>) {
     }
     count_in_window(worker, group, &came, &went);
     let passes = !went.is_empty() && is_contended(worker, &group.name);
-    if passes || group.records().next().is_some() && worker.tally.leaves_alone(&group.name) {
-        // Who holds the name now, by what was just made or taken away, decides about what is left undone or shared there.
+    let adopted = worker.claims.adopting.remove(&group.name);
+    if passes || adopted || group.records().next().is_some() && worker.tally.leaves_alone(&group.name) {
+        // Who holds the name now, by what was just made, claimed or taken away, decides about what is left undone or shared there.
         worker.handle.inbox.again([group.name.clone()]);
     }
     worker.publish_owned();

@@ -2,7 +2,7 @@
 
 use zonewright_testkit::DnsSoftware::Bind;
 
-use super::plane::{INTERNAL, Plane};
+use super::plane::{EXTERNAL, INTERNAL, Plane};
 use crate::daemon::Daemon;
 use crate::site::{Site, ZONE};
 use crate::{LATER, SOON, needs, until};
@@ -172,4 +172,49 @@ fn two_processes_without_a_registry_have_each_its_own_values() {
     assert_eq!(site.dig("joint", "A"), ["10.0.0.2"], "the second process did not publish it");
     drop((first, second));
     site.dns.nsupdate(&format!("update delete {joint} A"));
+}
+
+/// What kops writes before any API server is there.
+const PRECREATED: &str = "
+api 10 IN A 203.0.113.123
+api.internal 10 IN A 203.0.113.123
+ipv6 10 IN AAAA fd00:dead:add::
+only6 10 IN A 203.0.113.123
+only6 10 IN AAAA fd00:dead:add::
+beside 10 IN A 203.0.113.123
+beside 10 IN A 203.0.113.1
+unasked 10 IN A 203.0.113.123
+";
+
+/// A new cluster: kops' placeholders give way to the addresses, and nothing else does, with either registry.
+#[test]
+fn placeholders_of_kops_are_adopted() {
+    needs!(Bind);
+    for registry in ["txt", "noop"] {
+        let (plane, mut site) = (Plane::start(), Site::with(Bind, PRECREATED));
+        for name in ["api", "api.internal", "ipv6", "only6"] {
+            site.release(&format!("{name}.{ZONE}."));
+        }
+        plane.join(1);
+        plane.service("names", "LoadBalancer", &[(EXTERNAL, &format!("ipv6.{ZONE}, beside.{ZONE}"))]);
+        plane.reached_at("services", "names", &["2001:db8::1", "203.0.113.1"]);
+        plane.reached("services", "only6", &format!("only6.{ZONE}"), "2001:db8::6");
+        let line = plane.at(&site).arg(format!("--registry={registry}"));
+        let mut daemon = line.start();
+        plane.is_told("kube-system", "kube-apiserver-cp-1", "ForeignRecord", &format!("api.internal.{ZONE}"));
+        assert_eq!(addresses(&site), ["203.0.113.123"]);
+        daemon.kill();
+        let daemon = line.arg("--adopt-unowned").start();
+        let at = |name: &str, kind: &str| site.dig(name, kind);
+        until("the API's names", LATER, || {
+            at("api", "A") == ["203.0.113.1"] && at("api.internal", "A") == ["10.0.0.1"]
+        });
+        until("the name with IPv6", LATER, || at("ipv6", "AAAA") == ["2001:db8::1"]);
+        until("the name with IPv6 alone", LATER, || at("only6", "AAAA") == ["2001:db8::6"]);
+        // Nobody asks for addresses of the other family there, so nobody takes it over.
+        assert_eq!(at("only6", "A"), ["203.0.113.123"]);
+        // More values than the placeholder are somebody's: they are checked where the site ends, as is the name that nobody asks for.
+        plane.is_told("default", "names", "ForeignRecord", &format!("beside.{ZONE}"));
+        drop(daemon);
+    }
 }

@@ -5,6 +5,7 @@ use zonewright_testkit::tools;
 
 use super::plane::{EXTERNAL, INTERNAL, Plane};
 use super::prober::Prober;
+use super::rights;
 use crate::pod::mounts;
 use crate::site::{Site, ZONE};
 use crate::{LATER, SOON, needs, until};
@@ -142,7 +143,7 @@ fn two_clusters_share_a_zone() {
 }
 
 /// As in the pod of `deploy/kops`: the service account alone says where the cluster is, state and journal are in ConfigMaps of kube-system,
-/// and the rights there are enough. The API server comes up after it.
+/// and the rights there are enough, and none is left over. The API server comes up after it.
 #[test]
 fn as_a_pod_that_starts_before_the_api_server() {
     needs!(Bind);
@@ -155,7 +156,8 @@ fn as_a_pod_that_starts_before_the_api_server() {
     let line = plane.at(&site).without("--kubeconfig").without("--state-dir").in_pod(&plane.kube, account.path());
     plane.join(1);
     plane.kube.stop_api();
-    let daemon = line.env("POD_NAMESPACE", "kube-system").start();
+    let line = line.env("POD_NAMESPACE", "kube-system");
+    let mut daemon = line.start();
     daemon.says(&["it is not known yet which cluster this is"]);
     assert!(site.ours().is_empty());
     plane.kube.start_api();
@@ -166,5 +168,14 @@ fn as_a_pod_that_starts_before_the_api_server() {
     for missing in ["memory only", "is missing"] {
         assert!(!daemon.log().contains(missing), "{}", daemon.log());
     }
-    drop(daemon);
+    // An event that the next process tells again, and a journal that it goes on with.
+    plane.service("odd", "ClusterIP", &[(EXTERNAL, &format!("odd.{ZONE}"))]);
+    until("the event", SOON, || plane.times_told("default", "odd", "InvalidAnnotation") == 1);
+    daemon.kill();
+    let daemon = line.start();
+    until("the same event again", SOON, || plane.times_told("default", "odd", "InvalidAnnotation") == 2);
+    plane.join(2);
+    shows(&site, &[1, 2], &[]);
+    assert!(daemon.terminate().status.success());
+    rights::are_exact(&plane);
 }

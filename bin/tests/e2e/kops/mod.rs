@@ -5,6 +5,9 @@ mod adoption;
 mod bind;
 #[cfg(any(feature = "provider-route53", feature = "provider-clouddns"))]
 mod clouds;
+mod flags;
 mod input;
 mod plane;
 mod prober;
+mod rights;
+mod values;

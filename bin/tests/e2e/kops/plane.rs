@@ -1,5 +1,6 @@
 //! A cluster as kops makes it: nodes with roles, and API servers as host-network pods with kops' annotations.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use crate::{SOON, until};
 
 pub(super) const EXTERNAL: &str = "dns.alpha.kubernetes.io/external";
 pub(super) const INTERNAL: &str = "dns.alpha.kubernetes.io/internal";
+const CLUSTER_ROLE: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles/zonewright:dns-controller";
 
 /// A cluster of its own, and a state folder for its daemon.
 #[derive(Debug)]
@@ -57,23 +59,37 @@ impl Plane {
     /// A node with a role, at `203.0.113.N` and `10.0.0.N`.
     #[track_caller]
     pub(super) fn node(&self, name: &str, role: &str, number: u8) {
+        let addresses = [("ExternalIP", &*format!("203.0.113.{number}")), ("InternalIP", &*format!("10.0.0.{number}"))];
+        self.node_at(name, role, &addresses, &[]);
+    }
+
+    /// A node with a role, at addresses of these types, and with these annotations.
+    #[track_caller]
+    pub(super) fn node_at(&self, name: &str, role: &str, addresses: &[(&str, &str)], annotations: &[(&str, &str)]) {
         let labels = json!({ format!("node-role.kubernetes.io/{role}"): "" });
-        let node = json!({ "metadata": { "name": name, "labels": labels } });
+        let mut node = json!({ "metadata": { "name": name, "labels": labels, "annotations": {} } });
+        for (key, value) in annotations {
+            node["metadata"]["annotations"][*key] = json!(value);
+        }
         self.kube.post("/api/v1/nodes", &node).expect_success();
-        let addresses = json!([
-            { "type": "ExternalIP", "address": format!("203.0.113.{number}") },
-            { "type": "InternalIP", "address": format!("10.0.0.{number}") },
-        ]);
+        let address = |(kind, address): &(&str, &str)| json!({ "type": kind, "address": address });
+        let addresses: Vec<Value> = addresses.iter().map(address).collect();
         self.kube.patch_status(&format!("/api/v1/nodes/{name}"), &json!({ "addresses": addresses })).expect_success();
     }
 
     /// A host-network pod of kube-system on a node, with these annotations.
     #[track_caller]
     pub(super) fn pod(&self, name: &str, node: &str, number: u8, annotations: &[(&str, &str)]) {
+        self.pod_at(name, node, &[&format!("10.0.0.{number}")], annotations);
+    }
+
+    /// The same at these addresses.
+    #[track_caller]
+    pub(super) fn pod_at(&self, name: &str, node: &str, ips: &[&str], annotations: &[(&str, &str)]) {
         let spec = json!({ "nodeName": node, "hostNetwork": true, "containers": [{ "name": "c", "image": "c" }] });
         self.create("kube-system", "pods", name, annotations, &json!({ "spec": spec }));
-        let ip = format!("10.0.0.{number}");
-        let status = json!({ "phase": "Running", "hostIP": ip, "podIP": ip, "podIPs": [{ "ip": ip }] });
+        let all: Vec<Value> = ips.iter().map(|ip| json!({ "ip": ip })).collect();
+        let status = json!({ "phase": "Running", "hostIP": ips[0], "podIP": ips[0], "podIPs": all });
         self.kube.patch_status(&format!("/api/v1/namespaces/kube-system/pods/{name}"), &status).expect_success();
     }
 
@@ -132,9 +148,31 @@ impl Plane {
             Ok(_) => json!({ "ip": target }),
             Err(_) => json!({ "hostname": target }),
         };
-        let entries: Vec<Value> = targets.iter().map(entry).collect();
+        self.balanced_at(plural, name, &json!(targets.iter().map(entry).collect::<Vec<Value>>()));
+    }
+
+    /// The entries of a load balancer as they stand in the status of a Service or Ingress of `default`.
+    #[track_caller]
+    pub(super) fn balanced_at(&self, plural: &str, name: &str, entries: &Value) {
         let path = format!("{}/{name}", collection("default", plural));
         self.kube.patch_status(&path, &json!({ "loadBalancer": { "ingress": entries } })).expect_success();
+    }
+
+    /// A Service or Ingress of `default` that has a name at an address.
+    #[track_caller]
+    pub(super) fn reached(&self, plural: &str, object: &str, name: &str, address: &str) {
+        if plural == "ingresses" {
+            self.ingress(object, name, &[address]);
+        } else {
+            self.service(object, "LoadBalancer", &[(EXTERNAL, name)]);
+            self.reached_at(plural, object, &[address]);
+        }
+    }
+
+    /// Deletes an object of `default`.
+    #[track_caller]
+    pub(super) fn delete(&self, plural: &str, name: &str) {
+        self.kube.delete(&format!("{}/{name}", collection("default", plural))).expect_success();
     }
 
     /// An Ingress of `default` with this host.
@@ -146,18 +184,48 @@ impl Plane {
         self.reached_at("ingresses", name, targets);
     }
 
-    /// Gives the daemon the right to read Ingresses, or takes it away.
+    /// Takes the right to a kind away from the daemon, until [`Self::grant_again`].
     #[track_caller]
-    pub(super) fn may_read_ingresses(&self, may: bool) {
-        let path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/zonewright:dns-controller";
-        let mut role = self.kube.get(path).expect_success();
-        for rule in role["rules"].as_array_mut().expect("rules") {
-            if rule["apiGroups"] == json!(["networking.k8s.io"]) {
-                rule["verbs"] = if may { json!(["get", "list", "watch"]) } else { json!(["get"]) };
-            }
+    pub(super) fn withhold(&self, group: &str, resource: &str) {
+        let mut role = self.kube.get(CLUSTER_ROLE).expect_success();
+        let rules = role["rules"].as_array_mut().expect("rules");
+        for rule in &mut *rules {
+            rule["resources"].as_array_mut().expect("resources").retain(|of_rule| of_rule != resource);
         }
-        self.kube.put(path, &role).expect_success();
-        until("the rights", SOON, || self.kube.may(User::Zonewright, "list", "networking.k8s.io", "ingresses") == may);
+        rules.retain(|rule| rule["resources"] != json!([]));
+        self.kube.put(CLUSTER_ROLE, &role).expect_success();
+        until("less rights", SOON, || !self.kube.may(User::Zonewright, "list", group, resource));
+    }
+
+    /// Gives the daemon the rights of the manifest again.
+    #[track_caller]
+    pub(super) fn grant_again(&self, group: &str, resource: &str) {
+        let granted = manifest().into_iter().find(|object| object["kind"] == "ClusterRole").expect("a ClusterRole");
+        self.kube.put(CLUSTER_ROLE, &granted).expect_success();
+        until("the rights", SOON, || self.kube.may(User::Zonewright, "list", group, resource));
+    }
+
+    /// How often the events on an object of `namespace` with this reason were told.
+    #[track_caller]
+    pub(super) fn times_told(&self, namespace: &str, object: &str, reason: &str) -> i64 {
+        let list = self.kube.get(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events")).expect_success();
+        let items = list["items"].as_array().expect("a list");
+        let about = items.iter().filter(|event| event["regarding"]["name"] == object && event["reason"] == reason);
+        about.map(|event| event["series"]["count"].as_i64().unwrap_or(1)).sum()
+    }
+
+    /// What the daemon asked the API server for: namespace and resource of each request to a resource that is one of these.
+    #[track_caller]
+    pub(super) fn asked_for(&self, resources: &[&str]) -> BTreeSet<String> {
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let requests = self.kube.audit_log_of(User::Zonewright).into_iter();
+        // The test asks under the same user whether the rights are there.
+        let requests = requests.filter(|event| word(&event["userAgent"]).starts_with("zonewright/")).map(|event| {
+            let about = &event["objectRef"];
+            (word(&about["namespace"]), word(&about["resource"]))
+        });
+        let asked = requests.filter(|(_, resource)| resources.contains(&resource.as_str()));
+        asked.map(|(namespace, resource)| format!("{namespace}/{resource}")).collect()
     }
 
     /// Waits for an Event on an object of `namespace` whose reason is this and whose note holds this text.
@@ -182,15 +250,19 @@ fn collection(namespace: &str, plural: &str) -> String {
     format!("{api}/namespaces/{namespace}/{plural}")
 }
 
+/// The objects of `deploy/kops/rbac.yaml`.
+pub(super) fn manifest() -> Vec<Value> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/kops/rbac.yaml");
+    let text = std::fs::read_to_string(file).expect("rbac.yaml is there");
+    serde_saphyr::from_multiple(&text).expect("rbac.yaml is YAML")
+}
+
 /// Gives the user `zonewright` the rights in `deploy/kops`, in the place of the service account, and no others.
 #[track_caller]
 fn grant(kube: &KubeApi) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/kops/rbac.yaml");
-    let text = std::fs::read_to_string(file).expect("rbac.yaml is there");
-    let objects: Vec<Value> = serde_saphyr::from_multiple(&text).expect("rbac.yaml is YAML");
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
     until("kube-system", SOON, || kube.get("/api/v1/namespaces/kube-system").status == 200);
-    for mut object in objects {
+    for mut object in manifest() {
         let collection = match object["kind"].as_str() {
             Some("ServiceAccount") => continue,
             Some("ClusterRole") => format!("{rbac}/clusterroles"),

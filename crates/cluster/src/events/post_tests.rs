@@ -89,10 +89,11 @@ async fn an_event_that_is_there_becomes_a_series() {
     let found = json!({ "metadata": { "name": "x" }, "series": { "count": 4, "lastObservedTime": "2024-01-01T00:00:00.000000Z" } });
     let fake = Fake::new(vec![
         Step::refused(POST, 409, "AlreadyExists", "events \"x\" already exists"),
-        Step::json(&POST.replace("POST", "GET"), &found),
+        Step::json(&POST.replace("POST", "PATCH"), &found),
         Step::json(&POST.replace("POST", "PATCH"), &found),
     ]);
     assert_eq!(tell(&fake, false, &[note("web", "One", "text")]).await.posted, 1);
+    assert_eq!(fake.sent(1), json!({}), "the first patch changes nothing");
     assert_eq!(fake.sent(2)["series"]["count"], 5);
 }
 

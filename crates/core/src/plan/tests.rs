@@ -599,3 +599,18 @@ fn values_of_others_stay() {
     both.gives(&[], &[]);
     case(&[shared], &[]).policy(Policy::UpsertOnly).gives(&[], &["Policy"]);
 }
+
+/// A placeholder is one of the known values alone.
+#[test]
+fn what_holds_a_place_is_told_from_what_is_somebodys() {
+    let placeholders = [crate::RData::A(std::net::Ipv4Addr::new(203, 0, 113, 123))];
+    for (stands, expected) in [
+        ("x.example A 203.0.113.123 = -", true),
+        ("x.example A 203.0.113.124 = -", false),
+        ("x.example A 203.0.113.1 203.0.113.123 = -", false),
+    ] {
+        let adoptable = case(&[stands], &["a: x.example A 192.0.2.1"]).plan().adoptable;
+        assert_eq!((adoptable.len(), adoptable[0].is_placeholder(&placeholders)), (1, expected), "{stands}");
+        assert!(!adoptable[0].is_placeholder(&[]), "{stands}");
+    }
+}

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use zonewright_core::RecordType;
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::filter::DomainFilter;
 use zonewright_core::name_policy::{Denied, NamePolicy};
+use zonewright_core::{RData, RecordType, Ttl};
 
 use crate::sim::{World, after, rest};
 
@@ -34,6 +34,22 @@ async fn a_record_comes_with_its_claim_follows_and_goes() {
     rest(&engine).await;
     assert!(world.sim.all().is_empty());
     assert!(world.reports.has("a", "RecordReady"));
+}
+
+/// What is adopted becomes what is wanted at once: its TTL, and its value where it held a place.
+#[tokio::test(start_paused = true)]
+async fn what_is_adopted_is_made_as_wanted() {
+    let mut world = World::new(&["example"]);
+    world.config.adopt = true;
+    world.config.min_ttl = Ttl::from_secs(60);
+    world.config.placeholders = vec![RData::A([203, 0, 113, 123].into())];
+    world.sim.insert(&["x.example A 203.0.113.123", "y.example A 192.0.2.2", "z.example A 203.0.113.124"]);
+    world.cluster.put("a", &["x.example A 192.0.2.1", "y.example A 192.0.2.2", "z.example A 192.0.2.3"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    let records: Vec<String> = world.sim.all().into_iter().filter(|line| !line.contains(" TXT ")).collect();
+    assert_eq!(records, ["x.example 60 A 192.0.2.1", "y.example 60 A 192.0.2.2", "z.example 0 A 203.0.113.124"]);
+    engine.stop().await;
 }
 
 /// external-dns leaves the identifier out where the provider has none. What it published that way stays, with its claim.

@@ -159,6 +159,12 @@ impl CloudDns {
         found.into_iter().flat_map(|zone| zone.sets.values().cloned()).collect()
     }
 
+    /// How often a change took a set away and put none in its place; the name with its final dot.
+    pub fn vanished(&self, zone: &str, name: &str, kind: &str) -> usize {
+        let key = (name.to_owned(), kind.to_owned());
+        self.with_zone(zone, |zone| zone.vanished.get(&key).copied().unwrap_or_default())
+    }
+
     /// Most sets of the zone; 10,000 if never set.
     pub fn set_limit(&self, zone: &str, sets: usize) {
         self.with_zone(zone, |zone| zone.limit = sets);

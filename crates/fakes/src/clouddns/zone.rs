@@ -39,6 +39,8 @@ pub(super) struct Zone {
     /// The sets as they were before the last changes, the latest at the end.
     history: VecDeque<Sets>,
     lag: usize,
+    /// How often a change took a set away and put none in its place.
+    pub(super) vanished: BTreeMap<Key, usize>,
     /// Most sets of the zone.
     pub(super) limit: usize,
     /// What else the zone is for, by the API's field for it.
@@ -72,8 +74,9 @@ impl Zone {
             Kind::Peering | Kind::Forwarding => Sets::new(),
         };
         let (project, name, apex) = (project.to_owned(), name.to_owned(), apex.to_owned());
-        let (history, changes) = (VecDeque::new(), Vec::new());
-        Self { id, project, name, apex, kind, sets, history, lag: 0, limit: 10_000, configured: Map::new(), changes }
+        let (history, vanished, changes) = (VecDeque::new(), BTreeMap::new(), Vec::new());
+        let (configured, lag, limit) = (Map::new(), 0, 10_000);
+        Self { id, project, name, apex, kind, sets, history, lag, vanished, limit, configured, changes }
     }
 
     pub(super) fn set_lag(&mut self, changes: usize) {
@@ -151,6 +154,9 @@ impl Zone {
             }
         }
         self.check(&sets, &additions)?;
+        for key in deletions.iter().map(|set| (set.name.clone(), set.kind.clone())) {
+            *self.vanished.entry(key.clone()).or_default() += usize::from(!sets.contains_key(&key));
+        }
         if self.lag > 0 {
             self.history.push_back(std::mem::replace(&mut self.sets, sets));
             while self.history.len() > self.lag {
@@ -274,6 +280,20 @@ mod tests {
         zone.limit = 10_000;
         assert_eq!(change(&mut zone, &(0..390).map(text).collect::<Vec<_>>(), &[]), "403 quotaExceeded");
         assert_eq!(change(&mut zone, &(0..380).map(text).collect::<Vec<_>>(), &[]), "2");
+    }
+
+    #[test]
+    fn a_set_that_one_change_replaces_was_never_away() {
+        let mut zone = zone();
+        let (one, two) = (a("www.example.org.", "192.0.2.1"), a("www.example.org.", "192.0.2.2"));
+        let gone = |zone: &Zone| zone.vanished.values().sum::<usize>();
+        change(&mut zone, std::slice::from_ref(&one), &[]);
+        change(&mut zone, std::slice::from_ref(&two), std::slice::from_ref(&one));
+        change(&mut zone, &[], std::slice::from_ref(&one));
+        assert_eq!(gone(&zone), 0);
+        change(&mut zone, &[], std::slice::from_ref(&two));
+        change(&mut zone, std::slice::from_ref(&one), &[]);
+        assert_eq!((gone(&zone), zone.sets.len()), (1, 3));
     }
 
     #[test]

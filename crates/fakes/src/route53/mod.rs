@@ -171,6 +171,15 @@ impl Route53 {
         self.service().zones.get(zone).is_some_and(|zone| zone.sets.contains_key(&key))
     }
 
+    /// How often a batch of changes took a simple set away and put none in its place.
+    ///
+    /// # Panics
+    /// As [`Route53::put`].
+    pub fn vanished(&self, zone: &str, name: &str, kind: &str) -> usize {
+        let key = Key::new(&name::canonical(name).expect("the test gives a domain name"), kind, "");
+        self.with_zone(zone, |zone| zone.vanished.get(&key).copied().unwrap_or_default())
+    }
+
     fn with_zone<T>(&self, id: &str, work: impl FnOnce(&mut Zone) -> T) -> T {
         work(self.service().zones.get_mut(id).expect("the test names a zone that it added"))
     }

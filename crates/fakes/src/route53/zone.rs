@@ -43,6 +43,8 @@ pub(super) struct Zone {
     pub(super) sets: Sets,
     /// The sets as they were before the last writes, the latest at the end.
     history: VecDeque<Sets>,
+    /// How often a batch took a set away and put none in its place.
+    pub(super) vanished: BTreeMap<Key, usize>,
     /// How many writes a listing is behind.
     lag: usize,
     /// Most sets of the zone.
@@ -65,9 +67,11 @@ impl Zone {
         let sets = sets.into_iter().map(|set| (Key::of(&set), set)).collect();
         let (caller_reference, account) = (format!("made-{id}"), account.to_owned());
         let (comment, networks, tags, history) = (None, Vec::new(), BTreeMap::new(), VecDeque::new());
+        let vanished = BTreeMap::new();
         #[rustfmt::skip]
         let zone = Self {
-            id, account, name, private, caller_reference, comment, networks, tags, sets, history, lag: 0, limit: 10_000, busy: 0,
+            id, account, name, private, caller_reference, comment, networks, tags, sets, history, vanished,
+            lag: 0, limit: 10_000, busy: 0,
         };
         zone
     }
@@ -133,6 +137,11 @@ impl Zone {
         }
         problems.extend(self.as_a_whole(count));
         if problems.is_empty() {
+            let gone = undo.into_iter().filter(|(key, old)| old.is_some() && !self.sets.contains_key(key));
+            let gone: BTreeSet<Key> = gone.map(|(key, _)| key).collect();
+            for key in gone {
+                *self.vanished.entry(key).or_default() += 1;
+            }
             return Ok(());
         }
         self.history = history;

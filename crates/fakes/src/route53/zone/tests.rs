@@ -154,3 +154,18 @@ fn listings_lag_behind_writes() {
     zone.set_lag(0);
     assert_eq!(zone.listed().len(), 5);
 }
+
+#[test]
+fn a_set_that_one_batch_replaces_was_never_away() {
+    let mut zone = zone();
+    let changed = RecordSet { ttl: Some(60), ..a("x.a.org.") };
+    let gone = |zone: &Zone| zone.vanished.values().sum::<usize>();
+    apply(&mut zone, &[(Action::Create, a("x.a.org."))]).unwrap();
+    apply(&mut zone, &[(Action::Delete, a("x.a.org.")), (Action::Create, changed.clone())]).unwrap();
+    apply(&mut zone, &[(Action::Upsert, a("x.a.org."))]).unwrap();
+    refused(&mut zone, &[(Action::Delete, changed.clone())], &["do not match"]);
+    assert_eq!(gone(&zone), 0);
+    apply(&mut zone, &[(Action::Delete, a("x.a.org."))]).unwrap();
+    apply(&mut zone, &[(Action::Create, changed)]).unwrap();
+    assert_eq!(gone(&zone), 1);
+}
