@@ -205,7 +205,7 @@ const KUBE: &[FlagSpec] = &[
     KUBECONFIG,
     SERVER,
     flag("kube-api-request-timeout", Duration, "Time-out of requests to the API server; 0: no limit").or("30s"),
-    flag("kube-api-qps", Int, "Maximum requests to the API server per second").or("5"),
+    flag("kube-api-qps", Int, "Maximum requests to the API server per second, without watches and events").or("5"),
     flag("kube-api-burst", Int, "Maximum burst of requests to the API server").or("10"),
     flag("request-timeout", Duration, "Deprecated: use --kube-api-request-timeout").or("30s"),
 ];

@@ -295,3 +295,14 @@ fn commands_end_with_the_status_of_the_table() {
         assert_eq!(output.status.code(), Some(*status), "{words:?}: {output:?}");
     }
 }
+
+/// Events have a pace of their own, and wait for nothing else: those of sixty new names are posted before the end.
+#[test]
+fn the_events_of_a_pass_are_posted_before_its_end() {
+    needs!(Bind);
+    let (kube, site) = (shared(), Site::start(Bind));
+    let space = Space::new(&kube);
+    space.services(60, ZONE);
+    let ended = ends(&once(&site, &space), 0, &["60 created, 0 updated"]);
+    assert!(!ended.log.contains("were not posted"), "{}", ended.log);
+}

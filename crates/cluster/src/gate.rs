@@ -1,7 +1,8 @@
 //! What every request passes on its way out: the counters, the client-side rate limit and the time-out.
 //!
 //! A watch passes without waiting and without a time-out: its life is bounded by the server, and [`mod@crate::watch`] notices
-//! itself when it falls silent. So does the question whether the server is alive, which must not queue behind work.
+//! itself when it falls silent. So does the question whether the server is alive, which must not queue behind work. Events have a limit
+//! of their own ([`mod@crate::events`]): a flood of them does not hold up what the daemon has to write, nor the other way round.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,8 @@ use crate::calls::{Call, Calls};
 
 /// The path that answers everyone who may speak to the API server at all.
 pub(crate) const ALIVE: &str = "/version";
+/// What has a limit of its own.
+const EVENTS: &str = "events.events.k8s.io";
 /// Waiting longer than this for a turn is worth a warning.
 const LONG_WAIT: Duration = Duration::from_secs(10);
 
@@ -51,7 +54,9 @@ impl Gate {
         if call.is_watch() || call.resource == ALIVE {
             return inner.send(request).await.map_err(Into::into);
         }
-        self.wait(&call).await;
+        if call.resource != EVENTS {
+            self.wait(&call).await;
+        }
         match self.timeout {
             None => whole(&inner, request).await,
             Some(limit) => {
@@ -101,6 +106,20 @@ mod tests {
         }
         assert_eq!(start.elapsed(), Duration::from_secs(1));
         assert_eq!(cluster.calls().of("get", "configmaps"), 15);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn events_take_no_turn_of_other_requests() {
+        const EVENT: &str = "/apis/events.k8s.io/v1/namespaces/a/events/x";
+        let events = (0..20).map(|_| Step::json(&format!("GET {EVENT}"), &json!({})));
+        let fake = Fake::new(events.chain([Step::json(GET, &json!({}))]).collect());
+        let cluster = fake.cluster_with(&ConnectOptions { qps: 1, burst: 1, ..ConnectOptions::default() });
+        let start = Instant::now();
+        for _ in 0..20 {
+            cluster.read::<Value>(EVENT).await.unwrap();
+        }
+        cluster.read::<Value>(PATH).await.unwrap();
+        assert_eq!(start.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]

@@ -16,9 +16,9 @@ pub struct ConnectOptions {
     pub overrides: KubeconfigOverrides,
     /// `--kube-api-request-timeout`: for a request with its whole answer, watches excepted. `None` waits for ever.
     pub request_timeout: Option<Duration>,
-    /// `--kube-api-qps`: requests a second, watches excepted.
+    /// `--kube-api-qps`: requests a second, watches and events excepted.
     pub qps: u32,
-    /// `--kube-api-burst`: requests at once, watches excepted.
+    /// `--kube-api-burst`: requests at once, watches and events excepted.
     pub burst: u32,
     /// The `User-Agent` of every request.
     pub user_agent: String,

@@ -149,6 +149,9 @@ async fn plan(worker: &mut Worker, names: &[DnsName], round: RoundTerms<'_>) -> 
 /// Groups that change claims alone: what unfinished writes left behind, and what is adopted. Notes what is to be moved.
 fn claims(worker: &mut Worker, names: &[DnsName], capability: &Capability, plans: &[NamePlan]) -> Vec<Group> {
     let adoptions = adoptions(worker, names, plans);
+    for name in names {
+        worker.claims.adopting.remove(name);
+    }
     worker.claims.adopting.extend(adoptions.iter().map(|group| group.name.clone()));
     let groups = stale_claims(worker, capability, names).into_iter().chain(adoptions).collect();
     worker.claims.moves.found(names, plans);

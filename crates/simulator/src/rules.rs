@@ -44,7 +44,7 @@ rules! {
     AskedFor 30_000 "what is asked for is not deleted",
     Pending 30_000 "a pending name is kept",
     Retained 30_000 "what is retained stays",
-    Brake 25_000 "the brake holds",
+    Brake 24_000 "the brake holds",
     BrakePercent 250 "the brake's percentage holds",
     BrakeProcess 400 "the brake over all zones holds",
     OwnerFloor 850 "an owner is not left without anything",

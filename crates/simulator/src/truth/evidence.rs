@@ -46,7 +46,7 @@ impl Truth {
             return;
         }
         let rows = self.rows();
-        let stands = |other: &RecordKey| ADDRESSES.contains(&other.rtype) && rows.takes_place(other, key);
+        let stands = |other: &RecordKey| ADDRESSES.contains(&other.rtype) && rows.same(other, key);
         let comes = self.zones[step.zone].sets.keys().any(|other| other != key && stands(other));
         // A delete demands nothing of the other types: somebody may just have taken what stood there.
         let crossed = self.changed_since_listed(step.daemon, step.zone, &key.name);
