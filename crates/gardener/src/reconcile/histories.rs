@@ -70,7 +70,7 @@ fn records(line: &str, value: &str) -> Vec<String> {
 fn upsets(seed: &Seed, mut dice: StdRng, told: &Told) {
     let told = told.clone();
     seed.script.fuse.plan(move |what| {
-        if !dice.random_bool(0.15) {
+        if !dice.random_bool(0.2) {
             return None;
         }
         let of_api = !matches!(what, "list zones" | "read zone" | "read names" | "change records");
@@ -139,11 +139,11 @@ impl History {
                 self.seed.asks(object.name, "reconcile", &json!({ "values": [value] }));
                 object.asked = Asked::Value(value);
             }
-            (Asked::Value(_), 4 | 5) => {
+            (Asked::Value(_), 4..=6) => {
                 object.zone = BOTH.choose(dice).copied();
                 self.seed.asks(object.name, "reconcile", &json!({ "zone": object.zone }));
             }
-            (Asked::Value(now), 6 | 7) => {
+            (Asked::Value(now), 7) => {
                 // What stands when it is migrated is what was asked for: that is reached first.
                 let now = *now;
                 self.rests().await;
