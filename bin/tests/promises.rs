@@ -1,4 +1,4 @@
-//! Every promise of `docs/safety.md` names tests, and each of them exists.
+//! Every promise of `docs/safety.md` and every case of `docs/gardener-contract.md` names tests, and each of them exists.
 
 use std::path::Path;
 
@@ -14,25 +14,49 @@ fn sources(folder: &Path, text: &mut String) {
     }
 }
 
-#[test]
-fn every_promise_names_tests_that_exist() {
+/// The rows of the table below a heading of a page.
+fn rows(page: &str, heading: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));
+    let table = text.split(heading).nth(1).unwrap_or_else(|| panic!("{page} has no {heading}"));
+    let rows = table.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
+}
+
+/// The last cell of each row names tests that are in one of these folders.
+fn every_row_names_tests(rows: &[String], folders: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let page = std::fs::read_to_string(root.join("docs/safety.md")).expect("docs/safety.md");
-    let table = page.split("## Which test shows which promise").nth(1).expect("the table of promises");
-    let rows: Vec<&str> = table.lines().skip_while(|line| !line.starts_with("|---")).skip(1).collect();
-    let rows: Vec<&str> = rows.into_iter().take_while(|line| line.starts_with('|')).collect();
-    assert!(rows.len() >= 30, "{} promises", rows.len());
     let mut text = String::new();
-    sources(&root.join("crates"), &mut text);
-    sources(&root.join("bin/tests"), &mut text);
+    folders.iter().for_each(|folder| sources(&root.join(folder), &mut text));
     let missing: Vec<(&str, &str)> = rows
         .iter()
         .flat_map(|row| {
-            let names: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
-            assert!(!names.is_empty(), "a promise without a test: {row}");
-            names.into_iter().map(move |name| (*row, name))
+            let cell = row.trim_end().trim_end_matches('|').rsplit('|').next().unwrap_or_default();
+            let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+            assert!(!names.is_empty(), "a row without a test: {row}");
+            names.into_iter().map(move |name| (row.as_str(), name))
         })
         .filter(|(_, name)| !text.contains(&format!("fn {name}(")))
         .collect();
     assert!(missing.is_empty(), "no such test: {missing:#?}");
+}
+
+#[test]
+fn every_promise_names_tests_that_exist() {
+    let rows = rows("safety.md", "## Which test shows which promise");
+    assert!(rows.len() >= 30, "{} promises", rows.len());
+    every_row_names_tests(&rows, &["crates", "bin/tests"]);
+}
+
+#[test]
+fn every_case_of_gardeners_contract_names_tests_that_exist() {
+    let folders = ["crates/gardener", "bin/tests/e2e"];
+    let cases = rows("gardener-contract.md", "## Cases");
+    let number = |row: &String| row.split('|').nth(1).and_then(|cell| cell.trim().parse::<usize>().ok());
+    let numbers: Vec<usize> = cases.iter().filter_map(number).collect();
+    assert_eq!(numbers, (1..=66).collect::<Vec<_>>(), "every case, once and in order");
+    every_row_names_tests(&cases, &folders);
+    let waits = rows("gardener-contract.md", "## What Gardener does and waits for");
+    assert!(waits.len() >= 10, "{} rows", waits.len());
+    every_row_names_tests(&waits, &folders);
 }

@@ -103,6 +103,24 @@ fn addresses_at_a_dns_server() {
     }
 }
 
+#[test]
+fn addresses_in_another_spelling_are_not_written_at_a_dns_server() {
+    needs!(Bind);
+    let site = Site::start(Bind);
+    let world = World::new("rfc2136").started();
+    server(&world, &site);
+    let object = world.record("six");
+    object.created(&update("six", "AAAA", &["2001:DB8:0:0:0:0:0:1", "2001:db8::2"]));
+    let serial = site.serial();
+    for values in [["2001:db8::1", "2001:db8::2"], ["2001:DB8:0::2", "2001:0db8::0:1"]] {
+        object.does("reconcile", &json!({ "values": values }));
+        assert_eq!(site.serial(), serial, "{values:?}");
+    }
+    site.shows(&["six 120 AAAA 2001:db8::1", "six 120 AAAA 2001:db8::2"]);
+    object.deleted();
+    site.shows(&[]);
+}
+
 /// What others have at a DNS server is taken over without a registry: Gardener expects that; with a text beside it left alone.
 #[test]
 fn a_record_at_a_dns_server_is_changed_behind_our_back() {

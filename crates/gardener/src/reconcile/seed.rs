@@ -206,15 +206,15 @@ impl Seed {
 
     pub(super) fn process(api: &Arc<Api>, shared: &Shared) -> Arc<Reconciler> {
         let backends = [Backend { kind: Kind::Route53, entry: ENTRY }];
-        Self::process_of(api, shared, &backends, Settings::default())
+        Self::process_of(api, shared, &backends, (Settings::default(), 5))
     }
 
-    /// A process that serves these types.
+    /// A process that serves these types, with these flags and so many attempts at once for each account.
     pub(super) fn process_of(
         api: &Arc<Api>,
         shared: &Shared,
         backends: &[Backend],
-        settings: Settings,
+        (settings, at_once): (Settings, usize),
     ) -> Arc<Reconciler> {
         let types: Vec<String> = backends.iter().map(|backend| backend.kind.as_str().to_owned()).collect();
         let scope = Scope::new(&[], &types, false);
@@ -222,7 +222,7 @@ impl Seed {
             objects: api.clone(),
             accounts: Accounts::new(backends, settings, shared.clone(), Arc::default()),
             registry: Arc::new(NoopRegistry),
-            world: Arc::new(Mutex::new(World::new(scope, 5))),
+            world: Arc::new(Mutex::new(World::new(scope, at_once))),
             tally: Tally::default(),
             reporter: api.clone(),
         })

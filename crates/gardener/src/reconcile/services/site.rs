@@ -197,8 +197,8 @@ pub(super) struct Site {
     pub(super) seed: Seed,
     service: Option<Service>,
     cloud: Cloud,
-    /// When each attempt at an object began.
-    attempts: Arc<Mutex<Vec<Instant>>>,
+    /// What was asked of the API server, and when.
+    asked: Arc<Mutex<Vec<(String, Instant)>>>,
 }
 
 /// The timer of tokio, which the tests hurry.
@@ -207,22 +207,25 @@ use tokio::time::Instant;
 impl Site {
     /// `timeout` is the longest time of a request.
     pub(super) fn new(cloud: Cloud, timeout: Duration) -> Self {
+        Self::with(cloud, timeout, 5)
+    }
+
+    /// With so many attempts at once.
+    pub(super) fn with(cloud: Cloud, timeout: Duration, at_once: usize) -> Self {
         let service = Service::start(cloud);
         let mut seed = Seed::new(&[]);
         seed.shared.get::<Patience>().set(timeout, Duration::from_millis(200));
         service.url().clone_into(&mut *seed.shared.get::<Url>().0.lock().unwrap());
         let entry = cloud.entry();
         let backends = [Backend { kind: cloud.kind(), entry }];
-        seed.reconciler = Seed::process_of(&seed.api, &seed.shared, &backends, defaults(entry.flags));
-        let attempts: Arc<Mutex<Vec<Instant>>> = Arc::default();
-        let made = attempts.clone();
+        seed.reconciler = Seed::process_of(&seed.api, &seed.shared, &backends, (defaults(entry.flags), at_once));
+        let asked: Arc<Mutex<Vec<(String, Instant)>>> = Arc::default();
+        let told = asked.clone();
         seed.script.fuse.plan(move |what| {
-            if what == "read object" {
-                made.lock().unwrap().push(Instant::now());
-            }
+            told.lock().unwrap().push((what.to_owned(), Instant::now()));
             None
         });
-        let site = Self { seed, service: Some(service), cloud, attempts };
+        let site = Self { seed, service: Some(service), cloud, asked };
         site.secret("dns");
         site
     }
@@ -283,14 +286,19 @@ impl Site {
         self.service().addresses()
     }
 
+    /// When this was asked of the API server.
+    pub(super) fn times(&self, what: &str) -> Vec<Instant> {
+        let asked = self.asked.lock().unwrap();
+        asked.iter().filter(|(asked, _)| asked == what).map(|(_, at)| *at).collect()
+    }
+
     /// From the beginning of each attempt so far to that of the next one.
     pub(super) fn pauses(&self) -> Vec<Duration> {
-        let attempts = self.attempts.lock().unwrap();
-        attempts.windows(2).map(|two| two[1] - two[0]).collect()
+        self.times("read object").windows(2).map(|two| two[1] - two[0]).collect()
     }
 
     pub(super) fn attempts(&self) -> usize {
-        self.attempts.lock().unwrap().len()
+        self.times("read object").len()
     }
 
     /// How often this was written.
