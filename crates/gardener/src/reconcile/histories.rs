@@ -129,7 +129,7 @@ impl History {
                 self.seed.change(object.name, &json!({ "spec": { "zone": object.zone } }));
                 object.asked = Asked::Value(value);
                 if adopts {
-                    // What it finds as it is wanted is its own once its status has said so.
+                    // What stood before it is its own from when its zone was looked at: nobody can know of it before.
                     self.under_upsets().await;
                     self.rests().await;
                 }

@@ -1,5 +1,6 @@
 //! Writes of the object that the API server refuses, or carries out without an answer, while the process lives on.
 
+use serde_json::json;
 use zonewright_core::testing::set;
 
 use super::seed::Seed;
@@ -98,6 +99,43 @@ async fn deleted_after_a_creation_with_any_write_refused() {
         written + 1
     })
     .await;
+}
+
+/// A record that stood before as it is wanted is the object's from when it was found so: it goes with the object, or with its zone.
+#[tokio::test(start_paused = true)]
+async fn what_was_taken_over_goes_too_though_its_success_was_never_written_down() {
+    for moved in [false, true] {
+        let seed = Seed::new(&["example.com", "com"]);
+        seed.script.put(set("x.example.com A ttl=120 192.0.2.1"));
+        seed.create("a", LINE, "reconcile");
+        seed.script.fuse.plan(|what| (what == "Create Succeeded").then_some(Upset::Refused(ErrorKind::Unavailable)));
+        assert!(seed.works().await);
+        assert_eq!((seed.says("a").as_str(), seed.script.writes()), ("Create Processing", 0));
+        seed.script.fuse.calm();
+        if moved {
+            seed.asks("a", "reconcile", &json!({ "zone": "com" }));
+            seed.settles().await;
+            assert_eq!(seed.script.shown(), [SHOWN], "in the other zone alone");
+        }
+        seed.deletes("a");
+        seed.settles().await;
+        assert!(seed.is_gone("a") && seed.script.shown().is_empty(), "{:?}", seed.script.shown());
+    }
+}
+
+/// The answer to the mark of the new zone is lost: the zone that is left does not come back into the status.
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_is_left_does_not_come_back_into_the_status() {
+    let seed = Seed::new(&["example.com", "com"]);
+    seed.create("a", LINE, "reconcile");
+    seed.settles().await;
+    let mut first = true;
+    seed.script.fuse.plan(move |what| (what == "mark" && std::mem::take(&mut first)).then_some(Upset::Lost));
+    seed.asks("a", "reconcile", &json!({ "zone": "com" }));
+    seed.settles().await;
+    let status = seed.status("a");
+    assert_eq!((&status["zone"], &status["providerStatus"]["zones"]), (&json!("com"), &json!(["com"])));
+    assert_eq!(seed.script.shown(), [SHOWN]);
 }
 
 /// The error is what counts, whether or not it could be written down: the next attempt comes when the provider's error says.
