@@ -27,7 +27,9 @@ fn rows(page: &str, heading: &str) -> Vec<String> {
 fn every_row_names_tests(rows: &[String], folders: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut text = String::new();
-    folders.iter().for_each(|folder| sources(&root.join(folder), &mut text));
+    for folder in folders {
+        sources(&root.join(folder), &mut text);
+    }
     let missing: Vec<(&str, &str)> = rows
         .iter()
         .flat_map(|row| {
