@@ -82,6 +82,27 @@ async fn a_deletion_with_any_write_refused_deletes_once() {
     assert!(writes >= 3, "{writes} writes");
 }
 
+/// The older one of two objects goes, and the younger one has the name: once, and nothing of the older one is left.
+#[tokio::test(start_paused = true)]
+async fn a_name_that_changes_hands_with_any_write_refused() {
+    let writes = each_write(async |number, upset| {
+        let seed = site();
+        seed.create("a", LINE, "reconcile");
+        seed.create("b", "x.example.com A 192.0.2.2", "reconcile");
+        assert!(seed.works().await);
+        assert_eq!(seed.says("b"), "Create Error ERR_CONFIGURATION_PROBLEM");
+        let before = seed.api.log.lock().unwrap().len();
+        seed.deletes("a");
+        goes_wrong(&seed, number, upset);
+        seed.settles().await;
+        assert!(seed.is_gone("a") && seed.is_done("b"), "{upset:?} at {number}: {:#}", seed.status("b"));
+        assert_eq!(seed.script.shown(), [FOREIGN, "x.example.com 120 A 192.0.2.2"], "{upset:?} at {number}");
+        seed.api.log.lock().unwrap().len() - before
+    })
+    .await;
+    assert!(writes >= 5, "{writes} writes");
+}
+
 /// Deleted before the creation could be written down as done: nothing is left behind, however far it came.
 #[tokio::test(start_paused = true)]
 async fn deleted_after_a_creation_with_any_write_refused() {
