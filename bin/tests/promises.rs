@@ -1,4 +1,5 @@
-//! Every promise of `docs/safety.md` and every rule of `docs/kops.md` names tests, and each of them exists.
+//! Every promise of `docs/safety.md`, every rule of `docs/kops.md` and every case of `docs/gardener-contract.md` names tests, and each of
+//! them exists.
 
 use std::path::Path;
 
@@ -14,39 +15,57 @@ fn sources(folder: &Path, text: &mut String) {
     }
 }
 
-/// Checks the table below a heading of a page: at least so many rows, and each names tests that exist.
-#[track_caller]
-fn names_tests(page: &str, heading: &str, least: usize) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let text = std::fs::read_to_string(root.join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
-    let table = text.split(&format!("## {heading}")).nth(1).expect("the heading is on the page");
+/// The rows of the table below a heading of a page.
+fn rows(page: &str, heading: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));
+    let table = text.split(&format!("## {heading}")).nth(1).unwrap_or_else(|| panic!("{page} has no {heading}"));
     let rows = table.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
-    let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();
-    assert!(rows.len() >= least, "{page} has {} rows", rows.len());
+    rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
+}
+
+/// The last cell of each row names tests that are in one of these folders; there are so many rows at least.
+#[track_caller]
+fn every_row_names_tests(rows: &[String], least: usize, folders: &[&str]) {
+    assert!(rows.len() >= least, "{} rows", rows.len());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut code = String::new();
-    for folder in ["crates", "bin/src", "bin/tests"] {
+    for folder in folders {
         sources(&root.join(folder), &mut code);
     }
     let missing: Vec<(&str, &str)> = rows
         .iter()
         .flat_map(|row| {
-            // The first column may show flags and fields.
+            // The other columns may show flags and fields.
             let tests = row.trim_end_matches(['|', ' ']).rsplit_once('|').map_or("", |(_, tests)| tests);
             let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
-            assert!(!names.is_empty(), "{page}: no test is named: {row}");
-            names.into_iter().map(move |name| (*row, name))
+            assert!(!names.is_empty(), "a row without a test: {row}");
+            names.into_iter().map(move |name| (row.as_str(), name))
         })
         .filter(|(_, name)| !code.contains(&format!("fn {name}(")))
         .collect();
-    assert!(missing.is_empty(), "{page}: no such test: {missing:#?}");
+    assert!(missing.is_empty(), "no such test: {missing:#?}");
 }
 
 #[test]
 fn every_promise_names_tests_that_exist() {
-    names_tests("docs/safety.md", "Which test shows which promise", 30);
+    let promises = rows("safety.md", "Which test shows which promise");
+    every_row_names_tests(&promises, 30, &["crates", "bin/tests"]);
 }
 
 #[test]
 fn every_rule_of_kops_names_tests_that_exist() {
-    names_tests("docs/kops.md", "Which test shows which rule", 44);
+    let rules = rows("kops.md", "Which test shows which rule");
+    every_row_names_tests(&rules, 44, &["crates", "bin/src", "bin/tests"]);
+}
+
+#[test]
+fn every_case_of_gardeners_contract_names_tests_that_exist() {
+    let folders = ["crates/gardener", "bin/tests/e2e"];
+    let cases = rows("gardener-contract.md", "Cases");
+    let number = |row: &String| row.split('|').nth(1).and_then(|cell| cell.trim().parse::<usize>().ok());
+    let numbers: Vec<usize> = cases.iter().filter_map(number).collect();
+    assert_eq!(numbers, (1..=66).collect::<Vec<_>>(), "every case, once and in order");
+    every_row_names_tests(&cases, 66, &folders);
+    every_row_names_tests(&rows("gardener-contract.md", "What Gardener does and waits for"), 10, &folders);
 }

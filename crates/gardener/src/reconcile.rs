@@ -8,7 +8,7 @@
 //! | finalizer | the object must not vanish while records of it may stand |
 //! | status `Processing` | a request whose annotation is gone must be found again after a restart |
 //! | annotation `reconcile` goes | under the version that was read, so that a newer request is not lost |
-//! | zone and mark in the status | a deletion must know that changes may have been sent |
+//! | zone and mark in the status | a deletion must know that records of the object may stand there |
 //! | the change in the zone | |
 //! | status `Succeeded` or `Error` | |
 //! | annotation `migrate` or `restore` goes; the finalizer, after a deletion | whoever waits has seen the status |

@@ -1,9 +1,9 @@
 //! What was ever sent for an object, kept in its `status.providerStatus`, which Gardener leaves alone.
 //!
 //! In: the object. Out: the zones that may hold records of it, and the mark to be written. What must hold: the mark names a zone
-//! before the first change is sent there, and is written as empty before any zone is looked for. So a deletion may skip the
-//! provider exactly where the mark is there and names no zone: a condition `Created=False` says only that the first attempt
-//! failed, and not how far it came.
+//! before the first change is sent there, and before what stands there as it is wanted counts as the object's; it is written as empty
+//! before any zone is looked for. So a deletion may skip the provider exactly where the mark is there and names no zone: a
+//! condition `Created=False` says only that the first attempt failed, and not how far it came.
 
 use std::collections::BTreeSet;
 

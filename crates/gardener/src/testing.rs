@@ -1,7 +1,8 @@
 //! What tests of several rooms need: DNSRecords in one line, and a provider that follows a script.
 
+mod fuse;
+
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
@@ -18,6 +19,8 @@ use zonewright_core::{Error, ErrorKind, RData, RecordKey, RecordSet, RecordType,
 use crate::accounts::Account;
 use crate::secret::{AccountId, Kind, Scope};
 use crate::types::DnsRecord;
+
+pub(crate) use fuse::{Fuse, Upset};
 
 /// A DNSRecord `ns/a`: `name TYPE [ttl=N] value value ...`; of type `rfc2136`, with a finalizer of nobody.
 pub(crate) fn record(line: &str) -> DnsRecord {
@@ -52,41 +55,6 @@ pub(crate) enum Fault {
     Meanwhile(RecordSet),
 }
 
-/// Ends the process that it is given to, at the call of a number; whoever waits for it waits for ever.
-#[derive(Debug, Default)]
-pub(crate) struct Fuse {
-    left: Mutex<Option<usize>>,
-    calls: AtomicUsize,
-}
-
-impl Fuse {
-    /// From now on so many more calls return.
-    pub(crate) fn set(&self, left: Option<usize>) {
-        *self.left.lock().unwrap() = left;
-        self.calls.store(0, Ordering::Relaxed);
-    }
-
-    /// Calls since it was set.
-    pub(crate) fn calls(&self) -> usize {
-        self.calls.load(Ordering::Relaxed)
-    }
-
-    pub(crate) async fn call(&self) {
-        let burnt = match &mut *self.left.lock().unwrap() {
-            None => false,
-            Some(0) => true,
-            Some(left) => {
-                *left -= 1;
-                false
-            }
-        };
-        if burnt {
-            std::future::pending::<()>().await;
-        }
-        self.calls.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 /// A provider over a map, whose zones are named by their ids. Host names below `aliases.test` become aliases.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
@@ -97,7 +65,8 @@ pub(crate) struct Script {
 #[derive(Debug, Default)]
 struct State {
     zones: Vec<String>,
-    sets: BTreeMap<RecordKey, RecordSet>,
+    /// By name and type, and the zone.
+    sets: BTreeMap<(RecordKey, String), RecordSet>,
     faults: VecDeque<Fault>,
     reading: Option<ErrorKind>,
     lists: usize,
@@ -119,13 +88,15 @@ impl Script {
     pub(crate) fn drop_zone(&self, zone: &str) {
         let mut state = self.state();
         state.zones.retain(|known| known != zone);
-        let apex = name(zone);
-        state.sets.retain(|key, _| !key.name.is_within(&apex));
+        state.sets.retain(|(_, of), _| of != zone);
     }
 
-    /// Puts a set there, as somebody else.
+    /// Puts a set into its longest zone, as somebody else.
     pub(crate) fn put(&self, set: RecordSet) {
-        self.state().sets.insert(set.key.clone(), set);
+        let mut state = self.state();
+        let holding = state.zones.iter().filter(|zone| set.key.name.is_within(&name(zone)));
+        let zone = holding.max_by_key(|zone| zone.len()).expect("the test names a zone").clone();
+        state.sets.insert((set.key.clone(), zone), set);
     }
 
     pub(crate) fn fault(&self, fault: Fault) {
@@ -176,22 +147,24 @@ fn zone(id: &str) -> Zone {
 }
 
 impl State {
-    fn met(&self, condition: &Precondition) -> bool {
+    fn met(&self, zone: &str, condition: &Precondition) -> bool {
+        let at = |key: &RecordKey| self.sets.get(&(key.clone(), zone.to_owned()));
         match condition {
-            Precondition::Exact(set) => self.sets.get(&set.key).is_some_and(|found| found.data == set.data),
-            Precondition::Absent(key) => !self.sets.contains_key(key),
-            Precondition::NameNotInUse(name) => !self.sets.keys().any(|key| key.name == *name),
+            Precondition::Exact(set) => at(&set.key).is_some_and(|found| found.data == set.data),
+            Precondition::Absent(key) => at(key).is_none(),
+            Precondition::NameNotInUse(name) => !self.sets.keys().any(|(key, of)| key.name == *name && of == zone),
         }
     }
 
-    fn carry_out(&mut self, group: &Group) -> Outcome {
-        if !group.preconditions().iter().all(|condition| self.met(condition)) {
+    fn carry_out(&mut self, zone: &str, group: &Group) -> Outcome {
+        if !group.preconditions().iter().all(|condition| self.met(zone, condition)) {
             return Outcome::refused(Error::new(ErrorKind::Conflict, "apply", "the zone is another one"));
         }
+        let place = |key: &RecordKey| (key.clone(), zone.to_owned());
         for change in group.changes() {
             match change {
-                Change::Create { to } | Change::Update { to, .. } => drop(self.sets.insert(to.key.clone(), to.clone())),
-                Change::Delete { from } => drop(self.sets.remove(&from.key)),
+                Change::Create { to } | Change::Update { to, .. } => drop(self.sets.insert(place(&to.key), to.clone())),
+                Change::Delete { from } => drop(self.sets.remove(&place(&from.key))),
             }
         }
         Outcome::Applied
@@ -205,7 +178,7 @@ impl Provider for Script {
     }
 
     async fn zones(&self) -> Result<Vec<Zone>> {
-        self.fuse.call().await;
+        self.reading("list zones").await?;
         let mut state = self.state();
         state.lists += 1;
         match state.reading {
@@ -215,7 +188,7 @@ impl Provider for Script {
     }
 
     async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
-        self.fuse.call().await;
+        self.reading("read zone").await?;
         let mut state = self.state();
         state.asked += 1;
         match state.reading {
@@ -225,7 +198,7 @@ impl Provider for Script {
     }
 
     async fn records(&self, zone: &Zone, read: Read<'_>) -> Result<Listing> {
-        self.fuse.call().await;
+        self.reading("read names").await?;
         let mut state = self.state();
         state.reads += 1;
         if let Some(kind) = state.reading {
@@ -235,7 +208,9 @@ impl Provider for Script {
             return Err(Error::new(ErrorKind::NotFound, "read names", "no such zone"));
         }
         let Read::Names(names) = read else { panic!("nothing but names is read") };
-        Ok(Listing::Names(state.sets.values().filter(|set| names.contains(&set.key.name)).cloned().collect()))
+        let here =
+            state.sets.iter().filter(|((_, of), set)| *of == zone.key.zone.as_str() && names.contains(&set.key.name));
+        Ok(Listing::Names(here.map(|(_, set)| set.clone()).collect()))
     }
 
     fn interpret(&self, _: &Zone, endpoint: &Endpoint) -> Interpretation {
@@ -252,9 +227,14 @@ impl Provider for Script {
         Adjustment::none(sets)
     }
 
-    async fn apply(&self, _: &Zone, groups: &[Group]) -> Vec<Outcome> {
+    async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
         self.fuse.call().await;
-        let outcomes = self.carry_out(groups);
+        match self.fuse.upset("change records").await {
+            Some(Upset::Refused(kind)) => self.fault(Fault::Fails(kind)),
+            Some(_) => self.fault(Fault::Lost(true)),
+            None => {}
+        }
+        let outcomes = self.carry_out(zone.key.zone.as_str(), groups);
         self.fuse.call().await;
         outcomes
     }
@@ -265,21 +245,31 @@ impl Provider for Script {
 }
 
 impl Script {
-    fn carry_out(&self, groups: &[Group]) -> Vec<Outcome> {
+    /// A call that reads, if nothing goes wrong with it.
+    async fn reading(&self, what: &'static str) -> Result<()> {
+        self.fuse.call().await;
+        match self.fuse.upset(what).await {
+            None => Ok(()),
+            Some(Upset::Refused(kind)) => Err(Error::new(kind, what, "as planned")),
+            Some(_) => Err(Error::new(ErrorKind::Timeout, what, "no answer")),
+        }
+    }
+
+    fn carry_out(&self, zone: &str, groups: &[Group]) -> Vec<Outcome> {
         let mut state = self.state();
         let mut outcomes = Vec::new();
         for group in groups {
             state.writes += 1;
             let outcome = match state.faults.pop_front() {
-                None => state.carry_out(group),
+                None => state.carry_out(zone, group),
                 Some(Fault::Meanwhile(set)) => {
-                    state.sets.insert(set.key.clone(), set);
-                    state.carry_out(group)
+                    state.sets.insert((set.key.clone(), zone.to_owned()), set);
+                    state.carry_out(zone, group)
                 }
                 Some(Fault::Fails(kind)) => Outcome::refused(Error::new(kind, "apply", "as scripted")),
                 Some(Fault::Lost(carried_out)) => {
                     if carried_out {
-                        state.carry_out(group);
+                        state.carry_out(zone, group);
                     }
                     Outcome::Unknown(Error::new(ErrorKind::Timeout, "apply", "no answer"))
                 }

@@ -102,6 +102,9 @@ pub async fn find(account: &Account, record: &DnsRecord, name: &DnsName, search:
 }
 
 async fn stated_zone(account: &Account, stated: &str, name: &DnsName) -> Result<Zone, Failure> {
+    if matches!(account.kind, Kind::AzureDns | Kind::AzurePrivateDns) && !stated.contains('/') {
+        return Err(Failure::NoZone(format!("spec.zone {stated:?}: expected resourceGroup/zone")));
+    }
     let id = id_of(account.kind, &account.scope, stated);
     let found = account.zone(&id).await.map_err(Failure::Provider)?;
     let Some(zone) = found else {

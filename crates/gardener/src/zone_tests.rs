@@ -33,6 +33,21 @@ fn the_longest_suffix_by_whole_labels() {
     check("API.Example.COM", Some("1"));
 }
 
+/// The root holds every name, and any other zone goes before it.
+#[test]
+fn the_root_is_the_last_zone_that_is_taken() {
+    use Visibility::Public;
+    let zones = [zone("root", ".", Public), zone("1", "example.com", Public)];
+    let check = |zones: &[Zone], asked: &str, expected: &str| {
+        let found = choose(zones, &name(asked), false).map(|zone| zone.key.zone.to_string());
+        assert_eq!(found.as_deref(), Some(expected), "{asked}");
+    };
+    check(&zones, "api.example.com", "1");
+    check(&zones, "testexample.com", "root");
+    check(&zones, "com", "root");
+    check(&zones, ".", "root");
+}
+
 #[test]
 fn of_two_zones_of_one_name_the_choice_is_the_same_each_time() {
     use Visibility::{Private, Public};
@@ -63,6 +78,8 @@ fn ids_with_and_without_what_precedes_them() {
         (Kind::CloudDns, &project, "zone-a", "zone-a", "p/zone-a"),
         (Kind::AzureDns, &subscription, "rg/example.com", arm, "rg/example.com"),
         (Kind::AzureDns, &subscription, "RG/Example.com", arm, "rg/example.com"),
+        (Kind::AzureDns, &subscription, &arm.replace("resourcegroups", "resourceGroups"), arm, "rg/example.com"),
+        (Kind::AzureDns, &subscription, "example.com", "example.com", "example.com"),
         (Kind::Rfc2136, &Scope::Whole, "Example.com.", "example.com", "example.com"),
         (Kind::Cloudflare, &Scope::Whole, "0a1b", "0a1b", "0a1b"),
     ] {

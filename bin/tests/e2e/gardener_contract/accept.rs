@@ -106,4 +106,33 @@ mod tests {
         let failed = with(&["status", "lastError"], json!({ "description": "no", "codes": ["ERR_X"] }));
         assert_eq!(failed, Err(Wait::Failed(vec!["ERR_X".to_owned()], "no".to_owned())));
     }
+
+    /// Of several things that are not as they should be the first one counts, in Gardener's own order.
+    #[test]
+    fn conditions_are_looked_at_in_gardeners_order() {
+        let mut object = json!({
+            "metadata": { "generation": 2, "annotations": { OPERATION: "reconcile", TIMESTAMP: "2026-01-31T11:00:00Z" } },
+            "status": { "lastError": { "description": "no" }, "observedGeneration": 1 },
+        });
+        let mut said = |path: &str, value: Value| {
+            if !path.is_empty() {
+                *object.pointer_mut(path).expect("a place") = value;
+            }
+            match accepted(&object, ASKED) {
+                Ok(()) => "accepted".to_owned(),
+                Err(Wait::Failed(..)) => "failed".to_owned(),
+                Err(Wait::Pending(why)) => why.split(' ').take(3).collect::<Vec<_>>().join(" "),
+            }
+        };
+        assert_eq!(said("", Value::Null), "the timestamp is");
+        let annotations = json!({ OPERATION: "reconcile", TIMESTAMP: ASKED });
+        assert_eq!(said("/metadata/annotations", annotations), "failed");
+        assert_eq!(said("/status", json!({ "observedGeneration": 1 })), "generation 1 of");
+        assert_eq!(said("/status", json!({ "observedGeneration": 2 })), "the operation \"reconcile\"");
+        assert_eq!(said("/metadata/annotations", json!({ TIMESTAMP: ASKED })), "there was no");
+        let last = |state: &str, at: &str| json!({ "observedGeneration": 2, "lastOperation": { "state": state, "lastUpdateTime": at } });
+        assert_eq!(said("/status", last("Error", "2026-01-31T11:00:00Z")), "the last operation");
+        assert_eq!(said("/status", last("Succeeded", "2026-01-31T11:00:00Z")), "the last operation");
+        assert_eq!(said("/status", last("Succeeded", "2026-01-31T12:00:00Z")), "accepted");
+    }
 }

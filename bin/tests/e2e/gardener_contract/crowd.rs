@@ -23,7 +23,7 @@ fn count() -> usize {
 const STATUS_WRITES: &str = "zonewright_gardener_status_writes_total";
 
 /// Calls of the provider since its start, by operation and outcome.
-fn calls(world: &World) -> Vec<String> {
+pub(super) fn calls(world: &World) -> Vec<String> {
     let (_, text) = world.daemon().page("/metrics");
     let line = |line: &str| {
         let (labels, count) = line.strip_prefix("zonewright_provider_calls_total{")?.split_once("} ")?;

@@ -213,6 +213,28 @@ fn a_shoot_that_has_failed_is_left_alone_also_when_it_goes() {
     aws.shows(&[]);
 }
 
+/// A shoot that sleeps is served as any other, and the annotation by which another controller of Gardener leaves entries alone means
+/// nothing on a DNSRecord.
+#[test]
+fn a_hibernated_shoot_and_an_annotation_to_ignore_are_no_reason_to_wait() {
+    require!(KubeApi::TOOLS);
+    let (aws, world) = aws();
+    let asleep = json!({
+        "spec": { "hibernation": { "enabled": true } },
+        "status": { "isHibernated": true, "lastOperation": { "state": "Succeeded" } },
+    });
+    world.cluster(&world.namespace, &asleep);
+    let record = world.record("web");
+    let asked = accept::now();
+    let annotations = json!({ OPERATION: "reconcile", TIMESTAMP: asked, "dns.gardener.cloud/ignore": "true" });
+    record.put(&a("web", "192.0.2.1"), &annotations);
+    record.answers(&asked);
+    record.does("reconcile", &json!({ "values": ["192.0.2.2"] }));
+    aws.shows(&["web.shop.test A 120 192.0.2.2"]);
+    record.deleted();
+    aws.shows(&[]);
+}
+
 #[test]
 fn wait_for_state_waits_for_the_restore() {
     require!(KubeApi::TOOLS);

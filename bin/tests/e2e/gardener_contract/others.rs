@@ -90,6 +90,30 @@ fn at_cloudflare() {
     assert_eq!(refused.fails(&["9109"]), ["ERR_INFRA_UNAUTHORIZED"]);
 }
 
+/// `spec.zone` as `group/zone` in any case, as the whole id, and without its group.
+#[cfg(feature = "provider-azure")]
+#[track_caller]
+fn zones_in_other_words(world: &World, provider: &str) {
+    let resource = if provider == "azure-dns" { "dnszones" } else { "privateDnsZones" };
+    let id = format!("/subscriptions/sub-1/resourceGroups/shop/providers/Microsoft.Network/{resource}/shop.test");
+    let object = |name: &str, zone: &str| {
+        json!({
+            "type": provider, "name": format!("{name}.shop.test"), "recordType": "A", "values": ["192.0.2.8"], "zone": zone,
+        })
+    };
+    for (name, zone) in [("plain", "shop/shop.test"), ("upper", "SHOP/Shop.Test"), ("whole", id.as_str())] {
+        let record = world.record(name);
+        record.created(&object(name, zone));
+        assert_eq!(record.status()["zone"], "shop/shop.test", "{provider} {zone}");
+        record.deleted();
+    }
+    let record = world.record("bare");
+    record.create(&object("bare", "shop.test"));
+    let codes = record.fails(&["spec.zone", "shop.test", "expected resourceGroup/zone"]);
+    assert_eq!(codes, ["ERR_CONFIGURATION_PROBLEM"], "{provider}");
+    record.deleted();
+}
+
 /// A public and a private zone of Azure, by a principal and by a workload identity. The Secrets name no cloud: it is the one in which the
 /// process is told to be, as in an Azure Stack.
 #[cfg(feature = "provider-azure")]
@@ -99,6 +123,7 @@ fn at_azure() {
 
     require!(KubeApi::TOOLS);
     const ASSERTION: &str = "eyJ-a-t0ken-of-the-garden";
+    const RENEWED: &str = "eyJ-the-next-t0ken-of-the-garden";
     let service = AzureDns::start();
     service.allow_secret("tenant", "app", "app-s3cret");
     service.allow_federated("tenant", "identity", ASSERTION);
@@ -134,7 +159,18 @@ fn at_azure() {
         let found = world.record("found");
         found.created(&spec("z.shop.test"));
         assert_eq!(found.status()["zone"], "shop/shop.test", "{provider}");
+        // The token ends before it said it would, and the next request gets another one.
+        service.expire_minted();
+        found.does("reconcile", &json!({ "values": ["192.0.2.9"] }));
+        if provider == "azure-private-dns" {
+            // What Gardener renews in the Secret is exchanged from then on.
+            service.allow_federated("tenant", "identity", RENEWED);
+            world.secret("dns", &[("token", RENEWED), ("config", config.as_str())]);
+            service.expire_minted();
+            found.does("reconcile", &json!({ "values": ["192.0.2.10"] }));
+        }
         found.deleted();
+        zones_in_other_words(&world, provider);
         // What proves who one is, and does not.
         let proof = |key: &str| ["clientSecret", "token"].contains(&key);
         let wrong: Vec<(&str, &str)> =
@@ -154,6 +190,7 @@ fn at_cloud_dns() {
     use zonewright_fakes::clouddns::{CloudDns, Kind, RecordSet};
 
     require!(KubeApi::TOOLS);
+    const OTHER: &str = include_str!("../../../../crates/provider-clouddns/tests/common/other.pub.pem");
     let service = CloudDns::start();
     let zone = service.add_zone("shop-prod", "shop", "shop.test.", Kind::Public);
     service.put(&zone, RecordSet::new("four.shop.test.", "TXT", 3600, &["\"v=spf1 -all\""]));
@@ -173,4 +210,19 @@ fn at_cloud_dns() {
         lines.sort();
         lines
     });
+    // The token ends before it said it would, and the next request gets another one.
+    let spec = |values: &[&str]| json!({ "type": "google-clouddns", "name": "z.shop.test", "recordType": "A", "values": values });
+    let found = world.record("found");
+    found.created(&spec(&["192.0.2.8"]));
+    service.expire_minted();
+    found.does("reconcile", &spec(&["192.0.2.9"]));
+    // The key is revoked: the account has another one.
+    service.allow_service_account(super::zones::clouddns::EMAIL, OTHER);
+    service.expire_minted();
+    found.ask("reconcile", &spec(&["192.0.2.10"]));
+    assert_eq!(found.fails(&["invalid_grant"]), ["ERR_INFRA_UNAUTHENTICATED"]);
+    assert!(!world.daemon().log().contains("PRIVATE KEY"), "a key is in the log");
+    service.allow_service_account(super::zones::clouddns::EMAIL, public);
+    found.does("reconcile", &Value::Null);
+    found.deleted();
 }

@@ -78,6 +78,33 @@ fn both_namings_at_a_dns_server() {
     site.shows(&[]);
 }
 
+/// A key that the server does not take, in both ways: the other secret under its name, and another name.
+#[test]
+fn a_wrong_key_at_a_dns_server() {
+    needs!(Bind);
+    let site = Site::start(Bind);
+    let world = World::new("rfc2136").started();
+    let address = site.dns.addr().to_string();
+    let secret = |key: &str, secret: &str| {
+        let keys = [("server", address.as_str()), ("zone", "shop.test"), ("tsigKeyName", key), ("tsigSecret", secret)];
+        world.secret("dns", &keys);
+    };
+    secret(&site.key.name, "YW5vdGhlci1zM2NyM3Qtb2Ytc29tZWJvZHktZWxzZQ==");
+    let object = world.record("web");
+    object.create(&update("web", "A", &["192.0.2.1"]));
+    assert_eq!(object.fails(&[]), ["ERR_INFRA_UNAUTHENTICATED"]);
+    secret("nobodys-key", &site.key.secret);
+    object.ask("reconcile", &json!({ "ttl": 60 }));
+    object.shows("observed", |object| object["status"]["observedGeneration"] == object["metadata"]["generation"]);
+    assert_eq!(object.fails(&[]), ["ERR_INFRA_UNAUTHENTICATED"]);
+    assert!(!object.get().to_string().contains("s3cr3t") && !world.daemon().log().contains("YW5vdGhlci1"));
+    secret(&site.key.name, &site.key.secret);
+    object.does("reconcile", &Value::Null);
+    site.shows(&["web 60 A 192.0.2.1"]);
+    object.deleted();
+    site.shows(&[]);
+}
+
 /// What is missing is said by name, and never what is there.
 #[test]
 fn what_is_missing_is_named() {
@@ -152,7 +179,11 @@ fn without_a_namespace_the_secret_is_that_of_the_object() {
     let (aws, world) = aws();
     let object = world.record("web");
     object.created(&with(a("web", "192.0.2.1"), &json!({ "secretRef": { "name": "dns" } })));
+    let empty = world.record("empty");
+    empty.created(&with(a("empty", "192.0.2.2"), &json!({ "secretRef": { "name": "dns", "namespace": "" } })));
+    aws.shows(&["empty.shop.test A 120 192.0.2.2", "web.shop.test A 120 192.0.2.1"]);
     object.deleted();
+    empty.deleted();
     aws.shows(&[]);
 }
 

@@ -5,6 +5,7 @@ use zonewright_testkit::DnsSoftware::Bind;
 use zonewright_testkit::{KubeApi, require};
 
 use super::clouds::{aws, record};
+use super::crowd::calls;
 use super::world::World;
 use crate::needs;
 use crate::site::Site;
@@ -101,6 +102,27 @@ fn addresses_at_a_dns_server() {
         object.deleted();
         site.shows(&[]);
     }
+}
+
+#[test]
+fn addresses_in_another_spelling_are_not_written_at_a_dns_server() {
+    needs!(Bind);
+    let site = Site::start(Bind);
+    let world = World::new("rfc2136").started();
+    server(&world, &site);
+    let object = world.record("six");
+    object.created(&update("six", "AAAA", &["2001:DB8:0:0:0:0:0:1", "2001:db8::2"]));
+    // The server's serial says nothing: an update that changes nothing leaves it as it is.
+    let updates = || calls(&world).into_iter().filter(|call| call.starts_with("apply ")).collect::<Vec<_>>();
+    let before = updates();
+    assert_eq!(before, ["apply applied 1"]);
+    for values in [["2001:db8::1", "2001:db8::2"], ["2001:DB8:0::2", "2001:0db8::0:1"]] {
+        object.does("reconcile", &json!({ "values": values }));
+        assert_eq!(updates(), before, "{values:?}");
+    }
+    site.shows(&["six 120 AAAA 2001:db8::1", "six 120 AAAA 2001:db8::2"]);
+    object.deleted();
+    site.shows(&[]);
 }
 
 /// What others have at a DNS server is taken over without a registry: Gardener expects that; with a text beside it left alone.

@@ -34,10 +34,10 @@ const ATTEMPTS: usize = 4;
 /// Types under which an object's records, or claims on them, may stand.
 const TYPES: [RecordType; 4] = [RecordType::A, RecordType::Aaaa, RecordType::Cname, RecordType::Txt];
 
-/// Told right before the first change is sent. Where it fails nothing is sent.
+/// Told right before the first change is sent, and where the records stand already as they are wanted. Where it fails nothing is sent.
 #[async_trait]
 pub trait Mark: Send + Sync {
-    /// Writes down that changes are about to be sent.
+    /// Writes down that the zone holds records of the object, or is about to.
     ///
     /// # Errors
     /// It is not written.
@@ -105,7 +105,10 @@ impl Place<'_> {
             let view = self.read(name).await?;
             let plan = self.plan(name, &job, &view).await?;
             let adopting = matches!(plan, Plan::Adopt(_));
-            let Some(group) = self.group(plan, &view)? else { return Ok(()) };
+            let Some(group) = self.group(plan, &view)? else {
+                // What stands as it is wanted is the object's own from here on: whatever becomes of it takes the record along.
+                return if matches!(job, Job::Bring { .. }) { mark.sending().await } else { Ok(()) };
+            };
             // It was read back, and is not in force: the next attempt starts with a pause.
             if let Some(error) = unknown {
                 return Err(Failure::Provider(error));

@@ -135,7 +135,11 @@ async fn nothing_is_sent_that_is_not_written_down_before() {
     let equal = Case::new();
     equal.script.put(set("x.example.com A ttl=120 192.0.2.1"));
     equal.bring(ADDRESS, IpStack::Ipv4).await.unwrap();
-    assert_eq!((equal.marked(), equal.script.writes(), equal.script.reads()), (0, 0, 1));
+    assert_eq!(
+        (equal.marked(), equal.script.writes(), equal.script.reads()),
+        (1, 0, 1),
+        "taken over, and written down"
+    );
 }
 
 #[tokio::test(start_paused = true)]

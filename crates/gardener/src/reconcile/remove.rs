@@ -124,7 +124,7 @@ impl Reconciler {
         }
         let (rival, resource) = (self.rival(record), super::resource(record));
         let place = Place { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
-        place.withdraw(&name, rtype, &self.mark(record, text)).await
+        place.withdraw(&name, rtype, &self.mark_of_former(record, text)).await
     }
 
     async fn without_finalizer(&self, record: DnsRecord) -> Result<(), Break> {

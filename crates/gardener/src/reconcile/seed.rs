@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -20,7 +21,7 @@ use super::super::*;
 use crate::accounts::Backend;
 use crate::filter::Scope;
 use crate::secret::Values;
-use crate::testing::{Fuse, Script};
+use crate::testing::{Fuse, Script, Upset};
 use crate::types::{OPERATION, RecordName, SecretObject, SecretRef, TIMESTAMP};
 
 /// Where the entry of the catalogue finds the scripts, by the id of the key.
@@ -42,8 +43,14 @@ pub(super) struct Api {
     /// Whether the Secret is there.
     pub(super) secret: Mutex<bool>,
     pub(super) statuses: Mutex<usize>,
+    /// How many objects were created.
+    pub(super) created: AtomicUsize,
     /// Object and reason of each event.
     pub(super) events: Mutex<Vec<String>>,
+    /// What each write that was carried out said, as [`what`].
+    pub(super) log: Mutex<Vec<String>>,
+    /// Data of Secrets that are other than the rest, by name.
+    pub(super) secrets: Mutex<BTreeMap<String, Value>>,
     pub(super) fuse: Arc<Fuse>,
 }
 
@@ -58,6 +65,25 @@ fn merge(target: &mut Value, patch: &Value) {
         } else {
             merge(&mut target[key], value);
         }
+    }
+}
+
+/// What a patch says, in two or three words; one that may be carried out in any version of the object says so.
+fn what(part: Part, patch: &Value) -> String {
+    let (meta, status) = (&patch["metadata"], &patch["status"]);
+    let locked = if meta["resourceVersion"].is_string() { "" } else { " in any version" };
+    if part == Part::Object {
+        let text = match &meta["finalizers"] {
+            Value::Array(names) if !names.is_empty() => "finalizer",
+            Value::Array(_) | Value::Null if meta.get("finalizers").is_some() => "no finalizer",
+            _ => "no request",
+        };
+        return format!("{text}{locked}");
+    }
+    let last = &status["lastOperation"];
+    match (last["type"].as_str(), last["state"].as_str()) {
+        (Some(kind), Some(state)) => format!("{kind} {state}"),
+        _ => "mark".to_owned(),
     }
 }
 
@@ -102,28 +128,49 @@ impl Reporter for Api {
 impl Objects for Api {
     async fn record(&self, name: &RecordName) -> zonewright_core::Result<Option<DnsRecord>> {
         self.fuse.call().await;
+        planned(self.fuse.upset("read object").await)?;
         Ok(self.read(name))
     }
 
     async fn secret(&self, secret: &SecretRef) -> zonewright_core::Result<Option<Values>> {
         self.fuse.call().await;
+        planned(self.fuse.upset("read Secret").await)?;
         if !*self.secret.lock().unwrap() {
             return Ok(None);
         }
         let id = STANDARD.encode(&secret.name);
-        let data = json!({ "data": { "accessKeyID": id, "secretAccessKey": "a2V5" } });
-        let secret: SecretObject = serde_json::from_value(data).unwrap();
+        let usual = json!({ "accessKeyID": id, "secretAccessKey": "a2V5" });
+        let data = self.secrets.lock().unwrap().get(&secret.name).cloned().unwrap_or(usual);
+        let secret: SecretObject = serde_json::from_value(json!({ "data": data })).unwrap();
         Ok(Some(Values::of(&secret)))
     }
 
     async fn merge(&self, name: &RecordName, part: Part, patch: &Value) -> zonewright_core::Result<DnsRecord> {
         self.fuse.call().await;
+        let what = what(part, patch);
+        let upset = self.fuse.upset(&what).await;
+        if let Some(Upset::Refused(_)) = upset {
+            planned(upset)?;
+        }
         let changed = self.change(name, part, patch);
+        if changed.is_ok() {
+            self.log.lock().unwrap().push(what);
+        }
         if part == Part::Status {
             *self.statuses.lock().unwrap() += 1;
         }
         self.fuse.call().await;
+        planned(upset)?;
         changed
+    }
+}
+
+/// The error of a call that was upset.
+fn planned(upset: Option<Upset>) -> zonewright_core::Result<()> {
+    match upset {
+        None => Ok(()),
+        Some(Upset::Refused(kind)) => Err(Error::new(kind, "ask the API server", "as planned")),
+        Some(_) => Err(Error::new(ErrorKind::Timeout, "ask the API server", "no answer")),
     }
 }
 
@@ -158,13 +205,24 @@ impl Seed {
     }
 
     pub(super) fn process(api: &Arc<Api>, shared: &Shared) -> Arc<Reconciler> {
-        let scope = Scope::new(&[], &["aws-route53".to_owned()], false);
         let backends = [Backend { kind: Kind::Route53, entry: ENTRY }];
+        Self::process_of(api, shared, &backends, (Settings::default(), 5))
+    }
+
+    /// A process that serves these types, with these flags and so many attempts at once for each account.
+    pub(super) fn process_of(
+        api: &Arc<Api>,
+        shared: &Shared,
+        backends: &[Backend],
+        (settings, at_once): (Settings, usize),
+    ) -> Arc<Reconciler> {
+        let types: Vec<String> = backends.iter().map(|backend| backend.kind.as_str().to_owned()).collect();
+        let scope = Scope::new(&[], &types, false);
         Arc::new(Reconciler {
             objects: api.clone(),
-            accounts: Accounts::new(&backends, Settings::default(), shared.clone(), Arc::default()),
+            accounts: Accounts::new(backends, settings, shared.clone(), Arc::default()),
             registry: Arc::new(NoopRegistry),
-            world: Arc::new(Mutex::new(World::new(scope, 5))),
+            world: Arc::new(Mutex::new(World::new(scope, at_once))),
             tally: Tally::default(),
             reporter: api.clone(),
         })
@@ -210,9 +268,12 @@ impl Seed {
     /// The same with this Secret.
     pub(super) fn create_with(&self, secret: &str, name: &str, line: &str, operation: &str) {
         let words: Vec<&str> = line.split(' ').collect();
+        // No version comes twice, also where an object of this name was there before.
+        let version = (self.api.created.fetch_add(1, Ordering::Relaxed) * 1_000 + 1).to_string();
         let object = json!({
             "metadata": {
-                "name": name, "namespace": "ns", "uid": name, "generation": 1, "resourceVersion": "1",
+                "name": name, "namespace": "ns", "uid": format!("{name}-{version}"), "generation": 1,
+                "resourceVersion": version,
                 "creationTimestamp": format!("2026-01-31T12:00:{:02}Z", self.api.objects.lock().unwrap().len()),
                 "annotations": { OPERATION: operation },
             },

@@ -1,10 +1,22 @@
 //! Whole operations against an API server that is a value and a provider that follows a script; and the process killed between
 //! any two calls.
 
+#[path = "histories.rs"]
+mod histories;
+#[path = "order.rs"]
+mod order;
+#[path = "refused.rs"]
+mod refused;
 #[path = "seed.rs"]
 mod seed;
+#[path = "services/mod.rs"]
+mod services;
+#[path = "start.rs"]
+mod start;
 #[path = "throttled.rs"]
 mod throttled;
+#[path = "waiting.rs"]
+mod waiting;
 
 use std::sync::Mutex;
 
@@ -198,6 +210,7 @@ async fn another_zone_in_the_spec_leaves_nothing_in_the_former_one() {
     seed.settles().await;
     assert_eq!(seed.status("a")["zone"], "com");
     assert_eq!(seed.status("a")["providerStatus"]["zones"], json!(["com"]));
+    assert_eq!(seed.script.shown(), [SHOWN], "in one of the two zones");
     seed.deletes("a");
     seed.settles().await;
     assert!(seed.is_gone("a") && seed.script.shown().is_empty());

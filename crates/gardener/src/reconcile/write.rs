@@ -13,8 +13,14 @@ use crate::status;
 use crate::types::{DnsRecord, FINALIZER, OPERATION};
 
 impl Reconciler {
+    /// The mark of the zone that the records go into.
     pub(super) fn mark<'a>(&'a self, record: &'a DnsRecord, zone: &'a str) -> StatusMark<'a> {
-        StatusMark { reconciler: self, record, zone }
+        StatusMark { reconciler: self, record, zone, leaves: false }
+    }
+
+    /// That of a zone that the records are taken away from.
+    pub(super) fn mark_of_former<'a>(&'a self, record: &'a DnsRecord, zone: &'a str) -> StatusMark<'a> {
+        StatusMark { leaves: true, ..self.mark(record, zone) }
     }
 
     pub(super) async fn with_finalizer(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
@@ -57,15 +63,17 @@ pub(super) struct StatusMark<'a> {
     reconciler: &'a Reconciler,
     record: &'a DnsRecord,
     zone: &'a str,
+    /// A zone that is left, and that is named already, is not written again: the object as it was read need not name the zone that
+    /// its records are in by now.
+    leaves: bool,
 }
 
 #[async_trait]
 impl Mark for StatusMark<'_> {
     async fn sending(&self) -> Result<(), Failure> {
         let sent = Sent::of(self.record);
-        if sent.as_ref().is_some_and(|sent| sent.zones().contains(self.zone))
-            && self.record.known_zone() == Some(self.zone)
-        {
+        let is_named = sent.as_ref().is_some_and(|sent| sent.zones().contains(self.zone));
+        if is_named && (self.leaves || self.record.known_zone() == Some(self.zone)) {
             return Ok(());
         }
         let mark = sent.unwrap_or_default().with(self.zone);

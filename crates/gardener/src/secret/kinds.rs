@@ -225,6 +225,11 @@ fn rfc2136(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
     if zones.is_empty() {
         return Err("the Secret has no Zone, and spec.zone names none".to_owned());
     }
+    if zones.iter().any(String::is_empty) {
+        return Err(
+            "the zone \".\" in the Secret or in spec.zone: the root is not served; expected a zone below it".to_owned()
+        );
+    }
     let mut credentials = BTreeMap::from([
         ("server".to_owned(), server),
         ("tsigKeyName".to_owned(), secret.needed(&["tsigKeyName", "TSIGKeyName"])?),

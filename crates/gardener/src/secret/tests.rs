@@ -188,6 +188,11 @@ fn the_zone_of_dynamic_updates_may_be_in_the_spec() {
     let found = login(Kind::Rfc2136, &key, wanted).unwrap();
     assert_eq!(found.last().map(String::as_str), Some("--rfc2136-zone=example.com"));
     assert!(login(Kind::Rfc2136, &key, NOTHING).unwrap_err().contains("spec.zone"));
+    let root = [key.as_slice(), &["zone=."]].concat();
+    for (pairs, zone) in [(key.as_slice(), Some(".")), (&root, None)] {
+        let error = login(Kind::Rfc2136, pairs, Wanted { zone, ..NOTHING }).unwrap_err();
+        assert!(error.contains("the root is not served"), "{error}");
+    }
 }
 
 #[test]
