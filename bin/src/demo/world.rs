@@ -111,7 +111,7 @@ impl World {
         self.run(Config { interval: Duration::from_secs(10), ..Config::default() }, reporter).await
     }
 
-    /// What is wrong now, the newest last; `None` where it cannot be told.
+    /// What is wrong now, the newest last; `None` where it cannot be determined.
     pub(super) async fn look(&self) -> Option<Vec<Note>> {
         let warnings = Arc::new(Warnings::default());
         let config =

@@ -1,4 +1,4 @@
-//! What objects would be told, gathered while a pass looks at them.
+//! What would be reported on objects, gathered while a pass looks at them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -186,7 +186,7 @@ fn waiting(page: &mut Page, held: &HeldDeletes, flags: &str) {
     );
 }
 
-/// What objects would be told that no line says yet.
+/// What would be reported on objects and no line says yet.
 fn notes(page: &mut Page, preview: &Preview) {
     let said: Vec<&LeftAlone> = preview.zones.iter().flat_map(|zone| &zone.left_alone).collect();
     let known: std::collections::BTreeSet<&str> = said.iter().map(|left| left.why.as_str()).collect();

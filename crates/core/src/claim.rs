@@ -74,7 +74,7 @@ pub enum Ownership {
     Foreign(OwnerId),
     /// Nobody claims it.
     Unclaimed,
-    /// Claims of one rank name different owners: told and left alone.
+    /// Claims of one rank name different owners: reported and left alone.
     Disputed(Vec<OwnerId>),
 }
 

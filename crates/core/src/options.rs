@@ -1,4 +1,4 @@
-//! Provider-specific settings of a record set: declared in a table, parsed once, told when they are wrong.
+//! Provider-specific settings of a record set: declared in a table, parsed once, reported when they are wrong.
 
 use std::collections::BTreeMap;
 use std::fmt;

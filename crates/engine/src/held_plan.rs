@@ -38,7 +38,7 @@ pub(crate) fn publish(
     keep(worker, held, Kept { reason, floor, scope, kinds: deletes.kinds.clone() });
 }
 
-/// So many objects are told of a plan; the rest is in the plan.
+/// So many objects get a note about a plan; the rest is in the plan.
 const OBJECTS: usize = 20;
 
 /// Tells the objects that are still there, and do not ask for a record any more, that its delete is held.

@@ -22,7 +22,7 @@ pub struct LeftAlone {
     pub reason: String,
     /// Why, a sentence.
     pub why: String,
-    /// The objects that are told.
+    /// The objects on which it is reported.
     pub objects: Vec<ObjectRef>,
 }
 

@@ -1,4 +1,4 @@
-//! What objects are told of what is left undone, with what only the zone knows: what stands there, and where claims on it are looked for.
+//! What is reported on objects of what is left undone, with what only the zone knows: what stands there, and where claims on it are looked for.
 
 use zonewright_core::endpoint::Note;
 use zonewright_core::plan::{Skip, Why};

@@ -77,7 +77,7 @@ impl Account {
     /// A zone by its id; it is asked for once.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// It cannot be determined.
     pub async fn zone(&self, id: &ZoneId) -> Result<Option<Zone>> {
         if let Some(zone) = self.known().get(id) {
             return Ok(Some(zone.clone()));

@@ -30,7 +30,7 @@ pub struct Claimant {
 }
 
 impl Claimant {
-    /// What an object asks for; `None` if that cannot be told.
+    /// What an object asks for; `None` if that cannot be determined.
     pub fn of(record: &DnsRecord) -> Option<Self> {
         let (name, rtype) = convert::key(record).ok()?;
         Some(Self {

@@ -196,7 +196,7 @@ struct WeakAccount(Weak<Inner>);
 impl Accounts {
     /// The account of these credentials at this service. One that is in use keeps the limits that it began with.
     ///
-    /// Its name is the service with a digest of the credentials, from which they cannot be told.
+    /// Its name is the service with a digest of the credentials, from which they cannot be derived.
     pub fn of(&self, service: &str, credentials: &SecretString, limits: Limits) -> Account {
         let digest = Sha256::digest(credentials.expose_secret());
         let name = format!("{service}/{:.12}", format!("{digest:x}"));

@@ -60,7 +60,7 @@ pub struct Request {
     pub(crate) share: Share,
     pub(crate) timeout: Option<Duration>,
     pub(crate) limit: Option<usize>,
-    /// What the builder could not take, told when the request is sent.
+    /// What the builder could not take: an error when the request is sent.
     fault: Option<String>,
 }
 
@@ -116,7 +116,7 @@ impl Request {
         self
     }
 
-    /// A header. A value that cannot be one is told when the request is sent.
+    /// A header. A value that cannot be one is an error when the request is sent.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: &str) -> Self {
         match HeaderValue::from_str(value) {

@@ -91,7 +91,7 @@ impl Records<'_> {
     /// The first precondition that does not hold.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// It cannot be determined.
     async fn unmet(&self, preconditions: &[Precondition]) -> Result<Option<String>> {
         for precondition in preconditions {
             let unmet = match precondition {

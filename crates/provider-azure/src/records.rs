@@ -140,7 +140,7 @@ impl Records<'_> {
     /// The set of this key, if it stands.
     ///
     /// # Errors
-    /// It cannot be told; [`ErrorKind::NotFound`] if the zone is not there.
+    /// It cannot be determined; [`ErrorKind::NotFound`] if the zone is not there.
     pub(crate) async fn one(&self, key: &RecordKey) -> Result<Option<RecordSet>> {
         if convert::relative(&key.name, &self.zone.name).is_err() {
             return Ok(None);
@@ -154,7 +154,7 @@ impl Records<'_> {
         }
     }
 
-    /// One set; one that cannot be read is told and left out: it cannot be written either, so it is nobody's here.
+    /// One set; one that cannot be read is reported and left out: it cannot be written either, so it is nobody's here.
     pub(crate) fn known(&self, answer: &Set) -> Option<RecordSet> {
         match convert::read(&self.zone.name, answer) {
             Ok(set) => {

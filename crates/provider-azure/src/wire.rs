@@ -1,4 +1,4 @@
-//! What the service says and is told, in JSON.
+//! The service's requests and answers, in JSON.
 //!
 //! <https://learn.microsoft.com/rest/api/dns/>, <https://learn.microsoft.com/rest/api/dns/privatedns/>
 

@@ -114,7 +114,7 @@ impl Zones {
     /// One zone, if it is there and selected.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// It cannot be determined.
     pub(crate) async fn one(&self, id: &ZoneId) -> Result<Option<Zone>> {
         let Some(arm) = ArmId::parse(id.as_str(), self.kind) else { return Ok(None) };
         let template = match self.kind {

@@ -167,7 +167,7 @@ impl Records<'_> {
         }
     }
 
-    /// One set; one that cannot be read is told and left out: it cannot be written either, so it is nobody's here.
+    /// One set; one that cannot be read is reported and left out: it cannot be written either, so it is nobody's here.
     fn read(&self, answer: Rrset) -> Option<RecordSet> {
         match convert::read(&answer) {
             Ok(set) => {

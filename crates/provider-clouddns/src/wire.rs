@@ -1,4 +1,4 @@
-//! What the service says and is told, in JSON.
+//! The service's requests and answers, in JSON.
 //!
 //! <https://cloud.google.com/dns/docs/reference/rest/v1>
 

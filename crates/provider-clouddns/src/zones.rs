@@ -110,7 +110,7 @@ impl Zones {
     /// One zone, if it is there and selected.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// It cannot be determined.
     pub(crate) async fn one(&self, id: &ZoneId) -> Result<Option<Zone>> {
         let request = Request::get("/projects/{project}/managedZones/{zone}").set("zone", id);
         match self.service.ask::<wire::Zone>(READ_ZONE, request).await {

@@ -1,7 +1,7 @@
 //! The form in which a set is read back, and what the service would refuse of it.
 //!
 //! In: a wanted set, the plan of its zone, the defaults. Out: the set as it is published, with what its object should know; or why it
-//! cannot be. Comments, tags and the proxy give way to the record: what the plan or the value rules out is left out and told. Where an
+//! cannot be. Comments, tags and the proxy give way to the record: what the plan or the value rules out is left out and reported. Where an
 //! object itself asks for the proxy, and its value rules that out, nothing is published in its place.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -3,7 +3,7 @@
 //!
 //! In: what the service lists of both, and what sets state by their options. Out: options of the sets that are read, and the requests
 //! that make the one of the other. What must hold: neither costs a record anything. Where one of the lists cannot be had at all (no
-//! such product, no right to it), the options are left out and objects are told; a change that fails is told by itself.
+//! such product, no right to it), the options are left out and it is reported on the objects; a change that fails is reported by itself.
 //!
 //! <https://developers.cloudflare.com/api/resources/custom_hostnames/>,
 //! <https://developers.cloudflare.com/api/resources/addressing/subresources/regional_hostnames/>

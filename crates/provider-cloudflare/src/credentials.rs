@@ -109,7 +109,7 @@ impl Access {
         })
     }
 
-    /// Whether the credentials have characters that no header can have, where they can be told beforehand.
+    /// Whether the credentials have characters that no header can have, where they can be known beforehand.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] naming where they were found.

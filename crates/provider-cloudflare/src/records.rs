@@ -93,7 +93,7 @@ impl Records<'_> {
     /// names are served while a zone is listed), it goes on behind the last record that was read, wherever that stands now.
     ///
     /// # Errors
-    /// It is not whole; [`ErrorKind::Conflict`] if it cannot be told where to go on.
+    /// It is not whole; [`ErrorKind::Conflict`] if it cannot be determined where to go on.
     pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Read> {
         let place = Place::of(cursor)?;
         let (mut number, mut page) = (place.page, self.listed(place.page).await?);
@@ -187,7 +187,7 @@ impl Records<'_> {
         }
     }
 
-    /// Records by their keys. One that cannot be read is told and left out: it cannot be written either, so it is nobody's here.
+    /// Records by their keys. One that cannot be read is reported and left out: it cannot be written either, so it is nobody's here.
     fn read(&self, records: Vec<wire::Record>) -> Groups {
         let (groups, unread) = convert::grouped(records);
         for error in unread {

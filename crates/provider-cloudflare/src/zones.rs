@@ -100,7 +100,7 @@ impl Zones {
     /// One zone, if it is there and selected.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// It cannot be determined.
     pub(crate) async fn one(&self, id: &ZoneId) -> Result<Option<Zone>> {
         if !self.ids.is_empty() && !self.ids.iter().any(|selected| selected == id.as_str()) {
             return Ok(None);

@@ -189,7 +189,7 @@ async fn look_first(server: &Server, zone: &DnsName, parts: &[&Part]) -> Option<
 
 /// A refusal that nobody signed. A server cannot sign for a key that it does not know, and PowerDNS signs no refusal; but
 /// anybody could have sent it. So it is read back by a stream whether everything stands as before: only then was it a refusal,
-/// and another server may be asked. Where that cannot be told, nobody knows what became of the update.
+/// and another server may be asked. Where that cannot be determined, nobody knows what became of the update.
 async fn unsigned(server: &Server, zone: &DnsName, parts: &[&Part], refused: Outcome, settled: bool) -> Reply {
     let Some(mut said) = refused.error().cloned() else { return Reply::all(refused, true, parts) };
     match stands_as_before(server, zone, parts).await {

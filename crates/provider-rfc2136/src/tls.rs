@@ -1,7 +1,7 @@
 //! DNS over TLS (RFC 7858): TLS 1.3, ALPN `dot`.
 //!
 //! In: the `--tls-*` flags. Out: a client configuration that streams share. Files are read once, when the provider is
-//! built, so that a missing file is told at the start.
+//! built, so that a missing file is an error at the start.
 
 use std::sync::Arc;
 

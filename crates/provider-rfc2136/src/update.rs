@@ -67,7 +67,7 @@ pub(crate) struct Part {
     pub(crate) doubtful: Vec<RecordSet>,
     /// Old sets in which upper and lower case matter.
     pub(crate) texts: Vec<RecordSet>,
-    /// A change by which it can be told whether the group was carried out; `None` if it changes nothing.
+    /// A change by which it can be determined whether the group was carried out; `None` if it changes nothing.
     pub(crate) witness: Option<Change>,
 }
 

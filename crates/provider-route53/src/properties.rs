@@ -1,7 +1,7 @@
 //! The routing policy that an object states by properties.
 //!
 //! In: the properties of one endpoint. Out: the policy, or a sentence about the property that is wrong. Where external-dns sends what
-//! the service then refuses for the whole batch, the object is told here, and nothing is sent.
+//! the service then refuses for the whole batch, it is reported on the object, and nothing is sent.
 
 use std::sync::Arc;
 

@@ -119,7 +119,7 @@ pub(crate) async fn names(service: &Service, zone: &Zone, names: &BTreeSet<DnsNa
     Ok(Listing::Names(sets))
 }
 
-/// One set; one that cannot be read is told and left out: it cannot be written either, so it is nobody's here.
+/// One set; one that cannot be read is reported and left out: it cannot be written either, so it is nobody's here.
 fn read(zone: &Zone, answer: ResourceRecordSet, exact: &Exact) -> Option<RecordSet> {
     match convert::read(&answer) {
         Ok(set) => {

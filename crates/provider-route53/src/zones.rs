@@ -113,7 +113,7 @@ impl Zones {
     /// One zone, if it is there and selected.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// It cannot be determined.
     pub(crate) async fn one(&self, id: &ZoneId) -> Result<Option<Zone>> {
         if let Some(service) = self.roles.get(id) {
             return self.ask(service, id).await;

@@ -2,7 +2,7 @@
 //!
 //! In: a request of the protocol. Out: the status with as much of the body as is asked for, or a [`Fault`]. Every
 //! request has one time for everything, from connecting to the last byte of the answer. Redirections are followed as
-//! far as they can be trusted, and told. Nothing is repeated here: what may be asked again, the layers above ask again.
+//! far as they can be trusted, and reported. Nothing is repeated here: what may be asked again, the layers above ask again.
 
 use std::path::PathBuf;
 use std::time::Duration;

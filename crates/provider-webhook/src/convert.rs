@@ -17,7 +17,7 @@ use crate::wire::{Endpoint, Property};
 /// How texts of TXT records are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quoting {
-    /// As a wanted record: the bare text where it can be told from the quoted form.
+    /// As a wanted record: the bare text where it can be distinguished from the quoted form.
     Bare,
     /// As external-dns writes claims: in quotes.
     Quoted,

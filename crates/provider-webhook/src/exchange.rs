@@ -1,7 +1,7 @@
 //! The three questions of the protocol, and what an answer must be to be believed.
 //!
 //! In: nothing, or endpoints. Out: the domain filter, the records, the endpoints as the peer would have them. What a
-//! peer does against the protocol is either told and read all the same, or a [`Fault`]; nothing is half believed.
+//! peer does against the protocol is either reported and read all the same, or a [`Fault`]; nothing is half believed.
 
 use serde::de::DeserializeOwned;
 use zonewright_core::Error;

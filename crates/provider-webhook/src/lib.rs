@@ -5,7 +5,7 @@
 //!
 //! In: the address of a peer. Out: a provider with one zone, the root, whose filter is the domain filter that the peer
 //! gives. The peer is asked when it is needed: one that is away, or answers nonsense, is an error of that moment and
-//! ends nothing. What a peer does against the protocol is told once, in a sentence that says what it did, what the
+//! ends nothing. What a peer does against the protocol is reported once, in a sentence that says what it did, what the
 //! protocol says, and what is done about it.
 //!
 //! # Cost

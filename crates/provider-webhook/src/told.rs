@@ -1,4 +1,4 @@
-//! What a peer does against the protocol, told once.
+//! What a peer does against the protocol, reported once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

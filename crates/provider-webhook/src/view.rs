@@ -1,7 +1,7 @@
 //! What a peer lists, as record sets.
 //!
 //! In: the endpoints of one answer. Out: each key once, and how the peer spells what it lists. An endpoint that cannot
-//! be at any name is left out and told; everything else is kept, understood or not.
+//! be at any name is left out and reported; everything else is kept, understood or not.
 
 use std::collections::BTreeMap;
 

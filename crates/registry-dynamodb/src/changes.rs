@@ -1,4 +1,4 @@
-//! What others changed in the table, until each zone was told of it.
+//! What others changed in the table, until each zone has taken note of it.
 
 use std::collections::{BTreeMap, HashMap};
 

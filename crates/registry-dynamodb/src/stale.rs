@@ -36,7 +36,7 @@ struct Missed {
 pub(crate) struct Verdict {
     /// The rows of these records end.
     pub(crate) end: Vec<RecordKey>,
-    /// So many more are missing that it is the reading that is doubted; told once.
+    /// So many more are missing that it is the reading that is doubted; reported once.
     pub(crate) doubted: Option<usize>,
 }
 

@@ -54,7 +54,7 @@ impl Unread {
         self.0.len()
     }
 
-    /// What is told of the object itself: under its label something is asked for, and it cannot be determined what.
+    /// What is reported on the object itself: under its label something is asked for, and it cannot be determined what.
     pub(crate) fn mapped(&self, role: &Role, key: &ObjectKey) -> Option<(ObjectRef, Mapped)> {
         let flaw = self.0.get(key).filter(|_| !key.name.is_empty())?;
         let (namespace, name) = (Arc::clone(&key.namespace), Arc::clone(&key.name));

@@ -12,7 +12,7 @@ use super::MAX_NOTE;
 /// The reason of a note that several problems were gathered in.
 const SEVERAL_PROBLEMS: &str = "SeveralProblems";
 
-/// One warning for each object, in the order of the first: who has more than one problem is told all of them at once.
+/// One warning for each object, in the order of the first: who has more than one problem gets all of them at once.
 pub(super) fn gather(notes: Vec<Note>) -> Vec<Note> {
     let mut gathered: Vec<Vec<Note>> = Vec::with_capacity(notes.len());
     let mut places: HashMap<ObjectRef, usize> = HashMap::new();

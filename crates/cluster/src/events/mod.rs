@@ -98,7 +98,7 @@ impl Reporter for EventReporter {
             return;
         }
         let Ok(place) = self.queue.try_reserve() else {
-            // Not remembered as told: it may come again when there is room.
+            // Not remembered as reported: it may come again when there is room.
             Counters::count(&self.tally.dropped);
             return;
         };

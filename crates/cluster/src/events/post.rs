@@ -64,7 +64,7 @@ impl EventPoster {
         Self { cluster, options, notes, tally, bucket, complained: AtomicBool::new(false) }
     }
 
-    /// Posts until the reporter is dropped, or `ending` is over; then what was told so far is posted, problems first and for no longer
+    /// Posts until the reporter is dropped, or `ending` is over; then what was reported so far is posted, problems first and for no longer
     /// than five seconds, and the task ends.
     pub async fn run(mut self, ending: impl Future<Output = ()>) {
         let ending = ending.shared();
@@ -82,7 +82,7 @@ impl EventPoster {
         self.post_last(gather(left)).await;
     }
 
-    /// What was told of late, waited for; `None` when there is nothing and no more will come.
+    /// What was reported of late, waited for; `None` when there is nothing and no more will come.
     async fn next(&mut self, ending: &Shared<impl Future<Output = ()>>) -> Option<Vec<Note>> {
         let first = tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! What was told lately: by digest, so that the memory of it is small and bounded; and how much of which object.
+//! What was reported lately: by digest, so that the memory of it is small and bounded; and how much of which object.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Recent {
             self.0.retain(|_, told| now.duration_since(*told) < QUIET);
         }
         if self.0.len() >= MOST {
-            // A flood: rather told twice than remembered without end.
+            // A flood: rather reported twice than remembered without end.
             self.0.clear();
         }
         self.0.insert(Fingerprint::of(note), now);

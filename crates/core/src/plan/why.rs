@@ -41,7 +41,7 @@ pub enum Why {
         /// The prefix, with its final slash.
         prefix: Arc<str>,
     },
-    /// What is asked for in its place cannot be written here; the objects are told by what found that out.
+    /// What is asked for in its place cannot be written here; what found that out reports it on the objects.
     Unmet,
     /// Another writer keeps changing the name back.
     Contested(Arc<str>),

@@ -179,7 +179,7 @@ fn seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error>
     Ok(value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()))
 }
 
-/// An error on the way to a token, told of the credentials at `place` with its cause: whatever refuses a key refuses the credentials.
+/// An error on the way to a token, reported of the credentials at `place` with its cause: whatever refuses a key refuses the credentials.
 pub fn refused_at(place: &str, operation: &'static str, mut error: Error) -> Error {
     let refused = matches!(
         error.kind,

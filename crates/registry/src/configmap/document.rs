@@ -2,7 +2,7 @@
 //!
 //! In: the text, and whose object it is. Out: its entries by record, and what could not be read. What must hold: an entry
 //! that may be ours and cannot be read makes the whole text unreadable, since a right must not get lost in silence; a bad
-//! entry of another writer is passed over, and told.
+//! entry of another writer is passed over, and reported.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;

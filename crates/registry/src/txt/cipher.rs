@@ -98,7 +98,7 @@ pub(super) fn looks_sealed(text: &str) -> bool {
 }
 
 fn decode(text: &str) -> Option<Vec<u8>> {
-    // Most texts are no base64 at all: told without an allocation.
+    // Most texts are no base64 at all: found out without an allocation.
     let is_base64 = |octet: u8| octet.is_ascii_alphanumeric() || b"+/=\r\n".contains(&octet);
     let folded = || text.replace(['\r', '\n'], "");
     text.bytes().all(is_base64).then(|| BASE64.decode(folded()).ok()).flatten()

@@ -107,7 +107,7 @@ impl Feed {
         }
     }
 
-    /// Says once what the API server refuses, though it is asked again and again; `told` is what was said last. Notes why the
+    /// Logs once what the API server refuses, though it is asked again and again; `told` is what was logged last. Notes why the
     /// kind cannot be read.
     fn complain<T>(&self, event: &WatchEvent<T>, told: &mut Option<String>) {
         match event {
