@@ -21,7 +21,8 @@ pub(super) const FLAGS: &[FlagSpec] = &[
     SERVER,
     FlagSpec::new("kube-api-request-timeout", Duration, "Time-out of requests to the API server; 0: no limit")
         .or("30s"),
-    FlagSpec::new("kube-api-qps", Int, "Maximum requests to the API server per second, without watches and events").or("100"),
+    FlagSpec::new("kube-api-qps", Int, "Maximum requests to the API server per second, without watches and events")
+        .or("100"),
     FlagSpec::new("kube-api-burst", Int, "Maximum burst of requests to the API server").or("130"),
     FlagSpec::new(
         "types",
