@@ -61,7 +61,10 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         brake: brake(settings)?,
         min_ttl: min_ttl(settings),
         adopt: settings.bool("adopt-matching"),
+        #[cfg(feature = "kops")]
         placeholders: crate::kops::placeholders(settings),
+        #[cfg(not(feature = "kops"))]
+        placeholders: Vec::new(),
         quotas: Limits {
             per_namespace: count(settings, "max-records-per-namespace")?,
             per_object: count(settings, "max-records-per-object")?,
