@@ -61,6 +61,10 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         brake: brake(settings)?,
         min_ttl: min_ttl(settings),
         adopt: settings.bool("adopt-matching"),
+        reach: match settings.text("namespace") {
+            "" => String::new(),
+            namespace => format!("--namespace={namespace}"),
+        },
         quotas: Limits {
             per_namespace: count(settings, "max-records-per-namespace")?,
             per_object: count(settings, "max-records-per-object")?,

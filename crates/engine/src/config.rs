@@ -58,6 +58,8 @@ pub struct Config {
     pub min_ttl: Option<Ttl>,
     /// Whether records that nobody claims become ours, where they hold exactly what is wanted.
     pub adopt: bool,
+    /// The flag that leaves objects of other namespaces unread, for people; empty where all are read.
+    pub reach: String,
     /// How many records objects and namespaces may have.
     pub quotas: Limits,
     /// Whether nothing may be changed.
@@ -89,6 +91,7 @@ impl Default for Config {
             brake: Brake::default(),
             min_ttl: None,
             adopt: false,
+            reach: String::new(),
             quotas: Limits::default(),
             dry_run: false,
             looks: false,

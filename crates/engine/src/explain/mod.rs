@@ -38,9 +38,10 @@ pub(crate) async fn explain(context: &Arc<EngineContext>, subject: &Subject, pla
     for name in names {
         explained.push(of_name(context, subject, &name, &considered).await);
     }
+    let flags = &context.config.command_flags;
     let verdict = match explained.iter().find(|one| !one.verdict.cause.is_good()).or(explained.first()) {
         Some(first) => first.verdict.clone(),
-        None => aside::of_object(context, subject, &considered),
+        None => aside::of_object(context, subject, &considered).with_flags(flags),
     };
     let objects: Vec<Considered> = considered.into_iter().map(|one| one.considered).collect();
     Explanation {
@@ -76,6 +77,7 @@ async fn of_name(
     }
     let mut verdicts = choose(context, subject, name, considered, &found);
     let verdict = verdicts.pop_front().unwrap_or_else(|| Verdict::new(Cause::NotAsked, [("name", name)]));
+    let verdict = verdict.with_flags(&context.config.command_flags);
     let further = verdicts.into_iter().filter(|other| *other != verdict).collect();
     NameExplanation { name: name.clone(), verdict, further, zones: found.into_iter().map(|one| one.zone).collect() }
 }
