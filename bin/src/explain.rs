@@ -25,6 +25,7 @@ use crate::ask::{as_json, ask};
 use crate::catalog::Catalog;
 use crate::daemon::World;
 use crate::instance::InstanceSettings;
+use crate::name_servers::SystemNameServers;
 use crate::state_dir::meant;
 use crate::{config, connection, journal};
 
@@ -95,7 +96,8 @@ async fn look(
     };
     let engine = Engine::start(config, parts).await;
     engine.settled().await;
-    let explanation = engine.explain(about, "a look with these flags, without the daemon").await;
+    let explanation =
+        engine.explain(about, "a look with these flags, without the daemon", Some(&SystemNameServers::DNS)).await;
     engine.stop().await;
     drop(world.tasks);
     Ok(explanation)

@@ -7,6 +7,7 @@ mod held;
 mod objects;
 mod offline;
 mod routing;
+mod served;
 mod table;
 
 use std::process::Output;

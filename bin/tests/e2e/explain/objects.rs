@@ -21,7 +21,8 @@ fn objects_of_custom_kinds_and_of_another_namespace() {
     needs!(Bind);
     let (kube, site) = (crds::shared(), Site::start(Bind));
     let (space, other) = (Space::new(&kube), Space::new(&kube));
-    let element = |name: &str, kind: &str, target: &str| json!({ "dnsName": name, "recordType": kind, "targets": [target] });
+    let element =
+        |name: &str, kind: &str, target: &str| json!({ "dnsName": name, "recordType": kind, "targets": [target] });
     let claim = "heritage=external-dns,external-dns/owner=e2e,external-dns/resource=crd/x/y";
     space.create(ENDPOINT, "texts", &[], json!({ "spec": { "endpoints": [element("a-x.shop.test", "TXT", claim)] } }));
     space.create(ENDPOINT, "broken", &[], json!({ "spec": { "endpoints": 5 } }));

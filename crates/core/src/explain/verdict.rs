@@ -95,7 +95,10 @@ mod tests {
         let flags = " --state-dir=/s --txt-owner-id=me";
         for (text, expected) in [
             ("Look with `zonewright plans`.", "Look with `zonewright plans --state-dir=/s --txt-owner-id=me`."),
-            ("`zonewright plans --state-dir=/s --txt-owner-id=me`", "`zonewright plans --state-dir=/s --txt-owner-id=me`"),
+            (
+                "`zonewright plans --state-dir=/s --txt-owner-id=me`",
+                "`zonewright plans --state-dir=/s --txt-owner-id=me`",
+            ),
             ("`zonewright adopt a` with the flags of the daemon", "`zonewright adopt a` with the flags of the daemon"),
             ("zonewright plans", "zonewright plans"),
             ("a `", "a `"),

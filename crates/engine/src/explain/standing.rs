@@ -53,10 +53,10 @@ impl Place<'_> {
         names.into_iter().map(|name| name.to_string()).collect()
     }
 
-    /// What a server answers now, where there is one that is asked by name.
+    /// What a server answers now: the provider's own, where it is one that is asked by name, else those that the zone names.
     pub(super) async fn served(&self, out: &mut Findings) {
         if self.instance.provider.capability(Some(&self.handle.zone)).audit != Audit::Cheap {
-            return;
+            return self.ask_name_servers(out).await;
         }
         let names = BTreeSet::from([self.name.clone()]);
         let asked = self.instance.provider.records(&self.handle.zone, Read::Names(&names));

@@ -96,7 +96,7 @@ async fn a_denied_name_is_explained() {
     let engine = world.start().await;
     rest(&engine).await;
     let name = Subject::Name("a.example".parse().unwrap());
-    let verdict = engine.explain(&name, "a test").await.verdict;
+    let verdict = engine.explain(&name, "a test", None).await.verdict;
     assert_eq!(verdict.cause, Cause::Denied);
     assert!(verdict.sentence.contains("a.example") && verdict.sentence.contains("not yours"), "{verdict:?}");
     assert_eq!(times(&world, "a", "Denied"), 1);
