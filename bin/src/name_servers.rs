@@ -43,7 +43,7 @@ impl SystemNameServers {
         let mut found = found.map_err(|error| format!("its address cannot be found: {error}"))?;
         let address = found.next().ok_or("it has no address")?;
         let answer = timeout(PATIENCE, question.put_to(address)).await.map_err(|_| "no answer in time".to_owned())?;
-        question.records(&answer.map_err(|error| error.to_string())?)
+        records(&answer.map_err(|error| error.to_string())?)
     }
 }
 
@@ -112,19 +112,19 @@ impl Question {
     fn answer(&self, octets: Vec<u8>) -> Option<Message<Vec<u8>>> {
         Message::from_octets(octets).ok().filter(|answer| answer.is_answer(&self.message))
     }
+}
 
-    /// The records of an answer that comes from the zone.
-    fn records(&self, answer: &Message<Vec<u8>>) -> Result<Vec<Record>, String> {
-        match answer.header().rcode() {
-            Rcode::NOERROR | Rcode::NXDOMAIN if answer.header().aa() => {}
-            Rcode::NOERROR | Rcode::NXDOMAIN => return Err("it does not serve the zone".to_owned()),
-            other => return Err(format!("it answers {other}")),
-        }
-        let malformed = || "it answers with a malformed message".to_owned();
-        let section = answer.answer().map_err(|_| malformed())?;
-        let records = section.filter(|record| record.as_ref().is_ok_and(|record| record.class() == Class::IN));
-        records.map(|record| record.ok().as_ref().and_then(read).ok_or_else(malformed)).collect()
+/// The records of an answer that comes from the zone.
+fn records(answer: &Message<Vec<u8>>) -> Result<Vec<Record>, String> {
+    match answer.header().rcode() {
+        Rcode::NOERROR | Rcode::NXDOMAIN if answer.header().aa() => {}
+        Rcode::NOERROR | Rcode::NXDOMAIN => return Err("it does not serve the zone".to_owned()),
+        other => return Err(format!("it answers {other}")),
     }
+    let malformed = || "it answers with a malformed message".to_owned();
+    let section = answer.answer().map_err(|_| malformed())?;
+    let records = section.filter(|record| record.as_ref().is_ok_and(|record| record.class() == Class::IN));
+    records.map(|record| record.ok().as_ref().and_then(read).ok_or_else(malformed)).collect()
 }
 
 /// A record in our own form.

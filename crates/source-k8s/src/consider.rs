@@ -68,6 +68,21 @@ pub(crate) fn is_puzzling(object: &Object, mapped: &Mapped, options: &SourceOpti
     !asks && (!annotations.is_empty() || hosts()) || !annotated::unread(annotations, options).is_empty()
 }
 
+/// An object of which nothing is known but who it is.
+fn bare(object: &ObjectRef, role: Option<&Role>) -> Considered {
+    Considered {
+        object: object.to_string(),
+        source: role.map(|role| role.source.shared().to_string()).unwrap_or_default(),
+        asks: Vec::new(),
+        names: Vec::new(),
+        pending: Vec::new(),
+        read: Vec::new(),
+        unread: Vec::new(),
+        dropped: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
 impl Snapshot {
     /// Every object that has to do with the subject.
     pub(crate) fn consider(self, subject: &Subject) -> Vec<Consideration> {
@@ -101,7 +116,7 @@ impl Snapshot {
         let object = meta.object_ref(role.kind);
         let flag = format!("--namespace={}", self.options.namespace);
         let dropped = vec![Dropped { cause: Cause::Namespace, by: flag, names: Vec::new() }];
-        let considered = Considered { dropped, ..self.bare(&object, Some(role)) };
+        let considered = Considered { dropped, ..bare(&object, Some(role)) };
         Some(Consideration { object, considered, mapped: Arc::default() })
     }
 
@@ -160,23 +175,8 @@ impl Snapshot {
 
     fn unreadable(&self, (reader, object, mapped): &(Reader, ObjectRef, Arc<Mapped>)) -> Consideration {
         let notes = mapped.notes.iter().map(|note| format!("{}: {}", note.reason, note.message)).collect();
-        let considered = Considered { notes, ..self.bare(object, self.roles.get(reader.source)) };
+        let considered = Considered { notes, ..bare(object, self.roles.get(reader.source)) };
         Consideration { object: object.clone(), considered, mapped: Arc::clone(mapped) }
-    }
-
-    /// An object of which nothing is known but who it is.
-    fn bare(&self, object: &ObjectRef, role: Option<&Role>) -> Considered {
-        Considered {
-            object: object.to_string(),
-            source: role.map(|role| role.source.shared().to_string()).unwrap_or_default(),
-            asks: Vec::new(),
-            names: Vec::new(),
-            pending: Vec::new(),
-            read: Vec::new(),
-            unread: Vec::new(),
-            dropped: Vec::new(),
-            notes: Vec::new(),
-        }
     }
 
     fn map(&self, role: &Role, object: &Object, options: &SourceOptions) -> Mapped {

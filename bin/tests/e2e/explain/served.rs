@@ -22,7 +22,13 @@ fn server() -> (Daemon, Vec<tempfile::TempDir>) {
     let (manifests, state) = (folder(), state_folder());
     write(manifests.path(), "web.yaml", &service("web", "web", "192.0.2.1"));
     let line = CommandLine::default()
-        .args(&["--provider=local", "--source=service", "--registry=noop", "--metrics-address=127.0.0.1:0"])
+        .args(&[
+            "--provider=local",
+            "--source=service",
+            "--registry=noop",
+            "--policy=sync",
+            "--metrics-address=127.0.0.1:0",
+        ])
         .arg(format!("--local-zone={ZONE}"))
         .arg(format!("--local-listen={SERVER}:53"))
         .arg(format!("--manifests={}", text(manifests.path())))
@@ -61,7 +67,7 @@ fn what_the_name_servers_of_a_zone_answer() {
     assert!(away[0].as_str().is_some_and(|line| line.starts_with(&format!("no answer for A: {SERVER}: "))), "{away}");
     let _server = server();
     case("web.shop.test", Cause::Published, &[]).check(space.state_dir(), None);
-    assert_eq!(served("web.shop.test"), Value::from(vec![format!("{SERVER}: web.shop.test 0 A 192.0.2.1")]));
+    assert_eq!(served("web.shop.test"), Value::from(vec![format!("{SERVER}: web.shop.test 300 A 192.0.2.1")]));
     let nothing = format!("{SERVER}: nothing stands at late.shop.test A");
     case("late.shop.test", Cause::NotServed, &["late.shop.test", &nothing, "delegation"])
         .check(space.state_dir(), None);
