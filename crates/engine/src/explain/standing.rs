@@ -18,6 +18,9 @@ impl Place<'_> {
         let sets = self.handle.view().at(self.name);
         let shown = sets.iter().filter(|set| !self.instance.is_claim(&self.handle.zone, set));
         out.zone.published = shown.map(|set| self.published(set)).collect();
+        if out.zone.published.is_empty() {
+            out.zone.deleted = journal::deleted(&self.entries, &self.handle.label());
+        }
     }
 
     fn published(&self, set: &RecordSet) -> PublishedSet {
