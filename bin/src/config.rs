@@ -65,6 +65,10 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
         placeholders: crate::kops::placeholders(settings),
         #[cfg(not(feature = "kops"))]
         placeholders: Vec::new(),
+        reach: match settings.text("namespace") {
+            "" => String::new(),
+            namespace => format!("--namespace={namespace}"),
+        },
         quotas: Limits {
             per_namespace: count(settings, "max-records-per-namespace")?,
             per_object: count(settings, "max-records-per-object")?,

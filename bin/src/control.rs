@@ -14,8 +14,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use zonewright_api::{Approve, HeldPlans, Plans, Request, decode_request, encode_answer};
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_engine::Engine;
+use zonewright_engine::{Engine, NameServers};
 
+use crate::name_servers::SystemNameServers;
 use crate::state_dir::{socket, token};
 use crate::{folder, history, inventory, plans, undo};
 
@@ -108,7 +109,10 @@ async fn reply(engine: &Engine, request: Request) -> String {
         Request::Undo(asked) => encode_answer(undo::carry_out(engine, &asked).await),
         Request::Pins(_) => encode_answer(Ok(undo::pinned_names(engine))),
         Request::Unpin(asked) => encode_answer(undo::unpin(engine, &asked)),
-        Request::Explain(asked) => encode_answer(Ok(engine.explain(&asked.about, "the running daemon").await)),
+        Request::Explain(asked) => {
+            let servers = Some(&SystemNameServers::DNS as &dyn NameServers);
+            encode_answer(Ok(engine.explain(&asked.about, "the running daemon", servers).await))
+        }
         Request::Records(asked) => encode_answer(Ok(inventory::records(engine, &asked))),
         Request::Zones(_) => encode_answer(Ok(inventory::zones(engine))),
         Request::Owners(_) => encode_answer(Ok(inventory::owners(engine))),

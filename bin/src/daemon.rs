@@ -90,7 +90,8 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
         if let Err(error) = control::serve(&state_dir::folder(settings), engine.clone(), stop.clone()).await {
             error!(
                 error = error.chain(),
-                "the control socket is not available: `zonewright plans`, `approve`, `undo` and `pinned` will not work"
+                "the control socket is not available: `zonewright plans`, `approve`, `undo` and `pinned` will not work; \
+                 `zonewright explain` and `plan` do with the daemon's flags, and ask no daemon"
             );
         } else {
             engine.metrics().control_socket.set(1);

@@ -25,6 +25,7 @@ use crate::ask::{as_json, ask};
 use crate::catalog::Catalog;
 use crate::daemon::World;
 use crate::instance::InstanceSettings;
+use crate::name_servers::SystemNameServers;
 use crate::state_dir::meant;
 use crate::{config, connection, journal};
 
@@ -47,9 +48,11 @@ pub(crate) async fn show(
             Err(error) if error.kind == ErrorKind::Unavailable && can_look => {
                 look(catalog, settings, listed, about).await?
             }
-            Err(error) if error.kind == ErrorKind::Unavailable => {
-                let text = "or give the daemon's flags (--source, --provider ...) to find out without it";
-                return Err(Error::new(ErrorKind::Unavailable, "explain", format!("{}; {text}", error.chain())));
+            Err(mut error) if error.kind == ErrorKind::Unavailable => {
+                error
+                    .context
+                    .push_str("; or give the daemon's flags (--source, --provider ...) to find out without it");
+                return Err(error);
             }
             answered => answered?,
         }
@@ -95,7 +98,8 @@ async fn look(
     };
     let engine = Engine::start(config, parts).await;
     engine.settled().await;
-    let explanation = engine.explain(about, "a look with these flags, without the daemon").await;
+    let explanation =
+        engine.explain(about, "a look with these flags and without the daemon", Some(&SystemNameServers::DNS)).await;
     engine.stop().await;
     drop(world.tasks);
     Ok(explanation)

@@ -28,6 +28,7 @@ mod journal;
 mod kops;
 pub mod logging;
 mod migrate;
+mod name_servers;
 mod ownership;
 mod plans;
 mod preview;

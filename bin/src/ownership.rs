@@ -4,6 +4,8 @@
 //! answer of a person. What must hold: between the plan and the action the zones are read once more, and whatever has become
 //! different is left alone.
 
+mod report;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -25,6 +27,7 @@ use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{Action, InstanceSnapshot, Proposal, Scope, Selector};
 
+use self::report::{Outcomes, Plan, Printer, changes};
 use crate::catalog::Catalog;
 use crate::instance::InstanceSettings;
 use crate::{command_flags, config, connection, daemon, journal, state_dir};
@@ -46,6 +49,16 @@ pub enum Order {
 }
 
 impl Order {
+    /// The word of the command.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Adopt => "adopt",
+            Self::Transfer => "transfer",
+            Self::Release => "release",
+            Self::Drain => "drain",
+        }
+    }
+
     /// The word for it in the journal.
     fn cause(self) -> Cause {
         match self {
@@ -75,19 +88,19 @@ pub(crate) async fn run(
     let first = job.snapshot().await?;
     job.check_owner(&first)?;
     let plan = job.proposal(&first);
+    let (out, dry_run) = (job.printer, settings.bool("dry-run"));
     if plan.actions.is_empty() {
-        print!("{plan}");
-        return Ok(job.nothing(&first, &plan, words));
+        return Ok(job.nothing(&first, &plan, words, dry_run));
     }
-    println!("{}", job.headline(plan.actions.len()));
-    print!("{plan}");
-    warn_of_daemon(settings, order);
-    if settings.bool("dry-run") {
-        println!("dry run: nothing was done");
+    out.line(&job.planned(&plan, true, dry_run));
+    out.say(format_args!("{}\n{}", job.headline(plan.actions.len()), plan.to_string().trim_end()));
+    warn_of_daemon(settings, job.printer, order);
+    if dry_run {
+        out.say("dry run: nothing was done");
         return Ok(ExitCode::SUCCESS);
     }
-    if !settings.bool("yes") && !confirmed() {
-        println!("nothing was done: confirm with --yes or at a terminal");
+    if !(settings.bool("yes") || out.asks() && confirmed()) {
+        out.say("nothing was done: confirm with --yes or at a terminal");
         return Ok(ExitCode::from(NOT_CONFIRMED));
     }
     let journal = JournalWriter::new(job.journal.clone(), Clock::system(), WriterId::random());
@@ -122,6 +135,7 @@ struct Job {
     forced: BTreeSet<DnsName>,
     /// Flags that the printed undo needs, each behind a blank.
     flags: String,
+    printer: Printer,
 }
 
 impl Job {
@@ -160,9 +174,10 @@ impl Job {
         };
         let owner_given = settings.given("txt-owner-id");
         let journal = journal_of(flags, order).await?;
+        let printer = Printer::of(flags);
         let flags = command_flags::of_daemon(flags, &journal_owner(flags, order));
         let instance = Instance { provider, ..bare };
-        Ok(Self { order, instance, journal, scope, owner_given, to, wanted, forced, flags })
+        Ok(Self { order, instance, journal, scope, owner_given, to, wanted, forced, flags, printer })
     }
 
     async fn snapshot(&self) -> Result<InstanceSnapshot> {
@@ -189,26 +204,50 @@ impl Job {
         }
     }
 
+    fn owner(&self) -> String {
+        self.instance.registry.owner().map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn planned<'p>(&self, plan: &'p Proposal, matched: bool, dry_run: bool) -> Plan<'p> {
+        Plan {
+            command: self.order.word(),
+            owner: self.owner(),
+            to: self.to.as_ref().map(ToString::to_string),
+            matched,
+            dry_run,
+            changes: changes(plan),
+            left_alone: &plan.left,
+        }
+    }
+
     /// Nothing is to be done: either all of it is done already, or nothing is what was asked for.
-    fn nothing(&self, snapshot: &InstanceSnapshot, plan: &Proposal, words: &[String]) -> ExitCode {
+    fn nothing(&self, snapshot: &InstanceSnapshot, plan: &Proposal, words: &[String], dry_run: bool) -> ExitCode {
         let adopts = self.order == Order::Adopt;
         let wanted =
             |(_, one): &(ZoneKey, Adoptable)| self.scope.selects(&one.published.key.name, one.resource.as_deref());
+        let already = self.to.as_ref().map(|to| snapshot.selected_of(to)).filter(|count| *count > 0);
+        let given = already.filter(|_| !words.is_empty());
         let matched = !plan.left.is_empty()
+            || given.is_some()
             || adopts && (words.is_empty() || snapshot.matches_any() || self.wanted.iter().any(wanted));
+        self.printer.line(&self.planned(plan, matched, dry_run));
+        let to = self.to.as_ref().map(ToString::to_string).unwrap_or_default();
+        let theirs = already.map(|count| format!("{count} records there belong to {to:?} already"));
         if matched {
-            println!("nothing to do");
+            let why = theirs.map(|why| format!(": {why}")).unwrap_or_default();
+            self.printer.say(format_args!("{plan}nothing to do{why}"));
             return ExitCode::SUCCESS;
         }
-        let owner = self.instance.registry.owner().filter(|_| !adopts);
-        let owner = owner.map(|owner| format!(" of owner {:?}", owner.as_str())).unwrap_or_default();
+        let owner = Some(self.owner()).filter(|_| !adopts);
+        let owner = owner.map(|owner| format!(" of owner {owner:?}")).unwrap_or_default();
         let at = if words.is_empty() { String::new() } else { format!(" at {}", words.join(", ")) };
-        println!("nothing matched: there is no record{owner}{at}");
+        let why = theirs.map(|why| format!(" ({why})")).unwrap_or_default();
+        self.printer.say(format_args!("nothing matched: there is no record{owner}{at}{why}"));
         ExitCode::FAILURE
     }
 
     fn headline(&self, count: usize) -> String {
-        let owner = self.instance.registry.owner().map(ToString::to_string).unwrap_or_default();
+        let owner = self.owner();
         let records = "no record is changed";
         match (self.order, &self.to) {
             (Order::Adopt, _) => format!("adopt: {count} records become owned by {owner:?}; {records}"),
@@ -237,40 +276,46 @@ impl Job {
             self.proposal(&snapshot).actions.into_iter().partition(|action| shown.contains(&line(action)));
         let gone = shown.len().saturating_sub(actions.len());
         let outcomes = snapshot.carry_out(&actions, journal, origin).await;
-        let mut failed = 0;
+        let mut report = Outcomes { skipped: gone, appeared: other.len(), ..Outcomes::default() };
         for (action, outcome) in actions.iter().zip(&outcomes) {
             if let Some(error) = outcome.error() {
-                failed += 1;
+                report.failed.push((action.text.clone(), error.chain()));
                 eprintln!("{}: {}: {}", outcome.label(), action.text, error.chain());
             }
         }
-        let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
-        println!("{done} done, {failed} failed, {gone} skipped because they changed meanwhile");
+        report.done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
+        let (out, done, failed) = (self.printer, report.done, report.failed.len());
+        out.say(format_args!("{done} done, {failed} failed, {gone} skipped because they changed meanwhile"));
         if let Some(place) = journal.place().filter(|_| done > 0) {
-            println!("journaled in {place}; undo with: zonewright undo --plan {}{}", origin.plan(), self.flags);
+            let undo = format!("zonewright undo --plan {}{}", origin.plan(), self.flags);
+            out.say(format_args!("journaled in {place}; undo with: {undo}"));
+            report.undo = Some(undo);
         }
         if !other.is_empty() {
-            println!("{} more appeared meanwhile; run the command again", other.len());
+            out.say(format_args!("{} more appeared meanwhile; run the command again", other.len()));
         }
-        let whole = self.verify(first).await?;
-        Ok(if failed == 0 && gone == 0 && whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        self.verify(first, &mut report).await?;
+        out.line(&report);
+        Ok(if failed == 0 && gone == 0 && report.remaining == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Whether the records are what they were; a drain has nothing to compare.
-    async fn verify(&self, first: &InstanceSnapshot) -> Result<bool> {
+    /// Whether the records are what they were, and what remains to be done; a drain has nothing to compare.
+    async fn verify(&self, first: &InstanceSnapshot, report: &mut Outcomes) -> Result<()> {
         let now = self.snapshot().await?;
         if self.order == Order::Drain {
-            let left = now.drain().actions.len();
-            println!("{left} changes remain");
-            return Ok(left == 0);
+            report.remaining = now.drain().actions.len();
+            self.printer.say(format_args!("{} changes remain", report.remaining));
+            return Ok(());
         }
-        let left = self.proposal(&now).actions.len();
-        let changed = differences(&first.contents(), &now.contents());
+        report.remaining = self.proposal(&now).actions.len();
+        let (left, changed) = (report.remaining, differences(&first.contents(), &now.contents()));
         for key in &changed {
-            println!("{key} was changed by another writer meanwhile");
+            self.printer.say(format_args!("{key} was changed by another writer meanwhile"));
         }
-        println!("{} records compared, {} differ; {left} claims remain", first.contents().len(), changed.len());
-        Ok(left == 0)
+        let (compared, differ) = (first.contents().len(), changed.len());
+        self.printer.say(format_args!("{compared} records compared, {differ} differ; {left} claims remain"));
+        report.changed_by_others = changed.iter().map(ToString::to_string).collect();
+        Ok(())
     }
 }
 
@@ -307,13 +352,13 @@ fn line(action: &Action) -> String {
 }
 
 /// A daemon that runs goes on publishing what its objects ask for.
-fn warn_of_daemon(settings: &Settings, order: Order) {
+fn warn_of_daemon(settings: &Settings, out: Printer, order: Order) {
     let folder = state_dir::folder(settings);
     if order == Order::Drain && state_dir::answers(&folder) {
-        println!(
+        out.say(format_args!(
             "note: a daemon of this owner answers in {}; it will create again what its objects request",
             folder.display()
-        );
+        ));
     }
 }
 

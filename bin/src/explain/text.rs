@@ -12,7 +12,7 @@ pub(super) fn shown(explanation: &Explanation) -> String {
     // Writing into a string cannot fail.
     let mut out = String::new();
     said(&mut out, verdict, "");
-    let _ = writeln!(out, "\n{subject}, as {place} knows it");
+    let _ = writeln!(out, "\nWhat {place} finds of {subject}:");
     for object in objects {
         considered(&mut out, object);
     }
@@ -87,6 +87,9 @@ fn of_zone(out: &mut String, zone: &ZoneExplanation) {
     }
     if zone.published.is_empty() {
         out.push_str("    nothing stands at the name\n");
+    }
+    if let Some(deleted) = &zone.deleted {
+        let _ = writeln!(out, "    deleted {deleted}");
     }
     list(out, "left undone:", &zone.left_undone);
     list(out, "noted:", &zone.notes);

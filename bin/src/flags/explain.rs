@@ -18,7 +18,7 @@ pub(super) const ABOUT: &str = "Explain why a name is published or is not, and w
 const USAGE: &str = "zonewright explain NAME|KIND/NAMESPACE/NAME [FLAGS OF THE DAEMON]";
 
 pub(super) const FLAGS: &[FlagSpec] = &[
-    FlagSpec::new("output", FlagKind::Choice(&["text", "json"]), "Output format").or("text"),
+    super::command::OUTPUT,
     FlagSpec::new(
         "offline",
         FlagKind::Bool,

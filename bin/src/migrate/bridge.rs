@@ -46,6 +46,18 @@ pub(super) fn provider(swap: &mut Swap<'_>) -> Option<Sidecar> {
     })
 }
 
+/// How the port of a pod is reached from elsewhere.
+fn forward(swap: &Swap<'_>, port: u64) -> String {
+    let object = swap.source.what.strip_prefix("Deployment ").and_then(|name| name.split_once('/'));
+    let how = "to run these commands elsewhere, forward its port first, with";
+    match object {
+        Some((namespace, name)) => {
+            format!("{how} `kubectl --namespace={namespace} port-forward deployment/{name} {port}`")
+        }
+        None => format!("{how} `kubectl port-forward`"),
+    }
+}
+
 /// The webhook provider that runs beside external-dns.
 fn sidecar(swap: &mut Swap<'_>) -> Option<Sidecar> {
     let url = swap.text("webhook-provider-url").unwrap_or("http://localhost:8888").to_owned();
@@ -63,6 +75,9 @@ fn sidecar(swap: &mut Swap<'_>) -> Option<Sidecar> {
                 other.name,
                 ports.join(", ")
             ));
+        }
+        if local {
+            swap.differs.push(format!("the webhook answers inside of the pod alone: {}", forward(swap, port)));
         }
         let Other { name, image, ports } = other;
         let about = format!("stays as it is; Zonewright asks it at {url}");

@@ -118,6 +118,7 @@ fn a_webhook_with_its_sidecar() {
     assert_eq!((sidecar.name.as_str(), sidecar.ports.as_slice()), ("webhook", &[8888, 8080][..]));
     assert!(sidecar.arguments.is_empty());
     says(&text, &["Beside it the container webhook", "stays as it is; Zonewright asks it at http://localhost:8888"]);
+    says(&text, &["`kubectl --namespace=", " port-forward deployment/external-dns 8888`"]);
     can_be_pasted(&text);
     let elsewhere = WEBHOOK.replace("8888", "9999");
     says(&migrated(&elsewhere).1, &["names the ports 9999, 8080, and --webhook-provider-url has 8888"]);

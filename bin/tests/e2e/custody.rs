@@ -63,8 +63,15 @@ fn records_go_from_one_owner_to_another(software: DnsSoftware) {
     ends(&line.clone().args(&["--yes", "service/default/web"]), 0, &["1 done, 0 failed", "0 differ; 0 claims remain"]);
     assert_eq!(shop.site.claims().iter().filter(|claim| claim.contains("owner=next")).count(), 1);
     ends(&line.clone().arg("--yes"), 0, &["1 done"]);
-    // The former owner has nothing any more, as one that never was.
-    ends(&line.clone().arg("--yes"), 1, &["nothing matched: there is no record of owner \"e2e\""]);
+    // What was named is where it was to go.
+    for named in ["web.shop.test", "service/default/web"] {
+        let again = line.clone().args(&["--yes", named]);
+        ends(&again, 0, &["nothing to do: 1 records there belong to \"next\" already"]);
+    }
+    // Without names: the former owner has nothing any more, as one that never was.
+    let nothing =
+        ["nothing matched: there is no record of owner \"e2e\"", "2 records there belong to \"next\" already"];
+    ends(&line.clone().arg("--yes"), 1, &nothing);
     let unknown = line.without("--from").args(&["--from=nobody", "--yes"]);
     ends(&unknown, 1, &["nothing matched: there is no record of owner \"nobody\""]);
     assert_eq!(shop.site.ours(), SHOWN);
@@ -130,4 +137,37 @@ impl MapToOwned for &[&str] {
     fn map_to_owned(&self) -> Vec<String> {
         self.iter().map(|text| (*text).to_owned()).collect()
     }
+}
+
+/// One line for the plan and one for what became of it; nobody is asked.
+#[test]
+fn the_answers_of_ownership_commands_for_programs() {
+    use serde_json::{Value, json};
+    require!(DnsSoftware::Bind.tools());
+    let shop = Shop::new(DnsSoftware::Bind, "", TWO);
+    shop.once();
+    let answers = |line: CommandLine, status: i32| -> Vec<Value> {
+        let ended = line.arg("--output=json").run();
+        assert_eq!(ended.status.code(), Some(status), "{}", ended.log);
+        let read = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+        // What is logged goes to standard error, which tests see with the rest.
+        ended.log.lines().filter(|line| !line.starts_with("time=")).map(read).collect()
+    };
+    let line = shop.order("transfer").without("--txt-owner-id").args(&["--from=e2e", "--to=next"]);
+    let plan = answers(line.clone(), 2);
+    assert_eq!(plan.len(), 1, "{plan:?}");
+    let head = json!([plan[0]["command"], plan[0]["owner"], plan[0]["to"], plan[0]["matched"], plan[0]["dry_run"]]);
+    assert_eq!(head, json!(["transfer", "e2e", "next", true, false]));
+    assert_eq!(plan[0]["changes"].as_array().map(Vec::len), Some(2));
+    assert_eq!(plan[0]["changes"][0]["zone"], "rfc2136/shop.test");
+    let done = answers(line.clone().arg("--yes"), 0);
+    assert_eq!(done[0], plan[0]);
+    let numbers = json!([done[1]["done"], done[1]["failed"], done[1]["skipped"], done[1]["remaining"]]);
+    assert_eq!(numbers, json!([2, [], 0, 0]));
+    assert!(done[1]["undo"].as_str().is_some_and(|undo| undo.starts_with("zonewright undo --plan ")), "{done:?}");
+    let nothing = answers(line.arg("--yes"), 1);
+    assert_eq!((nothing.len(), &nothing[0]["matched"], &nothing[0]["changes"]), (1, &json!(false), &json!([])));
+    let dry = answers(shop.order("drain").without("--txt-owner-id").args(&["--txt-owner-id=next", "--dry-run"]), 0);
+    assert_eq!((dry.len(), &dry[0]["dry_run"], &dry[0]["command"]), (1, &json!(true), &json!("drain")));
+    assert!(answers(shop.line().ordered("adopt").arg("--yes"), 0)[0]["matched"].is_boolean());
 }

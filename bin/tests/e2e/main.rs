@@ -49,6 +49,7 @@ mod kerberos;
 mod kinds;
 #[cfg(feature = "kops")]
 mod kops;
+mod kubeconfig;
 mod load;
 mod look;
 mod manifests;

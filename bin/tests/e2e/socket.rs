@@ -36,7 +36,13 @@ fn a_folder_that_others_can_write_to_gets_no_socket() {
     let line = line(&site, manifests.path()).arg(format!("--state-dir={state}"));
     with_mode(&state, 0o777);
     let daemon = line.start();
-    daemon.says(&["level=error", &state, "with mode 0777; expected a folder of user", "`zonewright plans`"]);
+    daemon.says(&[
+        "level=error",
+        &state,
+        "with mode 0777; expected a folder of user",
+        "`zonewright plans`",
+        "`zonewright explain` and `plan` do with the daemon's flags",
+    ]);
     daemon.measures(OPEN, 0.0);
     site.shows(&["web 0 A 192.0.2.1"]);
     daemon.ready();

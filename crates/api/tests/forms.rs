@@ -138,6 +138,7 @@ fn explanation() -> Explanation {
         chosen: true,
         wanted: vec![text("www.example.com A 192.0.2.1")],
         published: vec![published],
+        deleted: Some(text("2026-01-01T00:00:00Z in plan 3f2a: www.example.com 300 A 192.0.2.1")),
         left_undone: vec![text("www.example.com A: the policy allows no updates")],
         notes: vec![text("Service shop/web: TTLAdjusted: 60 is used")],
         held: Some(HeldDelete { hash: text("3f2a"), reason: text("too many"), since: at.clone() }),

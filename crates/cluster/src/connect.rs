@@ -183,9 +183,14 @@ fn from_service_account(options: &ConnectOptions) -> Result<Config> {
         );
     }
     Config::incluster().map_err(|e| {
-        let text = "no --kubeconfig is given, KUBECONFIG is not set, ~/.kube/config does not exist, and this is no pod with a \
-                    service account";
-        wrong(format!("{text}: {e}")).caused_by(e)
+        let mut why = e.to_string();
+        if let Some(cause) = std::error::Error::source(&e) {
+            why = format!("{why}: {cause}");
+        }
+        wrong(format!(
+            "no --kubeconfig is given, KUBECONFIG is not set, ~/.kube/config does not exist, and this is no pod with a service account \
+             ({why}); give --kubeconfig, or a folder of objects with --manifests"
+        ))
     })
 }
 

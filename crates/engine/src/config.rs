@@ -62,6 +62,8 @@ pub struct Config {
     /// Values of which one alone stands at a name until somebody publishes it: with `adopt` a record that nobody claims becomes ours
     /// there, too.
     pub placeholders: Vec<RData>,
+    /// The flag that leaves objects of other namespaces unread, for people; empty where all are read.
+    pub reach: String,
     /// How many records objects and namespaces may have.
     pub quotas: Limits,
     /// Whether nothing may be changed.
@@ -94,6 +96,7 @@ impl Default for Config {
             min_ttl: None,
             adopt: false,
             placeholders: Vec::new(),
+            reach: String::new(),
             quotas: Limits::default(),
             dry_run: false,
             looks: false,

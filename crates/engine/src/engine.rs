@@ -26,7 +26,7 @@ use zonewright_core::zone::{InstanceId, Zone, ZoneKey};
 use crate::approvals;
 use crate::config::{Config, Instance, Parts};
 use crate::context::EngineContext;
-use crate::explain;
+use crate::explain::{self, NameServers};
 use crate::health::{self, Health, NameState};
 use crate::housekeeping;
 use crate::intake;
@@ -204,9 +204,9 @@ impl Engine {
     }
 
     /// Why a name is there or is not, or what became of an object. Nothing is changed; a server that does not answer is waited for
-    /// three seconds. `place` says where the answer comes from.
-    pub async fn explain(&self, subject: &Subject, place: &str) -> Explanation {
-        explain::explain(&self.context, subject, place).await
+    /// three seconds. `place` says where the answer comes from; `servers` asks name servers of zones whose provider asks none.
+    pub async fn explain(&self, subject: &Subject, place: &str, servers: Option<&dyn NameServers>) -> Explanation {
+        explain::explain(&self.context, subject, place, servers).await
     }
 
     /// What a pass would do and leave, zone by zone: for a dry run of one pass, after [`Engine::settled`].

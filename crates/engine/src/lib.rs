@@ -84,6 +84,7 @@ pub use announce::Announcement;
 pub use changes::{Changes, Numbers};
 pub use config::{Config, Instance, Parts};
 pub use engine::Engine;
+pub use explain::{NameServers, ServerAnswer};
 pub use health::{Health, NameState};
 pub use inventory::ZoneState;
 pub use outcome::{Outcome, Problem};

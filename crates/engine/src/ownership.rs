@@ -323,6 +323,18 @@ impl InstanceSnapshot {
         records.any(|(_, set, ownership)| self.scope.selects(&set.key.name, claimed(&ownership).as_deref()))
     }
 
+    /// How many of the records that are meant belong to this owner.
+    pub fn selected_of(&self, owner: &OwnerId) -> usize {
+        let registry = &self.instance.registry;
+        let meant = |(zone, set, _): &(&Zone, RecordSet, Ownership)| {
+            let claims = registry.claims(zone, &set.key, self);
+            let theirs =
+                |claim: &Claim| claim.owner == *owner && self.scope.selects(&set.key.name, resource(Some(claim)));
+            claims.iter().any(theirs)
+        };
+        self.records().iter().filter(|record| meant(record)).count()
+    }
+
     /// The owners that hold records here, with the number of each; for the question whose are meant.
     pub fn owners(&self) -> BTreeMap<OwnerId, usize> {
         let mut owners = BTreeMap::new();

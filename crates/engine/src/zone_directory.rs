@@ -8,8 +8,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
+use zonewright_core::endpoint::Severity;
 use zonewright_core::error::{Error, ErrorKind};
 use zonewright_core::name::DnsName;
+use zonewright_core::notes::Notes;
 use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
 
 use crate::context::EngineContext;
@@ -52,6 +54,7 @@ pub(crate) async fn run(context: Arc<EngineContext>, instance: Arc<ProviderInsta
         failures: 0,
         gone: VecDeque::new(),
         reported: Said::default(),
+        waiting: BTreeSet::new(),
     };
     while !directory.cancel.is_cancelled() {
         let pause = match directory.instance.provider.zones().await {
@@ -89,6 +92,8 @@ struct Directory {
     gone: VecDeque<String>,
     /// The failure of the listing that was logged.
     reported: Said,
+    /// Names whose objects were told of it.
+    waiting: BTreeSet<DnsName>,
 }
 
 impl Directory {
@@ -96,6 +101,7 @@ impl Directory {
     async fn listed(&mut self, zones: Vec<Zone>) {
         self.failures = 0;
         self.reported.forget();
+        self.waiting.clear();
         let former = self.instance.zone_handles();
         let zones = with_missing(&self.instance, zones, &former, &mut self.remembered).await;
         // A zone that is described otherwise than before (another filter) begins anew.
@@ -199,9 +205,34 @@ impl Directory {
         listing.given_up = pause.is_none();
         listing.error = Some((problem, since));
         drop(listing);
+        // A failure that is over with the next attempt is nobody's business.
+        if self.failures > 1 || pause.is_none() {
+            self.report_waiting(&text);
+        }
         self.context.metrics.registry_errors.inc();
         self.context.rested.notify_waiters();
         pause.unwrap_or(NEVER)
+    }
+
+    /// Reports on the objects whose names lie in no zone that is known that there may be one; each name once.
+    fn report_waiting(&mut self, problem: &str) {
+        let handles = self.context.zone_handles();
+        let desired_state = self.context.desired_state();
+        let counts = |name: &&DnsName| self.context.config.filter.matches(name) && self.instance.filter.matches(name);
+        let waits = |name: &&DnsName| !handles.iter().any(|handle| handle.zone.covers(name));
+        let fresh = desired_state.table.names().filter(|name| !self.waiting.contains(*name));
+        let names: Vec<DnsName> = fresh.filter(counts).filter(waits).cloned().collect();
+        let instance = &self.instance.id;
+        let mut notes = Notes::default();
+        for name in &names {
+            for endpoint in desired_state.table.at(name).endpoints {
+                let text = || format!("{name} waits, the zones of {instance} cannot be listed: {problem}");
+                notes.add_with(&endpoint.origin.object, Severity::Warning, "ZoneNotServed", text);
+            }
+        }
+        drop(desired_state);
+        self.waiting.extend(names);
+        self.context.pass_on(notes.into_vec());
     }
 
     /// Notes that a zone is gone; the one that has been gone for longest is forgotten.

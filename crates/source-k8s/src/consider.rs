@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::{Mapped, ObjectRef};
-use zonewright_core::explain::{Consideration, Considered, Dropped, Subject};
+use zonewright_core::explain::{Cause, Consideration, Considered, Dropped, Subject};
 use zonewright_core::source::PublishedNames;
 
 use self::lifts::{LIFTS, Lift};
 use crate::lookup::Lookup;
-use crate::objects::Ingress;
+use crate::objects::{Ingress, Meta};
 use crate::options::SourceOptions;
 use crate::readers::Reader;
 use crate::role::{Role, Scope};
@@ -68,6 +68,21 @@ pub(crate) fn is_puzzling(object: &Object, mapped: &Mapped, options: &SourceOpti
     !asks && (!annotations.is_empty() || hosts()) || !annotated::unread(annotations, options).is_empty()
 }
 
+/// An object of which nothing is known but who it is.
+fn bare(object: &ObjectRef, role: Option<&Role>) -> Considered {
+    Considered {
+        object: object.to_string(),
+        source: role.map(|role| role.source.shared().to_string()).unwrap_or_default(),
+        asks: Vec::new(),
+        names: Vec::new(),
+        pending: Vec::new(),
+        read: Vec::new(),
+        unread: Vec::new(),
+        dropped: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
 impl Snapshot {
     /// Every object that has to do with the subject.
     pub(crate) fn consider(self, subject: &Subject) -> Vec<Consideration> {
@@ -84,7 +99,25 @@ impl Snapshot {
         let held =
             |reader: &Reader| self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).is_some();
         found.extend(self.told.iter().filter(|(reader, ..)| !held(reader)).map(|told| self.unreadable(told)));
+        if found.is_empty() {
+            found.extend(self.elsewhere(subject));
+        }
         found
+    }
+
+    /// An object in a namespace that is not read: whether it is there nobody knows here.
+    fn elsewhere(&self, subject: &Subject) -> Option<Consideration> {
+        let Subject::Object(asked) = subject else { return None };
+        let out_of_reach = |role: &&Role| role.reach().is_some_and(|reach| !reach.has(&asked.namespace));
+        let named = |role: &&Role| asked.is_kind(role.kind.spec().name);
+        let role = self.roles.iter().filter(named).find(out_of_reach)?;
+        let meta =
+            Meta { namespace: asked.namespace.as_str().into(), name: asked.name.as_str().into(), ..Meta::default() };
+        let object = meta.object_ref(role.kind);
+        let flag = format!("--namespace={}", self.options.namespace);
+        let dropped = vec![Dropped { cause: Cause::Namespace, by: flag, names: Vec::new() }];
+        let considered = Considered { dropped, ..bare(&object, Some(role)) };
+        Some(Consideration { object, considered, mapped: Arc::default() })
     }
 
     fn look(
@@ -141,18 +174,8 @@ impl Snapshot {
     }
 
     fn unreadable(&self, (reader, object, mapped): &(Reader, ObjectRef, Arc<Mapped>)) -> Consideration {
-        let source = self.roles.get(reader.source).map(|role| role.source.shared().to_string());
-        let considered = Considered {
-            object: object.to_string(),
-            source: source.unwrap_or_default(),
-            asks: Vec::new(),
-            names: Vec::new(),
-            pending: Vec::new(),
-            read: Vec::new(),
-            unread: Vec::new(),
-            dropped: Vec::new(),
-            notes: mapped.notes.iter().map(|note| format!("{}: {}", note.reason, note.message)).collect(),
-        };
+        let notes = mapped.notes.iter().map(|note| format!("{}: {}", note.reason, note.message)).collect();
+        let considered = Considered { notes, ..bare(object, self.roles.get(reader.source)) };
         Consideration { object: object.clone(), considered, mapped: Arc::clone(mapped) }
     }
 

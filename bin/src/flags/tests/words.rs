@@ -153,3 +153,19 @@ fn no_arguments_are_answered_with_where_to_begin() {
     let text = refusal(read(&[], &[("SOURCE", "service")]));
     assert!(text.contains("'--provider'"), "{text}");
 }
+
+/// One flag for output everywhere.
+#[test]
+fn every_command_with_an_answer_prints_a_table_or_json() {
+    let own =
+        ["plans", "approve 3f2a", "history", "undo --since=30m", "pinned", "migrate", "records", "zones", "owners"];
+    let of_daemon = ["plan", "explain a.example", "adopt", "transfer --from=a --to=b", "release", "drain"];
+    let of_daemon = of_daemon.map(|command| format!("{command} {BASE}"));
+    for command in own.iter().copied().chain(of_daemon.iter().map(String::as_str)) {
+        let output = |flag: &str| word(&format!("{command} {flag}")).map(|one| one.settings.text("output").to_owned());
+        for (flag, expected) in [("", "table"), ("--output=table", "table"), ("--output json", "json")] {
+            assert_eq!(output(flag).unwrap_or_else(|stop| panic!("{command}: {stop:?}")), expected, "{command}");
+        }
+        assert!(output("--output=yaml").is_err(), "{command}");
+    }
+}

@@ -108,6 +108,7 @@ fn the_answer_as_people_read_it() {
     assert_eq!(lines.next().map(Value::from), Some(json["verdict"]["sentence"].clone()));
     assert_eq!(lines.next().map(Value::from), Some(json["verdict"]["advice"].clone()));
     for part in [
+        "What the running daemon finds of service/default/web:",
         "Service default/web (source service)",
         "asks for web.shop.test A 192.0.2.1",
         "annotation read: external-dns.kubernetes.io/hostname=web.shop.test",
@@ -118,8 +119,16 @@ fn the_answer_as_people_read_it() {
     }
     let wrong = run(&shop.state.1, "a..b", &[]);
     assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("a..b"), "{wrong:?}");
+    std::fs::remove_file(shop.folder.path().join("web.yaml")).expect("the file goes");
+    case("web.shop.test", Cause::NotAsked, &[]).check(&shop.state.1, None);
+    let deleted = &asked(&shop.state.1, "web.shop.test")["names"][0]["zones"][0]["deleted"];
+    let parts = [" in plan ", ": web.shop.test 0 A 192.0.2.1, of service/default/web"];
+    assert!(deleted.as_str().is_some_and(|text| parts.iter().all(|part| text.contains(part))), "{deleted}");
+    let output = run(&shop.state.1, "web.shop.test", &[]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("    deleted 20"), "{output:?}");
     drop(daemon);
     let away = run(&shop.state.1, "web.shop.test", &[]);
     let said = String::from_utf8_lossy(&away.stderr).into_owned();
     assert!(!away.status.success() && said.contains("no daemon answers") && said.contains("--source"), "{said}");
+    assert!(said.contains("to find out without it: Connection refused"), "the cause comes last: {said}");
 }

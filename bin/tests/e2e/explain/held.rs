@@ -43,9 +43,7 @@ fn a_held_delete_is_told_on_the_object_that_withdrew_the_name() {
     let said = run(space.state_dir(), &object, &[]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let approve = said.split('`').find(|part| part.starts_with("zonewright approve ")).expect("a command").to_owned();
-    let hash = approve.rsplit(' ').next().expect("a hash");
-    let state = format!("--state-dir={}", space.state_dir());
-    let done = command(&["approve", hash, &state, &format!("--txt-owner-id={OWNER}")]);
+    let done = command(&approve.split(' ').skip(1).collect::<Vec<_>>());
     assert!(done.status.success(), "{done:?}");
     site.shows(&[]);
 }
@@ -108,7 +106,7 @@ fn what_stays_by_policy_or_after_an_undo() {
     let (state, owner) = (format!("--state-dir={}", space.state_dir()), format!("--txt-owner-id={OWNER}"));
     let undone = command(&["undo", &format!("--since={then}"), "--yes", &state, &owner]);
     assert!(undone.status.success(), "{undone:?}");
-    case(at("undone"), Cause::RecordPinned, &["zonewright undo --unpin undone.shop.test"])
-        .check(space.state_dir(), None);
+    let unpin = format!("zonewright undo --unpin undone.shop.test {state} {owner}");
+    case(at("undone"), Cause::RecordPinned, &[&unpin]).check(space.state_dir(), None);
     drop(daemon);
 }

@@ -2,8 +2,12 @@
 //! The sentences are the table's (`zonewright_core::explain::Cause`), so what is compared is the word of the cause and what was filled in.
 
 mod daemons;
+mod early;
 mod held;
+mod objects;
 mod offline;
+mod routing;
+mod served;
 mod table;
 
 use std::process::Output;
@@ -82,4 +86,27 @@ fn asked(state_dir: &str, about: &str) -> Value {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     serde_json::from_str(&text)
         .unwrap_or_else(|_| Value::String(format!("{text}{}", String::from_utf8_lossy(&output.stderr))))
+}
+
+/// Causes that no daemon of the program can have, each with the test that sets it up.
+const ELSEWHERE: &[(Cause, &str)] =
+    &[(Cause::Denied, "a_denied_name_is_explained of crates/engine: the program denies nothing yet")];
+
+/// A cause that is added has to be set up here: every one is named by a test of this folder.
+#[test]
+fn every_cause_is_set_up_by_a_test() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/explain");
+    let files = std::fs::read_dir(folder).expect("the folder of these tests");
+    let read = |file: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(file.expect("a file").path());
+    let tests: Vec<String> = files.map(|file| read(file).expect("a text")).collect();
+    let named = |cause: &Cause| {
+        let word = format!("Cause::{}", cause.row().word);
+        let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric());
+        let expected = |text: &str| text.lines().any(|line| line.split(&word).skip(1).any(ends) && line.contains(','));
+        tests.iter().any(|text| expected(text.split("const ELSEWHERE").next().unwrap_or_default()))
+    };
+    for cause in Cause::ALL {
+        let elsewhere = ELSEWHERE.iter().any(|(other, _)| other == cause);
+        assert!(named(cause) != elsewhere, "{cause:?} is set up by no test of {folder}");
+    }
 }

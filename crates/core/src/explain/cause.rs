@@ -60,7 +60,7 @@ causes! {
     /// Nobody asks for it.
     NotAsked { None,
         "No object that is read asks for {name}.",
-        "Check the name in the object, its namespace where --namespace is given, and that --source names its kind: read are {detail}." }
+        "Check the name in the object, and that its kind is named by --source and its namespace is not left out by --namespace: read are {detail}." }
     /// No such object is read.
     NoSuchObject { None,
         "{object} is not among the objects that are read.",
@@ -89,7 +89,7 @@ causes! {
     /// The namespace.
     Namespace { None,
         "{object} is passed over, since it is not in the namespace of {flag}.",
-        "Take --namespace away or change it, or move the object." }
+        "Take --namespace away or change it, or move the object; nothing else is known of objects of other namespaces." }
     /// The controller annotation names another one.
     OtherController { None,
         "{object} is passed over, since its annotation {value} leaves it to another controller.",

@@ -63,6 +63,9 @@ pub struct ZoneExplanation {
     pub wanted: Vec<String>,
     /// What stands.
     pub published: Vec<PublishedSet>,
+    /// The last delete at the name where nothing stands, as far as the journal goes back: when, what, for whom and in which plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<String>,
     /// What is left undone, and why.
     pub left_undone: Vec<String>,
     /// What is not published as it is asked for.

@@ -41,6 +41,37 @@ impl Verdict {
     }
 }
 
+/// The commands of a daemon's own folder, which find it by these flags alone. The others take all of the daemon's flags.
+const SHORT_COMMANDS: &[&str] = &["approve", "plans", "undo"];
+
+impl Verdict {
+    /// The verdict with commands that can be pasted: those that need nothing but the daemon's folder and owner get `flags`, each of
+    /// which begins with a blank.
+    ///
+    /// ```
+    /// use zonewright_core::explain::{Cause, Verdict};
+    ///
+    /// let verdict = Verdict::new(Cause::RecordPinned, [("name", "a.example")]).with_flags(" --txt-owner-id=me");
+    /// assert!(verdict.advice.starts_with("Run `zonewright undo --unpin a.example --txt-owner-id=me` to"));
+    /// ```
+    #[must_use]
+    pub fn with_flags(mut self, flags: &str) -> Self {
+        self.advice = pasteable(&self.advice, flags);
+        self
+    }
+}
+
+/// The text in which each command between backticks has these flags.
+fn pasteable(text: &str, flags: &str) -> String {
+    let part = |(at, part): (usize, &str)| {
+        let mut words = part.split(' ');
+        let command = (words.next() == Some("zonewright")).then(|| words.next()).flatten();
+        let short = at % 2 == 1 && command.is_some_and(|word| SHORT_COMMANDS.contains(&word));
+        if short && !part.contains(flags) { format!("{part}{flags}") } else { part.to_owned() }
+    };
+    text.split('`').enumerate().map(part).collect::<Vec<_>>().join("`")
+}
+
 /// The text with its blanks filled in; one that nothing is known of reads "(not known)".
 fn filled(text: &str, about: &BTreeMap<String, String>) -> String {
     let mut out = String::new();
@@ -58,6 +89,24 @@ fn filled(text: &str, about: &BTreeMap<String, String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_of_the_folder_get_its_flags_and_others_do_not() {
+        let flags = " --state-dir=/s --txt-owner-id=me";
+        for (text, expected) in [
+            ("Look with `zonewright plans`.", "Look with `zonewright plans --state-dir=/s --txt-owner-id=me`."),
+            (
+                "`zonewright plans --state-dir=/s --txt-owner-id=me`",
+                "`zonewright plans --state-dir=/s --txt-owner-id=me`",
+            ),
+            ("`zonewright adopt a` with the flags of the daemon", "`zonewright adopt a` with the flags of the daemon"),
+            ("zonewright plans", "zonewright plans"),
+            ("a `", "a `"),
+        ] {
+            assert_eq!(pasteable(text, flags), expected);
+        }
+        assert_eq!(pasteable("`zonewright plans`", ""), "`zonewright plans`");
+    }
 
     #[test]
     fn blanks_are_filled_once_and_without_a_second_full_stop() {

@@ -117,12 +117,14 @@ pub(super) fn unknown(context: &EngineContext) -> Vec<Verdict> {
     desired_state.table.unknowns().take(3).map(verdict).collect()
 }
 
-/// What is read, for people: kinds with their numbers.
+/// What is read, for people: kinds with their numbers, and the namespace where it is only one.
 pub(super) fn read_sources(context: &EngineContext) -> String {
+    let reach = &context.config.reach;
+    let only = if reach.is_empty() { String::new() } else { format!(", of the namespace of {reach} alone") };
     let desired_state = context.desired_state();
     let kinds = desired_state.evidence.kinds.iter();
     let kinds: Vec<String> = kinds.map(|(kind, state)| format!("{} {kind}", state.objects)).collect();
-    if kinds.is_empty() { "no kinds at all".to_owned() } else { kinds.join(", ") }
+    if kinds.is_empty() { "no kinds at all".to_owned() } else { kinds.join(", ") + &only }
 }
 
 /// An object asks for the name and has no targets.

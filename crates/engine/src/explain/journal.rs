@@ -24,6 +24,19 @@ pub(super) async fn of_name(context: &EngineContext, name: &DnsName) -> Vec<Jour
     last(&**store, &query, ENTRIES).await.map(|(entries, _)| entries).unwrap_or_default()
 }
 
+/// The last delete of a record in a zone, as one line.
+pub(super) fn deleted(entries: &[JournalRecord], zone: &str) -> Option<String> {
+    let removed = |record: &JournalRecord| {
+        let applied = record.closing.as_ref().is_some_and(|closing| closing.verdict == Verdict::Applied);
+        let mut steps = record.entry.steps.iter().filter(|step| !step.claim && step.to.is_none());
+        let step = steps.next().filter(|_| applied && record.entry.zone == zone)?;
+        let (at, plan, set) = (utc(record.entry.at), &record.entry.plan, step.from.as_ref()?);
+        let of = step.had.resource.as_ref().map(|resource| format!(", of {resource}")).unwrap_or_default();
+        Some(format!("{at} in plan {plan}: {set}{of}"))
+    };
+    entries.iter().find_map(removed)
+}
+
 /// The last entry that wrote a record in a zone.
 pub(super) fn written(entries: &[JournalRecord], zone: &str, key: &RecordKey) -> Option<Written> {
     let wrote = |record: &&JournalRecord| {

@@ -7,6 +7,7 @@
 mod aside;
 mod choose;
 mod journal;
+mod name_servers;
 mod standing;
 mod zone;
 
@@ -17,14 +18,20 @@ use zonewright_core::explain::{Cause, Consideration, Considered, Explanation, Na
 use zonewright_core::name::DnsName;
 
 use self::choose::choose;
+pub use self::name_servers::{NameServers, ServerAnswer};
 use self::zone::{Findings, look};
 use crate::context::EngineContext;
 
 /// So many names of one object are explained.
 const MOST: usize = 20;
 
-/// Explains a subject; `place` is where the answer comes from, for people.
-pub(crate) async fn explain(context: &Arc<EngineContext>, subject: &Subject, place: &str) -> Explanation {
+/// Explains a subject; `place` is where the answer comes from, for people, and `servers` asks name servers.
+pub(crate) async fn explain(
+    context: &Arc<EngineContext>,
+    subject: &Subject,
+    place: &str,
+    servers: Option<&dyn NameServers>,
+) -> Explanation {
     let considered = consider(context, subject).await;
     let mut names: BTreeSet<DnsName> = match subject {
         Subject::Name(name) => BTreeSet::from([name.clone()]),
@@ -36,11 +43,12 @@ pub(crate) async fn explain(context: &Arc<EngineContext>, subject: &Subject, pla
     }
     let mut explained = Vec::new();
     for name in names {
-        explained.push(of_name(context, subject, &name, &considered).await);
+        explained.push(of_name(context, subject, &name, &considered, servers).await);
     }
+    let flags = &context.config.command_flags;
     let verdict = match explained.iter().find(|one| !one.verdict.cause.is_good()).or(explained.first()) {
         Some(first) => first.verdict.clone(),
-        None => aside::of_object(context, subject, &considered),
+        None => aside::of_object(context, subject, &considered).with_flags(flags),
     };
     let objects: Vec<Considered> = considered.into_iter().map(|one| one.considered).collect();
     Explanation {
@@ -65,17 +73,19 @@ async fn of_name(
     subject: &Subject,
     name: &DnsName,
     considered: &[Consideration],
+    servers: Option<&dyn NameServers>,
 ) -> NameExplanation {
     let mut found: Vec<Findings> = Vec::new();
     for instance in &context.instances {
         for handle in instance.zone_handles() {
             if name.is_within(&handle.zone.name) {
-                found.push(look(context, instance, &handle, name).await);
+                found.push(look(context, instance, &handle, name, servers).await);
             }
         }
     }
     let mut verdicts = choose(context, subject, name, considered, &found);
     let verdict = verdicts.pop_front().unwrap_or_else(|| Verdict::new(Cause::NotAsked, [("name", name)]));
+    let verdict = verdict.with_flags(&context.config.command_flags);
     let further = verdicts.into_iter().filter(|other| *other != verdict).collect();
     NameExplanation { name: name.clone(), verdict, further, zones: found.into_iter().map(|one| one.zone).collect() }
 }

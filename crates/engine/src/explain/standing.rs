@@ -18,6 +18,9 @@ impl Place<'_> {
         let sets = self.handle.view().at(self.name);
         let shown = sets.iter().filter(|set| !self.instance.is_claim(&self.handle.zone, set));
         out.zone.published = shown.map(|set| self.published(set)).collect();
+        if out.zone.published.is_empty() {
+            out.zone.deleted = journal::deleted(&self.entries, &self.handle.label());
+        }
     }
 
     fn published(&self, set: &RecordSet) -> PublishedSet {
@@ -53,10 +56,10 @@ impl Place<'_> {
         names.into_iter().map(|name| name.to_string()).collect()
     }
 
-    /// What a server answers now, where there is one that is asked by name.
+    /// What a server answers now: the provider's own, where it is one that is asked by name, else those that the zone names.
     pub(super) async fn served(&self, out: &mut Findings) {
         if self.instance.provider.capability(Some(&self.handle.zone)).audit != Audit::Cheap {
-            return;
+            return self.ask_name_servers(out).await;
         }
         let names = BTreeSet::from([self.name.clone()]);
         let asked = self.instance.provider.records(&self.handle.zone, Read::Names(&names));

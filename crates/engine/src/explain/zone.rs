@@ -18,6 +18,7 @@ use zonewright_core::plan::{NamePlan, Placed, Skip, Why};
 use zonewright_core::record::RecordKey;
 
 use super::journal::{self, Written};
+use super::name_servers::NameServers;
 use crate::adjusting::{AdjustedDrafts, adjust};
 use crate::context::EngineContext;
 use crate::drafting::{decide, draft};
@@ -55,6 +56,7 @@ pub(super) struct Place<'a> {
     pub(super) instance: &'a Arc<ProviderInstance>,
     pub(super) handle: &'a Arc<ZoneHandle>,
     pub(super) name: &'a DnsName,
+    pub(super) servers: Option<&'a dyn NameServers>,
     pub(super) entries: Vec<JournalRecord>,
     trouble: Option<Trouble>,
 }
@@ -65,6 +67,7 @@ pub(super) async fn look(
     instance: &Arc<ProviderInstance>,
     handle: &Arc<ZoneHandle>,
     name: &DnsName,
+    servers: Option<&dyn NameServers>,
 ) -> Findings {
     let chosen = instance.serves(handle, name);
     let mut out = Findings { counts: chosen && instance.counts(handle, name), ..Findings::default() };
@@ -74,7 +77,7 @@ pub(super) async fn look(
         return out;
     }
     let entries = journal::of_name(context, name).await;
-    let place = Place { context, instance, handle, name, entries, trouble: handle.troubles.at(name) };
+    let place = Place { context, instance, handle, name, servers, entries, trouble: handle.troubles.at(name) };
     place.health(&mut out);
     place.standing(&mut out);
     if out.counts && context.config.filter.matches(name) {

@@ -1,8 +1,12 @@
 //! What a person is shown: by the probes, on objects, in metrics. A problem is told where it is looked for, and ends.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use zonewright_core::endpoint::Endpoint;
+use zonewright_core::explain::{Cause, Subject};
+use zonewright_core::name_policy::{Denied, NamePolicy};
 use zonewright_core::source::SourceErrors;
 
 use crate::sim::{Fault, World, after, rest};
@@ -54,6 +58,49 @@ async fn objects_are_told_once_while_their_zone_does_not_work() {
     tokio::time::sleep(10 * MINUTE).await;
     assert!(!engine.health().is_ready());
     assert_eq!((times(&world, "a", "ZoneNotServed"), times(&world, "b", "ZoneNotServed")), (1, 1));
+}
+
+/// Whether the names lie in a zone at all is not known then. A failure that is over with the next attempt is not told.
+#[tokio::test(start_paused = true)]
+async fn objects_are_told_once_while_the_zones_cannot_be_listed() {
+    let world = World::new(&["example"]);
+    world.cluster.put("a", &["a.example A 192.0.2.1"]);
+    world.sim.fail_lists(1);
+    let engine = world.start().await;
+    after(&engine, 2 * MINUTE).await;
+    assert_eq!(times(&world, "a", "ZoneNotServed"), 0);
+    engine.stop().await;
+    world.sim.fail_lists(1_000);
+    world.cluster.put("b", &["b.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    tokio::time::sleep(30 * MINUTE).await;
+    assert_eq!((times(&world, "a", "ZoneNotServed"), times(&world, "b", "ZoneNotServed")), (1, 1));
+    world.sim.fail_lists(0);
+    after(&engine, 30 * MINUTE).await;
+    assert_eq!(world.sim.records().len(), 2);
+    assert_eq!((times(&world, "a", "ZoneNotServed"), times(&world, "b", "ZoneNotServed")), (1, 1));
+    engine.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_name_is_explained() {
+    struct NotYours;
+    impl NamePolicy for NotYours {
+        fn permit(&self, _: &Endpoint) -> Result<(), Denied> {
+            Err(Denied("not yours".to_owned()))
+        }
+    }
+    let mut world = World::new(&["example"]);
+    world.name_policy = Arc::new(NotYours);
+    world.cluster.put("a", &["a.example A 192.0.2.1"]);
+    let engine = world.start().await;
+    rest(&engine).await;
+    let name = Subject::Name("a.example".parse().unwrap());
+    let verdict = engine.explain(&name, "a test", None).await.verdict;
+    assert_eq!(verdict.cause, Cause::Denied);
+    assert!(verdict.sentence.contains("a.example") && verdict.sentence.contains("not yours"), "{verdict:?}");
+    assert_eq!(times(&world, "a", "Denied"), 1);
+    engine.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
