@@ -38,7 +38,7 @@ fn with_manifests() {
     is(&line, "bare.shop.test", Cause::Unclaimed);
     is(&line, "service/default/none", Cause::NoSuchObject);
     is(&line.clone().arg("--domain-filter=other.test"), "web.shop.test", Cause::NameFiltered);
-    is(&line.clone().arg("--namespace=other"), "web.shop.test", Cause::Namespace);
+    is(&line.clone().arg("--namespace=other"), "web.shop.test", Cause::NotAsked);
     write(
         folder.path(),
         "plain.yaml",

@@ -256,13 +256,10 @@ fn objects(mut value: Value, wanted: &Wanted) -> Result<Found, String> {
     for (kind, reach) in kinds {
         let mut value = value.clone();
         let namespace = namespace(kind, &mut value);
-        let read = Object::from_value(kind, value, &wanted.keep);
-        // What no source sees is kept for those who ask why, and is no fault whatever it is.
-        if !reach.has(&namespace) {
-            objects.extend(read.ok());
-            continue;
+        if reach.has(&namespace) {
+            let read = Object::from_value(kind, value, &wanted.keep);
+            objects.push(read.map_err(|error| format!("{kind_name} {namespace}/{name}: {error}"))?);
         }
-        objects.push(read.map_err(|error| format!("{kind_name} {namespace}/{name}: {error}"))?);
     }
     Ok(Found::Objects(objects))
 }
