@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use zonewright_api::{
-    ListedOwner, ListedRecord, ListedZone, OwnerList, Owners, RecordList, Records, ShownSet, Standing, ZoneList, Zones,
+    ListedOwner, ListedRecord, ListedZone, OwnerList, Owners, OwnershipKind, RecordList, Records, ShownSet, ZoneList,
+    Zones,
 };
 use zonewright_core::catalog::Settings;
 use zonewright_core::claim::Ownership;
@@ -64,13 +65,13 @@ fn listed(zone: &str, set: &RecordSet, ownership: Ownership) -> ListedRecord {
     let (ownership, owner, resource) = match ownership {
         Ownership::Ours(claim) => {
             let resource = claim.as_ref().and_then(|claim| claim.resource.as_ref()).map(ToString::to_string);
-            (Standing::Ours, claim.map(|claim| claim.owner.to_string()), resource)
+            (OwnershipKind::Ours, claim.map(|claim| claim.owner.to_string()), resource)
         }
-        Ownership::Foreign(owner) => (Standing::Foreign, Some(owner.to_string()), None),
-        Ownership::Unclaimed => (Standing::Unclaimed, None, None),
+        Ownership::Foreign(owner) => (OwnershipKind::Foreign, Some(owner.to_string()), None),
+        Ownership::Unclaimed => (OwnershipKind::Unclaimed, None, None),
         Ownership::Disputed(owners) => {
             let owners: Vec<String> = owners.iter().map(ToString::to_string).collect();
-            (Standing::Disputed, Some(owners.join(",")), None)
+            (OwnershipKind::Disputed, Some(owners.join(",")), None)
         }
     };
     ListedRecord { zone: zone.to_owned(), set: ShownSet::from(set), ownership, owner, resource }
@@ -182,11 +183,11 @@ fn record_table(list: &RecordList) -> String {
     for ListedRecord { set, ownership, owner, resource, .. } in &list.records {
         let id = set.set_id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
         let owner = match (ownership, owner) {
-            (Standing::Ours, None) => "ours".to_owned(),
-            (Standing::Ours, Some(owner)) => owner.clone(),
-            (Standing::Unclaimed, _) => "-".to_owned(),
-            (Standing::Foreign, owner) => format!("{} (not ours)", owner.as_deref().unwrap_or_default()),
-            (Standing::Disputed, owner) => format!("{} (disputed)", owner.as_deref().unwrap_or_default()),
+            (OwnershipKind::Ours, None) => "ours".to_owned(),
+            (OwnershipKind::Ours, Some(owner)) => owner.clone(),
+            (OwnershipKind::Unclaimed, _) => "-".to_owned(),
+            (OwnershipKind::Foreign, owner) => format!("{} (not ours)", owner.as_deref().unwrap_or_default()),
+            (OwnershipKind::Disputed, owner) => format!("{} (disputed)", owner.as_deref().unwrap_or_default()),
         };
         table.row([
             set.name.clone(),
@@ -251,21 +252,21 @@ fn owner_table(list: &OwnerList) -> String {
 mod tests {
     use super::*;
 
-    fn record(ownership: Standing, owner: Option<&str>) -> ListedRecord {
+    fn record(ownership: OwnershipKind, owner: Option<&str>) -> ListedRecord {
         let text = |text: &str| text.to_owned();
         let (name, rtype, data) = (text("a.example"), text("A"), vec![text("192.0.2.1"), text("192.0.2.2")]);
         let set = ShownSet { name, rtype, set_id: None, ttl: Some(60), data, routing: None };
-        let resource = (ownership == Standing::Ours).then(|| text("service/shop/web"));
+        let resource = (ownership == OwnershipKind::Ours).then(|| text("service/shop/web"));
         ListedRecord { zone: text("i/example"), set, ownership, owner: owner.map(text), resource }
     }
 
     #[test]
     fn records_as_people_read_them() {
         let records = vec![
-            record(Standing::Ours, Some("me")),
-            record(Standing::Foreign, Some("other")),
-            record(Standing::Unclaimed, None),
-            record(Standing::Disputed, Some("a,b")),
+            record(OwnershipKind::Ours, Some("me")),
+            record(OwnershipKind::Foreign, Some("other")),
+            record(OwnershipKind::Unclaimed, None),
+            record(OwnershipKind::Disputed, Some("a,b")),
         ];
         let list = RecordList { records, more: 2, unread: vec!["i/z: REFUSED".to_owned()] };
         assert_eq!(

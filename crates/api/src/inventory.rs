@@ -52,7 +52,7 @@ pub struct ListedRecord {
     #[serde(flatten)]
     pub set: ShownSet,
     /// Whose it is.
-    pub ownership: Standing,
+    pub ownership: OwnershipKind,
     /// The owner id of the claim; several, joined by commas, where they dispute it.
     pub owner: Option<String>,
     /// The resource that our claim names, as `service/shop/web`.
@@ -97,7 +97,7 @@ impl From<&RecordSet> for ShownSet {
 /// Whose a record set is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum OwnershipKind {
     /// The daemon's.
     Ours,
     /// Another owner's.

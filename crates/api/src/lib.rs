@@ -31,7 +31,8 @@ use serde::{Deserialize, Serialize};
 pub use explain::{Explain, Explanation};
 pub use history::{ChangedRecord, Changes, ClaimChange, History, HistoryEntry};
 pub use inventory::{
-    ListedOwner, ListedRecord, ListedZone, OwnerList, Owners, RecordList, Records, ShownSet, Standing, ZoneList, Zones,
+    ListedOwner, ListedRecord, ListedZone, OwnerList, Owners, OwnershipKind, RecordList, Records, ShownSet, ZoneList,
+    Zones,
 };
 pub use plans::{Approve, Approved, ContestedName, HeldPlan, HeldPlans, Plans, Where};
 pub use undo::{

@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 
 use zonewright_api::{
     Approve, Approved, Ask, ChangedRecord, Changes, ClaimChange, ContestedName, Explain, Explanation, HeldPlan,
-    HeldPlans, History, HistoryEntry, JournalStart, ListedOwner, ListedRecord, ListedZone, OwnerList, Owners, Pinned,
-    PinnedNames, Pins, PlanUndo, Plans, RecordList, Records, ShownSet, Standing, Undo, UndoPlan, UndoResult, UndoZone,
-    Unpin, Unpinned, VERSION, Where, WireError, ZoneList, Zones, decode_answer, decode_request, encode_answer,
-    encode_request,
+    HeldPlans, History, HistoryEntry, JournalStart, ListedOwner, ListedRecord, ListedZone, OwnerList, Owners,
+    OwnershipKind, Pinned, PinnedNames, Pins, PlanUndo, Plans, RecordList, Records, ShownSet, Undo, UndoPlan,
+    UndoResult, UndoZone, Unpin, Unpinned, VERSION, Where, WireError, ZoneList, Zones, decode_answer, decode_request,
+    encode_answer, encode_request,
 };
 use zonewright_core::clock::Timestamp;
 use zonewright_core::explain::{
@@ -88,7 +88,7 @@ fn record() -> ListedRecord {
     let data = RData::parse(RecordType::A, "192.0.2.1").expect("data");
     let set = RecordSet::simple(name("www.example.com"), RecordType::A, Ttl::from_secs(300), [data]);
     let zone = text("rfc2136/example.com");
-    let (ownership, owner, resource) = (Standing::Ours, Some(text("b")), Some(text("service/shop/web")));
+    let (ownership, owner, resource) = (OwnershipKind::Ours, Some(text("b")), Some(text("service/shop/web")));
     ListedRecord { zone, set: ShownSet::from(&set), ownership, owner, resource }
 }
 

@@ -21,7 +21,7 @@ use crate::transport::At;
 
 /// What an error code means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ErrorClass {
     /// The kind of error.
     pub kind: ErrorKind,
     /// Whether the request may have been carried out.
@@ -35,10 +35,10 @@ pub struct Refusal {
 const SKEWED: &str = "; is the clock of this machine right?";
 
 /// What the answer with this code and status means.
-fn refusal(code: &str, status: u16) -> Refusal {
-    let refused = |kind, hint| Refusal { kind, delivery: Delivery::Refused, hint, denied: None };
-    let denied = |why, hint| Refusal { denied: Some(why), ..refused(ErrorKind::Unauthorized, hint) };
-    let turned_away = Refusal { delivery: Delivery::NotSent, ..refused(ErrorKind::Throttled, "") };
+fn refusal(code: &str, status: u16) -> ErrorClass {
+    let refused = |kind, hint| ErrorClass { kind, delivery: Delivery::Refused, hint, denied: None };
+    let denied = |why, hint| ErrorClass { denied: Some(why), ..refused(ErrorKind::Unauthorized, hint) };
+    let turned_away = ErrorClass { delivery: Delivery::NotSent, ..refused(ErrorKind::Throttled, "") };
     match code.strip_suffix("Exception").unwrap_or(code) {
         "Throttling"
         | "ThrottledRequest"
@@ -58,11 +58,11 @@ fn refusal(code: &str, status: u16) -> Refusal {
         code if is_stale(code) => denied(Denied::Credentials, ""),
         code if code.starts_with("NoSuch") => refused(ErrorKind::NotFound, ""),
         _ if status == 429 => turned_away,
-        _ if status >= 500 => Refusal { delivery: Delivery::Unknown, ..refused(ErrorKind::Unavailable, "") },
+        _ if status >= 500 => ErrorClass { delivery: Delivery::Unknown, ..refused(ErrorKind::Unavailable, "") },
         _ if status == 401 => denied(Denied::Credentials, ""),
         _ if status == 403 => refused(ErrorKind::Unauthorized, ""),
         _ if (400..500).contains(&status) => refused(ErrorKind::Invalid, ""),
-        _ => Refusal { delivery: Delivery::Unknown, ..refused(ErrorKind::Protocol, "") },
+        _ => ErrorClass { delivery: Delivery::Unknown, ..refused(ErrorKind::Protocol, "") },
     }
 }
 
@@ -110,7 +110,7 @@ where
                 return of(kind, delivery, text);
             };
             let message = message.unwrap_or("no more was said");
-            let Refusal { kind, delivery, hint, denied } = refusal(code, status);
+            let ErrorClass { kind, delivery, hint, denied } = refusal(code, status);
             let mut failure = of(kind, delivery, format!("{code}: {message}{hint}"));
             if let Some(why) = denied {
                 failure.error = failure.error.denied(if is_late(message) { Denied::Clock } else { why });
@@ -143,7 +143,7 @@ fn of_connector(of: &dyn Fn(ErrorKind, Delivery, String) -> Failure, error: &(dy
     // Everything that was sent has gone through the transport: what failed before it are credentials.
     let text = error.source().map_or_else(|| error.to_string(), chain);
     let text = format!("no credentials: {text}");
-    if let Some(Refusal { kind, denied, .. }) = of_role(error) {
+    if let Some(ErrorClass { kind, denied, .. }) = of_role(error) {
         let mut failure = of(kind, Delivery::NotSent, text);
         failure.error = denied.into_iter().fold(failure.error, Error::denied);
         return failure;
@@ -155,13 +155,13 @@ fn of_connector(of: &dyn Fn(ErrorKind, Delivery, String) -> Failure, error: &(dy
 }
 
 /// What the service that gives roles answered, if it was that: it may be busy, or fail, as any other.
-fn of_role(error: &(dyn StdError + 'static)) -> Option<Refusal> {
+fn of_role(error: &(dyn StdError + 'static)) -> Option<ErrorClass> {
     refusal_of::<AssumeRoleError>(error).or_else(|| refusal_of::<AssumeRoleWithWebIdentityError>(error))
 }
 
 fn refusal_of<E: ProvideErrorMetadata + StdError + Send + Sync + 'static>(
     error: &(dyn StdError + 'static),
-) -> Option<Refusal> {
+) -> Option<ErrorClass> {
     match find::<SdkError<E, HttpResponse>>(error)? {
         SdkError::ServiceError(answer) => {
             let status = answer.raw().status().as_u16();

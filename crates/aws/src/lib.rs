@@ -12,5 +12,5 @@ mod transport;
 mod web_identity;
 
 pub use access::{Access, AccessConfig, AccessKeys};
-pub use failure::{Refusal, failure, is_stale, sentences};
+pub use failure::{ErrorClass, failure, is_stale, sentences};
 pub use transport::{Templates, house_client};

@@ -112,12 +112,12 @@ pub(crate) enum From<'a> {
 
 /// What a daemon is started with.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct DaemonSetup {
     binary: PathBuf,
     folder: TempDir,
 }
 
-impl Desk {
+impl DaemonSetup {
     /// Builds the daemon with these features.
     pub(crate) fn new(features: &str) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("zonewright-bench-").tempdir()?;

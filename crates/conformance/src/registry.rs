@@ -5,7 +5,7 @@
 //! what became of them.
 
 pub mod cases;
-mod desk;
+mod zone_pair;
 
 use std::future::Future;
 use std::pin::Pin;

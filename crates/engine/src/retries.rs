@@ -13,9 +13,9 @@ use zonewright_core::error::{Error, ErrorKind, Retry};
 use zonewright_core::name::DnsName;
 
 use crate::backoff::backoff;
+use crate::last_attempts::{LastAttempt, LastAttempts, Obstacle};
 use crate::layer::MOST_DENIED;
 use crate::refusals::Refusals;
-use crate::troubles::{Obstacle, Trouble, Troubles};
 
 /// What is refused again and again is reported again after this time: events do not live longer.
 const AGAIN: Duration = Duration::from_hours(1);
@@ -60,11 +60,11 @@ pub(crate) struct Retries {
     attempts: BTreeMap<DnsName, Parked>,
     refusals: Refusals,
     /// What was answered at those names, for people.
-    troubles: Arc<Troubles>,
+    troubles: Arc<LastAttempts>,
 }
 
 impl Retries {
-    pub(crate) fn new(seed: u64, troubles: Arc<Troubles>) -> Self {
+    pub(crate) fn new(seed: u64, troubles: Arc<LastAttempts>) -> Self {
         let (parked, attempts) = (BTreeMap::new(), BTreeMap::new());
         Self { seed, parked, attempts, refusals: Refusals::default(), troubles }
     }
@@ -152,7 +152,7 @@ impl Retries {
         let attempts = former.attempts + 1;
         let until = Instant::now() + pause(attempts);
         self.parked.insert(name.clone(), Parked { until, attempts, denied, ..former });
-        self.troubles.note(name, Trouble { obstacle, error: error.to_owned(), attempts, until });
+        self.troubles.note(name, LastAttempt { obstacle, error: error.to_owned(), attempts, until });
         attempts
     }
 

@@ -17,9 +17,9 @@ use zonewright_core::zone::Zone;
 
 use crate::changes::Changes;
 use crate::inbox::Inbox;
+use crate::last_attempts::LastAttempts;
 use crate::metrics::{ByZone, Metrics};
 use crate::preview::Preview;
-use crate::troubles::Troubles;
 use crate::undo::Order;
 
 /// One zone: its view, its inbox, its state of health.
@@ -30,7 +30,7 @@ pub(crate) struct ZoneHandle {
     pub(crate) title: String,
     pub(crate) inbox: Inbox,
     /// What was answered at names that wait for another attempt.
-    pub(crate) troubles: Arc<Troubles>,
+    pub(crate) troubles: Arc<LastAttempts>,
     view: RwLock<ZoneView>,
     status: Mutex<Status>,
     /// An undo that waits for the worker.

@@ -38,7 +38,7 @@ pub(crate) enum Fault {
     Signature(#[from] Invalid),
     #[cfg(feature = "gss-tsig")]
     #[error("{0}")]
-    Kerberos(#[from] crate::gss::Trouble),
+    Kerberos(#[from] crate::gss::KerberosError),
     #[error("{}", refusal(*.rcode, *.trusted))]
     Rcode { rcode: Rcode, trusted: bool },
     #[error("the server does not answer for this zone with authority; check --rfc2136-zone and --rfc2136-host")]

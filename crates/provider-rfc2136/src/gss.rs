@@ -25,7 +25,7 @@ use crate::tsig::{Invalid, Signer, Signing, now};
 use crate::wire;
 
 pub(crate) use self::login::Login;
-pub(crate) use self::trouble::Trouble;
+pub(crate) use self::trouble::KerberosError;
 
 /// Tokens that a negotiation may take (Kerberos takes one each way).
 const ROUNDS: usize = 10;
@@ -43,7 +43,7 @@ pub(crate) struct Kerberos {
 #[derive(Debug)]
 struct Failed {
     at: Instant,
-    trouble: Trouble,
+    trouble: KerberosError,
 }
 
 impl Kerberos {
@@ -110,7 +110,9 @@ impl Failed {
     fn of(fault: &Fault) -> Option<Self> {
         match fault {
             Fault::Kerberos(
-                trouble @ (Trouble::Login { .. } | Trouble::Patience { .. } | Trouble::Transport { .. }),
+                trouble @ (KerberosError::Login { .. }
+                | KerberosError::Patience { .. }
+                | KerberosError::Transport { .. }),
             ) => Some(Self { at: Instant::now(), trouble: trouble.clone() }),
             _ => None,
         }
@@ -135,7 +137,7 @@ async fn service(link: &Link, request: &[u8]) -> Result<String, Fault> {
     }
     let zone = wire::zone_of(request).ok_or(Fault::Malformed)?;
     let primary = primary(link, &zone).await;
-    let no_name = |fault: Fault| Trouble::NoName { zone: zone.clone(), why: fault.to_string() };
+    let no_name = |fault: Fault| KerberosError::NoName { zone: zone.clone(), why: fault.to_string() };
     Ok(format!("DNS/{}", primary.map_err(no_name)?))
 }
 
@@ -148,7 +150,7 @@ async fn primary(link: &Link, zone: &DnsName) -> Result<DnsName, Fault> {
 /// Agrees with a server on a context. One DNS exchange over a stream, mostly; the KDC is asked for what is not known yet.
 async fn negotiate(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Context>, Fault> {
     let talked = talk(login, link, service).await;
-    if let Err(Fault::Kerberos(Trouble::Negotiation { .. })) = &talked {
+    if let Err(Fault::Kerberos(KerberosError::Negotiation { .. })) = &talked {
         // Perhaps the service has new keys, and the ticket at hand is for the old ones.
         login.renew();
     }
@@ -157,7 +159,7 @@ async fn negotiate(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc
 
 async fn talk(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Context>, Fault> {
     let name = key_name();
-    let wrong = |why: String, kind| Trouble::Negotiation { service: service.to_owned(), why, kind };
+    let wrong = |why: String, kind| KerberosError::Negotiation { service: service.to_owned(), why, kind };
     let (mut pending, mut token) = login.begin(service).await?;
     for _ in 0..ROUNDS {
         let request = tkey::negotiation(&name, now(), &token);
@@ -180,10 +182,10 @@ async fn talk(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Cont
 }
 
 /// The negotiation did not get through.
-fn cut_off(service: &str, fault: &Fault) -> Trouble {
+fn cut_off(service: &str, fault: &Fault) -> KerberosError {
     let causes = std::iter::successors(Some(fault as &dyn std::error::Error), |error| error.source());
     let why = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-    Trouble::Transport { service: service.to_owned(), why, kind: fault.kind() }
+    KerberosError::Transport { service: service.to_owned(), why, kind: fault.kind() }
 }
 
 /// The last answer has to be signed with what it brought about (RFC 3645 3.1.3.2).

@@ -29,7 +29,7 @@ pub(crate) enum Identity {
 
 /// What an exchange says of the signer that was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum SignerState {
     /// Nothing against it.
     Good,
     /// It cannot be relied on from now on.
@@ -99,8 +99,8 @@ impl Identity {
     /// it.
     pub(crate) fn is_worth_another(&self, used: MaybeSigner<'_>, done: &Result<Answer, Failure>) -> bool {
         let standing = standing(done);
-        let dropped = standing != Standing::Good && used.is_some_and(|used| self.forget(used.name()));
-        dropped && standing == Standing::Lost
+        let dropped = standing != SignerState::Good && used.is_some_and(|used| self.forget(used.name()));
+        dropped && standing == SignerState::Lost
     }
 
     /// Makes sure that the signer of this name is not used again; `false` if there is never another one.
@@ -121,16 +121,16 @@ impl Identity {
 
 /// RFC 8945 3: a server that does not know the key, or knows another one by this name, answers NOTAUTH with BADKEY or BADSIG,
 /// and cannot sign that.
-fn standing(done: &Result<Answer, Failure>) -> Standing {
+fn standing(done: &Result<Answer, Failure>) -> SignerState {
     let invalid = match done {
-        Ok(answer) if answer.rcode() == Rcode::NOTAUTH && !answer.trusted => return Standing::Lost,
+        Ok(answer) if answer.rcode() == Rcode::NOTAUTH && !answer.trusted => return SignerState::Lost,
         Err(Failure { fault: Fault::Signature(invalid), .. }) => invalid,
-        _ => return Standing::Good,
+        _ => return SignerState::Good,
     };
     match invalid {
-        Invalid::Objection { error: 16 | 17, .. } | Invalid::Unable { .. } => Standing::Lost,
-        Invalid::Objection { .. } => Standing::Good,
-        _ => Standing::Doubtful,
+        Invalid::Objection { error: 16 | 17, .. } | Invalid::Unable { .. } => SignerState::Lost,
+        Invalid::Objection { .. } => SignerState::Good,
+        _ => SignerState::Doubtful,
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_an_answer_says_of_the_signer() {
-        use Standing::{Doubtful, Good, Lost};
+        use SignerState::{Doubtful, Good, Lost};
         for (done, expected) in [
             (answer(0, true), Good),
             (answer(5, true), Good),

@@ -10,7 +10,7 @@ use zonewright_core::record::SetId;
 use zonewright_core::{DnsName, RecordKey, RecordSet};
 
 use crate::convert::{decode, plain};
-use crate::told::Told;
+use crate::once_log::OnceLog;
 use crate::wire::Endpoint;
 
 /// An answer, and the position of the set that it belongs to.
@@ -25,7 +25,7 @@ pub(crate) fn matched(
     sets: &[RecordSet],
     asked: &[(usize, Endpoint)],
     answers: Vec<Endpoint>,
-    told: &Told,
+    told: &OnceLog,
 ) -> Vec<Adjusted> {
     let answers: Vec<(Endpoint, RecordSet)> = answers.into_iter().filter_map(|one| readable(one, told)).collect();
     let questions = Questions::of(sets, asked, &answers);
@@ -76,7 +76,7 @@ impl<'a> Questions<'a> {
     }
 }
 
-fn repeated(key: &RecordKey, told: &Told) {
+fn repeated(key: &RecordKey, told: &OnceLog) {
     told.once(
         &format!("{key} twice"),
         &format!("answered POST /adjustendpoints with {key} more than once"),
@@ -85,7 +85,7 @@ fn repeated(key: &RecordKey, told: &Told) {
     );
 }
 
-fn readable(endpoint: Endpoint, told: &Told) -> Option<(Endpoint, RecordSet)> {
+fn readable(endpoint: Endpoint, told: &OnceLog) -> Option<(Endpoint, RecordSet)> {
     match decode(&endpoint, None) {
         Ok(set) => Some((endpoint, set)),
         Err(error) => {
@@ -100,7 +100,7 @@ fn readable(endpoint: Endpoint, told: &Told) -> Option<(Endpoint, RecordSet)> {
     }
 }
 
-fn stranger(key: &RecordKey, told: &Told) {
+fn stranger(key: &RecordKey, told: &OnceLog) {
     told.once(
         &format!("stranger {key}"),
         &format!("answered POST /adjustendpoints with {key}, whose name and set identifier nobody asked about"),
@@ -109,7 +109,7 @@ fn stranger(key: &RecordKey, told: &Told) {
     );
 }
 
-fn left_out(key: &RecordKey, told: &Told) {
+fn left_out(key: &RecordKey, told: &OnceLog) {
     told.once(
         &format!("left out {key}"),
         &format!("left {key} out of its answer to POST /adjustendpoints"),

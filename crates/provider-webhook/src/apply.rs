@@ -215,9 +215,9 @@ impl Webhook {
             _ if let Some((kind, why)) = said.of(group.name.as_str()) => {
                 Outcome::refused(Error::new(kind, OPERATION, format!("{}: {why}", self.client.address())))
             }
-            Standing::After => Outcome::Applied,
-            Standing::Before if !said_yes => Outcome::Refused { error: refusal.clone(), blame },
-            Standing::Before | Standing::Between => Outcome::Unknown(error.clone()),
+            Progress::After => Outcome::Applied,
+            Progress::Before if !said_yes => Outcome::Refused { error: refusal.clone(), blame },
+            Progress::Before | Progress::Between => Outcome::Unknown(error.clone()),
         };
         sent.iter().map(judge).collect()
     }
@@ -225,20 +225,20 @@ impl Webhook {
 
 /// How far a group is in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum Progress {
     Before,
     Between,
     After,
 }
 
-fn stands(group: &Group, listed: &Listed) -> Standing {
+fn stands(group: &Group, listed: &Listed) -> Progress {
     let sets = &listed.sets;
     if group.changes().all(|change| holds(sets, change.key(), change.to())) {
-        Standing::After
+        Progress::After
     } else if group.changes().all(|change| holds(sets, change.key(), change.from())) {
-        Standing::Before
+        Progress::Before
     } else {
-        Standing::Between
+        Progress::Between
     }
 }
 

@@ -16,7 +16,7 @@ use zonewright_http::{
 use crate::config::{Config, bad};
 use crate::error::Fault;
 use crate::media::MEDIA_TYPE;
-use crate::told::Told;
+use crate::once_log::OnceLog;
 
 /// Most redirections of one request.
 const HOPS: usize = 5;
@@ -119,12 +119,12 @@ impl Client {
     ///
     /// # Errors
     /// Whatever kept the answer from being complete. A status that the protocol does not have is no error here.
-    pub(crate) async fn send(&self, route: Route, body: Option<Vec<u8>>, told: &Told) -> Result<Answer, Fault> {
+    pub(crate) async fn send(&self, route: Route, body: Option<Vec<u8>>, told: &OnceLog) -> Result<Answer, Fault> {
         let exchange = self.exchange(route, body, told);
         tokio::time::timeout(self.total, exchange).await.unwrap_or(Err(Fault::Timeout(self.total)))
     }
 
-    async fn exchange(&self, route: Route, body: Option<Vec<u8>>, told: &Told) -> Result<Answer, Fault> {
+    async fn exchange(&self, route: Route, body: Option<Vec<u8>>, told: &OnceLog) -> Result<Answer, Fault> {
         let mut request = stated(route, Request::new(route.method(), route.path()), body.as_ref());
         let mut from = self.http.base().clone();
         for _ in 0..=HOPS {

@@ -35,10 +35,10 @@ mod error;
 mod exchange;
 mod labels;
 mod media;
+mod once_log;
 mod refusal;
 #[cfg(feature = "server")]
 pub mod server;
-mod told;
 mod view;
 mod wire;
 
@@ -66,7 +66,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::convert::{Quoting, Spellings, encode, plain};
 use crate::error::Fault;
-use crate::told::Told;
+use crate::once_log::OnceLog;
 use crate::view::{Listed, UNSET};
 use crate::wire::Endpoint;
 
@@ -93,7 +93,7 @@ const ROOT: &str = ".";
 pub struct Webhook {
     instance: InstanceId,
     client: Client,
-    told: Told,
+    told: OnceLog,
     strikes: Strikes,
     state: Mutex<State>,
 }
@@ -113,7 +113,7 @@ impl Webhook {
     pub fn new(config: &ProviderConfig) -> Result<Self> {
         let config = Config::parse(config)?;
         let instance = config.instance.clone();
-        let (told, strikes, state) = (Told::default(), Strikes::default(), Mutex::default());
+        let (told, strikes, state) = (OnceLog::default(), Strikes::default(), Mutex::default());
         Ok(Self { instance, client: Client::new(config)?, told, strikes, state })
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use zonewright_core::{RecordData, RecordKey, RecordSet, Ttl};
 
 use crate::convert::{Spellings, decode};
-use crate::told::Told;
+use crate::once_log::OnceLog;
 use crate::wire::{Endpoint, List};
 
 /// What an unset TTL becomes where a set must have one; it is sent as unset again.
@@ -23,7 +23,7 @@ pub(crate) struct Listed {
 
 impl Listed {
     /// Takes over a listing, and tells what is wrong with it.
-    pub(crate) fn of(list: List, told: &Told) -> Self {
+    pub(crate) fn of(list: List, told: &OnceLog) -> Self {
         tell_nulls(&list, told);
         let mut listed = Self::default();
         for endpoint in list.endpoints {
@@ -40,7 +40,7 @@ impl Listed {
         listed
     }
 
-    fn add(&mut self, set: RecordSet, endpoint: Endpoint, told: &Told) {
+    fn add(&mut self, set: RecordSet, endpoint: Endpoint, told: &OnceLog) {
         match self.sets.get_mut(&set.key) {
             None => {
                 self.spellings.note(&set, endpoint);
@@ -61,7 +61,7 @@ impl Listed {
     }
 }
 
-fn tell_nulls(list: &List, told: &Told) {
+fn tell_nulls(list: &List, told: &OnceLog) {
     if list.is_null {
         told.once(
             "null for a list",

@@ -20,7 +20,7 @@ use zonewright_core::zone::{Zone, ZoneKey};
 use zonewright_core::{RecordKey, Result};
 
 use super::changes::Changes;
-use super::deed::deeds;
+use super::claim_effect::effects;
 use super::row::Row;
 use super::rows::{Rows, Stored};
 use super::stale::{self, Missing};
@@ -36,14 +36,14 @@ pub(crate) struct Book {
     cache: Duration,
     rows: RwLock<Rows>,
     changes: std::sync::Mutex<Changes>,
-    desk: Mutex<Desk>,
+    state: Mutex<TableState>,
     /// Numbers whoever asks for a reading, and each reading, in the order in which they come.
     turns: AtomicU64,
 }
 
 /// What only whoever reads or writes the table looks at.
 #[derive(Debug, Default)]
-struct Desk {
+struct TableState {
     /// Whether the table had the right shape when it was last described.
     checked: bool,
     /// When the last good reading began, with its number.
@@ -64,8 +64,8 @@ struct Desk {
 
 impl Book {
     pub(crate) fn new(me: OwnerId, table: Table, cache: Duration) -> Self {
-        let (rows, changes, desk) = (RwLock::default(), std::sync::Mutex::default(), Mutex::default());
-        Self { me, table, cache, rows, changes, desk, turns: AtomicU64::default() }
+        let (rows, changes, state) = (RwLock::default(), std::sync::Mutex::default(), Mutex::default());
+        Self { me, table, cache, rows, changes, state, turns: AtomicU64::default() }
     }
 
     pub(crate) fn table(&self) -> &str {
@@ -84,11 +84,11 @@ impl Book {
     /// Ends rows of ours that name the zone and speak for nothing there, once enough readings have shown that. What the table
     /// does not take is tried again after the next reading.
     pub(crate) async fn tidy(&self, zone: &Zone, contents: &dyn Contents) {
-        let mut desk = self.desk.lock().await;
+        let mut state = self.state.lock().await;
         let id = zone.key.zone.as_str();
         let named = stale::named(&self.rows(), &self.me, zone);
         let missing = named.iter().filter_map(|key| Some((key.clone(), self.silent(key, id, contents)?))).collect();
-        let verdict = desk.missing.count(&zone.key, &missing, named.len());
+        let verdict = state.missing.count(&zone.key, &missing, named.len());
         if let Some(records) = verdict.doubted {
             warn!(
                 table = self.table.name,
@@ -106,7 +106,7 @@ impl Book {
                     warn!(row = write.key(), error = problem.chain(), "a row without a record stays for now");
                 }
             }
-            self.note(&mut desk, write, &done);
+            self.note(&mut state, write, &done);
         }
     }
 
@@ -146,31 +146,31 @@ impl Book {
     /// Reads the table, unless that was done, or failed, since the caller asked, or was done within the cache's time.
     pub(crate) async fn load(&self) -> Result<()> {
         let (asked, now) = (self.turn(), Instant::now());
-        let mut desk = self.desk.lock().await;
+        let mut state = self.state.lock().await;
         let good = |(read, at): (u64, Instant)| read > asked || at + self.cache > now;
-        if !desk.stale && desk.read.is_some_and(good) {
+        if !state.stale && state.read.is_some_and(good) {
             return Ok(());
         }
-        if let Some((_, problem)) = desk.failed.as_ref().filter(|(failed, _)| *failed > asked) {
+        if let Some((_, problem)) = state.failed.as_ref().filter(|(failed, _)| *failed > asked) {
             return Err(problem.clone());
         }
-        let first = desk.read.take().is_none();
+        let first = state.read.take().is_none();
         let (number, began) = (self.turn(), Instant::now());
-        let read = self.read_anew(&mut desk).await;
-        desk.failed = read.as_ref().err().map(|problem| (number, problem.clone()));
+        let read = self.read_anew(&mut state).await;
+        state.failed = read.as_ref().err().map(|problem| (number, problem.clone()));
         read?;
         if first {
             info!(table = self.table.name, rows = self.rows().len(), "claims read");
         }
-        desk.read = Some((number, began));
-        desk.stale = false;
+        state.read = Some((number, began));
+        state.stale = false;
         Ok(())
     }
 
-    async fn read_anew(&self, desk: &mut Desk) -> Result<()> {
-        self.pay(desk).await?;
-        let stored = self.read(desk).await?;
-        let fresh = self.sort_out(desk, stored);
+    async fn read_anew(&self, state: &mut TableState) -> Result<()> {
+        self.pay(state).await?;
+        let stored = self.read(state).await?;
+        let fresh = self.sort_out(state, stored);
         let mut rows = self.rows_mut();
         let names = rows.differing(&fresh).into_iter().filter_map(|canonical| {
             let ours = |rows: &Rows| rows.only(canonical).ok().flatten().map(|found| found.row.clone());
@@ -183,24 +183,24 @@ impl Book {
         Ok(())
     }
 
-    async fn read(&self, desk: &mut Desk) -> Result<Vec<Stored>> {
-        if !desk.checked {
+    async fn read(&self, state: &mut TableState) -> Result<Vec<Stored>> {
+        if !state.checked {
             self.table.check().await?;
         }
         let stored = self.table.rows().await;
-        desk.checked = stored.is_ok();
+        state.checked = stored.is_ok();
         stored
     }
 
     /// Rows by the records that they are about. What is no row of a record is reported once, and left.
-    fn sort_out(&self, desk: &mut Desk, stored: Vec<Stored>) -> Rows {
+    fn sort_out(&self, state: &mut TableState, stored: Vec<Stored>) -> Rows {
         let mut rows = Rows::default();
         let mut told = BTreeSet::new();
         for stored in stored {
             let canonical = key::parse(&stored.key).and_then(|record| key::text(&record));
             let problem = canonical.as_ref().err().or(stored.row.as_ref().err());
             if let Some(problem) = problem {
-                if !desk.told.contains(&stored.key) {
+                if !state.told.contains(&stored.key) {
                     warn!(table = self.table.name, row = stored.key, "a row that is no claim is left alone: {problem}");
                 }
                 told.insert(stored.key.clone());
@@ -209,7 +209,7 @@ impl Book {
                 rows.set(canonical, stored);
             }
         }
-        desk.told = told;
+        state.told = told;
         rows
     }
 
@@ -217,15 +217,15 @@ impl Book {
     ///
     /// # Errors
     /// The table does not take it yet.
-    async fn pay(&self, desk: &mut Desk) -> Result<()> {
-        let writes: Vec<Write> = desk.owed.values().cloned().collect();
+    async fn pay(&self, state: &mut TableState) -> Result<()> {
+        let writes: Vec<Write> = state.owed.values().cloned().collect();
         let mut unpaid = None;
         for (write, done) in writes.iter().zip(self.table.write(&writes).await) {
             match done {
                 Done::Failed(problem) if error::may_pass(&problem) => unpaid = Some(problem),
                 done => {
-                    desk.owed.remove(write.key());
-                    self.note(desk, write, &done);
+                    state.owed.remove(write.key());
+                    self.note(state, write, &done);
                     if let Done::Failed(problem) = done {
                         error!(row = write.key(), error = problem.chain(), "a row is not written, and stays as it was");
                     }
@@ -236,7 +236,7 @@ impl Book {
     }
 
     /// Takes over what became of a write.
-    fn note(&self, desk: &mut Desk, write: &Write, done: &Done) {
+    fn note(&self, state: &mut TableState, write: &Write, done: &Done) {
         let Some(canonical) = key::parse(write.key()).and_then(|record| key::text(&record)).ok() else { return };
         let stored = |row: &Row| Stored { key: write.key().to_owned(), row: Ok(row.clone()) };
         match (done, write) {
@@ -248,19 +248,19 @@ impl Book {
                 self.rows_mut().remove(&canonical, write.key());
             }
             // What stands there is not known.
-            (Done::Lost(None), Write::Insert { .. }) | (Done::Failed(_), _) => desk.stale = true,
+            (Done::Lost(None), Write::Insert { .. }) | (Done::Failed(_), _) => state.stale = true,
         }
     }
 
     /// Opens the rows of groups; those whose rows do not open are given back, and nothing of them stays open.
     pub(crate) async fn prepare(&self, zone: &Zone, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
-        let mut desk = self.desk.lock().await;
-        if let Err(problem) = self.pay(&mut desk).await {
+        let mut state = self.state.lock().await;
+        if let Err(problem) = self.pay(&mut state).await {
             let reason = format!("what was done before cannot be written down: {}", problem.chain());
             return groups.into_iter().map(|group| Err((group, Dropped { reason: reason.clone() }))).collect();
         }
         let plans: Vec<Result<Vec<Write>, String>> =
-            groups.iter().map(|group| self.openings(&mut desk, zone, group)).collect();
+            groups.iter().map(|group| self.openings(&mut state, zone, group)).collect();
         let writes: Vec<Write> = plans.iter().flatten().flatten().cloned().collect();
         let mut done = self.table.write(&writes).await.into_iter();
         let mut answers = Vec::new();
@@ -270,7 +270,7 @@ impl Book {
                 Ok(writes) => {
                     let outcomes: Vec<(Write, Done)> = writes.into_iter().zip(done.by_ref()).collect();
                     for (write, done) in &outcomes {
-                        self.note(&mut desk, write, done);
+                        self.note(&mut state, write, done);
                     }
                     outcomes.iter().find_map(|(write, done)| self.obstacle(write, done))
                 }
@@ -279,39 +279,39 @@ impl Book {
             match reason {
                 None => answers.push(Ok(group)),
                 Some(reason) => {
-                    undo.extend(self.closings(&mut desk, zone, &group, false));
+                    undo.extend(self.closings(&mut state, zone, &group, false));
                     answers.push(Err((group, Dropped { reason })));
                 }
             }
         }
         // What fails here is owed; the groups are given back all the same.
-        let _ = self.close(&mut desk, undo).await;
+        let _ = self.close(&mut state, undo).await;
         answers
     }
 
-    fn openings(&self, desk: &mut Desk, zone: &Zone, group: &Group) -> Result<Vec<Write>, String> {
+    fn openings(&self, state: &mut TableState, zone: &Zone, group: &Group) -> Result<Vec<Write>, String> {
         let rows = self.rows();
         let mut writes = Vec::new();
-        for deed in deeds(group, &self.me) {
-            let write = deed.opening(&self.me, zone.key.zone.as_str(), &rows)?;
+        for effect in effects(group, &self.me) {
+            let write = effect.opening(&self.me, zone.key.zone.as_str(), &rows)?;
             let before = match &write {
-                Some(Write::Update { .. }) => rows.only(&key::text(deed.key())?)?.map(|found| found.row.clone()),
+                Some(Write::Update { .. }) => rows.only(&key::text(effect.key())?)?.map(|found| found.row.clone()),
                 _ => None,
             };
-            desk.before.insert((zone.key.clone(), deed.key().clone()), before);
+            state.before.insert((zone.key.clone(), effect.key().clone()), before);
             writes.extend(write);
         }
         Ok(writes)
     }
 
-    fn closings(&self, desk: &mut Desk, zone: &Zone, group: &Group, applied: bool) -> Vec<Write> {
+    fn closings(&self, state: &mut TableState, zone: &Zone, group: &Group, applied: bool) -> Vec<Write> {
         let rows = self.rows();
-        let close = |deed: super::deed::Deed<'_>| {
+        let close = |effect: super::claim_effect::ClaimEffect<'_>| {
             // A group that was never opened has nothing to close.
-            let before = desk.before.remove(&(zone.key.clone(), deed.key().clone()))?;
-            deed.closing(&self.me, zone.key.zone.as_str(), &rows, before.as_ref(), applied)
+            let before = state.before.remove(&(zone.key.clone(), effect.key().clone()))?;
+            effect.closing(&self.me, zone.key.zone.as_str(), &rows, before.as_ref(), applied)
         };
-        deeds(group, &self.me).into_iter().filter_map(close).collect()
+        effects(group, &self.me).into_iter().filter_map(close).collect()
     }
 
     /// Why a group cannot be sent whose row was to be opened.
@@ -339,32 +339,33 @@ impl Book {
     /// # Errors
     /// The table did not take something. It is owed, and counts as written here.
     pub(crate) async fn commit(&self, zone: &Zone, groups: &[Group], outcomes: &[Outcome]) -> Result<()> {
-        let mut desk = self.desk.lock().await;
+        let mut state = self.state.lock().await;
         let mut writes = Vec::new();
         for (group, outcome) in groups.iter().zip(outcomes) {
             match outcome {
-                Outcome::Applied => writes.extend(self.closings(&mut desk, zone, group, true)),
+                Outcome::Applied => writes.extend(self.closings(&mut state, zone, group, true)),
                 Outcome::Refused { .. } | Outcome::NotSent(_) => {
-                    writes.extend(self.closings(&mut desk, zone, group, false));
+                    writes.extend(self.closings(&mut state, zone, group, false));
                 }
                 // The rows stay open: they speak for what was announced, if it stands.
                 Outcome::Unknown(_) => {
-                    let keys = deeds(group, &self.me).into_iter().map(|deed| (zone.key.clone(), deed.key().clone()));
-                    keys.for_each(|key| drop(desk.before.remove(&key)));
+                    let keys =
+                        effects(group, &self.me).into_iter().map(|effect| (zone.key.clone(), effect.key().clone()));
+                    keys.for_each(|key| drop(state.before.remove(&key)));
                 }
             }
         }
-        self.close(&mut desk, writes).await
+        self.close(&mut state, writes).await
     }
 
-    async fn close(&self, desk: &mut Desk, writes: Vec<Write>) -> Result<()> {
+    async fn close(&self, state: &mut TableState, writes: Vec<Write>) -> Result<()> {
         let mut problem = None;
         let done = self.table.write(&writes).await;
         for (write, done) in writes.into_iter().zip(done) {
             match done {
                 Done::Failed(failure) => {
-                    self.note(desk, &write, &Done::Written);
-                    desk.owed.insert(write.key().to_owned(), write);
+                    self.note(state, &write, &Done::Written);
+                    state.owed.insert(write.key().to_owned(), write);
                     problem = problem.or(Some(failure));
                 }
                 done => {
@@ -375,7 +376,7 @@ impl Book {
                             "the row has another owner now, and is left alone"
                         );
                     }
-                    self.note(desk, &write, &done);
+                    self.note(state, &write, &done);
                 }
             }
         }

@@ -15,11 +15,11 @@
 
 mod book;
 mod changes;
+mod claim_effect;
 #[cfg(feature = "sdk")]
 mod client;
 mod config;
 mod decorate;
-mod deed;
 mod error;
 #[cfg(feature = "sdk")]
 mod flags;

@@ -15,7 +15,7 @@ use zonewright_core::Result;
 use zonewright_core::error::{Error, ErrorKind};
 
 use super::error::{about, of_code};
-use super::service::{Item, Page, Refusal, Schema, Statement, TableService, Value};
+use super::service::{Item, Page, Schema, Statement, StatementError, TableService, Value};
 use super::table::{DESCRIBE, WRITE};
 
 const READ: &str = "read the table of claims";
@@ -49,7 +49,7 @@ impl TableService for SdkService {
         })
     }
 
-    async fn execute(&self, statements: &[Statement]) -> Result<Vec<Option<Refusal>>> {
+    async fn execute(&self, statements: &[Statement]) -> Result<Vec<Option<StatementError>>> {
         let requests: Result<Vec<BatchStatementRequest>, BuildError> =
             statements.iter().map(|statement| self.request(statement)).collect();
         let requests = requests.map_err(|error| Error::new(ErrorKind::Invalid, WRITE, error.to_string()))?;
@@ -92,8 +92,8 @@ impl SdkService {
     }
 }
 
-fn refusal(refusal: BatchStatementError) -> Refusal {
-    Refusal {
+fn refusal(refusal: BatchStatementError) -> StatementError {
+    StatementError {
         code: refusal.code.as_ref().map_or("an error without a code", |code| code.as_str()).to_owned(),
         message: refusal.message.unwrap_or_else(|| "no more was said".to_owned()),
         item: refusal.item.map(item),

@@ -77,7 +77,7 @@ pub enum Statement {
 
 /// Why one statement was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct StatementError {
     /// The service's code, such as `ConditionalCheckFailed` or `ThrottlingError`.
     pub code: String,
     /// The service's words.
@@ -108,5 +108,5 @@ pub trait TableService: Debug + Send + Sync {
     ///
     /// # Errors
     /// The call failed: of [`zonewright_core::ErrorKind::Throttled`] nothing was carried out, of others nothing is known.
-    async fn execute(&self, statements: &[Statement]) -> Result<Vec<Option<Refusal>>>;
+    async fn execute(&self, statements: &[Statement]) -> Result<Vec<Option<StatementError>>>;
 }

@@ -15,7 +15,7 @@ use zonewright_core::error::{Error, ErrorKind};
 use super::error;
 use super::row::Row;
 use super::rows::Stored;
-use super::service::{Item, Refusal, Schema, Statement, TableService, Value};
+use super::service::{Item, Schema, Statement, StatementError, TableService, Value};
 
 /// How many statements the service takes in one batch.
 const BATCH: usize = 25;
@@ -128,7 +128,7 @@ impl Table {
         writes.iter().map(done).collect()
     }
 
-    fn refused(&self, refusal: Refusal) -> Done {
+    fn refused(&self, refusal: StatementError) -> Done {
         let error = error::of_code(WRITE, &self.name, &refusal.code, &refusal.message, false);
         match error.kind {
             ErrorKind::Conflict => Done::Lost(refusal.item.and_then(stored)),

@@ -37,7 +37,7 @@ mod trust;
 
 /// What was told of one object.
 #[derive(Debug)]
-struct Told {
+struct Reported {
     who: Who,
     mapped: Arc<Mapped>,
 }
@@ -89,7 +89,7 @@ pub struct Index {
     listing: BTreeMap<Kind, BTreeSet<ObjectKey>>,
     /// Objects that are there and of which nothing is known.
     unread: Unread,
-    told: BTreeMap<Reader, Told>,
+    told: BTreeMap<Reader, Reported>,
     dirty: BTreeSet<Reader>,
     /// What is being mapped, by a [`Batch`] that is not back yet.
     in_flight: BTreeSet<Reader>,

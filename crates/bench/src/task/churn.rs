@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::build::FULL;
-use crate::lab::{Cluster, Desk, Dns, From};
+use crate::lab::{Cluster, DaemonSetup, Dns, From};
 use crate::objects;
 use crate::options::Options;
 use crate::report::{Section, megabytes, milliseconds};
@@ -12,10 +12,10 @@ use crate::report::{Section, megabytes, milliseconds};
 const NAMES: u32 = 1_000;
 
 pub(super) fn run(options: &Options, cluster: &Cluster) -> Result<String> {
-    let desk = Desk::of(options.new.as_deref(), FULL)?;
+    let setup = DaemonSetup::of(options.new.as_deref(), FULL)?;
     let kube = cluster.with(NAMES);
     let dns = Dns::start(0);
-    let mut daemon = desk.start(From::Cluster(kube), &dns, dns.server.addr(), &["--no-brake".to_owned()])?;
+    let mut daemon = setup.start(From::Cluster(kube), &dns, dns.server.addr(), &["--no-brake".to_owned()])?;
     dns.converged(NAMES, &mut daemon)?;
     // A sixth of the whole is early: ten minutes of an hour.
     let early = (options.cycles / 6).max(1);

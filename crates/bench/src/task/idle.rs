@@ -9,24 +9,24 @@ use zonewright_testkit::KubeApi;
 use zonewright_testkit::kube::User;
 
 use crate::build::FULL;
-use crate::lab::{Cluster, Desk, Dns, From};
+use crate::lab::{Cluster, DaemonSetup, Dns, From};
 use crate::options::Options;
 use crate::report::{Section, milliseconds};
 use crate::tap::{Counts, Tap};
 
 pub(super) fn run(options: &Options, cluster: &Cluster) -> Result<String> {
-    let desk = Desk::new(FULL)?;
+    let setup = DaemonSetup::new(FULL)?;
     let kube = cluster.with(options.names);
     let dns = Dns::start(0);
     // A first daemon writes the records; the one that is watched finds all as it should be.
-    let mut first = desk.start(From::Cluster(kube), &dns, dns.server.addr(), &[])?;
+    let mut first = setup.start(From::Cluster(kube), &dns, dns.server.addr(), &[])?;
     dns.converged(options.names, &mut first)?;
     dns.verify(options.names)?;
     drop(first);
 
     let tap = Tap::start(dns.server.addr())?;
     let interval = format!("--interval={}s", options.interval.as_secs());
-    let mut daemon = desk.start(From::Cluster(kube), &dns, tap.addr(), &[interval])?;
+    let mut daemon = setup.start(From::Cluster(kube), &dns, tap.addr(), &[interval])?;
     sleep(options.interval);
     let starting = tap.take();
     let (requests, processor) = (requests(kube).len(), daemon.processor()?);

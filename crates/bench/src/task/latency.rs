@@ -8,7 +8,7 @@ use zonewright_testkit::KubeApi;
 use crate::answer::Asker;
 use crate::bare::Nsupdate;
 use crate::build::FULL;
-use crate::lab::{Cluster, Desk, Dns, From};
+use crate::lab::{Cluster, DaemonSetup, Dns, From};
 use crate::objects::{self, ZONE};
 use crate::options::Options;
 use crate::report::{Section, Times, milliseconds};
@@ -23,12 +23,12 @@ struct Measured {
 }
 
 pub(super) fn run(options: &Options, cluster: &Cluster) -> Result<String> {
-    let desk = Desk::new(FULL)?;
+    let setup = DaemonSetup::new(FULL)?;
     let kube = cluster.with(options.names);
     let mut rows = Vec::new();
     for (round, foreign) in [(1, 0), (3, options.foreign)] {
         let dns = Dns::start(foreign);
-        let ours = daemon(&desk, kube, &dns, options, round)?;
+        let ours = daemon(&setup, kube, &dns, options, round)?;
         dns.verify(options.names)?;
         let bare = nsupdate(&dns, options, round + 1)?;
         rows.push(row(&format!("daemon, {foreign} records of others"), &ours));
@@ -64,8 +64,8 @@ fn numbers(options: &Options) -> impl Iterator<Item = u32> {
     (0..options.changes).map(move |change| change * step % names)
 }
 
-fn daemon(desk: &Desk, kube: &KubeApi, dns: &Dns, options: &Options, round: u8) -> Result<Measured> {
-    let mut daemon = desk.start(From::Cluster(kube), dns, dns.server.addr(), &[])?;
+fn daemon(setup: &DaemonSetup, kube: &KubeApi, dns: &Dns, options: &Options, round: u8) -> Result<Measured> {
+    let mut daemon = setup.start(From::Cluster(kube), dns, dns.server.addr(), &[])?;
     dns.converged(options.names, &mut daemon)?;
     dns.verify(options.names)?;
     let mut asker = Asker::new(dns.server.addr())?;

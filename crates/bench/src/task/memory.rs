@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::answer::Asker;
 use crate::build::{FULL, PLAIN};
-use crate::lab::{Cluster, Desk, Dns, From, PATIENCE};
+use crate::lab::{Cluster, DaemonSetup, Dns, From, PATIENCE};
 use crate::objects;
 use crate::options::Options;
 use crate::report::{Section, megabytes};
@@ -13,10 +13,10 @@ pub(super) fn run(options: &Options, cluster: &Cluster) -> Result<String> {
     let kube = cluster.with(options.names);
     let mut rows = Vec::new();
     for (base, features, allocator) in [(10, PLAIN, "the system's allocator"), (20, FULL, "mimalloc")] {
-        let desk = Desk::new(features)?;
+        let setup = DaemonSetup::new(features)?;
         let dns = Dns::start(0);
         for (round, what) in [(1, "all names new"), (2, "all names there")] {
-            let mut daemon = desk.start(From::Cluster(kube), &dns, dns.server.addr(), &[])?;
+            let mut daemon = setup.start(From::Cluster(kube), &dns, dns.server.addr(), &[])?;
             dns.converged(options.names, &mut daemon)?;
             // A change goes through the whole daemon: after it, the start is over.
             let (number, wanted) = (options.names / 2, objects::address(options.names / 2, base + round));

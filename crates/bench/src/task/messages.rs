@@ -8,7 +8,7 @@ use zonewright_testkit::{KubeApi, wait_for};
 use super::idle::shown;
 use crate::answer::Asker;
 use crate::build::FULL;
-use crate::lab::{Cluster, Desk, Dns, From};
+use crate::lab::{Cluster, DaemonSetup, Dns, From};
 use crate::objects;
 use crate::options::Options;
 use crate::report::Section;
@@ -23,14 +23,14 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const NO_AUDIT: &str = "--interval=1h";
 
 pub(super) fn run(options: &Options, cluster: &Cluster) -> Result<String> {
-    let desk = Desk::new(FULL)?;
+    let setup = DaemonSetup::new(FULL)?;
     let kube = cluster.with(options.names);
     let names = options.names;
     let dns = Dns::start(0);
     let tap = Tap::start(dns.server.addr())?;
     // The deletes of a benchmark are no accident.
     let flags = [NO_AUDIT, "--no-brake"].map(str::to_owned);
-    let mut daemon = desk.start(From::Cluster(kube), &dns, tap.addr(), &flags)?;
+    let mut daemon = setup.start(From::Cluster(kube), &dns, tap.addr(), &flags)?;
     dns.converged(names, &mut daemon)?;
     dns.verify(names)?;
     let mut rows = vec![row(&format!("start with {names} new names"), names, &tap.take())];

@@ -9,7 +9,7 @@ use zonewright_testkit::KubeApi;
 use crate::build::FULL;
 use crate::daemon::{Daemon, Memory};
 use crate::headless::Crowd;
-use crate::lab::{Desk, Dns, From, cluster};
+use crate::lab::{DaemonSetup, Dns, From, cluster};
 use crate::objects;
 use crate::options::Options;
 use crate::report::{Section, megabytes};
@@ -22,9 +22,9 @@ const REST: Duration = Duration::from_secs(2);
 pub(super) fn run(options: &Options) -> Result<String> {
     let (services, pods) = (options.services, options.pods);
     let crowd = Crowd { services, pods };
-    let desk = Desk::new(FULL)?;
+    let setup = DaemonSetup::new(FULL)?;
     let kube = cluster();
-    let measure = |more: &[&str]| measure(&desk, &kube, services, more);
+    let measure = |more: &[&str]| measure(&setup, &kube, services, more);
     let mut rows = Vec::new();
     let mut row = |what: &str, memory: Memory| {
         eprintln!("    {what}: {}", megabytes(memory.peak));
@@ -52,10 +52,10 @@ pub(super) fn run(options: &Options) -> Result<String> {
 }
 
 /// The memory of a daemon that has published everything into an empty zone and has come to rest.
-fn measure(desk: &Desk, kube: &KubeApi, names: u32, more: &[&str]) -> Result<Memory> {
+fn measure(setup: &DaemonSetup, kube: &KubeApi, names: u32, more: &[&str]) -> Result<Memory> {
     let dns = Dns::start(0);
     let more: Vec<String> = more.iter().map(|argument| (*argument).to_owned()).collect();
-    let mut daemon = desk.start(From::Cluster(kube), &dns, dns.server.addr(), &more)?;
+    let mut daemon = setup.start(From::Cluster(kube), &dns, dns.server.addr(), &more)?;
     dns.converged(names, &mut daemon)?;
     rest(&mut daemon)?;
     daemon.memory()

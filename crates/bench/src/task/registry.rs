@@ -11,7 +11,7 @@ use zonewright_testkit::{KubeApi, free_port, wait_for};
 use crate::answer::Asker;
 use crate::build::PLAIN;
 use crate::daemon::Daemon;
-use crate::lab::{Cluster, Desk, Dns, From, PATIENCE};
+use crate::lab::{Cluster, DaemonSetup, Dns, From, PATIENCE};
 use crate::objects::{self, OWNER};
 use crate::options::Options;
 use crate::report::{Section, megabytes, milliseconds, seconds};
@@ -24,14 +24,14 @@ const OBJECTS: &str = "/api/v1/namespaces/bench/configmaps";
 const INTERVAL: &str = "--interval=10s";
 
 pub(super) fn run(options: &Options, cluster: &Cluster) -> Result<String> {
-    let desk = Desk::new(PLAIN)?;
+    let setup = DaemonSetup::new(PLAIN)?;
     let kube = cluster.with(options.names);
     grant(kube);
     let dns = Dns::start(options.foreign);
     let mut rows = Vec::new();
     let mut row = |what: String, value: String| rows.push(vec![what, value]);
 
-    let mut daemon = Run::start(&desk, kube, &dns)?;
+    let mut daemon = Run::start(&setup, kube, &dns)?;
     let begun = daemon.daemon.begun;
     let last = dns.converged(options.names, &mut daemon.daemon)?;
     row(format!("start with {} new names: until the last is answered", options.names), seconds(last - begun));
@@ -63,7 +63,7 @@ pub(super) fn run(options: &Options, cluster: &Cluster) -> Result<String> {
     drop(daemon);
 
     let before = written(kube, 0);
-    let mut daemon = Run::start(&desk, kube, &dns)?;
+    let mut daemon = Run::start(&setup, kube, &dns)?;
     daemon.ready()?;
     row("restart that finds all as it is: until it is ready".to_owned(), seconds(daemon.daemon.begun.elapsed()));
     let processor = daemon.daemon.processor()?;
@@ -90,11 +90,11 @@ struct Run {
 }
 
 impl Run {
-    fn start(desk: &Desk, kube: &KubeApi, dns: &Dns) -> Result<Self> {
+    fn start(setup: &DaemonSetup, kube: &KubeApi, dns: &Dns) -> Result<Self> {
         let port = free_port();
         let flags = ["--registry=configmap", "--registry-namespace=bench", INTERVAL].map(str::to_owned);
         let flags: Vec<String> = flags.into_iter().chain([format!("--metrics-address=127.0.0.1:{port}")]).collect();
-        let daemon = desk.start(From::Cluster(kube), dns, dns.server.addr(), &flags)?;
+        let daemon = setup.start(From::Cluster(kube), dns, dns.server.addr(), &flags)?;
         Ok(Self { daemon, port })
     }
 

@@ -14,7 +14,7 @@ use crate::answer::Asker;
 use crate::bare;
 use crate::build::FULL;
 use crate::daemon::{Daemon, Memory};
-use crate::lab::{Desk, Dns, From, PATIENCE, cluster};
+use crate::lab::{DaemonSetup, Dns, From, PATIENCE, cluster};
 use crate::objects;
 use crate::options::{Options, Row};
 use crate::report::{Section, Times, kilobytes_each, megabytes, microseconds_each, milliseconds, ratio, seconds};
@@ -43,9 +43,9 @@ const HEAD: [&str; 11] = [
 ];
 
 pub(super) fn run(options: &Options) -> Result<String> {
-    let mut desks = vec![("now", Desk::of(options.new.as_deref(), FULL)?)];
+    let mut desks = vec![("now", DaemonSetup::of(options.new.as_deref(), FULL)?)];
     if let Some(old) = &options.old {
-        desks.push(("before", Desk::of(Some(old), FULL)?));
+        desks.push(("before", DaemonSetup::of(Some(old), FULL)?));
     }
     let mut lab = Lab::default();
     let (mut rows, mut passes) = (Vec::new(), Vec::new());
@@ -57,8 +57,8 @@ pub(super) fn run(options: &Options) -> Result<String> {
         let bare = nsupdate(*row)?;
         eprintln!("    {row:?}: nsupdate {}", seconds(bare));
         rows.push(line(*row, "`nsupdate`", [seconds(bare), "1.00".to_owned()], microseconds_each(bare, row.names)));
-        for (program, desk) in &desks {
-            let measured = measure(desk, &lab, *row, options)?;
+        for (program, setup) in &desks {
+            let measured = measure(setup, &lab, *row, options)?;
             eprintln!("    {row:?} {program}: {measured:?}");
             rows.push(measured.line(*row, program, bare));
         }
@@ -157,11 +157,11 @@ fn nsupdate(row: Row) -> Result<Duration> {
     bare::feed(&dns.server, &dns.key, objects::ZONE, &lines, BATCH)
 }
 
-fn measure(desk: &Desk, lab: &Lab, row: Row, options: &Options) -> Result<Measured> {
+fn measure(setup: &DaemonSetup, lab: &Lab, row: Row, options: &Options) -> Result<Measured> {
     let dns = Dns::start(row.foreign);
     // Objects that other rows need are not this one's.
     let more = ["--interval=1m".to_owned()];
-    let mut daemon = desk.start(lab.from()?, &dns, dns.server.addr(), &more)?;
+    let mut daemon = setup.start(lab.from()?, &dns, dns.server.addr(), &more)?;
     let end = dns.converged(row.names, &mut daemon)?;
     let (start, processor) = (end - daemon.begun, daemon.processor()?);
     let changes = lab.kube().map(|kube| changes(kube, &dns, row)).transpose()?;
@@ -195,15 +195,15 @@ fn changes(kube: &KubeApi, dns: &Dns, row: Row) -> Result<Times> {
 }
 
 /// How long a single pass takes that brings so many new names, with the events of all of them.
-fn single_passes(desks: &[(&str, Desk)], lab: &Lab) -> Result<Vec<Vec<String>>> {
+fn single_passes(desks: &[(&str, DaemonSetup)], lab: &Lab) -> Result<Vec<Vec<String>>> {
     let mut rows = Vec::new();
     for names in ONCE {
-        for (program, desk) in desks {
+        for (program, setup) in desks {
             let dns = Dns::start(0);
             // The others are out of sight.
             let filter = format!("--regex-domain-filter={}", first_names(names));
             let more = ["--once".to_owned(), filter];
-            let mut daemon: Daemon = desk.start(lab.from()?, &dns, dns.server.addr(), &more)?;
+            let mut daemon: Daemon = setup.start(lab.from()?, &dns, dns.server.addr(), &more)?;
             let took = daemon.ended(PATIENCE)?;
             dns.verify(names)?;
             eprintln!("    --once {names} {program}: {}", seconds(took));

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::bare;
 use crate::build::FULL;
-use crate::lab::{Cluster, Desk, Dns, From};
+use crate::lab::{Cluster, DaemonSetup, Dns, From};
 use crate::objects;
 use crate::options::Options;
 use crate::report::{Section, Times, ratio, seconds};
@@ -15,8 +15,8 @@ use crate::report::{Section, Times, ratio, seconds};
 const BATCH: usize = 500;
 
 pub(super) fn run(options: &Options, cluster: &Cluster) -> Result<String> {
-    let desk = Desk::new(FULL)?;
-    let folder = desk.folder().join("manifests");
+    let setup = DaemonSetup::new(FULL)?;
+    let folder = setup.folder().join("manifests");
     std::fs::create_dir(&folder)?;
     objects::manifests(&folder, options.names)?;
     let kube = cluster.with(options.names);
@@ -24,9 +24,9 @@ pub(super) fn run(options: &Options, cluster: &Cluster) -> Result<String> {
     let baseline = repeat(options, || nsupdate(options.names))?;
     let rows = [
         baseline.row(&format!("`nsupdate`, messages of {BATCH} records"), baseline.wall),
-        repeat(options, || daemon(&desk, From::Folder(&folder), options.names))?
+        repeat(options, || daemon(&setup, From::Folder(&folder), options.names))?
             .row("daemon, folder of manifests", baseline.wall),
-        repeat(options, || daemon(&desk, From::Cluster(kube), options.names))?
+        repeat(options, || daemon(&setup, From::Cluster(kube), options.names))?
             .row("daemon, kube-apiserver", baseline.wall),
     ];
     let about = format!(
@@ -69,9 +69,9 @@ fn nsupdate(names: u32) -> Result<Taken> {
     Ok(Taken { wall, processor: None })
 }
 
-fn daemon(desk: &Desk, from: From<'_>, names: u32) -> Result<Taken> {
+fn daemon(setup: &DaemonSetup, from: From<'_>, names: u32) -> Result<Taken> {
     let dns = Dns::start(0);
-    let mut daemon = desk.start(from, &dns, dns.server.addr(), &[])?;
+    let mut daemon = setup.start(from, &dns, dns.server.addr(), &[])?;
     let end = dns.converged(names, &mut daemon)?;
     let processor = daemon.processor()?;
     dns.verify(names)?;

@@ -23,9 +23,9 @@ use crate::adjusting::{AdjustedDrafts, adjust};
 use crate::context::EngineContext;
 use crate::drafting::{decide, draft};
 use crate::journal::JournalRecord;
+use crate::last_attempts::{LastAttempt, Obstacle};
 use crate::pinning;
 use crate::provider_instance::ProviderInstance;
-use crate::troubles::{Obstacle, Trouble};
 use crate::worker::Worker;
 use crate::zone_handle::ZoneHandle;
 
@@ -58,7 +58,7 @@ pub(super) struct Place<'a> {
     pub(super) name: &'a DnsName,
     pub(super) servers: Option<&'a dyn NameServers>,
     pub(super) entries: Vec<JournalRecord>,
-    trouble: Option<Trouble>,
+    trouble: Option<LastAttempt>,
 }
 
 /// Looks at a name in a zone.
@@ -123,7 +123,7 @@ impl Place<'_> {
             (None, false) => out.unread = Some(self.verdict(Cause::ZoneUnread, None, "")),
             _ => {}
         }
-        if let Some(Trouble { error, attempts, until, .. }) = &self.trouble {
+        if let Some(LastAttempt { error, attempts, until, .. }) = &self.trouble {
             let parked = ParkedName { attempts: *attempts, next: self.moment(*until), error: error.clone() };
             out.zone.last_answer = Some(error.clone());
             out.zone.parked = Some(parked);
@@ -320,7 +320,7 @@ impl Place<'_> {
         if let Some(contest) = contest {
             return self.verdict(Cause::RecordContested, Some(key), &contest);
         }
-        if let Some(Trouble { obstacle, error, until, .. }) = &self.trouble {
+        if let Some(LastAttempt { obstacle, error, until, .. }) = &self.trouble {
             match obstacle {
                 Obstacle::Refused | Obstacle::Unadjusted => {
                     return self.refused(Cause::RecordRefused, error, Some(*until));

@@ -26,7 +26,7 @@ use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordTyp
 use crate::accounts::Account;
 use crate::convert::IpStack;
 use crate::failure::Failure;
-use plan::{Asked, Plan, Standing};
+use plan::{Asked, Plan, RecordAtName};
 use view::View;
 
 /// How often a change is planned anew after somebody else was faster.
@@ -215,7 +215,7 @@ impl Place<'_> {
     }
 
     /// What stands at the name, each with whose it is. Claims are no records.
-    fn standing<'v>(&self, name: &DnsName, view: &'v View) -> Vec<Standing<'v>> {
+    fn standing<'v>(&self, name: &DnsName, view: &'v View) -> Vec<RecordAtName<'v>> {
         let at = view.sets().filter(|set| set.key.name == *name);
         let records = at.filter(|set| !zonewright_core::registry::holds_claims(self.registry, self.zone, set, view));
         let standing = |set: &'v RecordSet| {
@@ -223,7 +223,7 @@ impl Place<'_> {
             let ownership = judge(&claims, self.registry.owner());
             let resource = ownership.claim().and_then(|claim| claim.resource.clone());
             let rival = resource.filter(|resource| *resource != self.resource && (self.is_rival)(resource));
-            Standing { set, ownership, rival }
+            RecordAtName { set, ownership, rival }
         };
         records.map(standing).collect()
     }

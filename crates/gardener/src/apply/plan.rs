@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// A set at the name.
 #[derive(Debug, Clone)]
-pub(super) struct Standing<'v> {
+pub(super) struct RecordAtName<'v> {
     pub(super) set: &'v RecordSet,
     pub(super) ownership: Ownership,
     /// The other DNSRecord that our own claim names, if it asks for the name too.
@@ -56,7 +56,7 @@ fn is_routed(set: &RecordSet) -> bool {
     set.key.set_id.is_some() || !set.routing.is_simple() || matches!(set.data, RecordData::Items(_))
 }
 
-impl Standing<'_> {
+impl RecordAtName<'_> {
     fn alias(&self) -> Option<&str> {
         match &self.set.data {
             RecordData::Alias(alias) => Some(&alias.target),
@@ -94,8 +94,8 @@ impl Standing<'_> {
 ///
 /// # Errors
 /// Who or what is in the way.
-pub(super) fn bring(asked: &Asked<'_>, standing: &[Standing<'_>]) -> Result<Plan, Failure> {
-    let routed = |found: &&Standing<'_>| {
+pub(super) fn bring(asked: &Asked<'_>, standing: &[RecordAtName<'_>]) -> Result<Plan, Failure> {
+    let routed = |found: &&RecordAtName<'_>| {
         is_routed(found.set) && asked.sets.iter().any(|set| set.key.rtype == found.set.key.rtype)
     };
     if let Some(found) = standing.iter().find(routed) {
@@ -131,12 +131,12 @@ pub(super) fn bring(asked: &Asked<'_>, standing: &[Standing<'_>]) -> Result<Plan
 
 /// What takes away the records of an object: those of its type, and for a CNAME the aliases in its place. What is not ours, or
 /// another object's, stays.
-pub(super) fn withdraw(name: &DnsName, rtype: RecordType, standing: &[Standing<'_>]) -> Plan {
-    let published = |found: &&Standing<'_>| {
+pub(super) fn withdraw(name: &DnsName, rtype: RecordType, standing: &[RecordAtName<'_>]) -> Plan {
+    let published = |found: &&RecordAtName<'_>| {
         let alias = rtype == RecordType::Cname && found.set.key.rtype.is_address() && found.alias().is_some();
         (found.set.key.rtype == rtype || alias) && found.may_change().is_ok()
     };
-    let delete = |found: &Standing<'_>| Step {
+    let delete = |found: &RecordAtName<'_>| Step {
         held: found.ownership.claim().cloned().map(Box::new),
         ..Step::record(Change::Delete { from: found.set.clone() }, None)
     };
@@ -145,7 +145,7 @@ pub(super) fn withdraw(name: &DnsName, rtype: RecordType, standing: &[Standing<'
 }
 
 /// Whether a set is a former shape of what is asked for.
-fn must_go(asked: &Asked<'_>, standing: &[Standing<'_>], found: &Standing<'_>) -> bool {
+fn must_go(asked: &Asked<'_>, standing: &[RecordAtName<'_>], found: &RecordAtName<'_>) -> bool {
     let key = &found.set.key;
     if !is_of_family(asked.rtype) || !is_of_family(key.rtype) || asked.sets.iter().any(|set| set.key == *key) {
         return false;
@@ -166,9 +166,9 @@ fn is_alias(set: &RecordSet) -> bool {
 }
 
 /// A CNAME cannot stand beside other data, nor other data beside a CNAME that is not this object's to replace.
-fn blocked(asked: &Asked<'_>, standing: &[Standing<'_>]) -> Result<(), Failure> {
+fn blocked(asked: &Asked<'_>, standing: &[RecordAtName<'_>]) -> Result<(), Failure> {
     for wanted in asked.sets {
-        let beside = |found: &&Standing<'_>| {
+        let beside = |found: &&RecordAtName<'_>| {
             asked.cname.alone
                 && asked.cname.excludes(wanted.key.rtype, found.set.key.rtype, asked.apex)
                 && !(is_of_family(asked.rtype) && is_of_family(found.set.key.rtype))
@@ -181,7 +181,7 @@ fn blocked(asked: &Asked<'_>, standing: &[Standing<'_>]) -> Result<(), Failure> 
     Ok(())
 }
 
-fn step(change: Change, found: &Standing<'_>, asked: &Asked<'_>) -> Step {
+fn step(change: Change, found: &RecordAtName<'_>, asked: &Asked<'_>) -> Step {
     let resource = change.to().map(|_| asked.resource.clone());
     let owner = change.to().and(asked.owner).cloned();
     Step { held: found.ownership.claim().cloned().map(Box::new), owner, ..Step::record(change, resource) }

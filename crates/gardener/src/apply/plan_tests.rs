@@ -18,8 +18,8 @@ fn of(line: &str) -> RecordSet {
 fn plan(rtype: RecordType, wanted: &[&str], standing: &[(&str, Ownership)]) -> Result<Plan, Failure> {
     let wanted: Vec<RecordSet> = wanted.iter().map(|line| of(line)).collect();
     let sets: Vec<(RecordSet, Ownership)> = standing.iter().map(|(line, owner)| (of(line), owner.clone())).collect();
-    let standing: Vec<Standing<'_>> =
-        sets.iter().map(|(set, ownership)| Standing { set, ownership: ownership.clone(), rival: None }).collect();
+    let standing: Vec<RecordAtName<'_>> =
+        sets.iter().map(|(set, ownership)| RecordAtName { set, ownership: ownership.clone(), rival: None }).collect();
     let (resource, at) = (Arc::from("dnsrecord/ns/a"), name("x.example"));
     let asked = Asked {
         name: &at,
@@ -117,7 +117,7 @@ fn what_cannot_stand_together_is_said() {
 fn a_routing_policy_stays() {
     let mut weighted = of("x.example A 192.0.2.9");
     weighted.key.set_id = SetId::new("blue");
-    let standing = [Standing { set: &weighted, ownership: OURS, rival: None }];
+    let standing = [RecordAtName { set: &weighted, ownership: OURS, rival: None }];
     let (resource, at, sets) = (Arc::from("r"), name("x.example"), [of("x.example A 192.0.2.1")]);
     let asked = Asked {
         name: &at,
@@ -167,7 +167,7 @@ fn a_rivals_record_stays() {
         site: None,
     };
     let standing =
-        [Standing { set: &found, ownership: Ownership::Ours(Some(claim)), rival: Some("dnsrecord/ns/b".into()) }];
+        [RecordAtName { set: &found, ownership: Ownership::Ours(Some(claim)), rival: Some("dnsrecord/ns/b".into()) }];
     assert_eq!(withdraw(&name("x.example"), RecordType::A, &standing), Plan::Nothing);
 }
 
@@ -176,7 +176,8 @@ fn what_a_deletion_takes() {
     use RecordType::{A, Aaaa, Cname, Txt};
     let check = |rtype, standing: &[&str], expected: &[&str]| {
         let sets: Vec<RecordSet> = standing.iter().map(|line| of(line)).collect();
-        let found: Vec<Standing<'_>> = sets.iter().map(|set| Standing { set, ownership: OURS, rival: None }).collect();
+        let found: Vec<RecordAtName<'_>> =
+            sets.iter().map(|set| RecordAtName { set, ownership: OURS, rival: None }).collect();
         assert_eq!(changes(Ok(withdraw(&name("x.example"), rtype, &found))), expected, "{standing:?}");
     };
     let all = ["x.example A 192.0.2.1", "x.example AAAA 2001:db8::1", "x.example TXT t"];

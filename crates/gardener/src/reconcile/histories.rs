@@ -67,7 +67,7 @@ fn records(line: &str, value: &str) -> Vec<String> {
 }
 
 /// What goes wrong with calls from now on, by chance.
-fn upsets(seed: &Seed, mut dice: StdRng, told: &Told) {
+fn upsets(seed: &Seed, mut dice: StdRng, told: &Transcript) {
     let told = told.clone();
     seed.script.fuse.plan(move |what| {
         if !dice.random_bool(0.2) {
@@ -93,11 +93,11 @@ struct History {
     seed: Seed,
     dice: StdRng,
     objects: [Object; 2],
-    told: Told,
+    told: Transcript,
 }
 
 /// What was asked for, and what went wrong, in order.
-type Told = Arc<Mutex<Vec<String>>>;
+type Transcript = Arc<Mutex<Vec<String>>>;
 
 impl History {
     fn new(number: u64) -> Self {

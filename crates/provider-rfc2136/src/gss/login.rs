@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use zonewright_core::ErrorKind;
 
 use super::krb5::{self, Said};
-use super::trouble::{PATIENCE, Trouble};
+use super::trouble::{KerberosError, PATIENCE};
 use crate::error::Fault;
 
 /// How long a KDC's no stands.
@@ -79,15 +79,15 @@ impl Login {
         let (login, name) = (Arc::clone(self), service.to_owned());
         let work = move || {
             let credential = login.credential()?;
-            let ticket = |said| Trouble::Ticket { realm: login.realm.clone(), service: name.clone(), said };
+            let ticket = |said| KerberosError::Ticket { realm: login.realm.clone(), service: name.clone(), said };
             krb5::begin(credential, &name).map(|(context, token)| (Pending(context), token)).map_err(ticket)
         };
         let step = || format!("logging in at the KDC of realm {} and getting a ticket for {service}", self.realm);
         aside(work, step).await
     }
 
-    fn credential(&self) -> Result<Cred, Trouble> {
-        let wrong = |said| Trouble::Login { realm: self.realm.clone(), user: self.user.clone(), said };
+    fn credential(&self) -> Result<Cred, KerberosError> {
+        let wrong = |said| KerberosError::Login { realm: self.realm.clone(), user: self.user.clone(), said };
         let now = Instant::now();
         match &*self.lock() {
             State::In { credential, until } if now < *until => return Ok(credential.clone()),
@@ -121,7 +121,7 @@ impl Pending {
         let name = service.to_owned();
         let work = move || {
             let Self(mut context) = self;
-            let wrong = |said: Said| Trouble::Negotiation {
+            let wrong = |said: Said| KerberosError::Negotiation {
                 service: name.clone(),
                 why: format!("the server's token: {said}"),
                 kind: ErrorKind::Unauthorized,
@@ -134,12 +134,12 @@ impl Pending {
 
 /// Runs what may wait on a thread of its own, for no longer than [`PATIENCE`].
 async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Trouble> + Send + 'static,
+    work: impl FnOnce() -> Result<T, KerberosError> + Send + 'static,
     step: impl Fn() -> String,
 ) -> Result<T, Fault> {
     match timeout(PATIENCE, spawn_blocking(work)).await {
         Ok(Ok(done)) => Ok(done?),
         // The thread's end is not waited for: the library gives up by itself.
-        Ok(Err(_)) | Err(_) => Err(Trouble::Patience { step: step() }.into()),
+        Ok(Err(_)) | Err(_) => Err(KerberosError::Patience { step: step() }.into()),
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Reply {
 
 /// An answer that brings nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum TkeyError {
     #[error("the answer is malformed")]
     Malformed,
     #[error("the answer belongs to another question")]
@@ -46,7 +46,7 @@ pub(super) enum Refusal {
     Objection(u16),
 }
 
-impl Refusal {
+impl TkeyError {
     pub(super) fn kind(self) -> ErrorKind {
         match self {
             Self::Malformed | Self::Foreign => ErrorKind::Protocol,
@@ -56,7 +56,7 @@ impl Refusal {
     }
 }
 
-impl From<Malformed> for Refusal {
+impl From<Malformed> for TkeyError {
     fn from(_: Malformed) -> Self {
         Self::Malformed
     }
@@ -117,24 +117,26 @@ fn rdata(now: u64, mode: u16, token: &[u8]) -> Vec<u8> {
 
 impl Reply {
     /// Reads the answer to `request` for a key named `name`.
-    pub(super) fn read(octets: &[u8], request: &[u8], name: &DnsName) -> Result<Self, Refusal> {
+    pub(super) fn read(octets: &[u8], request: &[u8], name: &DnsName) -> Result<Self, TkeyError> {
         let answer = Answer::new(octets.to_vec(), false)?;
         if !answer.answers(request) {
-            return Err(Refusal::Foreign);
+            return Err(TkeyError::Foreign);
         }
         if answer.rcode() != Rcode::NOERROR {
             // The record may say more than the response code.
             let said = answer.raw(TKEY).ok().flatten().and_then(|(_, data)| Fields::parse(&data)).map(|f| f.error);
-            return Err(said.filter(|error| *error != 0).map_or(Refusal::Rcode(answer.rcode()), Refusal::Objection));
+            return Err(said
+                .filter(|error| *error != 0)
+                .map_or(TkeyError::Rcode(answer.rcode()), TkeyError::Objection));
         }
-        let (owner, data) = answer.raw(TKEY)?.ok_or(Refusal::Malformed)?;
-        let fields = Fields::parse(&data).ok_or(Refusal::Malformed)?;
+        let (owner, data) = answer.raw(TKEY)?.ok_or(TkeyError::Malformed)?;
+        let fields = Fields::parse(&data).ok_or(TkeyError::Malformed)?;
         match fields {
             _ if owner != *name || fields.algorithm.as_str() != ALGORITHM || fields.mode != GSS_API => {
-                Err(Refusal::Foreign)
+                Err(TkeyError::Foreign)
             }
             Fields { error: 0, .. } => Ok(fields.into()),
-            Fields { error, .. } => Err(Refusal::Objection(error)),
+            Fields { error, .. } => Err(TkeyError::Objection(error)),
         }
     }
 }
@@ -248,25 +250,29 @@ mod tests {
         let other = b"\x02k2\x0azonewright\x00";
         let ok = data(GSS_TSIG, 3, 0, b"reply", b"");
         let is = |token: &[u8]| Ok(Reply { token: token.to_vec(), lifetime: Duration::from_hours(1) });
-        let check = |octets: Vec<u8>, expected: Result<Reply, Refusal>, case: &str| {
+        let check = |octets: Vec<u8>, expected: Result<Reply, TkeyError>, case: &str| {
             assert_eq!(Reply::read(&octets, &request, &name()), expected, "{case}");
         };
         check(answer(&request, 0, SAME, &ok), is(b"reply"), "a token");
         check(answer(&request, 0, SAME, &data(GSS_TSIG, 3, 0, b"", b"other")), is(b""), "nothing more to say");
         check(answer(&request, 0, SAME, &data(b"\x08GSS-tsig\x00", 3, 0, b"", b"")), is(b""), "letters");
-        check(answer(&request, 0, other, &ok), Err(Refusal::Foreign), "another key");
-        check(answer(&request, 0, SAME, &data(b"\x01x\x00", 3, 0, b"", b"")), Err(Refusal::Foreign), "algorithm");
-        check(answer(&request, 0, SAME, &data(GSS_TSIG, 2, 0, b"", b"")), Err(Refusal::Foreign), "another mode");
-        check(answer(&request, 0, SAME, &data(GSS_TSIG, 3, 17, b"", b"")), Err(Refusal::Objection(17)), "BADKEY");
-        check(answer(&request, 9, SAME, &data(GSS_TSIG, 3, 17, b"", b"")), Err(Refusal::Objection(17)), "and NOTAUTH");
-        check(answer(&request, 5, SAME, &ok), Err(Refusal::Rcode(Rcode::REFUSED)), "refused");
+        check(answer(&request, 0, other, &ok), Err(TkeyError::Foreign), "another key");
+        check(answer(&request, 0, SAME, &data(b"\x01x\x00", 3, 0, b"", b"")), Err(TkeyError::Foreign), "algorithm");
+        check(answer(&request, 0, SAME, &data(GSS_TSIG, 2, 0, b"", b"")), Err(TkeyError::Foreign), "another mode");
+        check(answer(&request, 0, SAME, &data(GSS_TSIG, 3, 17, b"", b"")), Err(TkeyError::Objection(17)), "BADKEY");
+        check(
+            answer(&request, 9, SAME, &data(GSS_TSIG, 3, 17, b"", b"")),
+            Err(TkeyError::Objection(17)),
+            "and NOTAUTH",
+        );
+        check(answer(&request, 5, SAME, &ok), Err(TkeyError::Rcode(Rcode::REFUSED)), "refused");
         let mut foreign = answer(&request, 0, SAME, &ok);
         foreign[0] ^= 1;
-        check(foreign, Err(Refusal::Foreign), "another id");
-        check(request.clone(), Err(Refusal::Foreign), "a question");
+        check(foreign, Err(TkeyError::Foreign), "another id");
+        check(request.clone(), Err(TkeyError::Foreign), "a question");
         let mut empty = answer(&request, 0, SAME, &ok);
         empty[7] = 0;
-        check(empty, Err(Refusal::Malformed), "no record");
+        check(empty, Err(TkeyError::Malformed), "no record");
     }
 
     #[test]
@@ -275,25 +281,25 @@ mod tests {
         let whole = data(GSS_TSIG, 3, 0, b"reply", b"other");
         for end in 0..whole.len() {
             let octets = answer(&request, 0, SAME, &whole[..end]);
-            assert_eq!(Reply::read(&octets, &request, &name()), Err(Refusal::Malformed), "data of {end} octets");
+            assert_eq!(Reply::read(&octets, &request, &name()), Err(TkeyError::Malformed), "data of {end} octets");
         }
         let message = answer(&request, 0, SAME, &whole);
         for end in 0..message.len() {
             assert!(Reply::read(&message[..end], &request, &name()).is_err(), "a message of {end} octets");
         }
         let longer = answer(&request, 0, SAME, &[&whole[..], &[0]].concat());
-        assert_eq!(Reply::read(&longer, &request, &name()), Err(Refusal::Malformed), "octets left over");
+        assert_eq!(Reply::read(&longer, &request, &name()), Err(TkeyError::Malformed), "octets left over");
     }
 
     #[test]
     fn refusals_say_what_to_look_at() {
         for (refusal, kind, expected) in [
-            (Refusal::Objection(17), ErrorKind::Unauthorized, "keytab"),
-            (Refusal::Objection(18), ErrorKind::Unauthorized, "clocks"),
-            (Refusal::Objection(99), ErrorKind::Unauthorized, "TKEY error 99"),
-            (Refusal::Rcode(Rcode::REFUSED), ErrorKind::Unauthorized, "tkey-gssapi-keytab"),
-            (Refusal::Rcode(Rcode::SERVFAIL), ErrorKind::Unavailable, "SERVFAIL"),
-            (Refusal::Foreign, ErrorKind::Protocol, "another question"),
+            (TkeyError::Objection(17), ErrorKind::Unauthorized, "keytab"),
+            (TkeyError::Objection(18), ErrorKind::Unauthorized, "clocks"),
+            (TkeyError::Objection(99), ErrorKind::Unauthorized, "TKEY error 99"),
+            (TkeyError::Rcode(Rcode::REFUSED), ErrorKind::Unauthorized, "tkey-gssapi-keytab"),
+            (TkeyError::Rcode(Rcode::SERVFAIL), ErrorKind::Unavailable, "SERVFAIL"),
+            (TkeyError::Foreign, ErrorKind::Protocol, "another question"),
         ] {
             assert_eq!(refusal.kind(), kind);
             assert!(refusal.to_string().contains(expected), "{refusal}");

@@ -10,7 +10,7 @@ use super::krb5::Said;
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// What went wrong before there was a context.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Trouble {
+pub(crate) enum KerberosError {
     #[error(
         "Kerberos: logging in at the KDC of realm {realm} as user {user}: {said}; check --rfc2136-kerberos-realm, \
          --rfc2136-kerberos-username, --rfc2136-kerberos-password and krb5.conf"
@@ -31,7 +31,7 @@ pub(crate) enum Trouble {
     Transport { service: String, why: String, kind: ErrorKind },
 }
 
-impl Trouble {
+impl KerberosError {
     /// What kind of trouble it is to the rest of the program.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {

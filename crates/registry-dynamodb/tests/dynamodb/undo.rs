@@ -71,10 +71,10 @@ impl Shop {
         let snapshot = InstanceSnapshot::read(instance, Scope { filter, managed, select: Vec::new() }).await.unwrap();
         let journal = JournalWriter::new(self.world.journal.clone(), self.world.clock, WriterId::from(7));
         let origin = journal.origin(cause);
-        let deeds = propose(&snapshot).actions;
-        let outcomes = snapshot.carry_out(&deeds, &journal, &origin).await;
+        let effects = propose(&snapshot).actions;
+        let outcomes = snapshot.carry_out(&effects, &journal, &origin).await;
         let applied = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Applied)).count();
-        assert_eq!((applied, applied == deeds.len()), (2, true), "{outcomes:?}");
+        assert_eq!((applied, applied == effects.len()), (2, true), "{outcomes:?}");
         origin.plan().to_owned()
     }
 }

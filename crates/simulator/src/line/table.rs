@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use tokio::time::{sleep, timeout};
 use zonewright_core::documents::Document;
 use zonewright_core::{ErrorKind, Result, Retry};
-use zonewright_registry_dynamodb::service::{Item, Page, Refusal, Schema, Statement, TableService, Value};
+use zonewright_registry_dynamodb::service::{Item, Page, Schema, Statement, StatementError, TableService, Value};
 
 use super::weather::{Draw, Fault};
 use super::{Line, error, lock};
@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// Carries out each statement. Where a part fails, dice say which.
-    fn carry_out(&self, statements: &[Statement], dice: Option<u64>) -> Vec<Option<Refusal>> {
+    fn carry_out(&self, statements: &[Statement], dice: Option<u64>) -> Vec<Option<StatementError>> {
         let one = |(at, statement): (usize, &Statement)| {
             let fate = dice.map_or(0, |dice| dice >> (2 * (at % 32)) & 3);
             let effect = (fate < 3).then(|| self.one(statement));
@@ -63,7 +63,7 @@ impl Table {
     }
 
     /// Carries out one statement, if its condition holds.
-    fn one(&self, statement: &Statement) -> Option<Refusal> {
+    fn one(&self, statement: &Statement) -> Option<StatementError> {
         let mut truth = lock(&self.0.truth);
         let key = key_of(statement);
         let standing = truth.objects.as_ref().and_then(|objects| objects.read(key)).cloned();
@@ -101,8 +101,8 @@ fn key_of(statement: &Statement) -> &str {
     }
 }
 
-fn refused(code: &str, item: Option<Item>) -> Refusal {
-    Refusal { code: code.to_owned(), message: "for some reason".to_owned(), item }
+fn refused(code: &str, item: Option<Item>) -> StatementError {
+    StatementError { code: code.to_owned(), message: "for some reason".to_owned(), item }
 }
 
 fn value(json: &Json) -> Value {
@@ -142,7 +142,7 @@ impl TableService for Table {
         Ok(Page { items: rows.iter().map(|(_, row)| item(row)).collect(), last })
     }
 
-    async fn execute(&self, statements: &[Statement]) -> Result<Vec<Option<Refusal>>> {
+    async fn execute(&self, statements: &[Statement]) -> Result<Vec<Option<StatementError>>> {
         use Fault::{CrashAfter, CrashBefore, Down, LostAnswer, LostWrite, Partial, Throttled};
         let line = &self.0;
         let dead = || error(ErrorKind::Unauthorized, WRITE, "the process is dead");

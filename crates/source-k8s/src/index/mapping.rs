@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zonewright_core::endpoint::{Mapped, ObjectRef};
 use zonewright_core::source::{ObjectState, ObjectUpdate, Review, Update};
 
-use super::{Index, Told, Who};
+use super::{Index, Reported, Who};
 use crate::batch::{Batch, Item, MappedItem, Mapping};
 use crate::kind::Kind;
 use crate::lookup::Dependency;
@@ -80,9 +80,9 @@ impl Index {
     pub fn review(&mut self, most: usize) -> Review {
         let from = self.reviewed.take().map_or(Unbounded, Excluded);
         let mut rest = self.told.range((from, Unbounded));
-        let part: Vec<(&Reader, &Told)> = rest.by_ref().take(most.max(1)).collect();
+        let part: Vec<(&Reader, &Reported)> = rest.by_ref().take(most.max(1)).collect();
         let last = rest.next().is_none();
-        let state = |told: &Told| ObjectState::Present(Arc::clone(&told.mapped));
+        let state = |told: &Reported| ObjectState::Present(Arc::clone(&told.mapped));
         let objects = part.iter().map(|(reader, told)| self.update(reader, told.who.at(reader), state(told))).collect();
         self.reviewed = part.last().map(|(reader, _)| (*reader).clone()).filter(|_| !last);
         self.compact(self.laid_out / 4);
@@ -197,7 +197,7 @@ impl Index {
             _ => {}
         }
         let mapped = Arc::new(mapped);
-        self.told.insert(reader.clone(), Told { who, mapped: Arc::clone(&mapped) });
+        self.told.insert(reader.clone(), Reported { who, mapped: Arc::clone(&mapped) });
         updates.push(self.update(reader, reference, ObjectState::Present(mapped)));
     }
 

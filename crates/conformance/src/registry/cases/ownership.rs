@@ -6,22 +6,22 @@ use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_core::{RecordKey, RecordSet};
 
 use super::{CLAIMED, both};
-use crate::registry::desk::{Desk, RESOURCE, Stopped, create, group, labels, other, set};
+use crate::registry::zone_pair::{RESOURCE, Stopped, ZonePair, create, group, labels, other, set};
 use crate::registry::{Harness, LostUpdate};
 
-fn assign(desk: &Desk, registry: &dyn Registry, record: &RecordSet, change: &OwnershipChange) -> Option<Group> {
-    let zone = desk.zone_of(&record.key.name);
-    let done = registry.assign(&zone, record, change, desk);
+fn assign(pair: &ZonePair, registry: &dyn Registry, record: &RecordSet, change: &OwnershipChange) -> Option<Group> {
+    let zone = pair.zone_of(&record.key.name);
+    let done = registry.assign(&zone, record, change, pair);
     done.unwrap_or_else(|dropped| panic!("{change:?} of {record}: {}", dropped.reason))
 }
 
 /// Carries out what assign answers; it must answer with something.
-async fn hand(desk: &mut Desk, registry: &dyn Registry, record: &RecordSet, change: &OwnershipChange) {
-    let group = assign(desk, registry, record, change);
+async fn hand(pair: &mut ZonePair, registry: &dyn Registry, record: &RecordSet, change: &OwnershipChange) {
+    let group = assign(pair, registry, record, change);
     let group = group.unwrap_or_else(|| panic!("{change:?} of {record} is not so already"));
     assert_eq!(group.records().count(), 0, "{change:?} of {record} changes a record");
-    desk.send(registry, group).await.unwrap_or_else(|e| panic!("{change:?} of {record}: {e}"));
-    assert_eq!(assign(desk, registry, record, change), None, "{change:?} of {record}, once more");
+    pair.send(registry, group).await.unwrap_or_else(|e| panic!("{change:?} of {record}: {e}"));
+    assert_eq!(assign(pair, registry, record, change), None, "{change:?} of {record}, once more");
 }
 
 async fn load(registry: &dyn Registry) {
@@ -29,8 +29,8 @@ async fn load(registry: &dyn Registry) {
 }
 
 /// The record of a key as it stands in the zones.
-fn standing(desk: &Desk, key: &RecordKey) -> RecordSet {
-    let found = desk.all().into_iter().find(|set| set.key == *key);
+fn standing(pair: &ZonePair, key: &RecordKey) -> RecordSet {
+    let found = pair.all().into_iter().find(|set| set.key == *key);
     found.unwrap_or_else(|| panic!("{key} does not stand"))
 }
 
@@ -38,17 +38,17 @@ fn standing(desk: &Desk, key: &RecordKey) -> RecordSet {
 pub async fn a_record_is_taken_unless_it_is_claimed(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {
-        let mut desk = Desk::new();
-        desk.put(set(name, *rtype));
-        let record = standing(&desk, &set(name, *rtype).key);
-        hand(&mut desk, ours, &record, &OwnershipChange::Take(Some(RESOURCE.into()))).await;
-        let owned = desk.ownership(ours, &record.key);
+        let mut pair = ZonePair::new();
+        pair.put(set(name, *rtype));
+        let record = standing(&pair, &set(name, *rtype).key);
+        hand(&mut pair, ours, &record, &OwnershipChange::Take(Some(RESOURCE.into()))).await;
+        let owned = pair.ownership(ours, &record.key);
         let claim = owned.claim().unwrap_or_else(|| panic!("{record} was taken and is {owned:?}"));
         assert_eq!(claim.resource.as_deref(), Some(RESOURCE), "{record}");
         load(theirs).await;
-        let zone = desk.zone_of(&record.key.name);
+        let zone = pair.zone_of(&record.key.name);
         for change in [OwnershipChange::Take(None), OwnershipChange::Disown] {
-            let refused = theirs.assign(&zone, &record, &change, &desk);
+            let refused = theirs.assign(&zone, &record, &change, &pair);
             assert!(refused.is_err(), "{change:?} of a record of somebody else: {refused:?}");
         }
     }
@@ -58,16 +58,16 @@ pub async fn a_record_is_taken_unless_it_is_claimed(harness: &dyn Harness) {
 pub async fn what_has_changed_is_not_taken(harness: &dyn Harness) {
     let Some((ours, _)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {
-        let mut desk = Desk::new();
-        desk.put(set(name, *rtype));
-        let record = standing(&desk, &set(name, *rtype).key);
-        let Some(group) = assign(&desk, ours, &record, &OwnershipChange::Take(None)) else {
+        let mut pair = ZonePair::new();
+        pair.put(set(name, *rtype));
+        let record = standing(&pair, &set(name, *rtype).key);
+        let Some(group) = assign(&pair, ours, &record, &OwnershipChange::Take(None)) else {
             panic!("{record} is ours already")
         };
-        desk.put(other(&record));
-        let late = desk.send(ours, group).await;
+        pair.put(other(&record));
+        let late = pair.send(ours, group).await;
         assert!(matches!(late, Err(Stopped::Refused(_))), "{record} was taken as it was read: {late:?}");
-        assert!(!desk.ownership(ours, &record.key).is_ours(), "{record} is ours though it has changed");
+        assert!(!pair.ownership(ours, &record.key).is_ours(), "{record} is ours though it has changed");
     }
 }
 
@@ -76,27 +76,27 @@ pub async fn a_record_is_given_to_another_owner(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
     let Some(them) = theirs.owner() else { return };
     for (name, rtype) in CLAIMED {
-        let mut desk = Desk::new();
+        let mut pair = ZonePair::new();
         let wanted = set(name, *rtype);
-        desk.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
-        let record = standing(&desk, &wanted.key);
-        hand(&mut desk, ours, &record, &OwnershipChange::Give(them.clone())).await;
-        assert_eq!(desk.ownership(ours, &record.key), Ownership::Foreign(them.clone()), "{record}");
+        pair.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
+        let record = standing(&pair, &wanted.key);
+        hand(&mut pair, ours, &record, &OwnershipChange::Give(them.clone())).await;
+        assert_eq!(pair.ownership(ours, &record.key), Ownership::Foreign(them.clone()), "{record}");
         load(theirs).await;
-        let owned = desk.ownership(theirs, &record.key);
+        let owned = pair.ownership(theirs, &record.key);
         let claim = owned.claim().unwrap_or_else(|| panic!("{record} was given and is {owned:?} to them"));
         assert_eq!(claim.resource.as_deref(), Some(RESOURCE), "{record}");
-        if let Some(moved) = theirs.upgrade(&desk.zone_of(&record.key.name), &record, &desk) {
-            desk.send(theirs, moved).await.unwrap_or_else(|e| panic!("{record} moves: {e}"));
-            assert!(desk.ownership(theirs, &record.key).is_ours(), "{record} was lost on the way");
+        if let Some(moved) = theirs.upgrade(&pair.zone_of(&record.key.name), &record, &pair) {
+            pair.send(theirs, moved).await.unwrap_or_else(|e| panic!("{record} moves: {e}"));
+            assert!(pair.ownership(theirs, &record.key).is_ours(), "{record} was lost on the way");
         }
         let delete = group([Change::Delete { from: record.clone() }], RESOURCE);
-        desk.carry(theirs, delete).await.unwrap_or_else(|e| panic!("their delete of {record}: {e}"));
-        assert_eq!(desk.all(), [], "left after {record} was deleted");
-        desk.put(other(&record));
+        pair.carry(theirs, delete).await.unwrap_or_else(|e| panic!("their delete of {record}: {e}"));
+        assert_eq!(pair.all(), [], "left after {record} was deleted");
+        pair.put(other(&record));
         load(ours).await;
         for registry in [ours, theirs] {
-            assert!(!desk.ownership(registry, &record.key).is_ours(), "a new {record} is still claimed");
+            assert!(!pair.ownership(registry, &record.key).is_ours(), "a new {record} is still claimed");
         }
     }
 }
@@ -105,16 +105,16 @@ pub async fn a_record_is_given_to_another_owner(harness: &dyn Harness) {
 pub async fn a_released_record_is_nobodys(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {
-        let mut desk = Desk::new();
+        let mut pair = ZonePair::new();
         let wanted = set(name, *rtype);
-        desk.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
-        let record = standing(&desk, &wanted.key);
-        hand(&mut desk, ours, &record, &OwnershipChange::Disown).await;
+        pair.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
+        let record = standing(&pair, &wanted.key);
+        hand(&mut pair, ours, &record, &OwnershipChange::Disown).await;
         load(theirs).await;
         for registry in [ours, theirs] {
-            assert_eq!(desk.ownership(registry, &record.key), Ownership::Unclaimed, "{record}");
+            assert_eq!(pair.ownership(registry, &record.key), Ownership::Unclaimed, "{record}");
         }
-        assert_eq!(desk.all(), [record], "the record stays, and no claim is left");
+        assert_eq!(pair.all(), [record], "the record stays, and no claim is left");
     }
 }
 
@@ -128,14 +128,14 @@ async fn again(harness: &dyn Harness) -> Box<dyn Registry> {
 /// What one process wrote down another one of the same owner reads.
 pub async fn a_restart_reads_the_same(harness: &dyn Harness) {
     let Some((ours, _)) = both(harness) else { return };
-    let mut desk = Desk::new();
+    let mut pair = ZonePair::new();
     for (name, rtype) in CLAIMED {
-        desk.carry(ours, create(&set(name, *rtype))).await.unwrap_or_else(|e| panic!("{name} {rtype}: {e}"));
+        pair.carry(ours, create(&set(name, *rtype))).await.unwrap_or_else(|e| panic!("{name} {rtype}: {e}"));
     }
     let restarted = again(harness).await;
     for (name, rtype) in CLAIMED {
         let key = set(name, *rtype).key;
-        let (before, after) = (desk.ownership(ours, &key), desk.ownership(&*restarted, &key));
+        let (before, after) = (pair.ownership(ours, &key), pair.ownership(&*restarted, &key));
         assert_eq!(before, after, "{key} after a restart");
         assert!(after.is_ours(), "{key} is {after:?} after a restart");
     }
@@ -145,15 +145,15 @@ pub async fn a_restart_reads_the_same(harness: &dyn Harness) {
 pub async fn a_write_that_was_cut_off_gives_no_right(harness: &dyn Harness) {
     let Some((ours, _)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {
-        let mut desk = Desk::new();
+        let mut pair = ZonePair::new();
         let wanted = set(name, *rtype);
-        desk.crash(ours, create(&wanted), false).await;
+        pair.crash(ours, create(&wanted), false).await;
         let restarted = again(harness).await;
-        assert!(!desk.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} was never written and is ours");
-        desk.put(other(&wanted));
-        assert!(!desk.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's");
-        desk.read(&*restarted).await;
-        assert!(!desk.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's, also once read");
+        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} was never written and is ours");
+        pair.put(other(&wanted));
+        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's");
+        pair.read(&*restarted).await;
+        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's, also once read");
     }
 }
 
@@ -161,18 +161,18 @@ pub async fn a_write_that_was_cut_off_gives_no_right(harness: &dyn Harness) {
 pub async fn a_write_whose_answer_was_lost_is_found_again(harness: &dyn Harness) {
     let Some((ours, _)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {
-        let mut desk = Desk::new();
+        let mut pair = ZonePair::new();
         let wanted = set(name, *rtype);
-        desk.crash(ours, create(&wanted), true).await;
+        pair.crash(ours, create(&wanted), true).await;
         let restarted = again(harness).await;
-        let owned = desk.ownership(&*restarted, &wanted.key);
+        let owned = pair.ownership(&*restarted, &wanted.key);
         assert_eq!(owned.claim().and_then(|claim| claim.resource.as_deref()), Some(RESOURCE), "{wanted} is {owned:?}");
-        desk.read(&*restarted).await;
+        pair.read(&*restarted).await;
         let delete = group([Change::Delete { from: wanted.clone() }], RESOURCE);
-        desk.crash(&*restarted, delete, true).await;
-        desk.put(other(&wanted));
+        pair.crash(&*restarted, delete, true).await;
+        pair.put(other(&wanted));
         let restarted = again(harness).await;
-        assert!(!desk.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} came after we deleted ours");
+        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} came after we deleted ours");
     }
 }
 
@@ -183,20 +183,20 @@ const NEW: &str = "ingress/default/other";
 /// zones were read again, and once the same update was made by the next process.
 async fn updated(harness: &dyn Harness, wanted: &RecordSet, told_zone: bool) -> [Ownership; 3] {
     let ours = harness.ours();
-    let mut desk = Desk::new();
-    desk.carry(ours, create(wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
+    let mut pair = ZonePair::new();
+    pair.carry(ours, create(wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
     let update = || group([Change::Update { from: wanted.clone(), to: other(wanted) }], NEW);
-    desk.crash(ours, update(), told_zone).await;
+    pair.crash(ours, update(), told_zone).await;
     let restarted = again(harness).await;
-    let before = desk.ownership(&*restarted, &wanted.key);
-    desk.read(&*restarted).await;
-    let after = desk.ownership(&*restarted, &wanted.key);
-    let from = standing(&desk, &wanted.key);
+    let before = pair.ownership(&*restarted, &wanted.key);
+    pair.read(&*restarted).await;
+    let after = pair.ownership(&*restarted, &wanted.key);
+    let from = standing(&pair, &wanted.key);
     let repeated = group([Change::Update { from, to: other(wanted) }], NEW);
-    desk.carry(&*restarted, repeated).await.unwrap_or_else(|e| panic!("{wanted} once more: {e}"));
-    let last = desk.ownership(&*restarted, &wanted.key);
+    pair.carry(&*restarted, repeated).await.unwrap_or_else(|e| panic!("{wanted} once more: {e}"));
+    let last = pair.ownership(&*restarted, &wanted.key);
     let delete = group([Change::Delete { from: other(wanted) }], NEW);
-    desk.carry(&*restarted, delete).await.unwrap_or_else(|e| panic!("delete of {wanted}: {e}"));
+    pair.carry(&*restarted, delete).await.unwrap_or_else(|e| panic!("delete of {wanted}: {e}"));
     load(ours).await;
     [before, after, last]
 }
@@ -242,23 +242,23 @@ const READINGS: usize = 6;
 /// What they claim is theirs however often we read the zone without the record; theirs may come back.
 pub async fn a_reading_ends_no_claim_of_others(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
-    let mut desk = Desk::new();
+    let mut pair = ZonePair::new();
     for (name, rtype) in CLAIMED {
-        desk.carry(theirs, create(&set(name, *rtype))).await.unwrap_or_else(|e| panic!("{name} {rtype}: {e}"));
+        pair.carry(theirs, create(&set(name, *rtype))).await.unwrap_or_else(|e| panic!("{name} {rtype}: {e}"));
     }
     for (name, rtype) in CLAIMED {
-        desk.take(&set(name, *rtype).key);
+        pair.take(&set(name, *rtype).key);
     }
     for _ in 0..READINGS {
         load(ours).await;
-        desk.read(ours).await;
+        pair.read(ours).await;
     }
     load(theirs).await;
     for (name, rtype) in CLAIMED {
         let wanted = set(name, *rtype);
-        assert!(desk.ownership(theirs, &wanted.key).is_ours(), "{wanted} is theirs no more");
-        desk.carry(theirs, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted} comes back: {e}"));
-        assert!(desk.ownership(theirs, &wanted.key).is_ours(), "{wanted} came back");
+        assert!(pair.ownership(theirs, &wanted.key).is_ours(), "{wanted} is theirs no more");
+        pair.carry(theirs, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted} comes back: {e}"));
+        assert!(pair.ownership(theirs, &wanted.key).is_ours(), "{wanted} came back");
     }
 }
 
@@ -266,54 +266,54 @@ pub async fn a_reading_ends_no_claim_of_others(harness: &dyn Harness) {
 /// Claims whose records stand, and those of others, are left.
 pub async fn what_an_owner_leaves_behind_is_found(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
-    let mut desk = Desk::new();
+    let mut pair = ZonePair::new();
     for (number, (name, rtype)) in CLAIMED.iter().enumerate() {
         let registry = if number % 3 == 2 { theirs } else { ours };
-        desk.carry(registry, create(&set(name, *rtype))).await.unwrap_or_else(|e| panic!("{name} {rtype}: {e}"));
+        pair.carry(registry, create(&set(name, *rtype))).await.unwrap_or_else(|e| panic!("{name} {rtype}: {e}"));
     }
     for (name, rtype) in CLAIMED.iter().step_by(3) {
-        desk.take(&set(name, *rtype).key);
+        pair.take(&set(name, *rtype).key);
     }
     load(ours).await;
-    for (zone, group) in desk.what(ours) {
+    for (zone, group) in pair.what(ours) {
         assert_eq!(group.records().count(), 0, "{} changes a record", group.headline());
-        desk.send_in(ours, &zone, group).await.unwrap_or_else(|e| panic!("the end of a claim: {e}"));
+        pair.send_in(ours, &zone, group).await.unwrap_or_else(|e| panic!("the end of a claim: {e}"));
     }
     load(theirs).await;
     for (number, (name, rtype)) in CLAIMED.iter().enumerate() {
         let wanted = set(name, *rtype);
         match number % 3 {
             0 => {
-                desk.put(other(&wanted));
-                assert_eq!(desk.ownership(ours, &wanted.key), Ownership::Unclaimed, "{wanted} was ours once");
+                pair.put(other(&wanted));
+                assert_eq!(pair.ownership(ours, &wanted.key), Ownership::Unclaimed, "{wanted} was ours once");
             }
-            1 => assert!(desk.ownership(ours, &wanted.key).is_ours(), "{wanted} stands and is ours"),
-            _ => assert!(desk.ownership(theirs, &wanted.key).is_ours(), "{wanted} stands and is theirs"),
+            1 => assert!(pair.ownership(ours, &wanted.key).is_ours(), "{wanted} stands and is ours"),
+            _ => assert!(pair.ownership(theirs, &wanted.key).is_ours(), "{wanted} stands and is theirs"),
         }
     }
-    assert!(desk.what(ours).is_empty(), "once is enough");
+    assert!(pair.what(ours).is_empty(), "once is enough");
 }
 
 /// Reading the zones changes no claim.
 pub async fn a_reading_keeps_the_claims(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
-    let mut desk = Desk::new();
+    let mut pair = ZonePair::new();
     for (number, (name, rtype)) in CLAIMED.iter().enumerate() {
         let wanted = set(name, *rtype);
         match number % 3 {
-            0 => desk.put(wanted),
-            1 => drop(desk.carry(theirs, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"))),
-            _ => drop(desk.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"))),
+            0 => pair.put(wanted),
+            1 => drop(pair.carry(theirs, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"))),
+            _ => drop(pair.carry(ours, create(&wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"))),
         }
     }
     load(ours).await;
-    let whose = |desk: &Desk| -> Vec<Ownership> {
-        CLAIMED.iter().map(|(name, rtype)| desk.ownership(ours, &set(name, *rtype).key)).collect()
+    let whose = |pair: &ZonePair| -> Vec<Ownership> {
+        CLAIMED.iter().map(|(name, rtype)| pair.ownership(ours, &set(name, *rtype).key)).collect()
     };
-    let before = whose(&desk);
+    let before = whose(&pair);
     for _ in 0..3 {
-        desk.read(ours).await;
+        pair.read(ours).await;
         load(ours).await;
-        assert_eq!(whose(&desk), before, "after the zones were read");
+        assert_eq!(whose(&pair), before, "after the zones were read");
     }
 }

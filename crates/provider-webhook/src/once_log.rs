@@ -10,11 +10,11 @@ const MOST: usize = 200;
 
 /// Sentences by what they are about. Each is logged when it first comes up.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct OnceLog {
     sentences: Mutex<BTreeMap<String, String>>,
 }
 
-impl Told {
+impl OnceLog {
     fn sentences(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
         self.sentences.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn each_sentence_comes_once_and_their_number_has_an_end() {
-        let told = Told::default();
+        let told = OnceLog::default();
         for _ in 0..2 {
             told.once("media", "answered text", "wants JSON", "it is read all the same");
         }

@@ -19,7 +19,7 @@ use super::table::Write;
 
 /// What a group does to the right on one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Deed<'a> {
+pub(crate) enum ClaimEffect<'a> {
     /// The record stands afterwards, and is ours.
     Stand {
         /// What stands before.
@@ -36,7 +36,7 @@ pub(crate) enum Deed<'a> {
         /// Whether it is ours by a TXT record alone.
         by_txt: bool,
     },
-    /// The record stays, is `from`'s by our own deed, and becomes ours again.
+    /// The record stays, is `from`'s by our own effect, and becomes ours again.
     Return { record: &'a RecordSet, from: &'a OwnerId },
     /// The record stays and becomes this owner's, or nobody's.
     Give { record: &'a RecordSet, owner: Option<&'a OwnerId> },
@@ -45,39 +45,48 @@ pub(crate) enum Deed<'a> {
 }
 
 /// Everything that a group does to rows: by the records that it changes, and by what it says of claims in the table.
-pub(crate) fn deeds<'a>(group: &'a Group, me: &OwnerId) -> Vec<Deed<'a>> {
+pub(crate) fn effects<'a>(group: &'a Group, me: &OwnerId) -> Vec<ClaimEffect<'a>> {
     let records = group.steps.iter().filter_map(of_record);
     records.chain(group.stored.iter().map(|step| of_claim(step, me))).collect()
 }
 
-fn of_record(step: &Step) -> Option<Deed<'_>> {
+fn of_record(step: &Step) -> Option<ClaimEffect<'_>> {
     let by_txt = step.held.as_ref().is_some_and(|claim| claim.site.is_some());
-    let stand =
-        |from, to, takes| Deed::Stand { from, to, resource: step.resource.as_ref(), labels: &step.labels, takes };
+    let stand = |from, to, takes| ClaimEffect::Stand {
+        from,
+        to,
+        resource: step.resource.as_ref(),
+        labels: &step.labels,
+        takes,
+    };
     match (&step.change, step.role) {
         (_, Role::Claim) => None,
         (Change::Create { to }, Role::Record) => Some(stand(None, to, true)),
         (Change::Update { from, to }, Role::Record) => Some(stand(Some(from), to, by_txt)),
-        (Change::Delete { from }, Role::Record) => Some(Deed::Go { from, by_txt }),
+        (Change::Delete { from }, Role::Record) => Some(ClaimEffect::Go { from, by_txt }),
     }
 }
 
-fn of_claim<'a>(step: &'a StoreStep, me: &OwnerId) -> Deed<'a> {
+fn of_claim<'a>(step: &'a StoreStep, me: &OwnerId) -> ClaimEffect<'a> {
     match &step.effect {
-        StoreEffect::End(key) => Deed::End { key },
+        StoreEffect::End(key) => ClaimEffect::End { key },
         StoreEffect::Assign { record, owner: Some(owner), resource, labels } if owner == me => {
             match step.held.as_ref().map(|held| &held.owner).filter(|held| *held != me) {
-                Some(from) => Deed::Return { record, from },
-                None => {
-                    Deed::Stand { from: Some(record), to: record, resource: resource.as_ref(), labels, takes: true }
-                }
+                Some(from) => ClaimEffect::Return { record, from },
+                None => ClaimEffect::Stand {
+                    from: Some(record),
+                    to: record,
+                    resource: resource.as_ref(),
+                    labels,
+                    takes: true,
+                },
             }
         }
-        StoreEffect::Assign { record, owner, .. } => Deed::Give { record, owner: owner.as_ref() },
+        StoreEffect::Assign { record, owner, .. } => ClaimEffect::Give { record, owner: owner.as_ref() },
     }
 }
 
-impl Deed<'_> {
+impl ClaimEffect<'_> {
     /// The record.
     pub(crate) fn key(&self) -> &RecordKey {
         match self {

@@ -24,7 +24,7 @@ pub(crate) enum Obstacle {
 
 /// The last attempt at a name.
 #[derive(Debug, Clone)]
-pub(crate) struct Trouble {
+pub(crate) struct LastAttempt {
     pub(crate) obstacle: Obstacle,
     /// What was answered.
     pub(crate) error: String,
@@ -35,20 +35,20 @@ pub(crate) struct Trouble {
 
 /// The troubles of a zone by name, shared by its worker and those who ask.
 #[derive(Debug, Default)]
-pub(crate) struct Troubles(Mutex<BTreeMap<DnsName, Trouble>>);
+pub(crate) struct LastAttempts(Mutex<BTreeMap<DnsName, LastAttempt>>);
 
-impl Troubles {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<DnsName, Trouble>> {
+impl LastAttempts {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<DnsName, LastAttempt>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes the last attempt at a name.
-    pub(crate) fn note(&self, name: &DnsName, trouble: Trouble) {
+    pub(crate) fn note(&self, name: &DnsName, trouble: LastAttempt) {
         self.all().insert(name.clone(), trouble);
     }
 
     /// The last attempt at a name, if it waits for another one.
-    pub(crate) fn at(&self, name: &DnsName) -> Option<Trouble> {
+    pub(crate) fn at(&self, name: &DnsName) -> Option<LastAttempt> {
         self.all().get(name).cloned()
     }
 

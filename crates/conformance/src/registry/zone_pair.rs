@@ -36,11 +36,11 @@ impl fmt::Display for Stopped {
 
 /// Two zones, one inside the other, and what they hold.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct ZonePair {
     zones: Vec<(Zone, Sets)>,
 }
 
-impl Desk {
+impl ZonePair {
     /// `example.test` and `sub.example.test`, both empty.
     pub(crate) fn new() -> Self {
         let instance = InstanceId::from("conformance");
@@ -96,7 +96,7 @@ impl Desk {
         self.send(registry, group).await
     }
 
-    /// The second half of [`Desk::carry`], for groups that were decorated earlier.
+    /// The second half of [`ZonePair::carry`], for groups that were decorated earlier.
     pub(crate) async fn send(&mut self, registry: &dyn Registry, group: Group) -> Result<Group, Stopped> {
         let zone = self.zone_of(&group.name);
         self.send_in(registry, &zone, group).await
@@ -113,7 +113,7 @@ impl Desk {
         self.zones.iter().flat_map(of).collect()
     }
 
-    /// As [`Desk::send`], in a zone of this instance.
+    /// As [`ZonePair::send`], in a zone of this instance.
     pub(crate) async fn send_in(
         &mut self,
         registry: &dyn Registry,
@@ -189,7 +189,7 @@ impl Contents for Held<'_> {
     }
 }
 
-impl Published for Desk {
+impl Published for ZonePair {
     fn find(&self, near: &ZoneKey, key: &RecordKey) -> Option<(ZoneKey, RecordSet)> {
         let (first, others): (Vec<_>, Vec<_>) = self.zones.iter().partition(|(zone, _)| zone.key == *near);
         let mut in_order = first.into_iter().chain(others);
