@@ -204,7 +204,7 @@ fn services_come_change_and_go(kind: Kind) {
         space.balancer("late", "late.shop.test", &["192.0.2.5"]);
         account.shows(&[any, front, "late A 192.0.2.5", "three A 192.0.2.1 192.0.2.9 env=prod team=web"]);
     });
-    assert_eq!(create, [0, 0, 3, 0], "the claim as an intent, the record, the claim");
+    assert_eq!(create, [0, 1, 3, 0], "the record is looked for; the claim as an intent, the record, the claim");
     let delete = cost(&|| {
         space.delete("services", "late");
         account.shows(&[any, front, "three A 192.0.2.1 192.0.2.9 env=prod team=web"]);
