@@ -4,6 +4,7 @@
 //! in the same call. A claim has the kind of its record; one whose record somebody else deleted stays behind, and the service takes none
 //! of another kind beside it. What must hold: a claim that speaks for a record, or is not ours, stays, and the group is not sent.
 
+use zonewright_core::capability::RoutingSupport;
 use zonewright_core::change::{Change, Group, Role, Step};
 use zonewright_core::record::RecordSet;
 use zonewright_core::registry::StaleClaims;
@@ -13,7 +14,9 @@ use crate::worker::Worker;
 /// # Errors
 /// What stands in the way and stays.
 pub(crate) fn make_room(worker: &Worker, group: Group) -> Result<Group, (Group, String)> {
-    if !worker.capability().one_kind {
+    let capability = worker.capability();
+    // Where items share one record set, so do their claims, and that set has no policy.
+    if !capability.one_kind || matches!(capability.routing, RoutingSupport::InSet(_)) {
         return Ok(group);
     }
     let mut going: Vec<Step> = Vec::new();
