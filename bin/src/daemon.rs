@@ -251,7 +251,7 @@ impl World {
         let mut tasks = Tasks::of(tasks);
         if !config.dry_run {
             let ending = tasks.ending.clone().cancelled_owned();
-            tasks.writers.spawn(source.clone().tell_statuses(cluster.clone(), ending));
+            tasks.writers.spawn(source.clone().report_statuses(cluster.clone(), ending));
         }
         let instance = std::env::var("POD_NAME")
             .or_else(|_| std::env::var("HOSTNAME"))

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_that_is_taken_is_told() {
+    async fn a_port_that_is_taken_is_reported() {
         let stop = CancellationToken::new();
         let first = serve("127.0.0.1:0", pages(&Arc::default()), stop.clone()).await.unwrap();
         let address = first.address.to_string();

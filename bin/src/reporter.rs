@@ -155,11 +155,11 @@ mod tests {
     #[test]
     fn one_object_cannot_fill_the_log() {
         let (mut recent, now) = (Recent::default(), Instant::now());
-        let mut tell = |n: usize, now| recent.decide(&note("a", &n.to_string()), now);
-        assert!((1..MOST).all(|n| tell(n, now) == Decision::Logged));
-        assert_eq!(tell(MOST, now), Decision::Last);
-        assert!((0..1_000).all(|n| tell(MOST + 1 + n, now) == Decision::TooMany));
-        assert_eq!(tell(0, now + QUIET), Decision::Logged);
+        let mut decide = |n: usize, now| recent.decide(&note("a", &n.to_string()), now);
+        assert!((1..MOST).all(|n| decide(n, now) == Decision::Logged));
+        assert_eq!(decide(MOST, now), Decision::Last);
+        assert!((0..1_000).all(|n| decide(MOST + 1 + n, now) == Decision::TooMany));
+        assert_eq!(decide(0, now + QUIET), Decision::Logged);
         assert_eq!(recent.decide(&note("b", "x"), now), Decision::Logged, "the others are heard");
     }
 }

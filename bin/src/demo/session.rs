@@ -128,9 +128,9 @@ impl Session {
         let fresh = self.warnings.all();
         let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let older = standing.into_iter().filter(|note| !fresh.contains(note)).collect::<Vec<_>>();
-        let told = older.iter().chain(&fresh).rev();
-        let told = told.map(|note| format!("{}: {} ({})", note.object, note.message, note.reason));
-        faults.chain(unread).chain(told).collect()
+        let reported = older.iter().chain(&fresh).rev();
+        let reported = reported.map(|note| format!("{}: {} ({})", note.object, note.message, note.reason));
+        faults.chain(unread).chain(reported).collect()
     }
 
     /// What was changed, the newest first.

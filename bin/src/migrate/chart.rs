@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn another_publishers_chart_is_told() {
+    fn another_publishers_chart_is_reported() {
         let problem = read("provider: aws\naws: {region: eu-west-1}\n", "").unwrap_err();
         assert!(problem.contains("helm template"), "{problem}");
         assert!(read("provider: aws\ntxtOwnerId: x\n", "").unwrap().arguments.contains(&"--provider=aws".to_owned()));

@@ -90,10 +90,10 @@ const FACTS: &[Fact] = &[
 ];
 
 /// Adds the sentences that concern these arguments.
-pub(super) fn tell(swap: &mut Swap<'_>) {
-    let told: Vec<String> =
+pub(super) fn report(swap: &mut Swap<'_>) {
+    let reported: Vec<String> =
         FACTS.iter().filter(|(concerns, _)| concerns(swap)).map(|(_, text)| (*text).to_owned()).collect();
-    swap.differs.extend(told);
+    swap.differs.extend(reported);
 }
 
 /// The way round a refused argument.

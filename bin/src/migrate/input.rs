@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_external_dns_is_told() {
+    fn what_holds_no_external_dns_is_reported() {
         let deployment = |name: &str, image: &str| {
             format!(
                 "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: dns}}\nspec:\n  template:\n    \

@@ -179,7 +179,7 @@ fn of(catalog: &Catalog, source: &Source) -> Migration {
     policy(&mut swap);
     prefix(&mut swap);
     check(&mut swap);
-    facts::tell(&mut swap);
+    facts::report(&mut swap);
     let shown = |taken: &&Taken| !taken.is_secret();
     let arguments: Vec<String> = swap.sorted.taken.iter().filter(shown).map(Taken::argument).collect();
     let rights = swap.source.service_account.as_ref().map(|account| {

@@ -192,6 +192,6 @@ async fn a_request_that_the_protocol_does_not_have_is_a_problem() {
         stream.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
     }
-    let told = |request| format!("{request}: the protocol has no such request");
-    assert_eq!(provider.sent().problems, [told("DELETE /records"), told("GET /zones")]);
+    let unknown = |request| format!("{request}: the protocol has no such request");
+    assert_eq!(provider.sent().problems, [unknown("DELETE /records"), unknown("GET /zones")]);
 }

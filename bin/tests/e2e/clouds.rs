@@ -99,7 +99,7 @@ pub(crate) fn a_zone_that_goes_holds_up_no_other(
 
 /// One action is forbidden for a while: the object is told, with these words, nothing is lost, and all is done once it is allowed.
 #[track_caller]
-pub(crate) fn a_forbidden_action_is_told(
+pub(crate) fn a_forbidden_action_is_reported(
     service: &impl Cloud,
     zone: &str,
     space: &Space<'_>,
@@ -112,9 +112,9 @@ pub(crate) fn a_forbidden_action_is_told(
     serves(service, zone, "web.shop.test", "192.0.2.1");
     service.forbid(true);
     space.balancer("late", "late.shop.test", &["192.0.2.2"]);
-    space.is_told("late", "RecordRefused", &[&["late.shop.test"], said].concat());
+    space.expect_event("late", "RecordRefused", &[&["late.shop.test"], said].concat());
     space.reached_at("services", "web", &["192.0.2.9"]);
-    space.is_told("web", "RecordRefused", &[&["web.shop.test"], said].concat());
+    space.expect_event("web", "RecordRefused", &[&["web.shop.test"], said].concat());
     assert_eq!(service.addresses(zone, "web.shop.test"), ["192.0.2.1"], "what stood stays");
     assert!(service.addresses(zone, "late.shop.test").is_empty());
     service.forbid(false);

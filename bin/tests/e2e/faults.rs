@@ -44,7 +44,7 @@ fn a_server_that_stands_still(software: DnsSoftware) {
 
 /// Somebody takes the zone out of the server's configuration, and puts it back.
 #[test]
-fn a_zone_that_vanishes_is_told_and_comes_back() {
+fn a_zone_that_vanishes_is_reported_and_comes_back() {
     needs!(Bind);
     outlives(Bind, DnsServer::lose_zones, DnsServer::find_zones);
 }

@@ -179,7 +179,7 @@ fn services_come_change_and_go() {
     read.push("legacy.shop.test A 198.51.100.7".to_owned());
     read.sort();
     assert_eq!(clouds::read(CLIENT, READ, &[&account.service.url(), KEY, &account.zone]), json!(read));
-    space.is_told("lost", "InvalidOption", &["lost.shop.test", "set-identifier"]);
+    space.expect_event("lost", "InvalidOption", &["lost.shop.test", "set-identifier"]);
     // A claim carries the identifier and the policy of its record.
     let weights = account.claims().iter().filter(|claim| claim.routing == Some(Routing::Weight(10))).count();
     assert_eq!(weights, 1, "{:?}", account.claims());
@@ -221,7 +221,7 @@ fn a_name_becomes_weighted_and_simple_again() {
     let daemon = account.line(&space).start();
     daemon.ready();
     account.shows(&["web.shop.test A 192.0.2.1", theirs]);
-    space.is_told("busy", "ForeignRecord", &["busy.shop.test"]);
+    space.expect_event("busy", "ForeignRecord", &["busy.shop.test"]);
     let writes = || calls(&account)["ChangeResourceRecordSets"];
     for weighted in [true, false, true] {
         let (before, claims) = (writes(), account.claims().len());
@@ -261,7 +261,7 @@ fn two_owners_share_a_weighted_name() {
     // The identifier of the other's set is taken.
     west.balancer("thief", "split.shop.test", &["192.0.2.66"]);
     west.annotate("services", "thief", &[(IDENTIFIER, "east"), (WEIGHT, "1")]);
-    west.is_told("thief", "ForeignRecord", &["split.shop.test"]);
+    west.expect_event("thief", "ForeignRecord", &["split.shop.test"]);
     east.delete("services", "east");
     account.shows(&[&ours("west", "192.0.2.2", 30), "split.shop.test A (east) 192.0.2.66 weight 1"]);
     for name in ["west", "thief"] {
@@ -373,13 +373,13 @@ fn a_zone_that_goes_holds_up_no_other() {
 }
 
 #[test]
-fn a_forbidden_action_is_told() {
+fn a_forbidden_action_is_reported() {
     require!(KubeApi::TOOLS);
     let (kube, account) = (shared(), Account::new());
     let space = Space::new(&kube);
     let said = ["AccessDenied", "route53:ChangeResourceRecordSets", "the default credentials"];
     let line = account.line(&space);
-    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, &line, &said);
+    clouds::a_forbidden_action_is_reported(&account.service, &account.zone, &space, &line, &said);
 }
 
 /// Throttled for a while, refused for one action, busy with another's change: nothing is lost, and it goes on.

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_told_once() {
+    fn a_text_is_reported_once() {
         let inner = TransportError::Request("no such thing".to_owned());
         let outer = Error::new(ErrorKind::Invalid, "ask", "no such thing").caused_by(inner);
         assert_eq!(chain(&outer), "ask: no such thing: the request cannot be sent: no such thing");

@@ -95,7 +95,7 @@ impl House {
         let status = result.as_ref().ok().map(|answer| answer.status.as_u16());
         let template = (self.template)(outgoing.url.path());
         self.times.observe(&outgoing.url, &template, outgoing.method.as_str(), status, begun.elapsed());
-        result.map_err(|error| told(&outgoing.url, error)).and_then(response)
+        result.map_err(|error| connector_error(&outgoing.url, error)).and_then(response)
     }
 }
 
@@ -116,7 +116,7 @@ fn response(answer: Answer) -> std::result::Result<HttpResponse, ConnectorError>
     HttpResponse::try_from(response).map_err(|error| ConnectorError::other(error.into(), None))
 }
 
-fn told(url: &Url, error: TransportError) -> ConnectorError {
+fn connector_error(url: &Url, error: TransportError) -> ConnectorError {
     let error = At { origin: url.origin().ascii_serialization(), error };
     match error.error {
         TransportError::Timeout(_) => ConnectorError::timeout(error.into()),

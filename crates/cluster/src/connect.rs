@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_proxy_is_told_without_its_password() {
+    async fn what_is_no_proxy_is_reported_without_its_password() {
         for proxy in ["ftp://me:s3cret@p", "proxy", "http://"] {
             let (_folder, options) = folder(&through(proxy));
             let said = error(&options).await;

@@ -70,7 +70,7 @@ pub enum CloudFault {
     /// A TTL that is not stated stands for itself, and not for the default one.
     TakesTtlsAsStated,
     /// The key of the account is in the errors.
-    TellsKeys,
+    ShowsKeys,
     /// The key of the account is in the log.
     LogsKeys,
 }

@@ -30,9 +30,9 @@ pub fn lower(
     published: Option<&RecordSet>,
 ) -> Lowered {
     let mut out = Lowered::default();
-    let mut tell = |reason, text: String| out.notes.push(Note::warning(&wanted.origin.object, reason, text));
+    let mut report = |reason, text: String| out.notes.push(Note::warning(&wanted.origin.object, reason, text));
     if let Some((reason, text)) = refusal(wanted, zone, capability) {
-        tell(reason, text);
+        report(reason, text);
         return out;
     }
     let data = match &wanted.targets {
@@ -43,7 +43,7 @@ pub fn lower(
                 let kept = first(records, published);
                 let why =
                     if wanted.key.rtype == RecordType::Cname { "a CNAME holds one" } else { "this provider holds one" };
-                tell(
+                report(
                     "FirstTargetOnly",
                     format!("{} has {} targets, {why}: {kept} is published", wanted.key, records.len()),
                 );
@@ -57,11 +57,11 @@ pub fn lower(
     if let (Some(asked), Some(given)) = (wanted.ttl, ttl)
         && asked != given
     {
-        tell("TTLAdjusted", format!("{}: TTL {asked} is outside what this zone takes, {given} is used", wanted.key));
+        report("TTLAdjusted", format!("{}: TTL {asked} is outside what this zone takes, {given} is used", wanted.key));
     }
     let (parsed, problems) = options.parse(&wanted.properties);
     for problem in problems {
-        tell("InvalidOption", format!("{}: {problem}", wanted.key));
+        report("InvalidOption", format!("{}: {problem}", wanted.key));
     }
     out.set = Some(RecordSet { key: wanted.key.clone(), ttl, data, routing: wanted.routing.clone(), options: parsed });
     out
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_options_are_told_and_left_out() {
+    fn bad_options_are_reported_and_left_out() {
         let table = OptionTable {
             specs: &[OptionSpec { key: "x/n", kind: OptionKind::Int { min: 0, max: 9 }, default: "0", doc: "N." }],
             ..OptionTable::NONE

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn good_values_are_typed_and_bad_ones_told() {
+    fn good_values_are_typed_and_bad_ones_reported() {
         let (options, problems) = parse(
             TABLE,
             &[("x/weight", "10"), ("x/proxied", "yes"), ("x/tier", "c"), ("x/wieght", "1"), ("y/other", "1")],

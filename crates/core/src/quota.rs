@@ -116,7 +116,7 @@ pub struct Settled {
     /// How many records wait in the namespace.
     pub waiting: usize,
     /// The objects of which other records wait than before, each with those that do, in order.
-    pub told: BTreeMap<ObjectRef, BTreeMap<RecordKey, Cause>>,
+    pub reported: BTreeMap<ObjectRef, BTreeMap<RecordKey, Cause>>,
 }
 
 impl Quotas {
@@ -132,7 +132,7 @@ impl Quotas {
         settled.changed = came.iter().copied().chain(went).map(|(_, key)| key.clone()).collect();
         let news: HashSet<&ObjectRef> = came.into_iter().map(|(object, _)| object).collect();
         for ((object, key), cause) in decision.refused.iter().filter(|((object, _), _)| news.contains(object)) {
-            settled.told.entry(object.clone()).or_default().insert(key.clone(), *cause);
+            settled.reported.entry(object.clone()).or_default().insert(key.clone(), *cause);
         }
         if !items.is_empty() {
             self.spaces.insert(namespace.clone(), decision);
@@ -215,8 +215,12 @@ mod tests {
         let (young, old) = (item("young", "y", 9, Presence::Free), item("old", "o", 1, Presence::Free));
         assert_eq!(quotas.settle(&space, std::slice::from_ref(&young), limits(1, 0)), Settled::default());
         let settled = quotas.settle(&space, &[old.clone(), young.clone()], limits(1, 0));
-        assert_eq!((settled.waiting, settled.told.len()), (1, 1), "who came later waits, though older: {settled:?}");
-        assert_eq!(quotas.settle(&space, &[old.clone(), young], limits(1, 0)).told.len(), 0, "told once");
+        assert_eq!(
+            (settled.waiting, settled.reported.len()),
+            (1, 1),
+            "who came later waits, though older: {settled:?}"
+        );
+        assert_eq!(quotas.settle(&space, &[old.clone(), young], limits(1, 0)).reported.len(), 0, "told once");
         let settled = quotas.settle(&space, std::slice::from_ref(&old), limits(1, 0));
         assert_eq!(settled.changed, BTreeSet::from([old.key]));
         assert_eq!(settled.waiting, 0);

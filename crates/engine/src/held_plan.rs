@@ -42,7 +42,7 @@ pub(crate) fn publish(
 const OBJECTS: usize = 20;
 
 /// Tells the objects that are still there, and do not ask for a record any more, that its delete is held.
-fn tell_objects(worker: &Worker, hash: &str) {
+fn report_to_objects(worker: &Worker, hash: &str) {
     let label = |key: &RecordKey| {
         worker.ownership(key).claim()?.resource.as_deref().and_then(|label| Subject::parse(label).ok())
     };
@@ -59,7 +59,7 @@ fn tell_objects(worker: &Worker, hash: &str) {
     }
     let (context, hash) = (worker.context.clone(), hash.to_owned());
     let one_pass = context.config.one_pass;
-    let tell = move || {
+    let report = move || {
         let mut notes = Vec::new();
         for (key, about) in meant {
             let found = context.sources.iter().flat_map(|source| source.consider(&about));
@@ -77,9 +77,9 @@ fn tell_objects(worker: &Worker, hash: &str) {
     };
     // The sources look through their objects: nothing waits for that but the only pass, whose last word is its summary.
     if one_pass {
-        tell();
+        report();
     } else {
-        tokio::task::spawn_blocking(tell);
+        tokio::task::spawn_blocking(report);
     }
 }
 
@@ -145,5 +145,5 @@ fn report(worker: &mut Worker, now: Instant) {
         let text = format!("{text}. Approve with: zonewright approve {hash}{flags}");
         worker.context.report([Note::warning(object, "PlanHeld", text)]);
     }
-    tell_objects(worker, &hash);
+    report_to_objects(worker, &hash);
 }

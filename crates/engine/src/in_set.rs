@@ -238,15 +238,15 @@ mod tests {
         for text in standing {
             cloud.insert(set(text));
         }
-        let told = group.headline();
+        let headline = group.headline();
         let layer = InSet { inner: cloud.clone(), claims: true };
         let outcomes = layer.apply(cloud.its_zone(), &[group]).await;
-        assert_eq!(outcomes.iter().map(Outcome::label).collect::<Vec<_>>(), [label], "{told}: {outcomes:?}");
+        assert_eq!(outcomes.iter().map(Outcome::label).collect::<Vec<_>>(), [label], "{headline}: {outcomes:?}");
         let dump: Vec<String> = cloud.dump().iter().map(ToString::to_string).collect();
         assert_eq!(
             (dump, account.requests()),
             (stands.iter().map(|text| (*text).to_owned()).collect(), requests),
-            "{told}"
+            "{headline}"
         );
     }
 

@@ -55,7 +55,7 @@ fn decide(context: &EngineContext, namespaces: Option<&BTreeSet<Arc<str>>>) -> B
             let items = items(context, &desired_state, &namespace);
             let settled = desired_state.quotas.settle(&namespace, &items, limits);
             names.extend(settled.changed.into_iter().map(|key| key.name));
-            notes.extend(settled.told.iter().map(|(object, waiting)| note(object, waiting, limits)));
+            notes.extend(settled.reported.iter().map(|(object, waiting)| note(object, waiting, limits)));
             let label = ByNamespace { namespace: namespace.to_string() };
             if settled.waiting > 0 || !items.is_empty() {
                 let waiting = i64::try_from(settled.waiting).unwrap_or(i64::MAX);

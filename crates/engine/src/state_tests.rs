@@ -73,7 +73,7 @@ async fn what_an_older_version_saved_loads() {
 }
 
 #[tokio::test]
-async fn a_document_that_does_not_parse_is_told_and_never_written_over() {
+async fn a_document_that_does_not_parse_is_reported_and_never_written_over() {
     let store = Arc::new(MemoryStore::default());
     store.save(b"{ not json").await.unwrap();
     let state = load(&store).await;

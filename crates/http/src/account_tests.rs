@@ -84,14 +84,14 @@ async fn no_more_than_so_many_are_under_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_holds_all_up_and_one_that_is_too_long_is_told() {
+async fn a_pause_holds_all_up_and_one_that_is_too_long_is_reported() {
     let account = Account::unlimited("test");
     account.pause(Duration::from_secs(3));
     account.pause(Duration::from_secs(1));
     assert_eq!(run(&account.clone(), Share::Full, 5).await, 3000, "the longest counts");
     account.pause(Duration::from_mins(1));
-    let told = account.admit(Share::Full, Duration::from_secs(10)).await.unwrap_err();
-    assert_eq!(told, Duration::from_mins(1));
+    let wait = account.admit(Share::Full, Duration::from_secs(10)).await.unwrap_err();
+    assert_eq!(wait, Duration::from_mins(1));
     account.pause(Duration::MAX);
     assert!(account.admit(Share::Full, Duration::from_secs(10)).await.is_err());
 }

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_known_is_told_from_who_may_not() {
+    fn who_is_not_known_is_distinguished_from_who_may_not() {
         use ErrorKind::{Invalid, Throttled, Unauthorized};
         for (status, kind, why) in [
             (401, Unauthorized, Some(Denied::Credentials)),

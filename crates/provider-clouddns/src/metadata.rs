@@ -41,7 +41,7 @@ impl Metadata {
     pub(crate) async fn project(&self) -> Result<String> {
         const READ: &str = "read project id";
         let request = Request::get("/computeMetadata/v1/project/project-id");
-        let told = |mut error: Error| {
+        let explained = |mut error: Error| {
             let said = error.context;
             error.context = format!(
                 "--google-project is not set, and the metadata server does not tell the project: {said}; expected \
@@ -49,11 +49,11 @@ impl Metadata {
             );
             error
         };
-        let answer = self.ask(READ, request).await.map_err(|failure| told(failure.error))?;
+        let answer = self.ask(READ, request).await.map_err(|failure| explained(failure.error))?;
         let project = String::from_utf8_lossy(&answer.body).trim().to_owned();
         let is_id = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte);
         if project.is_empty() || !project.bytes().all(is_id) {
-            return Err(told(Error::new(ErrorKind::Protocol, READ, "its answer is no id of a project")));
+            return Err(explained(Error::new(ErrorKind::Protocol, READ, "its answer is no id of a project")));
         }
         Ok(project)
     }

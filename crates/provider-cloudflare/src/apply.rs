@@ -169,7 +169,7 @@ pub(crate) fn written_twice(groups: &[Group]) -> BTreeSet<usize> {
 pub(crate) async fn send(service: &Service, zone: &Zone, batch: &wire::Batch) -> Result<(), Failure> {
     let request = Request::new(zonewright_http::Method::POST, "/zones/{zone}/dns_records/batch");
     let request = request.set("zone", &zone.key.zone).json(batch).repeat(Repeat::IfNotCarriedOut);
-    service.tell(WRITE_RECORDS, &request).await
+    service.change(WRITE_RECORDS, &request).await
 }
 
 /// What became of each of `count` groups of a batch that failed. The service says what was wrong first, and not with which change:

@@ -70,11 +70,11 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::ask`].
-    pub(crate) async fn tell(&self, operation: Operation, request: &Request) -> Result<(), Failure> {
+    pub(crate) async fn change(&self, operation: Operation, request: &Request) -> Result<(), Failure> {
         self.envelope::<serde_json::Value>(operation, request).await.map(drop)
     }
 
-    /// As [`Service::tell`], for a request whose answer the API documents without an envelope: [`Removal`].
+    /// As [`Service::change`], for a request whose answer the API documents without an envelope: [`Removal`].
     ///
     /// # Errors
     /// As [`Service::ask`].

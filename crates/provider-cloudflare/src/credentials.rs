@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_with_its_place() {
+    fn what_is_missing_is_reported_with_its_place() {
         for (given, named) in [
             (found("", "", ""), "CF_API_TOKEN"),
             (found("", "k", ""), "CF_API_EMAIL"),

@@ -70,7 +70,7 @@ async fn a_text_beside_it_has_none() {
 
 /// A token without the right to certificates, or a zone without the product.
 #[tokio::test]
-async fn what_cannot_be_listed_is_left_out_and_told() {
+async fn what_cannot_be_listed_is_left_out_and_reported() {
     let service = Service::start();
     service.add_zone("example.test", Plan::Pro);
     let token = "d".repeat(40);

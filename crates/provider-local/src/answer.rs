@@ -307,12 +307,12 @@ mod tests {
 
     #[test]
     fn a_loop_ends() {
-        let told = ask("loop1.example.test", Wanted::Type(RecordType::A));
-        assert!(told.starts_with("NoError aa [loop1.@ CNAME loop2.@., loop2.@ CNAME loop1.@."), "{told}");
+        let answer = ask("loop1.example.test", Wanted::Type(RecordType::A));
+        assert!(answer.starts_with("NoError aa [loop1.@ CNAME loop2.@., loop2.@ CNAME loop1.@."), "{answer}");
     }
 
     #[test]
-    fn a_name_that_a_dname_makes_too_long_is_told() {
+    fn a_name_that_a_dname_makes_too_long_is_reported() {
         let long = vec!["a".repeat(60); 3].join(".");
         let zone = zone(&[&format!("m.example.test 60 DNAME {long}.{}.", "b".repeat(40))]);
         let question = DnsName::parse(&format!("{}.m.example.test", "c".repeat(60))).unwrap();

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_told_with_their_flag() {
+    fn wrong_values_are_reported_with_their_flag() {
         for (flag, value, part) in [
             ("local-listen", FlagValue::Text("localhost".to_owned()), "address and a port"),
             ("local-zone", list(&["a..b"]), "--local-zone=\"a..b\""),

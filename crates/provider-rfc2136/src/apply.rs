@@ -84,7 +84,7 @@ async fn carry_out(servers: &Servers, zone: &DnsName, message: &[u8], parts: &[&
     let mut order = servers.order().peekable();
     while let Some((position, server)) = order.next() {
         let reply = attempt(server, zone, message, parts).await;
-        servers.tell(position, reply.is_answer());
+        servers.note_result(position, reply.is_answer());
         let outcomes = match earlier.take() {
             Some(earlier) => earlier.into_iter().zip(reply.outcomes).map(|(e, o)| after(&e, o)).collect(),
             None => reply.outcomes,

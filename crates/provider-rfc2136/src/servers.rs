@@ -58,7 +58,7 @@ impl Servers {
     }
 
     /// Says how the server at `position` did, for the next choice.
-    pub(crate) fn tell(&self, position: usize, worked: bool) {
+    pub(crate) fn note_result(&self, position: usize, worked: bool) {
         if self.strategy == Strategy::Disabled {
             self.cursor.store(if worked { position } else { position + 1 }, Ordering::Relaxed);
         }
@@ -82,12 +82,12 @@ impl Servers {
         for (position, server) in self.order_for(from) {
             let fault = match ask(server).await {
                 Ok(answer) => {
-                    self.tell(position, true);
+                    self.note_result(position, true);
                     return Ok(answer);
                 }
                 Err(fault) => fault,
             };
-            self.tell(position, false);
+            self.note_result(position, false);
             let error = server.error(fault, operation, zone);
             // Where it is the only one, whoever asked says it.
             tracing::debug!(error = %error.chain(), "a DNS server failed");
@@ -134,12 +134,12 @@ mod tests {
     fn disabled_stays_with_what_works() {
         let servers = servers(Strategy::Disabled);
         assert_eq!(order(&servers), [0, 1, 2]);
-        servers.tell(0, false);
+        servers.note_result(0, false);
         assert_eq!(order(&servers), [1, 2, 0]);
-        servers.tell(1, false);
-        servers.tell(2, true);
+        servers.note_result(1, false);
+        servers.note_result(2, true);
         assert_eq!(order(&servers), [2, 0, 1]);
-        servers.tell(2, false);
+        servers.note_result(2, false);
         assert_eq!(order(&servers), [0, 1, 2]);
     }
 

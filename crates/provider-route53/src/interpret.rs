@@ -88,13 +88,13 @@ fn alias(
     const A: &[RecordType] = &[RecordType::A];
     const BOTH: &[RecordType] = &[RecordType::A, RecordType::Aaaa];
     let stated = endpoint.properties.get(ALIAS).map(|alias| &**alias);
-    let mut tell = |text: String| {
+    let mut report = |text: String| {
         let text = format!("{} {}: {text}", endpoint.name, endpoint.rtype);
         notes.push(Note::warning(&endpoint.origin.object, "OptionIgnored", text));
     };
     if endpoint.rtype != RecordType::Cname {
         if stated == Some("true") && endpoint.rtype.is_address() && matches!(endpoint.targets, Targets::Records(_)) {
-            tell("an alias needs a host name as its target; the addresses are published".to_owned());
+            report("an alias needs a host name as its target; the addresses are published".to_owned());
         }
         return None;
     }
@@ -113,7 +113,7 @@ fn alias(
         _ => return None,
     };
     if hosts.len() > 1 {
-        tell(format!("an alias has one target; it points to {host}"));
+        report(format!("an alias has one target; it points to {host}"));
     }
     Some((website.unwrap_or_else(|| host.clone()), types))
 }

@@ -25,14 +25,14 @@ pub(crate) fn matched(
     sets: &[RecordSet],
     asked: &[(usize, Endpoint)],
     answers: Vec<Endpoint>,
-    told: &OnceLog,
+    log: &OnceLog,
 ) -> Vec<Adjusted> {
-    let answers: Vec<(Endpoint, RecordSet)> = answers.into_iter().filter_map(|one| readable(one, told)).collect();
+    let answers: Vec<(Endpoint, RecordSet)> = answers.into_iter().filter_map(|one| readable(one, log)).collect();
     let questions = Questions::of(sets, asked, &answers);
     let (mut out, mut seen, mut answered) = (Vec::with_capacity(answers.len()), BTreeSet::new(), BTreeSet::new());
     for (endpoint, set) in &answers {
         let Some((from, question)) = questions.find(&set.key) else {
-            stranger(&set.key, told);
+            stranger(&set.key, log);
             continue;
         };
         answered.insert(*from);
@@ -42,10 +42,10 @@ pub(crate) fn matched(
         if seen.insert(set.key.clone()) {
             out.push(Adjusted { from: *from, set });
         } else {
-            repeated(&set.key, told);
+            repeated(&set.key, log);
         }
     }
-    asked.iter().filter(|(from, _)| !answered.contains(from)).for_each(|(from, _)| left_out(&sets[*from].key, told));
+    asked.iter().filter(|(from, _)| !answered.contains(from)).for_each(|(from, _)| left_out(&sets[*from].key, log));
     out.sort_by_key(|one| one.from);
     out
 }
@@ -76,8 +76,8 @@ impl<'a> Questions<'a> {
     }
 }
 
-fn repeated(key: &RecordKey, told: &OnceLog) {
-    told.once(
+fn repeated(key: &RecordKey, log: &OnceLog) {
+    log.once(
         &format!("{key} twice"),
         &format!("answered POST /adjustendpoints with {key} more than once"),
         "has each name, type and set identifier once",
@@ -85,11 +85,11 @@ fn repeated(key: &RecordKey, told: &OnceLog) {
     );
 }
 
-fn readable(endpoint: Endpoint, told: &OnceLog) -> Option<(Endpoint, RecordSet)> {
+fn readable(endpoint: Endpoint, log: &OnceLog) -> Option<(Endpoint, RecordSet)> {
     match decode(&endpoint, None) {
         Ok(set) => Some((endpoint, set)),
         Err(error) => {
-            told.once(
+            log.once(
                 &format!("adjusted name {:?}", endpoint.name),
                 &format!("answered POST /adjustendpoints with the name {:?}: {error}", endpoint.name),
                 "has domain names",
@@ -100,8 +100,8 @@ fn readable(endpoint: Endpoint, told: &OnceLog) -> Option<(Endpoint, RecordSet)>
     }
 }
 
-fn stranger(key: &RecordKey, told: &OnceLog) {
-    told.once(
+fn stranger(key: &RecordKey, log: &OnceLog) {
+    log.once(
         &format!("stranger {key}"),
         &format!("answered POST /adjustendpoints with {key}, whose name and set identifier nobody asked about"),
         "has the endpoints that were sent, changed as the provider needs them",
@@ -109,8 +109,8 @@ fn stranger(key: &RecordKey, told: &OnceLog) {
     );
 }
 
-fn left_out(key: &RecordKey, told: &OnceLog) {
-    told.once(
+fn left_out(key: &RecordKey, log: &OnceLog) {
+    log.once(
         &format!("left out {key}"),
         &format!("left {key} out of its answer to POST /adjustendpoints"),
         "lets a provider leave out what it cannot hold",

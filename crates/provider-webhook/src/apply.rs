@@ -153,7 +153,7 @@ impl Webhook {
         }
         let all = |outcome: &dyn Fn() -> Outcome| sent.iter().map(|_| outcome()).collect::<Vec<_>>();
         let body = serde_json::to_vec(&changes).unwrap_or_default();
-        match self.client.send(Route::Apply, Some(body), &self.told).await {
+        match self.client.send(Route::Apply, Some(body), &self.log).await {
             Ok(answer) if answer.status.as_u16() == 204 => {
                 self.strikes.clear();
                 all(&|| Outcome::Applied)
@@ -175,7 +175,7 @@ impl Webhook {
     async fn judge(&self, answer: &Answer, sent: &[&Group]) -> Vec<Outcome> {
         let status = answer.status.as_u16();
         if answer.status.is_success() {
-            self.told.once(
+            self.log.once(
                 "status of changes",
                 &format!("answered POST /records with {status}"),
                 "has 204",

@@ -119,19 +119,19 @@ impl Client {
     ///
     /// # Errors
     /// Whatever kept the answer from being complete. A status that the protocol does not have is no error here.
-    pub(crate) async fn send(&self, route: Route, body: Option<Vec<u8>>, told: &OnceLog) -> Result<Answer, Fault> {
-        let exchange = self.exchange(route, body, told);
+    pub(crate) async fn send(&self, route: Route, body: Option<Vec<u8>>, log: &OnceLog) -> Result<Answer, Fault> {
+        let exchange = self.exchange(route, body, log);
         tokio::time::timeout(self.total, exchange).await.unwrap_or(Err(Fault::Timeout(self.total)))
     }
 
-    async fn exchange(&self, route: Route, body: Option<Vec<u8>>, told: &OnceLog) -> Result<Answer, Fault> {
+    async fn exchange(&self, route: Route, body: Option<Vec<u8>>, log: &OnceLog) -> Result<Answer, Fault> {
         let mut request = stated(route, Request::new(route.method(), route.path()), body.as_ref());
         let mut from = self.http.base().clone();
         for _ in 0..=HOPS {
             let answer = self.http.exchange(&request).await.map_err(|error| self.fault(error))?;
             let Some(next) = redirection(route, &from, &answer)? else { return Ok(answer.into()) };
             let asked = if route.path().is_empty() { String::new() } else { format!(" /{}", route.path()) };
-            told.once(
+            log.once(
                 &format!("redirection of {route:?}"),
                 &format!("redirects {}{asked} to {}", route.method(), shown(&next)),
                 "has no redirections",

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_addresses_are_told_without_their_passwords() {
+    fn bad_addresses_are_reported_without_their_passwords() {
         for text in ["localhost:8888", "", "ftp://me:secret@host", "http://", "http://me:secret@", "http://ho st"] {
             let error = Peer::parse(text).expect_err(text).to_string();
             assert!(error.contains("--webhook-provider-url") && !error.contains("secret"), "{text}: {error}");

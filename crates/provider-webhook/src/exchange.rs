@@ -23,7 +23,7 @@ impl Webhook {
     }
 
     async fn negotiation(&self) -> Result<DomainFilter, Fault> {
-        let answer = self.client.send(Route::Negotiate, None, &self.told).await?;
+        let answer = self.client.send(Route::Negotiate, None, &self.log).await?;
         if !answer.status.is_success() {
             return Err(answer.unexpected(200));
         }
@@ -35,7 +35,7 @@ impl Webhook {
         }
         let filter: Filter = body(&answer)?;
         if filter.outdated {
-            self.told.once(
+            self.log.once(
                 "filters",
                 "gives its domain filter under the key `filters`",
                 "has `include`, `exclude`, `regexInclude` and `regexExclude`",
@@ -47,9 +47,9 @@ impl Webhook {
 
     /// The records that the peer lists.
     pub(crate) async fn list(&self) -> Result<Listed, Fault> {
-        let answer = self.client.send(Route::Records, None, &self.told).await?;
+        let answer = self.client.send(Route::Records, None, &self.log).await?;
         self.expect(&answer, "GET /records")?;
-        Ok(Listed::of(body::<List>(&answer)?, &self.told))
+        Ok(Listed::of(body::<List>(&answer)?, &self.log))
     }
 
     /// What an answer with a body must be.
@@ -70,7 +70,7 @@ impl Webhook {
     fn misspelled(&self, answer: &Answer, what: &str) {
         let media =
             answer.media.as_ref().map_or_else(|| "no Content-Type".to_owned(), |m| format!("Content-Type {m:?}"));
-        self.told.once(
+        self.log.once(
             &format!("media type of {what}"),
             &format!("answered {what} with {media}"),
             &format!("has {MEDIA_TYPE:?}"),
@@ -81,9 +81,9 @@ impl Webhook {
     /// What the peer makes of the endpoints; the endpoints themselves where it does not know the question.
     pub(crate) async fn adjusted(&self, asked: Vec<Endpoint>) -> Result<Vec<Endpoint>, Fault> {
         let request = serde_json::to_vec(&asked).unwrap_or_default();
-        let answer = self.client.send(Route::Adjust, Some(request), &self.told).await?;
+        let answer = self.client.send(Route::Adjust, Some(request), &self.log).await?;
         if matches!(answer.status.as_u16(), 404 | 405 | 501) {
-            self.told.once(
+            self.log.once(
                 "no adjustendpoints",
                 &format!("answered POST /adjustendpoints with {}: it does not know it and is very old", answer.status),
                 "has it",

@@ -93,7 +93,7 @@ const ROOT: &str = ".";
 pub struct Webhook {
     instance: InstanceId,
     client: Client,
-    told: OnceLog,
+    log: OnceLog,
     strikes: Strikes,
     state: Mutex<State>,
 }
@@ -113,13 +113,13 @@ impl Webhook {
     pub fn new(config: &ProviderConfig) -> Result<Self> {
         let config = Config::parse(config)?;
         let instance = config.instance.clone();
-        let (told, strikes, state) = (OnceLog::default(), Strikes::default(), Mutex::default());
-        Ok(Self { instance, client: Client::new(config)?, told, strikes, state })
+        let (log, strikes, state) = (OnceLog::default(), Strikes::default(), Mutex::default());
+        Ok(Self { instance, client: Client::new(config)?, log, strikes, state })
     }
 
     /// What the peer did against the protocol so far, one sentence for each thing.
-    pub fn told(&self) -> Vec<String> {
-        self.told.all()
+    pub fn reported(&self) -> Vec<String> {
+        self.log.all()
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -247,7 +247,7 @@ impl Provider for Webhook {
                 Ok(answers) => answers,
                 Err(fault) => return Adjustment::unknown(sets, &self.error(OPERATION, fault)),
             };
-            for one in adjust::matched(sets, &asked, answers, &self.told) {
+            for one in adjust::matched(sets, &asked, answers, &self.log) {
                 if let Some(sets) = adjusted.get_mut(one.from) {
                     sets.push(one.set);
                 }

@@ -41,15 +41,12 @@ mod tests {
 
     #[test]
     fn each_sentence_comes_once_and_their_number_has_an_end() {
-        let told = OnceLog::default();
+        let log = OnceLog::default();
         for _ in 0..2 {
-            told.once("media", "answered text", "wants JSON", "it is read all the same");
+            log.once("media", "answered text", "wants JSON", "it is read all the same");
         }
-        assert_eq!(
-            told.all(),
-            ["the webhook provider answered text; the protocol wants JSON; it is read all the same"]
-        );
-        (0..2 * MOST).for_each(|i| told.once(&i.to_string(), "", "", ""));
-        assert_eq!(told.all().len(), MOST);
+        assert_eq!(log.all(), ["the webhook provider answered text; the protocol wants JSON; it is read all the same"]);
+        (0..2 * MOST).for_each(|i| log.once(&i.to_string(), "", "", ""));
+        assert_eq!(log.all().len(), MOST);
     }
 }

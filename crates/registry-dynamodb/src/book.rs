@@ -57,7 +57,7 @@ struct TableState {
     /// What stood before groups were opened that are not closed yet.
     before: HashMap<(ZoneKey, RecordKey), Option<Row>>,
     /// Keys that are no keys, and were reported.
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
     /// Rows of ours whose records were not seen.
     missing: Missing,
 }
@@ -195,21 +195,21 @@ impl Book {
     /// Rows by the records that they are about. What is no row of a record is reported once, and left.
     fn sort_out(&self, state: &mut TableState, stored: Vec<Stored>) -> Rows {
         let mut rows = Rows::default();
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for stored in stored {
             let canonical = key::parse(&stored.key).and_then(|record| key::text(&record));
             let problem = canonical.as_ref().err().or(stored.row.as_ref().err());
             if let Some(problem) = problem {
-                if !state.told.contains(&stored.key) {
+                if !state.reported.contains(&stored.key) {
                     warn!(table = self.table.name, row = stored.key, "a row that is no claim is left alone: {problem}");
                 }
-                told.insert(stored.key.clone());
+                reported.insert(stored.key.clone());
             }
             if let Ok(canonical) = canonical {
                 rows.set(canonical, stored);
             }
         }
-        state.told = told;
+        state.reported = reported;
         rows
     }
 

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_every_zone_was_told_is_not_kept() {
+    fn what_every_zone_has_received_is_not_kept() {
         let mut changes = Changes::default();
         for n in 0..3 * KEPT {
             changes.note([(DnsName::parse(&format!("n{n}.example")).unwrap(), true)].into_iter());

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_does_not_parse_is_told() {
+    fn a_mark_that_does_not_parse_is_reported() {
         let row = Row::read(me(), BTreeMap::from([(OPEN.to_owned(), "abc".to_owned())]));
         assert!(row.unwrap_err().contains("expected DIGEST@ZONE"));
     }

@@ -28,7 +28,7 @@ pub(crate) struct Missing(HashMap<ZoneKey, Missed>);
 struct Missed {
     readings: HashMap<RecordKey, u8>,
     /// Whether it was told that too many are missing.
-    told: bool,
+    reported: bool,
 }
 
 /// What follows from a reading.
@@ -55,11 +55,11 @@ impl Missing {
         let (explained, lost): (Vec<RecordKey>, Vec<RecordKey>) =
             due.into_iter().partition(|key| missing.get(key) == Some(&true));
         if lost.len() > MOST.max(of / 10) {
-            let told = std::mem::replace(&mut missed.told, true);
-            let doubted = (!told).then_some(lost.len());
+            let reported = std::mem::replace(&mut missed.reported, true);
+            let doubted = (!reported).then_some(lost.len());
             return Verdict { end: explained, doubted };
         }
-        missed.told = false;
+        missed.reported = false;
         let mut end: Vec<RecordKey> = explained.into_iter().chain(lost).collect();
         end.sort();
         Verdict { end, doubted: None }

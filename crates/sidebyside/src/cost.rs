@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_told_by_what_they_are_for() {
+    fn requests_are_distinguished_by_their_purpose() {
         let all =
             [("ChangeResourceRecordSets", 2), ("CREATE", 200), ("ListHostedZones", 1), ("ListResourceRecordSets", 7)];
         assert_eq!(cells::<Route53>(&calls(&all)), "**10** | 1 | 7 | 2");

@@ -29,7 +29,7 @@ pub(crate) struct Snapshot {
     pub(crate) roles: Arc<[Role]>,
     pub(crate) options: Arc<SourceOptions>,
     pub(crate) published: Option<Arc<dyn PublishedNames>>,
-    pub(crate) told: Vec<(Reader, ObjectRef, Arc<Mapped>)>,
+    pub(crate) reported: Vec<(Reader, ObjectRef, Arc<Mapped>)>,
 }
 
 /// The names that a mapping is about.
@@ -91,14 +91,17 @@ impl Snapshot {
         for (at, role) in self.roles.iter().enumerate() {
             for object in self.store.all(role.kind) {
                 let reader = Reader { source: at, key: object.key() };
-                let told = self.told.iter().find(|(told, ..)| *told == reader).map(|(.., mapped)| &**mapped);
-                found.extend(self.look(subject, role, object, told, &open));
+                let reported =
+                    self.reported.iter().find(|(reported, ..)| *reported == reader).map(|(.., mapped)| &**mapped);
+                found.extend(self.look(subject, role, object, reported, &open));
             }
         }
         // Of an object that cannot be read nothing but that is known.
         let held =
             |reader: &Reader| self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).is_some();
-        found.extend(self.told.iter().filter(|(reader, ..)| !held(reader)).map(|told| self.unreadable(told)));
+        found.extend(
+            self.reported.iter().filter(|(reader, ..)| !held(reader)).map(|reported| self.unreadable(reported)),
+        );
         if found.is_empty() {
             found.extend(self.elsewhere(subject));
         }
@@ -125,7 +128,7 @@ impl Snapshot {
         subject: &Subject,
         role: &Role,
         object: &Object,
-        told: Option<&Mapped>,
+        reported: Option<&Mapped>,
         open: &SourceOptions,
     ) -> Option<Consideration> {
         let reference = object.reference();
@@ -138,7 +141,7 @@ impl Snapshot {
         let unread = annotated::unread(&object.meta().annotations, &self.options);
         // Of an object that was pruned nothing is left but what was told.
         let lifted = if object.is_pruned() { Mapped::default() } else { self.map(role, object, open) };
-        let mapped = told.cloned().unwrap_or_default();
+        let mapped = reported.cloned().unwrap_or_default();
         let asked = names_of(&mapped).cloned().collect::<BTreeSet<DnsName>>();
         let would: BTreeSet<DnsName> = names_of(&lifted).filter(|name| !asked.contains(*name)).cloned().collect();
         if let Subject::Name(name) = subject {

@@ -89,7 +89,7 @@ pub struct Index {
     listing: BTreeMap<Kind, BTreeSet<ObjectKey>>,
     /// Objects that are there and of which nothing is known.
     unread: Unread,
-    told: BTreeMap<Reader, Reported>,
+    reported: BTreeMap<Reader, Reported>,
     dirty: BTreeSet<Reader>,
     /// What is being mapped, by a [`Batch`] that is not back yet.
     in_flight: BTreeSet<Reader>,
@@ -117,7 +117,10 @@ pub struct Index {
 
 impl std::fmt::Debug for Index {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Index").field("told", &self.told.len()).field("dirty", &self.dirty).finish_non_exhaustive()
+        f.debug_struct("Index")
+            .field("reported", &self.reported.len())
+            .field("dirty", &self.dirty)
+            .finish_non_exhaustive()
     }
 }
 
@@ -138,7 +141,7 @@ impl Index {
             views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.may_hold(id), patience))).collect(),
             listing: BTreeMap::new(),
             unread: Unread::default(),
-            told: BTreeMap::new(),
+            reported: BTreeMap::new(),
             dirty: BTreeSet::new(),
             in_flight: BTreeSet::new(),
             changes: Vec::new(),
@@ -187,7 +190,7 @@ impl Index {
             ("objects", self.ids.keys().map(|kind| self.store.len(*kind)).sum()),
             ("listing", self.listing.values().map(BTreeSet::len).sum()),
             ("unread", self.unread.len()),
-            ("told", self.told.len()),
+            ("reported", self.reported.len()),
             ("dirty", self.dirty.len()),
             ("tombstones", self.tombstones.len()),
             ("statuses", self.statuses.len()),
@@ -306,24 +309,24 @@ impl Index {
     fn delete(&mut self, key: &ObjectKey) {
         if self.drop_object(key) {
             let readers = (0..self.roles.len()).map(|source| Reader { source, key: key.clone() });
-            self.tombstones.extend(readers.filter(|reader| self.told.contains_key(reader)));
+            self.tombstones.extend(readers.filter(|reader| self.reported.contains_key(reader)));
         }
     }
 
     fn remove_unproven(&mut self, keys: &[ObjectKey]) {
         let kinds: BTreeSet<Kind> = keys.iter().map(|key| key.kind).collect();
-        let before: Vec<(Kind, usize)> = kinds.into_iter().map(|kind| (kind, self.telling(kind))).collect();
+        let before: Vec<(Kind, usize)> = kinds.into_iter().map(|kind| (kind, self.reported_of(kind))).collect();
         for key in keys {
             self.drop_object(key);
         }
         for (kind, before) in before {
-            let after = self.telling(kind);
+            let after = self.reported_of(kind);
             self.view(kind, |view| view.shrunk(before, after));
         }
     }
 
     /// Number of objects whose being there says something about the others.
-    fn telling(&self, kind: Kind) -> usize {
+    fn reported_of(&self, kind: Kind) -> usize {
         self.store.all(kind).filter(|object| !is_servers_own(&object.key())).count()
     }
 
@@ -331,7 +334,7 @@ impl Index {
         let Some(listed) = self.listing.remove(&kind) else { return };
         let missing: Vec<ObjectKey> =
             self.store.all(kind).map(Object::key).filter(|key| !listed.contains(key)).collect();
-        let before = self.telling(kind);
+        let before = self.reported_of(kind);
         for key in &missing {
             self.drop_object(key);
         }

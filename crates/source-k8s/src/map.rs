@@ -90,7 +90,7 @@ impl<'a> Mapping<'a> {
 
     /// Reads what the annotations say about all endpoints: TTL, set identifier, properties, policy.
     pub(crate) fn read_settings(&mut self) {
-        self.tell_other_prefix();
+        self.report_other_prefix();
         let all = self.annotations;
         let ttl = self.read_ttl(&all);
         let (set_id, properties) = self.read_properties(&all);
@@ -100,7 +100,7 @@ impl<'a> Mapping<'a> {
 
     /// Reads TTL and policy only: what a source heeds whose objects have no provider-specific settings.
     pub(crate) fn read_ttl_and_policy(&mut self) {
-        self.tell_other_prefix();
+        self.report_other_prefix();
         let all = self.annotations;
         let ttl = self.read_ttl(&all);
         let policy = self.read_policy(&all);
@@ -136,7 +136,7 @@ impl<'a> Mapping<'a> {
         annotations.plain(annotations::POLICY).and_then(|word| self.policy(word))
     }
 
-    fn tell_other_prefix(&mut self) {
+    fn report_other_prefix(&mut self) {
         if let Some(prefix) = self.annotations.other_prefix() {
             self.warn(
                 OTHER_ANNOTATION_PREFIX,
@@ -174,7 +174,7 @@ impl<'a> Mapping<'a> {
 
     /// Tells the object's owner that something does not work as asked.
     pub(crate) fn warn(&mut self, reason: &'static str, message: String) {
-        self.tell(Severity::Warning, reason, message);
+        self.note(Severity::Warning, reason, message);
     }
 
     /// The same for what an object may have very many of: the message is made for the first few only.
@@ -183,7 +183,7 @@ impl<'a> Mapping<'a> {
     }
 
     /// Tells the object's owner something; the same thing once, and of one kind the first few and a count.
-    pub(crate) fn tell(&mut self, severity: Severity, reason: &'static str, message: String) {
+    pub(crate) fn note(&mut self, severity: Severity, reason: &'static str, message: String) {
         self.notes.add_with(&self.origin.object, severity, reason, || message);
     }
 
@@ -240,7 +240,7 @@ impl<'a> Mapping<'a> {
             }
         }
         if unread > 0 {
-            self.cannot_tell([label], &format!("it is not known yet which of {total} names are published"));
+            self.cannot_determine([label], &format!("it is not known yet which of {total} names are published"));
         } else if let Some(first) = left.first() {
             let message = format!(
                 "{field}: {total} names, at most {limit} are taken (--max-names-per-annotation); {} are left out, the first: \
@@ -338,7 +338,7 @@ impl<'a> Mapping<'a> {
     }
 
     /// Tells that the object asks for something that cannot be determined now; what is published under its label stays.
-    pub(crate) fn cannot_tell(&mut self, labels: impl IntoIterator<Item = Option<Arc<str>>>, reason: &str) {
+    pub(crate) fn cannot_determine(&mut self, labels: impl IntoIterator<Item = Option<Arc<str>>>, reason: &str) {
         let unknown = labels.into_iter().map(|resource| Unknown { resource, reason: reason.to_owned() });
         self.unknown.extend(unknown);
     }

@@ -43,7 +43,7 @@ struct State {
     /// The trust in each kind when the engine last took something over.
     taken: Trust,
     /// The trust that the engine was told last; `None` as long as it has not asked.
-    told: Option<Trust>,
+    reported: Option<Trust>,
     /// The engine was given nothing because it has to ask for the evidence first.
     held: bool,
     faults: Vec<Fault>,
@@ -62,7 +62,7 @@ impl State {
         Self {
             index,
             taken: Trust::new(),
-            told: None,
+            reported: None,
             held: false,
             faults: Vec::new(),
             unread: Vec::new(),
@@ -88,7 +88,7 @@ impl State {
     /// once in a row.
     fn begin(&mut self, now: Instant) -> Option<Batch> {
         let trust = self.trust(now);
-        let outdated = self.told.as_ref().is_some_and(|told| *told != trust);
+        let outdated = self.reported.as_ref().is_some_and(|reported| *reported != trust);
         self.held = outdated && !self.held;
         if self.held {
             return None;
@@ -98,7 +98,7 @@ impl State {
     }
 
     fn evidence(&mut self, now: Instant) -> Evidence {
-        self.told = Some(self.trust(now));
+        self.reported = Some(self.trust(now));
         self.index.evidence(now)
     }
 }

@@ -58,7 +58,7 @@ impl K8sSource {
     /// Tells DNSEndpoints in their status what was read of them, until `ending` is over; then what is due is still written.
     /// Not for a dry run.
     #[cfg(feature = "cluster")]
-    pub async fn tell_statuses(
+    pub async fn report_statuses(
         self: Arc<Self>,
         cluster: zonewright_cluster::Cluster,
         ending: impl Future<Output = ()> + Send,

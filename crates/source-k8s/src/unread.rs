@@ -93,6 +93,6 @@ impl Unread {
 /// none, where several objects make up one record, or where the label takes more than the object's name.
 pub(crate) fn has_labels(roles: &[Role], kind: Kind) -> bool {
     let named = !matches!(kind, Kind::Custom(spec) if spec.name.is_empty());
-    let tells = |role: &Role| named && !role.labels.is_empty() && role.source != SourceKind::Node;
-    roles.iter().filter(|role| role.kind == kind).all(tells)
+    let is_labelled = |role: &Role| named && !role.labels.is_empty() && role.source != SourceKind::Node;
+    roles.iter().filter(|role| role.kind == kind).all(is_labelled)
 }

@@ -44,7 +44,7 @@ impl Lab {
         };
         let cluster = connect(&connection).await.unwrap();
         let (source, mut tasks) = K8sSource::watch(&cluster, options, &SeenKinds::default());
-        tasks.spawn(source.clone().tell_statuses(cluster, std::future::pending()));
+        tasks.spawn(source.clone().report_statuses(cluster, std::future::pending()));
         Self { source, engine: Engine::default(), gone: Vec::new(), _tasks: tasks }
     }
 

@@ -58,7 +58,7 @@ fn absent_typed_fields_have_zero_values() {
 }
 
 #[test]
-fn data_of_a_wrong_type_is_told() {
+fn data_of_a_wrong_type_is_reported() {
     let wrong = object("Service", &json!({"spec": {"ports": "x", "type": 5, "selector": []}}));
     check("{{.Spec.Ports}}", &wrong, SERVICE, "!ports: expected a list, found a text");
     check("{{.Spec.Type}}", &wrong, SERVICE, "!type: expected a text, found a number");

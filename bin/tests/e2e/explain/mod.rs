@@ -65,7 +65,7 @@ impl Case {
         if let Some((object, texts)) = &self.event {
             let reason = self.cause.row().event.expect("a cause with an event");
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            space.expect("events need a cluster").is_told(object, reason, &texts);
+            space.expect("events need a cluster").expect_event(object, reason, &texts);
         }
     }
 }

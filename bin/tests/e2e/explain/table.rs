@@ -144,7 +144,7 @@ fn cases(space: &Space<'_>) -> Vec<Case> {
 }
 
 #[test]
-fn every_cause_is_named_and_told() {
+fn every_cause_is_named_and_reported() {
     needs!(Bind);
     let (kube, site) = (shared(), Site::with_rules("deny ddns name denied.shop.test;"));
     site.dns.nsupdate(CLAIMS);

@@ -40,7 +40,7 @@ fn the_name_of_the_api_is_never_without_addresses() {
     let mut daemon = line.start();
     plane.join(1);
     shows(&site, &[1], &[]);
-    plane.is_told("default", "clash", "ForeignRecord", &format!("mail.{ZONE}"));
+    plane.expect_event("default", "clash", "ForeignRecord", &format!("mail.{ZONE}"));
     let prober = Prober::start(site.dns.addr(), &format!("api.internal.{ZONE}"));
     plane.join(2);
     shows(&site, &[1, 2], &[]);
@@ -132,7 +132,7 @@ fn two_clusters_share_a_zone() {
     site.shows(&["api.one 60 A 10.0.0.1", "api.two 60 A 10.0.0.2"]);
     // The second one asks for a name of the first.
     pod(&two, 3, &format!("api.one.{ZONE}"));
-    two.is_told("kube-system", "api-3", "ForeignRecord", &one.owner());
+    two.expect_event("kube-system", "api-3", "ForeignRecord", &one.owner());
     site.shows(&["api.one 60 A 10.0.0.1", "api.two 60 A 10.0.0.2"]);
     two.gone("api-2");
     site.shows(&["api.one 60 A 10.0.0.1"]);
@@ -170,10 +170,10 @@ fn as_a_pod_that_starts_before_the_api_server() {
     }
     // An event that the next process tells again, and a journal that it goes on with.
     plane.service("odd", "ClusterIP", &[(EXTERNAL, &format!("odd.{ZONE}"))]);
-    until("the event", SOON, || plane.times_told("default", "odd", "InvalidAnnotation") == 1);
+    until("the event", SOON, || plane.event_count("default", "odd", "InvalidAnnotation") == 1);
     daemon.kill();
     let daemon = line.start();
-    until("the same event again", SOON, || plane.times_told("default", "odd", "InvalidAnnotation") == 2);
+    until("the same event again", SOON, || plane.event_count("default", "odd", "InvalidAnnotation") == 2);
     plane.join(2);
     shows(&site, &[1, 2], &[]);
     assert!(daemon.terminate().status.success());

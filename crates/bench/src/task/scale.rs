@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_names_are_told_from_the_others() {
+    fn the_first_names_are_distinguished_from_the_others() {
         assert_eq!(first_names(20), "^((a-)?n(0000|0001)[0-9]\\.)?bench\\.test$");
         let row = Row { names: 7, foreign: 9, folder: true };
         let cells = line(row, "now", ["1".to_owned(), "2".to_owned()], "3".to_owned());

@@ -77,8 +77,8 @@ impl EventPoster {
             }
         }
         self.notes.close();
-        let told = from_fn(|| self.notes.try_recv().ok());
-        let left: Vec<Note> = waiting.into_iter().chain(told).collect();
+        let queued = from_fn(|| self.notes.try_recv().ok());
+        let left: Vec<Note> = waiting.into_iter().chain(queued).collect();
         self.post_last(gather(left)).await;
     }
 

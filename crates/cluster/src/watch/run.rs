@@ -88,14 +88,14 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
 
     async fn list_and_follow(&mut self, mut lines: Lines) -> Result<(), End> {
         let opened = Instant::now();
-        self.tell(Event::Begin).await?;
+        self.report(Event::Begin).await?;
         loop {
             let Some(line) = self.hear(&mut lines, SILENCES_IN_LIST).await? else {
                 return Err(End::lost("the server ended a streaming list before its end"));
             };
             match line {
-                Line::Present { object, .. } => self.tell(object.map_or_else(Unfit::event, Event::Listed)).await?,
-                Line::Gone { key, .. } => self.tell(Event::Deleted(key)).await?,
+                Line::Present { object, .. } => self.report(object.map_or_else(Unfit::event, Event::Listed)).await?,
+                Line::Gone { key, .. } => self.report(Event::Deleted(key)).await?,
                 Line::Bookmark { initial_events_end: false, .. } => {}
                 Line::Bookmark { version, .. } => {
                     self.version = Some(version);
@@ -105,7 +105,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
             }
         }
         self.stream_again();
-        self.tell(Event::Done).await?;
+        self.report(Event::Done).await?;
         self.opened().await?;
         self.hear_out(lines, opened).await
     }
@@ -147,7 +147,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
             Line::Error(refusal) => return Err(self.end_of_event(refusal).await),
         };
         if let Some(event) = event {
-            self.tell(event).await?;
+            self.report(event).await?;
         }
         // Only after the event was taken: a version runs ahead of no event.
         if !version.is_empty() {
@@ -239,14 +239,14 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
                 self.version = None;
                 self.stream_again();
                 self.not_open();
-                self.tell(Event::Denied { text }).await?;
+                self.report(Event::Denied { text }).await?;
                 Ok(Backoff::hopeless())
             }
             End::Forbidden { verb, text } => {
                 tracing::debug!(kind = %self.spec, verb, text, "right missing");
                 self.version = None;
                 self.not_open();
-                self.tell(Event::Forbidden { verb, text }).await?;
+                self.report(Event::Forbidden { verb, text }).await?;
                 Ok(if verb == "list" { self.backoff.rightless() } else { Backoff::hopeless() })
             }
         }
@@ -260,7 +260,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         }
         self.complained = true;
         let since = self.not_open();
-        self.tell(Event::Lost { since, text }).await
+        self.report(Event::Lost { since, text }).await
     }
 
     /// Since when the view is not fresh.
@@ -280,10 +280,10 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         self.state = State::Open;
         self.complained = false;
         tracing::debug!(kind = %self.spec, "watch open");
-        self.tell(Event::Open).await
+        self.report(Event::Open).await
     }
 
-    pub(super) async fn tell(&self, event: Event<T>) -> Result<(), End> {
+    pub(super) async fn report(&self, event: Event<T>) -> Result<(), End> {
         self.sink.send(event).await.map_err(|_| End::Closed)
     }
 }

@@ -58,22 +58,22 @@ async fn events_of(fake: &Fake, spec: WatchSpec, within: Duration) -> Vec<(Insta
     let (sink, mut events) = mpsc::channel(100);
     let running = tokio::spawn(async move { watch(&cluster, spec, sink).await });
     let end = Instant::now() + within;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while let Ok(Some(event)) = timeout_at(end, events.recv()).await {
-        told.push((Instant::now(), event));
+        reported.push((Instant::now(), event));
     }
     drop(events);
     running.await.unwrap();
-    told
+    reported
 }
 
-async fn told_by(fake: &Fake, within: Duration) -> Vec<String> {
+async fn reported_by(fake: &Fake, within: Duration) -> Vec<String> {
     events_of(fake, spec(), within).await.iter().map(|(_, event)| word(event)).collect()
 }
 
 /// What is told within five seconds.
-async fn told(steps: Vec<Step>) -> Vec<String> {
-    told_by(&Fake::new(steps), Duration::from_secs(5)).await
+async fn reported(steps: Vec<Step>) -> Vec<String> {
+    reported_by(&Fake::new(steps), Duration::from_secs(5)).await
 }
 
 fn service(name: &str, version: u64) -> Value {

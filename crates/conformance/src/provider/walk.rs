@@ -197,17 +197,17 @@ impl<'a> Walk<'a> {
 
     /// Demands that a group is refused with one of these kinds, that the error says something, and that nothing changed.
     pub(crate) async fn refused(&self, group: Group, kinds: &[ErrorKind]) {
-        let told = group.headline();
+        let headline = group.headline();
         match self.apply(&[group]).await.as_slice() {
             [Outcome::Refused { error, .. } | Outcome::NotSent(error)] => {
                 assert!(
                     kinds.contains(&error.kind),
-                    "{told}: refused as {:?} ({error}); expected {kinds:?}",
+                    "{headline}: refused as {:?} ({error}); expected {kinds:?}",
                     error.kind
                 );
-                assert!(!error.to_string().trim().is_empty(), "{told}: refused without a word");
+                assert!(!error.to_string().trim().is_empty(), "{headline}: refused without a word");
             }
-            other => panic!("{told}: {other:?}; expected a refusal"),
+            other => panic!("{headline}: {other:?}; expected a refusal"),
         }
         self.check().await;
     }

@@ -25,7 +25,7 @@ pub(super) fn keep_one(
     let Some(home) = home(&members, &standings) else { return };
     let stays = |endpoint: &&Endpoint| union_of(endpoint, mode).is_none() || namespace(endpoint) == home;
     for (rtype, endpoints) in types.iter_mut() {
-        let told = endpoints.iter().filter(|endpoint| !stays(endpoint)).map(|endpoint| {
+        let left_out = endpoints.iter().filter(|endpoint| !stays(endpoint)).map(|endpoint| {
             let text = format!(
                 "{} is held by objects of namespace {home:?}, and its members come from one namespace \
                  (--union-namespaces=same)",
@@ -33,7 +33,7 @@ pub(super) fn keep_one(
             );
             Note::warning(&endpoint.origin.object, "NameConflict", text)
         });
-        notes.extend(told);
+        notes.extend(left_out);
         endpoints.retain(stays);
     }
     types.retain(|_, endpoints| !endpoints.is_empty());

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_limit_ends_the_search_and_the_reach_is_told_all_the_same() {
+    async fn a_limit_ends_the_search_and_the_reach_is_reported_all_the_same() {
         let mut lines: Vec<String> = sample().iter().map(Line::text).collect();
         lines.insert(2, lines[2][..20].to_owned());
         lines.push(lines[0].replacen("\"v\":1", "\"v\":2", 1));

@@ -168,8 +168,8 @@ async fn a_mass_delete_is_held_until_it_is_approved() {
     let plans = engine.plans();
     assert_eq!(plans[0].1.held.len(), 60, "it is held after a restart too");
     after(&engine, Duration::from_secs(10)).await;
-    let told = world.reports.0.lock().unwrap().iter().filter(|note| note.reason == "PlanHeld").count();
-    assert_eq!(told, 2, "each process says so once");
+    let reported = world.reports.0.lock().unwrap().iter().filter(|note| note.reason == "PlanHeld").count();
+    assert_eq!(reported, 2, "each process says so once");
     assert!(engine.approve("000000000000").is_none());
     engine.approve(&plans[0].1.hash).unwrap();
     rest(&engine).await;
@@ -189,12 +189,15 @@ async fn a_held_plan_settles_before_it_is_reported() {
     let plan = engine.plans()[0].1.clone();
     assert_eq!(plan.held.len(), 15, "what is held can be seen and approved at once");
     after(&engine, Duration::from_secs(10)).await;
-    let told: Vec<String> = {
+    let reported: Vec<String> = {
         let reports = world.reports.0.lock().unwrap();
         reports.iter().filter(|note| note.reason == "PlanHeld").map(|note| note.message.clone()).collect()
     };
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("15 deletes in zone example are held") && told[0].contains(&plan.hash), "{told:?}");
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert!(
+        reported[0].starts_with("15 deletes in zone example are held") && reported[0].contains(&plan.hash),
+        "{reported:?}"
+    );
 }
 
 /// 2: an approval is of exactly what was shown: once the plan has changed it does nothing, wherever it is given.

@@ -118,7 +118,7 @@ async fn sources_that_go_on_are_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_is_not_read_is_told_with_its_reason() {
+async fn a_kind_that_is_not_read_is_reported_with_its_reason() {
     let world = world(2);
     world.cluster.trust(false, false);
     assert_eq!(pass(&world).await.0.failures(), ["services: not read to its end"]);
@@ -130,7 +130,7 @@ async fn a_kind_that_is_not_read_is_told_with_its_reason() {
 
 /// A pass that is broken off before anything was taken over tells all the same what it did not read.
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_was_never_taken_over_is_told() {
+async fn a_kind_that_was_never_taken_over_is_reported() {
     let world = world(2);
     world.cluster.trust(false, false);
     let unread = [(Arc::from("services"), "no answer".to_owned())].into_iter().collect();

@@ -16,8 +16,8 @@ fn times(world: &World, who: &str, reason: &str) -> usize {
 
 /// How often objects were told that their zone does not work.
 fn blamed_on_the_zone(world: &World) -> Vec<String> {
-    let told = world.reports.0.lock().unwrap();
-    let of_zone = told.iter().filter(|note| note.reason.starts_with("ZoneNot"));
+    let notes = world.reports.0.lock().unwrap();
+    let of_zone = notes.iter().filter(|note| note.reason.starts_with("ZoneNot"));
     of_zone.map(|note| format!("{}: {}", note.object.name, note.message)).collect()
 }
 

@@ -40,7 +40,7 @@ async fn loops_that_do_not_turn_are_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn objects_are_told_once_while_their_zone_does_not_work() {
+async fn objects_get_one_event_while_their_zone_does_not_work() {
     let world = World::new(&["example"]);
     world.sim.fault("example", Fault::Denied);
     world.cluster.put("a", &["a.example A 192.0.2.1"]);
@@ -62,7 +62,7 @@ async fn objects_are_told_once_while_their_zone_does_not_work() {
 
 /// Whether the names lie in a zone at all is not known then. A failure that is over with the next attempt is not told.
 #[tokio::test(start_paused = true)]
-async fn objects_are_told_once_while_the_zones_cannot_be_listed() {
+async fn objects_get_one_event_while_the_zones_cannot_be_listed() {
     let world = World::new(&["example"]);
     world.cluster.put("a", &["a.example A 192.0.2.1"]);
     world.sim.fail_lists(1);
@@ -104,7 +104,7 @@ async fn a_denied_name_is_explained() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_zone_that_vanishes_is_told_and_loses_nothing() {
+async fn a_zone_that_vanishes_is_reported_and_loses_nothing() {
     let world = World::new(&["example", "other.test"]);
     world.cluster.put("a", &["a.example A 192.0.2.1", "a.other.test A 192.0.2.1"]);
     let engine = world.start().await;

@@ -248,7 +248,7 @@ async fn a_lost_record_is_created_again_under_its_standing_claim() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_name_outside_every_zone_is_told() {
+async fn a_name_outside_every_zone_is_reported() {
     let world = World::new(&["example"]);
     world.cluster.put("a", &["x.other A 192.0.2.1"]);
     let engine = world.start().await;
@@ -257,7 +257,7 @@ async fn a_name_outside_every_zone_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_denied_name_is_told_and_holds_nothing() {
+async fn a_denied_name_is_reported_and_holds_nothing() {
     struct NoA;
     impl NamePolicy for NoA {
         fn permit(&self, endpoint: &Endpoint) -> Result<(), Denied> {

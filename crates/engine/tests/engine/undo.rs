@@ -105,8 +105,8 @@ async fn what_was_done_since_goes_back_and_stays_so() {
     assert!(engine.plans().is_empty(), "a delete on hold is no held plan");
     assert!(engine.undo(&plan.hash).await.is_err(), "a plan is carried out once");
     // The history tells of it, under the plan's hash.
-    let told = engine.history(&Query { plan: Some(plan.hash), ..Query::default() }, 10).await.unwrap().0;
-    assert_eq!(told.len(), 3);
+    let recorded = engine.history(&Query { plan: Some(plan.hash), ..Query::default() }, 10).await.unwrap().0;
+    assert_eq!(recorded.len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -304,7 +304,7 @@ async fn a_dry_run_sends_nothing_and_holds_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_is_told_and_not_held() {
+async fn what_is_refused_is_reported_and_not_held() {
     let (world, engine, then, _) = changed().await;
     world.sim.refuse(&["x.example"]);
     let (_, report) = undo(&engine, since(then)).await;
@@ -325,8 +325,8 @@ async fn an_unanswered_undo_is_held_and_settled() {
     world.sim.fault("example", None);
     after(&engine, MINUTE * 5).await;
     assert_eq!((world.sim.all(), engine.pins()[0].1.names.len()), (before, 3));
-    let told = history(&engine).await;
-    assert!(told[..3].iter().all(|line| line.ends_with(": applied (found)")), "{told:?}");
+    let recorded = history(&engine).await;
+    assert!(recorded[..3].iter().all(|line| line.ends_with(": applied (found)")), "{recorded:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_one_is_told_each_field() {
+    fn a_bad_one_is_refused_with_each_field() {
         let mut bad = object();
         bad["spec"]["values"] = json!(["192.0.2.1", "2001:db8::1"]);
         bad["spec"]["ttl"] = json!(-1);

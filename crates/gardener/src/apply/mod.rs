@@ -180,10 +180,10 @@ impl Place<'_> {
                 objects: Vec::new(),
             };
             let lowered = lower(&wanted, self.zone, &capability, &self.account.options, view.set(&wanted.key));
-            let told = lowered.notes.into_iter().map(|note| note.message).collect::<Vec<_>>().join("; ");
-            sets.push(lowered.set.ok_or_else(|| Failure::Configuration(told.clone()))?);
-            if !told.is_empty() {
-                debug!(zone = %self.zone.name, "{told}");
+            let reported = lowered.notes.into_iter().map(|note| note.message).collect::<Vec<_>>().join("; ");
+            sets.push(lowered.set.ok_or_else(|| Failure::Configuration(reported.clone()))?);
+            if !reported.is_empty() {
+                debug!(zone = %self.zone.name, "{reported}");
             }
         }
         let mut adjusted = Vec::with_capacity(sets.len());

@@ -184,7 +184,7 @@ pub(super) struct Seed {
     pub(super) reconciler: Arc<Reconciler>,
     pub(super) shared: Shared,
     /// Versions of objects that the watch has told of.
-    pub(super) told: Mutex<BTreeSet<(RecordName, String)>>,
+    pub(super) seen: Mutex<BTreeSet<(RecordName, String)>>,
 }
 
 impl Seed {
@@ -194,7 +194,7 @@ impl Seed {
         let shared = Shared::default();
         shared.get::<Scripts>().0.lock().unwrap().insert("dns".to_owned(), script.clone());
         let reconciler = Self::process(&api, &shared);
-        Self { api, script, reconciler, shared, told: Mutex::default() }
+        Self { api, script, reconciler, shared, seen: Mutex::default() }
     }
 
     /// Another account, whose Secret has this name.
@@ -231,24 +231,24 @@ impl Seed {
     /// The process is killed, and started again: everything is listed.
     pub(super) fn restart(&mut self) {
         self.script.fuse.set(None);
-        self.told.lock().unwrap().clear();
+        self.seen.lock().unwrap().clear();
         self.reconciler = Self::process(&self.api, &self.shared);
-        self.tell_all();
+        self.deliver_all();
     }
 
-    fn tell_all(&self) {
+    fn deliver_all(&self) {
         let names: Vec<RecordName> = self.api.objects.lock().unwrap().keys().cloned().collect();
         for name in names {
-            self.tell(&name);
+            self.deliver(&name);
         }
     }
 
     /// The watch tells of an object as it is.
-    fn tell(&self, name: &RecordName) {
+    fn deliver(&self, name: &RecordName) {
         match self.api.read(name) {
             Some(record) => {
                 let version = record.metadata.resource_version.clone();
-                if self.told.lock().unwrap().insert((name.clone(), version)) {
+                if self.seen.lock().unwrap().insert((name.clone(), version)) {
                     self.reconciler.world().record(record);
                 }
             }
@@ -283,12 +283,12 @@ impl Seed {
             },
         });
         self.api.objects.lock().unwrap().insert(Self::name(name), object);
-        self.tell(&Self::name(name));
+        self.deliver(&Self::name(name));
     }
 
     pub(super) fn change(&self, name: &str, patch: &Value) {
         let _ = self.api.change(&Self::name(name), Part::Object, patch);
-        self.tell(&Self::name(name));
+        self.deliver(&Self::name(name));
     }
 
     pub(super) fn asks(&self, name: &str, operation: &str, spec: &Value) {
@@ -316,7 +316,7 @@ impl Seed {
                     return false;
                 };
                 self.reconciler.world().queue.finish(&attempt, finished, Instant::now(), 0.0);
-                self.tell(&attempt.name);
+                self.deliver(&attempt.name);
             }
         }
     }

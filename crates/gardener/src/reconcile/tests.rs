@@ -113,7 +113,7 @@ async fn migrated_and_restored() {
     // In the other seed: nothing happens before it is restored, and then the zone is found anew.
     let there = Seed {
         api: Arc::new(Api { secret: Mutex::new(true), fuse: seed.script.fuse.clone(), ..Api::default() }),
-        told: Mutex::default(),
+        seen: Mutex::default(),
         ..seed
     };
     let there = Seed { reconciler: Seed::process(&there.api, &there.shared), ..there };

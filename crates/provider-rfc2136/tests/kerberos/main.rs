@@ -187,7 +187,7 @@ async fn the_next_server_takes_over_with_the_same_login() {
 }
 
 #[tokio::test]
-async fn who_cannot_log_in_is_told_so() {
+async fn a_failed_login_is_reported() {
     require!(DnsSoftware::Bind.tools(), Realm::TOOLS);
     own_process!();
     let (realm, server) = site();

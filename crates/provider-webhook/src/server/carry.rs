@@ -47,7 +47,7 @@ impl Server {
                 }
             }
         }
-        Ok(told(bundles.len(), refused.into_iter().flatten().collect()))
+        Ok(logged(bundles.len(), refused.into_iter().flatten().collect()))
     }
 
     async fn apply(&self, zone: &Zone, sent: Vec<Sent>) -> Vec<(usize, Outcome)> {
@@ -153,7 +153,7 @@ fn failed(bundle: &Bundle, outcome: &Outcome, begun: bool) -> Option<Refusal> {
     })
 }
 
-fn told(names: usize, refused: Vec<Refusal>) -> Refusals {
+fn logged(names: usize, refused: Vec<Refusal>) -> Refusals {
     let applied = names - refused.len().min(names);
     for Refusal { name, outcome, kind, error } in &refused {
         warn!(name, outcome, kind, error, "a change was not applied");

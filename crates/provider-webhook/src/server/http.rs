@@ -70,16 +70,16 @@ impl Server {
     async fn apply_posted(self: Arc<Self>, body: Body) -> Response {
         let posted = match self.read(body).await {
             Ok(posted) => posted,
-            Err(unread) => return unread.told(),
+            Err(unread) => return unread.refusals(),
         };
         // A caller that hangs up must not leave half a change behind.
         let server = self.clone();
         let done = self.begun.spawn(async move { server.carry_out(posted).await });
         match done.await {
-            Ok(Ok(told)) if told.refused.is_empty() => StatusCode::NO_CONTENT.into_response(),
-            Ok(Ok(told)) => {
+            Ok(Ok(refusals)) if refusals.refused.is_empty() => StatusCode::NO_CONTENT.into_response(),
+            Ok(Ok(refusals)) => {
                 let kind = [(header::CONTENT_TYPE, "application/json")];
-                (StatusCode::INTERNAL_SERVER_ERROR, kind, write::json(&told)).into_response()
+                (StatusCode::INTERNAL_SERVER_ERROR, kind, write::json(&refusals)).into_response()
             }
             Ok(Err(error)) => failed(&error),
             Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "it is not known what was done"),
@@ -89,7 +89,7 @@ impl Server {
     async fn adjust_posted(&self, body: Body) -> Response {
         let asked: List = match self.read(body).await {
             Ok(asked) => asked,
-            Err(unread) => return unread.told(),
+            Err(unread) => return unread.refusals(),
         };
         self.adjust(asked.endpoints).await.map_or_else(|error| failed(&error), |all| said(write::list(&all)))
     }
@@ -129,7 +129,7 @@ enum Unread {
 }
 
 impl Unread {
-    fn told(&self) -> Response {
+    fn refusals(&self) -> Response {
         let status = match self {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Late(_) | Self::Cut(_) | Self::Json(_) => StatusCode::BAD_REQUEST,

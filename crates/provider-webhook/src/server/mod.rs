@@ -133,7 +133,7 @@ impl Server {
     }
 
     async fn filter(&self) -> Result<Filter> {
-        Ok(self.scope.told(&self.zones().await?))
+        Ok(self.scope.offered(&self.zones().await?))
     }
 
     /// Everything that the zones hold, but for their SOA records, which nobody asks for.

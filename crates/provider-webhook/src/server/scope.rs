@@ -45,7 +45,7 @@ impl Scope {
     }
 
     /// The filter that callers are told. Without any zone it is that of the flags: what is planned then is refused aloud.
-    pub(super) fn told(&self, zones: &[Zone]) -> Filter {
+    pub(super) fn offered(&self, zones: &[Zone]) -> Filter {
         if !self.regex_include.is_empty() || !self.regex_exclude.is_empty() {
             let (regex_include, regex_exclude) = (self.regex_include.clone(), self.regex_exclude.clone());
             return Filter { regex_include, regex_exclude, ..Filter::default() };
@@ -85,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_told_the_zones_as_far_as_the_flags_let_them() {
+    fn callers_see_the_zones_as_far_as_the_flags_let_them() {
         let check = |zones: &[&str], include: &[&str], exclude: &[&str], expected: &[&str]| {
             let scope = Scope::new(&owned(include), &owned(exclude), "", "").unwrap();
             let zone = |name: &&str| Zone::new(&InstanceId::from("i"), name, DnsName::parse(name).unwrap());
-            let told = scope.told(&scope.of(zones.iter().map(zone).collect()));
-            assert_eq!((told.include, told.exclude), (owned(expected), owned(exclude)), "{zones:?} {include:?}");
+            let offered = scope.offered(&scope.of(zones.iter().map(zone).collect()));
+            assert_eq!((offered.include, offered.exclude), (owned(expected), owned(exclude)), "{zones:?} {include:?}");
         };
         check(&["b.test", "a.test"], &[], &[], &["a.test", "b.test"]);
         check(&["a.test", "b.test"], &["a.test"], &[], &["a.test"]);
@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn expressions_go_out_as_they_are() {
         let scope = Scope::new(&owned(&["a.test"]), &[], "x$", "y").unwrap();
-        let told = scope.told(&[]);
-        assert_eq!((told.regex_include.as_str(), told.regex_exclude.as_str()), ("x$", "y"));
-        assert!(told.include.is_empty());
+        let offered = scope.offered(&[]);
+        assert_eq!((offered.regex_include.as_str(), offered.regex_exclude.as_str()), ("x$", "y"));
+        assert!(offered.include.is_empty());
         assert!(scope.takes(&DnsName::parse("a.x").unwrap()) && !scope.takes(&DnsName::parse("y.x").unwrap()));
         assert!(Scope::new(&[], &[], "(", "").is_err());
     }

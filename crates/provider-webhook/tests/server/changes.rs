@@ -120,7 +120,7 @@ async fn a_record_and_its_claim_come_together_or_not_at_all() {
 
 /// Two zones are no atomic whole: what is done in the first stands, and nobody is told that nothing does.
 #[tokio::test]
-async fn half_of_a_pair_in_two_zones_is_told_as_unknown() {
+async fn half_of_a_pair_in_two_zones_is_reported_as_unknown() {
     let zones = vec!["example.test", "sub.example.test"];
     let site = Site::start(Setting { zones, ..Setting::default() }).await;
     let claim = r#"{"dnsName":"a-sub.example.test","recordType":"TXT","targets":["ours"],"labels":{"ownedRecord":"sub.example.test"}}"#;

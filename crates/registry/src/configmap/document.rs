@@ -76,13 +76,13 @@ impl Parsed {
     }
 
     fn refuse(&mut self, index: usize, owner: Option<&str>, problem: &str, holder: &OwnerId) -> Result<(), String> {
-        let told = format!("{FIELD}[{index}]: {problem}");
+        let text = format!("{FIELD}[{index}]: {problem}");
         match owner {
             Some(owner) if owner != holder.as_str() => {
-                self.passed_over.push(told);
+                self.passed_over.push(text);
                 Ok(())
             }
-            _ => Err(told),
+            _ => Err(text),
         }
     }
 }

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn intents_are_told_apart() {
+    fn intents_are_distinguished() {
         assert!(is_intent(&Txt::from_text("heritage=zonewright-intent,zonewright/owner=me")));
         assert!(!is_intent(&Txt::from_text("heritage=external-dns,external-dns/owner=me")));
         assert_eq!(plain().read(&Txt::from_text("heritage=zonewright-intent,external-dns/owner=me")), None);

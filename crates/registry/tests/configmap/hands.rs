@@ -140,7 +140,7 @@ async fn with_the_object_go_its_claims_and_nothing_else() {
 /// A name that waits for another owner is planned again when that owner's object lets it go, and what others did to our own
 /// claims is told apart from that.
 #[tokio::test]
-async fn what_others_did_to_claims_is_told() {
+async fn what_others_did_to_claims_is_reported() {
     let (shelf, registry) = start();
     let mut zones = Zones::new(&["b.org A 192.0.2.2"]);
     let config = zonewright_registry::configmap::ConfigMapConfig::new("other", shelf.clone()).unwrap();
@@ -175,7 +175,7 @@ async fn what_others_did_to_claims_is_told() {
 /// Two owners want the very same record. What one of them announced, or has not seen for a while, does not count against the
 /// claim that the other one has confirmed.
 #[tokio::test]
-async fn two_owners_that_want_the_very_same_record_are_told_apart() {
+async fn two_owners_that_want_the_very_same_record_are_distinguished() {
     let (shelf, registry) = start();
     let line = "a.org A 192.0.2.1";
     let mut zones = Zones::new(&[]);

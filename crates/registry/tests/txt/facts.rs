@@ -246,13 +246,13 @@ fn settings_are_checked_in_order() {
         aes_key: aes_key.map(|key| key.to_owned().into()),
         ..TxtConfig::new("me").expect("an owner")
     };
-    for (config, told) in [
+    for (config, expected) in [
         (config("p", false, Some("short")), "must be 32 bytes long"),
         (config("p", true, None), "must be set when TXT record encryption is enabled"),
         (config("p", false, None), "mutual exclusive"),
     ] {
-        let error = TxtRegistry::new(config).expect_err(told).to_string();
-        assert!(error.contains(told), "{error}");
+        let error = TxtRegistry::new(config).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
     }
 }
 

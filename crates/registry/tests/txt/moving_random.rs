@@ -135,8 +135,8 @@ proptest! {
         for key in mine.iter().filter(|key| !current(key)) {
             let update = Change::Update { from: world.record(key), to: world.record(key) };
             let step = zonewright_core::change::Step::record(update, Some("r".into()));
-            let told = registry.decorate(world.zone(), vec![zonewright_core::change::Group::of(step, vec![])], &world);
-            prop_assert!(told[0].is_err(), "{}: what is in the way is told", key);
+            let outcome = registry.decorate(world.zone(), vec![zonewright_core::change::Group::of(step, vec![])], &world);
+            prop_assert!(outcome[0].is_err(), "{}: what is in the way is told", key);
         }
         if strangers.is_empty() && before.iter().all(|set| HOSTS[..1].contains(&set.key.name.as_str().trim_end_matches(".ex.com"))) {
             let claims = world.records().into_iter().filter(|set| registry.is_claim(set)).count();
@@ -177,9 +177,9 @@ fn a_new_claim_makes_no_other_read_as_a_record() {
     let [address, text] = ["www-s.ex.com A", "a-www.ex.com TXT"].map(key);
     // Today's claim on the text has the name of the former claim on a text where the claim on the address still stands.
     assert!(registry.upgrade(world.zone(), &world.record(&text), &world).is_none());
-    let told =
+    let outcome =
         decorate(&registry, &world, &["~ a-www.ex.com TXT hello -> TXT bye"]).remove(0).expect_err("in the way").1;
-    assert!(told.reason.contains("a-www-s.ex.com TXT would read as a TXT record"), "{}", told.reason);
+    assert!(outcome.reason.contains("a-www-s.ex.com TXT would read as a TXT record"), "{}", outcome.reason);
     for key in [&address, &address, &text, &text] {
         let group = registry.upgrade(world.zone(), &world.record(key), &world).expect("a step of the move");
         world.apply(&group);
@@ -195,10 +195,10 @@ fn claims_that_would_read_as_one_record_do_not_come_in_one_round() {
         &World::new("zone ex.com"),
         &["+ a-www.ex.com TXT hello [r]", "+ www.ex.com A 192.0.2.1 [r]"],
     );
-    let told = created.get(1).and_then(|group| group.as_ref().err()).expect("the second waits");
+    let outcome = created.get(1).and_then(|group| group.as_ref().err()).expect("the second waits");
     assert!(
-        told.1.reason.contains("txt-a-www-s.ex.com TXT is in use by the change of a-www.ex.com"),
+        outcome.1.reason.contains("txt-a-www-s.ex.com TXT is in use by the change of a-www.ex.com"),
         "{}",
-        told.1.reason
+        outcome.1.reason
     );
 }

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_property_and_is_none_is_told() {
+    fn what_looks_like_a_property_and_is_none_is_reported() {
         for (pair, key, expected) in [
             (("p/alias", "True"), "p/alias=\"True\"", "expected `true` or `false`"),
             (("p/alias", "AAAA"), "p/alias=\"AAAA\"", "expected `true` or `false`"),

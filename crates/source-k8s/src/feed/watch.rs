@@ -107,23 +107,23 @@ impl Feed {
         }
     }
 
-    /// Logs once what the API server refuses, though it is asked again and again; `told` is what was logged last. Notes why the
+    /// Logs once what the API server refuses, though it is asked again and again; `logged` is what was logged last. Notes why the
     /// kind cannot be read.
-    fn complain<T>(&self, event: &WatchEvent<T>, told: &mut Option<String>) {
+    fn complain<T>(&self, event: &WatchEvent<T>, logged: &mut Option<String>) {
         match event {
-            WatchEvent::Open => *told = None,
+            WatchEvent::Open => *logged = None,
             WatchEvent::Lost { text, .. } => self.source.note_failure(self.kind, text.clone()),
-            WatchEvent::Denied { text } | WatchEvent::Forbidden { text, .. } if told.as_ref() == Some(text) => {}
+            WatchEvent::Denied { text } | WatchEvent::Forbidden { text, .. } if logged.as_ref() == Some(text) => {}
             WatchEvent::Denied { text } => {
                 tracing::warn!(watch = %self.spec, text, "the API server does not know this kind");
                 let reason = format!("{text}, though objects of it were seen before");
                 self.source.note_failure(self.kind, reason);
-                *told = Some(text.clone());
+                *logged = Some(text.clone());
             }
             WatchEvent::Forbidden { verb, text } => {
                 tracing::error!(watch = %self.spec, verb, text, "a right is missing; nothing that rests on this kind is deleted");
                 self.source.note_failure(self.kind, text.clone());
-                *told = Some(text.clone());
+                *logged = Some(text.clone());
             }
             _ => {}
         }

@@ -12,12 +12,12 @@ use crate::store::Object;
 impl Index {
     /// A snapshot to consider a subject in, without the index.
     pub(crate) fn snapshot_for(&self, subject: &Subject) -> Snapshot {
-        let told = self.told.iter().filter_map(|(reader, told)| {
-            let object = told.who.at(reader);
-            concerns(subject, &object, &told.mapped).then(|| (reader.clone(), object, Arc::clone(&told.mapped)))
+        let reported = self.reported.iter().filter_map(|(reader, reported)| {
+            let object = reported.who.at(reader);
+            concerns(subject, &object, &reported.mapped).then(|| (reader.clone(), object, Arc::clone(&reported.mapped)))
         });
         Snapshot {
-            told: told.collect(),
+            reported: reported.collect(),
             store: self.store.clone(),
             roles: Arc::clone(&self.roles),
             options: Arc::clone(&self.options),

@@ -94,7 +94,7 @@ impl Mapping<'_> {
     fn skip_item(&mut self, field: &str, Skipped { item, reason }: &Skipped) {
         let host = item.split_once(':').map(|(host, _)| host.trim()).filter(|host| !host.is_empty());
         let severity = if host.is_some() { Severity::Warning } else { Severity::Normal };
-        self.tell(severity, TEMPLATE_ITEM, format!("{field}, {item:?}: {reason}"));
+        self.note(severity, TEMPLATE_ITEM, format!("{field}, {item:?}: {reason}"));
         if let Some(name) = host.and_then(|host| self.owner(field, host)) {
             self.wait(&name, NO_TARGET);
         }
@@ -103,10 +103,10 @@ impl Mapping<'_> {
     fn want_names_at_targets(&mut self) {
         let names = self.template_names();
         let Some(template) = self.scope.options.templates.target.clone() else {
-            return self.tell_no_target_flag(&names);
+            return self.warn_of_no_target_flag(&names);
         };
         if names.is_empty() {
-            return self.tell_no_name_flag();
+            return self.note_no_name_flag();
         }
         let label = self.settings().resource.clone();
         let Some(texts) = self.run(&template, label, |input| template.names(input)) else { return };
@@ -124,7 +124,7 @@ impl Mapping<'_> {
     }
 
     /// Tells of names that can have no target.
-    fn tell_no_target_flag(&mut self, names: &[DnsName]) {
+    fn warn_of_no_target_flag(&mut self, names: &[DnsName]) {
         if !names.is_empty() {
             let names = shown(names);
             let message = format!(
@@ -136,11 +136,11 @@ impl Mapping<'_> {
     }
 
     /// Tells of targets that can have no name: not where a template of names leaves the object out.
-    fn tell_no_name_flag(&mut self) {
+    fn note_no_name_flag(&mut self) {
         if !self.scope.options.templates.gives_names() && self.is_their_turn() {
             let message = "--target-template is set, and --fqdn-template, which names what is to have the targets, is not; \
                            expected both";
-            self.tell(Severity::Normal, TEMPLATE_INCOMPLETE, message.to_owned());
+            self.note(Severity::Normal, TEMPLATE_INCOMPLETE, message.to_owned());
         }
     }
 
@@ -159,7 +159,7 @@ impl Mapping<'_> {
             Ok(made) => Some(made),
             Err(failure) => {
                 self.warn(TEMPLATE_FAILED, format!("--{failure}; what is published for this object stays"));
-                self.cannot_tell([label], &format!("--{} failed", template.flag()));
+                self.cannot_determine([label], &format!("--{} failed", template.flag()));
                 None
             }
         }

@@ -346,9 +346,9 @@ mod tests {
         let mut route: Route = read(json!({"status": {"parents": [{"conditions": conditions}]}}));
         route.prune(&keep);
         assert_eq!(route.status.parents[0].conditions, kept);
-        let told: Gateway =
+        let parsed: Gateway =
             read(json!({"metadata": {"annotations": {"a": "b"}}, "status": {"conditions": conditions}}));
-        let mut gateway = told;
+        let mut gateway = parsed;
         gateway.prune(&keep);
         assert_eq!(gateway, Gateway::default(), "nobody reads a Gateway's conditions");
     }

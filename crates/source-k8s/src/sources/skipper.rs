@@ -51,5 +51,5 @@ fn unreadable(mapping: &mut Mapping<'_>, problem: &serde_json::Error) {
     let reason = format!("it does not have the shape of a RouteGroup: {problem}");
     mapping.warn("UnreadableObject", format!("{reason}; expected spec.hosts to be a list of texts"));
     let resource = mapping.settings().resource.clone();
-    mapping.cannot_tell([resource], &reason);
+    mapping.cannot_determine([resource], &reason);
 }

@@ -142,7 +142,7 @@ fn properties() {
 
 /// K25: which element, which field, what was found, what was expected.
 #[test]
-fn what_is_told() {
+fn what_is_reported() {
     for (rtype, target, pieces) in [
         ("A", "1.2.3.4.", &["spec.endpoints[1].targets[0] of a.org", "use \"1.2.3.4\" not \"1.2.3.4.\""][..]),
         ("NAPTR", "100 10 u s r b.org", &["targets[0]", "use \"100 10 u s r b.org.\" not"]),

@@ -33,8 +33,8 @@ fn cluster() -> (Index, Engine) {
 fn cost(index: &mut Index, event: Event) -> (u64, usize) {
     let before = index.remapped();
     apply(index, [event]);
-    let told = index.take(false).objects.len();
-    (index.remapped() - before, told)
+    let reported = index.take(false).objects.len();
+    (index.remapped() - before, reported)
 }
 
 fn unlabelled(namespace: &str, name: &str) -> Object {

@@ -243,7 +243,7 @@ async fn an_unreadable_object_that_nobody_knows_doubts_no_other() {
 
 /// Where a claim has no label to keep it by, or not even the object's name is known, nobody can tell whose records to keep.
 #[tokio::test(start_paused = true)]
-async fn what_no_label_tells_doubts_the_kind() {
+async fn an_object_without_a_label_doubts_the_kind() {
     let spoilt = |options: SourceOptions, key: ObjectKey| {
         let source = K8sSource::new(Index::new(Arc::new(options), &SeenKinds::default()));
         let kind = key.kind;
@@ -406,7 +406,7 @@ async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
 }
 
 #[test]
-fn what_was_not_read_is_told_with_its_reason() {
+fn what_was_not_read_is_reported_with_its_reason() {
     let source = source();
     assert_eq!(source.errors().unread[&KIND.id()], "not read to its end");
     source.feed(list(KIND, services(1)));

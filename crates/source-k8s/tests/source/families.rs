@@ -126,8 +126,8 @@ fn a_change_maps_its_readers() {
         let (mut index, _) = cluster();
         let before = index.remapped();
         apply(&mut index, [event]);
-        let told = index.take(false).objects.len();
-        assert_eq!((index.remapped() - before, told), expected, "{what}: (mapped, told)");
+        let reported = index.take(false).objects.len();
+        assert_eq!((index.remapped() - before, reported), expected, "{what}: (mapped, told)");
     };
     let applied = Event::Applied;
     check("a service: g1, v1, h1", applied(service("sys", "in", "web", "192.0.2.9")), (3, 3));

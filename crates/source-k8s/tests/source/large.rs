@@ -45,8 +45,8 @@ fn cluster(sources: &[SourceKind]) -> Index {
     let mut count = 0;
     apply(&mut index, services.chain(nodes).chain(ports).inspect(|_| count += 1).map(Event::Applied));
     assert_eq!(count, OBJECTS);
-    let told = index.take(false).objects.len();
-    assert!(told >= NAMESPACES * SERVICES + NODE_PORTS, "every Service asks for a name, {told} were told");
+    let reported = index.take(false).objects.len();
+    assert!(reported >= NAMESPACES * SERVICES + NODE_PORTS, "every Service asks for a name, {reported} were told");
     index
 }
 
@@ -54,8 +54,8 @@ fn cluster(sources: &[SourceKind]) -> Index {
 fn cost(index: &mut Index, object: Object) -> (u64, usize) {
     let before = index.remapped();
     apply(index, [Event::Applied(object)]);
-    let told = index.take(false).objects.len();
-    (index.remapped() - before, told)
+    let reported = index.take(false).objects.len();
+    (index.remapped() - before, reported)
 }
 
 #[test]

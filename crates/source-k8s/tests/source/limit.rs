@@ -53,7 +53,7 @@ fn put(index: &mut Index, hosts: &str) {
 
 #[test]
 fn the_first_names_and_a_note_about_the_others() {
-    for (limit, expected, told) in [
+    for (limit, expected, reported) in [
         (2, &["a.test", "d.test"][..], true),
         (3, &["a.test", "c.test", "d.test"], false),
         (0, &["a.test", "c.test", "d.test"], false),
@@ -72,7 +72,7 @@ fn the_first_names_and_a_note_about_the_others() {
                 )
             })
             .collect();
-        assert_eq!(notes, if told { vec![("TooManyNames", true)] } else { Vec::new() }, "{:?}", mapped.notes);
+        assert_eq!(notes, if reported { vec![("TooManyNames", true)] } else { Vec::new() }, "{:?}", mapped.notes);
     }
 }
 

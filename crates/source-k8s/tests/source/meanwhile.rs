@@ -32,7 +32,7 @@ fn what_was_read_and_changes_is_mapped_again() {
 }
 
 #[test]
-fn a_delete_meanwhile_is_told_with_its_proof() {
+fn a_delete_meanwhile_is_reported_with_its_proof() {
     let web = |address: &str| balancer("a", "web", "web.test", address);
     let key = ObjectKey::new(Kind::Service, "a", "web");
     let (mut index, mut engine) = (index(), Engine::default());

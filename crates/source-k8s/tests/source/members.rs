@@ -147,8 +147,8 @@ fn a_change_maps_its_readers() {
         let (mut index, _) = cluster();
         let before = index.remapped();
         apply(&mut index, [event]);
-        let told = index.take(false).objects.len();
-        assert_eq!((index.remapped() - before, told), expected, "{what}: (mapped, told)");
+        let reported = index.take(false).objects.len();
+        assert_eq!((index.remapped() - before, reported), expected, "{what}: (mapped, told)");
     };
     let applied = Event::Applied;
     let deleted = |kind, namespace: &str, name: &str| Event::Deleted(ObjectKey::new(kind, namespace, name));

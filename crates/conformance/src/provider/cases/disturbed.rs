@@ -124,8 +124,8 @@ async fn read_names(walk: &Walk<'_>, names: &BTreeSet<DnsName>, when: &str) {
 /// Nothing that was given in confidence was logged.
 fn silent(service: &dyn Service) {
     for secret in service.secrets() {
-        let told = captured::told(&secret);
-        assert!(told.is_empty(), "the log shows what was given in confidence: {}", told.concat());
+        let logged = captured::logged(&secret);
+        assert!(logged.is_empty(), "the log shows what was given in confidence: {}", logged.concat());
     }
 }
 
@@ -225,7 +225,7 @@ pub async fn a_zone_that_went_is_an_error(harness: &dyn Harness) {
     assert!(read.is_err(), "a read of names in a zone that is gone gave {read:?}");
     let groups: Vec<Group> = delete.into_iter().chain([create(&walk.set("new", A, 300, &["192.0.2.1"]))]).collect();
     for (group, outcome) in groups.iter().zip(walk.apply(&groups).await) {
-        let told = matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent(_));
-        assert!(told, "{} in a zone that is gone: {outcome:?}", group.headline());
+        let is_refused = matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent(_));
+        assert!(is_refused, "{} in a zone that is gone: {outcome:?}", group.headline());
     }
 }

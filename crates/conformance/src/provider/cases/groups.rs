@@ -93,9 +93,9 @@ pub async fn extra_preconditions_count(harness: &dyn Harness) {
     }
     for (i, requires) in good.into_iter().enumerate() {
         let group = Group { requires, ..create(&walk.set(&format!("good{i}"), A, 300, &["192.0.2.1"])) };
-        let told = format!("{:?}", group.requires);
+        let required = format!("{:?}", group.requires);
         let outcomes = walk.apply(&[group]).await;
-        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{told} holds, yet: {outcomes:?}");
+        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{required} holds, yet: {outcomes:?}");
     }
     walk.resync().await;
 }

@@ -82,7 +82,7 @@ impl Reading {
 }
 
 /// What changed since a listing leads to what a listing would give, after each of our changes and after many.
-pub async fn history_tells_of_own_changes(harness: &dyn Harness) {
+pub async fn history_shows_own_changes(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
     let Some(mut near) = Reading::take(&walk).await else { return };
     near.follow(&walk).await;
@@ -107,7 +107,7 @@ pub async fn history_tells_of_own_changes(harness: &dyn Harness) {
 }
 
 /// The history tells of changes that others make.
-pub async fn history_tells_of_foreign_changes(harness: &dyn Harness) {
+pub async fn history_shows_foreign_changes(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
     let Some(mut reading) = Reading::take(&walk).await else { return };
     walk.foreign(walk.set("theirs", A, 300, &["192.0.2.1", "192.0.2.2"])).await;

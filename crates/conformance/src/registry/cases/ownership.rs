@@ -181,12 +181,12 @@ const NEW: &str = "ingress/default/other";
 
 /// A record of ours in an update that the process does not survive. Returns whose it is afterwards, before and after the
 /// zones were read again, and once the same update was made by the next process.
-async fn updated(harness: &dyn Harness, wanted: &RecordSet, told_zone: bool) -> [Ownership; 3] {
+async fn updated(harness: &dyn Harness, wanted: &RecordSet, in_zone: bool) -> [Ownership; 3] {
     let ours = harness.ours();
     let mut pair = ZonePair::new();
     pair.carry(ours, create(wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
     let update = || group([Change::Update { from: wanted.clone(), to: other(wanted) }], NEW);
-    pair.crash(ours, update(), told_zone).await;
+    pair.crash(ours, update(), in_zone).await;
     let restarted = again(harness).await;
     let before = pair.ownership(&*restarted, &wanted.key);
     pair.read(&*restarted).await;

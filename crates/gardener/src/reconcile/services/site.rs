@@ -220,9 +220,9 @@ impl Site {
         let backends = [Backend { kind: cloud.kind(), entry }];
         seed.reconciler = Seed::process_of(&seed.api, &seed.shared, &backends, (defaults(entry.flags), at_once));
         let asked: Arc<Mutex<Vec<(String, Instant)>>> = Arc::default();
-        let told = asked.clone();
+        let recorded = asked.clone();
         seed.script.fuse.plan(move |what| {
-            told.lock().unwrap().push((what.to_owned(), Instant::now()));
+            recorded.lock().unwrap().push((what.to_owned(), Instant::now()));
             None
         });
         let site = Self { seed, service: Some(service), cloud, asked };

@@ -45,8 +45,8 @@ pub(crate) struct ManifestFeed {
 
 /// How long to wait after a scan that took so long. Where the system tells of changes, looking at every file takes no more than a
 /// thousandth of a processor; else a twentieth.
-fn poll_after(took: Duration, told: bool) -> Duration {
-    let factor = if told { 1_000 } else { 20 };
+fn poll_after(took: Duration, watched: bool) -> Duration {
+    let factor = if watched { 1_000 } else { 20 };
     (took * factor).clamp(POLL, MOST)
 }
 
@@ -85,13 +85,13 @@ impl ManifestFeed {
 
     /// Waits for a change and the quiet after it, at most for the time `longest`.
     async fn rest(&self, longest: Duration) {
-        if timeout(longest, self.wake.told()).await.is_err() {
+        if timeout(longest, self.wake.changed()).await.is_err() {
             return;
         }
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let quiet = (Instant::now() + QUIET).min(deadline);
-            if timeout_at(quiet, self.wake.told()).await.is_err() {
+            if timeout_at(quiet, self.wake.changed()).await.is_err() {
                 return;
             }
         }

@@ -81,7 +81,7 @@ impl Mapper<'_, '_> {
                 self.mapping.warn_with(INVALID_ENDPOINT, message);
                 // It may ask for what stands: an earlier program may have understood it.
                 if let Some(resource) = self.settings.resource.clone() {
-                    self.mapping.cannot_tell([Some(resource)], &format!("{field}.{part} of {name}: {problem}"));
+                    self.mapping.cannot_determine([Some(resource)], &format!("{field}.{part} of {name}: {problem}"));
                 }
                 return;
             }

@@ -71,17 +71,17 @@ impl<'a> Mapper<'_, 'a> {
             return;
         }
         self.mapping.read_settings();
-        self.tell_unread_target();
+        self.warn_of_unread_target();
         let hosts = self.hosts();
         let mut attached = Attached::default();
         for parent in &parents {
             self.attach(parent, &hosts, &mut attached);
         }
-        self.tell_rest(&hosts, &attached);
+        self.report_rest(&hosts, &attached);
     }
 
     /// The names that no listener served.
-    fn tell_rest(&mut self, hosts: &Hosts, attached: &Attached) {
+    fn report_rest(&mut self, hosts: &Hosts, attached: &Attached) {
         for name in hosts.named.iter().filter(|name| !attached.served.contains(name)) {
             if let Some(reason) = attached.doubts.first() {
                 self.mapping.wait(name, reason);
@@ -93,7 +93,7 @@ impl<'a> Mapper<'_, 'a> {
     }
 
     /// People look for it here, since it is so with every other kind.
-    fn tell_unread_target(&mut self) {
+    fn warn_of_unread_target(&mut self) {
         if let Some(annotation) = self.mapping.annotations.find(TARGET) {
             let message = format!("annotation {}: not read on a route; expected on its Gateway", annotation.key);
             self.mapping.warn(INVALID_ANNOTATION, message);

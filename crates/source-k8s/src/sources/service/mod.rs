@@ -159,7 +159,7 @@ impl Mapper<'_, '_> {
             } else {
                 // The others are published; what stands for this one is not taken away.
                 let label = self.mapping.settings().resource.clone();
-                self.mapping.cannot_tell([label], &format!("{host} is not resolved"));
+                self.mapping.cannot_determine([label], &format!("{host} is not resolved"));
             }
         }
         resolved

@@ -10,7 +10,7 @@ use super::{
 use crate::scene::{map, options, shown};
 
 /// What is told: how grave, why, and all these pieces.
-fn told(mapped: &Mapped, severity: Severity, reason: &str, pieces: &[&str]) {
+fn reports(mapped: &Mapped, severity: Severity, reason: &str, pieces: &[&str]) {
     assert_eq!(mapped.notes.len(), 1, "{:?}", mapped.notes);
     let note = &mapped.notes[0];
     assert_eq!((note.severity, note.reason), (severity, reason), "{note:?}");
@@ -20,7 +20,7 @@ fn told(mapped: &Mapped, severity: Severity, reason: &str, pieces: &[&str]) {
 }
 
 #[test]
-fn what_gives_too_little_is_told() {
+fn what_gives_too_little_is_reported() {
     let map = config_map("m", json!({"a": "b"}));
     let name = (FQDN, "{{.Name}}.com");
     let incomplete = "TemplateIncomplete";
@@ -92,7 +92,7 @@ fn what_gives_too_little_is_told() {
     ] {
         let mapped = mapped(&map, flags, false);
         assert_eq!(shown(&mapped), lines, "{flags:?}: {:?}", mapped.notes);
-        told(&mapped, severity, reason, pieces);
+        reports(&mapped, severity, reason, pieces);
     }
     let own = map.ann("hostname", "own.com").ann("target", "1.1.1.1");
     check_unstructured("the object's own names do", &own, &[(TARGET, "2.2.2.2")], false, &["own.com A 1.1.1.1"]);
@@ -163,7 +163,7 @@ fn what_fails_keeps_what_is_published() {
         let custom = matches!(thing.kind, Kind::Custom(_));
         let mapped = if custom { mapped(&thing, flags, false) } else { map(&thing, &[], &options(|o| set(o, flags))) };
         assert!(mapped.endpoints.is_empty() && mapped.pending.is_empty(), "{flags:?}: {mapped:?}");
-        told(&mapped, Severity::Warning, "TemplateFailed", &["; what is published for this object stays"]);
+        reports(&mapped, Severity::Warning, "TemplateFailed", &["; what is published for this object stays"]);
         assert!(mapped.notes[0].message.starts_with(message), "{}", mapped.notes[0].message);
         let failed = message.split(' ').next().unwrap_or_default();
         let unknown: Vec<_> = mapped.unknown.iter().map(|u| (u.resource.as_deref(), u.reason.as_str())).collect();

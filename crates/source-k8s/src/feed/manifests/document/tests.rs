@@ -12,7 +12,7 @@ fn wanted(namespace: Option<&str>) -> Wanted {
 }
 
 /// Objects and faults, one on each line, with the lines of the text.
-fn told(parsed: &Parsed) -> String {
+fn shown(parsed: &Parsed) -> String {
     let objects = parsed.objects.iter().map(|at| format!("{} {}\n", at.line, at.what.key()));
     let faults = parsed.faults.iter().map(|at| format!("{}! {}\n", at.line, at.what));
     objects.chain(faults).collect()
@@ -20,7 +20,7 @@ fn told(parsed: &Parsed) -> String {
 
 #[track_caller]
 fn check(format: Format, text: &str, expected: &str) {
-    assert_eq!(told(&parse(text, format, &wanted(None))), expected, "{text}");
+    assert_eq!(shown(&parse(text, format, &wanted(None))), expected, "{text}");
 }
 
 #[track_caller]
@@ -157,7 +157,7 @@ fn one_namespace_only() {
         "{SERVICE}---\n{}---\napiVersion: v1\nkind: Node\nmetadata: {{name: n}}\n",
         SERVICE.replace("a}", "b}")
     );
-    assert_eq!(told(&parse(&text, Format::Yaml, &wanted(Some("b")))), "5 Service b/web\n9 Node n\n");
+    assert_eq!(shown(&parse(&text, Format::Yaml, &wanted(Some("b")))), "5 Service b/web\n9 Node n\n");
 }
 
 #[test]

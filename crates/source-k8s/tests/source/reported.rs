@@ -26,7 +26,7 @@ fn key() -> ObjectKey {
 }
 
 /// An index that has told of one Service, and the engine that heard it.
-fn told() -> (Index, Engine) {
+fn taken() -> (Index, Engine) {
     let mut index = index();
     let mut engine = Engine::default();
     apply(&mut index, list(Kind::Service, [web()]));
@@ -57,7 +57,7 @@ fn only_a_delete_event_is_a_tombstone() {
         ),
     ];
     for (what, events, tombstone) in cases {
-        let (mut index, mut engine) = told();
+        let (mut index, mut engine) = taken();
         apply(&mut index, events);
         assert_eq!(engine.take(index.take(false)), gone(WEB, tombstone), "{what}");
         assert!(engine.endpoints().is_empty());
@@ -67,7 +67,7 @@ fn only_a_delete_event_is_a_tombstone() {
 
 #[test]
 fn a_list_that_breaks_off_removes_nothing() {
-    let (mut index, mut engine) = told();
+    let (mut index, mut engine) = taken();
     apply(&mut index, [Event::Begin(Kind::Service), Event::Begin(Kind::Service), Event::Listed(web())]);
     assert!(engine.take(index.take(false)).is_empty());
     apply(&mut index, [Event::Done(Kind::Service)]);
@@ -76,8 +76,8 @@ fn a_list_that_breaks_off_removes_nothing() {
 }
 
 #[test]
-fn an_object_that_came_back_before_it_was_told_is_not_gone() {
-    let (mut index, mut engine) = told();
+fn an_object_that_came_back_before_it_was_reported_is_not_gone() {
+    let (mut index, mut engine) = taken();
     apply(&mut index, [Event::Deleted(key()), Event::Applied(web())]);
     assert_eq!(index.take(false).objects, []);
     apply(&mut index, [Event::Removed(vec![key()])]);
@@ -113,7 +113,7 @@ fn an_object_made_anew_is_another_object() {
 
 #[test]
 fn a_removed_annotation_is_an_edit() {
-    let (mut index, mut engine) = told();
+    let (mut index, mut engine) = taken();
     apply(&mut index, [Event::Applied(balancer("a", "web", "", "192.0.2.1"))]);
     let update = index.take(false);
     let [change] = &update.objects[..] else { panic!("one change, found {update:?}") };
@@ -124,7 +124,7 @@ fn a_removed_annotation_is_an_edit() {
 }
 
 #[test]
-fn an_object_that_never_asked_is_not_told() {
+fn an_object_that_never_asked_is_not_reported() {
     let mut index = index();
     apply(&mut index, [Event::Applied(balancer("a", "quiet", "", "192.0.2.1"))]);
     assert!(index.take(false).objects.is_empty());
@@ -135,7 +135,7 @@ fn an_object_that_never_asked_is_not_told() {
 
 #[test]
 fn a_snapshot_does_not_lose_a_tombstone() {
-    let (mut index, mut engine) = told();
+    let (mut index, mut engine) = taken();
     apply(&mut index, [Event::Applied(balancer("a", "other", "o.example.com", "192.0.2.2")), Event::Deleted(key())]);
     let update = index.take(true);
     assert!(update.complete);
@@ -147,7 +147,7 @@ fn a_snapshot_does_not_lose_a_tombstone() {
 
 #[test]
 fn an_unreadable_object_stays_as_it_was() {
-    let (mut index, mut engine) = told();
+    let (mut index, mut engine) = taken();
     apply(&mut index, [unreadable(key())]);
     apply(&mut index, [Event::Begin(Kind::Service), unreadable(key()), Event::Done(Kind::Service)]);
     assert!(engine.take(index.take(false)).is_empty());
@@ -160,7 +160,7 @@ fn unknown(engine: &Engine) -> Vec<String> {
 }
 
 #[test]
-fn of_an_unreadable_object_its_label_is_told() {
+fn an_unreadable_object_is_reported_with_its_label() {
     let (mut index, mut engine) = (index(), Engine::default());
     apply(&mut index, list(Kind::Service, [balancer("a", "other", "o.example.com", "192.0.2.2")]));
     apply(&mut index, [unreadable(key())]);
@@ -204,9 +204,9 @@ fn those_that_read_an_unreadable_object_are_doubted_with_it() {
 
 /// What an object asks for under the well-known prefix that is not in force, as far as it differs.
 #[test]
-fn the_other_prefix_is_told_beside_what_is_asked_for() {
+fn the_other_prefix_is_reported_beside_what_is_asked_for() {
     const ALPHA: &str = "external-dns.alpha.kubernetes.io/";
-    let told = |prefixes: &[&str], annotations: serde_json::Value| -> Vec<String> {
+    let taken = |prefixes: &[&str], annotations: serde_json::Value| -> Vec<String> {
         let annotation_prefixes = Prefixes::parse(prefixes).expect("prefixes");
         let options = SourceOptions { annotation_prefixes, ..options() };
         let keep = options.keep();
@@ -223,28 +223,28 @@ fn the_other_prefix_is_told_beside_what_is_asked_for() {
     let alpha = || json!({format!("{ALPHA}hostname"): "w.example.com"});
     let both =
         |name: &str| json!({format!("{ALPHA}hostname"): "w.example.com", format!("{DEFAULT_PREFIX}hostname"): name});
-    assert_eq!(told(&[DEFAULT_PREFIX], alpha()), ["w.example.com A 192.0.2.1"]);
-    assert_eq!(told(&[ALPHA], json!({format!("{DEFAULT_PREFIX}hostname"): "w.example.com"})).len(), 1);
-    assert_eq!(told(&[DEFAULT_PREFIX], both("v.example.com")), ["w.example.com A 192.0.2.1"]);
-    assert!(told(&[DEFAULT_PREFIX], both("w.example.com")).is_empty(), "the same under both");
-    assert!(told(&[DEFAULT_PREFIX, ALPHA], alpha()).is_empty());
-    assert!(told(&["own.example/"], alpha()).is_empty(), "another instance's");
-    assert!(told(&[DEFAULT_PREFIX], json!({"own.example/hostname": "w.example.com"})).is_empty());
+    assert_eq!(taken(&[DEFAULT_PREFIX], alpha()), ["w.example.com A 192.0.2.1"]);
+    assert_eq!(taken(&[ALPHA], json!({format!("{DEFAULT_PREFIX}hostname"): "w.example.com"})).len(), 1);
+    assert_eq!(taken(&[DEFAULT_PREFIX], both("v.example.com")), ["w.example.com A 192.0.2.1"]);
+    assert!(taken(&[DEFAULT_PREFIX], both("w.example.com")).is_empty(), "the same under both");
+    assert!(taken(&[DEFAULT_PREFIX, ALPHA], alpha()).is_empty());
+    assert!(taken(&["own.example/"], alpha()).is_empty(), "another instance's");
+    assert!(taken(&[DEFAULT_PREFIX], json!({"own.example/hostname": "w.example.com"})).is_empty());
     let target = json!({format!("{DEFAULT_PREFIX}hostname"): "w.example.com", format!("{ALPHA}hostname"): "w.example.com",
         format!("{ALPHA}target"): "192.0.2.7"});
-    assert_eq!(told(&[DEFAULT_PREFIX], target), ["w.example.com A 192.0.2.7"], "other targets");
+    assert_eq!(taken(&[DEFAULT_PREFIX], target), ["w.example.com A 192.0.2.7"], "other targets");
 }
 
 #[test]
 fn a_result_names_the_kinds_that_it_rests_on() {
-    let (_, engine) = told();
+    let (_, engine) = taken();
     let kinds: Vec<String> =
         engine.objects.values().flat_map(|mapped| mapped.kinds.iter()).map(ToString::to_string).collect();
     assert_eq!(kinds, ["services"]);
 }
 
 #[test]
-fn the_slow_pass_shows_everything_that_was_told_in_parts() {
+fn the_slow_pass_shows_everything_that_was_reported_in_parts() {
     let mut index = index();
     let mut engine = Engine::default();
     let all = (0..7).map(|n| balancer("a", &format!("s{n}"), &format!("n{n}.example.com"), "192.0.2.1"));
