@@ -79,7 +79,7 @@ pub(crate) async fn to_read(settings: &Settings) -> Result<Option<Connection>> {
     }
 }
 
-/// Whether a command was told which cluster it works with.
+/// Whether the flags or the surroundings name the cluster of a command.
 #[cfg(feature = "cluster")]
 pub(crate) fn is_named(settings: &Settings) -> bool {
     let pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();

@@ -64,8 +64,8 @@ impl LogReporter {
 }
 
 impl Recent {
-    /// What tells one sentence about one object from another. The other prefix concerns the configuration rather than each
-    /// object: one line says it for all.
+    /// Whether a note is logged: a sentence about an object is logged once in [`QUIET`]. The other prefix concerns the
+    /// configuration rather than each object, so one line says it for all.
     fn decide(&mut self, note: &Note, now: Instant) -> Decision {
         if note.reason == "OtherAnnotationPrefix" {
             return if self.is_new(self.hasher.hash_one(note.reason), now) {

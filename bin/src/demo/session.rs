@@ -1,4 +1,4 @@
-//! The running demo: the engine, what is told of it, and what the keys do.
+//! The running demo: the engine, what the screen shows of it, and what the keys do.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -31,7 +31,7 @@ pub(super) const ZONE: &str = "demo.test";
 
 const INSTANCE: &str = "local";
 
-/// A look that takes longer tells nothing.
+/// A look that takes longer shows nothing.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Keeps the last warnings.

@@ -59,7 +59,7 @@ pub(crate) struct Refused {
     pub(crate) why: String,
 }
 
-/// Looks at each argument. `known` tells the value of a variable that an argument refers to as `$(NAME)`.
+/// Looks at each argument. `known` gives the value of a variable that an argument refers to as `$(NAME)`.
 pub(crate) fn sort(catalog: &Catalog, arguments: &[String], known: &dyn Fn(&str) -> Option<String>) -> Sorted {
     let set = FlagSet::daemon(catalog);
     let mut out = Sorted::default();

@@ -32,7 +32,7 @@ const LISTS: [(&str, &str); 3] = [
     ("managedRecordTypes", "managed-record-types"),
 ];
 
-/// Keys that only the chart of another publisher has, with what tells it.
+/// Keys that only the chart of another publisher has.
 const OTHERS: [&str; 9] =
     ["aws", "azure", "cloudflare", "digitalocean", "google", "infoblox", "rfc2136", "pdns", "hostAliases"];
 

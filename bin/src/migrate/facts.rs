@@ -25,7 +25,7 @@ const FACTS: &[Fact] = &[
     ),
     (
         |swap| swap.text("same-name").is_none(),
-        "a name that several objects ask for is held by one of them, and the others are told; what external-dns has joined stays joined. \
+        "a name that several objects ask for is held by one of them, and the others get an event; what external-dns has joined stays joined. \
          --same-name=union joins as external-dns does",
     ),
     (

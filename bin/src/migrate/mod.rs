@@ -290,7 +290,7 @@ fn prefix(swap: &mut Swap<'_>) {
         Some(_) => {}
         None => swap.differs.push(format!(
             "before 0.22 annotations began with {FORMER}: if yours do, add --annotation-prefix={FORMER}. Objects that carry only the \
-             other prefix are told, and what is published for them stays"
+             other prefix get an event, and what is published for them stays"
         )),
     }
 }
@@ -322,7 +322,7 @@ fn problem(swap: &mut Swap<'_>, text: &str) {
         if part.contains("not compiled into this build") || part.contains("has no Kubernetes client") {
             swap.differs.push(format!("{part}; the image has everything"));
         } else if part.starts_with("required flag(s)") {
-            // Each of them was told with the way round.
+            // Each of them was reported with the way round.
         } else {
             swap.refuse(
                 "these arguments together",

@@ -2,7 +2,7 @@
 //!
 //! In: a run and how it differs. Out: what is wrong with that. A run that is listed must differ; one that is not, must not.
 
-/// Runs, as group/scenario/run, and why they differ. `docs/differences.md` tells users the same.
+/// Runs, as group/scenario/run, and why they differ. `docs/differences.md` says the same to users.
 pub(crate) const KNOWN: &[(&str, &str)] = &[(
     "multi-source/random-1/annotation-filter",
     "external-dns stops reading DNSEndpoints at the first one that the annotation filter drops; every one that matches is read",

@@ -249,7 +249,9 @@ fn what_cannot_be_is_reported_and_the_rest_goes_on() {
     account.shows(&["alias A ", "web A 192.0.2.4"]);
     space.expect_event("any", "RecordRefused", &["--txt-wildcard-replacement"]);
     for (object, name) in [("legacy", "legacy.shop.test"), ("alias", "alias.shop.test")] {
-        until(&format!("{object} is told"), LATER, || space.events(object).iter().any(|(_, text)| text.contains(name)));
+        until(&format!("an event on {object}"), LATER, || {
+            space.events(object).iter().any(|(_, text)| text.contains(name))
+        });
     }
     account.falls_silent();
     assert_eq!(account.shown(), ["alias A ", "web A 192.0.2.4"]);
@@ -258,7 +260,7 @@ fn what_cannot_be_is_reported_and_the_rest_goes_on() {
     drop(daemon);
 }
 
-/// A token that ends, a secret that is rotated, requests that are throttled, lost and forbidden: told, and gone on with.
+/// A token that ends, a secret that is rotated, requests that are throttled, lost and forbidden: reported, and gone on with.
 #[test]
 fn what_passes_is_waited_for() {
     require!(KubeApi::TOOLS);

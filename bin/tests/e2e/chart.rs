@@ -231,7 +231,7 @@ fn the_chart_in_one_namespace_needs_no_right_elsewhere() {
     });
     space.expect_event("web", "RecordReady", &[]);
 
-    // What is held is told on the pod, in its own namespace.
+    // What is held is reported on the pod, in its own namespace.
     for n in 0..12 {
         space.balancer(&format!("s{n}"), &format!("s{n}.{ZONE}"), &["192.0.2.7"]);
     }

@@ -169,6 +169,6 @@ fn addresses_of_the_other_family_that_are_refused_take_nothing_away() {
         space.reached_at("services", name, &["2001:db8::1"]);
     }
     let refused = |name: &String| space.events(name).iter().any(|(_, note)| note.contains("REFUSED"));
-    until("an object to be told", SOON, || names.iter().any(refused));
+    until("an event on an object", SOON, || names.iter().any(refused));
     site.shows(&records);
 }

@@ -217,7 +217,7 @@ fn services_come_change_and_go() {
     drop(daemon);
 }
 
-/// A token that ends, a file that changes, requests that are throttled, lost and forbidden: told, and gone on with.
+/// A token that ends, a file that changes, requests that are throttled, lost and forbidden: reported, and gone on with.
 #[test]
 fn what_passes_is_waited_for() {
     require!(KubeApi::TOOLS);

@@ -278,7 +278,7 @@ fn what_passes_is_waited_for() {
     drop(daemon);
 }
 
-/// A token without the right to write is told before anything was written, and the objects are served when it has it.
+/// A token without the right to write is reported before anything was written, and the objects are served when it has it.
 #[test]
 fn a_token_that_may_only_read_is_reported() {
     require!(KubeApi::TOOLS);

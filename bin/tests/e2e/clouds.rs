@@ -97,7 +97,7 @@ pub(crate) fn a_zone_that_goes_holds_up_no_other(
     drop(daemon);
 }
 
-/// One action is forbidden for a while: the object is told, with these words, nothing is lost, and all is done once it is allowed.
+/// One action is forbidden for a while: an event on the object says so, with these words, nothing is lost, and all is done once it is allowed.
 #[track_caller]
 pub(crate) fn a_forbidden_action_is_reported(
     service: &impl Cloud,

@@ -121,7 +121,7 @@ fn every_mistake_is_reported_and_costs_nobody_else() {
         assert!(counted.is_some_and(|count| count >= 1.0), "{object}: {reason} is {counted:?}");
         daemon.says(&["level=warning", object, reason]);
     }
-    // Who has several is told all of them in one event, though they are found one after the other.
+    // Several problems of an object come in one event, though they are found one after the other.
     let hosts = format!("a..b.{ZONE},www.elsewhere.test");
     space.service("several", &[(HOSTNAME, &hosts), (TTL, "soon")], json!({ "type": "LoadBalancer" }));
     space.reached_at("services", "several", &["192.0.2.50"]);

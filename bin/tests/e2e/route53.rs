@@ -271,7 +271,7 @@ fn two_owners_share_a_weighted_name() {
     drop((first, second));
 }
 
-/// A key that expires while the file has a new one: without a restart, and told meanwhile.
+/// A key that expires while the file has a new one: without a restart, and reported meanwhile.
 #[test]
 fn credentials_are_read_anew() {
     require!(KubeApi::TOOLS);

@@ -75,7 +75,7 @@ fn a_daemon_works_through_a_server_in_front_of_bind() {
     assert_eq!(site.status("other", "A"), "NXDOMAIN");
     until("the claim to go", SOON, || site.claims().len() == 1);
 
-    // A name of others is refused by BIND, with the reason told through both; the next name goes on.
+    // A name of others is refused by BIND, with the reason passed through both; the next name goes on.
     write(folder.path(), "c.yaml", &service("fine", "fine", "192.0.2.4"));
     write(folder.path(), "d.yaml", &service("taken", "taken", "192.0.2.5"));
     site.shows(&["shop 0 CNAME lb.cloud.test.", "fine 0 A 192.0.2.4"]);

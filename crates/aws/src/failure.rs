@@ -213,7 +213,7 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
         }
         next = cause.source();
     }
-    // The search for credentials tells each place on a line of its own.
+    // The search for credentials names each place on a line of its own.
     out.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// The refusal that a Status object tells of; `code` where it names none itself.
+    /// The refusal that a Status object describes; `code` where it names none itself.
     pub(crate) fn of_status(status: Status, code: u16) -> Self {
         let details = status.details.unwrap_or_else(no_details);
         Self {

@@ -1,7 +1,7 @@
 //! A scripted API server without a network, for tests on a paused clock. In: the requests that must come, in order, and the
 //! answer to each. Out: what really came.
 //!
-//! A request beyond the end of the script waits for ever, so that a test sees what was told up to then. A request other than
+//! A request beyond the end of the script waits for ever, so that a test sees what was reported up to then. A request other than
 //! the expected one fails the test when the fake is dropped.
 
 use std::collections::VecDeque;

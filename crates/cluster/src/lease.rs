@@ -178,7 +178,7 @@ pub struct Election {
 }
 
 impl Election {
-    /// An election by the lease `name` in `namespace`; `me` tells this process from every other.
+    /// An election by the lease `name` in `namespace`; `me` distinguishes this process from every other.
     pub fn new(cluster: &Cluster, namespace: &str, name: &str, me: &str, times: LeaseTimes) -> Self {
         let place = Place { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
         Self { place, me: me.to_owned(), times, observed: None }

@@ -42,7 +42,7 @@ struct Spec {
     kind: String,
 }
 
-/// A watch of Services, and everything that it has told.
+/// A watch of Services, and everything that it has reported.
 struct Watching {
     events: mpsc::Receiver<Event<Service>>,
     reported: Vec<String>,
@@ -66,7 +66,7 @@ impl Watching {
         }
     }
 
-    /// Waits until this is told; returns what was told since the last call, this included.
+    /// Waits until this is reported; returns what was reported since the last call, this included.
     async fn until(&mut self, wanted: &str) -> Vec<String> {
         self.until_any(&[wanted]).await
     }
@@ -81,7 +81,7 @@ impl Watching {
                 }
             }
         });
-        reported.await.unwrap_or_else(|_| panic!("waited in vain for {wanted:?}, told: {:?}", self.reported))
+        reported.await.unwrap_or_else(|_| panic!("waited in vain for {wanted:?}, reported: {:?}", self.reported))
     }
 }
 
@@ -271,7 +271,7 @@ async fn rights_are_used_as_far_as_they_go() {
     kube.wait_until_may(User::Zonewright, "update", "", "configmaps");
     post(&cluster, true, &[note("One", "dry")]).await;
     assert_eq!(posted(&kube), []);
-    // What is told of an object at once is one event; told again by another process it is a series.
+    // What is reported of an object at once is one event; reported again by another process it is a series.
     post(&cluster, false, &[note("One", "first"), note("One", "second"), note("One", "first")]).await;
     post(&cluster, false, &[note("One", "first")]).await;
     post(&cluster, false, &[note("One", "first"), note("One", "second")]).await;

@@ -162,7 +162,7 @@ async fn writers_that_meet_lose_nothing() {
                     Step::record(Change::Create { to: set(&name, RecordType::A, "192.0.2.1") }, None),
                     vec![],
                 );
-                // Whoever loses eight times in a row is told to try again.
+                // A writer that loses eight times in a row is asked to try again.
                 let ready = loop {
                     if let Ok(group) = registry.prepare(&zones.0, vec![group.clone()]).await.remove(0) {
                         break vec![group];

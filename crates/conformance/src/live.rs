@@ -1,6 +1,6 @@
 //! The provider suite against a zone of a real account, which a person gives for it.
 //!
-//! In: a harness of that zone, which can tell what it holds and empty it. Out: a verdict for each case. What must hold: a zone in
+//! In: a harness of that zone, which can show what it holds and empty it. Out: a verdict for each case. What must hold: a zone in
 //! use is refused before anything is written, and a zone that was tried is left empty.
 
 use std::panic::AssertUnwindSafe;

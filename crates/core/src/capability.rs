@@ -300,8 +300,8 @@ impl TtlRange {
 /// How a zone is kept current after its first listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audit {
-    /// A cheap question (SOA serial) tells whether anything changed, and a delta follows: every `--interval`.
+    /// A cheap question (SOA serial) shows whether anything changed, and a delta follows: every `--interval`.
     Cheap,
-    /// Only a full listing tells; it goes on for a tenth of the time, at [`Capability::audit_pace`].
+    /// Only a full listing shows that; it goes on for a tenth of the time, at [`Capability::audit_pace`].
     Listing,
 }

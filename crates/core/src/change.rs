@@ -119,7 +119,7 @@ pub struct Step {
     pub resource: Option<Arc<str>>,
     /// Further labels that the claim shall carry, in the order of their keys.
     pub labels: Vec<(Arc<str>, Arc<str>)>,
-    /// Our claim on the record as it stands now, if it is known; a provider that passes labels on tells it.
+    /// Our claim on the record as it stands now, if it is known; a provider that takes labels along sends it.
     pub held: Option<Box<Claim>>,
     /// Whose the record will be.
     pub owner: Option<OwnerId>,

@@ -111,7 +111,7 @@ pub trait Scene {
 pub struct Contended {
     /// What shall stand, in the order of the keys.
     pub wanted: Vec<Wanted>,
-    /// What to tell those who lost something.
+    /// Notes for the objects that lost something.
     pub notes: Vec<Note>,
     /// Keys whose published targets are kept as an inherited union.
     pub inherited: Vec<RecordKey>,

@@ -371,7 +371,7 @@ pub fn shortened(text: &str, octets: usize) -> Cow<'_, str> {
 
 /// Takes notes to where they are read: events, log, metrics.
 pub trait Reporter: Send + Sync {
-    /// Tells one note. Never blocks; a full queue loses notes, not records.
+    /// Reports one note. Never blocks; a full queue loses notes, not records.
     fn tell(&self, note: &Note);
 }
 

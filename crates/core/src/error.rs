@@ -82,7 +82,7 @@ impl ErrorKind {
     }
 }
 
-/// Why access is refused. Where nothing is said of it, the caller is known and a right is missing, or the other side does not tell.
+/// Why access is refused. Where it is not stated, the caller is known and a right is missing, or the other side does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Denied {
     /// The caller is not taken for who it says it is: a key, token or signature is wrong, has expired or is not known.
@@ -120,7 +120,7 @@ impl Error {
         Self { denied: Some(why), ..self }
     }
 
-    /// Why access is refused, where the other side told it apart: only of [`ErrorKind::Unauthorized`].
+    /// Why access is refused, where the other side distinguishes the reasons: only of [`ErrorKind::Unauthorized`].
     pub fn why_denied(&self) -> Option<Denied> {
         self.denied.filter(|_| self.kind == ErrorKind::Unauthorized)
     }

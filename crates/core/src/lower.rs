@@ -111,7 +111,7 @@ fn routing_refusal(wanted: &Wanted, capability: &Capability) -> Option<String> {
         return Some("texts cannot be items of a routing policy here: claims stand in the same record sets".to_owned());
     }
     let none = wanted.key.set_id.is_none();
-    none.then(|| format!("{kind} routing needs a set identifier, which tells its sets apart; none is stated"))
+    none.then(|| format!("{kind} routing needs a set identifier, which distinguishes its sets; none is stated"))
 }
 
 /// The published target while it is still wanted, else the first one that is wanted.

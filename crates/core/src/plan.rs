@@ -192,7 +192,7 @@ impl Adoptable {
     }
 }
 
-/// Plans one name. `published` is everything that stands at the name but claims; `claims` tells the types of those.
+/// Plans one name. `published` is everything that stands at the name but claims; `claims` are the types of those.
 pub fn plan(
     placed: &[Placed],
     published: &[&RecordSet],
@@ -212,7 +212,7 @@ pub fn plan(
         Row { placed, published, beside, rules, facts }
     };
     if rules.in_set {
-        // Without claims nothing tells our items from those of others.
+        // Without claims nothing distinguishes our items from those of others.
         let unclaimed = |(set, whose): (_, Ownership)| {
             let set: &RecordSet = set;
             let bare = whose == Ownership::Ours(None) && !set.routing.is_simple();

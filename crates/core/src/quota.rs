@@ -220,7 +220,7 @@ mod tests {
             (1, 1),
             "who came later waits, though older: {settled:?}"
         );
-        assert_eq!(quotas.settle(&space, &[old.clone(), young], limits(1, 0)).reported.len(), 0, "told once");
+        assert_eq!(quotas.settle(&space, &[old.clone(), young], limits(1, 0)).reported.len(), 0, "reported once");
         let settled = quotas.settle(&space, std::slice::from_ref(&old), limits(1, 0));
         assert_eq!(settled.changed, BTreeSet::from([old.key]));
         assert_eq!(settled.waiting, 0);

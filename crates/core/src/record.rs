@@ -44,7 +44,7 @@ impl fmt::Display for Ttl {
     }
 }
 
-/// Tells apart several record sets of one name and type (routing policies). Never empty.
+/// Distinguishes several record sets of one name and type (routing policies). Never empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SetId(Arc<str>);
 

@@ -3,7 +3,7 @@
 //! In: keys of our records whose claim does not stand there, or not only there, as the plans found them. Out: groups that
 //! change claims and no record, about one call of the provider with each turn, after whatever else the turn had to do: so a
 //! move of a whole zone holds up no change for longer than one call. What must hold: what is taken away rests on claims that
-//! were read of the zone after they were written. Nothing is remembered across restarts: the zone itself tells how far the
+//! were read of the zone after they were written. Nothing is remembered across restarts: the zone itself shows how far the
 //! move has come.
 //!
 //! No record comes or goes, so the brake counts nothing here, and `upsert-only` moves claims like `sync` does: a former claim

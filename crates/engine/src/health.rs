@@ -1,4 +1,4 @@
-//! Health that tells the truth: live means the loops turn, ready means views are complete and writes go through.
+//! Health: live means the loops turn, ready means views are complete and writes go through.
 
 use std::sync::PoisonError;
 use std::time::Duration;

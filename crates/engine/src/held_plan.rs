@@ -41,7 +41,7 @@ pub(crate) fn publish(
 /// So many objects get a note about a plan; the rest is in the plan.
 const OBJECTS: usize = 20;
 
-/// Tells the objects that are still there, and do not ask for a record any more, that its delete is held.
+/// Reports a held delete to the objects that are still there and do not ask for its record any more.
 fn report_to_objects(worker: &Worker, hash: &str) {
     let label = |key: &RecordKey| {
         worker.ownership(key).claim()?.resource.as_deref().and_then(|label| Subject::parse(label).ok())

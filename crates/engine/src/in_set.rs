@@ -26,7 +26,7 @@ use zonewright_core::zone::{Zone, ZoneId};
 /// Splits what is read, merges what is written.
 pub(crate) struct InSet {
     inner: Arc<dyn Provider>,
-    /// Whether claims are kept: without them no item could be told from those of others.
+    /// Whether claims are kept: without them nothing distinguishes our items from those of others.
     claims: bool,
 }
 

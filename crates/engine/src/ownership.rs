@@ -156,7 +156,8 @@ impl InstanceSnapshot {
     pub async fn read(instance: Instance, scope: Scope) -> Result<Self> {
         instance.registry.load().await?;
         if instance.registry.owner().is_none() {
-            let text = "the registry noop keeps no claims: there is nothing to hand over, and no telling what is ours";
+            let text =
+                "the registry noop keeps no claims: there is nothing to hand over, and nothing shows what is ours";
             return Err(Error::new(ErrorKind::Configuration, "read the claims", text));
         }
         let provider = in_set::around(instance.provider, &*instance.registry);

@@ -42,7 +42,7 @@ const PAUSES: [&str; 3] = ["aws-batch-change-interval", "google-batch-change-int
 
 /// A credential at work.
 pub struct Account {
-    /// What tells it apart.
+    /// Distinguishes it from other accounts.
     pub id: AccountId,
     /// The type.
     pub kind: Kind,

@@ -38,7 +38,7 @@ const EXTENSION: &str = "zonewright-gardener";
 pub struct Leases {
     /// The lease of the election, as namespace and name; without one this process always works.
     pub election: Option<(String, String)>,
-    /// What tells this process apart.
+    /// Distinguishes this process from the others.
     pub me: String,
     /// Namespace of the heartbeat.
     pub heartbeat: String,
@@ -266,7 +266,7 @@ impl Controller {
         .await;
     }
 
-    /// Watches a kind; what it tells of the connection is kept for the probe.
+    /// Watches a kind; what it reports of the connection is kept for the probe.
     async fn follow<T: DeserializeOwned + Send + 'static>(
         &self,
         spec: WatchSpec,

@@ -182,7 +182,7 @@ fn origin(record: &DnsRecord) -> Origin {
     }
 }
 
-/// What the provider is told beside the values.
+/// What goes to the provider beside the values.
 fn properties(record: &DnsRecord, data: &[RData]) -> Result<Properties, String> {
     let provider = Kind::parse(&record.spec.provider);
     // Load balancers in the regions of the US government are no targets of aliases: their accounts are apart from all others.

@@ -1,4 +1,4 @@
-//! Why an operation did not succeed, and what Gardener is told of it: its error codes, and when the next attempt is made.
+//! Why an operation did not succeed, and what is reported to Gardener: its error codes, and when the next attempt is made.
 //!
 //! What must hold: a code that Gardener takes as final (it sets the whole Shoot to `Failed`, and waits for a person) is given only
 //! for what no waiting mends: credentials, rights, no zone, a configuration that cannot work. Codes follow from the kind of an
@@ -11,7 +11,7 @@ use zonewright_core::{Error, ErrorKind, Retry};
 
 /// The provider does not know the account by these credentials.
 const UNAUTHENTICATED: &str = "ERR_INFRA_UNAUTHENTICATED";
-/// The account may not do it; or the provider does not tell one from the other.
+/// The account may not do it; or the provider does not distinguish one from the other.
 const UNAUTHORIZED: &str = "ERR_INFRA_UNAUTHORIZED";
 /// The configuration cannot work as it stands.
 const CONFIGURATION: &str = "ERR_CONFIGURATION_PROBLEM";
@@ -48,7 +48,7 @@ impl Failure {
         }
     }
 
-    /// The reason of the event that tells of it; `None` where the API server itself is what failed.
+    /// The reason of the event that reports it; `None` where the API server itself is what failed.
     pub fn reason(&self) -> Option<&'static str> {
         match self {
             Self::NoSecret(_) => Some("SecretNotFound"),

@@ -56,7 +56,7 @@ pub struct Reconciler {
     pub accounts: Accounts,
     /// Whose records are.
     pub registry: Arc<dyn Registry>,
-    /// What the watches have told.
+    /// What the watches have reported.
     pub world: Arc<Mutex<World>>,
     /// What was done.
     pub tally: Tally,

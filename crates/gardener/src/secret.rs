@@ -1,7 +1,7 @@
 //! From a Secret to what a provider is built from. Pure.
 //!
 //! In: the type of a DNSRecord, its Secret, what its spec says of region and zone. Out: credentials under the keys of the
-//! provider's catalogue entry, the values of a few of its flags, and a digest that tells accounts apart. What must hold: the
+//! provider's catalogue entry, the values of a few of its flags, and a digest that distinguishes accounts. What must hold: the
 //! names of Gardener's extensions count before those of its DNS controller manager, where a Secret has both; blanks around a
 //! value do not count; no value of a Secret appears in an error.
 
@@ -22,7 +22,7 @@ use crate::types::SecretObject;
 
 pub use kinds::{Kind, Wanted};
 
-/// What tells accounts apart: a digest of type, credentials and settings. It says nothing of what they are.
+/// Distinguishes accounts: a digest of type, credentials and settings. It does not show what they are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountId(String);
 
@@ -48,7 +48,7 @@ pub struct Login {
     pub flags: Vec<(&'static str, FlagValue)>,
     /// What precedes a zone's own id in `spec.zone`, and what the ids of the provider are made of.
     pub scope: Scope,
-    /// The token of a workload identity, which the provider reads from its file. It does not tell accounts apart: it changes.
+    /// The token of a workload identity, which the provider reads from its file. It does not distinguish accounts: it changes.
     pub token: Option<Token>,
 }
 

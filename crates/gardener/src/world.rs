@@ -1,4 +1,4 @@
-//! What the watches have told: the objects, in short, and the shoots that they belong to. Pure.
+//! What the watches have reported: the objects, in short, and the shoots that they belong to. Pure.
 //!
 //! In: objects as they come. Out: which of them are due. What must hold: nothing is begun before all three kinds have been listed,
 //! since where an object lives decides whether it is handled; of an object no more is kept than decides.

@@ -93,7 +93,7 @@ impl Network {
         let request = Request::builder().method(outgoing.method.clone()).uri(uri).body(body);
         let mut request = request.map_err(|error| wrong(error.to_string()))?;
         *request.headers_mut() = outgoing.headers.clone();
-        // By CONNECT the proxy is told when the connection is made; else with each request.
+        // With CONNECT the proxy gets the credentials when the connection is made; else with each request.
         if url.scheme() == "http"
             && let Some(value) = self.proxies.proxy_for(&url).and_then(authorization)
         {

@@ -31,7 +31,7 @@ pub enum TransportError {
     /// The body of a success is larger than allowed, in bytes.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// The account was told to wait for this much longer.
+    /// The service asked the account to wait for this much longer.
     #[error("the service asked not to be asked for another {} s", .0.as_secs_f32())]
     Paused(Duration),
     /// There are no credentials to send.

@@ -82,7 +82,7 @@ impl<T, C: Clone + Eq + Hash> Pages<T, C> {
     }
 
     /// Fetches the pages that are missing, and returns the items of all of them. `fetch` gets the cursor of the page, `None`
-    /// for the first; `progress` is told after each page. After a success the listing is as new.
+    /// for the first; `progress` is called after each page. After a success the listing is as new.
     ///
     /// # Errors
     /// What `fetch` failed with; the next call asks for that page again. [`ErrorKind::Protocol`] for a cursor that came

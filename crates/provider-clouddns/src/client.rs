@@ -53,7 +53,7 @@ impl Service {
     /// The project whose zones these are.
     ///
     /// # Errors
-    /// It is not stated, and the metadata server does not tell it.
+    /// It is not stated, and the metadata server does not give it.
     async fn project(&self) -> Result<&String> {
         self.project.get_or_try_init(|| self.metadata.project()).await
     }

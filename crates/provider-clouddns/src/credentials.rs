@@ -73,7 +73,7 @@ impl Access {
         Ok(Self { source, place, way, metadata, held: TokenCache::default() })
     }
 
-    /// What tells accounts apart. A file counts by its path: its content changes.
+    /// Distinguishes accounts. A file counts by its path: its content changes.
     pub(crate) fn identity(&self) -> SecretString {
         match &self.source {
             Source::Token(text) | Source::Text(text) => text.clone(),

@@ -44,7 +44,7 @@ impl Metadata {
         let explained = |mut error: Error| {
             let said = error.context;
             error.context = format!(
-                "--google-project is not set, and the metadata server does not tell the project: {said}; expected \
+                "--google-project is not set, and the metadata server does not give the project: {said}; expected \
                  --google-project"
             );
             error

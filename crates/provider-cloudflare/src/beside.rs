@@ -226,7 +226,7 @@ impl Beside {
     }
 }
 
-/// A list that cannot be had at all is told; one that could not be had this time is an error.
+/// A list that cannot be had at all is reported; one that could not be had this time is an error.
 fn table<T>(zone: &Zone, what: &str, all: Result<T>) -> Result<Table<T>> {
     use ErrorKind::{Invalid, NotFound, Unauthorized, Unsupported};
     match all {

@@ -75,7 +75,7 @@ impl Access {
         }
     }
 
-    /// What tells accounts apart. A file counts by its path: its token changes.
+    /// Distinguishes accounts. A file counts by its path: its token changes.
     pub(crate) fn identity(&self) -> SecretString {
         match &self.kind {
             Kind::Token(token) => token.clone(),

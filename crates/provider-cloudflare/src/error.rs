@@ -33,7 +33,7 @@ pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
     })
 }
 
-/// The kind of error that the numbers tell, where they tell one.
+/// The kind of error that the numbers stand for, where they stand for one.
 pub(crate) fn kind(problems: &[Problem]) -> Option<ErrorKind> {
     let table = [
         (THROTTLED, ErrorKind::Throttled),

@@ -43,7 +43,7 @@ async fn a_custom_host_name_that_fails_costs_no_record() {
     assert!(matches!(&first, Outcome::Unknown(_)), "the names are to be read: {first:?}");
     let from = listed(&provider, &zone).await.unwrap().into_iter().find(|set| set.key == to.key).unwrap();
     assert_eq!(from.data, to.data, "the record stands");
-    // What is asked for then is the host name alone, and its refusal is told.
+    // What is asked for then is the host name alone, and its refusal is reported.
     let again = provider.apply(&zone, &[group(Change::Update { from, to })]).await.pop().unwrap();
     let Outcome::Refused { error, blame: Blame::Group } = again else { panic!("{again:?}") };
     assert!(error.context.contains("a.customer.test belongs to other.example.test"), "{error}");

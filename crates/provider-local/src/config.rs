@@ -8,7 +8,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec, Settings};
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::zone::InstanceId;
 
-/// Where the server listens unless told otherwise.
+/// Where the server listens unless a flag says otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:5353";
 
 /// The flags of this provider.

@@ -1,6 +1,6 @@
 //! The folder of zone files: one `NAME.zone` for each zone, replaced in one step.
 //!
-//! In: a zone's name, or its text. Out: the zone as the file has it, with a stamp that tells whether somebody else wrote
+//! In: a zone's name, or its text. Out: the zone as the file has it, with a stamp that shows whether another writer changed
 //! the file since. A file that cannot be read is never overwritten.
 
 use std::fs;
@@ -15,7 +15,7 @@ use crate::zonefile::FileError;
 
 const SUFFIX: &str = ".zone";
 
-/// Tells one writing of a file from another.
+/// Distinguishes one writing of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     modified: Option<SystemTime>,

@@ -41,7 +41,7 @@ impl Local {
     ///
     /// # Errors
     /// If the folder cannot be read or the address is not free. A broken zone file is no error here: its zone is not
-    /// served, and reading it through the provider tells file and line.
+    /// served, and reading it through the provider names file and line.
     pub async fn start(config: LocalConfig) -> Result<Arc<Self>> {
         let state = Arc::new(State::open(&config)?);
         let (udp, tcp) = bind(config.listen).await?;

@@ -173,7 +173,7 @@ mod tests {
         Group::of(Step::record(Change::Delete { from: set(line) }, None), vec![])
     }
 
-    /// Stages the groups and tells, for each, the part of its error that is expected (empty: not to blame).
+    /// Stages the groups and checks, for each, the part of its error that is expected (empty: not to blame).
     fn check(lines: &[&str], groups: &[Group], expected: &[&str]) {
         let mut zone = zone(lines);
         let before: Vec<RecordSet> = zone.sets().cloned().collect();

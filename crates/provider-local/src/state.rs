@@ -127,7 +127,7 @@ impl State {
             table.soa = Soa { serial: soa.serial.max(floor.unwrap_or(0)), ..soa };
         }
         content.sets.values().for_each(|(_, set)| table.load(set.clone()));
-        // The last record of a name is the one that is told.
+        // The last record of a name is the one that an error names.
         let mut placed: Vec<&(usize, RecordSet)> = content.sets.values().collect();
         placed.sort_by_key(|(line, _)| std::cmp::Reverse(*line));
         for (line, set) in placed {
@@ -232,7 +232,7 @@ impl State {
         self.counters().clone()
     }
 
-    /// Tells of each change of any zone.
+    /// Signals each change of any zone.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
     }

@@ -57,7 +57,7 @@ pub(crate) fn read(apex: &DnsName, text: &str) -> Result<Content, FileError> {
     }
 }
 
-/// Splits the scanner's `line:column: problem`. It tells of a word that ends its line as the start of the next one, so
+/// Splits the scanner's `line:column: problem`. It counts a word that ends its line as the start of the next one, so
 /// there the last line that says something is meant; `done` is the line of the last good entry.
 fn located(text: &str, done: usize, message: &str) -> FileError {
     let mut parts = message.splitn(3, ':');

@@ -149,7 +149,7 @@ async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part
     Reply { outcomes: read_back(server, zone, parts).await, settled }
 }
 
-/// Whether the server tells upper from lower case in prerequisites. PowerDNS does not: to it a claim of owner `a` is one of
+/// Whether the server distinguishes upper from lower case in prerequisites. PowerDNS does not: to it a claim of owner `a` is one of
 /// owner `A`. It is found out once for each server, by a message of nothing but a prerequisite in other letters.
 async fn case_of(server: &Server, zone: &DnsName, parts: &[&Part]) -> Result<Case, Fault> {
     let known = server.case();
@@ -205,7 +205,7 @@ async fn unsigned(server: &Server, zone: &DnsName, parts: &[&Part], refused: Out
     }
 }
 
-/// Whether a message was not carried out. It is one transaction (RFC 2136 3.4), so one of its changes tells of all.
+/// Whether a message was not carried out. It is one transaction (RFC 2136 3.4), so one of its changes shows all.
 async fn stands_as_before(server: &Server, zone: &DnsName, parts: &[&Part]) -> Result<bool, Fault> {
     let Some(witness) = parts.iter().find_map(|part| part.witness.as_ref()) else { return Ok(true) };
     let names = [witness.key().name.clone()].into();

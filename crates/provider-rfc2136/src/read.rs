@@ -1,4 +1,4 @@
-//! Reading from one server: the state that its SOA tells, the whole zone, what changed, and single names.
+//! Reading from one server: the state that its SOA states, the whole zone, what changed, and single names.
 //!
 //! Queries answer as resolvers want it, with wildcards expanded, aliases followed and everything below a delegation left
 //! out; here it is asked what stands *in the zone*. So a name counts as read by queries only where an answer cannot have
@@ -42,7 +42,7 @@ pub(crate) async fn all(server: &Server, zone: &DnsName) -> Result<Contents, Fau
     }
 }
 
-/// Transfers what came after the state `known`, which was read of this very server; the whole zone where the server tells of
+/// Transfers what came after the state `known`, which was read of this very server; the whole zone where the server answers for
 /// another zone, goes back, or does not explain what is in doubt. One message; two if something changed.
 pub(crate) async fn news(
     server: &Server,
@@ -68,7 +68,7 @@ pub(crate) async fn news(
     }
 }
 
-/// Transfers what came after the serial number `since`; the whole zone where the server cannot tell the difference. One
+/// Transfers what came after the serial number `since`; the whole zone where the server does not know the difference. One
 /// request, two where the server does not know IXFR.
 async fn changes(server: &Server, zone: &DnsName, since: u32) -> Result<Transferred, Fault> {
     match server.transfer(zone, Some(since)).await {
@@ -84,7 +84,7 @@ enum Seen {
     Absent,
     /// The name exists, with these records of the type that was asked for, or with this alias.
     There(Vec<Record>),
-    /// The answer does not tell: a delegation, a DNAME above, or a server without authority.
+    /// The answer does not show it: a delegation, a DNAME above, or a server without authority.
     Unclear,
 }
 

@@ -70,7 +70,7 @@ impl Servers {
     }
 
     /// Reads from the first server that can answer, at best from the one with the label `from`. Where none can, the error is
-    /// that of the first one, and tells what each of them said.
+    /// that of the first one, and names what each of them said.
     pub(crate) async fn read<'a, T>(
         &'a self,
         operation: &'static str,

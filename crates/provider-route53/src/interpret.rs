@@ -118,7 +118,7 @@ fn alias(
     Some((website.unwrap_or_else(|| host.clone()), types))
 }
 
-/// The hosted zone of an alias's target: as the object states it, as the host name tells, or the zone itself.
+/// The hosted zone of an alias's target: as the object states it, as the host name shows, or the zone itself.
 fn target_zone(zone: &Zone, endpoint: &Endpoint, host: &DnsName) -> Result<Arc<str>, String> {
     let stated = endpoint.properties.get(TARGET_ZONE).map(|id| bare(id)).filter(|id| !id.is_empty());
     let of_website = || website::of(host, &endpoint.name).map(|(_, id)| id);

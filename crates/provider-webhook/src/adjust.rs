@@ -20,7 +20,7 @@ pub(crate) struct Adjusted {
     pub(crate) set: RecordSet,
 }
 
-/// Matches answers to what was asked, and tells what does not match.
+/// Matches answers to what was asked, and logs what does not match.
 pub(crate) fn matched(
     sets: &[RecordSet],
     asked: &[(usize, Endpoint)],
@@ -50,7 +50,7 @@ pub(crate) fn matched(
     out
 }
 
-/// What was asked, by what an answer can be told by.
+/// What was asked, by what an answer can be matched by.
 struct Questions<'a> {
     exact: BTreeMap<&'a RecordKey, &'a (usize, Endpoint)>,
     /// By name and set identifier; those that have no answer of their own type come first.
@@ -114,6 +114,6 @@ fn left_out(key: &RecordKey, log: &OnceLog) {
         &format!("left out {key}"),
         &format!("left {key} out of its answer to POST /adjustendpoints"),
         "lets a provider leave out what it cannot hold",
-        "it counts as not wanted; the log of the provider may tell why",
+        "it counts as not wanted; the log of the provider may say why",
     );
 }

@@ -64,7 +64,7 @@ enum Verdict {
     RefusedAsSuch,
     /// None is in force; one of them may be to blame.
     Refused,
-    /// Only the records can tell.
+    /// Only the records show it.
     Ask,
     /// Nobody knows.
     Unknown,

@@ -22,7 +22,7 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Takes over a listing, and tells what is wrong with it.
+    /// Takes over a listing, and logs what is wrong with it.
     pub(crate) fn of(list: List, log: &OnceLog) -> Self {
         report_nulls(&list, log);
         let mut listed = Self::default();

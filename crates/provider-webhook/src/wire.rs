@@ -89,7 +89,7 @@ pub(crate) struct Filter {
     pub(crate) outdated: bool,
 }
 
-/// A list of endpoints, and what its form tells of its author.
+/// A list of endpoints, and what its form shows of its author.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct List {
     pub(crate) endpoints: Vec<Endpoint>,

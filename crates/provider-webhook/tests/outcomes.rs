@@ -1,4 +1,4 @@
-//! What became of groups, told by the status and, where that says too little, by the records.
+//! What became of groups, by the status and, where that says too little, by the records.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

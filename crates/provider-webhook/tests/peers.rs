@@ -1,4 +1,4 @@
-//! Peers that are old, sloppy or out of order: each is told in a sentence, and never half believed.
+//! Peers that are old, sloppy or out of order: each is reported in a sentence, and never half believed.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

@@ -10,7 +10,7 @@ use zonewright_core::zone::{Zone, ZoneKey};
 const KEPT: u64 = 1_000;
 
 /// Names whose rows were not what memory said: each with the reading that showed it, and for each zone the reading that it
-/// was last told of.
+/// last received.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     reading: u64,
@@ -32,7 +32,7 @@ impl Changes {
             }
             self.names.insert(name, reading);
         }
-        // Every zone that is served has been told of older ones; one that is not begins with a plan for every name.
+        // Every zone that is served has received older ones; one that is not begins with a plan for every name.
         let oldest = reading.saturating_sub(KEPT);
         self.names.retain(|_, at| *at > oldest);
         self.contested.retain(|_, at| *at > oldest);

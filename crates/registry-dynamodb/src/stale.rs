@@ -27,7 +27,7 @@ pub(crate) struct Missing(HashMap<ZoneKey, Missed>);
 #[derive(Debug, Default)]
 struct Missed {
     readings: HashMap<RecordKey, u8>,
-    /// Whether it was told that too many are missing.
+    /// Whether it was reported that too many are missing.
     reported: bool,
 }
 
@@ -140,7 +140,7 @@ mod tests {
             assert_eq!(last.end.len(), expected, "{count} of {of}");
             assert_eq!(last.doubted, Some(count).filter(|_| expected == 0), "{count} of {of}");
             if expected == 0 {
-                assert_eq!(read(count, false), Verdict::default(), "told once");
+                assert_eq!(read(count, false), Verdict::default(), "reported once");
                 assert_eq!(read(count, true).end.len(), count, "our own writes took them away");
                 assert_eq!(read(3, false).end.len(), 3, "the others came back");
             }

@@ -23,7 +23,7 @@ use crate::recorded::Run;
 /// How long one program may take for one round.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What Zonewright is told besides, so that what it does more carefully on purpose does not hide the rest: names that
+/// Further flags of Zonewright, so that what it does more carefully on purpose does not hide the rest: names that
 /// several objects want are joined as in external-dns, nothing is held, and a blank status is taken for what it says.
 const AS_THE_OTHER: &[&str] = &["--no-brake", "--same-name=union", "--status-grace=1ns"];
 
@@ -78,7 +78,7 @@ impl Pair<'_> {
         run.args.push(format!("--state-dir={}", folder.path().join("state").display()));
         let path = self.zonewright.to_str().context("a plain path")?;
         let mut played = Program { path, limit: LIMIT }.play(&objects, &run).await;
-        // It tells by its status that something was left out; external-dns leaves things out without a word.
+        // Its status says that something was left out; external-dns leaves things out without a word.
         played.failed &= !played.output.contains("run id=") || played.sent.desired.is_empty();
         Ok(played)
     }

@@ -45,7 +45,7 @@ pub(crate) struct Item {
     pub(crate) reader: Reader,
     /// The object; `None` if it is gone.
     pub(crate) object: Option<Object>,
-    /// Whether a DELETE event said that the object which was told last is gone.
+    /// Whether a DELETE event said that the object which was reported last is gone.
     pub(crate) tombstone: bool,
 }
 

@@ -1,6 +1,6 @@
 //! What objects ask for, and what they would ask for: for people who look for a name.
 //!
-//! In comes a snapshot of the objects with what was told of them; out goes, for each object that has to do with a name, what it asks
+//! In comes a snapshot of the objects with what was reported of them; out goes, for each object that has to do with a name, what it asks
 //! for, which annotations were read, and which flags keep it from asking. It is found out by mapping the object once more with the
 //! flags lifted, so that every source is explained and none knows of it. Slow: only a question of a person makes it.
 
@@ -23,7 +23,7 @@ use crate::readers::Reader;
 use crate::role::{Role, Scope};
 use crate::store::{Object, Store};
 
-/// A snapshot of everything, and what was told of the objects that may be meant.
+/// A snapshot of everything, and what was reported of the objects that may be meant.
 pub(crate) struct Snapshot {
     pub(crate) store: Store,
     pub(crate) roles: Arc<[Role]>,
@@ -43,7 +43,7 @@ pub(crate) fn names_of(mapped: &Mapped) -> impl Iterator<Item = &DnsName> {
     own.chain(mapped.pending.iter().map(|pending| &pending.name)).chain(other)
 }
 
-/// Whether what was told of an object may have to do with a subject.
+/// Whether what was reported of an object may have to do with a subject.
 pub(crate) fn concerns(subject: &Subject, object: &ObjectRef, mapped: &Mapped) -> bool {
     match subject {
         Subject::Object(asked) => asked.means(object),
@@ -139,7 +139,7 @@ impl Snapshot {
             return None;
         }
         let unread = annotated::unread(&object.meta().annotations, &self.options);
-        // Of an object that was pruned nothing is left but what was told.
+        // Of an object that was pruned nothing is left but what was reported.
         let lifted = if object.is_pruned() { Mapped::default() } else { self.map(role, object, open) };
         let mapped = reported.cloned().unwrap_or_default();
         let asked = names_of(&mapped).cloned().collect::<BTreeSet<DnsName>>();

@@ -2,9 +2,9 @@
 //!
 //! In come feed [`Event`]s; out come core's updates and evidence. The index holds the objects, for each mapped object
 //! what its mapper gave last and what it read, and how far each kind can be trusted. What must hold: after any events,
-//! what has been told equals what mapping every object from scratch would give.
+//! what has been reported equals what mapping every object from scratch would give.
 //!
-//! What is told of an object:
+//! What is reported of an object:
 //! - It maps to something: `Present`, once for each change of the result.
 //! - It is there and asks for nothing (its annotation was removed, a filter excludes it): `Present` with an empty result
 //!   if it asked for something before, since that is a deliberate edit; nothing at all otherwise, so that memory follows
@@ -35,14 +35,14 @@ mod consider;
 mod mapping;
 mod trust;
 
-/// What was told of one object.
+/// What was reported of one object.
 #[derive(Debug)]
 struct Reported {
     who: Who,
     mapped: Arc<Mapped>,
 }
 
-/// The object that something was told of, as far as its reader does not say who it is.
+/// The object that something was reported of, as far as its reader does not say who it is.
 #[derive(Debug, PartialEq, Eq)]
 enum Who {
     /// All but the UID is as the reader's key says.
@@ -105,13 +105,13 @@ pub struct Index {
     /// What to report in the status of objects.
     statuses: BTreeMap<ObjectKey, Status>,
     remapped: u64,
-    /// Where the slow pass over everything that was told is.
+    /// How far the slow pass over everything that was reported has come.
     reviewed: Option<Reader>,
     /// The kinds of whose objects nothing is kept, once they are mapped, but who they are.
     forgotten: BTreeSet<Kind>,
     /// The kinds that mappings rest on, each set of them once.
     kinds: Vec<Kinds>,
-    /// How many objects were told of when the tables were last laid out anew.
+    /// How many objects had been reported when the tables were last laid out anew.
     laid_out: usize,
 }
 

@@ -172,7 +172,7 @@ impl<'a> Mapping<'a> {
         }
     }
 
-    /// Tells the object's owner that something does not work as asked.
+    /// Reports to the object's owner that something does not work as asked.
     pub(crate) fn warn(&mut self, reason: &'static str, message: String) {
         self.note(Severity::Warning, reason, message);
     }
@@ -182,12 +182,12 @@ impl<'a> Mapping<'a> {
         self.notes.add_with(&self.origin.object, Severity::Warning, reason, message);
     }
 
-    /// Tells the object's owner something; the same thing once, and of one kind the first few and a count.
+    /// Reports something to the object's owner; the same thing once, and of one kind the first few and a count.
     pub(crate) fn note(&mut self, severity: Severity, reason: &'static str, message: String) {
         self.notes.add_with(&self.origin.object, severity, reason, || message);
     }
 
-    /// Tells that an annotation has a value that means nothing.
+    /// Reports that an annotation has a value that means nothing.
     pub(crate) fn bad_annotation(&mut self, annotation: Annotation<'_>, expected: &str) {
         let message = format!("annotation {}={:?}: expected {expected}", annotation.key, annotation.value);
         self.warn(INVALID_ANNOTATION, message);
@@ -337,7 +337,7 @@ impl<'a> Mapping<'a> {
         self.wanted.is_empty()
     }
 
-    /// Tells that the object asks for something that cannot be determined now; what is published under its label stays.
+    /// Notes that the object asks for something that cannot be determined now; what is published under its label stays.
     pub(crate) fn cannot_determine(&mut self, labels: impl IntoIterator<Item = Option<Arc<str>>>, reason: &str) {
         let unknown = labels.into_iter().map(|resource| Unknown { resource, reason: reason.to_owned() });
         self.unknown.extend(unknown);

@@ -42,7 +42,7 @@ struct State {
     index: Index,
     /// The trust in each kind when the engine last took something over.
     taken: Trust,
-    /// The trust that the engine was told last; `None` as long as it has not asked.
+    /// The trust that was last reported to the engine; `None` as long as it has not asked.
     reported: Option<Trust>,
     /// The engine was given nothing because it has to ask for the evidence first.
     held: bool,
@@ -244,7 +244,7 @@ impl Source for K8sSource {
     }
 
     fn review(&self, most: usize) -> Review {
-        // Nothing is told meanwhile that the caller has not taken over.
+        // Nothing is reported meanwhile that the caller has not taken over.
         let _mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
         self.state().index.review(most)
     }

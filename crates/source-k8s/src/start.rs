@@ -55,7 +55,7 @@ impl K8sSource {
         (source, tasks)
     }
 
-    /// Tells DNSEndpoints in their status what was read of them, until `ending` is over; then what is due is still written.
+    /// Writes into the status of DNSEndpoints what was read of them, until `ending` is over; then what is due is still written.
     /// Not for a dry run.
     #[cfg(feature = "cluster")]
     pub async fn report_statuses(

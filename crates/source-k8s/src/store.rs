@@ -130,7 +130,7 @@ impl Keep {
     }
 }
 
-/// Kind, namespace and name: what tells one object from another.
+/// Kind, namespace and name: what distinguishes one object from another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectKey {
     /// The kind.

@@ -48,7 +48,7 @@ impl Lab {
         Self { source, engine: Engine::default(), gone: Vec::new(), _tasks: tasks }
     }
 
-    /// Waits for wake-ups, and takes over what they tell, until `condition` holds.
+    /// Waits for wake-ups, and takes over what they report, until `condition` holds.
     async fn until(&mut self, what: &str, condition: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + DEADLINE;
         loop {

@@ -1,4 +1,4 @@
-//! What is told when a template cannot be read, or gives nothing for an object. Each names its flag and place.
+//! What is reported when a template cannot be read, or gives nothing for an object. Each names its flag and place.
 
 use std::fmt;
 

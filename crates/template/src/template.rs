@@ -119,7 +119,7 @@ impl Template {
         self.failure(input, Some(fault.offset), fault.message)
     }
 
-    /// Both readings failed: the message tells both, once where they agree.
+    /// Both readings failed: the message names both, once where they agree.
     fn both(&self, input: Input<'_>, first: Halt, again: &Halt) -> TemplateFailure {
         if first.fault == again.fault {
             return self.halted(input, first.fault);

@@ -1,6 +1,6 @@
 //! Objects that come, go and change, and what they ask for.
 //!
-//! Each place holds at most one object, of a kind that its number tells. The first places are never empty: where a kind that
+//! Each place holds at most one object, of a kind that follows from its number. The first places are never empty: where a kind that
 //! had objects has none after a reconnect, the daemon rightly doubts the answer, and that is not the matter here.
 
 use std::collections::BTreeMap;

@@ -78,7 +78,7 @@ fn an_adoption_is_recorded_and_undone(software: DnsSoftware) {
     beside.shop.site.release("192.0.2.");
     let before = beside.shop.site.zone();
     let daemon = beside.daemon().arg("--adopt-matching").start();
-    // What the daemon adopts by itself is told and undone like what a command does.
+    // What the daemon adopts by itself is recorded and undone like what a command does.
     crate::until("the claims", crate::SOON, || beside.shop.site.claims().len() == 2);
     daemon.ready();
     let shown = beside.said(&["history", "web.shop.test"]);

@@ -18,7 +18,7 @@ fn stated(space: &Space<'_>, name: &str, host: &str, address: &str) {
     space.service(name, &[(HOSTNAME, host), (TARGET, address)], json!({ "type": "LoadBalancer" }));
 }
 
-/// The delete is told on the object that withdrew the name, with the plan's hash, which `approve` takes.
+/// The delete is reported on the object that withdrew the name, with the plan's hash, which `approve` takes.
 #[test]
 fn a_held_delete_is_reported_on_the_object_that_withdrew_the_name() {
     needs!(Bind);
@@ -48,7 +48,7 @@ fn a_held_delete_is_reported_on_the_object_that_withdrew_the_name() {
     site.shows(&[]);
 }
 
-/// A published name that is edited to one outside of the filter: one Event tells both.
+/// A published name that is edited to one outside of the filter: one Event names both.
 #[test]
 fn a_name_that_is_edited_out_of_the_filter_is_reported_with_the_one_that_goes() {
     needs!(Bind);
@@ -99,7 +99,7 @@ fn what_stays_by_policy_or_after_an_undo() {
     space.delete("services", "gone");
     case(at("once"), Cause::Policy, &["updates"]).event("once", &["updates"]).check(space.state_dir(), Some(&space));
     case(at("gone"), Cause::KeptByPolicy, &["deletes", "--policy=sync"]).check(space.state_dir(), None);
-    // Journals tell milliseconds, people seconds: what comes now is later by at least one.
+    // Journals record milliseconds, people name seconds: what comes now is later by at least one.
     let then = jiff::Timestamp::now();
     space.annotate("services", "undone", &[(TARGET, "192.0.2.3")]);
     site.shows(&["gone 0 A 192.0.2.1", "once 0 A 192.0.2.1", "undone 0 A 192.0.2.3"]);

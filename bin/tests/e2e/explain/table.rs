@@ -172,7 +172,7 @@ fn every_cause_is_named_and_reported() {
     for case in cases(&space) {
         case.check(space.state_dir(), Some(&space));
     }
-    // Daemons that share a cluster by domain filter do not tell each other's names.
+    // Daemons that share a cluster by domain filter do not report each other's names.
     for object in ["outside", "nets", "six"] {
         assert_eq!(space.events(object), [], "{object}");
     }

@@ -1,4 +1,4 @@
-//! What goes wrong, and what Gardener is told of it. A code that is not for retries makes a whole shoot stop: what passes has none.
+//! What goes wrong, and what is reported to Gardener. A code that is not for retries makes a whole shoot stop: what passes has none.
 
 use std::net::{TcpListener, UdpSocket};
 use std::time::{Duration, Instant};
@@ -215,7 +215,7 @@ fn one_broken_account_does_not_slow_another() {
     drop((datagrams, connections));
 }
 
-/// An account that is told to slow down, with many objects; another one of the same service goes on.
+/// An account that is asked to slow down, with many objects; another one of the same service goes on.
 #[test]
 fn one_throttled_account_does_not_slow_another() {
     require!(KubeApi::TOOLS);

@@ -49,7 +49,7 @@ fn dns_endpoints() {
     daemon.ready();
 }
 
-/// One pass ends only when objects are told what was found out about them.
+/// One pass ends only when the events say what was found out about objects.
 #[test]
 fn one_pass_posts_events_before_it_ends() {
     needs!(Bind);

@@ -168,7 +168,7 @@ fn as_a_pod_that_starts_before_the_api_server() {
     for missing in ["memory only", "is missing"] {
         assert!(!daemon.log().contains(missing), "{}", daemon.log());
     }
-    // An event that the next process tells again, and a journal that it goes on with.
+    // An event that the next process posts again, and a journal that it goes on with.
     plane.service("odd", "ClusterIP", &[(EXTERNAL, &format!("odd.{ZONE}"))]);
     until("the event", SOON, || plane.event_count("default", "odd", "InvalidAnnotation") == 1);
     daemon.kill();

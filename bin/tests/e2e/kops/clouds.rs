@@ -84,7 +84,7 @@ mod route53 {
         super::shows(|| shown(service, zone), expected);
     }
 
-    /// Two zones of one name: neither is managed, and that is told; with an id the right one is. Host names of load balancers are aliases.
+    /// Two zones of one name: neither is managed, and that is reported; with an id the right one is. Host names of load balancers are aliases.
     #[test]
     fn a_zone_by_its_id_and_load_balancers_as_aliases() {
         require!(KubeApi::TOOLS);

@@ -28,7 +28,7 @@ fn objects_that_cannot_be_served_are_reported_and_the_others_go_on() {
         daemon.says(&[text]);
     }
     drop(daemon);
-    // Told again by the next process, it is the same event once more, with no other rights than those of `deploy/kops`.
+    // Posted again by the next process, it is the same event once more, with no other rights than those of `deploy/kops`.
     assert_eq!(plane.event_count("default", "both", "InvalidAnnotation"), 1);
     let daemon = plane.at(&site).start();
     until("a series", SOON, || plane.event_count("default", "both", "InvalidAnnotation") == 2);

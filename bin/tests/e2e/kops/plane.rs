@@ -205,7 +205,7 @@ impl Plane {
         until("the rights", SOON, || self.kube.may(User::Zonewright, "list", group, resource));
     }
 
-    /// How often the events on an object of `namespace` with this reason were told.
+    /// How often the events on an object of `namespace` with this reason were posted.
     #[track_caller]
     pub(super) fn event_count(&self, namespace: &str, object: &str, reason: &str) -> i64 {
         let list = self.kube.get(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events")).expect_success();

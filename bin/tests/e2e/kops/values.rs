@@ -92,7 +92,7 @@ fn values_are_joined_and_duplicates_removed() {
     drop(daemon);
 }
 
-/// An entry of a load balancer with an address and a host name: both cannot stand at one name, so the address does, and that is told.
+/// An entry of a load balancer with an address and a host name: both cannot stand at one name, so the address does, and that is reported.
 #[test]
 fn an_entry_with_an_address_and_a_host_name() {
     needs!(Bind);
@@ -110,7 +110,7 @@ fn an_entry_with_an_address_and_a_host_name() {
     drop(daemon);
 }
 
-/// Host names of several load balancers cannot be joined: the first object keeps the name, and the other one is told.
+/// Host names of several load balancers cannot be joined: the first object keeps the name, and the other one gets an event.
 #[test]
 fn two_host_names_of_load_balancers() {
     needs!(Bind);

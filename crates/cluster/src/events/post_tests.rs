@@ -27,7 +27,7 @@ fn options(dry_run: bool) -> EventOptions {
     EventOptions { dry_run, instance: "zonewright-0".to_owned() }
 }
 
-/// Tells the notes, posts them all, and says what became of them.
+/// Reports the notes, posts them all, and returns what became of them.
 async fn report_all(fake: &Fake, dry_run: bool, notes: &[Note]) -> EventTally {
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(dry_run));
     for note in notes {

@@ -70,7 +70,7 @@ pub struct Key {
     pub uid: String,
 }
 
-/// What a watch tells. The order is: `Begin`, `Listed`..., `Done`, `Open`, then changes; after `Lost` either `Open` (resumed
+/// What a watch reports. The order is: `Begin`, `Listed`..., `Done`, `Open`, then changes; after `Lost` either `Open` (resumed
 /// without a gap) or `Begin` again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event<T> {
@@ -82,7 +82,7 @@ pub enum Event<T> {
     Done,
     /// An object was created or changed.
     Applied(T),
-    /// The API server told of this object's deletion, with no gap between this event and what was told before: a
+    /// The API server reported this object's deletion, with no gap between this event and what was reported before: a
     /// tombstone. May come within a list too; the object is then no part of it, whatever `Listed` said.
     Deleted(Key),
     /// An object, listed or changed, that does not fit the type. It exists; nothing else is known of it.
@@ -92,7 +92,7 @@ pub enum Event<T> {
         /// Which field is wrong, and what was expected.
         error: String,
     },
-    /// The watch is open: from now on the view is as fresh as can be. Told once for each `Lost`, `Denied` or `Forbidden`,
+    /// The watch is open: from now on the view is as fresh as can be. Reported once for each `Lost`, `Denied` or `Forbidden`,
     /// not for each connection.
     Open,
     /// The view is no longer fresh: a list or watch failed. It is tried again, first after a fraction of a second, then
@@ -174,7 +174,7 @@ enum Lists {
     Paged,
 }
 
-/// What the sink was last told about the watch.
+/// What was last reported to the sink about the watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,

@@ -120,7 +120,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         }
     }
 
-    /// Tells every change until the connection ends.
+    /// Reports every change until the connection ends.
     async fn hear_out(&mut self, mut lines: Lines, opened: Instant) -> Result<(), End> {
         let end = loop {
             match self.hear(&mut lines, SILENCES).await {
@@ -213,7 +213,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         self.end_of("watch", Failure::Refused(Box::new(refusal))).await
     }
 
-    /// Tells the sink about the end of a connection, and says how long to wait before the next.
+    /// Reports the end of a connection to the sink, and returns how long to wait before the next.
     async fn after(&mut self, end: End) -> Result<Duration, End> {
         self.doubt = !matches!(end, End::Planned);
         match end {

@@ -52,7 +52,7 @@ fn word(event: &Event<Service>) -> String {
     }
 }
 
-/// Everything that is told within this virtual time.
+/// Everything that is reported within this virtual time.
 async fn events_of(fake: &Fake, spec: WatchSpec, within: Duration) -> Vec<(Instant, Event<Service>)> {
     let cluster = fake.cluster_with(&ConnectOptions { qps: 1_000, burst: 1_000, ..ConnectOptions::default() });
     let (sink, mut events) = mpsc::channel(100);
@@ -71,7 +71,7 @@ async fn reported_by(fake: &Fake, within: Duration) -> Vec<String> {
     events_of(fake, spec(), within).await.iter().map(|(_, event)| word(event)).collect()
 }
 
-/// What is told within five seconds.
+/// What is reported within five seconds.
 async fn reported(steps: Vec<Step>) -> Vec<String> {
     reported_by(&Fake::new(steps), Duration::from_secs(5)).await
 }

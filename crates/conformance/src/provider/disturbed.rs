@@ -1,4 +1,4 @@
-//! The way to a state of the zone while requests fail: what is told on the way must be true.
+//! The way to a state of the zone while requests fail: what is reported on the way must be true.
 
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ impl<'w, 'a> Disturbed<'w, 'a> {
         };
         assert!(
             as_reported,
-            "{}: {} is told as {outcome:?}; since then:{}",
+            "{}: {} is reported as {outcome:?}; since then:{}",
             self.when,
             group.headline(),
             difference(after, before)

@@ -137,7 +137,7 @@ impl ZonePair {
         broken.map_or(Ok(group), |condition| Err(Stopped::Refused(condition)))
     }
 
-    /// The process ends while it carries a group out: before the zone is told, or right after that.
+    /// The process ends while it carries a group out: before the zone has it, or right after that.
     pub(crate) async fn crash(&mut self, registry: &dyn Registry, group: Group, in_zone: bool) {
         let about = group.headline();
         let group = self.decorate(registry, group).await.unwrap_or_else(|e| panic!("{about}: {e}"));
@@ -149,7 +149,7 @@ impl ZonePair {
         }
     }
 
-    /// Tells a registry what was read of all zones.
+    /// Hands to a registry what was read of all zones.
     pub(crate) async fn read(&self, registry: &dyn Registry) {
         for (zone, sets) in &self.zones {
             let read = registry.resync(zone, &Held(sets), true).await;

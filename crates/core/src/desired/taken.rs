@@ -13,7 +13,7 @@ use crate::plan::OtherPrefixRequest;
 pub struct Taken {
     /// The names to plan again.
     pub dirty: BTreeSet<DnsName>,
-    /// What to tell the owners of the objects that came or changed.
+    /// Notes for the owners of the objects that came or changed.
     pub notes: Vec<Note>,
     /// Names that began to wait for their targets.
     pub waiting: Vec<Waiting>,

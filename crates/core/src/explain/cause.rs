@@ -15,7 +15,7 @@ pub struct Row {
     pub sentence: &'static str,
     /// The sentence that says what to do.
     pub advice: &'static str,
-    /// The reason of the event on the object, and the label of the metric; `None` where there is no object to tell, or nothing
+    /// The reason of the event on the object, and the label of the metric; `None` where there is no object for an event, or nothing
     /// wrong with it.
     pub event: Option<&'static str>,
 }

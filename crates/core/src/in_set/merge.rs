@@ -46,7 +46,7 @@ pub fn names(groups: &[Group]) -> BTreeSet<DnsName> {
     changed.chain(required(groups)).collect()
 }
 
-/// The names of which a plan has to be told what stands there, and what it may take for standing elsewhere: a change of a plain set
+/// The names that have to be read for a plan, and what the plan may take for standing elsewhere: a change of a plain set
 /// states its old side, and the provider itself holds the zone against that.
 pub fn reading(groups: &[Group]) -> (BTreeSet<DnsName>, Wholes) {
     let mut names: BTreeSet<DnsName> = required(groups).collect();

@@ -56,12 +56,12 @@ pub struct Skip {
     pub key: RecordKey,
     /// The reason.
     pub why: Why,
-    /// The objects to tell.
+    /// The objects that get an event.
     pub objects: Vec<ObjectRef>,
 }
 
 impl Why {
-    /// The object that is the reason, where it is to be told itself.
+    /// The object that is the reason, where it gets the event itself.
     pub(super) fn object(&self) -> Option<&ObjectRef> {
         match self {
             Self::OtherPrefix { object, .. } => Some(object),

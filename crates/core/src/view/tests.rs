@@ -213,7 +213,7 @@ async fn a_lagging_listing_does_not_undo_a_targeted_read() {
     assert_eq!(shown(&view).len(), 1, "it does not lag");
 }
 
-/// A name that keeps what was written is not known beyond that: no delta tells what a listing showed that was passed over.
+/// A name that keeps what was written is not known beyond that: no delta shows what a listing showed that was passed over.
 #[tokio::test(start_paused = true)]
 async fn what_a_listing_showed_otherwise_at_a_written_name_is_listed_again() {
     let mut view = ZoneView::default();

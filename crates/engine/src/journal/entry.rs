@@ -145,7 +145,7 @@ impl<'de> Deserialize<'de> for WriterId {
     }
 }
 
-/// What tells an entry from every other.
+/// Distinguishes an entry from every other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryKey {
     /// Grows from entry to entry of one writer, over restarts too.
@@ -223,7 +223,7 @@ impl Entry {
         })
     }
 
-    /// What tells it from every other.
+    /// Distinguishes it from every other.
     pub fn key(&self) -> EntryKey {
         EntryKey { id: self.id, writer: self.writer }
     }

@@ -252,7 +252,7 @@ impl Folded {
         self.spans.iter().filter(|(_, span)| !span.claim)
     }
 
-    /// The group that brings back what stood before; `stands` tells what stands there now.
+    /// The group that brings back what stood before; `stands` gives what stands there now.
     ///
     /// # Errors
     /// Why it cannot be.

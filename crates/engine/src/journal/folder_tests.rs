@@ -199,7 +199,7 @@ struct Mounted(PathBuf);
 
 #[cfg(target_os = "linux")]
 impl Mounted {
-    /// One of 64 KiB; only the administrator may make it, and without the right to, `test` is told to be skipped.
+    /// One of 64 KiB; only the administrator may make it, and without the right to, `test` is reported as skipped.
     fn on(folder: &Folder, test: &str) -> Option<Self> {
         fs::create_dir_all(&folder.0).unwrap();
         let arguments = ["-t", "tmpfs", "-o", "size=64k", "tmpfs"];

@@ -46,7 +46,7 @@ pub(crate) fn line(key: &RecordKey, had: &Terms, has: &Terms) -> String {
 
 impl Handover {
     /// The records whose claims change hands by a group, which stand as `published` shows them. A group that changes records
-    /// tells of its claims by itself.
+    /// shows its claims by itself.
     pub fn of(registry: &dyn ClaimFormat, zone: &Zone, group: &Group, published: &dyn Published) -> Vec<Self> {
         if registry.owner().is_none() || group.records().next().is_some() {
             return Vec::new();
@@ -81,7 +81,7 @@ impl Handover {
         self.had.owner != self.has.owner
     }
 
-    /// Whether what it should be is so: `owner` tells whose the record is now. `None` where neither that nor what was before
+    /// Whether what it should be is so: `owner` is whose the record is now. `None` where neither that nor what was before
     /// is so.
     pub(crate) fn is_done(&self, owner: Option<&OwnerId>) -> Option<bool> {
         match owner {

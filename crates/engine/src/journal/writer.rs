@@ -109,7 +109,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl JournalWriter {
-    /// A writer that has read nothing yet. `identity` tells it from every other that writes to the same store.
+    /// A writer that has read nothing yet. `identity` distinguishes it from every other that writes to the same store.
     pub fn new(journaling: Journaling, clock: Clock, identity: WriterId) -> Self {
         let now = u64::try_from(clock.now().0).unwrap_or(0);
         Self {

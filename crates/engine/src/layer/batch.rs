@@ -3,7 +3,7 @@
 //! A group is never split. For one bad group among n, at most 2 log2 n calls are made besides those that were needed anyway;
 //! none where the reply names the offender. Where [`MOST_DENIED`] groups were not allowed and none was accepted, the rest is not
 //! sent: nothing suggests that it would fare better. Nor is it after trouble that lasted longer than what was read of the zone is
-//! good for, where the zone cannot be told what to expect.
+//! good for, where writes cannot state what they expect of the zone.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -57,7 +57,7 @@ async fn many_small_zones_are_not_emptied_one_by_one() {
     let joint = engine.joint_plans();
     assert_eq!((joint.len(), joint[0].deletes(), joint[0].zones.len()), (1, 270, 30));
     let reported = world.reports.0.lock().unwrap().iter().any(|note| note.message.contains(&joint[0].hash));
-    assert!(reported, "the joint plan is told with its hash");
+    assert!(reported, "the joint plan is reported with its hash");
     assert_eq!(engine.approve(&joint[0].hash).unwrap().1, 270);
     rest(&engine).await;
     assert_eq!((world.sim.all(), engine.plans().len()), (Vec::new(), 0));

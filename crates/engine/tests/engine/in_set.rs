@@ -176,7 +176,7 @@ async fn an_edit_in_between_is_read_again_and_not_written_over() {
     let world = World::new(&[]);
     put(&world, "blue", "192.0.2.1", 10);
     let engine = site.start(&world, "me").await;
-    // Since the last reading somebody has added an item; nobody has told the engine.
+    // Since the last reading another writer has added an item, which the engine does not know of.
     site.insert(&[(10, "192.0.2.1"), (50, "203.0.113.1")]);
     put(&world, "blue", "192.0.2.2", 20);
     rest(&engine).await;

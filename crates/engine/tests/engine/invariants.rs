@@ -57,7 +57,7 @@ async fn an_owner_edited_by_hand_is_respected_at_once() {
     assert!(world.reports.has("a", "ForeignRecord"));
 }
 
-/// 1: the same where the zone cannot be told what to expect: record and claim are read right before.
+/// 1: the same where the provider takes no preconditions: record and claim are read right before.
 #[tokio::test(start_paused = true)]
 async fn without_preconditions_record_and_claim_are_read_before() {
     let world = World::new(&["example"]);
@@ -83,7 +83,7 @@ pub(crate) fn many(count: usize) -> World {
     world
 }
 
-/// 2: an object whose wishes cannot be told in full keeps what is published for it, and only that.
+/// 2: an object whose desired records are not known in full keeps what is published for it, and only that.
 #[tokio::test(start_paused = true)]
 async fn what_an_object_may_still_ask_for_stays() {
     let world = World::new(&["example"]);
@@ -109,7 +109,7 @@ async fn what_an_object_may_still_ask_for_stays() {
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.2 ; 192.0.2.3"]);
 }
 
-/// An object is told of what was done for it, if that was asked for.
+/// An event on an object says what was done for it, if that was asked for.
 #[tokio::test(start_paused = true)]
 async fn changes_are_announced() {
     for announce in [true, false] {
@@ -146,7 +146,7 @@ async fn an_approval_beside_the_state_counts_once() {
     assert_eq!((world.sim.records().len(), engine.plans()[0].1.hash.clone()), (60, hash));
 }
 
-/// 2: the brake holds, tells, and lets go what is approved.
+/// 2: the brake holds, reports, and sends what is approved.
 #[tokio::test(start_paused = true)]
 async fn a_mass_delete_is_held_until_it_is_approved() {
     let world = many(60);

@@ -28,7 +28,7 @@ fn shown(record: &JournalRecord) -> String {
     format!("{}: {outcome}", changes.join(", "))
 }
 
-/// A journal that fails while it is told to, and counts.
+/// A journal that fails while a test asks for it, and counts.
 #[derive(Default)]
 struct Moody {
     inner: MemoryJournal,

@@ -1,5 +1,5 @@
 //! One pass (`--once`): what fails is tried again until the time for that is over, what goes on is waited for, and whatever
-//! was not read or not written is told.
+//! was not read or not written is reported.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,7 +128,7 @@ async fn a_kind_that_is_not_read_is_reported_with_its_reason() {
     assert_eq!(pass(&world).await.0.failures(), ["services: web.yaml:2: no YAML"]);
 }
 
-/// A pass that is broken off before anything was taken over tells all the same what it did not read.
+/// A pass that is broken off before anything was taken over reports all the same what it did not read.
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_was_never_taken_over_is_reported() {
     let world = world(2);
@@ -200,7 +200,7 @@ async fn a_dry_run_can_be_looked_at() {
     assert!(zone.held.is_none());
 }
 
-/// Held deletes are told with what would go; a pass that sends what it plans keeps nothing to look at.
+/// Held deletes are reported with what would go; a pass that sends what it plans keeps nothing to look at.
 #[tokio::test(start_paused = true)]
 async fn held_deletes_can_be_looked_at() {
     let mut world = world(30);

@@ -14,7 +14,7 @@ fn times(world: &World, who: &str, reason: &str) -> usize {
     world.reports.0.lock().unwrap().iter().filter(|note| &*note.object.name == who && note.reason == reason).count()
 }
 
-/// How often objects were told that their zone does not work.
+/// How many events on objects say that their zone does not work.
 fn blamed_on_the_zone(world: &World) -> Vec<String> {
     let notes = world.reports.0.lock().unwrap();
     let of_zone = notes.iter().filter(|note| note.reason.starts_with("ZoneNot"));

@@ -1,4 +1,4 @@
-//! What a person is shown: by the probes, on objects, in metrics. A problem is told where it is looked for, and ends.
+//! What a person is shown: by the probes, on objects, in metrics. A problem is reported where it is looked for, and ends.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -53,14 +53,14 @@ async fn objects_get_one_event_while_their_zone_does_not_work() {
     world.sim.fault("example", None);
     after(&engine, 2 * MINUTE).await;
     assert_eq!(world.sim.records().len(), 2);
-    // What is over with the next attempt is nobody's business, and what does not wait is not told.
+    // What is over with the next attempt is not reported, nor is what does not wait.
     world.sim.fault("example", Fault::NoReads);
     tokio::time::sleep(10 * MINUTE).await;
     assert!(!engine.health().is_ready());
     assert_eq!((times(&world, "a", "ZoneNotServed"), times(&world, "b", "ZoneNotServed")), (1, 1));
 }
 
-/// Whether the names lie in a zone at all is not known then. A failure that is over with the next attempt is not told.
+/// Whether the names lie in a zone at all is not known then. A failure that is over with the next attempt is not reported.
 #[tokio::test(start_paused = true)]
 async fn objects_get_one_event_while_the_zones_cannot_be_listed() {
     let world = World::new(&["example"]);

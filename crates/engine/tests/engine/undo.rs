@@ -104,7 +104,7 @@ async fn what_was_done_since_goes_back_and_stays_so() {
     );
     assert!(engine.plans().is_empty(), "a delete on hold is no held plan");
     assert!(engine.undo(&plan.hash).await.is_err(), "a plan is carried out once");
-    // The history tells of it, under the plan's hash.
+    // The history shows it, under the plan's hash.
     let recorded = engine.history(&Query { plan: Some(plan.hash), ..Query::default() }, 10).await.unwrap().0;
     assert_eq!(recorded.len(), 3);
 }
@@ -405,7 +405,7 @@ async fn an_approved_plan_is_undone_by_its_hash() {
     assert_eq!(world.sim.all(), now);
 }
 
-/// Where the zone cannot be told what to expect, what stands there is read right before all the same.
+/// Where the provider takes no preconditions, what stands there is read right before all the same.
 #[tokio::test(start_paused = true)]
 async fn without_preconditions_the_reading_decides() {
     let (world, engine, then, _) = changed().await;

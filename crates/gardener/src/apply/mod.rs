@@ -34,7 +34,7 @@ const ATTEMPTS: usize = 4;
 /// Types under which an object's records, or claims on them, may stand.
 const TYPES: [RecordType; 4] = [RecordType::A, RecordType::Aaaa, RecordType::Cname, RecordType::Txt];
 
-/// Told right before the first change is sent, and where the records stand already as they are wanted. Where it fails nothing is sent.
+/// Called right before the first change is sent, and where the records stand already as they are wanted. Where it fails nothing is sent.
 #[async_trait]
 pub trait Mark: Send + Sync {
     /// Writes down that the zone holds records of the object, or is about to.

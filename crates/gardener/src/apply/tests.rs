@@ -10,7 +10,7 @@ use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 use super::*;
 use crate::testing::{Fault, Script, account, record};
 
-/// Counts; fails where it is told to.
+/// Counts; fails where a test asks for it.
 #[derive(Debug, Default)]
 struct Marks {
     written: AtomicUsize,

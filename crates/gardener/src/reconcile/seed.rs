@@ -183,7 +183,7 @@ pub(super) struct Seed {
     pub(super) script: Arc<Script>,
     pub(super) reconciler: Arc<Reconciler>,
     pub(super) shared: Shared,
-    /// Versions of objects that the watch has told of.
+    /// Versions of objects that the watch has reported.
     pub(super) seen: Mutex<BTreeSet<(RecordName, String)>>,
 }
 
@@ -243,7 +243,7 @@ impl Seed {
         }
     }
 
-    /// The watch tells of an object as it is.
+    /// The watch reports an object as it is.
     fn deliver(&self, name: &RecordName) {
         match self.api.read(name) {
             Some(record) => {

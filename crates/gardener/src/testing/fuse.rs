@@ -45,7 +45,7 @@ impl Fuse {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// From now on calls are upset by this plan, which is told what each of them does.
+    /// From now on calls are upset by this plan, which gets what each of them does.
     pub(crate) fn plan(&self, plan: impl FnMut(&str) -> Option<Upset> + Send + 'static) {
         *self.plan.lock().unwrap() = Some(Box::new(plan));
     }

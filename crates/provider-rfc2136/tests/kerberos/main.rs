@@ -375,7 +375,7 @@ async fn those_who_wait_share_a_failure() {
     all_applied(&apply(&provider, &groups[0]).await);
 }
 
-/// The server is told when nobody will use the context again.
+/// A message to the server says when nobody will use the context again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_context_is_given_up_in_the_end() {
     require!(DnsSoftware::Bind.tools(), Realm::TOOLS);

@@ -1,8 +1,8 @@
 //! What a request asks for, carried out; and what of it was not.
 //!
 //! In: the body of POST /records. Out: how many names have everything that was asked for, and the others with the reason.
-//! Everything that can be applied is applied: a bad record takes only its own name along. Where a provider cannot be told
-//! what to expect, the names are read right before they are changed.
+//! Everything that can be applied is applied: a bad record takes only its own name along. Where a provider takes no
+//! preconditions, the names are read right before they are changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,7 +64,7 @@ impl Server {
         outcomes
     }
 
-    /// Reads what a zone that cannot be told what to expect holds: the groups that still fit, and the outcomes of the others.
+    /// Reads what a zone holds whose provider takes no preconditions: the groups that still fit, and the outcomes of the others.
     async fn still_true(&self, zone: &Zone, sent: Vec<Sent>) -> (Vec<Sent>, Vec<(usize, Outcome)>) {
         let names: BTreeSet<DnsName> = sent
             .iter()

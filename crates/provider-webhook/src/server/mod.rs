@@ -71,7 +71,7 @@ pub struct Server {
     limit: Option<usize>,
     /// Requests that are being answered, and changes whose caller is gone.
     begun: TaskTracker,
-    /// Held from reading what stands to changing it, where the provider cannot be told what to expect.
+    /// Held from reading what stands to changing it, where the provider takes no preconditions.
     reading: tokio::sync::Mutex<()>,
     /// The last trouble with reading, until a reading works.
     trouble: Mutex<Option<String>>,

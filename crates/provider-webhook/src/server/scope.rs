@@ -1,7 +1,7 @@
 //! Which names the server end answers for.
 //!
 //! In: the domain filter of the flags, and the zones of the provider. Out: the zones that count, and the filter that
-//! callers are told: the zones as far as the flags let them, so that nobody plans what has no place here.
+//! callers get: the zones as far as the flags let them, so that nobody plans what has no place here.
 
 use zonewright_core::filter::{DomainFilter, FilterError};
 use zonewright_core::{DnsName, Zone};
@@ -44,7 +44,7 @@ impl Scope {
         zones
     }
 
-    /// The filter that callers are told. Without any zone it is that of the flags: what is planned then is refused aloud.
+    /// The filter that callers get. Without any zone it is that of the flags: what is planned then is refused aloud.
     pub(super) fn offered(&self, zones: &[Zone]) -> Filter {
         if !self.regex_include.is_empty() || !self.regex_exclude.is_empty() {
             let (regex_include, regex_exclude) = (self.regex_include.clone(), self.regex_exclude.clone());

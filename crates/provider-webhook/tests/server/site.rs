@@ -30,7 +30,7 @@ pub(crate) struct Setting {
     pub(crate) times: Times,
     pub(crate) limit: Option<usize>,
     pub(crate) dry_run: bool,
-    /// The provider takes no preconditions, and does whatever it is told.
+    /// The provider takes no preconditions, and does whatever it is asked.
     pub(crate) naive: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is read from the table, and what is told of a table that cannot be read.
+//! What is read from the table, and what is reported of a table that cannot be read.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ async fn what_others_change_in_the_table_is_seen_with_the_next_reading() {
     assert!(!zones.is_ours(&registry, "z", "www.example A 192.0.2.1"));
 }
 
-/// A claim of ours that somebody takes away or gives to another owner is told apart from what only has to be planned again.
+/// A claim of ours that another writer takes away or gives to another owner is distinguished from what only has to be planned again.
 #[tokio::test]
 async fn what_others_did_to_claims_is_reported() {
     let service = service();

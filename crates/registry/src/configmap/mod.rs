@@ -92,7 +92,7 @@ impl fmt::Debug for ConfigMapConfig {
 pub struct ConfigMapRegistry {
     keeper: Keeper,
     writer: Mutex<Writer>,
-    /// Tells what this process announced from what others did.
+    /// Distinguishes what this process announced from what others did.
     process: String,
 }
 

@@ -309,14 +309,14 @@ impl<'a> Draft<'a> {
         if let Some(other) = mistaken(self.view, key, claim) {
             return Err(format!(
                 "the ownership record of {key} belongs at {name}, and once it stands there the ownership record {} would \
-                 read as a TXT record; another --txt-prefix or --txt-suffix tells them apart",
+                 read as a TXT record; another --txt-prefix or --txt-suffix distinguishes them",
                 other.key
             ));
         }
         if is_record(self.view, &self.view.zone.key, claim) {
             return Err(format!(
                 "the ownership record of {key} belongs at {name}, and would read as a TXT record there: by the former \
-                 names another ownership record speaks for it; another --txt-prefix or --txt-suffix tells them apart"
+                 names another ownership record speaks for it; another --txt-prefix or --txt-suffix distinguishes them"
             ));
         }
         Ok(())
@@ -369,7 +369,7 @@ impl<'a> Draft<'a> {
         self.before.iter().chain(&self.after)
     }
 
-    /// Leaves to the group the claims that it changes itself, and drops what it need not be told twice.
+    /// Leaves to the group the claims that it changes itself, and drops what is required twice.
     fn settle(&mut self, group: &Group) -> Result<(), String> {
         let own = |key: &RecordKey| group.steps.iter().find(|step| step.change.key() == key);
         if let Some(step) = self.changes().filter_map(|change| own(change.key())).find(|step| step.role == Role::Record)
@@ -404,6 +404,6 @@ impl<'a> Draft<'a> {
 fn shared(key: &RecordKey, target: &DnsName, other: &RecordKey) -> String {
     format!(
         "{key} would share its ownership record at {target} with {other}, which stands already; another --txt-prefix, \
-         --txt-suffix or --txt-wildcard-replacement tells them apart"
+         --txt-suffix or --txt-wildcard-replacement distinguishes them"
     )
 }

@@ -137,8 +137,8 @@ async fn with_the_object_go_its_claims_and_nothing_else() {
     assert_eq!(record(&shelf, "a.org").unwrap()["owner"], "", "the list is made anew");
 }
 
-/// A name that waits for another owner is planned again when that owner's object lets it go, and what others did to our own
-/// claims is told apart from that.
+/// A name that waits for another owner is planned again when that owner's object no longer asks for it, and what others did to our own
+/// claims is distinguished from that.
 #[tokio::test]
 async fn what_others_did_to_claims_is_reported() {
     let (shelf, registry) = start();
@@ -169,7 +169,7 @@ async fn what_others_did_to_claims_is_reported() {
     assert_eq!(news(&zones).await, (vec!["t.org".to_owned()], vec![]), "no claim of ours is gone");
     carry(&twin, &mut zones, vec![delete("a.org A 192.0.2.1")]).await;
     assert_eq!(news(&zones).await, (vec!["a.org".to_owned()], vec!["a.org".to_owned()]));
-    assert_eq!(news(&zones).await, (vec![], vec![]), "told once");
+    assert_eq!(news(&zones).await, (vec![], vec![]), "reported once");
 }
 
 /// Two owners want the very same record. What one of them announced, or has not seen for a while, does not count against the

@@ -74,7 +74,7 @@ fn a_name_that_two_settings_read_differently_makes_nobody_the_owner() {
             "*.ex.com A 192.0.2.1\nany.ex.com A 192.0.2.2\na-any.ex.com TXT !me:r",
             vec![("*.ex.com A", doubtful), ("any.ex.com A", "ours:r")],
         ),
-        // Or for both by former settings, or for `any` alone by today's: it cannot be told.
+        // Or for both by former settings, or for `any` alone by today's: it is not known.
         (
             NONE,
             ("", "", "any"),

@@ -136,7 +136,7 @@ proptest! {
             let update = Change::Update { from: world.record(key), to: world.record(key) };
             let step = zonewright_core::change::Step::record(update, Some("r".into()));
             let outcome = registry.decorate(world.zone(), vec![zonewright_core::change::Group::of(step, vec![])], &world);
-            prop_assert!(outcome[0].is_err(), "{}: what is in the way is told", key);
+            prop_assert!(outcome[0].is_err(), "{}: what is in the way is reported", key);
         }
         if strangers.is_empty() && before.iter().all(|set| HOSTS[..1].contains(&set.key.name.as_str().trim_end_matches(".ex.com"))) {
             let claims = world.records().into_iter().filter(|set| registry.is_claim(set)).count();

@@ -98,7 +98,7 @@ proptest! {
     }
 
     /// One round over a zone of ours, theirs and nobody's: the groups can be carried out in any order, nothing that is not
-    /// ours changes or becomes ours, and what we were told to write is ours.
+    /// ours changes or becomes ours, and what we were asked to write is ours.
     #[test]
     fn foreign_records_are_sacred(
         config in prop::sample::select(CONFIGS.to_vec()),

@@ -85,7 +85,7 @@ pub(super) fn read(octets: &[u8]) -> Result<Value, GobError> {
     }
 }
 
-/// Whether the stream holds its first value to the end, as far as the lengths in it tell.
+/// Whether the stream holds its first value to the end, as far as the lengths in it show.
 pub(super) fn is_complete(octets: &[u8]) -> bool {
     let mut stream = Reader { rest: octets };
     let mut message = || -> Result<i64, GobError> {

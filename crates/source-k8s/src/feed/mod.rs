@@ -54,6 +54,6 @@ pub enum Event {
     Forbidden(Kind),
     /// Discovery positively denies the kind.
     Denied(Kind),
-    /// The feed cannot read the kind at all any more, nor tell what changes.
+    /// The feed can neither read the kind any more nor see what changes.
     Blind(Kind),
 }

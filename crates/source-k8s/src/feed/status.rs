@@ -1,4 +1,4 @@
-//! Tells DNSEndpoints, in their status, which generation was read and what is wrong with it.
+//! Writes into the status of DNSEndpoints which generation was read and what is wrong with it.
 //!
 //! In come the statuses that became due while objects were mapped; out go writes, one after the other. What must hold: a
 //! status that cannot be written holds up nothing, and is tried again a few times.

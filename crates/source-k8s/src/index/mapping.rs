@@ -1,4 +1,4 @@
-//! What is dirty goes to the mappers, and what they give is told where it is news.
+//! What is dirty goes to the mappers, and what they give is reported where it is new.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -20,9 +20,9 @@ use crate::store::{Object, ObjectKey};
 const MANY: usize = 4_096;
 
 impl Index {
-    /// Maps what is dirty and tells what changed by it; with `everything`, tells all that there is.
+    /// Maps what is dirty and reports what changed by it; with `everything`, all that there is.
     ///
-    /// A complete update also carries the tombstones that have not been told yet: no later update would.
+    /// A complete update also carries the tombstones that have not been reported yet: no later update would.
     pub fn take(&mut self, everything: bool) -> Update {
         let mapped = self.begin().map();
         self.finish(mapped, everything)
@@ -57,7 +57,7 @@ impl Index {
         }
     }
 
-    /// Takes over what mappers gave, and tells what changed by it; with `everything`, tells all that there is.
+    /// Takes over what mappers gave, and reports what changed by it; with `everything`, all that there is.
     pub fn finish(&mut self, mapped: Vec<MappedItem>, everything: bool) -> Update {
         let changed = self.take_over(mapped);
         self.in_flight.clear();
@@ -76,7 +76,7 @@ impl Index {
         Update { complete: true, objects: proofs.chain(self.snapshot()).collect() }
     }
 
-    /// The next `most` objects of what was told, beginning anew after the last one.
+    /// The next `most` objects of what was reported, beginning anew after the last one.
     pub fn review(&mut self, most: usize) -> Review {
         let from = self.reviewed.take().map_or(Unbounded, Excluded);
         let mut rest = self.reported.range((from, Unbounded));
@@ -125,7 +125,7 @@ impl Index {
                         None => updates.extend(self.report_gone(&reader, tombstone)),
                     }
                 }
-                // It went, or was made anew, while it was mapped: that is told next time.
+                // It went, or was made anew, while it was mapped: that is reported next time.
                 Some((object, _)) if now != Some(object.reference()) => {
                     if tombstone {
                         self.tombstones.insert(reader);
@@ -175,7 +175,7 @@ impl Index {
         self.report(reader, object.reference(), mapped, tombstone, updates);
     }
 
-    /// Tells what an object asks for now, if that is news.
+    /// Reports what an object asks for now, if that is new.
     fn report(
         &mut self,
         reader: &Reader,

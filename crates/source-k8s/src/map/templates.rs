@@ -90,7 +90,7 @@ impl Mapping<'_> {
         }
     }
 
-    /// Tells of an item that is no pair. One that has a host asks for it all the same.
+    /// Reports an item that is no pair. One that has a host asks for it all the same.
     fn skip_item(&mut self, field: &str, Skipped { item, reason }: &Skipped) {
         let host = item.split_once(':').map(|(host, _)| host.trim()).filter(|host| !host.is_empty());
         let severity = if host.is_some() { Severity::Warning } else { Severity::Normal };
@@ -123,7 +123,7 @@ impl Mapping<'_> {
         }
     }
 
-    /// Tells of names that can have no target.
+    /// Reports names that can have no target.
     fn warn_of_no_target_flag(&mut self, names: &[DnsName]) {
         if !names.is_empty() {
             let names = shown(names);
@@ -135,7 +135,7 @@ impl Mapping<'_> {
         }
     }
 
-    /// Tells of targets that can have no name: not where a template of names leaves the object out.
+    /// Reports targets that can have no name: not where a template of names leaves the object out.
     fn note_no_name_flag(&mut self) {
         if !self.scope.options.templates.gives_names() && self.is_their_turn() {
             let message = "--target-template is set, and --fqdn-template, which names what is to have the targets, is not; \

@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Every source is known or told to be compiled out, and has mappers if it is built (all but three have any).
+    /// Every source is known or reported as compiled out, and has mappers if it is built (all but three have any).
     #[test]
     fn sources_that_are_built() {
         let unstructured = list(&["configmaps.v1"]);

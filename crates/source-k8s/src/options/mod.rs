@@ -88,7 +88,7 @@ pub struct SourceOptions {
     pub traefik_new: bool,
     /// `--connector-source-server`: host and port.
     pub connector_server: String,
-    /// How often sources are read that cannot tell by themselves that something changed (`--interval`).
+    /// How often sources are read that do not report by themselves that something changed (`--interval`).
     pub poll_interval: Duration,
     /// How long a kind that cannot be listed is tried again before it counts as settled; nothing for a process that stays, since
     /// it learns of what comes later.
@@ -188,7 +188,7 @@ impl SourceOptions {
         AnnotationFilterKeys::new(self.annotation_prefixes.iter(), self.annotation_filter.keys())
     }
 
-    /// Tells what options exclude each other.
+    /// Refuses options that exclude each other.
     ///
     /// # Errors
     /// A sentence for the user, naming the flags.

@@ -160,7 +160,7 @@ fn what_is_reported() {
         }
     }
     check(
-        "K25, nothing to tell",
+        "K25, nothing to report",
         &one("SRV", "_a._tcp.b.org", &["0 0 80 c.org."]),
         |_| {},
         "_a._tcp.b.org SRV 0 0 80 c.org. ttl=180",

@@ -1,4 +1,4 @@
-//! What objects get wrong: each piece is lost alone, and told with the key, the value and what was expected.
+//! What objects get wrong: each piece is lost alone, and reported with the key, the value and what was expected.
 
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;

@@ -66,7 +66,7 @@ fn names_and_targets() {
 #[test]
 fn an_object_of_another_shape() {
     let odd = group_of(other(), &[]).with("spec.hosts", "a.org");
-    check("told", &odd, at_other, "! UnreadableObject");
+    check("reported", &odd, at_other, "! UnreadableObject");
     let mapped = map(&odd, &[], &options(at_other));
     assert_eq!(mapped.unknown[0].resource.as_deref(), Some("routegroup/ns/rg"));
     assert!(group_of(Kind::RouteGroup, &[]).with("spec.hosts", "a.org").object(&options(|_| {}).keep()).is_none());

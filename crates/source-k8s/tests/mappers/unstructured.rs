@@ -1,4 +1,4 @@
-//! Section U. U11 is told at start; templates (UT) stand with those of other sources.
+//! Section U. U11 is reported at start; templates (UT) stand with those of other sources.
 
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;

@@ -61,7 +61,7 @@ fn each_object_is_mapped_once_at_first() {
 fn a_change_maps_its_readers() {
     let check = |what: &str, event: Event, expected: (u64, usize)| {
         let (mut index, _) = cluster();
-        assert_eq!(cost(&mut index, event), expected, "{what}: (mapped, told)");
+        assert_eq!(cost(&mut index, event), expected, "{what}: (mapped, reported)");
     };
     check("the same object again", applied(balancer("crowd", "s1", "s1.example.com", "192.0.2.1")), (0, 0));
     check("a Service", applied(balancer("crowd", "s1", "s1.example.com", "192.0.2.2")), (1, 1));

@@ -81,7 +81,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The cluster as it really is, and what it tells.
+/// The cluster as it really is, and what it reports.
 struct Truth {
     objects: BTreeMap<ObjectKey, Object>,
     spoilt: BTreeSet<ObjectKey>,

@@ -241,7 +241,7 @@ async fn an_unreadable_object_that_nobody_knows_doubts_no_other() {
     assert_eq!(state(&not_listed).unreadable, 0);
 }
 
-/// Where a claim has no label to keep it by, or not even the object's name is known, nobody can tell whose records to keep.
+/// Where a claim has no label to keep it by, or not even the object's name is known, it is not known whose records to keep.
 #[tokio::test(start_paused = true)]
 async fn an_object_without_a_label_doubts_the_kind() {
     let spoilt = |options: SourceOptions, key: ObjectKey| {
@@ -307,7 +307,7 @@ async fn a_waiter_wakes_when_a_view_stops_being_fresh() {
     assert!(wakes(&source, 60).await);
     assert_eq!(start.elapsed().as_secs(), 30);
     source.take(false);
-    assert!(!wakes(&source, 3_600).await, "told once");
+    assert!(!wakes(&source, 3_600).await, "reported once");
     source.feed([Event::Open(KIND)]);
     assert!(wakes(&source, 1).await, "it is back");
 }
@@ -382,7 +382,7 @@ async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
         fail(&source);
         assert!(!state(&source).settled, "{what}");
         let _ = source.take(false);
-        assert!(wakes(&source, 2).await, "{what}: somebody has to be told when the time is over");
+        assert!(wakes(&source, 2).await, "{what}: a wake-up is due when the time is over");
         assert!(state(&source).settled && !state(&source).complete, "{what}");
     }
     // What was never seen and is denied is empty, and nothing is waited for.

@@ -127,7 +127,7 @@ fn a_change_maps_its_readers() {
         let before = index.remapped();
         apply(&mut index, [event]);
         let reported = index.take(false).objects.len();
-        assert_eq!((index.remapped() - before, reported), expected, "{what}: (mapped, told)");
+        assert_eq!((index.remapped() - before, reported), expected, "{what}: (mapped, reported)");
     };
     let applied = Event::Applied;
     check("a service: g1, v1, h1", applied(service("sys", "in", "web", "192.0.2.9")), (3, 3));

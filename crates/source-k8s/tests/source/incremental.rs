@@ -69,7 +69,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The cluster as it really is, and what it tells.
+/// The cluster as it really is, and what it reports.
 #[derive(Debug, Default)]
 struct Truth {
     objects: BTreeMap<ObjectKey, Object>,

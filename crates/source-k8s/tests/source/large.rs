@@ -46,7 +46,7 @@ fn cluster(sources: &[SourceKind]) -> Index {
     apply(&mut index, services.chain(nodes).chain(ports).inspect(|_| count += 1).map(Event::Applied));
     assert_eq!(count, OBJECTS);
     let reported = index.take(false).objects.len();
-    assert!(reported >= NAMESPACES * SERVICES + NODE_PORTS, "every Service asks for a name, {reported} were told");
+    assert!(reported >= NAMESPACES * SERVICES + NODE_PORTS, "every Service asks for a name, {reported} were reported");
     index
 }
 
@@ -64,7 +64,7 @@ fn what_is_added_maps_its_dependents() {
     let mut index = cluster(&[SourceKind::Service]);
     assert_eq!(index.remapped(), (NAMESPACES * SERVICES + NODE_PORTS) as u64, "each once at first");
     let mut check = |what: &str, object: Object, expected: (u64, usize)| {
-        assert_eq!(cost(&mut index, object), expected, "{what}: (mapped, told)");
+        assert_eq!(cost(&mut index, object), expected, "{what}: (mapped, reported)");
     };
     check("a pod of one Service", pod("team-7", "s2-new", "s2", "n1", ""), (1, 0));
     check("a slice that names it", slice("team-7", "s2-new", "s2", "s2-new", "10.0.0.2", true), (1, 1));

@@ -46,7 +46,7 @@ fn a_delete_meanwhile_is_reported_with_its_proof() {
     assert!(update.objects.iter().all(|object| !matches!(object.state, ObjectState::Gone { .. })), "{update:?}");
     engine.take(update);
     assert_eq!(engine.take(index.take(false)), gone(true));
-    // One that the engine never heard of is not told at all.
+    // One that the engine does not know is not reported at all.
     apply(&mut index, [Event::Applied(web("192.0.2.3"))]);
     let mapped = index.begin().map();
     apply(&mut index, [Event::Deleted(key)]);

@@ -148,7 +148,7 @@ fn a_change_maps_its_readers() {
         let before = index.remapped();
         apply(&mut index, [event]);
         let reported = index.take(false).objects.len();
-        assert_eq!((index.remapped() - before, reported), expected, "{what}: (mapped, told)");
+        assert_eq!((index.remapped() - before, reported), expected, "{what}: (mapped, reported)");
     };
     let applied = Event::Applied;
     let deleted = |kind, namespace: &str, name: &str| Event::Deleted(ObjectKey::new(kind, namespace, name));

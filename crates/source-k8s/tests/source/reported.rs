@@ -1,4 +1,4 @@
-//! What the engine is told of an object: changes, and how it went.
+//! What is reported to the engine of an object: changes, and how it went.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn key() -> ObjectKey {
     ObjectKey::new(Kind::Service, "a", "web")
 }
 
-/// An index that has told of one Service, and the engine that heard it.
+/// An index that has reported one Service, and the engine that took it.
 fn taken() -> (Index, Engine) {
     let mut index = index();
     let mut engine = Engine::default();
@@ -61,7 +61,7 @@ fn only_a_delete_event_is_a_tombstone() {
         apply(&mut index, events);
         assert_eq!(engine.take(index.take(false)), gone(WEB, tombstone), "{what}");
         assert!(engine.endpoints().is_empty());
-        assert!(index.take(false).objects.is_empty(), "{what}: told once");
+        assert!(index.take(false).objects.is_empty(), "{what}: reported once");
     }
 }
 
@@ -285,7 +285,7 @@ fn what_nobody_reads_is_not_kept() {
     assert_eq!(held(&mut little, &plain), Some(1));
     assert_eq!(held(&mut little, &headless), Some(2), "Pods and slices are read for it");
     assert_eq!(little.table_sizes()["objects"], 2);
-    // What is given anew without a change is mapped, and nothing is told; a change is.
+    // What is given anew without a change is mapped, and not reported; a change is.
     let mapped = little.remapped();
     apply(&mut little, [Event::Applied(plain.clone())]);
     assert_eq!((little.take(false).objects.len(), little.remapped()), (0, mapped + 1));

@@ -1,4 +1,4 @@
-//! Objects in a few words, and an engine that does nothing but remember what it was told.
+//! Objects in a few words, and an engine that does nothing but remember what was reported to it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ pub(crate) fn ingress(namespace: &str, name: &str, host: &str, address: &str) ->
     )
 }
 
-/// What a list of a kind tells.
+/// What a list of a kind reports.
 pub(crate) fn list(kind: Kind, objects: impl IntoIterator<Item = Object>) -> Vec<Event> {
     let mut events = vec![Event::Begin(kind)];
     events.extend(objects.into_iter().map(Event::Listed));

@@ -1,4 +1,4 @@
-//! Watches that end: what is resumed, what is listed anew, and what is told meanwhile.
+//! Watches that end: what is resumed, what is listed anew, and what is reported meanwhile.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Everything that can go wrong with a request, at every request: nothing is lost, what is told is true, and it goes on.
+//! Everything that can go wrong with a request, at every request: nothing is lost, what is reported is true, and it goes on.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn service(harness: &dyn Harness) -> Option<&dyn Service> {
     service
 }
 
-/// Too many requests: told as such, and nothing is done.
+/// Too many requests: reported as such, and nothing is done.
 pub async fn throttled_at_any_request(harness: &dyn Harness) {
     everywhere(harness, &[Fault::Throttled]).await;
 }
@@ -208,7 +208,7 @@ pub async fn a_change_is_few_requests(harness: &dyn Harness) {
     walk.reach(&[]).await;
 }
 
-/// A zone that is gone is told, and not taken for an empty one.
+/// A zone that is gone is reported as gone, and not taken for an empty one.
 pub async fn a_zone_that_went_is_an_error(harness: &dyn Harness) {
     let Some(service) = service(harness) else { return };
     let mut walk = Walk::start(harness).await;

@@ -100,7 +100,7 @@ pub async fn extra_preconditions_count(harness: &dyn Harness) {
     walk.resync().await;
 }
 
-/// In a call with one bad group the outcomes tell the truth about each, and the others go through without it.
+/// In a call with one bad group each outcome is true, and the other groups go through without it.
 pub async fn one_bad_group_is_one_bad_group(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
     walk.foreign(walk.set("taken", A, 300, &["192.0.2.1"])).await;

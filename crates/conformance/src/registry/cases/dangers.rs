@@ -9,7 +9,7 @@ use crate::provider::specimen;
 use crate::registry::Harness;
 use crate::registry::zone_pair::{RESOURCE, Stopped, ZonePair, create, group, other, set};
 
-/// Where another owner's claim stands on a record that is gone, nothing is created and the reason is told.
+/// Where another owner's claim stands on a record that is gone, nothing is created and the reason is reported.
 pub async fn where_their_claim_stands_nothing_is_created(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {

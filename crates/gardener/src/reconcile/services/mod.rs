@@ -40,7 +40,7 @@ where
     .await;
 }
 
-/// Each service's own shape of "too many requests", with the seconds that it tells callers to wait.
+/// Each service's own shape of "too many requests", with the seconds that it asks callers to wait.
 const THROTTLED: [(Cloud, Fault, u64); 6] = [
     (Cloud::Aws, Fault::Throttled, 0),
     (Cloud::Google, Fault::Throttled, 5),
@@ -76,7 +76,7 @@ async fn a_throttled_account_is_asked_again_after_half_a_minute_and_has_no_code(
     .await;
 }
 
-/// What goes wrong, and the codes that Gardener is told.
+/// What goes wrong, and the codes that are reported to Gardener.
 const FAULTS: [(Fault, &[&str]); 6] = [
     (Fault::Broken, &[]),
     (Fault::Unavailable, &[]),

@@ -251,7 +251,7 @@ impl Site {
         self.service().fail(fault, times);
     }
 
-    /// What a service that throttles tells callers to wait, where it tells them.
+    /// How long a service that throttles asks callers to wait, where it asks for a time.
     pub(super) fn set_retry_after(&self, seconds: u64) {
         match self.service() {
             Service::Aws(..) => {}

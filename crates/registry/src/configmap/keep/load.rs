@@ -59,7 +59,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// The number of shards that the notes of one of our objects tell.
+    /// The number of shards that the notes of one of our objects state.
     fn notes_say(&self, index: usize, notes: &BTreeMap<String, String>) -> Result<usize> {
         let note = |key: &str| notes.get(key).map(String::as_str).unwrap_or_default();
         if note(OWNER) != self.owner.as_str() {

@@ -278,7 +278,7 @@ fn namespace(kind: Kind, value: &mut Value) -> String {
     namespace
 }
 
-/// The commonest mistake in manifests, told in better words than a parser has: `ttl: 60` without quotes.
+/// The commonest mistake in manifests, described better than by the parser: `ttl: 60` without quotes.
 fn check_texts(metadata: &Map<String, Value>) -> Result<(), String> {
     for field in ["annotations", "labels"] {
         let pairs = metadata.get(field).and_then(Value::as_object).into_iter().flatten();

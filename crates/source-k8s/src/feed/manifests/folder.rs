@@ -104,7 +104,7 @@ struct File {
     known: bool,
 }
 
-/// What tells one state of a file from another without reading it.
+/// What distinguishes one state of a file from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     len: u64,

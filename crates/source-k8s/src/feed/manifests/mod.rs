@@ -1,8 +1,8 @@
 //! `--manifests DIR`: a folder of YAML and JSON files in place of a cluster.
 //!
 //! In comes a folder (and its subfolders; names that begin with a dot are passed over); out come feed events. Objects are
-//! as `kubectl get -o yaml` writes them, `status` included. Changes are told by the kernel and taken up within 100 ms; a
-//! look at the folder every [`POLL`] catches what the kernel did not tell. What must hold: nothing that happens to the
+//! as `kubectl get -o yaml` writes them, `status` included. The kernel reports changes, which are taken up within 100 ms; a
+//! look at the folder every [`POLL`] catches what the kernel did not report. What must hold: nothing that happens to the
 //! folder is taken for a DELETE event, and a folder that is away deletes nothing.
 
 mod document;
@@ -43,7 +43,7 @@ pub(crate) struct ManifestFeed {
     wake: Wake,
 }
 
-/// How long to wait after a scan that took so long. Where the system tells of changes, looking at every file takes no more than a
+/// How long to wait after a scan that took so long. Where the kernel reports changes, looking at every file takes no more than a
 /// thousandth of a processor; else a twentieth.
 fn poll_after(took: Duration, watched: bool) -> Duration {
     let factor = if watched { 1_000 } else { 20 };

@@ -35,7 +35,7 @@ impl Wake {
         self.changes.notified().await;
     }
 
-    /// Whether the system tells of changes.
+    /// Whether the kernel reports changes.
     pub(super) fn is_up(&self) -> bool {
         self.watched.is_some()
     }

@@ -1,7 +1,7 @@
 //! Who lets whom in: acceptance by controllers, and the namespaces that a listener or a Gateway takes objects from.
 //!
 //! In come conditions, choices of namespaces and the Namespace objects; out comes yes, or what stands in the way. What must
-//! hold: what is not known is told from what was decided.
+//! hold: what is not known is distinguished from what was decided.
 
 use super::mapper::Mapper;
 use super::parent::{Name, gateway_name};
@@ -16,7 +16,7 @@ pub(super) enum Obstacle {
     Refused(String),
     /// It cannot be known now; the way may be open.
     Unknown(String),
-    /// As unknown, and worth telling: something that should be there is not.
+    /// As unknown, and worth an event: something that should be there is not.
     Missing(String),
 }
 

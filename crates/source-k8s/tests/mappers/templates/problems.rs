@@ -1,4 +1,4 @@
-//! What is told and kept where a template fails, or gives less than it should.
+//! What is reported and kept where a template fails, or gives less than it should.
 
 use serde_json::json;
 use zonewright_core::endpoint::{Mapped, Severity};
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::scene::{map, options, shown};
 
-/// What is told: how grave, why, and all these pieces.
+/// What is reported: how grave, why, and all these pieces.
 fn reports(mapped: &Mapped, severity: Severity, reason: &str, pieces: &[&str]) {
     assert_eq!(mapped.notes.len(), 1, "{:?}", mapped.notes);
     let note = &mapped.notes[0];
