@@ -49,7 +49,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The word of the command.
+    /// The name of the command.
     fn word(self) -> &'static str {
         match self {
             Self::Adopt => "adopt",

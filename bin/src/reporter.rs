@@ -53,7 +53,7 @@ impl std::fmt::Debug for LogReporter {
 }
 
 impl LogReporter {
-    /// Logs, and passes on to `next`.
+    /// Logs, then reports to `next`.
     pub(crate) fn new(next: Option<Arc<dyn Reporter>>) -> Self {
         Self { next, recent: Mutex::default() }
     }

@@ -22,7 +22,7 @@ const SAMPLES: [(&str, &str); 3] = [
 /// The file whose loss is a mass delete.
 const WORKERS: &str = "workers.yaml";
 
-/// So many Services stand in it: more than the brake lets go.
+/// So many Services stand in it: more than the brake allows.
 pub(super) const WORKER_COUNT: usize = 24;
 
 /// The folder of manifests.

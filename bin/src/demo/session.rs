@@ -34,7 +34,7 @@ const LOOKS: Duration = Duration::from_secs(10);
 pub(super) enum Command {
     /// Take many objects away.
     MassDelete,
-    /// Let the deletes of a held plan go.
+    /// Approve the deletes of a held plan.
     Approve(String),
     /// Put back what a held plan is about.
     Refuse,

@@ -4,7 +4,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::command::OUTPUT;
 
-/// The word of the command.
+/// The name of the command.
 pub(super) const WORD: &str = "migrate";
 
 /// Its help.

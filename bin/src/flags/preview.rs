@@ -10,7 +10,7 @@ use super::set::FlagSet;
 use super::{Command, Invocation, Stop, checked, given, help, parsing, settings};
 use crate::catalog::Catalog;
 
-/// The word of the command.
+/// The name of the command.
 pub(super) const WORD: &str = "plan";
 
 /// Its help.

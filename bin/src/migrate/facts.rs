@@ -21,7 +21,7 @@ const FACTS: &[Fact] = &[
     (
         |swap| swap.text("policy").is_none_or(|policy| policy == "sync"),
         "unusually many deletes, and deletes that rest on an incomplete view of the cluster, are held: `zonewright plans` shows them, \
-         `zonewright approve HASH` lets them go",
+         `zonewright approve HASH` approves them",
     ),
     (
         |swap| swap.text("same-name").is_none(),
@@ -77,7 +77,7 @@ const FACTS: &[Fact] = &[
     ),
     (
         |swap| provider(swap, "azure") || provider(swap, "azure-private-dns"),
-        "a record of somebody else at a wanted name is left alone (docs/providers/azure.md)",
+        "a foreign record at a wanted name is left alone (docs/providers/azure.md)",
     ),
     (
         |swap| provider(swap, "webhook"),

@@ -104,7 +104,7 @@ pub(super) fn read(input: &str, name: &str) -> Result<Source, String> {
 }
 
 fn of_arguments(mut arguments: Vec<String>) -> Source {
-    // The word of the program, with what stands before it.
+    // The name of the program, with what stands before it.
     while arguments.first().is_some_and(|word| !word.starts_with("--")) {
         arguments.remove(0);
     }

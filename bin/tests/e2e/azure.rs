@@ -23,7 +23,7 @@ const CLIENT: &str = "azure-mgmt-dns";
 /// The script that reads a zone with them.
 const READ: &str = include_str!("azure.py");
 
-/// The service with one zone, in which somebody else has a record, and a folder for `azure.json`.
+/// The service with one zone, which holds a foreign record, and a folder for `azure.json`.
 struct Account {
     service: AzureDns,
     kind: Kind,
@@ -231,7 +231,7 @@ fn services_come_change_and_go_in_a_private_zone() {
     services_come_change_and_go(Kind::Private);
 }
 
-/// A record of somebody else at a wanted name, an alias of an Azure resource, and the claim of a wildcard that has no form here.
+/// A foreign record at a wanted name, an alias of an Azure resource, and the claim of a wildcard that has no form here.
 #[test]
 fn what_cannot_be_is_reported_and_the_rest_goes_on() {
     require!(KubeApi::TOOLS);

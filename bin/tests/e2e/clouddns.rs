@@ -24,7 +24,7 @@ const CLIENT: &str = "google-api-python-client";
 /// The script that reads a zone with it.
 const READ: &str = include_str!("clouddns.py");
 
-/// The service with one public zone, in which somebody else has a record.
+/// The service with one public zone, which holds a foreign record.
 struct Account {
     service: CloudDns,
     zone: String,

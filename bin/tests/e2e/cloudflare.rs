@@ -20,7 +20,7 @@ const HOSTNAMES: &str = "external-dns.kubernetes.io/cloudflare-custom-hostname";
 /// The script that reads a zone with the official client.
 const READ: &str = include_str!("cloudflare.py");
 
-/// The service with one zone, in which somebody else has a record.
+/// The service with one zone, which holds a foreign record.
 struct Account {
     service: Cloudflare,
     zone: String,

@@ -66,7 +66,7 @@ fn serves(service: &impl Cloud, zone: &str, name: &str, address: &str) {
     until(&format!("{name} {address}"), LATER, || service.addresses(zone, name) == [address]);
 }
 
-/// One of two zones is deleted under the daemon, while somebody else uses most of the account's rate: the other zone keeps what it has
+/// One of two zones is deleted under the daemon, while another client uses most of the account's rate: the other zone keeps what it has
 /// and is served, and the one that went is filled when there is one of its name again.
 #[track_caller]
 pub(crate) fn a_zone_that_goes_holds_up_no_other(

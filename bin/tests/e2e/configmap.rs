@@ -224,7 +224,7 @@ fn killed_in_the_middle_it_knows_its_records_again() {
         (list.len() == 60 && list.iter().all(|line| !line.ends_with(" open"))).then_some(())
     });
     assert!(ended.is_some(), "{:#?}", shop.owned());
-    assert_eq!(daemon.count("ForeignRecord"), 0, "none of its own was taken for somebody else's");
+    assert_eq!(daemon.count("ForeignRecord"), 0, "none of its own was taken for a foreign one");
     assert_eq!(site.claims(), Vec::<String>::new());
 }
 

@@ -83,7 +83,7 @@ impl CommandLine {
         line.env("KUBERNETES_SERVICE_HOST", host).env("KUBERNETES_SERVICE_PORT", port)
     }
 
-    /// The same flags after the word of a command.
+    /// The same flags after the name of a command.
     pub(crate) fn ordered(&self, word: &str) -> Self {
         let mut line = self.clone();
         line.arguments.insert(0, word.to_owned());

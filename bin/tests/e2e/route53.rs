@@ -23,7 +23,7 @@ const CLIENT: &str = "boto3";
 /// The script that reads a zone with it.
 const READ: &str = include_str!("route53.py");
 
-/// The service with one public zone, in which somebody else has a record.
+/// The service with one public zone, which holds a foreign record.
 struct Account {
     service: Route53,
     zone: String,
@@ -76,7 +76,7 @@ impl Account {
 impl Drop for Account {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            assert!(self.service.sets(&self.zone).contains(&self.foreign), "a stranger's record was touched");
+            assert!(self.service.sets(&self.zone).contains(&self.foreign), "a foreign record was touched");
             assert!(!self.service.calls().contains_key("UPSERT"), "something was overwritten blindly");
         }
     }
@@ -207,7 +207,7 @@ fn services_come_change_and_go() {
 const IDENTIFIER: &str = "external-dns.kubernetes.io/set-identifier";
 const WEIGHT: &str = "external-dns.kubernetes.io/aws-weight";
 
-/// A name becomes weighted and simple again, all of its sets in one batch. Where one of them is somebody else's, none is exchanged.
+/// A name becomes weighted and simple again, all of its sets in one batch. Where one of them is foreign, none is exchanged.
 #[test]
 fn a_name_becomes_weighted_and_simple_again() {
     require!(KubeApi::TOOLS);

@@ -34,7 +34,7 @@ pub trait Harness: Send + Sync {
     /// The zone that the suite may change, as the provider names it. What it holds at the start is left alone.
     fn zone(&self) -> &Zone;
 
-    /// Puts a record set in place as somebody else would.
+    /// Puts a record set in place as another writer would.
     async fn insert(&self, set: RecordSet);
 
     /// Everything that the zone holds now. The SOA may be in it or not.

@@ -150,7 +150,7 @@ impl ObjectPolicy {
         Self::ALL.into_iter().find(|(_, word)| *word == text).map(|(policy, _)| policy)
     }
 
-    /// The word of the policy.
+    /// The policy as an annotation names it.
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(policy, _)| *policy == self).map_or("sync", |(_, word)| word)
     }

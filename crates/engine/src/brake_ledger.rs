@@ -241,7 +241,7 @@ impl<'a> Sums<'a> {
     }
 }
 
-/// The hold of a plan that stays though the numbers would let it go.
+/// The reason of a plan that stays held though the numbers would not hold it.
 pub(crate) fn lasting(
     plan: &HeldPlan,
     brake: &Brake,

@@ -124,7 +124,7 @@ fn the_floor_is_judged_over_all_zones() {
     assert_eq!(books.scope("i/z0"), None, "one is left");
 }
 
-/// What one zone has just let go is nothing that another one leaves to its owner.
+/// What one zone has just deleted does not count as what another one leaves to its owner.
 #[test]
 fn what_another_zone_lets_go_is_not_left() {
     let mut books = Books::default();

@@ -3,7 +3,7 @@
 //! In: calls of the engine, in which each item is a set with an identifier ([`zonewright_core::in_set`]). Out: calls of the
 //! provider, in which a change carries the whole set before and after. What must hold: whole sets that hold items are read right
 //! before they are changed, and so is what a group demands besides; what was read, or what a change of a plain set states as its old
-//! side, is what the provider holds the zone against, so that whatever somebody else does in between is refused and no item of
+//! side, is what the provider holds the zone against, so that a change of another writer in between is refused and no item of
 //! others is written over.
 
 use std::collections::BTreeSet;

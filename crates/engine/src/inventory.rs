@@ -1,7 +1,7 @@
 //! What stands in zones and whose it is, for people who ask.
 //!
 //! In: the views of the zones. Out: record sets of managed types without claims, and how each zone is doing. Views are copied and
-//! let go before it is asked whose a record is, since claims may stand in any zone.
+//! unlocked before it is asked whose a record is, since claims may stand in any zone.
 
 use zonewright_core::claim::{OwnerId, Ownership};
 use zonewright_core::record::RecordSet;

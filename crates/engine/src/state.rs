@@ -285,7 +285,7 @@ impl State {
         let (mut zones, mut count) = (Vec::new(), 0);
         for (zone, state) in &mut document.zones {
             let Some(held) = state.held.as_ref().filter(|held| covered(zone, held)) else { continue };
-            // What was approved is what was typed: its hash leads to what it let go, and back.
+            // What was approved is what was typed: its hash leads to the deletes that it approved, and back.
             state.approvals.push(Approval { plan: hash.to_owned(), ..held.approval(until) });
             count += held.held.len();
             zones.push(zone.clone());
@@ -298,7 +298,7 @@ impl State {
         Some((zones.join(", "), count))
     }
 
-    /// An undo sets records back: the approvals that let them go are over, in every zone.
+    /// An undo sets records back: the approvals of their deletes end, in every zone.
     pub(crate) fn revoke(&self, zone: &str, keys: &BTreeSet<RecordKey>) {
         let mut inner = self.lock();
         let zones = &mut inner.document.zones;
@@ -314,7 +314,10 @@ impl State {
             state.approvals.retain(|approval| !plans.contains(&approval.plan));
         }
         drop(inner);
-        info!(plans = plans.into_iter().collect::<Vec<_>>().join(", "), "approvals end: what they let go is set back");
+        info!(
+            plans = plans.into_iter().collect::<Vec<_>>().join(", "),
+            "approvals end: what they approved is set back"
+        );
         self.touch();
     }
 

@@ -112,7 +112,7 @@ async fn plans_that_are_held_together_are_approved_together() {
     assert_eq!(state.approve(&only.hash, Timestamp(9)), Some(("i/a, i/b".to_owned(), 2)));
     let approved = |zone: &str| state.look(zone, |state| state.approvals.len());
     assert_eq!(["i/a", "i/b", "j/c"].map(approved), [1, 1, 0]);
-    // What one of them let go is set back: nobody meant the others by themselves.
+    // What one of them approved is set back: nobody approved the others by themselves.
     state.revoke("i/a", &BTreeSet::from([set("x.example A 192.0.2.1").key]));
     assert_eq!(["i/a", "i/b", "j/c"].map(approved), [0, 0, 0]);
 }

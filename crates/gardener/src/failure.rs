@@ -29,7 +29,7 @@ pub enum Failure {
     NoZone(String),
     /// Another DNSRecord has the name.
     Contested(String),
-    /// Somebody else has the record, by the registry.
+    /// Another owner has the record, by the registry.
     Held(String),
     /// The provider.
     Provider(Error),

@@ -19,7 +19,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word of the status.
+    /// As Gardener writes it into the status.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "Create",
@@ -54,7 +54,7 @@ impl Operation {
 pub enum Action {
     /// Not at all.
     Nothing,
-    /// Everything is let go but the records.
+    /// The claims and the finalizer go, the records stay.
     Migrate,
     /// The records go.
     Delete,

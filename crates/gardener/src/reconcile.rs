@@ -94,7 +94,7 @@ impl Reconciler {
             Ok(finished) => finished,
             Err(Break::Moved(lane)) => Finished::Moved(lane),
             Err(Break::Cluster(error)) if error.kind == ErrorKind::NotFound => Finished::Done,
-            // Somebody else has changed the object: it is read again.
+            // Another client has changed the object: it is read again.
             Err(Break::Cluster(error)) if error.kind == ErrorKind::Conflict => {
                 debug!(object = %attempt.name, "the object has changed meanwhile");
                 Finished::Again(SOON)

@@ -51,7 +51,7 @@ pub(crate) enum Fault {
     Fails(ErrorKind),
     /// No answer comes; whether it is carried out is said here.
     Lost(bool),
-    /// Somebody else writes this right before it.
+    /// Another writer writes this right before it.
     Meanwhile(RecordSet),
 }
 
@@ -91,7 +91,7 @@ impl Script {
         state.sets.retain(|(_, of), _| of != zone);
     }
 
-    /// Puts a set into its longest zone, as somebody else.
+    /// Puts a set into its longest zone, as another writer.
     pub(crate) fn put(&self, set: RecordSet) {
         let mut state = self.state();
         let holding = state.zones.iter().filter(|zone| set.key.name.is_within(&name(zone)));

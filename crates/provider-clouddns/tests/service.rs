@@ -152,7 +152,7 @@ async fn the_quota_of_the_project_counts() {
 /// What the service says that an item is.
 const ITEM: &str = "dns#rRSetRoutingPolicyWrrPolicyWrrPolicyItem";
 
-/// What somebody else put into a shared policy, in every form that the service has for it.
+/// What another writer put into a shared policy, in every form that the service has for it.
 fn policy() -> Value {
     json!({
         "kind": "dns#rRSetRoutingPolicy",

@@ -1,7 +1,7 @@
 //! The zones behind one lock, shared by the provider and the server, with their files and counters.
 //!
 //! In: groups, foreign sets, questions. Out: outcomes and views. What must hold: a change is in force only after its file
-//! was written; a zone whose file is broken is neither served nor overwritten; a file that somebody else wrote is read
+//! was written; a zone whose file is broken is neither served nor overwritten; a file that another program wrote is read
 //! before the zone is read or changed through the provider.
 
 use std::collections::BTreeMap;
@@ -196,7 +196,7 @@ impl State {
         }
     }
 
-    /// Puts a set in place, or takes it out, as somebody else would.
+    /// Puts a set in place, or takes it out, as another writer would.
     pub(crate) fn put(&self, apex: &DnsName, key: &RecordKey, set: Option<RecordSet>) -> Result<()> {
         let refuse = |problem| Error::new(ErrorKind::Invalid, "insert", problem);
         rules::check_place(apex, key).map_err(refuse)?;

@@ -32,7 +32,7 @@ pub(crate) fn matched(
     let (mut out, mut seen, mut answered) = (Vec::with_capacity(answers.len()), BTreeSet::new(), BTreeSet::new());
     for (endpoint, set) in &answers {
         let Some((from, question)) = questions.find(&set.key) else {
-            stranger(&set.key, log);
+            unasked(&set.key, log);
             continue;
         };
         answered.insert(*from);
@@ -100,9 +100,9 @@ fn readable(endpoint: Endpoint, log: &OnceLog) -> Option<(Endpoint, RecordSet)> 
     }
 }
 
-fn stranger(key: &RecordKey, log: &OnceLog) {
+fn unasked(key: &RecordKey, log: &OnceLog) {
     log.once(
-        &format!("stranger {key}"),
+        &format!("unasked {key}"),
         &format!("answered POST /adjustendpoints with {key}, whose name and set identifier nobody asked about"),
         "has the endpoints that were sent, changed as the provider needs them",
         "this endpoint is left out",

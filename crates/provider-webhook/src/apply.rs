@@ -211,7 +211,7 @@ impl Webhook {
             refusal.kind = ErrorKind::Invalid;
         }
         let judge = |group: &&Group| match stands(group, &listed) {
-            // What the peer says of a name goes first: that the same stands there by somebody else's hand is no success.
+            // What the peer says of a name goes first: that another writer published the same is no success.
             _ if let Some((kind, why)) = said.of(group.name.as_str()) => {
                 Outcome::refused(Error::new(kind, OPERATION, format!("{}: {why}", self.client.address())))
             }

@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// Deletes that nobody saw happen may be held by the brake. That is right, and somebody lets them go.
+    /// Deletes that nobody saw happen may be held by the brake. That is right, and the test approves them.
     fn approve_what_is_held(&mut self) {
         for runner in &self.runners {
             let state = format!("--state-dir={}", runner.state.1);
@@ -102,7 +102,7 @@ impl World {
                 alternatives.iter().any(|records| records.iter().collect::<Vec<_>>() == stands)
             };
             if !right {
-                let held = if self.people.hold(&name) { " and somebody else has it" } else { "" };
+                let held = if self.people.hold(&name) { " and another writer has it" } else { "" };
                 found.push(format!("{name}: asked for is one of {alternatives:?}{held}, what stands is {stands:?}"));
             }
         }

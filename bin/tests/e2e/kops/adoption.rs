@@ -135,7 +135,7 @@ fn without_a_registry_matching_values_are_adopted() {
     internal(&site, &[1, 2, 3]);
     plane.leave(1);
     internal(&site, &[2, 3]);
-    // A value of somebody else in a record of ours stays, and ours come and go beside it.
+    // A foreign value in a record of ours stays, and ours come and go beside it.
     site.dns.nsupdate(&format!("update add api.internal.{ZONE} 60 A 10.0.0.99"));
     plane.leave(2);
     until("its own value to go", LATER, || addresses(&site) == ["10.0.0.3", "10.0.0.99"]);

@@ -28,12 +28,12 @@ fn shows(site: &Site, numbers: &[u8], more: &[&str]) {
 const SPAN: usize = 100;
 
 /// Three control-plane nodes come up one after another, are rolled one after another, and one is lost; the daemon itself is killed on the
-/// way. The API's name has addresses all the time, although a record of somebody else is in the way elsewhere.
+/// way. The API's name has addresses all the time, although a foreign record is in the way elsewhere.
 #[test]
 fn the_name_of_the_api_is_never_without_addresses() {
     needs!(Bind);
     let (plane, site) = (Plane::start(), Site::start(Bind));
-    // `mail` is a record of somebody else.
+    // `mail` is a foreign record.
     plane.service("clash", "LoadBalancer", &[(EXTERNAL, &format!("mail.{ZONE}"))]);
     plane.reached_at("services", "clash", &["192.0.2.66"]);
     let line = plane.at(&site);

@@ -267,7 +267,7 @@ mod clouddns {
     }
 
     /// The rules choose the zone by name and id; host names of load balancers are CNAMEs, since there are no aliases; a clashing record
-    /// of somebody else holds nothing up, and the API's names are there all the time.
+    /// of another writer holds nothing up, and the API's names are there all the time.
     #[test]
     fn a_control_plane_comes_up_is_rolled_and_loses_a_node() {
         require!(KubeApi::TOOLS);

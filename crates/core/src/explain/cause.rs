@@ -273,7 +273,7 @@ causes! {
     /// It stands, and nobody asks for it: the delete is held.
     HeldDelete { Some("DeleteHeld"),
         "{record} is no longer asked for, and its delete is held in plan {hash}: {detail}.",
-        "Look at it with `zonewright plans`, and let it go with `zonewright approve {hash}`." }
+        "Look at it with `zonewright plans`, and approve it with `zonewright approve {hash}`." }
     /// It stands, and nobody asks for it: the policy keeps it.
     KeptByPolicy { None,
         "{record} is no longer asked for, and stays since the policy allows no {detail}.",

@@ -175,7 +175,7 @@ impl From<StoredPlan> for HeldPlan {
 }
 
 impl HeldPlan {
-    /// Why it is still held, though it would no longer leave the owner nothing: what was made since must not let go what was
+    /// Why it is still held, though it would no longer leave the owner nothing: what was made since must not let pass what was
     /// held. Not so where one of its deletes is no longer wanted; `counted` are those that are, `withheld` those that wait for
     /// evidence.
     pub fn stays(
@@ -266,7 +266,7 @@ mod tests {
         assert!(!approval.covers(&set("b.example A 192.0.2.1").key, &shown, Timestamp(9)));
         assert!(approval.spend(&record.key) && !approval.spend(&record.key));
         assert!(!approval.covers(&record.key, &shown, Timestamp(9)), "spent");
-        assert!(!approval.is_over(Timestamp(9)), "what it let go is remembered, so that an undo finds it");
+        assert!(!approval.is_over(Timestamp(9)), "what it approved is remembered, so that an undo finds it");
         assert!(approval.is_over(Timestamp(10)));
     }
 

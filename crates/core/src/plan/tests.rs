@@ -444,7 +444,7 @@ fn apex_delegations_are_never_deleted() {
     case.gives(&[], &[]);
 }
 
-/// A stranger's address keeps a CNAME out, so that the object's former address stays.
+/// A foreign address keeps a CNAME out, so that the object's former address stays.
 #[test]
 fn a_claim_is_moved_where_what_was_to_replace_its_record_cannot_come() {
     let elsewhere = |world: &mut World| {

@@ -134,13 +134,13 @@ fn what_was_done_is_undone_and_nothing_else() {
         &[&x2],
         &["x.example: it is not known yet what became of the last change; try again in a minute"],
     );
-    // Somebody else changed it since.
+    // Another writer changed it since.
     let changed = "x.example: changed since by another writer:";
     check(&[(x, moved, Applied)], &[&x3], &[&format!("{changed} x.example A 192.0.2.3 stands there")]);
     check(&[(x, moved, Applied)], &[], &[&format!("{changed} x.example A is gone")]);
     check(&[(x, went, Applied)], &[&x2], &[&format!("{changed} x.example A 192.0.2.2 stands there")]);
     check(&[(x, moved, Applied)], &[&x1], &["x.example: it is as it was before already"]);
-    // Somebody else changed it in between: what they made of it comes back.
+    // Another writer changed it in between: what it was then comes back.
     check(
         &[(x, came, Applied), (x, again, Applied)],
         &[&x3],
@@ -187,9 +187,9 @@ fn the_claim_of_a_record_goes_back_with_it() {
 enum Event {
     /// We bring a name to hold this: nothing, an address, or a CNAME.
     Ours(u8, u8, Verdict),
-    /// Somebody else writes the record of a name, or takes it away.
+    /// Another writer writes the record of a name, or takes it away.
     Foreign(u8, u8),
-    /// Somebody else writes the claim of a name, or takes it away.
+    /// Another writer writes the claim of a name, or takes it away.
     ForeignClaim(u8, u8),
 }
 
@@ -249,7 +249,7 @@ struct History {
     zone: Zone,
     entries: Vec<(Entry, Verdict)>,
     foreign: Vec<RecordKey>,
-    /// What each key held since somebody else last changed it.
+    /// What each key held since another writer last changed it.
     since: BTreeMap<RecordKey, Vec<Option<RecordSet>>>,
     /// The same as it was before they did; it counts again if they put back what they found.
     former: BTreeMap<RecordKey, Vec<Option<RecordSet>>>,
@@ -345,7 +345,7 @@ proptest! {
                 prop_assert_eq!(zone.get(key), then.get(key), "{} is as it was", key);
             }
         }
-        // What somebody else wrote last stands, or what we made of it: nothing older comes back.
+        // What another writer wrote last stands, or what we made of it: nothing older comes back.
         for key in &history.foreign {
             prop_assert!(history.since[key].contains(&zone.get(key).cloned()), "{} is older than what others made of it", key);
             let last = history.entries.iter().rev().find(|(entry, verdict)| {

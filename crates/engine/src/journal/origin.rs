@@ -13,7 +13,7 @@ use super::entry::Cause;
 pub struct Origin {
     plan: String,
     cause: Cause,
-    /// The deletes that approvals let go, each with the hash that was approved.
+    /// The approved deletes, each with the hash that was approved.
     approved: Arc<BTreeMap<RecordKey, String>>,
 }
 

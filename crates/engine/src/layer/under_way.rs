@@ -77,9 +77,9 @@ impl<'a> Course<'a> {
             .collect()
     }
 
-    /// The writes that are in force, undone from the last to the first. Where `somebody` else may have put a record there, or
+    /// The writes that are in force, undone from the last to the first. Where another writer (`somebody`) may have put a record there, or
     /// changed the one that the next write was for, an intent does not become the claim again that it was: that would speak
-    /// for the stranger's record. Where that next write was for a claim, an updated record stays as it is: whose it is now
+    /// for the foreign record. Where that next write was for a claim, an updated record stays as it is: whose it is now
     /// is to be read first.
     pub(super) fn way_back(&self, somebody: bool) -> WayBack {
         let in_force = || self.writes.iter().take(self.done).rev();

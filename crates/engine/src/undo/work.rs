@@ -60,7 +60,7 @@ async fn work(
     }
     let names: BTreeSet<DnsName> = groups.iter().flat_map(names_of).collect();
     pinning::pin(worker, plan, until, &names);
-    // What is set back here was let go by nobody any more.
+    // The approvals of the deletes that are set back here end.
     let keys = groups.iter().flat_map(Group::changes).map(|change| change.key().clone()).collect();
     worker.context.state.revoke(&worker.handle.label(), &keys);
     if let Err(problem) = worker.context.state.save().await {

@@ -203,7 +203,7 @@ async fn start_as(world: &World, owner: &str, shelf: &Arc<MemoryDocuments>) -> E
     world.start_with(Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, shelf.clone()).unwrap()))).await
 }
 
-/// A name that another owner lets go is taken, though nothing changes in the zone any more.
+/// A name that another owner disowns is taken, though nothing changes in the zone any more.
 #[tokio::test(start_paused = true)]
 async fn a_name_that_another_owner_lets_go_is_taken() {
     let (one, shelf) = (world(), Arc::new(MemoryDocuments::default()));

@@ -300,7 +300,7 @@ async fn the_brake_counts_items() {
     assert_eq!(
         site.cloud.dump(),
         before,
-        "four of six items are more than the brake lets go, though they are one record set"
+        "four of six items are more than the brake allows, though they are one record set"
     );
     engine.stop().await;
 }

@@ -160,7 +160,7 @@ async fn a_mass_delete_is_held_until_it_is_approved() {
     assert!(world.reports.has("zonewright-pod", "PlanHeld"));
     assert!(engine.metrics().text().contains("zonewright_held_deletes{zone=\"sim/example\"} 60"));
     after(&engine, Duration::from_mins(10)).await;
-    assert_eq!(world.sim.all(), before, "time does not let it go");
+    assert_eq!(world.sim.all(), before, "time does not approve it");
 
     engine.stop().await;
     let engine = world.start().await;

@@ -139,7 +139,7 @@ fn what_a_crash_left_open_is_settled_by_a_reading() {
     world.sim.unstall_reads();
     crash(&world);
     let claim = "TXT \"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a\"";
-    // The call was carried out for the first name, not for the second, and the third was somebody else's meanwhile.
+    // The call was carried out for the first name, not for the second, and the third was another writer's meanwhile.
     world.sim.insert(&["x.example A 192.0.2.1", &format!("a-x.example {claim}"), "z.example A 203.0.113.1"]);
     world.sim.fault("example", None);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

@@ -274,7 +274,7 @@ async fn a_release_is_undone_by_taking_the_claims_again() {
     }
 }
 
-/// Of what was released, somebody else has taken one and changed the other since: the rest comes back.
+/// Of what was released, another owner has taken one and another writer changed the other since: the rest comes back.
 #[tokio::test(start_paused = true)]
 async fn what_others_took_or_changed_since_a_release_stays_theirs() {
     for kept in KEPT {

@@ -67,7 +67,7 @@ async fn lost_deletes_that_are_tried_again_do_not_use_up_the_brake() {
     assert_eq!((world.sim.records().len(), outcome.held), (85, 0));
 }
 
-/// 2: a wish that cannot be written keeps what is published for it; once it can be, or is gone, that goes on.
+/// 2: a desired record that cannot be written keeps what is published for it; once it can be written, or is not desired any more, planning goes on.
 #[tokio::test(start_paused = true)]
 async fn a_wish_that_cannot_be_written_keeps_what_stands() {
     let world = World::new(&["example"]);
@@ -157,7 +157,7 @@ async fn a_name_whose_intent_goes_is_planned_by_what_was_read_then() {
     world.cluster.put("a", &["x.example A 192.0.2.1"]);
     let engine = world.start().await;
     rest(&engine).await;
-    assert_eq!(world.sim.records(), ["x.example A 203.0.113.1"], "a stranger's");
+    assert_eq!(world.sim.records(), ["x.example A 203.0.113.1"], "foreign");
     world.sim.content().sets.remove(&set("x.example A 203.0.113.1").key);
     after(&engine, Duration::from_mins(10)).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);

@@ -3,7 +3,7 @@
 //! In: the account, the zone, the registry, what is asked for. Out: it stands so, or why not. What must hold: the name is read
 //! right before it is changed, and what was read is the precondition of the change; nothing is sent where nothing differs; before
 //! the first change is sent, that is written down ([`Mark`]); an unknown outcome is read back before anything else is done; what
-//! is somebody else's stays.
+//! is foreign stays.
 
 mod plan;
 mod view;
@@ -29,7 +29,7 @@ use crate::failure::Failure;
 use plan::{Asked, Plan, RecordAtName};
 use view::View;
 
-/// How often a change is planned anew after somebody else was faster.
+/// How often a change is planned anew after another writer was faster.
 const ATTEMPTS: usize = 4;
 /// Types under which an object's records, or claims on them, may stand.
 const TYPES: [RecordType; 4] = [RecordType::A, RecordType::Aaaa, RecordType::Cname, RecordType::Txt];

@@ -35,7 +35,7 @@ async fn each_operation_writes_in_its_order() {
     assert!(seed.is_gone("a"));
 }
 
-/// The finalizer is written into the version that was read: one that somebody else adds meanwhile stays.
+/// The finalizer is written into the version that was read: one that another client adds meanwhile stays.
 #[tokio::test(start_paused = true)]
 async fn a_finalizer_that_comes_meanwhile_stays() {
     let seed = Seed::new(ZONES);

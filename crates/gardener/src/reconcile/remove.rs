@@ -22,7 +22,7 @@ use crate::status;
 use crate::types::{DnsRecord, FINALIZER};
 use crate::zone::{self, Search};
 
-/// How long the provider is tried before a shoot that is forced to go is let go.
+/// How long the provider is tried before the finalizer of a shoot that is forced to go is removed.
 const FORCED: Duration = Duration::from_mins(1);
 
 impl Reconciler {

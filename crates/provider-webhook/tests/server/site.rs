@@ -128,7 +128,7 @@ impl Site {
         sets.iter().filter(|set| set.key.name != zone).map(ToString::to_string).collect()
     }
 
-    /// Somebody else puts a set in place.
+    /// Another writer puts a set in place.
     pub(crate) fn holds(&self, line: &str) {
         self.local.insert(&DnsName::parse("example.test").unwrap(), crate::common::set(line)).unwrap();
     }

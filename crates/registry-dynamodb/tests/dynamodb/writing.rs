@@ -68,7 +68,7 @@ async fn without_an_answer_the_row_speaks_only_for_what_was_announced() {
     // As after a crash: another process reads the table.
     let later = loaded(&service, "me").await;
     zones.put("z", set(OTHER));
-    assert_eq!(zones.whose(&later, "z", OTHER), Ownership::Unclaimed, "somebody else made another record");
+    assert_eq!(zones.whose(&later, "z", OTHER), Ownership::Unclaimed, "another writer made another record");
     zones.put("z", set(WWW));
     assert!(zones.is_ours(&later, "z", WWW), "ours was carried out");
     let confirm = later.upgrade(&zones.zone("z"), &set(WWW), &zones).unwrap();
@@ -102,7 +102,7 @@ async fn a_delete_that_was_cut_off_leaves_no_right_to_what_comes_later() {
     assert!(zones.is_ours(&later, "z", WWW), "it was not carried out: still ours to delete");
     zones.apply("z", &group);
     zones.put("z", set(OTHER));
-    assert!(!zones.is_ours(&later, "z", OTHER), "it was carried out, and somebody else came");
+    assert!(!zones.is_ours(&later, "z", OTHER), "it was carried out, and another writer came");
     // Ours comes back in the end, over the row that was left.
     zones.take("z", OTHER);
     zones.carry(&later, "z", create(OTHER)).await.unwrap();

@@ -193,7 +193,7 @@ mod tests {
         let open = Right { only: Some(seal("192.0.2.1")), ..own() };
         let confirmed = open.clone().settled(Some(seal("192.0.2.1")), false, false).unwrap();
         assert_eq!((confirmed.only, confirmed.is_open()), (None, false));
-        assert_eq!(open.settled(Some(seal("192.0.2.2")), false, false), None, "somebody else's record");
+        assert_eq!(open.settled(Some(seal("192.0.2.2")), false, false), None, "a foreign record");
         let next = Next { seal: seal("192.0.2.2"), resource: Some(Arc::from("new")), labels: vec![] };
         let changing = Right { next: Some(Box::new(next)), ..own() };
         let settled = |data| changing.clone().settled(Some(seal(data)), false, false).unwrap().resource;

@@ -196,7 +196,7 @@ impl<'a> Draft<'a> {
         let key = &to.key;
         let target = self.target(key)?;
         self.check_free(key, &target)?;
-        self.check_strangers(key, &target)?;
+        self.check_foreign(key, &target)?;
         if let Some(other) = rival(self.view, key, Format::Current, &target) {
             return Err(shared(key, &target, &other));
         }
@@ -296,7 +296,7 @@ impl<'a> Draft<'a> {
     }
 
     /// No new claim makes a record ours that is not.
-    fn check_strangers(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
+    fn check_foreign(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
         let is_ours = |key: &RecordKey| judge(&self.view.claims(key), Some(&self.view.rules.owner)).is_ours();
         let others = self.view.reliant(key, Format::Current, target, &self.gone);
         others.iter().find(|other| !is_ours(other)).map_or(Ok(()), |other| Err(shared(key, target, other)))

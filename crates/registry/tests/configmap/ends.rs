@@ -16,7 +16,7 @@ async fn a_record_that_is_gone_is_claimed_only_as_it_was_and_then_not_at_all() {
     zones.sets.clear();
     audit(&registry, &zones).await;
     zones.put("a.org A 192.0.2.66");
-    assert!(!is_ours(&registry, &zones, "a.org A"), "somebody else's record at the same name");
+    assert!(!is_ours(&registry, &zones, "a.org A"), "a foreign record at the same name");
     zones.sets.clear();
     for _ in 0..3 {
         audit(&registry, &zones).await;

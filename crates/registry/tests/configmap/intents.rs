@@ -61,7 +61,7 @@ async fn a_lost_answer_leaves_the_intent_until_the_next_reading() {
     audit(&registry, &zones).await;
     assert!(is_ours(&registry, &zones, "a.org A"));
     assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None, "confirmed");
-    assert_eq!(record(&shelf, "b.org").unwrap()["owner"], "", "somebody else's");
+    assert_eq!(record(&shelf, "b.org").unwrap()["owner"], "", "foreign");
     // A reading may lag behind the write: the third one that does not show the record decides.
     assert!(record(&shelf, "c.org").unwrap()["intent"].is_string());
     for _ in 0..2 {

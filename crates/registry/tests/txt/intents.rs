@@ -60,7 +60,7 @@ fn an_intent_of_several_records_speaks_for_each_alone() {
         assert_eq!(["www.ex.com A", "www.ex.com AAAA"].map(|at| whose(&world, at)), expected, "{zone}");
     };
     check("www.ex.com A 192.0.2.1\nwww.ex.com AAAA 2001:db8::1", ["ours", "ours"]);
-    // Somebody else's A came in between; our AAAA is ours still.
+    // A foreign A record came in between; our AAAA is ours still.
     check("www.ex.com A 192.0.2.9\nwww.ex.com AAAA 2001:db8::1", ["unclaimed", "ours"]);
     check("www.ex.com A 192.0.2.9\nwww.ex.com AAAA 2001:db8::9", ["unclaimed", "unclaimed"]);
     // What is not there yet may still come, as long as its group holds.

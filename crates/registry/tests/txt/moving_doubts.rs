@@ -39,7 +39,7 @@ fn a_name_that_two_settings_read_differently_makes_nobody_the_owner() {
     let doubtful =
         "of unknown (the claim may be that of another record, by the former names of --txt-former-prefix and the like)";
     for (today, former, zone, owners) in [
-        // `txt-a-www` is the former claim of www A and today's of the text at a-www, which somebody else put there.
+        // `txt-a-www` is the former claim of www A and today's of the text at a-www, which another writer put there.
         (
             NONE,
             ("txt-", "", ""),

@@ -70,13 +70,13 @@ proptest! {
     ) {
         let registry = with(today, &former);
         let mut world = World::new("zone ex.com");
-        let mut strangers = BTreeSet::new();
+        let mut foreign = BTreeSet::new();
         for (host, data, claimed) in foreign {
             let set = record(&line(HOSTS[host], DATA[data]));
             if *claimed_name(&former, &set) != *"" && claimed {
                 world.put(record(&format!("{} TXT !other:x", claimed_name(&former, &set))));
             }
-            strangers.insert(set.key.clone());
+            foreign.insert(set.key.clone());
             world.put(set);
         }
         for (host, data, by) in ours {
@@ -97,13 +97,13 @@ proptest! {
             for key in &mine {
                 prop_assert!(is_ours(&registry, world, key), "{} is lost", key);
             }
-            for key in strangers.iter().filter(|key| !mine.contains(key)) {
-                prop_assert!(!is_ours(&registry, world, key), "{} is somebody else's", key);
+            for key in foreign.iter().filter(|key| !mine.contains(key)) {
+                prop_assert!(!is_ours(&registry, world, key), "{} is foreign", key);
             }
             Ok(())
         };
-        for key in &strangers {
-            prop_assert!(!mine.contains(key), "{} is somebody else's", key);
+        for key in &foreign {
+            prop_assert!(!mine.contains(key), "{} is foreign", key);
         }
         check(&world)?;
         // Groups are made for all records of one moment; some are carried out, one after the other.
@@ -138,7 +138,7 @@ proptest! {
             let outcome = registry.decorate(world.zone(), vec![zonewright_core::change::Group::of(step, vec![])], &world);
             prop_assert!(outcome[0].is_err(), "{}: what is in the way is reported", key);
         }
-        if strangers.is_empty() && before.iter().all(|set| HOSTS[..1].contains(&set.key.name.as_str().trim_end_matches(".ex.com"))) {
+        if foreign.is_empty() && before.iter().all(|set| HOSTS[..1].contains(&set.key.name.as_str().trim_end_matches(".ex.com"))) {
             let claims = world.records().into_iter().filter(|set| registry.is_claim(set)).count();
             prop_assert_eq!(claims, mine.len(), "exactly today's claims");
         }

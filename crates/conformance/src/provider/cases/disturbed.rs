@@ -67,7 +67,7 @@ async fn everywhere(harness: &dyn Harness, faults: &[Fault]) {
     let Some(service) = service(harness) else { return };
     let mut walk = Walk::start(harness).await;
     walk.foreign(walk.set("theirs", A, 300, &["192.0.2.66", "192.0.2.67"])).await;
-    walk.foreign(walk.set("a-theirs", RecordType::Txt, 300, &["\"of somebody else\""])).await;
+    walk.foreign(walk.set("a-theirs", RecordType::Txt, 300, &["\"of another owner\""])).await;
     for fault in faults {
         let mut at = 0;
         loop {

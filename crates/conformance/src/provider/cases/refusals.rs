@@ -99,7 +99,7 @@ pub async fn outside_the_zone_is_refused(harness: &dyn Harness) {
     }
 }
 
-/// A create where something of the key stands is refused, whatever it holds: even the same records are somebody else's.
+/// A create where something of the key stands is refused, whatever it holds: even the same records are foreign.
 pub async fn create_on_existing_is_refused(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
     let foreign = walk.set("taken", A, 300, &["192.0.2.1"]);

@@ -48,7 +48,7 @@ pub async fn a_lost_record_comes_back_under_its_claim(harness: &dyn Harness) {
     }
 }
 
-/// A text of somebody else where the claim would stand stays as it is.
+/// A foreign text where the claim would stand stays as it is.
 pub async fn foreign_text_is_never_overwritten(harness: &dyn Harness) {
     let Some((ours, _)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {

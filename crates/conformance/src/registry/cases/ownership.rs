@@ -34,7 +34,7 @@ fn standing(pair: &ZonePair, key: &RecordKey) -> RecordSet {
     found.unwrap_or_else(|| panic!("{key} does not stand"))
 }
 
-/// A record that nobody claims becomes ours for a resource; one of somebody else does not.
+/// A record that nobody claims becomes ours for a resource; a foreign one does not.
 pub async fn a_record_is_taken_unless_it_is_claimed(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {
@@ -49,7 +49,7 @@ pub async fn a_record_is_taken_unless_it_is_claimed(harness: &dyn Harness) {
         let zone = pair.zone_of(&record.key.name);
         for change in [OwnershipChange::Take(None), OwnershipChange::Disown] {
             let refused = theirs.assign(&zone, &record, &change, &pair);
-            assert!(refused.is_err(), "{change:?} of a record of somebody else: {refused:?}");
+            assert!(refused.is_err(), "{change:?} of a foreign record: {refused:?}");
         }
     }
 }
@@ -151,9 +151,9 @@ pub async fn a_write_that_was_cut_off_gives_no_right(harness: &dyn Harness) {
         let restarted = again(harness).await;
         assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} was never written and is ours");
         pair.put(other(&wanted));
-        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's");
+        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is foreign");
         pair.read(&*restarted).await;
-        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's, also once read");
+        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is foreign, also once read");
     }
 }
 

@@ -111,7 +111,7 @@ fn a_template_that_gives_no_names_is_silent() {
     check("an ingress", &ingress().status("1.1.1.1"), (FQDN, none), combine, "");
 }
 
-/// Nothing is let go that is published under the label of what failed.
+/// Nothing is disowned that is published under the label of what failed.
 #[test]
 fn what_fails_keeps_what_is_published() {
     let load_balancer = service("LoadBalancer").status("1.2.3.4");
