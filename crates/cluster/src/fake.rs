@@ -169,10 +169,10 @@ impl State {
         if parts.uri.path() == ALIVE {
             return self.pulse().await;
         }
-        let octets = body.collect_bytes().await?;
+        let bytes = body.collect_bytes().await?;
         let line = format!("{} {}", parts.method, parts.uri);
         self.requests.lock().unwrap().push(line.clone());
-        self.bodies.lock().unwrap().push(serde_json::from_slice(&octets).unwrap_or(Value::Null));
+        self.bodies.lock().unwrap().push(serde_json::from_slice(&bytes).unwrap_or(Value::Null));
         let step = self.script().pop_front();
         match step {
             None => std::future::pending().await,

@@ -359,11 +359,11 @@ impl Note {
 }
 
 /// A text of at most so many bytes; what is left out in its middle leaves `...`, so that its end, the reason, stays.
-pub fn shortened(text: &str, octets: usize) -> Cow<'_, str> {
-    if text.len() <= octets {
+pub fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
         return Cow::Borrowed(text);
     }
-    let half = octets.saturating_sub(5) / 2;
+    let half = bytes.saturating_sub(5) / 2;
     let head = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
     let tail = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
     Cow::Owned(format!("{head} ... {tail}"))

@@ -123,9 +123,9 @@ pub fn digest_of(key: &RecordKey, mut texts: Vec<String>) -> String {
         hasher.update([0]);
         hasher.update(record);
     }
-    hasher.finalize().iter().take(8).fold(String::new(), |mut text, octet| {
+    hasher.finalize().iter().take(8).fold(String::new(), |mut text, byte| {
         // Writing to a string does not fail.
-        let _ = write!(text, "{octet:02x}");
+        let _ = write!(text, "{byte:02x}");
         text
     })
 }

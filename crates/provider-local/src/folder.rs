@@ -51,8 +51,8 @@ impl Folder {
     pub(crate) fn read(&self, zone: &DnsName) -> Result<Option<(String, Stamp)>> {
         let path = self.file(zone);
         let Some(stamp) = self.stamp(zone)? else { return Ok(None) };
-        let octets = fs::read(&path).map_err(|e| trouble("read zone file", &path, e))?;
-        let text = String::from_utf8(octets)
+        let bytes = fs::read(&path).map_err(|e| trouble("read zone file", &path, e))?;
+        let text = String::from_utf8(bytes)
             .map_err(|_| Error::new(ErrorKind::Invalid, "read zone file", format!("{}: not UTF-8", path.display())))?;
         Ok(Some((text, stamp)))
     }

@@ -299,10 +299,10 @@ fn key(from: &ProviderConfig) -> Result<Arc<Key>, Error> {
             ))
         })?;
     let name = DnsName::parse(&name).map_err(|error| wrong(format!("--rfc2136-tsig-keyname: {error}")))?;
-    // The cause is left out: it quotes octets of the secret.
-    let octets =
+    // The cause is left out: it quotes bytes of the secret.
+    let bytes =
         STANDARD.decode(secret.expose_secret().trim()).map_err(|_| wrong("--rfc2136-tsig-secret is not base64"))?;
-    Ok(Arc::new(Key { name, algorithm, secret: SecretSlice::from(octets) }))
+    Ok(Arc::new(Key { name, algorithm, secret: SecretSlice::from(bytes) }))
 }
 
 fn min_ttl(settings: &Settings) -> Result<Ttl, Error> {

@@ -166,7 +166,7 @@ async fn adjusting_fails_as_a_whole() {
 }
 
 #[tokio::test]
-async fn an_answer_is_read_up_to_the_limit_and_not_an_octet_further() {
+async fn an_answer_is_read_up_to_the_limit_and_not_a_byte_further() {
     let body = r#"[{"dnsName":"a.b","recordType":"A","targets":["192.0.2.1"]}]"#;
     let exact = i64::try_from(body.len()).unwrap();
     for (limit, fits) in [(exact, true), (exact - 1, false), (0, true), (-1, true)] {
@@ -252,8 +252,8 @@ async fn a_query_of_the_address_is_sent_and_never_shown() {
     assert!(!shown.contains("s3cret"), "{shown}");
 }
 
-/// A peer that reads a request, answers with these octets, and then hangs up, or waits for ever.
-async fn raw(octets: &'static str, hangs_up: bool) -> String {
+/// A peer that reads a request, answers with these bytes, and then hangs up, or waits for ever.
+async fn raw(bytes: &'static str, hangs_up: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -261,7 +261,7 @@ async fn raw(octets: &'static str, hangs_up: bool) -> String {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await;
-            let _ = stream.write_all(octets.as_bytes()).await;
+            let _ = stream.write_all(bytes.as_bytes()).await;
             if !hangs_up {
                 kept.push(stream);
             }
@@ -286,14 +286,14 @@ async fn after_a_cut_or_a_long_silence_nobody_knows() {
             "no complete answer within 0.12 s",
         ),
     ];
-    for (octets, hangs_up, kind, part) in cases {
-        let url = raw(octets, hangs_up).await;
+    for (bytes, hangs_up, kind, part) in cases {
+        let url = raw(bytes, hangs_up).await;
         let timeouts = [short("webhook-provider-read-timeout"), short("webhook-provider-write-timeout")];
         let provider = Webhook::new(&config(&url, &timeouts)).unwrap();
         check(&provider.records(&root(), Read::All).await.unwrap_err(), kind, &[part]);
         let outcomes = provider.apply(&root(), &[create("a.b"), create("b.b")]).await;
         for outcome in &outcomes {
-            let Outcome::Unknown(error) = outcome else { panic!("{octets:?}: {outcomes:?}") };
+            let Outcome::Unknown(error) = outcome else { panic!("{bytes:?}: {outcomes:?}") };
             check(error, kind, &[part]);
         }
     }

@@ -243,8 +243,8 @@ fn kind(severity: Severity) -> &'static str {
 }
 
 /// At most this many bytes, cut between characters.
-fn cut(text: &str, octets: usize) -> &str {
-    text.get(..text.floor_char_boundary(octets)).unwrap_or(text)
+fn cut(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -39,8 +39,8 @@ impl Fingerprint {
             hash.update(part);
             hash.update([0]);
         }
-        let octets: [u8; 32] = hash.finalize().into();
-        Self(octets.iter().take(8).fold(0, |number, octet| number << 8 | u64::from(*octet)))
+        let bytes: [u8; 32] = hash.finalize().into();
+        Self(bytes.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
     /// Sixteen hexadecimal digits.

@@ -45,11 +45,11 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
 
     async fn page(&self, token: Option<String>) -> Result<Page<T>, End> {
         let limit = self.paged.then_some(self.spec.page_size.max(1));
-        let octets = match self.list_request(limit, token).await {
-            Ok(octets) => octets,
+        let bytes = match self.list_request(limit, token).await {
+            Ok(bytes) => bytes,
             Err(failure) => return Err(self.end_of("list", failure).await),
         };
-        Page::parse(&octets).map_err(End::lost)
+        Page::parse(&bytes).map_err(End::lost)
     }
 
     /// Whether the server's history reaches as far as ours. A version below ours means that etcd was restored or wiped: a
@@ -57,13 +57,13 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
     pub(super) async fn is_same_history(&self, version: &str) -> Result<bool, End> {
         // Versions are numbers wherever etcd is behind them; elsewhere they cannot be compared.
         let Ok(ours) = version.parse::<u64>() else { return Ok(true) };
-        let octets = match self.list_request(Some(1), None).await {
-            Ok(octets) => octets,
+        let bytes = match self.list_request(Some(1), None).await {
+            Ok(bytes) => bytes,
             // Whoever may only watch is given everything anew.
             Err(failure) if failure.code() == Some(403) => return Ok(false),
             Err(failure) => return Err(self.end_of("list", failure).await),
         };
-        let list: ListOnly = serde_json::from_slice(&octets).map_err(End::lost)?;
+        let list: ListOnly = serde_json::from_slice(&bytes).map_err(End::lost)?;
         Ok(list.metadata.resource_version.parse::<u64>().map_or(true, |theirs| theirs >= ours))
     }
 

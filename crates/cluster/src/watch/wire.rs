@@ -1,4 +1,4 @@
-//! What lists and watches look like on the wire. In: octets. Out: the caller's objects, and the little that the watch itself
+//! What lists and watches look like on the wire. In: bytes. Out: the caller's objects, and the little that the watch itself
 //! must know. Everything else of an object is skipped while it is read.
 
 use std::borrow::Cow;
@@ -138,8 +138,8 @@ impl<T: DeserializeOwned> Line<T> {
 
 impl<T: DeserializeOwned> Page<T> {
     /// Reads a page; the error says what is wrong with it. An object that does not fit `T` is no such error.
-    pub(super) fn parse(octets: &[u8]) -> Result<Self, String> {
-        let raw: RawPage<'_> = serde_json::from_slice(octets).map_err(|e| said(octets, &e))?;
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let raw: RawPage<'_> = serde_json::from_slice(bytes).map_err(|e| said(bytes, &e))?;
         Ok(Self {
             objects: raw.items.unwrap_or_default().into_iter().map(object).collect(),
             version: raw.metadata.resource_version,
@@ -183,8 +183,8 @@ fn bookmark<T>(object: &str) -> Result<Line<T>, String> {
 }
 
 /// The error with the beginning of what it is about.
-fn said(octets: &[u8], error: &serde_json::Error) -> String {
-    let shown = String::from_utf8_lossy(octets.get(..80).unwrap_or(octets)).into_owned();
+fn said(bytes: &[u8], error: &serde_json::Error) -> String {
+    let shown = String::from_utf8_lossy(bytes.get(..80).unwrap_or(bytes)).into_owned();
     format!("not what the API promises: {error}, in {shown:?}")
 }
 

@@ -178,7 +178,7 @@ async fn what_is_kept_small_comes_back_whole() {
         assert_eq!(view.find(&set.key).as_ref(), Some(set));
         assert!(view.holds(&set.key) && !view.holds(&RecordKey { rtype: RecordType::Mx, ..set.key.clone() }));
     }
-    assert!(std::mem::size_of::<Slim>() <= 80, "{} octets", std::mem::size_of::<Slim>());
+    assert!(std::mem::size_of::<Slim>() <= 80, "{} bytes", std::mem::size_of::<Slim>());
 }
 
 #[tokio::test(start_paused = true)]

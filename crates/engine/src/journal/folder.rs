@@ -163,7 +163,7 @@ fn make(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-fn last_octet(file: &mut File) -> io::Result<u8> {
+fn last_byte(file: &mut File) -> io::Result<u8> {
     let mut last = [0];
     file.seek(SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
@@ -173,7 +173,7 @@ fn last_octet(file: &mut File) -> io::Result<u8> {
 /// Puts what a crash tore off on a line of its own. Returns the length.
 fn mend(file: &mut File) -> io::Result<u64> {
     let length = file.seek(SeekFrom::End(0))?;
-    if length > 0 && last_octet(file)? != b'\n' {
+    if length > 0 && last_byte(file)? != b'\n' {
         file.write_all(b"\n")?;
         return Ok(length + 1);
     }

@@ -1,6 +1,6 @@
 //! An established security context as a signer of messages (RFC 3645 5).
 //!
-//! In: octets. Out: codes over them (RFC 2743's message integrity codes), and whether a code is the server's. Only
+//! In: bytes. Out: codes over them (RFC 2743's message integrity codes), and whether a code is the server's. Only
 //! giving a context up touches the network.
 
 use std::fmt;

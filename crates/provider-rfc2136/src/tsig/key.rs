@@ -1,4 +1,4 @@
-//! Keys: in, the name of an algorithm and a secret; out, codes over octets, and whether a code is the right one.
+//! Keys: in, the name of an algorithm and a secret; out, codes over bytes, and whether a code is the right one.
 
 use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretSlice};
@@ -81,7 +81,7 @@ macro_rules! fed {
 }
 
 impl Key {
-    /// The most octets that signing adds to a message: the record's fixed fields and the longest code.
+    /// The most bytes that signing adds to a message: the record's fixed fields and the longest code.
     pub(crate) fn overhead(&self) -> usize {
         self.name.to_wire().len() + self.algorithm().to_wire().len() + 26 + 64
     }

@@ -96,22 +96,22 @@ impl Server {
 
     /// The first JSON value of a body; what follows it is not looked at, as in external-dns.
     async fn read<T: DeserializeOwned>(&self, body: Body) -> Result<T, Unread> {
-        let octets = match self.times.read {
-            None => self.octets(body).await,
-            Some(limit) => tokio::time::timeout(limit, self.octets(body)).await.unwrap_or(Err(Unread::Late(limit))),
+        let bytes = match self.times.read {
+            None => self.bytes(body).await,
+            Some(limit) => tokio::time::timeout(limit, self.bytes(body)).await.unwrap_or(Err(Unread::Late(limit))),
         }?;
-        Ok(T::deserialize(&mut serde_json::Deserializer::from_slice(&octets))?)
+        Ok(T::deserialize(&mut serde_json::Deserializer::from_slice(&bytes))?)
     }
 
-    async fn octets(&self, mut body: Body) -> Result<Vec<u8>, Unread> {
-        let mut octets = Vec::new();
+    async fn bytes(&self, mut body: Body) -> Result<Vec<u8>, Unread> {
+        let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
-            octets.extend_from_slice(frame?.data_ref().map_or(&[], |data| data.as_ref()));
-            if let Some(limit) = self.limit.filter(|limit| octets.len() > *limit) {
+            bytes.extend_from_slice(frame?.data_ref().map_or(&[], |data| data.as_ref()));
+            if let Some(limit) = self.limit.filter(|limit| bytes.len() > *limit) {
                 return Err(Unread::TooLarge(limit));
             }
         }
-        Ok(octets)
+        Ok(bytes)
     }
 }
 

@@ -52,7 +52,7 @@ pub struct Serving {
     pub scope: Scope,
     /// Bounds of waiting.
     pub times: Times,
-    /// Most octets in the body of a request; `None` is no limit.
+    /// Most bytes in the body of a request; `None` is no limit.
     pub limit: Option<usize>,
 }
 

@@ -69,7 +69,7 @@ pub(super) struct Table {
 /// The shard of a name among `width`, the same for ever: the first 32 bits of its SHA-256.
 pub(super) fn home(name: &DnsName, width: usize) -> usize {
     let hash = Sha256::digest(name.as_str());
-    let number = hash.iter().take(4).fold(0usize, |number, octet| number << 8 | usize::from(*octet));
+    let number = hash.iter().take(4).fold(0usize, |number, byte| number << 8 | usize::from(*byte));
     number & (width.max(1) - 1)
 }
 

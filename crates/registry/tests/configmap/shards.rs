@@ -42,7 +42,7 @@ async fn a_long_list_is_split_by_name() {
     assert!(shelf.names().iter().all(|name| name == "me-registry" || name.starts_with("me-registry-")));
     for name in shelf.names() {
         let text = shelf.document(&name).unwrap().text;
-        assert!(text.len() <= SMALL, "{name} has {} octets", text.len());
+        assert!(text.len() <= SMALL, "{name} has {} bytes", text.len());
     }
     let all = listed(&shelf);
     assert_eq!(all.len(), 101);

@@ -284,7 +284,7 @@ fn a_key_opens_what_was_sealed_with_it_in_whatever_spelling() {
         (Some(plain), true, clear, "ours r"),
         (None, false, clear, "ours r"),
         (None, false, &text, closed),
-        (Some("another key, also of 32 octets!!"), true, &text, closed),
+        (Some("another key, also of 32 bytes!!!"), true, &text, closed),
         (Some(plain), true, &text[4..], closed),
     ] {
         let zone = format!("www.ex.com A 192.0.2.1\na-www.ex.com TXT {stands}");

@@ -64,14 +64,14 @@ proptest! {
     fn a_move_loses_nothing_takes_nothing_and_ends(
         today in prop::sample::select(SETTINGS.to_vec()),
         former in prop::collection::vec(prop::sample::select(SETTINGS.to_vec()), 1..3),
-        foreign in prop::collection::btree_set((0..HOSTS.len(), 0..DATA.len(), prop::bool::weighted(0.3)), 0..4),
+        planted in prop::collection::btree_set((0..HOSTS.len(), 0..DATA.len(), prop::bool::weighted(0.3)), 0..4),
         ours in prop::collection::vec((0..HOSTS.len(), 0..DATA.len(), any::<prop::sample::Index>()), 1..6),
         steps in prop::collection::vec(prop::collection::vec(any::<bool>(), 8), 0..6),
     ) {
         let registry = with(today, &former);
         let mut world = World::new("zone ex.com");
         let mut foreign = BTreeSet::new();
-        for (host, data, claimed) in foreign {
+        for (host, data, claimed) in planted {
             let set = record(&line(HOSTS[host], DATA[data]));
             if *claimed_name(&former, &set) != *"" && claimed {
                 world.put(record(&format!("{} TXT !other:x", claimed_name(&former, &set))));

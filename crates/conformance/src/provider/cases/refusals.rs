@@ -1,4 +1,4 @@
-//! What must not happen: refused in clear words, and not an octet of the zone changes.
+//! What must not happen: refused in clear words, and not a byte of the zone changes.
 
 use zonewright_core::capability::{Preconditions, RoutingSupport, TargetCount, TypeSupport};
 use zonewright_core::change::{Change, Step};

@@ -314,14 +314,14 @@ impl File {
 }
 
 fn read(path: &Path, format: Format, wanted: &Wanted) -> Parsed {
-    let octets = match fs::read(path) {
-        Ok(octets) => octets,
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
         Err(error) => return faulty(0, format!("cannot be read: {error}")),
     };
-    match std::str::from_utf8(&octets) {
+    match std::str::from_utf8(&bytes) {
         Ok(text) => parse(text.strip_prefix('\u{feff}').unwrap_or(text), format, wanted),
         Err(error) => {
-            let good = octets.get(..error.valid_up_to()).unwrap_or_default();
+            let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
             faulty(line_of(&String::from_utf8_lossy(good), good.len()), "expected UTF-8 text".to_owned())
         }
     }
