@@ -53,7 +53,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
     let shared = shared(&metrics);
     let documents = connection::documents(catalog, settings, cluster.as_ref());
     let instances = config::instances(catalog, settings, listed, documents, &shared).await?;
-    let world = World::open(settings, &config, cluster).await?;
+    let world = DaemonParts::open(settings, &config, cluster).await?;
     if config.dry_run {
         info!("running in dry-run mode: no change is made to any zone");
     }
@@ -146,7 +146,7 @@ pub(crate) async fn look<T>(
     let cluster = connection::open(catalog, settings).await?;
     let documents = connection::documents(catalog, settings, cluster.as_ref());
     let instances = config::instances(catalog, settings, listed, documents, &Shared::default()).await?;
-    let world = World::open(settings, &config, cluster).await?;
+    let world = DaemonParts::open(settings, &config, cluster).await?;
     let parts = Parts {
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
         instances,
@@ -167,7 +167,7 @@ pub(crate) async fn look<T>(
 }
 
 /// What is read, and where it is reported and kept.
-pub(crate) struct World {
+pub(crate) struct DaemonParts {
     pub(crate) source: Arc<dyn Source>,
     store: Arc<dyn StateStore>,
     pub(crate) journal: Journaling,
@@ -199,7 +199,7 @@ impl Tasks {
     }
 }
 
-impl World {
+impl DaemonParts {
     /// Opens what the settings name.
     ///
     /// # Errors

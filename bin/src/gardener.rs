@@ -12,10 +12,10 @@ use zonewright_cluster::{EventOptions, EventReporter};
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_gardener::accounts::{Accounts, Backend};
-use zonewright_gardener::controller::{Controller, Leases, Parts};
-use zonewright_gardener::filter::Scope;
-use zonewright_gardener::metrics::Tally;
-use zonewright_gardener::secret::Kind;
+use zonewright_gardener::controller::{Controller, ControllerParts, Leases};
+use zonewright_gardener::filter::RecordFilter;
+use zonewright_gardener::metrics::ControllerMetrics;
+use zonewright_gardener::secret::ProviderKind;
 
 use crate::catalog::Catalog;
 use crate::http::{self, Health, Pages};
@@ -31,19 +31,20 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright gardener starts");
     let backends = backends(catalog, settings)?;
     let types: Vec<String> = backends.iter().map(|backend| backend.kind.as_str().to_owned()).collect();
-    let scope = Scope::new(&words(settings, "extension-classes"), &types, settings.bool("ignore-operation-annotation"));
+    let scope =
+        RecordFilter::new(&words(settings, "extension-classes"), &types, settings.bool("ignore-operation-annotation"));
     let metrics = Arc::new(daemon::metrics());
     let Some(cluster) = connection::open(catalog, settings).await? else { return Err(connection::none()) };
     let shared = daemon::shared(&metrics);
     let (reporter, poster) = EventReporter::new(&cluster, EventOptions { dry_run: false, instance: host() });
     let poster = tokio::spawn(poster.run(stop.clone().cancelled_owned()));
-    let controller = Controller::new(Parts {
+    let controller = Controller::new(ControllerParts {
         leases: leases(settings, cluster.namespace()),
         scope,
         at_once: usize::try_from(settings.int("dnsrecord-max-concurrent-reconciles")).unwrap_or(1),
         accounts: Accounts::new(&backends, settings.clone(), shared, metrics.clone()),
         registry: config::registry(catalog, settings, None).await?,
-        tally: Tally::registered(&metrics),
+        tally: ControllerMetrics::registered(&metrics),
         reporter: Arc::new(reporter),
         cluster,
     });
@@ -61,8 +62,8 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 
 /// The types that are asked for, each with its provider.
 fn backends(catalog: &Catalog, settings: &Settings) -> Result<Vec<Backend>> {
-    let backend = |kind: Kind| catalog.provider(kind.provider()).map(|entry| Backend { kind, entry: *entry });
-    let here: Vec<Backend> = Kind::ALL.into_iter().filter_map(backend).collect();
+    let backend = |kind: ProviderKind| catalog.provider(kind.provider()).map(|entry| Backend { kind, entry: *entry });
+    let here: Vec<Backend> = ProviderKind::ALL.into_iter().filter_map(backend).collect();
     let asked = words(settings, "types");
     if asked.is_empty() {
         return Ok(here);

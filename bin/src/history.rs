@@ -11,7 +11,7 @@ use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::duration::{self, Units};
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::Engine;
-use zonewright_engine::journal::{self, Handover, JournalRecord, Query, Reach};
+use zonewright_engine::journal::{self, Handover, JournalReach, JournalRecord, Query};
 
 use crate::ask::{as_json, ask};
 use crate::journal::{left_behind, nowhere};
@@ -52,7 +52,7 @@ pub(crate) async fn reply(engine: &Engine, asked: History) -> std::result::Resul
     }
 }
 
-fn answer(place: &str, entries: &[JournalRecord], reach: Reach) -> Changes {
+fn answer(place: &str, entries: &[JournalRecord], reach: JournalReach) -> Changes {
     Changes {
         place: place.to_owned(),
         oldest: reach.oldest.map(utc),

@@ -12,7 +12,7 @@ use tracing::info;
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::layer::Layers;
-use zonewright_provider_webhook::server::{Scope, Server, Serving, Times};
+use zonewright_provider_webhook::server::{ServedNames, Server, Serving, Times};
 
 use crate::catalog::Catalog;
 use crate::http::{self, Health, Pages};
@@ -60,10 +60,10 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 /// The flag of the address.
 const ADDRESS: &str = "webhook-server-address";
 
-fn scope(settings: &Settings) -> Result<Scope> {
+fn scope(settings: &Settings) -> Result<ServedNames> {
     let (include, exclude) = (settings.list("domain-filter"), settings.list("exclude-domains"));
     let (regex, regex_exclude) = (settings.text("regex-domain-filter"), settings.text("regex-domain-exclusion"));
-    Scope::new(include, exclude, regex, regex_exclude)
+    ServedNames::new(include, exclude, regex, regex_exclude)
         .map_err(|error| Error::new(ErrorKind::Configuration, "read the flags", error.to_string()))
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use zonewright_core::explain::{
-    Considered, Dropped, Explanation, NameExplanation, PublishedSet, UnreadAnnotation, Verdict, ZoneExplanation,
+    Considered, Dropped, Explanation, Finding, NameExplanation, PublishedSet, UnreadAnnotation, ZoneExplanation,
 };
 
 /// The whole text.
@@ -28,7 +28,7 @@ pub(super) fn shown(explanation: &Explanation) -> String {
     out
 }
 
-fn said(out: &mut String, verdict: &Verdict, indent: &str) {
+fn said(out: &mut String, verdict: &Finding, indent: &str) {
     let _ = writeln!(out, "{indent}{}\n{indent}{}", verdict.sentence, verdict.advice);
 }
 

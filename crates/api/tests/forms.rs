@@ -15,8 +15,8 @@ use zonewright_api::{
 };
 use zonewright_core::clock::Timestamp;
 use zonewright_core::explain::{
-    Cause, Considered, Dropped, HeldDelete, NameExplanation, ParkedName, PublishedSet, Subject, UnreadAnnotation,
-    Verdict, ZoneExplanation,
+    Cause, Considered, Dropped, Finding, HeldDelete, NameExplanation, ParkedName, PublishedSet, Subject,
+    UnreadAnnotation, ZoneExplanation,
 };
 use zonewright_core::guard::Scope;
 use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl};
@@ -104,7 +104,7 @@ fn undo_plan() -> UndoPlan {
 }
 
 fn explanation() -> Explanation {
-    let verdict = Verdict::new(Cause::UnderWay, [("name", "www.example.com"), ("record", "www.example.com A")]);
+    let verdict = Finding::new(Cause::UnderWay, [("name", "www.example.com"), ("record", "www.example.com A")]);
     let unread = UnreadAnnotation {
         key: text("external-dns.kubernetes.io/hostnames"),
         value: text("www.example.com"),

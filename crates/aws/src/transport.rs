@@ -35,13 +35,13 @@ pub type Templates = fn(&str) -> String;
 ///
 /// # Errors
 /// The certificate authorities cannot be read.
-pub fn house_client(connection: &Connection, times: RequestTimes, template: Templates) -> Result<SharedHttpClient> {
+pub fn sdk_http_client(connection: &Connection, times: RequestTimes, template: Templates) -> Result<SharedHttpClient> {
     let direct = Connection { proxies: Proxies::none(), ..connection.clone() }.open(false)?;
-    let house = House { network: connection.open(true)?, direct, times, template };
-    Ok(SharedHttpClient::new(Client(Arc::new(house))))
+    let transport = SdkTransport { network: connection.open(true)?, direct, times, template };
+    Ok(SharedHttpClient::new(Client(Arc::new(transport))))
 }
 
-struct House {
+struct SdkTransport {
     network: Arc<dyn Transport>,
     /// Without proxies and TLS, for what is on the machine itself.
     direct: Arc<dyn Transport>,
@@ -50,35 +50,35 @@ struct House {
 }
 
 #[derive(Debug, Clone)]
-struct Client(Arc<House>);
+struct Client(Arc<SdkTransport>);
 
-impl fmt::Debug for House {
+impl fmt::Debug for SdkTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("House")
+        f.write_str("SdkTransport")
     }
 }
 
 impl HttpClient for Client {
     fn http_connector(&self, settings: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(Connector { house: self.0.clone(), patience: settings.read_timeout() })
+        SharedHttpConnector::new(Connector { transport: self.0.clone(), patience: settings.read_timeout() })
     }
 }
 
 #[derive(Debug)]
 struct Connector {
-    house: Arc<House>,
+    transport: Arc<SdkTransport>,
     /// Longest time for one exchange, where the SDK sets one (for the metadata service of a machine).
     patience: Option<Duration>,
 }
 
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let (house, patience) = (self.house.clone(), self.patience);
-        HttpConnectorFuture::new(async move { house.exchange(request, patience).await })
+        let (transport, patience) = (self.transport.clone(), self.patience);
+        HttpConnectorFuture::new(async move { transport.exchange(request, patience).await })
     }
 }
 
-impl House {
+impl SdkTransport {
     async fn exchange(
         &self,
         request: HttpRequest,

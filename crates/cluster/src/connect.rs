@@ -14,7 +14,7 @@ use kube::{Client, Config};
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::{Proxies, Url};
 
-use crate::cluster::{Cluster, Place};
+use crate::cluster::{Cluster, ClusterLocation};
 use crate::options::ConnectOptions;
 use crate::overrides::KubeconfigOverrides;
 
@@ -194,10 +194,10 @@ fn from_service_account(options: &ConnectOptions) -> Result<Config> {
     })
 }
 
-fn place(config: &Config, in_cluster: bool) -> Place {
+fn place(config: &Config, in_cluster: bool) -> ClusterLocation {
     let pod = std::env::var("POD_NAMESPACE").ok();
     let account = std::fs::read_to_string(SERVICE_ACCOUNT_NAMESPACE).ok();
-    Place {
+    ClusterLocation {
         server: config.cluster_url.to_string(),
         namespace: namespace([pod, account, Some(config.default_namespace.clone())]),
         in_cluster,

@@ -131,13 +131,13 @@ fn wall() -> String {
 
 /// One lease.
 #[derive(Debug, Clone)]
-struct Place {
+struct LeaseRef {
     cluster: Cluster,
     namespace: String,
     name: String,
 }
 
-impl Place {
+impl LeaseRef {
     fn collection(&self) -> String {
         format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases", self.namespace)
     }
@@ -171,7 +171,7 @@ impl Place {
 /// The election of one leader.
 #[derive(Debug)]
 pub struct Election {
-    place: Place,
+    place: LeaseRef,
     me: String,
     times: LeaseTimes,
     observed: Option<Observed>,
@@ -180,7 +180,7 @@ pub struct Election {
 impl Election {
     /// An election by the lease `name` in `namespace`; `me` distinguishes this process from every other.
     pub fn new(cluster: &Cluster, namespace: &str, name: &str, me: &str, times: LeaseTimes) -> Self {
-        let place = Place { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
+        let place = LeaseRef { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
         Self { place, me: me.to_owned(), times, observed: None }
     }
 
@@ -277,7 +277,7 @@ impl Election {
 /// Renews a lease that nobody else wants, so that others see that this process works.
 #[derive(Debug)]
 pub struct LeaseHolder {
-    place: Place,
+    place: LeaseRef,
     me: String,
     interval: Duration,
 }
@@ -285,7 +285,7 @@ pub struct LeaseHolder {
 impl LeaseHolder {
     /// A holder of the lease `name` in `namespace`, which is renewed every `interval` and says so.
     pub fn new(cluster: &Cluster, namespace: &str, name: &str, me: &str, interval: Duration) -> Self {
-        let place = Place { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
+        let place = LeaseRef { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
         Self { place, me: me.to_owned(), interval }
     }
 

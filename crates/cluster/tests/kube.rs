@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 use zonewright_cluster::{
-    Cluster, ConfigMapJournal, ConfigMapStore, ConnectOptions, Event, EventOptions, EventReporter, RingLimits,
+    Cluster, ConfigMapJournal, ConfigMapStore, ConnectOptions, EventOptions, EventReporter, RingLimits, WatchEvent,
     WatchSpec, connect, watch,
 };
 use zonewright_core::ErrorKind;
@@ -44,7 +44,7 @@ struct Spec {
 
 /// A watch of Services, and everything that it has reported.
 struct Watching {
-    events: mpsc::Receiver<Event<Service>>,
+    events: mpsc::Receiver<WatchEvent<Service>>,
     reported: Vec<String>,
 }
 
@@ -85,18 +85,18 @@ impl Watching {
     }
 }
 
-fn word(event: &Event<Service>) -> String {
+fn word(event: &WatchEvent<Service>) -> String {
     match event {
-        Event::Begin => "begin".to_owned(),
-        Event::Listed(object) => format!("listed {}", object.metadata.name),
-        Event::Done => "done".to_owned(),
-        Event::Applied(object) => format!("applied {} {}", object.metadata.name, object.spec.kind),
-        Event::Deleted(key) => format!("deleted {}/{}", key.namespace, key.name),
-        Event::Unreadable { key, .. } => format!("unreadable {}", key.name),
-        Event::Open => "open".to_owned(),
-        Event::Lost { .. } => "lost".to_owned(),
-        Event::Denied { .. } => "denied".to_owned(),
-        Event::Forbidden { verb, .. } => format!("forbidden {verb}"),
+        WatchEvent::Begin => "begin".to_owned(),
+        WatchEvent::Listed(object) => format!("listed {}", object.metadata.name),
+        WatchEvent::Done => "done".to_owned(),
+        WatchEvent::Applied(object) => format!("applied {} {}", object.metadata.name, object.spec.kind),
+        WatchEvent::Deleted(key) => format!("deleted {}/{}", key.namespace, key.name),
+        WatchEvent::Unreadable { key, .. } => format!("unreadable {}", key.name),
+        WatchEvent::Open => "open".to_owned(),
+        WatchEvent::Lost { .. } => "lost".to_owned(),
+        WatchEvent::Denied { .. } => "denied".to_owned(),
+        WatchEvent::Forbidden { verb, .. } => format!("forbidden {verb}"),
     }
 }
 

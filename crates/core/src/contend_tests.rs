@@ -24,7 +24,7 @@ impl World {
     }
 }
 
-impl Scene for World {
+impl ContentionFacts for World {
     fn ours(&self, key: &RecordKey) -> Option<PublishedRecord<'_>> {
         self.ours.get(key).map(|(set, claim)| PublishedRecord { set, claim: claim.as_ref() })
     }

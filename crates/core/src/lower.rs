@@ -123,7 +123,7 @@ fn first<'a>(records: &'a [RData], published: Option<&RecordSet>) -> &'a RData {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contend::{Contended, NameRules, PublishedRecord, Scene, contend};
+    use crate::contend::{Contended, ContentionFacts, NameRules, PublishedRecord, contend};
     use crate::endpoint::Endpoint;
     use crate::options::{OptionKind, OptionSpec, OptionTable};
     use crate::record::{RecordKey, Ttl};
@@ -132,7 +132,7 @@ mod tests {
 
     struct Nothing;
 
-    impl Scene for Nothing {
+    impl ContentionFacts for Nothing {
         fn ours(&self, _: &RecordKey) -> Option<PublishedRecord<'_>> {
             None
         }

@@ -1,6 +1,6 @@
 //! The plan for one name: what is wanted against what is published, under ownership, policy and evidence.
 //!
-//! Pure. In come the record sets that shall stand (in the provider's form), those that do stand, and [`Facts`]; out go
+//! Pure. In come the record sets that shall stand (in the provider's form), those that do stand, and [`PlanFacts`]; out go
 //! groups of changes, and for everything that is not done the reason.
 
 mod change_type;
@@ -83,7 +83,7 @@ pub struct Placed {
 }
 
 /// What is known of a name besides its record sets.
-pub trait Facts {
+pub trait PlanFacts {
     /// Whose a record set is, or would be: claims may stand where the record does not.
     fn ownership(&self, key: &RecordKey) -> Ownership;
 
@@ -198,7 +198,7 @@ pub fn plan(
     published: &[&RecordSet],
     claims: &[RecordType],
     rules: Rules<'_>,
-    facts: &dyn Facts,
+    facts: &dyn PlanFacts,
 ) -> NamePlan {
     let mut out = NamePlan::default();
     let (managed, other): (Vec<&RecordSet>, Vec<&RecordSet>) =

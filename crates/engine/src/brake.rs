@@ -28,7 +28,7 @@ pub(crate) fn before(worker: &Worker) -> Before {
 
 /// What the brake says of the counted deletes of a round.
 #[derive(Debug, Default)]
-struct Verdict {
+struct BrakeDecision {
     /// They go.
     passed: Passing,
     /// Those of them that room was reserved for in the window, with what it said of each before.
@@ -58,7 +58,7 @@ pub(crate) async fn brake(worker: &mut Worker, deletes: &RoundDeletes, before: B
         let reason = format!("the state of the brake cannot be saved ({})", error.chain());
         verdict.hold = Some(Hold { scope: Scope::Zone, reason, floor: false });
     }
-    let Verdict { passed, reserved, approved, hold, waits, relieved } = verdict;
+    let BrakeDecision { passed, reserved, approved, hold, waits, relieved } = verdict;
     worker.deletes.reserve(reserved);
     worker.origin.approve(approved);
     worker.context.recheck(&relieved);
@@ -78,7 +78,7 @@ pub(crate) async fn brake(worker: &mut Worker, deletes: &RoundDeletes, before: B
 }
 
 /// Judges, and reserves, in one step over all zones.
-fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> Verdict {
+fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> BrakeDecision {
     let now = worker.context.clock.now();
     let zone = worker.handle.label();
     let config = worker.context.config.brake;
@@ -100,7 +100,7 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> Verdict {
         let former = state.held.as_ref().and_then(|held| lasting(held, &config, &counted, &deletes.withheld));
         let load = ZoneLoad::new(wanted, deletes.free.len() + approved.len(), owned, before.peak);
         let relieved = ledger.note(&zone, &worker.instance.id, load);
-        let mut verdict = Verdict { approved, relieved, ..Verdict::default() };
+        let mut verdict = BrakeDecision { approved, relieved, ..BrakeDecision::default() };
         let zones = &document.zones;
         let windows = Windows {
             of: &|label| zones.get(label).map(|state| &state.window),
@@ -146,7 +146,7 @@ fn approved(
     deletes.counted.iter().filter_map(plan_of).collect()
 }
 
-impl Verdict {
+impl BrakeDecision {
     /// Nothing goes while the saved state is in doubt, or before every zone was planned once.
     fn doubt(&mut self, doubt: Option<String>, ready: bool) {
         let floor = self.hold.as_ref().is_some_and(|hold| hold.floor);

@@ -51,7 +51,7 @@ pub(crate) struct Hold {
 
 /// The zones that have been judged, by instance and label.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct BrakeLedger {
     zones: BTreeMap<String, (InstanceId, ZoneLoad)>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Windows<'a> {
     pub(crate) all: &'a dyn Fn() -> Vec<(&'a str, &'a Window)>,
 }
 
-impl Ledger {
+impl BrakeLedger {
     /// Takes over what a zone wants now. Returns the zones that a wider hold keeps back and that may have room since.
     pub(crate) fn note(&mut self, zone: &str, instance: &InstanceId, load: ZoneLoad) -> Vec<String> {
         let former = self.zones.insert(zone.to_owned(), (instance.clone(), load));
@@ -80,7 +80,7 @@ impl Ledger {
         self.zones.len()
     }
 
-    /// Forgets a zone that is gone. Returns as [`Ledger::note`].
+    /// Forgets a zone that is gone. Returns as [`BrakeLedger::note`].
     pub(crate) fn forget(&mut self, zone: &str) -> Vec<String> {
         if self.zones.remove(zone).is_some_and(|(_, load)| !load.wanted.is_empty()) {
             return self.held_widely(zone);
@@ -201,7 +201,7 @@ struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    fn over(ledger: &'a Ledger, brake: &Brake, windows: &Windows<'_>, now: Timestamp) -> Self {
+    fn over(ledger: &'a BrakeLedger, brake: &Brake, windows: &Windows<'_>, now: Timestamp) -> Self {
         let mut sums = Self { zones: BTreeMap::new(), instances: BTreeMap::new(), elsewhere: Load::default() };
         for (label, (instance, zone)) in &ledger.zones {
             let wanted: BTreeSet<RecordKey> = zone.wanted.keys().cloned().collect();

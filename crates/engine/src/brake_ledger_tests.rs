@@ -7,7 +7,7 @@ use super::*;
 /// Zones of one brake, and what they did and want.
 #[derive(Default)]
 struct Books {
-    ledger: Ledger,
+    ledger: BrakeLedger,
     windows: BTreeMap<String, Window>,
 }
 

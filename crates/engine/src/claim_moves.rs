@@ -22,7 +22,7 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use crate::claim_queue::MoveEnd;
 use crate::contested;
 use crate::footprint::names_of;
-use crate::journal::{Cause, Origin};
+use crate::journal::{Cause, EntryOrigin};
 use crate::pipeline::piece_size;
 use crate::worker::Worker;
 use crate::write_through::{self, Landed};
@@ -151,7 +151,7 @@ fn put_back(worker: &mut Worker, groups: Vec<(RecordKey, Group)>) {
 
 async fn send(worker: &mut Worker, groups: Vec<(RecordKey, Group)>) -> Result<()> {
     let (keys, groups): (Vec<RecordKey>, Vec<Group>) = groups.into_iter().unzip();
-    let origin = Origin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
+    let origin = EntryOrigin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
     let Landed { done, unclaimed, unfinished, problem } = write_through::carry_out(worker, &origin, groups).await;
     for one in &unclaimed {
         write_through::unclaimed(worker, &one.group, &one.reason);

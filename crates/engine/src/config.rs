@@ -15,7 +15,7 @@ use zonewright_core::name_policy::NamePolicy;
 use zonewright_core::options::{OptionReader, OptionTable};
 use zonewright_core::plan::Policy;
 use zonewright_core::provider::Provider;
-use zonewright_core::quota::Limits;
+use zonewright_core::quota::QuotaLimits;
 use zonewright_core::record::Ttl;
 use zonewright_core::registry::Registry;
 use zonewright_core::rtype::RecordType;
@@ -65,7 +65,7 @@ pub struct Config {
     /// The flag that leaves objects of other namespaces unread, for people; empty where all are read.
     pub reach: String,
     /// How many records objects and namespaces may have.
-    pub quotas: Limits,
+    pub quotas: QuotaLimits,
     /// Whether nothing may be changed.
     pub dry_run: bool,
     /// Whether the engine only looks, so that somebody can ask it why a name is not there: a dry run that no user asked for.
@@ -97,7 +97,7 @@ impl Default for Config {
             adopt: false,
             placeholders: Vec::new(),
             reach: String::new(),
-            quotas: Limits::default(),
+            quotas: QuotaLimits::default(),
             dry_run: false,
             looks: false,
             events_filtered: false,

@@ -13,7 +13,7 @@ use crate::zone_handle::ZoneHandle;
 
 /// How one zone is doing.
 #[derive(Debug, Clone)]
-pub struct ZoneState {
+pub struct ZoneStatus {
     /// The zone.
     pub zone: Zone,
     /// Why it is not ready, if it is not.
@@ -44,14 +44,14 @@ pub(crate) fn records(context: &EngineContext, zone: &Zone, visit: &mut dyn FnMu
 }
 
 /// Every zone.
-pub(crate) fn zones(context: &EngineContext) -> Vec<ZoneState> {
+pub(crate) fn zones(context: &EngineContext) -> Vec<ZoneStatus> {
     context.zone_handles().iter().map(|handle| state(context, handle)).collect()
 }
 
-fn state(context: &EngineContext, handle: &ZoneHandle) -> ZoneState {
+fn state(context: &EngineContext, handle: &ZoneHandle) -> ZoneStatus {
     let held = context.state.look(&handle.label(), |state| state.held.as_ref().map_or(0, |plan| plan.held.len()));
     let status = handle.status();
-    ZoneState {
+    ZoneStatus {
         zone: handle.zone.clone(),
         problem: status.unready(),
         held,

@@ -26,8 +26,8 @@ use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 
 use crate::convert::PROVIDER_CONFIG;
-use crate::failure::Failure;
-use crate::secret::{AccountId, Kind, Login, Scope};
+use crate::failure::OperationFailure;
+use crate::secret::{AccountId, Login, ProviderKind, ZoneScope};
 
 /// After so long without use an account is dropped.
 const UNUSED: Duration = Duration::from_hours(1);
@@ -45,9 +45,9 @@ pub struct Account {
     /// Distinguishes it from other accounts.
     pub id: AccountId,
     /// The type.
-    pub kind: Kind,
+    pub kind: ProviderKind,
     /// What precedes its zones' ids.
-    pub scope: Scope,
+    pub scope: ZoneScope,
     /// The provider, in its layers.
     pub provider: Arc<dyn Provider>,
     /// The options that the provider knows.
@@ -68,7 +68,13 @@ impl fmt::Debug for Account {
 
 impl Account {
     /// An account over a provider.
-    pub fn new(id: AccountId, kind: Kind, scope: Scope, provider: Arc<dyn Provider>, options: OptionReader) -> Self {
+    pub fn new(
+        id: AccountId,
+        kind: ProviderKind,
+        scope: ZoneScope,
+        provider: Arc<dyn Provider>,
+        options: OptionReader,
+    ) -> Self {
         let rows = std::iter::repeat_with(Turns::default).take(ROWS).collect();
         let (known, begun, list) = (Mutex::default(), AtomicU64::new(0), Turns::default());
         Self { id, kind, scope, provider, options, known, begun, list, rows }
@@ -138,14 +144,14 @@ impl Account {
 #[derive(Debug, Clone, Copy)]
 pub struct Backend {
     /// The type.
-    pub kind: Kind,
+    pub kind: ProviderKind,
     /// The provider.
     pub entry: ProviderEntry,
 }
 
 /// All accounts.
 pub struct Accounts {
-    backends: BTreeMap<Kind, ProviderEntry>,
+    backends: BTreeMap<ProviderKind, ProviderEntry>,
     settings: Settings,
     shared: Shared,
     metrics: Arc<Metrics>,
@@ -176,7 +182,7 @@ impl Accounts {
     ///
     /// # Errors
     /// There is none, and none can be made.
-    pub fn tokens(&self) -> Result<&Path, Failure> {
+    pub fn tokens(&self) -> Result<&Path, OperationFailure> {
         if self.tokens.get().is_none() {
             let made =
                 tempfile::Builder::new().prefix("zonewright-tokens-").tempdir().map_err(|error| unkept(&error))?;
@@ -198,7 +204,7 @@ impl Accounts {
     ///
     /// # Errors
     /// The provider cannot be built from it.
-    pub async fn account(&self, kind: Kind, login: Login) -> Result<Arc<Account>, Failure> {
+    pub async fn account(&self, kind: ProviderKind, login: Login) -> Result<Arc<Account>, OperationFailure> {
         let id = login.id(kind);
         if let Some(token) = &login.token {
             token.keep().map_err(|error| unkept(&error))?;
@@ -213,15 +219,18 @@ impl Accounts {
         Ok(account.clone())
     }
 
-    async fn build(&self, kind: Kind, id: AccountId, login: Login) -> Result<Account, Failure> {
+    async fn build(&self, kind: ProviderKind, id: AccountId, login: Login) -> Result<Account, OperationFailure> {
         let Some(entry) = self.backends.get(&kind) else {
-            return Err(Failure::Configuration(format!("records of type {} are not served here", kind.as_str())));
+            return Err(OperationFailure::Configuration(format!(
+                "records of type {} are not served here",
+                kind.as_str()
+            )));
         };
         let mut settings = self.settings.clone();
         for (flag, value) in login.flags {
             settings.set(flag, value, true);
         }
-        (entry.check)(&settings).map_err(Failure::Configuration)?;
+        (entry.check)(&settings).map_err(OperationFailure::Configuration)?;
         let short = id.as_str().get(..8).unwrap_or_default();
         let config = ProviderConfig {
             instance: InstanceId::from(format!("{}-{short}", kind.as_str()).as_str()),
@@ -229,7 +238,7 @@ impl Accounts {
             credentials: login.credentials,
             shared: self.shared.clone(),
         };
-        let provider = (entry.build)(config).await.map_err(Failure::Provider)?;
+        let provider = (entry.build)(config).await.map_err(OperationFailure::Provider)?;
         info!(r#type = kind.as_str(), account = short, "account opened");
         // Metrics are by type: accounts come and go.
         let layers = Layers::new(InstanceId::from(kind.as_str()));
@@ -262,9 +271,9 @@ impl Accounts {
 }
 
 /// The disk of this process is at fault, and no credential.
-fn unkept(error: &std::io::Error) -> Failure {
+fn unkept(error: &std::io::Error) -> OperationFailure {
     let text = format!("the token of the workload identity cannot be kept in a file: {error}");
-    Failure::Cluster(Error::new(ErrorKind::Unavailable, "keep a token", text))
+    OperationFailure::Cluster(Error::new(ErrorKind::Unavailable, "keep a token", text))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use tracing::{error, warn};
 
 use crate::queue::{Attempt, Finished};
 use crate::reconcile::Reconciler;
-use crate::world::World;
+use crate::world::ClusterState;
 
 /// How long attempts may take after the order to stop.
 const GRACE: Duration = Duration::from_secs(20);
@@ -83,6 +83,6 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+fn lock(world: &Mutex<ClusterState>) -> MutexGuard<'_, ClusterState> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
 }

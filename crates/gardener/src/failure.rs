@@ -20,7 +20,7 @@ const RETRYABLE: &str = "ERR_RETRYABLE_CONFIGURATION_PROBLEM";
 
 /// Why an operation did not succeed.
 #[derive(Debug, Clone)]
-pub enum Failure {
+pub enum OperationFailure {
     /// The Secret is not there.
     NoSecret(String),
     /// Spec or Secret cannot work as they are: the sentence says which field, and what was expected.
@@ -37,7 +37,7 @@ pub enum Failure {
     Cluster(Error),
 }
 
-impl Failure {
+impl OperationFailure {
     /// Gardener's codes.
     pub fn codes(&self) -> &'static [&'static str] {
         match self {
@@ -119,12 +119,12 @@ fn of_provider(error: &Error) -> &'static [&'static str] {
 mod tests {
     use super::*;
 
-    fn provider(kind: ErrorKind) -> Failure {
-        Failure::Provider(Error::new(kind, "apply changes", "x"))
+    fn provider(kind: ErrorKind) -> OperationFailure {
+        OperationFailure::Provider(Error::new(kind, "apply changes", "x"))
     }
 
-    fn denied(why: Denied) -> Failure {
-        Failure::Provider(Error::new(ErrorKind::Unauthorized, "apply changes", "x").denied(why))
+    fn denied(why: Denied) -> OperationFailure {
+        OperationFailure::Provider(Error::new(ErrorKind::Unauthorized, "apply changes", "x").denied(why))
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             assert!(denied(why).codes().is_empty(), "{why:?}");
         }
         for kind in ErrorKind::ALL {
-            let cluster = Failure::Cluster(Error::new(kind, "change object", "x"));
+            let cluster = OperationFailure::Cluster(Error::new(kind, "change object", "x"));
             assert!(cluster.codes().is_empty(), "{kind:?} of the API server says nothing of the infrastructure");
         }
     }
@@ -150,18 +150,18 @@ mod tests {
         for kind in [Configuration, Invalid, NotFound, Unsupported] {
             assert_eq!(provider(kind).codes(), ["ERR_CONFIGURATION_PROBLEM"], "{kind:?}");
         }
-        assert_eq!(Failure::NoZone(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
-        assert_eq!(Failure::Contested(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
+        assert_eq!(OperationFailure::NoZone(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
+        assert_eq!(OperationFailure::Contested(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
         // It may be written a moment after the object.
-        assert_eq!(Failure::NoSecret(String::new()).codes(), ["ERR_RETRYABLE_CONFIGURATION_PROBLEM"]);
+        assert_eq!(OperationFailure::NoSecret(String::new()).codes(), ["ERR_RETRYABLE_CONFIGURATION_PROBLEM"]);
     }
 
     #[test]
     fn pauses() {
-        let seconds = |failure: Failure| failure.least_pause().as_secs();
+        let seconds = |failure: OperationFailure| failure.least_pause().as_secs();
         assert_eq!(seconds(provider(ErrorKind::Throttled)), 30);
         let asked = Error::new(ErrorKind::Throttled, "x", "x").retry(Retry::After(Duration::from_secs(90)));
-        assert_eq!(seconds(Failure::Provider(asked)), 90);
+        assert_eq!(seconds(OperationFailure::Provider(asked)), 90);
         assert_eq!(seconds(provider(ErrorKind::Unavailable)), 1);
         assert_eq!(seconds(provider(ErrorKind::Unauthorized)), 15);
     }

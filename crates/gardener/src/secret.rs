@@ -20,7 +20,7 @@ use zonewright_core::catalog::FlagValue;
 
 use crate::types::SecretObject;
 
-pub use kinds::{Kind, Wanted};
+pub use kinds::{ProviderKind, SpecHints};
 
 /// Distinguishes accounts: a digest of type, credentials and settings. It does not show what they are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,21 +47,21 @@ pub struct Login {
     /// Flags that have another value than their default.
     pub flags: Vec<(&'static str, FlagValue)>,
     /// What precedes a zone's own id in `spec.zone`, and what the ids of the provider are made of.
-    pub scope: Scope,
+    pub scope: ZoneScope,
     /// The token of a workload identity, which the provider reads from its file. It does not distinguish accounts: it changes.
-    pub token: Option<Token>,
+    pub token: Option<WorkloadToken>,
 }
 
 /// A token of a workload identity, and the file in which its provider finds it.
 #[derive(Debug, Clone)]
-pub struct Token {
+pub struct WorkloadToken {
     /// The file.
     pub path: PathBuf,
     /// The token.
     pub text: SecretString,
 }
 
-impl Token {
+impl WorkloadToken {
     /// Writes the file, unless it is so already. Only this user can read it.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Token {
 
 /// Where zones are, where their ids alone do not say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum ZoneScope {
     /// Ids say it.
     #[default]
     Whole,
@@ -94,7 +94,7 @@ pub enum Scope {
 
 impl Login {
     /// The digest.
-    pub fn id(&self, kind: Kind) -> AccountId {
+    pub fn id(&self, kind: ProviderKind) -> AccountId {
         let mut hash = Sha256::new();
         let mut part = |bytes: &[u8]| {
             hash.update(bytes.len().to_le_bytes());
@@ -133,9 +133,9 @@ fn text_of(value: &FlagValue) -> String {
 
 /// The values of a Secret, decoded.
 #[derive(Debug, Default)]
-pub struct Values(BTreeMap<String, SecretString>);
+pub struct SecretValues(BTreeMap<String, SecretString>);
 
-impl Values {
+impl SecretValues {
     /// Decodes a Secret. Values that are no text are left out: no credential is such.
     pub fn of(secret: &SecretObject) -> Self {
         let text = |value: &SecretString| {

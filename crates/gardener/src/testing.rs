@@ -17,7 +17,7 @@ use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{Error, ErrorKind, RData, RecordKey, RecordSet, RecordType, Result, Zone};
 
 use crate::accounts::Account;
-use crate::secret::{AccountId, Kind, Scope};
+use crate::secret::{AccountId, ProviderKind, ZoneScope};
 use crate::types::DnsRecord;
 
 pub(crate) use fuse::{Fuse, Upset};
@@ -139,7 +139,7 @@ impl Script {
 /// An account over a script.
 pub(crate) fn account(script: &Arc<Script>) -> Account {
     let options = zonewright_core::options::OptionTable::NONE.into();
-    Account::new(AccountId::named("x"), Kind::Route53, Scope::Whole, script.clone(), options)
+    Account::new(AccountId::named("x"), ProviderKind::Route53, ZoneScope::Whole, script.clone(), options)
 }
 
 fn zone(id: &str) -> Zone {

@@ -4,7 +4,7 @@
 //! <https://cloud.google.com/kubernetes-engine/docs/concepts/workload-identity>
 
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_http::oauth::{Token, TokenWay, read_token};
+use zonewright_http::oauth::{AccessToken, TokenWay, read_token};
 use zonewright_http::{Answer, Failure, HeaderName, Request};
 
 use crate::token::SCOPE;
@@ -62,7 +62,7 @@ impl Metadata {
     ///
     /// # Errors
     /// There is none.
-    pub(crate) async fn token(&self) -> Result<Token> {
+    pub(crate) async fn token(&self) -> Result<AccessToken> {
         const READ: &str = "read token";
         let request =
             Request::get("/computeMetadata/v1/instance/service-accounts/default/token").query("scopes", SCOPE);

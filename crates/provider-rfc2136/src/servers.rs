@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::future::BoxFuture;
 use zonewright_core::{DnsName, Error};
 
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::server::Server;
 
 /// Which server is asked first (`--rfc2136-load-balancing-strategy`). The others follow in the order of the flags.
@@ -76,7 +76,7 @@ impl Servers {
         operation: &'static str,
         zone: &DnsName,
         from: Option<&str>,
-        ask: impl Fn(&'a Server) -> BoxFuture<'a, Result<T, Fault>>,
+        ask: impl Fn(&'a Server) -> BoxFuture<'a, Result<T, ExchangeError>>,
     ) -> Result<T, Error> {
         let mut failed: Option<Error> = None;
         for (position, server) in self.order_for(from) {

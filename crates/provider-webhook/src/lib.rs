@@ -65,9 +65,9 @@ use crate::apply::Strikes;
 use crate::client::Client;
 use crate::config::Config;
 use crate::convert::{Quoting, Spellings, encode, plain};
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::once_log::OnceLog;
-use crate::view::{Listed, UNSET};
+use crate::view::{PeerListing, UNSET};
 use crate::wire::Endpoint;
 
 /// The catalog entry. The option table is open: every key without `/` or beginning with `webhook/` is passed as text.
@@ -136,7 +136,7 @@ impl Webhook {
         self.state().spellings.old(set, quoting)
     }
 
-    fn error(&self, operation: &'static str, fault: Fault) -> Error {
+    fn error(&self, operation: &'static str, fault: ExchangeError) -> Error {
         fault.into_error(operation, &self.client.address())
     }
 
@@ -211,7 +211,7 @@ impl Provider for Webhook {
         if !is_root(zone) {
             return Err(self.no_such_zone(zone, OPERATION));
         }
-        let Listed { sets, spellings } = self.list().await.map_err(|fault| self.error(OPERATION, fault))?;
+        let PeerListing { sets, spellings } = self.list().await.map_err(|fault| self.error(OPERATION, fault))?;
         self.state().spellings = spellings;
         let sets = sets.into_values();
         Ok(match read {

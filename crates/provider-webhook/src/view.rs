@@ -16,12 +16,12 @@ pub(crate) const UNSET: Ttl = Ttl::ZERO;
 
 /// A listing.
 #[derive(Debug, Default)]
-pub(crate) struct Listed {
+pub(crate) struct PeerListing {
     pub(crate) sets: BTreeMap<RecordKey, RecordSet>,
     pub(crate) spellings: Spellings,
 }
 
-impl Listed {
+impl PeerListing {
     /// Takes over a listing, and logs what is wrong with it.
     pub(crate) fn of(list: List, log: &OnceLog) -> Self {
         report_nulls(&list, log);

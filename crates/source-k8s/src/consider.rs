@@ -20,13 +20,13 @@ use crate::lookup::Lookup;
 use crate::objects::{Ingress, Meta};
 use crate::options::SourceOptions;
 use crate::readers::Reader;
-use crate::role::{Role, Scope};
+use crate::role::{MapScope, SourceRole};
 use crate::store::{Object, Store};
 
 /// A snapshot of everything, and what was reported of the objects that may be meant.
 pub(crate) struct Snapshot {
     pub(crate) store: Store,
-    pub(crate) roles: Arc<[Role]>,
+    pub(crate) roles: Arc<[SourceRole]>,
     pub(crate) options: Arc<SourceOptions>,
     pub(crate) published: Option<Arc<dyn PublishedNames>>,
     pub(crate) reported: Vec<(Reader, ObjectRef, Arc<Mapped>)>,
@@ -69,7 +69,7 @@ pub(crate) fn is_puzzling(object: &Object, mapped: &Mapped, options: &SourceOpti
 }
 
 /// An object of which nothing is known but who it is.
-fn bare(object: &ObjectRef, role: Option<&Role>) -> Considered {
+fn bare(object: &ObjectRef, role: Option<&SourceRole>) -> Considered {
     Considered {
         object: object.to_string(),
         source: role.map(|role| role.source.shared().to_string()).unwrap_or_default(),
@@ -111,8 +111,8 @@ impl Snapshot {
     /// An object in a namespace that is not read: whether it is there nobody knows here.
     fn elsewhere(&self, subject: &Subject) -> Option<Consideration> {
         let Subject::Object(asked) = subject else { return None };
-        let out_of_reach = |role: &&Role| role.reach().is_some_and(|reach| !reach.has(&asked.namespace));
-        let named = |role: &&Role| asked.is_kind(role.kind.spec().name);
+        let out_of_reach = |role: &&SourceRole| role.reach().is_some_and(|reach| !reach.has(&asked.namespace));
+        let named = |role: &&SourceRole| asked.is_kind(role.kind.spec().name);
         let role = self.roles.iter().filter(named).find(out_of_reach)?;
         let meta =
             Meta { namespace: asked.namespace.as_str().into(), name: asked.name.as_str().into(), ..Meta::default() };
@@ -126,7 +126,7 @@ impl Snapshot {
     fn look(
         &self,
         subject: &Subject,
-        role: &Role,
+        role: &SourceRole,
         object: &Object,
         reported: Option<&Mapped>,
         open: &SourceOptions,
@@ -182,13 +182,13 @@ impl Snapshot {
         Consideration { object: object.clone(), considered, mapped: Arc::clone(mapped) }
     }
 
-    fn map(&self, role: &Role, object: &Object, options: &SourceOptions) -> Mapped {
+    fn map(&self, role: &SourceRole, object: &Object, options: &SourceOptions) -> Mapped {
         let lookup = Lookup::new(&self.store, &role.reads).with_published(self.published.as_deref());
-        (role.map)(object, &Scope { role, options, lookup: &lookup })
+        (role.map)(object, &MapScope { role, options, lookup: &lookup })
     }
 
     /// What keeps an object from asking for names: each flag without which, all others lifted, they are not asked for.
-    fn dropped(&self, role: &Role, object: &Object, names: &BTreeSet<DnsName>) -> Vec<Dropped> {
+    fn dropped(&self, role: &SourceRole, object: &Object, names: &BTreeSet<DnsName>) -> Vec<Dropped> {
         if names.is_empty() {
             return Vec::new();
         }

@@ -1,6 +1,6 @@
 //! From objects to what they ask for, with the work of a change bounded by what reads it.
 //!
-//! In come feed [`Event`]s; out come core's updates and evidence. The index holds the objects, for each mapped object
+//! In come feed [`FeedEvent`]s; out come core's updates and evidence. The index holds the objects, for each mapped object
 //! what its mapper gave last and what it read, and how far each kind can be trusted. What must hold: after any events,
 //! what has been reported equals what mapping every object from scratch would give.
 //!
@@ -19,15 +19,15 @@ use tokio::time::Instant;
 use zonewright_core::endpoint::{KindId, Kinds, Mapped, ObjectRef};
 use zonewright_core::source::{PublishedNames, SeenKinds};
 
-use crate::evidence::View;
-use crate::feed::{Event, Unreadable};
+use crate::evidence::KindTrust;
+use crate::feed::{FeedEvent, Unreadable};
 use crate::kind::Kind;
 use crate::lookup::Reads;
 use crate::options::SourceOptions;
 use crate::other_prefix::Other;
 use crate::readers::{Reader, Readers};
 use crate::sources::crd::Status;
-use crate::sources::{self, Role};
+use crate::sources::{self, SourceRole};
 use crate::store::{Object, ObjectKey, Store};
 use crate::unread::Unread;
 
@@ -79,12 +79,12 @@ pub struct Index {
     options: Arc<SourceOptions>,
     /// The well-known annotation prefix that is not in force.
     other_prefix: Option<Arc<Other>>,
-    roles: Arc<[Role]>,
+    roles: Arc<[SourceRole]>,
     reads: Reads,
     ids: BTreeMap<Kind, KindId>,
     store: Store,
     readers: Readers,
-    views: BTreeMap<Kind, View>,
+    views: BTreeMap<Kind, KindTrust>,
     /// Kinds whose list is under way, and the objects that it held so far.
     listing: BTreeMap<Kind, BTreeSet<ObjectKey>>,
     /// Objects that are there and of which nothing is known.
@@ -127,7 +127,7 @@ impl std::fmt::Debug for Index {
 impl Index {
     /// An empty index; `seen` are the kinds that an earlier process saw.
     pub fn new(options: Arc<SourceOptions>, seen: &SeenKinds) -> Self {
-        let roles: Arc<[Role]> = sources::roles(&options).into();
+        let roles: Arc<[SourceRole]> = sources::roles(&options).into();
         let reads = sources::reads(&*roles);
         let ids: BTreeMap<Kind, KindId> = reads.keys().map(|kind| (*kind, kind.id())).collect();
         let patience = Instant::now() + options.patience;
@@ -138,7 +138,7 @@ impl Index {
             reads,
             store: Store::default(),
             readers: Readers::default(),
-            views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.may_hold(id), patience))).collect(),
+            views: ids.iter().map(|(kind, id)| (*kind, KindTrust::new(seen.may_hold(id), patience))).collect(),
             listing: BTreeMap::new(),
             unread: Unread::default(),
             reported: BTreeMap::new(),
@@ -226,33 +226,33 @@ impl Index {
     }
 
     /// Takes in an event that happened at `now`. Events of kinds that nobody reads are dropped.
-    pub fn apply(&mut self, event: Event, now: Instant) {
+    pub fn apply(&mut self, event: FeedEvent, now: Instant) {
         match event {
-            Event::Begin(kind) => {
-                self.view(kind, View::begun);
+            FeedEvent::Begin(kind) => {
+                self.view(kind, KindTrust::begun);
                 self.listing.insert(kind, BTreeSet::new());
             }
-            Event::Listed(object) | Event::Applied(object) => self.put(object),
-            Event::Done(kind) => self.end_list(kind, now),
-            Event::Deleted(key) => self.delete(&key),
-            Event::Removed(keys) => self.remove_unproven(&keys),
-            Event::Open(kind) => self.view(kind, View::open),
-            Event::Lost(kind, since) => self.fail(kind, now, |view| view.lost(since)),
-            Event::Forbidden(kind) => self.fail(kind, now, |view| view.lost(now)),
-            Event::Unreadable(object) => self.keep_unreadable(object),
-            Event::Denied(kind) => self.fail(kind, now, View::deny),
-            Event::Blind(kind) => self.fail(kind, now, View::blind),
+            FeedEvent::Listed(object) | FeedEvent::Applied(object) => self.put(object),
+            FeedEvent::Done(kind) => self.end_list(kind, now),
+            FeedEvent::Deleted(key) => self.delete(&key),
+            FeedEvent::Removed(keys) => self.remove_unproven(&keys),
+            FeedEvent::Open(kind) => self.view(kind, KindTrust::open),
+            FeedEvent::Lost(kind, since) => self.fail(kind, now, |view| view.lost(since)),
+            FeedEvent::Forbidden(kind) => self.fail(kind, now, |view| view.lost(now)),
+            FeedEvent::Unreadable(object) => self.keep_unreadable(object),
+            FeedEvent::Denied(kind) => self.fail(kind, now, KindTrust::deny),
+            FeedEvent::Blind(kind) => self.fail(kind, now, KindTrust::blind),
         }
     }
 
-    fn fail(&mut self, kind: Kind, now: Instant, turn: impl FnOnce(&mut View)) {
+    fn fail(&mut self, kind: Kind, now: Instant, turn: impl FnOnce(&mut KindTrust)) {
         self.view(kind, |view| {
             turn(view);
             view.failed(now);
         });
     }
 
-    fn view(&mut self, kind: Kind, turn: impl FnOnce(&mut View)) {
+    fn view(&mut self, kind: Kind, turn: impl FnOnce(&mut KindTrust)) {
         if let Some(view) = self.views.get_mut(&kind) {
             turn(view);
         }
@@ -268,7 +268,7 @@ impl Index {
         }
         self.read_again(&key);
         if !is_servers_own(&key) {
-            self.view(key.kind, View::object_seen);
+            self.view(key.kind, KindTrust::object_seen);
         }
         if self.store.object(key.kind, &key.namespace, &key.name) == Some(&object) {
             return;

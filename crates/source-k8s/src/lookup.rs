@@ -21,14 +21,14 @@ pub type LabelMap = BTreeMap<String, String>;
 
 /// How far a source sees the objects of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
+pub enum ReadScope {
     /// Every namespace, or a cluster-scoped kind.
     All,
     /// One namespace.
     Namespace(Arc<str>),
 }
 
-impl Reach {
+impl ReadScope {
     /// What is meant by a namespace flag: empty for all.
     pub fn of(namespace: &str) -> Self {
         if namespace.is_empty() { Self::All } else { Self::Namespace(Arc::from(namespace)) }
@@ -50,7 +50,7 @@ impl Reach {
 }
 
 /// What a source reads, and how far.
-pub type Reads = BTreeMap<Kind, Reach>;
+pub type Reads = BTreeMap<Kind, ReadScope>;
 
 /// One thing that a mapper read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -274,7 +274,7 @@ mod tests {
     }
 
     fn reads(kinds: &[Kind]) -> Reads {
-        kinds.iter().map(|kind| (*kind, Reach::All)).collect()
+        kinds.iter().map(|kind| (*kind, ReadScope::All)).collect()
     }
 
     fn selector(labels: &[(&str, &str)]) -> LabelMap {

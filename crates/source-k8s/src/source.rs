@@ -17,8 +17,8 @@ use zonewright_core::explain::{Consideration, Subject};
 use zonewright_core::source::{Evidence, KindState, PublishedNames, Review, Source, SourceErrors, Update};
 
 use crate::batch::Batch;
-use crate::feed::Event;
-use crate::feed::manifests::{Fault, UnreadObject};
+use crate::feed::FeedEvent;
+use crate::feed::manifests::{FileProblem, UnreadObject};
 use crate::index::Index;
 use crate::kind::Kind;
 use crate::lookup::Reads;
@@ -46,7 +46,7 @@ struct State {
     reported: Option<Trust>,
     /// The engine was given nothing because it has to ask for the evidence first.
     held: bool,
-    faults: Vec<Fault>,
+    faults: Vec<FileProblem>,
     unread: Vec<UnreadObject>,
     /// Why the last attempt to read a kind failed.
     failed: BTreeMap<Kind, String>,
@@ -111,12 +111,14 @@ impl K8sSource {
     }
 
     /// Takes in what a feed saw, in order.
-    pub fn feed(&self, events: impl IntoIterator<Item = Event>) {
+    pub fn feed(&self, events: impl IntoIterator<Item = FeedEvent>) {
         let now = Instant::now();
         let mut state = self.state();
         for event in events {
-            let failed =
-                matches!(event, Event::Lost(..) | Event::Unreadable(_) | Event::Forbidden(_) | Event::Blind(_));
+            let failed = matches!(
+                event,
+                FeedEvent::Lost(..) | FeedEvent::Unreadable(_) | FeedEvent::Forbidden(_) | FeedEvent::Blind(_)
+            );
             state.failures += u64::from(failed);
             state.index.apply(event, now);
         }
@@ -133,7 +135,7 @@ impl K8sSource {
     }
 
     /// Takes in everything that is wrong with the manifests now; what was not before is reported.
-    pub(crate) fn note_faults(&self, faults: Vec<Fault>) {
+    pub(crate) fn note_faults(&self, faults: Vec<FileProblem>) {
         let mut state = self.state();
         for fault in faults.iter().filter(|fault| !state.faults.contains(fault)) {
             tracing::error!(file = %fault.file.display(), line = fault.line, "{}", fault.message);
@@ -144,7 +146,7 @@ impl K8sSource {
     }
 
     /// What is wrong with the manifests now.
-    pub fn faults(&self) -> Vec<Fault> {
+    pub fn faults(&self) -> Vec<FileProblem> {
         self.state().faults.clone()
     }
 

@@ -53,5 +53,5 @@ mod value;
 
 pub use error::{Position, TemplateError, TemplateFailure};
 pub use output::{Pair, Pairs, Skipped};
-pub use shape::{Kind, Shape};
+pub use shape::{ObjectKind, Shape};
 pub use template::{Input, Template};

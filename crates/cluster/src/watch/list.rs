@@ -5,19 +5,19 @@ use kube::core::params::ListParams;
 use serde::de::DeserializeOwned;
 
 use super::wire::{ListOnly, Page};
-use super::{End, Event, Watcher};
+use super::{End, WatchEvent, Watcher};
 use crate::api::{Failure, unreachable};
 
 impl<T: DeserializeOwned + Send> Watcher<'_, T> {
     /// Lists everything in pages; afterwards `version` is that of the list.
     pub(super) async fn list_pages(&mut self) -> Result<(), End> {
         let mut page = self.page(None).await?;
-        self.report(Event::Begin).await?;
+        self.report(WatchEvent::Begin).await?;
         let mut outstanding = 0;
         loop {
             outstanding = page.outstanding(outstanding);
             for object in page.objects {
-                self.report(object.map_or_else(super::wire::Unfit::event, Event::Listed)).await?;
+                self.report(object.map_or_else(super::wire::Unfit::event, WatchEvent::Listed)).await?;
             }
             match page.more {
                 Some(token) => page = self.next_page(token).await?,
@@ -31,7 +31,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         }
         self.paged = true;
         self.version = Some(page.version);
-        self.report(Event::Done).await
+        self.report(WatchEvent::Done).await
     }
 
     async fn next_page(&mut self, token: String) -> Result<Page<T>, End> {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{Event, Key};
+use super::{WatchEvent, WatchKey};
 use crate::api::Refusal;
 
 /// On the last of the initial events of a streaming list.
@@ -21,7 +21,7 @@ pub(super) enum Line<T> {
     /// An object was there, came or changed.
     Present { object: Result<T, Unfit>, version: String },
     /// An object was deleted.
-    Gone { key: Key, version: String },
+    Gone { key: WatchKey, version: String },
     /// Nothing happened up to this version.
     Bookmark { version: String, initial_events_end: bool },
     /// The server gives up.
@@ -31,7 +31,7 @@ pub(super) enum Line<T> {
 /// An object that does not fit the caller's type.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unfit {
-    key: Key,
+    key: WatchKey,
     error: String,
 }
 
@@ -107,8 +107,8 @@ struct BookmarkHead {
 }
 
 impl Head {
-    fn key(self) -> Key {
-        Key { namespace: self.namespace, name: self.name, uid: self.uid }
+    fn key(self) -> WatchKey {
+        WatchKey { namespace: self.namespace, name: self.name, uid: self.uid }
     }
 }
 
@@ -159,8 +159,8 @@ impl<T> Page<T> {
 }
 
 impl Unfit {
-    pub(super) fn event<T>(self) -> Event<T> {
-        Event::Unreadable { key: self.key, error: self.error }
+    pub(super) fn event<T>(self) -> WatchEvent<T> {
+        WatchEvent::Unreadable { key: self.key, error: self.error }
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: what is asked for at one name, and what is published there. Out: the same without the members of other namespaces than
 //! the one that holds the name, each of which is reported.
 
-use super::{Note, PublishedRecord, RecordKey, RecordType, Row, SameName, Scene, Targets, union_of};
+use super::{ContentionFacts, Note, PublishedRecord, RecordKey, RecordType, Row, SameName, Targets, union_of};
 use crate::endpoint::Endpoint;
 
 /// Leaves the members of one namespace: that of the holder of a published record, else of those who ask for what is
@@ -12,7 +12,7 @@ pub(super) fn keep_one(
     at: &dyn Fn(RecordType) -> RecordKey,
     types: &mut Row<'_>,
     mode: SameName,
-    scene: &dyn Scene,
+    scene: &dyn ContentionFacts,
     notes: &mut Vec<Note>,
 ) {
     let members: Vec<&Endpoint> = types.values().flatten().copied().filter(|e| union_of(e, mode).is_some()).collect();

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::plan::Why;
 
 /// What the table says of a cause. Sentence and advice have blanks such as `{name}`, which a
-/// [`Verdict`](super::Verdict) fills in.
+/// [`Finding`](super::Finding) fills in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct CauseText {
     /// The cause as one word, in JSON too.
     pub word: &'static str,
     /// The sentence that names the cause.
@@ -33,9 +33,9 @@ macro_rules! causes {
             pub const ALL: &[Self] = &[$(Self::$cause,)*];
 
             /// What the table says of it.
-            pub const fn row(self) -> Row {
+            pub const fn row(self) -> CauseText {
                 match self {
-                    $(Self::$cause => Row {
+                    $(Self::$cause => CauseText {
                         word: stringify!($cause), sentence: $sentence, advice: $advice, event: $event,
                     },)*
                 }

@@ -1,7 +1,7 @@
 //! Why a name is there, or is not: what is asked, what is answered, and the table of causes.
 //!
 //! In comes a [`Subject`], a name or an object; out goes an [`Explanation`]: what was found on the way from the objects to the zone,
-//! and one [`Verdict`] that names the cause in one sentence and says in another what to do. What must hold: every verdict is a row of
+//! and one [`Finding`] that names the cause in one sentence and says in another what to do. What must hold: every verdict is a row of
 //! the one table of [`Cause`], so that a cause has its sentence, its advice, its event and its metric label, or does not compile.
 
 mod cause;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use cause::{Cause, Row};
+pub use cause::{Cause, CauseText};
 pub use nearest::nearest;
 pub use subject::{ObjectName, Subject, SubjectError};
-pub use verdict::{BLANKS, Verdict};
+pub use verdict::{BLANKS, Finding};
 
 use crate::endpoint::{Mapped, ObjectRef};
 use crate::name::DnsName;
@@ -27,7 +27,7 @@ pub struct Explanation {
     /// What was asked about.
     pub subject: String,
     /// The cause. For an object with several names it is that of the first name that is not published.
-    pub verdict: Verdict,
+    pub verdict: Finding,
     /// Where this was found out: a running daemon, or a dry run of this command.
     pub place: String,
     /// The objects that were considered.
@@ -45,9 +45,9 @@ pub struct NameExplanation {
     /// The name.
     pub name: DnsName,
     /// The cause.
-    pub verdict: Verdict,
+    pub verdict: Finding,
     /// Everything else that keeps a part of what is asked for from being published.
-    pub further: Vec<Verdict>,
+    pub further: Vec<Finding>,
     /// Every zone that the name could go to.
     pub zones: Vec<ZoneExplanation>,
 }

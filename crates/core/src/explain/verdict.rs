@@ -13,7 +13,7 @@ pub const BLANKS: &[&str] =
 
 /// Why something is as it is, for people and for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct Finding {
     /// The cause.
     pub cause: Cause,
     /// The sentence that names it.
@@ -24,7 +24,7 @@ pub struct Verdict {
     pub about: BTreeMap<String, String>,
 }
 
-impl Verdict {
+impl Finding {
     /// A verdict whose blanks are filled with these texts.
     ///
     /// ```
@@ -44,7 +44,7 @@ impl Verdict {
 /// The commands of a daemon's own folder, which find it by these flags alone. The others take all of the daemon's flags.
 const SHORT_COMMANDS: &[&str] = &["approve", "plans", "undo"];
 
-impl Verdict {
+impl Finding {
     /// The verdict with commands that can be pasted: those that need nothing but the daemon's folder and owner get `flags`, each of
     /// which begins with a blank.
     ///
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn blanks_are_filled_once_and_without_a_second_full_stop() {
-        let verdict = Verdict::new(Cause::RecordRefused, [("name", "{detail}.example"), ("detail", "no room.")]);
+        let verdict = Finding::new(Cause::RecordRefused, [("name", "{detail}.example"), ("detail", "no room.")]);
         assert_eq!(verdict.sentence, "The provider refuses {detail}.example: no room.");
         assert_eq!(
             verdict.advice,

@@ -28,7 +28,7 @@ pub struct Merged {
 
 /// Groups as they go to the provider.
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
+pub struct MergedGroups {
     /// What is sent.
     pub merged: Vec<Merged>,
     /// The positions of the groups that cannot be carried out, and why.
@@ -80,8 +80,8 @@ fn is_plain(change: &Change) -> bool {
 }
 
 /// Turns groups into such of whole sets.
-pub fn plan(groups: &[Group], wholes: &Wholes) -> Plan {
-    let mut plan = Plan::default();
+pub fn plan(groups: &[Group], wholes: &Wholes) -> MergedGroups {
+    let mut plan = MergedGroups::default();
     for mut members in together(groups) {
         // The first that cannot be carried out beside the others is left out, until all can.
         loop {

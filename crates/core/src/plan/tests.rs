@@ -18,7 +18,7 @@ struct World {
     other_prefix: Vec<OtherPrefixRequest>,
 }
 
-impl Facts for World {
+impl PlanFacts for World {
     fn ownership(&self, key: &RecordKey) -> Ownership {
         self.claims.get(key).cloned().unwrap_or(Ownership::Unclaimed)
     }

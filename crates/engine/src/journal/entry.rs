@@ -232,7 +232,7 @@ impl Entry {
 /// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum EntryResult {
     /// It is in force.
     Applied,
     /// It was refused.
@@ -247,7 +247,7 @@ pub enum Verdict {
     SomethingElse,
 }
 
-impl Verdict {
+impl EntryResult {
     /// The words for people.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -261,7 +261,7 @@ impl Verdict {
     }
 }
 
-impl From<&Outcome> for Verdict {
+impl From<&Outcome> for EntryResult {
     fn from(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Applied => Self::Applied,
@@ -283,7 +283,7 @@ pub struct Closing {
     /// When.
     pub at: Timestamp,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: EntryResult,
     /// Whether a reading of the zone found it out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub found: bool,
@@ -294,7 +294,7 @@ pub struct Closing {
 
 impl Closing {
     /// An outcome without an error.
-    pub fn new(of: EntryKey, at: Timestamp, verdict: Verdict) -> Self {
+    pub fn new(of: EntryKey, at: Timestamp, verdict: EntryResult) -> Self {
         Self { id: of.id, writer: of.writer, at, verdict, found: false, error: None }
     }
 

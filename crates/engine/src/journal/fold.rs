@@ -14,7 +14,7 @@ use zonewright_core::endpoint::ObjectRef;
 use zonewright_core::name::DnsName;
 use zonewright_core::record::{RecordKey, RecordSet};
 
-use super::entry::{Entry, EntryStep, Verdict};
+use super::entry::{Entry, EntryResult, EntryStep};
 use super::handover::{Handover, line};
 use super::terms::Terms;
 use super::transfer::OwnershipTransfer;
@@ -111,12 +111,14 @@ pub struct Fold {
 
 impl Fold {
     /// Takes in the next older entry.
-    pub fn take(&mut self, entry: &Entry, verdict: Option<Verdict>) {
+    pub fn take(&mut self, entry: &Entry, verdict: Option<EntryResult>) {
         let applied = match verdict {
-            Some(Verdict::Applied) => true,
-            None | Some(Verdict::Unknown) => false,
+            Some(EntryResult::Applied) => true,
+            None | Some(EntryResult::Unknown) => false,
             // Nothing of it stood; what did is for the entries around it to fit.
-            Some(Verdict::Refused | Verdict::NotSent | Verdict::NotApplied | Verdict::SomethingElse) => return,
+            Some(
+                EntryResult::Refused | EntryResult::NotSent | EntryResult::NotApplied | EntryResult::SomethingElse,
+            ) => return,
         };
         let steps: Vec<(&RecordKey, &EntryStep)> =
             entry.steps.iter().filter_map(|step| Some((step.key()?, step))).collect();

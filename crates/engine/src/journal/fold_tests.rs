@@ -48,7 +48,7 @@ pub(crate) fn entry(id: u64, at: &str, lines: &[&str]) -> Entry {
     }
 }
 
-pub(crate) fn closing(id: u64, verdict: Verdict) -> Closing {
+pub(crate) fn closing(id: u64, verdict: EntryResult) -> Closing {
     Closing::new(EntryKey { id, writer: None }, Timestamp(i64::try_from(id).unwrap()), verdict)
 }
 
@@ -62,7 +62,7 @@ fn lines_come_back_as_they_were_written() {
         to.options.set("k", zonewright_core::options::OptionValue::Bool(true));
         to.ttl = zonewright_core::record::Ttl::from_secs(60);
     }
-    let failed = Closing { found: true, error: Some("no \"answer\"\n".to_owned()), ..closing(7, Verdict::Unknown) };
+    let failed = Closing { found: true, error: Some("no \"answer\"\n".to_owned()), ..closing(7, EntryResult::Unknown) };
     for line in [Line::Change(whole), Line::Change(entry(8, "x.example", &["A 192.0.2.1 -> -"])), Line::Outcome(failed)]
     {
         let text = line.text();
@@ -76,7 +76,7 @@ fn lines_come_back_as_they_were_written() {
 }
 
 /// Folds entries, given oldest first, and shows what an undo does to a zone that holds `stands`.
-fn undo(entries: &[(&str, &[&str], Verdict)], stands: &[&str]) -> Vec<String> {
+fn undo(entries: &[(&str, &[&str], EntryResult)], stands: &[&str]) -> Vec<String> {
     let mut fold = Fold::default();
     for (id, (at, lines, verdict)) in entries.iter().enumerate().rev() {
         fold.take(&entry(u64::try_from(id).unwrap(), at, lines), Some(*verdict));
@@ -97,8 +97,8 @@ fn undo(entries: &[(&str, &[&str], Verdict)], stands: &[&str]) -> Vec<String> {
 
 #[test]
 fn what_was_done_is_undone_and_nothing_else() {
-    use Verdict::{Applied, NotApplied, Refused, SomethingElse, Unknown};
-    let check = |entries: &[(&str, &[&str], Verdict)], stands: &[&str], expected: &[&str]| {
+    use EntryResult::{Applied, NotApplied, Refused, SomethingElse, Unknown};
+    let check = |entries: &[(&str, &[&str], EntryResult)], stands: &[&str], expected: &[&str]| {
         assert_eq!(undo(entries, stands), expected, "{entries:?} on {stands:?}");
     };
     let (x, one, two, three) = ("x.example", "A 192.0.2.1", "A 192.0.2.2", "A 192.0.2.3");
@@ -121,7 +121,7 @@ fn what_was_done_is_undone_and_nothing_else() {
     check(&[(x, moved, Applied), (x, back, Applied)], &[&x1], &[]);
     check(&[(x, came, Applied), (x, went, Applied)], &[], &[]);
     // What was not carried out is not undone.
-    for verdict in [Refused, NotApplied, SomethingElse, Verdict::NotSent] {
+    for verdict in [Refused, NotApplied, SomethingElse, EntryResult::NotSent] {
         check(&[(x, moved, verdict)], &[&x1], &[]);
     }
     check(
@@ -169,7 +169,7 @@ fn the_claim_of_a_record_goes_back_with_it() {
     step.steps.remove(0);
     step.steps[0].had.resource = Some("service/ns/former".into());
     let mut fold = Fold::default();
-    fold.take(&step, Some(Verdict::Applied));
+    fold.take(&step, Some(EntryResult::Applied));
     let group = fold.finish()[0].inverse(|_| Some(set("x.example A ttl=5 192.0.2.2"))).unwrap();
     let [only] = group.steps.as_slice() else { panic!("{group:?}") };
     assert_eq!(
@@ -186,7 +186,7 @@ fn the_claim_of_a_record_goes_back_with_it() {
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// We bring a name to hold this: nothing, an address, or a CNAME.
-    Ours(u8, u8, Verdict),
+    Ours(u8, u8, EntryResult),
     /// Another writer writes the record of a name, or takes it away.
     Foreign(u8, u8),
     /// Another writer writes the claim of a name, or takes it away.
@@ -194,7 +194,7 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let verdict = prop_oneof![8 => Just(Verdict::Applied), 1 => Just(Verdict::Refused), 1 => Just(Verdict::NotApplied)];
+    let verdict = prop_oneof![8 => Just(EntryResult::Applied), 1 => Just(EntryResult::Refused), 1 => Just(EntryResult::NotApplied)];
     prop_oneof![
         6 => (0..4_u8, 0..5_u8, verdict).prop_map(|(n, to, verdict)| Event::Ours(n, to, verdict)),
         1 => (0..4_u8, 0..4_u8).prop_map(|(n, to)| Event::Foreign(n, to)),
@@ -247,7 +247,7 @@ fn put(zone: &mut Zone, key: &RecordKey, to: Option<RecordSet>) {
 #[derive(Debug, Default)]
 struct History {
     zone: Zone,
-    entries: Vec<(Entry, Verdict)>,
+    entries: Vec<(Entry, EntryResult)>,
     foreign: Vec<RecordKey>,
     /// What each key held since another writer last changed it.
     since: BTreeMap<RecordKey, Vec<Option<RecordSet>>>,
@@ -263,7 +263,7 @@ impl History {
                 if steps.is_empty() {
                     return;
                 }
-                if verdict == Verdict::Applied {
+                if verdict == EntryResult::Applied {
                     for step in &steps {
                         put(&mut self.zone, step.key().unwrap(), step.to.clone());
                         let key = step.key().unwrap();
@@ -335,7 +335,7 @@ proptest! {
         let touched: std::collections::BTreeSet<&RecordKey> = history
             .entries
             .iter()
-            .filter(|(_, verdict)| *verdict == Verdict::Applied)
+            .filter(|(_, verdict)| *verdict == EntryResult::Applied)
             .flat_map(|(entry, _)| entry.steps.iter().filter_map(EntryStep::key))
             .collect();
         for key in then.keys().chain(now.keys()).chain(zone.keys()) {
@@ -349,7 +349,7 @@ proptest! {
         for key in &history.foreign {
             prop_assert!(history.since[key].contains(&zone.get(key).cloned()), "{} is older than what others made of it", key);
             let last = history.entries.iter().rev().find(|(entry, verdict)| {
-                *verdict == Verdict::Applied && entry.steps.iter().any(|step| step.key() == Some(key))
+                *verdict == EntryResult::Applied && entry.steps.iter().any(|step| step.key() == Some(key))
             });
             let left = last.and_then(|(entry, _)| entry.steps.iter().find(|s| s.key() == Some(key))?.to.clone());
             if last.is_none() || left.as_ref() != now.get(key) {
@@ -374,7 +374,7 @@ fn an_alias_is_compared_as_a_whole() {
         has: Terms::default(),
     }];
     let mut fold = Fold::default();
-    fold.take(&moved, Some(Verdict::Applied));
+    fold.take(&moved, Some(EntryResult::Applied));
     let folded = fold.finish();
     assert!(folded[0].inverse(|_| alias("three.test")).is_err());
     assert_eq!(folded[0].inverse(|_| alias("two.test")).unwrap().steps[0].change.to(), alias("one.test").as_ref());

@@ -18,7 +18,7 @@ impl Folder {
     }
 
     fn journal(&self, file_size: u64, files: usize) -> FolderJournal {
-        FolderJournal::new(&self.0, "me", Limits { file_size, files })
+        FolderJournal::new(&self.0, "me", FolderLimits { file_size, files })
     }
 
     fn files(&self) -> BTreeSet<String> {
@@ -251,7 +251,7 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_confirmed() {
 async fn a_folder_that_cannot_be_made_is_an_error_of_its_place() {
     let folder = Folder::new("blocked");
     fs::write(&folder.0, "a file").unwrap();
-    let journal = FolderJournal::new(folder.0.join("journal"), "me", Limits::default());
+    let journal = FolderJournal::new(folder.0.join("journal"), "me", FolderLimits::default());
     let error = put(&journal, &["one"]).await.unwrap_err();
     assert_eq!((error.kind, error.operation), (ErrorKind::Unavailable, "write the journal"));
     assert!(error.context.contains("blocked"), "{error}");

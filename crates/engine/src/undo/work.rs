@@ -12,7 +12,7 @@ use zonewright_core::record::RecordKey;
 use super::judge::judge;
 use super::plan::{Order, UndoReport};
 use super::title;
-use crate::journal::{Cause, Folded, Origin};
+use crate::journal::{Cause, EntryOrigin, Folded};
 use crate::pipeline::{Unclaimed, piece_size};
 use crate::worker::Worker;
 use crate::write_through::{self, Landed};
@@ -105,7 +105,7 @@ async fn send_all(
     report: &mut UndoReport,
     kept: &mut BTreeSet<DnsName>,
 ) -> Result<()> {
-    let origin = Origin::new(plan.to_owned(), Cause::Undo);
+    let origin = EntryOrigin::new(plan.to_owned(), Cause::Undo);
     let size = piece_size(worker.capability().batch);
     let mut problem: Option<Error> = None;
     let mut groups = groups.into_iter().peekable();

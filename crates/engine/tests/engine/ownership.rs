@@ -10,7 +10,7 @@ use zonewright_core::change::Outcome;
 use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_core::zone::InstanceId;
-use zonewright_engine::journal::{Cause, JournalWriter, Origin, Query, WriterId};
+use zonewright_engine::journal::{Cause, EntryOrigin, JournalWriter, Query, WriterId};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope};
@@ -73,7 +73,7 @@ impl Shop {
         InstanceSnapshot::read(instance, scope).await.unwrap()
     }
 
-    pub(crate) fn journal(&self, cause: Cause) -> (JournalWriter, Origin) {
+    pub(crate) fn journal(&self, cause: Cause) -> (JournalWriter, EntryOrigin) {
         let journal = JournalWriter::new(self.world.journal.clone(), self.world.clock, WriterId::random());
         let origin = journal.origin(cause);
         (journal, origin)

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::validate::{FieldError, LISTED, Spec, sentence, spec_errors};
+use crate::validate::{FieldError, LISTED, UncheckedSpec, sentence, spec_errors};
 
 /// The API version of reviews.
 const VERSION: &str = "admission.k8s.io/v1";
@@ -68,7 +68,7 @@ struct Resource {
 #[serde(default)]
 struct Object {
     metadata: Metadata,
-    spec: Spec,
+    spec: UncheckedSpec,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -29,7 +29,7 @@ async fn an_account_that_is_throttled_for_ten_minutes_holds_up_no_other() {
     busy.unreadable(Some(ErrorKind::Throttled));
     {
         let mut world = seed.reconciler.world();
-        world.listed = crate::world::Listed { records: true, namespaces: true, clusters: true };
+        world.listed = crate::world::ListedKinds { records: true, namespaces: true, clusters: true };
     }
     let (due, stop) = (Arc::new(Notify::new()), CancellationToken::new());
     let (reconciler, notified) = (seed.reconciler.clone(), due.clone());

@@ -39,7 +39,7 @@ const ASK: &str = "ask for a token";
 
 /// A token.
 #[derive(Debug)]
-pub struct Token {
+pub struct AccessToken {
     /// What goes behind `Bearer`.
     pub secret: SecretString,
     /// From now on.
@@ -100,7 +100,7 @@ impl TokenWay {
     ///
     /// # Errors
     /// There is none.
-    pub async fn post(&self, url: &str, request: impl FnOnce(Request) -> Request) -> Result<Token> {
+    pub async fn post(&self, url: &str, request: impl FnOnce(Request) -> Request) -> Result<AccessToken> {
         // A second token does no harm.
         let request = request(Request::new(Method::POST, "")).repeat(Repeat::Idempotent);
         let answer = self.client(url)?.send(ASK, &request).await?;
@@ -116,7 +116,7 @@ impl TokenWay {
         url: &str,
         fields: &[(&str, &str)],
         user: Option<&(String, SecretString)>,
-    ) -> Result<Token> {
+    ) -> Result<AccessToken> {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         self.post(url, |request| {
             let request = request.body("application/x-www-form-urlencoded", body);
@@ -156,7 +156,7 @@ fn without_request(said: &str) -> &str {
 ///
 /// # Errors
 /// [`ErrorKind::Protocol`] if there is none. Nothing of the answer is shown.
-pub fn read_token(operation: &'static str, answer: &Answer) -> Result<Token> {
+pub fn read_token(operation: &'static str, answer: &Answer) -> Result<AccessToken> {
     #[derive(Deserialize)]
     struct Body {
         #[serde(alias = "accessToken")]
@@ -167,7 +167,7 @@ pub fn read_token(operation: &'static str, answer: &Answer) -> Result<Token> {
     let body: Option<Body> = answer.json().ok();
     let body = body.filter(|body| !body.access_token.trim().is_empty());
     let body = body.ok_or_else(|| Error::new(ErrorKind::Protocol, operation, "the answer has no token"))?;
-    Ok(Token {
+    Ok(AccessToken {
         secret: body.access_token.trim().to_owned().into(),
         lifetime: body.expires_in.map_or(LIFETIME, Duration::from_secs),
     })

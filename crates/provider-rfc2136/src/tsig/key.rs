@@ -50,7 +50,7 @@ impl Algorithm {
 
 /// A shared key. Its `Debug` form leaves the secret out.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct TsigKey {
     pub(crate) name: DnsName,
     pub(crate) algorithm: Algorithm,
     pub(crate) secret: SecretSlice<u8>,
@@ -80,14 +80,14 @@ macro_rules! fed {
     }};
 }
 
-impl Key {
+impl TsigKey {
     /// The most bytes that signing adds to a message: the record's fixed fields and the longest code.
     pub(crate) fn overhead(&self) -> usize {
         self.name.to_wire().len() + self.algorithm().to_wire().len() + 26 + 64
     }
 }
 
-impl Signer for Key {
+impl Signer for TsigKey {
     fn name(&self) -> &DnsName {
         &self.name
     }

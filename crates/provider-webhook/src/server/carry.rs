@@ -22,7 +22,7 @@ const OPERATION: &str = "apply changes";
 type Sent = (usize, Group);
 
 /// What is to be done by the position of the zone, and for each bundle what already speaks against it.
-type Plan = (BTreeMap<usize, Vec<Sent>>, Vec<Option<Refusal>>);
+type ZonePlans = (BTreeMap<usize, Vec<Sent>>, Vec<Option<Refusal>>);
 
 impl Server {
     /// Carries a request out.
@@ -93,8 +93,8 @@ impl Server {
     }
 }
 
-fn sorted(places: &Places<'_>, bundles: &[Bundle]) -> Plan {
-    let (mut work, mut refused): Plan = (BTreeMap::new(), Vec::with_capacity(bundles.len()));
+fn sorted(places: &Places<'_>, bundles: &[Bundle]) -> ZonePlans {
+    let (mut work, mut refused): ZonePlans = (BTreeMap::new(), Vec::with_capacity(bundles.len()));
     for (at, bundle) in bundles.iter().enumerate() {
         let groups = places.groups(bundle);
         refused.push(groups.as_ref().err().map(|objection| objected(bundle, objection)));

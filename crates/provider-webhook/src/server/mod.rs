@@ -37,7 +37,7 @@ use zonewright_core::provider::{Listing, Provider};
 use zonewright_core::{Error, ErrorKind, RecordType, Result, Zone};
 
 pub use pace::Times;
-pub use scope::Scope;
+pub use scope::ServedNames;
 
 use self::place::Places;
 use crate::wire::{Endpoint, Filter};
@@ -49,7 +49,7 @@ pub struct Serving {
     /// The options that the provider knows.
     pub options: OptionReader,
     /// The domain filter of the flags.
-    pub scope: Scope,
+    pub scope: ServedNames,
     /// Bounds of waiting.
     pub times: Times,
     /// Most bytes in the body of a request; `None` is no limit.
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Serving {
 pub struct Server {
     provider: Arc<dyn Provider>,
     options: OptionReader,
-    scope: Scope,
+    scope: ServedNames,
     times: Times,
     limit: Option<usize>,
     /// Requests that are being answered, and changes whose caller is gone.

@@ -10,7 +10,7 @@ use crate::wire::Filter;
 
 /// The domain filter of the flags, as it was given and as it works.
 #[derive(Debug, Clone, Default)]
-pub struct Scope {
+pub struct ServedNames {
     include: Vec<String>,
     exclude: Vec<String>,
     regex_include: String,
@@ -18,7 +18,7 @@ pub struct Scope {
     filter: DomainFilter,
 }
 
-impl Scope {
+impl ServedNames {
     /// The scope of the four flags together; if either regular expression is set, the lists are not looked at.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn callers_see_the_zones_as_far_as_the_flags_let_them() {
         let check = |zones: &[&str], include: &[&str], exclude: &[&str], expected: &[&str]| {
-            let scope = Scope::new(&owned(include), &owned(exclude), "", "").unwrap();
+            let scope = ServedNames::new(&owned(include), &owned(exclude), "", "").unwrap();
             let zone = |name: &&str| Zone::new(&InstanceId::from("i"), name, DnsName::parse(name).unwrap());
             let offered = scope.offered(&scope.of(zones.iter().map(zone).collect()));
             assert_eq!((offered.include, offered.exclude), (owned(expected), owned(exclude)), "{zones:?} {include:?}");
@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn expressions_go_out_as_they_are() {
-        let scope = Scope::new(&owned(&["a.test"]), &[], "x$", "y").unwrap();
+        let scope = ServedNames::new(&owned(&["a.test"]), &[], "x$", "y").unwrap();
         let offered = scope.offered(&[]);
         assert_eq!((offered.regex_include.as_str(), offered.regex_exclude.as_str()), ("x$", "y"));
         assert!(offered.include.is_empty());
         assert!(scope.takes(&DnsName::parse("a.x").unwrap()) && !scope.takes(&DnsName::parse("y.x").unwrap()));
-        assert!(Scope::new(&[], &[], "(", "").is_err());
+        assert!(ServedNames::new(&[], &[], "(", "").is_err());
     }
 }

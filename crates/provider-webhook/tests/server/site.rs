@@ -21,7 +21,7 @@ use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, Result, Zone};
 use zonewright_engine::layer::Layers;
 use zonewright_provider_local::{Local, LocalConfig};
-use zonewright_provider_webhook::server::{Scope, Server, Serving, Times};
+use zonewright_provider_webhook::server::{ServedNames, Server, Serving, Times};
 
 /// What a test changes of the usual.
 pub(crate) struct Setting {
@@ -76,7 +76,7 @@ impl Served {
         let server = Server::new(Serving {
             provider: layers.around(provider, &Arc::default()),
             options,
-            scope: Scope::new(&include, &[], "", "").unwrap(),
+            scope: ServedNames::new(&include, &[], "", "").unwrap(),
             times: setting.times,
             limit: setting.limit,
         });

@@ -77,7 +77,7 @@ pub(super) struct Right {
 }
 
 /// What a right says while it counts.
-pub(super) type Word<'a> = (&'a Option<Arc<str>>, &'a Vec<(Arc<str>, Arc<str>)>);
+pub(super) type RightTerms<'a> = (&'a Option<Arc<str>>, &'a Vec<(Arc<str>, Arc<str>)>);
 
 impl Right {
     /// A right of `owner` without conditions, resource and labels.
@@ -96,7 +96,7 @@ impl Right {
     }
 
     /// What it says of a record that stands as `standing`, or does not stand; `None` where it does not speak for it.
-    pub(super) fn speaks(&self, standing: Option<Seal>) -> Option<Word<'_>> {
+    pub(super) fn speaks(&self, standing: Option<Seal>) -> Option<RightTerms<'_>> {
         if let Some(next) = self.next.as_ref().filter(|next| Some(next.seal) == standing) {
             return Some((&next.resource, &next.labels));
         }

@@ -21,14 +21,14 @@ use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordTy
 
 use super::former::rival;
 use super::intents::{holds_intent, is_void};
-use super::ledger::{Entry, Ledger};
+use super::ledger::{ClaimLedger, Entry};
 use super::record::{is_record, mistaken, own_keys};
 use super::rewrite::{foreign_members, rewritten};
 use super::value::Heritage;
 use super::view::{Format, Site, View, text_key};
 
 pub(super) fn decorate(view: &View<'_>, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
-    let mut ledger = Ledger::of(&groups);
+    let mut ledger = ClaimLedger::of(&groups);
     let decorated = groups.into_iter().enumerate().map(|(index, group)| {
         let draft =
             Draft::of(view, &group).and_then(|draft| ledger.admit(index, &group.name, draft.entry()).map(|()| draft));

@@ -9,11 +9,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use zonewright_cluster::{Cluster, Event as WatchEvent, WatchSpec};
+use zonewright_cluster::{Cluster, WatchEvent, WatchSpec};
 
-use crate::feed::{Event, Unreadable};
+use crate::feed::{FeedEvent, Unreadable};
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::objects::{EndpointSlice, Ingress, Node, Pod, Service};
 use crate::options::SourceOptions;
 use crate::source::K8sSource;
@@ -44,11 +44,11 @@ pub(crate) fn spawn(cluster: &Cluster, options: &SourceOptions, source: &Arc<K8s
     tasks
 }
 
-fn spec(kind: Kind, reach: &Reach) -> WatchSpec {
+fn spec(kind: Kind, reach: &ReadScope) -> WatchSpec {
     let row = kind.spec();
     let mut spec = WatchSpec::new(row.group, row.version, row.plural, row.name, row.namespaced);
     spec.namespace = match reach {
-        Reach::Namespace(namespace) if row.namespaced => Some(namespace.to_string()),
+        ReadScope::Namespace(namespace) if row.namespaced => Some(namespace.to_string()),
         _ => None,
     };
     spec
@@ -80,30 +80,30 @@ impl Feed {
             for event in &batch {
                 self.complain(event, &mut refusal);
             }
-            let translated: Vec<Event> = batch.drain(..).map(|event| self.translate(event, read)).collect();
+            let translated: Vec<FeedEvent> = batch.drain(..).map(|event| self.translate(event, read)).collect();
             self.source.feed(translated);
         }
     }
 
-    fn translate<T>(&self, event: WatchEvent<T>, read: Read<T>) -> Event {
+    fn translate<T>(&self, event: WatchEvent<T>, read: Read<T>) -> FeedEvent {
         let kind = self.kind;
         match event {
-            WatchEvent::Begin => Event::Begin(kind),
-            WatchEvent::Listed(object) => read(self, object).map_or_else(Event::Unreadable, Event::Listed),
-            WatchEvent::Done => Event::Done(kind),
-            WatchEvent::Applied(object) => read(self, object).map_or_else(Event::Unreadable, Event::Applied),
-            WatchEvent::Deleted(key) => Event::Deleted(ObjectKey::new(kind, &key.namespace, &key.name)),
-            WatchEvent::Open => Event::Open(kind),
+            WatchEvent::Begin => FeedEvent::Begin(kind),
+            WatchEvent::Listed(object) => read(self, object).map_or_else(FeedEvent::Unreadable, FeedEvent::Listed),
+            WatchEvent::Done => FeedEvent::Done(kind),
+            WatchEvent::Applied(object) => read(self, object).map_or_else(FeedEvent::Unreadable, FeedEvent::Applied),
+            WatchEvent::Deleted(key) => FeedEvent::Deleted(ObjectKey::new(kind, &key.namespace, &key.name)),
+            WatchEvent::Open => FeedEvent::Open(kind),
             WatchEvent::Unreadable { key, error } => {
                 let object = ObjectKey::new(kind, &key.namespace, &key.name);
-                Event::Unreadable(unreadable(object, &key.uid, &error))
+                FeedEvent::Unreadable(unreadable(object, &key.uid, &error))
             }
             WatchEvent::Lost { since, text } => {
                 tracing::debug!(watch = %self.spec, text, "the watch was lost");
-                Event::Lost(kind, since)
+                FeedEvent::Lost(kind, since)
             }
-            WatchEvent::Denied { .. } => Event::Denied(kind),
-            WatchEvent::Forbidden { .. } => Event::Forbidden(kind),
+            WatchEvent::Denied { .. } => FeedEvent::Denied(kind),
+            WatchEvent::Forbidden { .. } => FeedEvent::Forbidden(kind),
         }
     }
 

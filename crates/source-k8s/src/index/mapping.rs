@@ -8,7 +8,7 @@ use zonewright_core::endpoint::{Mapped, ObjectRef};
 use zonewright_core::source::{ObjectState, ObjectUpdate, Review, Update};
 
 use super::{Index, Reported, Who};
-use crate::batch::{Batch, Item, MappedItem, Mapping};
+use crate::batch::{Batch, BatchItem, MappedItem, Mapping};
 use crate::kind::Kind;
 use crate::lookup::Dependency;
 use crate::objects::DnsEndpoint;
@@ -39,7 +39,7 @@ impl Index {
         self.in_flight.retain(|Reader { key, .. }| {
             store.object(key.kind, &key.namespace, &key.name).is_none_or(|object| !object.is_pruned())
         });
-        let item = |reader: &Reader| Item {
+        let item = |reader: &Reader| BatchItem {
             object: self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).cloned(),
             tombstone: self.tombstones.contains(reader),
             reader: reader.clone(),
@@ -113,7 +113,7 @@ impl Index {
     fn take_over(&mut self, mapped: Vec<MappedItem>) -> Vec<ObjectUpdate> {
         let mut updates = Vec::new();
         for MappedItem { item, result } in mapped {
-            let Item { reader, object, tombstone } = item;
+            let BatchItem { reader, object, tombstone } = item;
             let key = &reader.key;
             let now = self.store.object(key.kind, &key.namespace, &key.name).map(Object::reference);
             match object.zip(result) {

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use zonewright_core::endpoint::{Severity, Sharing};
 use zonewright_core::{DnsName, RData};
-use zonewright_template::{Input, Kind as TypedKind, Shape, Skipped, Template, TemplateFailure};
+use zonewright_template::{Input, ObjectKind as TypedKind, Shape, Skipped, Template, TemplateFailure};
 
-use super::{Mapping, Settings};
+use super::{EndpointSettings, Mapping};
 use crate::kind::Kind;
 use crate::options::SourceKind;
 
@@ -70,7 +70,7 @@ impl Mapping<'_> {
 
     fn without_settings(&mut self, work: impl FnOnce(&mut Self)) {
         let policy = self.settings().policy;
-        let own = self.put_settings(Rc::new(Settings { policy, ..Settings::default() }));
+        let own = self.put_settings(Rc::new(EndpointSettings { policy, ..EndpointSettings::default() }));
         work(self);
         self.put_settings(own);
     }

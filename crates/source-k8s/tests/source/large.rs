@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use zonewright_core::source::SeenKinds;
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
 use zonewright_source_k8s::store::Object;
@@ -43,7 +43,7 @@ fn cluster(sources: &[SourceKind]) -> Index {
     let ports =
         (0..NODE_PORTS).map(|n| node_port("edge", &format!("np{n}"), &format!("np{n}.example.com"), "x", "Cluster"));
     let mut count = 0;
-    apply(&mut index, services.chain(nodes).chain(ports).inspect(|_| count += 1).map(Event::Applied));
+    apply(&mut index, services.chain(nodes).chain(ports).inspect(|_| count += 1).map(FeedEvent::Applied));
     assert_eq!(count, OBJECTS);
     let reported = index.take(false).objects.len();
     assert!(reported >= NAMESPACES * SERVICES + NODE_PORTS, "every Service asks for a name, {reported} were reported");
@@ -53,7 +53,7 @@ fn cluster(sources: &[SourceKind]) -> Index {
 /// Adds an object; returns how many were mapped, and how many updates came of it.
 fn cost(index: &mut Index, object: Object) -> (u64, usize) {
     let before = index.remapped();
-    apply(index, [Event::Applied(object)]);
+    apply(index, [FeedEvent::Applied(object)]);
     let reported = index.take(false).objects.len();
     (index.remapped() - before, reported)
 }

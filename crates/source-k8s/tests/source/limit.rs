@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::Mapped;
 use zonewright_core::source::{ObjectState, Presence, PublishedNames, SeenKinds};
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::SourceOptions;
@@ -48,7 +48,7 @@ fn names(mapped: &Mapped) -> Vec<&str> {
 }
 
 fn put(index: &mut Index, hosts: &str) {
-    apply(index, [Event::Applied(balancer("a", "web", hosts, "192.0.2.1"))]);
+    apply(index, [FeedEvent::Applied(balancer("a", "web", hosts, "192.0.2.1"))]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::Event;
+use super::super::WatchEvent;
 use super::{
     LIST, OPENED, STREAM, added, bookmark, deleted, events_of, expired, followed, history, listed_to, opened_then,
     page, reported, reported_by, spec, streamed, word,
@@ -119,7 +119,7 @@ async fn the_loss_keeps_its_beginning_through_all_failures() {
     let reported = events_of(&fake, spec(), Duration::from_secs(12)).await;
     let since: Vec<_> = reported
         .iter()
-        .filter_map(|(_, e)| if let Event::Lost { since, .. } = e { Some(*since) } else { None })
+        .filter_map(|(_, e)| if let WatchEvent::Lost { since, .. } = e { Some(*since) } else { None })
         .collect();
     assert_eq!(since.len(), 5);
     assert!(since.iter().all(|at| *at == since[0]), "{reported:?}");

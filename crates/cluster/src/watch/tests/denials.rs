@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::{Event, WatchSpec};
+use super::super::{WatchEvent, WatchSpec};
 use super::{LIST, STREAM, Service, added, events_of, listed_to, page, reported, spec, word};
 use crate::fake::{Fake, Piece, Step};
 
@@ -25,7 +25,7 @@ async fn a_missing_right_to_watch_is_named_after_a_complete_list() {
     let words: Vec<_> = reported.iter().map(|(_, event)| word(event)).collect();
     let round = ["begin", "listed a", "done", "forbidden watch"];
     assert_eq!(words, [round, round].concat());
-    assert!(matches!(&reported[3].1, Event::Forbidden { text: said, .. } if said == text));
+    assert!(matches!(&reported[3].1, WatchEvent::Forbidden { text: said, .. } if said == text));
 }
 
 #[tokio::test(start_paused = true)]
@@ -38,7 +38,7 @@ const ROUTES: &str = "GET /apis/gateway.networking.k8s.io/v1/httproutes?";
 const ROUTES_GROUP: &str = "GET /apis/gateway.networking.k8s.io/v1";
 
 /// What is reported in five seconds of a kind whose list answers 404, when discovery answers so.
-async fn reported_of_routes(discovery: Vec<Step>) -> Vec<Event<Service>> {
+async fn reported_of_routes(discovery: Vec<Step>) -> Vec<WatchEvent<Service>> {
     let missing = Step::text(ROUTES, 404, "404 page not found");
     let fake = Fake::new([missing].into_iter().chain(discovery).collect());
     let spec = WatchSpec::new("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute", true);
@@ -66,7 +66,10 @@ async fn a_kind_that_discovery_does_not_know_is_denied() {
         (vec![no_group(), groups(&older)], "no version v1 of gateway.networking.k8s.io; it has v1beta1"),
     ] {
         let reported = reported_of_routes(discovery).await;
-        assert!(matches!(reported.as_slice(), [Event::Denied { text }] if text.contains(expected)), "{reported:?}");
+        assert!(
+            matches!(reported.as_slice(), [WatchEvent::Denied { text }] if text.contains(expected)),
+            "{reported:?}"
+        );
     }
 }
 
@@ -82,7 +85,7 @@ async fn a_404_without_a_clear_denial_is_a_loss() {
         vec![Step::unreachable(ROUTES_GROUP)],
     ] {
         let reported = reported_of_routes(discovery).await;
-        assert!(matches!(reported.as_slice(), [Event::Lost { .. }]), "{reported:?}");
+        assert!(matches!(reported.as_slice(), [WatchEvent::Lost { .. }]), "{reported:?}");
     }
 }
 

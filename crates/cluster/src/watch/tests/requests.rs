@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::super::{Event, WatchSpec, watch};
+use super::super::{WatchEvent, WatchSpec, watch};
 use super::{LIST, Service, added, bookmark, events_of, no_streaming, opened_then, reported_by, spec, streamed};
 use crate::fake::{Fake, Piece, Step};
 
@@ -14,7 +14,7 @@ async fn a_slow_answer_is_given_up_after_the_request_timeout() {
     let steps = vec![no_streaming(), Step::never(LIST)];
     let fake = Fake::new(steps);
     let reported = events_of(&fake, spec(), Duration::from_secs(31)).await;
-    let [(_, Event::Lost { text, .. })] = reported.as_slice() else { panic!("{reported:?}") };
+    let [(_, WatchEvent::Lost { text, .. })] = reported.as_slice() else { panic!("{reported:?}") };
     assert!(text.contains("within 30s"), "{text}");
 }
 
@@ -45,7 +45,7 @@ async fn requests_carry_namespace_and_selectors() {
 async fn a_quiet_watch_costs_one_small_question_now_and_then() {
     let fake = Fake::new(vec![streamed(vec![Piece::Pause(Duration::from_mins(1)), bookmark(6), Piece::Hang])]);
     let cluster = fake.cluster();
-    let (sink, mut events) = mpsc::channel::<Event<Service>>(100);
+    let (sink, mut events) = mpsc::channel::<WatchEvent<Service>>(100);
     let watched = cluster.clone();
     tokio::spawn(async move { watch(&watched, spec(), sink).await });
     while timeout_at(Instant::now() + Duration::from_secs(62), events.recv()).await.is_ok() {}

@@ -40,12 +40,12 @@ pub(super) enum Cloud {
 impl Cloud {
     pub(super) const ALL: [Self; 4] = [Self::Aws, Self::Google, Self::Azure, Self::Cloudflare];
 
-    fn kind(self) -> Kind {
+    fn kind(self) -> ProviderKind {
         match self {
-            Self::Aws => Kind::Route53,
-            Self::Google => Kind::CloudDns,
-            Self::Azure => Kind::AzureDns,
-            Self::Cloudflare => Kind::Cloudflare,
+            Self::Aws => ProviderKind::Route53,
+            Self::Google => ProviderKind::CloudDns,
+            Self::Azure => ProviderKind::AzureDns,
+            Self::Cloudflare => ProviderKind::Cloudflare,
         }
     }
 

@@ -12,8 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::document::{At, Format, Parsed, Unread, Wanted, line_of, parse};
-use crate::feed::Event;
+use super::document::{At, DocumentReads, Format, Parsed, Unread, line_of, parse};
+use crate::feed::FeedEvent;
 use crate::store::{Object, ObjectKey};
 
 /// A file that was written so recently is read again at the next scan: a second write may carry the same time.
@@ -24,7 +24,7 @@ const TRUNCATED: Duration = Duration::from_millis(300);
 
 /// Something wrong with a file of the folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault {
+pub struct FileProblem {
     /// The file, or folder.
     pub file: PathBuf,
     /// The line, counted from 1; 0 if the whole file is meant.
@@ -33,7 +33,7 @@ pub struct Fault {
     pub message: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(f, "{}: {}", self.file.display(), self.message),
@@ -59,9 +59,9 @@ pub struct UnreadObject {
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// What changed.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<FeedEvent>,
     /// Everything that is wrong now.
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<FileProblem>,
     /// The objects of kinds that nothing reads.
     pub(super) unread: Vec<UnreadObject>,
     /// When to look again, if it is sooner than usual.
@@ -72,14 +72,14 @@ pub(super) struct Scan {
 #[derive(Debug)]
 pub(super) struct Folder {
     dir: PathBuf,
-    wanted: Wanted,
+    wanted: DocumentReads,
     files: BTreeMap<PathBuf, File>,
     held: BTreeMap<ObjectKey, Object>,
     listed: bool,
     /// Something could not be read at the last scan.
     unreadable: bool,
     /// Everything that was wrong then.
-    faults: Vec<Fault>,
+    faults: Vec<FileProblem>,
 }
 
 /// What became of a file at a scan.
@@ -148,7 +148,7 @@ struct Listing {
 
 impl Folder {
     /// A folder that has not been looked at.
-    pub(super) fn new(dir: PathBuf, wanted: Wanted) -> Self {
+    pub(super) fn new(dir: PathBuf, wanted: DocumentReads) -> Self {
         Self {
             dir,
             wanted,
@@ -170,10 +170,10 @@ impl Folder {
         let mut listing = Listing::default();
         listing.walk(&self.dir);
         if let Some(why) = listing.unreadable.get(&self.dir) {
-            let fault = Fault { file: self.dir.clone(), line: 0, message: why.clone() };
+            let fault = FileProblem { file: self.dir.clone(), line: 0, message: why.clone() };
             self.unreadable = true;
             return Scan {
-                events: self.each_kind(Event::Blind),
+                events: self.each_kind(FeedEvent::Blind),
                 faults: vec![fault],
                 unread: self.unread(),
                 again: None,
@@ -199,7 +199,7 @@ impl Folder {
         // No file was read: everything is as it was, and nothing is gone through.
         let whole = self.files.values().all(|file| file.known);
         Scan {
-            events: self.each_kind(if whole { Event::Open } else { Event::Blind }),
+            events: self.each_kind(if whole { FeedEvent::Open } else { FeedEvent::Blind }),
             faults: self.faults.clone(),
             unread: self.unread(),
             again,
@@ -207,7 +207,7 @@ impl Folder {
     }
 
     fn conclude(&mut self, listing: &Listing, again: Option<Duration>) -> Scan {
-        let mut faults: Vec<Fault> = listing.unreadable.iter().map(|(file, why)| fault(file, 0, why)).collect();
+        let mut faults: Vec<FileProblem> = listing.unreadable.iter().map(|(file, why)| fault(file, 0, why)).collect();
         for (path, file) in &self.files {
             faults.extend(file.faults.iter().map(|at| fault(path, at.line, &at.what)));
         }
@@ -234,7 +234,7 @@ impl Folder {
     }
 
     /// The objects of all files; of two with one key the one in the first file by name, and the first in a file, wins.
-    fn merge(&self, faults: &mut Vec<Fault>) -> BTreeMap<ObjectKey, Object> {
+    fn merge(&self, faults: &mut Vec<FileProblem>) -> BTreeMap<ObjectKey, Object> {
         let mut merged = BTreeMap::new();
         let mut winners: BTreeMap<ObjectKey, (&Path, usize)> = BTreeMap::new();
         for (path, file) in &self.files {
@@ -242,7 +242,7 @@ impl Folder {
                 let key = what.key();
                 if let Some((first, at)) = winners.get(&key) {
                     let message = format!("{key} is also in {}:{at}, which is used", first.display());
-                    faults.push(Fault { file: path.clone(), line: *line, message });
+                    faults.push(FileProblem { file: path.clone(), line: *line, message });
                 } else {
                     winners.insert(key.clone(), (path, *line));
                     merged.insert(key, what.clone());
@@ -252,26 +252,26 @@ impl Folder {
         merged
     }
 
-    fn list(&self, merged: &BTreeMap<ObjectKey, Object>) -> Vec<Event> {
-        let mut events = self.each_kind(Event::Begin);
-        events.extend(merged.values().cloned().map(Event::Listed));
-        events.extend(self.each_kind(Event::Done));
-        events.extend(self.each_kind(Event::Open));
+    fn list(&self, merged: &BTreeMap<ObjectKey, Object>) -> Vec<FeedEvent> {
+        let mut events = self.each_kind(FeedEvent::Begin);
+        events.extend(merged.values().cloned().map(FeedEvent::Listed));
+        events.extend(self.each_kind(FeedEvent::Done));
+        events.extend(self.each_kind(FeedEvent::Open));
         events
     }
 
-    fn differ(&self, merged: &BTreeMap<ObjectKey, Object>, whole: bool) -> Vec<Event> {
+    fn differ(&self, merged: &BTreeMap<ObjectKey, Object>, whole: bool) -> Vec<FeedEvent> {
         let changed = merged.iter().filter(|(key, object)| self.held.get(*key) != Some(*object));
-        let mut events: Vec<Event> = changed.map(|(_, object)| Event::Applied(object.clone())).collect();
+        let mut events: Vec<FeedEvent> = changed.map(|(_, object)| FeedEvent::Applied(object.clone())).collect();
         let gone: Vec<ObjectKey> = self.held.keys().filter(|key| !merged.contains_key(*key)).cloned().collect();
         if !gone.is_empty() {
-            events.push(Event::Removed(gone));
+            events.push(FeedEvent::Removed(gone));
         }
-        events.extend(self.each_kind(if whole { Event::Open } else { Event::Blind }));
+        events.extend(self.each_kind(if whole { FeedEvent::Open } else { FeedEvent::Blind }));
         events
     }
 
-    fn each_kind(&self, event: fn(crate::kind::Kind) -> Event) -> Vec<Event> {
+    fn each_kind(&self, event: fn(crate::kind::Kind) -> FeedEvent) -> Vec<FeedEvent> {
         self.wanted.reads.keys().copied().map(event).collect()
     }
 }
@@ -283,7 +283,7 @@ impl File {
         path: &Path,
         format: Format,
         metadata: &Metadata,
-        wanted: &Wanted,
+        wanted: &DocumentReads,
         now: SystemTime,
     ) -> Refresh {
         let stamp = Stamp::of(metadata);
@@ -313,7 +313,7 @@ impl File {
     }
 }
 
-fn read(path: &Path, format: Format, wanted: &Wanted) -> Parsed {
+fn read(path: &Path, format: Format, wanted: &DocumentReads) -> Parsed {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => return faulty(0, format!("cannot be read: {error}")),
@@ -331,8 +331,8 @@ fn faulty(line: usize, what: String) -> Parsed {
     Parsed { faults: vec![At { line, what }], ..Parsed::default() }
 }
 
-fn fault(file: &Path, line: usize, message: &str) -> Fault {
-    Fault { file: file.to_owned(), line, message: message.to_owned() }
+fn fault(file: &Path, line: usize, message: &str) -> FileProblem {
+    FileProblem { file: file.to_owned(), line, message: message.to_owned() }
 }
 
 impl Listing {

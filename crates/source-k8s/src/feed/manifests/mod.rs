@@ -21,8 +21,8 @@ use self::folder::{Folder, Scan};
 use self::wake::Wake;
 use crate::source::K8sSource;
 
-pub(crate) use self::document::Wanted;
-pub use self::folder::{Fault, UnreadObject};
+pub(crate) use self::document::DocumentReads;
+pub use self::folder::{FileProblem, UnreadObject};
 
 /// How often the folder is looked at when nothing is reported.
 pub const POLL: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ impl ManifestFeed {
     ///
     /// # Errors
     /// `dir` is no folder, or cannot be read now.
-    pub(crate) fn new(dir: &Path, wanted: Wanted) -> io::Result<Self> {
+    pub(crate) fn new(dir: &Path, wanted: DocumentReads) -> io::Result<Self> {
         std::fs::read_dir(dir)?;
         Ok(Self { folder: Folder::new(PathBuf::from(dir), wanted), wake: Wake::default() })
     }

@@ -16,10 +16,10 @@ use zonewright_core::endpoint::Mapped;
 
 use self::attach::Attached;
 use self::mapper::{Hosts, Mapper};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::annotations::{GATEWAY_HOSTNAME_SOURCE, HOSTNAME, TARGET};
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::map::{INVALID_ANNOTATION, INVALID_HOSTNAME, Mapping};
 use crate::objects::Route;
 use crate::options::{SourceKind, SourceOptions};
@@ -36,18 +36,18 @@ const FAMILY: [(SourceKind, Kind, &str); 5] = [
 
 /// The work of one source of the family. `--namespace` is for routes alone: Gateways have a flag of their own, and
 /// ListenerSets and Namespaces are seen everywhere.
-pub(super) fn roles(source: SourceKind, options: &SourceOptions) -> Vec<Role> {
+pub(super) fn roles(source: SourceKind, options: &SourceOptions) -> Vec<SourceRole> {
     let sets = [Kind::ListenerSet].into_iter().filter(|_| options.gateway_listener_sets);
     let role = |kind, label| {
-        Role::new(source, kind, label, options, map)
-            .reading([Kind::Gateway], &Reach::of(&options.gateway_namespace))
-            .reading(sets.clone().chain([Kind::Namespace]), &Reach::All)
+        SourceRole::new(source, kind, label, options, map)
+            .reading([Kind::Gateway], &ReadScope::of(&options.gateway_namespace))
+            .reading(sets.clone().chain([Kind::Namespace]), &ReadScope::All)
     };
     FAMILY.iter().filter(|(own, ..)| *own == source).map(|(_, kind, label)| role(*kind, label)).collect()
 }
 
 /// Maps one route.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(route) = object.body::<Route>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&route.metadata, scope);
     if scope.options.accepts(&route.metadata).is_ok() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::mapper::Mapper;
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::objects::{Condition, GATEWAY_GROUP, Gateway, ListenerSet, ParentRef};
 
 /// A parent of a route.
@@ -113,7 +113,7 @@ impl<'a> Mapper<'_, 'a> {
     fn gateway(&self, namespace: &str, name: &str) -> Option<Result<Arc<Gateway>, Name>> {
         let options = self.scope.options;
         let named = options.gateway_name.is_empty() || options.gateway_name == name;
-        if !named || !Reach::of(&options.gateway_namespace).has(namespace) {
+        if !named || !ReadScope::of(&options.gateway_namespace).has(namespace) {
             return None;
         }
         let Some(gateway) = self.scope.lookup.object::<Gateway>(Kind::Gateway, namespace, name) else {

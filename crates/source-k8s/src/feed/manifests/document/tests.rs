@@ -4,11 +4,11 @@ use super::*;
 use crate::objects::Service;
 use crate::options::{SourceKind, SourceOptions};
 
-fn wanted(namespace: Option<&str>) -> Wanted {
+fn wanted(namespace: Option<&str>) -> DocumentReads {
     let sources = vec![SourceKind::Service, SourceKind::Ingress];
     let namespace = namespace.unwrap_or_default().to_owned();
     let options = SourceOptions { sources, namespace, ..SourceOptions::default() };
-    Wanted { reads: options.reads(), keep: options.keep() }
+    DocumentReads { reads: options.reads(), keep: options.keep() }
 }
 
 /// Objects and faults, one on each line, with the lines of the text.

@@ -6,7 +6,7 @@ use crate::options::{SourceKind, SourceOptions};
 fn a_scan_that_reads_no_file_leaves_everything_in_place() {
     let dir = tempfile::tempdir().expect("a folder");
     let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
     let kinds = wanted.reads.len();
     let mut folder = Folder::new(dir.path().to_owned(), wanted);
     let path = dir.path().join("a.yaml");
@@ -34,7 +34,7 @@ fn a_scan_that_reads_no_file_leaves_everything_in_place() {
 fn a_second_write_in_the_same_tick_is_seen() {
     let dir = tempfile::tempdir().expect("a folder");
     let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
     let mut folder = Folder::new(dir.path().to_owned(), wanted);
     let tick = SystemTime::now();
     let mut names = |name: &str, age: u64| -> Vec<String> {
