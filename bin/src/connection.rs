@@ -124,7 +124,7 @@ pub(crate) fn documents(
 ) -> Option<Arc<dyn DocumentStore>> {
     let cluster = cluster.filter(|_| keeps_documents(catalog, settings))?;
     let namespace = Some(settings.text("registry-namespace")).filter(|text| !text.is_empty());
-    let documents = zonewright_cluster::ConfigMapShelf::new(cluster, namespace.unwrap_or(cluster.namespace()));
+    let documents = zonewright_cluster::ConfigMapDocuments::new(cluster, namespace.unwrap_or(cluster.namespace()));
     Some(Arc::new(documents))
 }
 

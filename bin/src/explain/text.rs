@@ -99,8 +99,8 @@ fn of_zone(out: &mut String, zone: &ZoneExplanation) {
     if let Some(parked) = &zone.parked {
         let _ = writeln!(out, "    tried {} times, again at {}", parked.attempts, parked.next);
     }
-    if let Some(trouble) = &zone.trouble {
-        let _ = writeln!(out, "    the zone does not work: {trouble}");
+    if let Some(error) = &zone.trouble {
+        let _ = writeln!(out, "    the zone does not work: {error}");
     }
     if let Some(answer) = &zone.last_answer {
         let _ = writeln!(out, "    last answer: {answer}");

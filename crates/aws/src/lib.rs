@@ -1,4 +1,4 @@
-//! How AWS services are reached: credentials, roles, and the SDK's requests over the HTTP client of the house.
+//! How AWS services are reached: credentials, roles, and the SDK's requests over the HTTP client of this workspace.
 //!
 //! In: the flags of a provider ([`AccessConfig`]), and an SDK's client that is built from what [`Access`] gives. Out: its answers,
 //! or a [`zonewright_http::Failure`] that says what went wrong and whether the request may have been carried out ([`failure`]).

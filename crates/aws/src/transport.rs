@@ -1,6 +1,6 @@
-//! The SDK's requests over the transport of the house.
+//! The SDK's requests over the transport of `zonewright-http`.
 //!
-//! In: a request that the SDK signed. Out: its answer, as any other request of the house: through the same proxies, with the
+//! In: a request that the SDK signed. Out: its answer, as any other request of the program: through the same proxies, with the
 //! same authorities, counted in the same metric. The services that give credentials to a machine are link-local, and are never
 //! asked through a proxy.
 
@@ -99,7 +99,7 @@ impl SdkTransport {
     }
 }
 
-/// The request in the form of the house.
+/// The request in the form of `zonewright-http`.
 fn outgoing(request: HttpRequest) -> std::result::Result<Outgoing, ConnectorError> {
     let request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
     let (head, body) = request.into_parts();

@@ -42,7 +42,7 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster> {
         .map_err(|e| wrong(format!("the user agent {:?} is no header value", options.user_agent)).caused_by(e))?;
     config.headers.push((USER_AGENT, agent));
     config.connect_timeout = Some(CONNECT_LIMIT);
-    // The watch and the callers retry; a second retry below them would hide the trouble and double the load.
+    // The watch and the callers retry; a second retry below them would hide the error and double the load.
     config.default_retry = false;
     if config.accept_invalid_certs {
         tracing::warn!("the kubeconfig has insecure-skip-tls-verify: the API server's certificate is not checked");

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Nothing is fatal by default: [`Retry`] is part of the type, and the engine backs off by it.
 #[derive(Clone)]
 pub struct Error {
-    /// What kind of trouble it is.
+    /// What kind of error it is: the program decides by it what to do next.
     pub kind: ErrorKind,
     /// When to try again.
     pub retry: Retry,
@@ -21,7 +21,7 @@ pub struct Error {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
-/// Kinds of trouble, as far as anyone decides by them.
+/// Kinds of errors, as far as the program decides by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The configuration cannot work as it stands.

@@ -292,7 +292,7 @@ impl InstanceSnapshot {
     /// Our claims that speak for no record.
     fn orphans(&self) -> Vec<Action> {
         let registry = &self.instance.registry;
-        let sweep = |zone: &Zone, set: &RecordSet| {
+        let collect = |zone: &Zone, set: &RecordSet| {
             let group = registry.collect_stale_claims(zone, set, StaleClaims::Claims, self)?;
             Some(self.action(zone, format!("{}  a claim without a record", group.headline()), group))
         };
@@ -307,7 +307,7 @@ impl InstanceSnapshot {
         let of = |(zone, view)| -> Vec<Action> {
             let (zone, view): (&Zone, &ZoneView) = (zone, view);
             let claims = view.sets_of(|_| true).filter(|set| registry.is_claim(set));
-            claims.filter_map(|set| sweep(zone, &set)).chain(outside(zone)).collect()
+            claims.filter_map(|set| collect(zone, &set)).chain(outside(zone)).collect()
         };
         self.zones.iter().map(|(zone, view)| (zone, view)).flat_map(of).collect()
     }

@@ -220,7 +220,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Groups that were prepared in vain: the zone had trouble with the piece before them.
+    /// Groups that were prepared in vain: the zone failed at the piece before them.
     async fn leave(&mut self, prepared: Prepared) {
         if let Some(problem) = self.problem.clone()
             && !prepared.is_empty()

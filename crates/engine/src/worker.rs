@@ -61,7 +61,7 @@ impl Worker {
         cancel: CancellationToken,
     ) -> Self {
         Self {
-            retries: Retries::new(context.seed, handle.troubles.clone()),
+            retries: Retries::new(context.seed, handle.last_attempts.clone()),
             reads: Reads::new(),
             deletes: Deletes::default(),
             claims: Claims::new(context.metrics.clone()),

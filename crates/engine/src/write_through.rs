@@ -173,7 +173,7 @@ fn refused(worker: &mut Worker, group: &Group, error: &Error, accepted: bool, la
         }
         ErrorKind::Unauthorized => landed.put_off(group, None),
         ErrorKind::Invalid | ErrorKind::Unsupported => refused_alone(worker, group, error),
-        // Where others went through, it is this group's own trouble.
+        // Where others went through, only this group is to blame.
         _ if accepted => refused_alone(worker, group, error),
         _ => {
             refused_zone(worker, group, error);

@@ -30,7 +30,7 @@ pub(crate) struct ZoneHandle {
     pub(crate) title: String,
     pub(crate) inbox: Inbox,
     /// What was answered at names that wait for another attempt.
-    pub(crate) troubles: Arc<LastAttempts>,
+    pub(crate) last_attempts: Arc<LastAttempts>,
     view: RwLock<ZoneView>,
     status: Mutex<Status>,
     /// An undo that waits for the worker.
@@ -110,7 +110,7 @@ impl ZoneHandle {
             zone,
             title,
             inbox: Inbox::default(),
-            troubles: Arc::default(),
+            last_attempts: Arc::default(),
             view: RwLock::default(),
             status: Mutex::default(),
             order: Mutex::default(),

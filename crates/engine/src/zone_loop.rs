@@ -104,7 +104,7 @@ impl Worker {
         let own = [
             ("parked", self.retries.len()),
             ("attempts", self.retries.under_way()),
-            ("troubles", self.retries.troubles()),
+            ("troubles", self.retries.last_attempts()),
             ("foreign_changes", self.flaps.len()),
             ("waiting", self.deletes.waiting()),
         ];

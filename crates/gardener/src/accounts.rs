@@ -248,7 +248,7 @@ impl Accounts {
     }
 
     /// Drops accounts that nobody has used for long.
-    pub fn sweep(&self) {
+    pub fn drop_unused(&self) {
         let now = Instant::now();
         self.open().retain(|_, (account, used)| {
             Arc::strong_count(account) > 1 || now.saturating_duration_since(*used) < UNUSED

@@ -38,10 +38,10 @@ async fn one_provider_for_each_credential() {
     ));
     drop((one, same));
     tokio::time::advance(Duration::from_mins(59)).await;
-    accounts.sweep();
+    accounts.drop_unused();
     assert_eq!(accounts.len(), 2);
     tokio::time::advance(Duration::from_mins(2)).await;
-    accounts.sweep();
+    accounts.drop_unused();
     assert_eq!(accounts.len(), 1, "the other one is in use");
 }
 

@@ -85,7 +85,7 @@ pub struct Controller {
     /// Something is due.
     due: Arc<Notify>,
     /// Why it is not ready; empty if it is.
-    troubles: Mutex<Vec<(&'static str, String)>>,
+    watch_errors: Mutex<Vec<(&'static str, String)>>,
     leads: Mutex<bool>,
 }
 
@@ -96,8 +96,8 @@ impl Controller {
         let world = Arc::new(Mutex::new(ClusterState::new(scope, at_once)));
         let objects = Arc::new(cluster.clone());
         let reconciler = Arc::new(Reconciler { objects, accounts, registry, world: world.clone(), tally, reporter });
-        let (due, troubles, leads) = (Arc::new(Notify::new()), Mutex::default(), Mutex::new(false));
-        Arc::new(Self { cluster, world, reconciler, leases, due, troubles, leads })
+        let (due, watch_errors, leads) = (Arc::new(Notify::new()), Mutex::default(), Mutex::new(false));
+        Arc::new(Self { cluster, world, reconciler, leases, due, watch_errors, leads })
     }
 
     /// Works until `stop` is cancelled.
@@ -151,7 +151,7 @@ impl Controller {
             return Ok(());
         }
         let mut problems: Vec<String> =
-            lock(&self.troubles).iter().map(|(kind, text)| format!("{kind}: {text}")).collect();
+            lock(&self.watch_errors).iter().map(|(kind, text)| format!("{kind}: {text}")).collect();
         if problems.is_empty() && !lock(&self.world).is_complete() {
             problems.push("the first lists are not complete".to_owned());
         }
@@ -289,18 +289,18 @@ impl Controller {
     }
 
     fn noted<T>(&self, kind: &'static str, event: &WatchEvent<T>) {
-        let trouble = match event {
+        let watch_error = match event {
             WatchEvent::Open | WatchEvent::Done => None,
             WatchEvent::Lost { text, .. } | WatchEvent::Forbidden { text, .. } => Some(text.clone()),
             WatchEvent::Denied { text } if kind != "Cluster" => Some(text.clone()),
             _ => return,
         };
-        if let Some(text) = &trouble {
+        if let Some(text) = &watch_error {
             debug!(kind, text, "not fresh");
         }
-        let mut troubles = lock(&self.troubles);
-        troubles.retain(|(known, _)| *known != kind);
-        troubles.extend(trouble.map(|text| (kind, text)));
+        let mut watch_errors = lock(&self.watch_errors);
+        watch_errors.retain(|(known, _)| *known != kind);
+        watch_errors.extend(watch_error.map(|text| (kind, text)));
     }
 }
 

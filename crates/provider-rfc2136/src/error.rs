@@ -108,7 +108,7 @@ impl ExchangeError {
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Signature(Invalid::Objection { .. }) => ErrorKind::Unauthorized,
             #[cfg(feature = "gss-tsig")]
-            Self::Kerberos(trouble) => trouble.kind(),
+            Self::Kerberos(error) => error.kind(),
             Self::Malformed | Self::Mismatch | Self::Signature(_) | Self::Transfer(_) => ErrorKind::Protocol,
             Self::NoAuthority => ErrorKind::NotFound,
             Self::Rcode { rcode, .. } => kind_of(*rcode),
@@ -127,7 +127,7 @@ impl ExchangeError {
     }
 }
 
-/// What kind of trouble a response code is.
+/// What kind of error a response code is.
 fn kind_of(rcode: Rcode) -> ErrorKind {
     match rcode {
         Rcode::REFUSED | Rcode::NOTAUTH => ErrorKind::Unauthorized,

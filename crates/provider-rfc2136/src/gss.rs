@@ -5,10 +5,10 @@
 //! one that the server has lost is never used again.
 
 mod context;
+mod error;
 mod krb5;
 mod login;
 mod tkey;
-mod trouble;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,8 +24,8 @@ use crate::soa;
 use crate::tsig::{Invalid, Signer, Signing, now};
 use crate::wire;
 
+pub(crate) use self::error::KerberosError;
 pub(crate) use self::login::Login;
-pub(crate) use self::trouble::KerberosError;
 
 /// Tokens that a negotiation may take (Kerberos takes one each way).
 const ROUNDS: usize = 10;
@@ -43,7 +43,7 @@ pub(crate) struct Kerberos {
 #[derive(Debug)]
 struct Failed {
     at: Instant,
-    trouble: KerberosError,
+    error: KerberosError,
 }
 
 impl Kerberos {
@@ -77,8 +77,8 @@ impl Kerberos {
             return Ok(context);
         }
         // Whoever waited while another one failed would fail as well, and hold up the next.
-        if let Some(Failed { trouble, .. }) = turn.as_ref().filter(|failed| asked < failed.at) {
-            return Err(trouble.clone().into());
+        if let Some(Failed { error, .. }) = turn.as_ref().filter(|failed| asked < failed.at) {
+            return Err(error.clone().into());
         }
         let service = service(link, request).await?;
         let context = negotiate(&self.login, link, &service).await.inspect_err(|fault| {
@@ -110,10 +110,9 @@ impl Failed {
     fn of(fault: &ExchangeError) -> Option<Self> {
         match fault {
             ExchangeError::Kerberos(
-                trouble @ (KerberosError::Login { .. }
-                | KerberosError::Patience { .. }
-                | KerberosError::Transport { .. }),
-            ) => Some(Self { at: Instant::now(), trouble: trouble.clone() }),
+                error
+                @ (KerberosError::Login { .. } | KerberosError::Patience { .. } | KerberosError::Transport { .. }),
+            ) => Some(Self { at: Instant::now(), error: error.clone() }),
             _ => None,
         }
     }

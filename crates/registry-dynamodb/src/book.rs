@@ -77,8 +77,8 @@ impl Book {
     }
 
     /// What others have changed in the rows of the zone's names since this was last asked.
-    pub(crate) fn news(&self, zone: &Zone) -> ExternalChanges {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner).news(zone)
+    pub(crate) fn external_changes(&self, zone: &Zone) -> ExternalChanges {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).external_changes(zone)
     }
 
     /// Ends rows of ours that name the zone and speak for nothing there, once enough readings have shown that. What the table

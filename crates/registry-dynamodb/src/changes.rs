@@ -39,7 +39,7 @@ impl Changes {
     }
 
     /// What is new in a zone since this was last asked.
-    pub(super) fn news(&mut self, zone: &Zone) -> ExternalChanges {
+    pub(super) fn external_changes(&mut self, zone: &Zone) -> ExternalChanges {
         let reading = self.reading;
         let seen = self.seen.insert(zone.key.clone(), reading).unwrap_or(0);
         let fresh = |names: &BTreeMap<DnsName, u64>| {

@@ -215,7 +215,7 @@ fn what_is_asked_for_under_another_prefix_is_wrapped_too() {
     assert!(lines.contains(&"a.example A 1.2.3.4".to_owned()), "{lines:?}");
 }
 
-/// A source that has nothing but troubles.
+/// A source that has nothing but errors.
 struct Troubled;
 
 #[async_trait]

@@ -95,18 +95,18 @@ fn on_the_way(context: &EngineContext, name: &DnsName, found: &[Findings]) -> Ve
         return vec![Finding::new(Cause::NameFiltered, about)];
     }
     if !found.iter().any(|one| one.zone.chosen) {
-        let troubles = context.instances.iter().filter_map(|instance| {
+        let errors = context.instances.iter().filter_map(|instance| {
             let listing = instance.listing();
             let error = listing.error.as_ref().map(|(error, _)| error.chain());
             error.or_else(|| (!listing.tried).then(|| format!("{} has not answered yet", instance.id)))
         });
-        let troubles: Vec<String> = troubles.collect();
-        let (cause, detail) = if troubles.is_empty() {
+        let errors: Vec<String> = errors.collect();
+        let (cause, detail) = if errors.is_empty() {
             let titles: Vec<String> = context.zone_handles().iter().map(|handle| handle.title.clone()).collect();
             let titles = if titles.is_empty() { "there is no zone at all".to_owned() } else { titles.join(", ") };
             (Cause::NoMatchingZone, titles)
         } else {
-            (Cause::ZonesUnknown, troubles.join("; "))
+            (Cause::ZonesUnknown, errors.join("; "))
         };
         return vec![Finding::new(cause, [("name", name.to_string()), ("object", object), ("detail", detail)])];
     }

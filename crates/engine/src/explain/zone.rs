@@ -58,7 +58,7 @@ pub(super) struct NameInZone<'a> {
     pub(super) name: &'a DnsName,
     pub(super) servers: Option<&'a dyn NameServers>,
     pub(super) entries: Vec<JournalRecord>,
-    trouble: Option<LastAttempt>,
+    last_attempt: Option<LastAttempt>,
 }
 
 /// Looks at a name in a zone.
@@ -77,7 +77,8 @@ pub(super) async fn look(
         return out;
     }
     let entries = journal::of_name(context, name).await;
-    let place = NameInZone { context, instance, handle, name, servers, entries, trouble: handle.troubles.at(name) };
+    let place =
+        NameInZone { context, instance, handle, name, servers, entries, last_attempt: handle.last_attempts.at(name) };
     place.health(&mut out);
     place.standing(&mut out);
     if out.counts && context.config.filter.matches(name) {
@@ -123,7 +124,7 @@ impl NameInZone<'_> {
             (None, false) => out.unread = Some(self.verdict(Cause::ZoneUnread, None, "")),
             _ => {}
         }
-        if let Some(LastAttempt { error, attempts, until, .. }) = &self.trouble {
+        if let Some(LastAttempt { error, attempts, until, .. }) = &self.last_attempt {
             let parked = ParkedName { attempts: *attempts, next: self.moment(*until), error: error.clone() };
             out.zone.last_answer = Some(error.clone());
             out.zone.parked = Some(parked);
@@ -320,7 +321,7 @@ impl NameInZone<'_> {
         if let Some(contest) = contest {
             return self.verdict(Cause::RecordContested, Some(key), &contest);
         }
-        if let Some(LastAttempt { obstacle, error, until, .. }) = &self.trouble {
+        if let Some(LastAttempt { obstacle, error, until, .. }) = &self.last_attempt {
             match obstacle {
                 Obstacle::Refused | Obstacle::Unadjusted => {
                     return self.refused(Cause::RecordRefused, error, Some(*until));

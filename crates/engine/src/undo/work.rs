@@ -117,7 +117,7 @@ async fn send_all(
         }
         let piece = decorated(worker, piece, report);
         let landed = write_through::carry_out(worker, &origin, piece).await;
-        let Landed { done, unclaimed, unfinished, problem: trouble } = landed;
+        let Landed { done, unclaimed, unfinished, problem: failure } = landed;
         let refused = |Unclaimed { group, reason, .. }: Unclaimed| (group.headline(), reason);
         report.failed.extend(unclaimed.into_iter().map(refused));
         for (group, outcome) in &done {
@@ -130,7 +130,7 @@ async fn send_all(
             }
         }
         worker.handle.inbox.again(unfinished);
-        problem = trouble;
+        problem = failure;
     }
     problem.map_or(Ok(()), Err)
 }

@@ -27,7 +27,7 @@ const KEPT: [Kept; 3] = [Kept::Texts, Kept::Sealed, Kept::Objects];
 /// One zone, and what owners keep beside it.
 struct Site {
     cloud: Arc<Cloud>,
-    shelf: Arc<MemoryDocuments>,
+    store: Arc<MemoryDocuments>,
     kept: Kept,
 }
 
@@ -35,7 +35,7 @@ impl Site {
     fn new(kept: Kept) -> Self {
         let account = Arc::new(CloudAccount::default());
         let cloud = Arc::new(Cloud::new("one", &name("example"), &account).in_set());
-        Self { cloud, shelf: Arc::default(), kept }
+        Self { cloud, store: Arc::default(), kept }
     }
 
     fn registry(&self, owner: &str) -> Arc<dyn Registry> {
@@ -48,7 +48,7 @@ impl Site {
         match self.kept {
             Kept::Texts => texts(None),
             Kept::Sealed => texts(Some("0123456789abcdef0123456789abcdef")),
-            Kept::Objects => Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, self.shelf.clone()).unwrap())),
+            Kept::Objects => Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, self.store.clone()).unwrap())),
         }
     }
 

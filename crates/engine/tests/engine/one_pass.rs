@@ -124,7 +124,7 @@ async fn a_kind_that_is_not_read_is_reported_with_its_reason() {
     assert_eq!(pass(&world).await.0.failures(), ["services: not read to its end"]);
     let reason = "web.yaml:2: no YAML".to_owned();
     let unread = [(Arc::from("services"), reason)].into_iter().collect();
-    *world.cluster.troubles.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
+    *world.cluster.errors.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
     assert_eq!(pass(&world).await.0.failures(), ["services: web.yaml:2: no YAML"]);
 }
 
@@ -134,7 +134,7 @@ async fn a_kind_that_was_never_taken_over_is_reported() {
     let world = world(2);
     world.cluster.trust(false, false);
     let unread = [(Arc::from("services"), "no answer".to_owned())].into_iter().collect();
-    *world.cluster.troubles.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
+    *world.cluster.errors.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
     let engine = world.start().await;
     assert!(engine.outcome().failures().contains(&"services: no answer".to_owned()), "{}", engine.outcome());
 }

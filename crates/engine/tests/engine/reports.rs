@@ -127,7 +127,7 @@ async fn troubles_of_sources_are_counted_and_named() {
     let world = World::new(&["example"]);
     let engine = world.start().await;
     rest(&engine).await;
-    *world.cluster.troubles.lock().unwrap() =
+    *world.cluster.errors.lock().unwrap() =
         SourceErrors { failures: 3, standing: vec!["web.yaml:2: no YAML".to_owned()], ..SourceErrors::default() };
     after(&engine, MINUTE).await;
     assert_eq!(measured(&engine, "external_dns_source_errors_total"), 3);
@@ -141,7 +141,7 @@ async fn troubles_of_sources_are_counted_and_named() {
         engine.health()
     );
     world.cluster.trust(true, true);
-    *world.cluster.troubles.lock().unwrap() = SourceErrors { failures: 4, ..SourceErrors::default() };
+    *world.cluster.errors.lock().unwrap() = SourceErrors { failures: 4, ..SourceErrors::default() };
     after(&engine, MINUTE).await;
     assert_eq!(measured(&engine, "external_dns_source_errors_total"), 4);
     assert!(engine.health().is_ready() && measured(&engine, "zonewright_source_faults") == 0);

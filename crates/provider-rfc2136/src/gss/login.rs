@@ -14,8 +14,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use zonewright_core::ErrorKind;
 
+use super::error::{KerberosError, PATIENCE};
 use super::krb5::{self, Said};
-use super::trouble::{KerberosError, PATIENCE};
 use crate::error::ExchangeError;
 
 /// How long a KDC's no stands.

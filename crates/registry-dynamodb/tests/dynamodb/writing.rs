@@ -224,15 +224,15 @@ async fn claims_change_hands_while_the_record_stays() {
     let zone = zones.zone("z");
     let take = OwnershipChange::Take(Some(RESOURCE.into()));
     let give = OwnershipChange::Give(theirs.owner().unwrap().clone());
-    for (custody, expected) in [(&take, vec![settled("me")]), (&give, vec![settled("other")])] {
-        let group = mine.assign(&zone, &set(WWW), custody, &zones).unwrap().unwrap();
-        assert!(group.changes_nothing(), "{custody:?}");
+    for (change, expected) in [(&take, vec![settled("me")]), (&give, vec![settled("other")])] {
+        let group = mine.assign(&zone, &set(WWW), change, &zones).unwrap().unwrap();
+        assert!(group.changes_nothing(), "{change:?}");
         zones.hand_over(&mine, "z", group).await.unwrap();
-        assert_eq!(shown(&service), expected, "{custody:?}");
-        assert_eq!(mine.assign(&zone, &set(WWW), custody, &zones), Ok(None), "it is so already");
+        assert_eq!(shown(&service), expected, "{change:?}");
+        assert_eq!(mine.assign(&zone, &set(WWW), change, &zones), Ok(None), "it is so already");
     }
-    for custody in [&take, &OwnershipChange::Disown] {
-        let reason = mine.assign(&zone, &set(WWW), custody, &zones).unwrap_err();
+    for change in [&take, &OwnershipChange::Disown] {
+        let reason = mine.assign(&zone, &set(WWW), change, &zones).unwrap_err();
         assert!(reason.reason.contains("belongs to another owner"), "{}", reason.reason);
     }
     theirs.load().await.unwrap();

@@ -106,7 +106,7 @@ impl Writer {
 pub(super) struct Keeper {
     pub(super) owner: OwnerId,
     base: String,
-    shelf: Arc<dyn DocumentStore>,
+    store: Arc<dyn DocumentStore>,
     limit: usize,
     table: RwLock<Table>,
 }
@@ -121,9 +121,9 @@ enum Put {
 }
 
 impl Keeper {
-    pub(super) fn new(owner: OwnerId, shelf: Arc<dyn DocumentStore>, limit: usize) -> Self {
+    pub(super) fn new(owner: OwnerId, store: Arc<dyn DocumentStore>, limit: usize) -> Self {
         let table = RwLock::new(Table::new(&owner));
-        Self { base: name::base(owner.as_str()), owner, shelf, limit, table }
+        Self { base: name::base(owner.as_str()), owner, store, limit, table }
     }
 
     pub(super) fn table(&self) -> RwLockReadGuard<'_, Table> {
@@ -139,7 +139,7 @@ impl Keeper {
     }
 
     fn place(&self, index: usize) -> String {
-        self.shelf.place(&self.name(index))
+        self.store.place(&self.name(index))
     }
 
     /// Writes edits, and those that are left from earlier. Returns the records whose entries do not stand as they should, and
@@ -286,8 +286,8 @@ impl Keeper {
         let notes = notes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let document = Document { notes, text };
         match version {
-            Some(version) => self.shelf.replace(&self.name(index), version, &document).await,
-            None => self.shelf.create(&self.name(index), &document).await,
+            Some(version) => self.store.replace(&self.name(index), version, &document).await,
+            None => self.store.create(&self.name(index), &document).await,
         }
     }
 }

@@ -8,7 +8,7 @@
 //!   crash strands no record, and a refused record never turns into a right;
 //! - an object that cannot be read stops everything; one that is gone takes its claims with it, so that its records are
 //!   nobody's and are left alone (`keep`);
-//! - claims of other owners are read from their objects on the same shelf, and never from what ours notes of them.
+//! - claims of other owners are read from their objects in the same store, and never from what ours notes of them.
 //!
 //! Records of nobody and of others are listed for whoever looks at the object; the process keeps no copy of them (`table`).
 
@@ -61,21 +61,21 @@ pub struct ConfigMapConfig {
     /// `--txt-owner-id`: who we are.
     pub owner: OwnerId,
     /// Where the objects are.
-    pub shelf: Arc<dyn DocumentStore>,
+    pub store: Arc<dyn DocumentStore>,
     /// Longest text of one object in bytes; what is longer is split.
     pub limit: usize,
 }
 
 impl ConfigMapConfig {
-    /// Claims of `owner` on `shelf`.
+    /// Claims of `owner` on `store`.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] if `owner` is empty.
-    pub fn new(owner: &str, shelf: Arc<dyn DocumentStore>) -> Result<Self> {
+    pub fn new(owner: &str, store: Arc<dyn DocumentStore>) -> Result<Self> {
         let context = "owner id cannot be empty";
         let empty = || Error::new(ErrorKind::Configuration, "configure the configmap registry", context);
         let owner = OwnerId::new(owner).ok_or_else(|| empty().retry(Retry::Never))?;
-        Ok(Self { owner, shelf, limit: LONGEST })
+        Ok(Self { owner, store, limit: LONGEST })
     }
 }
 
@@ -117,9 +117,9 @@ struct Prepared {
 impl ConfigMapRegistry {
     /// A registry by `config`. Nothing is read yet.
     pub fn new(config: ConfigMapConfig) -> Self {
-        let ConfigMapConfig { owner, shelf, limit } = config;
+        let ConfigMapConfig { owner, store, limit } = config;
         let chance = RandomState::new().build_hasher().finish();
-        Self { keeper: Keeper::new(owner, shelf, limit), writer: Mutex::default(), process: format!("{chance:016x}") }
+        Self { keeper: Keeper::new(owner, store, limit), writer: Mutex::default(), process: format!("{chance:016x}") }
     }
 
     fn me(&self) -> &OwnerId {
@@ -339,7 +339,7 @@ impl ClaimStore for ConfigMapRegistry {
             self.follow(&mut writer, zone, contents).await?;
         }
         writer.rest();
-        Ok(self.keeper.table_mut().news(&text))
+        Ok(self.keeper.table_mut().external_changes(&text))
     }
 
     fn item_keys(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {

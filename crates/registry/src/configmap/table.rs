@@ -42,9 +42,9 @@ pub(super) struct Foreign {
     spoken: HashSet<ZoneRecord>,
 }
 
-/// A zone takes its news with each reading; one that this process does not serve never does, and begins with a plan for every
+/// A zone takes its changed names with each reading; one that this process does not serve never does, and begins with a plan for every
 /// name if it is served later. More names are not kept.
-const MOST_NEWS: usize = 50_000;
+const MOST_CHANGED: usize = 50_000;
 
 /// Everything that is known.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(super) struct Table {
     pub(super) shards: BTreeMap<usize, Shard>,
     pub(super) foreign: BTreeMap<String, Foreign>,
     /// Names whose rights were changed by another writer, by zone.
-    news: HashMap<Arc<str>, BTreeSet<DnsName>>,
+    changed: HashMap<Arc<str>, BTreeSet<DnsName>>,
     /// What our objects said of records before another writer changed that.
     former: HashMap<ZoneRecord, Right>,
     /// Zones that need no further look until something changes.
@@ -80,7 +80,7 @@ impl Table {
             width: 1,
             shards: BTreeMap::new(),
             foreign: BTreeMap::new(),
-            news: HashMap::new(),
+            changed: HashMap::new(),
             former: HashMap::new(),
             settled: HashSet::new(),
             doubted: HashSet::new(),
@@ -140,7 +140,7 @@ impl Table {
         let own = |right: &&Right| right.kind == Kind::Own;
         let same = |place: &ZoneRecord, right: &Right| now.get(place).is_some_and(|now| now.says_as(right));
         for (place, right) in former.iter().filter(|(place, right)| own(right) && !same(place, right)) {
-            if self.former.len() < MOST_NEWS {
+            if self.former.len() < MOST_CHANGED {
                 self.former.entry(place.clone()).or_insert_with(|| right.clone());
             }
         }
@@ -153,9 +153,9 @@ impl Table {
         };
         let changed: Vec<&ZoneRecord> = former.keys().chain(now.keys()).filter(|place| !same(place)).collect();
         for place in changed {
-            let news = self.news.entry(place.zone.clone()).or_default();
-            if news.len() < MOST_NEWS {
-                news.insert(place.key.name.clone());
+            let changed = self.changed.entry(place.zone.clone()).or_default();
+            if changed.len() < MOST_CHANGED {
+                changed.insert(place.key.name.clone());
             }
         }
     }
@@ -377,17 +377,17 @@ impl Table {
     }
 
     pub(super) fn has_news(&self, zone: &Arc<str>) -> bool {
-        self.news.contains_key(zone)
+        self.changed.contains_key(zone)
     }
 
     /// What another writer has changed since the last call.
-    pub(super) fn news(&mut self, zone: &Arc<str>) -> ExternalChanges {
+    pub(super) fn external_changes(&mut self, zone: &Arc<str>) -> ExternalChanges {
         let former: Vec<(ZoneRecord, Right)> = self.former.extract_if(|place, _| place.zone == *zone).collect();
         // What only went from one of our objects to another one says the same.
         let same = |place: &ZoneRecord, right: &Right| self.own(place).is_some_and(|now| now.says_as(right));
         let contested = former.iter().filter(|(place, right)| !same(place, right));
         let contested = contested.map(|(place, _)| place.key.name.clone()).collect();
-        ExternalChanges { names: self.news.remove(zone).unwrap_or_default(), contested }
+        ExternalChanges { names: self.changed.remove(zone).unwrap_or_default(), contested }
     }
 }
 

@@ -130,10 +130,10 @@ fn a_delete_takes_an_intent_that_holds_along() {
 }
 
 #[test]
-fn custody_changes_claims_and_no_record() {
+fn a_change_of_owner_changes_claims_and_no_record() {
     let give = || OwnershipChange::Give("b".parse_owner());
     let take = || OwnershipChange::Take(Some("service/ns/x".into()));
-    for (zone, custody, expected) in [
+    for (zone, change, expected) in [
         ("", take(), vec!["+ a-www.ex.com TXT !me:service/ns/x", "= www.ex.com A 192.0.2.1"]),
         ("a-www.ex.com TXT !me:r", take(), vec![]),
         (
@@ -171,7 +171,7 @@ fn custody_changes_claims_and_no_record() {
         let mut world = World::new(&format!("zone ex.com\nwww.ex.com A 192.0.2.1\n{zone}"));
         let registry = registry("", "", "");
         let standing = world.record(&key("www.ex.com A"));
-        let group = registry.assign(world.zone(), &standing, &custody, &world);
+        let group = registry.assign(world.zone(), &standing, &change, &world);
         let lines = match group {
             Ok(None) => vec![],
             Ok(Some(group)) => {
@@ -185,7 +185,7 @@ fn custody_changes_claims_and_no_record() {
             (lines, expected.into_iter().map(str::to_owned).collect());
         lines.sort();
         expected.sort();
-        assert_eq!(lines, expected, "{custody:?} with {zone:?}");
+        assert_eq!(lines, expected, "{change:?} with {zone:?}");
     }
 }
 

@@ -191,7 +191,7 @@ fn odd_claims_are_reported() {
             world.put(claim.clone());
         }
         let set = world.record(&key(&format!("{at} TXT")));
-        let found = registry.anomaly(world.zone(), &set, &world).map(|oddity| match oddity {
+        let found = registry.anomaly(world.zone(), &set, &world).map(|anomaly| match anomaly {
             zonewright_core::registry::ClaimAnomaly::Closed(key) => format!("closed: {key}"),
             zonewright_core::registry::ClaimAnomaly::Orphan(_) => "orphan".to_owned(),
         });

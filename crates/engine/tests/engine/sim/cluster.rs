@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
     updates: Mutex<Vec<ObjectUpdate>>,
     state: Mutex<KindState>,
     changed: Notify,
-    pub(crate) troubles: Mutex<SourceErrors>,
+    pub(crate) errors: Mutex<SourceErrors>,
     /// The last object that the slow pass showed.
     reviewed: Mutex<String>,
     /// How many objects were shown, in complete snapshots or by the slow pass.
@@ -52,7 +52,7 @@ impl Cluster {
             updates: Mutex::default(),
             state: Mutex::new(KindState { complete: true, fresh: true, settled: true, ..KindState::default() }),
             changed: Notify::new(),
-            troubles: Mutex::default(),
+            errors: Mutex::default(),
             reviewed: Mutex::default(),
             shown: AtomicUsize::new(0),
             deaf: AtomicBool::new(false),
@@ -232,7 +232,7 @@ impl Source for Cluster {
     }
 
     fn errors(&self) -> SourceErrors {
-        self.troubles.lock().unwrap().clone()
+        self.errors.lock().unwrap().clone()
     }
 
     fn evidence(&self) -> Evidence {

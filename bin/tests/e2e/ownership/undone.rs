@@ -185,7 +185,7 @@ impl FullDisk {
         let mut mount = std::process::Command::new("mount");
         let mounted = mount.args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&folder).status();
         if !mounted.is_ok_and(|status| status.success()) {
-            tools::tell("custody::a_journal_on_a_disk_that_is_full", "no right to mount a file system");
+            tools::tell("ownership::a_journal_on_a_disk_that_is_full", "no right to mount a file system");
             return None;
         }
         let disk = Self(folder);
