@@ -60,7 +60,7 @@ impl Folder {
         if file.exists() { Ok(()) } else { std::fs::write(file, text) }
     }
 
-    /// Its path.
+    /// The path of the folder with the manifests.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

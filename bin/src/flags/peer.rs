@@ -53,7 +53,7 @@ pub(super) const PROVIDERS: &[&str] = &[
 /// Every value that external-dns takes for `--registry`.
 pub(super) const REGISTRIES: &[&str] = &["aws-sd", "crd", "dynamodb", "noop", "txt"];
 
-/// The table.
+/// External-dns' flags of providers and registries, by those that have them.
 pub(super) const FLAGS: &[FlagGroup] = &[
     FlagGroup {
         heading: "Registry crd",

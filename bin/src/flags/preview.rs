@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 /// The name of the command.
 pub(super) const WORD: &str = "plan";
 
-/// Its help.
+/// What it does, in one line of the help.
 pub(super) const ABOUT: &str = "Show what would be changed and why, without changing anything. Status 2: there are changes, 0: \
                                 nothing to do, 3: deletes are held, 4: something could not be read";
 

@@ -55,7 +55,7 @@ impl Taken {
 pub(crate) struct Refused {
     /// The argument, without its value if that may be a secret.
     pub(crate) what: String,
-    /// Why.
+    /// Why it is refused, a sentence for the user.
     pub(crate) why: String,
 }
 

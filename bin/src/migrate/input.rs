@@ -16,11 +16,11 @@ pub(super) struct Source {
     pub(super) namespace: String,
     /// Its service account.
     pub(super) service_account: Option<String>,
-    /// Its image.
+    /// The image of its container.
     pub(super) image: Option<String>,
-    /// Its arguments.
+    /// The arguments of its container.
     pub(super) arguments: Vec<String>,
-    /// Its environment.
+    /// The environment of its container.
     pub(super) environment: Vec<Variable>,
     /// Where more of its environment comes from: `Secret dns/keys`.
     pub(super) environment_from: Vec<String>,

@@ -37,7 +37,7 @@ const LIMIT: u64 = 8 << 20;
 struct Migration {
     /// What was read.
     from: String,
-    /// Its image.
+    /// The image that external-dns runs from.
     image: Option<String>,
     /// Arguments of Zonewright.
     arguments: Vec<String>,

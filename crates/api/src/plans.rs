@@ -18,7 +18,7 @@ pub struct Plans {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approve {
-    /// [`HeldPlan::hash`].
+    /// The hash of the plan: [`HeldPlan::hash`].
     pub hash: String,
 }
 

@@ -91,7 +91,7 @@ struct Observed {
 enum Step {
     /// It is another's.
     Wait,
-    /// Write this.
+    /// Take the lease, or renew it, by this `spec`.
     Write(Spec),
 }
 
@@ -129,7 +129,7 @@ fn wall() -> String {
         .unwrap_or_default()
 }
 
-/// One lease.
+/// The Lease object of an election, and the way to it.
 #[derive(Debug, Clone)]
 struct LeaseRef {
     cluster: Cluster,

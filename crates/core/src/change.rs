@@ -59,7 +59,7 @@ impl Change {
         }
     }
 
-    /// Every verb.
+    /// Every verb, as metrics and logs write it.
     pub const VERBS: [&str; 3] = ["create", "update", "delete"];
 
     /// One of [`Change::VERBS`].
@@ -102,7 +102,7 @@ impl fmt::Display for Former<'_> {
 /// Whether a step changes a record that somebody asked for, or the claim on one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A record.
+    /// A record that an object asks for, or asked for.
     Record,
     /// A claim record; never counted by the brake.
     Claim,
@@ -111,7 +111,7 @@ pub enum Role {
 /// One change of a group, with what the registry needs to know for its claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The change.
+    /// The change, with the old and the new side.
     pub change: Change,
     /// Record or claim.
     pub role: Role,
@@ -339,7 +339,7 @@ pub enum Outcome {
     Applied,
     /// It was refused and nothing of it is in force.
     Refused {
-        /// Why.
+        /// Why, with the kind that decides about another attempt.
         error: Error,
         /// Whether it was this group.
         blame: Blame,
@@ -370,7 +370,7 @@ impl Outcome {
         matches!(self, Self::Refused { error, .. } if error.kind == ErrorKind::Unauthorized)
     }
 
-    /// Every label.
+    /// Every label of metrics, in the order of the variants.
     pub const LABELS: [&str; 4] = ["applied", "refused", "not_sent", "unknown"];
 
     /// The outcome as a metric label, one of [`Outcome::LABELS`].

@@ -62,15 +62,15 @@ impl NameRules {
 /// One record set that shall stand, decided but not yet in a provider's terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// Identity.
+    /// Name, type and set identifier under which it is published.
     pub key: RecordKey,
     /// Targets; in the holder's order, or sorted for a union.
     pub targets: Targets,
-    /// TTL.
+    /// TTL; `None` leaves it to the provider.
     pub ttl: Option<Ttl>,
-    /// Routing policy.
+    /// Routing policy, as the provider interprets the endpoint.
     pub routing: Routing,
-    /// Provider-specific properties.
+    /// Provider-specific properties as stated; `adjust` and `lower` read them.
     pub properties: Properties,
     /// Where the holder comes from.
     pub origin: Arc<Origin>,

@@ -15,7 +15,7 @@ use crate::error::Result;
 pub struct Document {
     /// Short texts by short keys (`a-z` and `-`), readable without the text.
     pub notes: BTreeMap<String, String>,
-    /// The text.
+    /// The text, as its owner writes it; the store does not read it.
     pub text: String,
 }
 
@@ -26,11 +26,11 @@ pub struct Version(pub String);
 /// A document without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name.
+    /// Its name, under which it is read and replaced.
     pub name: String,
     /// Its present version.
     pub version: Version,
-    /// Its notes.
+    /// Its notes, as in [`Document::notes`].
     pub notes: BTreeMap<String, String>,
 }
 

@@ -49,7 +49,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Every kind.
+    /// Every kind, in the order of the variants.
     pub const ALL: [Self; 11] = [
         Self::Configuration,
         Self::Unauthorized,

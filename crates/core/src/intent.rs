@@ -24,9 +24,9 @@ const CLAIM: &str = ",zonewright/claim=";
 /// A record that is to come or to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announced {
-    /// Its [`digest`].
+    /// The [`digest`] of its content.
     pub digest: String,
-    /// Its type.
+    /// The record type of the announced set.
     pub rtype: RecordType,
     /// Its name; a set identifier is that of the claim.
     pub name: DnsName,

@@ -46,7 +46,7 @@ pub enum Policy {
     Sync,
     /// Create and update.
     UpsertOnly,
-    /// Create.
+    /// Create alone: what stands is neither updated nor deleted.
     CreateOnly,
 }
 
@@ -74,7 +74,7 @@ impl Policy {
 /// A record set that shall stand, in the provider's form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// The set.
+    /// The set as it would be written.
     pub set: RecordSet,
     /// What it was made from.
     pub wanted: Arc<Wanted>,
@@ -142,7 +142,7 @@ impl Rules<'_> {
 /// A group with what the brake needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedGroup {
-    /// The changes.
+    /// The changes of records and claims that stand or fall together.
     pub group: Group,
     /// The records that go for good and without proof: those the brake counts.
     pub counted: Vec<RecordKey>,
@@ -151,7 +151,7 @@ pub struct PlannedGroup {
 /// What to do at one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamePlan {
-    /// Changes.
+    /// What to send, each group by itself.
     pub groups: Vec<PlannedGroup>,
     /// What is left undone.
     pub skips: Vec<Skip>,

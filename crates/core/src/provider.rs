@@ -53,11 +53,11 @@ pub enum Read<'a> {
 /// One resource record.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Record {
-    /// Owner name.
+    /// Owner name of the record, fully qualified.
     pub name: DnsName,
-    /// TTL.
+    /// TTL in seconds, as the service has it.
     pub ttl: Ttl,
-    /// Data.
+    /// The data of this one record.
     pub data: RData,
 }
 
@@ -86,7 +86,7 @@ pub enum Listing {
         /// State of the zone after them.
         token: Token,
     },
-    /// Nothing changed.
+    /// Nothing changed since the token that was given.
     Unchanged,
     /// The record sets at the names that were asked for; a name without any is not there.
     Names(Vec<RecordSet>),

@@ -30,9 +30,9 @@ impl QuotaLimits {
 /// A record that an object asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedRecord {
-    /// The record.
+    /// Name, type and set identifier of the record.
     pub key: RecordKey,
-    /// Who asks.
+    /// The object that asks for it.
     pub object: ObjectRef,
     /// When the object was created, in seconds since 1970; `None` counts as last.
     pub created: Option<i64>,

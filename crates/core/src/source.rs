@@ -26,7 +26,7 @@ pub enum ObjectState {
 pub enum SeenKinds {
     /// Not known: what was saved of it cannot be read.
     Any,
-    /// These.
+    /// The kinds that were seen.
     These(BTreeSet<KindId>),
 }
 
@@ -52,7 +52,7 @@ impl Default for SeenKinds {
 pub struct ObjectUpdate {
     /// The source (`--source`) that mapped it: one object may be read by several.
     pub source: Arc<str>,
-    /// The object.
+    /// The object whose state it is.
     pub object: ObjectRef,
     /// Its state now.
     pub state: ObjectState,

@@ -46,7 +46,7 @@ pub struct ZoneView {
 /// Names whose content changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touched {
-    /// These.
+    /// These names alone.
     Names(HashSet<DnsName>),
     /// So many that they are not listed.
     All,

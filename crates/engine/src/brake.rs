@@ -29,7 +29,7 @@ pub(crate) fn before(worker: &Worker) -> Before {
 /// What the brake says of the counted deletes of a round.
 #[derive(Debug, Default)]
 struct BrakeDecision {
-    /// They go.
+    /// Those that pass.
     passed: Passing,
     /// Those of them that room was reserved for in the window, with what it said of each before.
     reserved: Reserved,

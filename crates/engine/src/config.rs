@@ -53,7 +53,7 @@ pub struct Config {
     /// Whether the process ends after one pass. Then planning begins when the sources wait for no kind any longer, however long
     /// that takes, and what fails is tried again for `start_timeout` and given up then.
     pub one_pass: bool,
-    /// The brake.
+    /// The limits of the brake on deletes.
     pub brake: Brake,
     /// TTL of endpoints that state none.
     pub min_ttl: Option<Ttl>,
@@ -110,13 +110,13 @@ impl Default for Config {
 /// One provider with the registry that keeps its claims.
 #[derive(Clone)]
 pub struct Instance {
-    /// Its name.
+    /// Its name, unique in the process.
     pub id: InstanceId,
     /// The provider, bare: the engine puts the layers around it.
     pub provider: Arc<dyn Provider>,
     /// Whether that is a webhook, whose calls count under external-dns' names too.
     pub webhook: bool,
-    /// The registry.
+    /// Where claims on its records are kept.
     pub registry: Arc<dyn Registry>,
     /// The provider's options, with the annotation prefixes in force.
     pub options: OptionReader,
@@ -157,9 +157,9 @@ pub struct Parts {
     pub journal: Journaling,
     /// Where notes go.
     pub reporter: Arc<dyn Reporter>,
-    /// The metrics.
+    /// The metrics that the loops count in.
     pub metrics: Arc<Metrics>,
-    /// The time.
+    /// The clock; a paused one in tests.
     pub clock: Clock,
     /// The object that stands for this process in the cluster, if there is one.
     pub own_object: Option<ObjectRef>,

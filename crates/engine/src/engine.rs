@@ -219,7 +219,7 @@ impl Engine {
         &self.context.recent
     }
 
-    /// The metrics.
+    /// The metrics that the loops count in.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.context.metrics
     }

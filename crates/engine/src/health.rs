@@ -101,7 +101,7 @@ fn zone_list(instance: &ProviderInstance) -> Option<String> {
 /// One record set that is wanted or ours, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameState {
-    /// Its zone.
+    /// The apex of its zone.
     pub zone: DnsName,
     /// What is published.
     pub set: RecordSet,

@@ -14,7 +14,7 @@ use crate::zone_handle::ZoneHandle;
 /// How one zone is doing.
 #[derive(Debug, Clone)]
 pub struct ZoneStatus {
-    /// The zone.
+    /// The zone, with its instance.
     pub zone: Zone,
     /// Why it is not ready, if it is not.
     pub problem: Option<String>,
@@ -43,7 +43,7 @@ pub(crate) fn records(context: &EngineContext, zone: &Zone, visit: &mut dyn FnMu
     }
 }
 
-/// Every zone.
+/// The status of every zone that is served.
 pub(crate) fn zones(context: &EngineContext) -> Vec<ZoneStatus> {
     context.zone_handles().iter().map(|handle| state(context, handle)).collect()
 }

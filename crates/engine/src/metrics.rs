@@ -75,7 +75,7 @@ pub struct Metrics {
     pub changes: Family<Changed, Counter>,
     /// Deletes that wait for approval or evidence.
     pub held: Family<ByZone, Gauge>,
-    /// Our records.
+    /// Records of our owner in the zone.
     pub owned: Family<ByZone, Gauge>,
     /// Records of ours outside the domain filter or the managed record types.
     pub released: Family<ByZone, Gauge>,

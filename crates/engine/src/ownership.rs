@@ -87,7 +87,7 @@ impl Scope {
 /// One thing to do.
 #[derive(Debug, Clone)]
 pub struct Action {
-    /// Its zone.
+    /// The zone in which it is done.
     pub zone: Zone,
     /// What it is, in one line.
     pub text: String,

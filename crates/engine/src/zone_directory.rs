@@ -25,7 +25,7 @@ use crate::zone_loop;
 /// A worker that was started.
 #[derive(Debug, Clone)]
 struct Running {
-    /// Ends it.
+    /// Ends the worker when cancelled.
     cancel: CancellationToken,
     /// Whether it has ended.
     ended: CancellationToken,

@@ -44,7 +44,7 @@ const PAUSES: [&str; 3] = ["aws-batch-change-interval", "google-batch-change-int
 pub struct Account {
     /// Distinguishes it from other accounts.
     pub id: AccountId,
-    /// The type.
+    /// The type of provider.
     pub kind: ProviderKind,
     /// What precedes its zones' ids.
     pub scope: ZoneScope,
@@ -143,13 +143,13 @@ impl Account {
 /// A type with the provider that serves it.
 #[derive(Debug, Clone, Copy)]
 pub struct Backend {
-    /// The type.
+    /// The type of provider.
     pub kind: ProviderKind,
-    /// The provider.
+    /// How the provider is built.
     pub entry: ProviderEntry,
 }
 
-/// All accounts.
+/// The accounts at work, one for each distinct credential.
 pub struct Accounts {
     backends: BTreeMap<ProviderKind, ProviderEntry>,
     settings: Settings,

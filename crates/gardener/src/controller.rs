@@ -62,7 +62,7 @@ pub struct ControllerParts {
     pub tally: ControllerMetrics,
     /// Where events of objects go.
     pub reporter: Arc<dyn Reporter>,
-    /// Leases.
+    /// The leases by which processes agree who works.
     pub leases: Leases,
 }
 
@@ -75,7 +75,7 @@ impl std::fmt::Debug for ControllerParts {
     }
 }
 
-/// The controller.
+/// The controller: watches, queue and attempts.
 #[derive(Debug)]
 pub struct Controller {
     cluster: Cluster,

@@ -31,14 +31,14 @@ pub enum OperationFailure {
     Contested(String),
     /// Another owner has the record, by the registry.
     Held(String),
-    /// The provider.
+    /// The provider failed or refused the change.
     Provider(Error),
     /// The API server of the cluster.
     Cluster(Error),
 }
 
 impl OperationFailure {
-    /// Gardener's codes.
+    /// Gardener's error codes for it; empty where none fits.
     pub fn codes(&self) -> &'static [&'static str] {
         match self {
             Self::NoSecret(_) => &[RETRYABLE],

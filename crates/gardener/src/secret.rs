@@ -55,9 +55,9 @@ pub struct Login {
 /// A token of a workload identity, and the file in which its provider finds it.
 #[derive(Debug, Clone)]
 pub struct WorkloadToken {
-    /// The file.
+    /// The file from which the provider reads the token.
     pub path: PathBuf,
-    /// The token.
+    /// The token as the Secret has it.
     pub text: SecretString,
 }
 

@@ -91,7 +91,7 @@ impl Account {
         Self::new(name, AccountLimits::default())
     }
 
-    /// The name.
+    /// The name in logs and metrics.
     pub fn name(&self) -> &str {
         &self.0.name
     }

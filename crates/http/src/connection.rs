@@ -25,7 +25,7 @@ use crate::transport::{BodyLimits, Outgoing, Transport};
 pub struct Connection {
     /// Whom to trust, and who we are.
     pub tls: Tls,
-    /// The proxies.
+    /// Which requests go through which proxy.
     pub proxies: Proxies,
     /// Longest time to connect, TLS and proxy included.
     pub connect_timeout: Duration,

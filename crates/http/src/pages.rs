@@ -29,7 +29,7 @@ impl<T> Page<T, u64> {
 /// Bounds of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimits {
-    /// Most pages.
+    /// Most pages of one listing; more are an error.
     pub pages: usize,
     /// A listing that was begun longer ago is begun anew after a failure: cursors expire, and what changed meanwhile on
     /// earlier pages would be missed.

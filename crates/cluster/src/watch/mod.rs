@@ -64,9 +64,9 @@ pub struct WatchSpec {
 pub struct WatchKey {
     /// Namespace; empty for an object outside namespaces.
     pub namespace: String,
-    /// Name.
+    /// `metadata.name`.
     pub name: String,
-    /// UID.
+    /// `metadata.uid`; empty where it is not known.
     pub uid: String,
 }
 
@@ -100,7 +100,7 @@ pub enum WatchEvent<T> {
     Lost {
         /// When the view stopped being fresh: the same for every failure until the next `Open`.
         since: Instant,
-        /// What happened.
+        /// What happened, a sentence for the log.
         text: String,
     },
     /// The API server's own discovery says that it does not know this kind. Asked again every 30 s.

@@ -42,9 +42,9 @@ pub struct Explanation {
 /// What is known of one name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameExplanation {
-    /// The name.
+    /// The name that was asked about, or that the object asks for.
     pub name: DnsName,
-    /// The cause.
+    /// The main cause, with what to do.
     pub verdict: Finding,
     /// Everything else that keeps a part of what is asked for from being published.
     pub further: Vec<Finding>,
@@ -61,7 +61,7 @@ pub struct ZoneExplanation {
     pub chosen: bool,
     /// What shall stand, a line for each record set.
     pub wanted: Vec<String>,
-    /// What stands.
+    /// The record sets that stand at the name.
     pub published: Vec<PublishedSet>,
     /// The last delete at the name where nothing stands, as far as the journal goes back: when, what, for whom and in which plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,9 +147,9 @@ pub struct Considered {
 /// An object that was considered, with its mapping as far as one is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consideration {
-    /// The object.
+    /// The object that was considered.
     pub object: ObjectRef,
-    /// For people.
+    /// What the command shows of it.
     pub considered: Considered,
     /// What it asks for now.
     pub mapped: Arc<Mapped>,
@@ -158,9 +158,9 @@ pub struct Consideration {
 /// An annotation that nothing reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadAnnotation {
-    /// The key.
+    /// The key with its prefix, as the object has it.
     pub key: String,
-    /// The value.
+    /// The value, as the object has it.
     pub value: String,
     /// Why: [`Cause::OtherPrefix`] or [`Cause::MisspeltAnnotation`].
     pub cause: Cause,
@@ -171,7 +171,7 @@ pub struct UnreadAnnotation {
 /// Why an object does not ask for something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// The cause.
+    /// The cause, a row of the table.
     pub cause: Cause,
     /// The flag, or the annotation, with its value.
     pub by: String,

@@ -14,7 +14,7 @@ pub const BLANKS: &[&str] =
 /// Why something is as it is, for people and for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The cause.
+    /// The cause, a row of the table.
     pub cause: Cause,
     /// The sentence that names it.
     pub sentence: String,

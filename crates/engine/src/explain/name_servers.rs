@@ -29,7 +29,7 @@ pub trait NameServers: Send + Sync {
 /// What one server answers from the zone itself, not from a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAnswer {
-    /// The server.
+    /// The host name of the server.
     pub server: DnsName,
     /// The records of the answer, those that an alias leads to included. None: there is no such record.
     pub records: Vec<Record>,

@@ -40,7 +40,7 @@ pub(super) struct Findings {
     pub(super) counts: bool,
     /// What is not as it is asked for.
     pub(super) undone: Vec<Finding>,
-    /// What is.
+    /// Of what is published.
     pub(super) published: Vec<Finding>,
     /// What was said of objects on the way, with the object.
     pub(super) said: Vec<(Option<String>, Finding)>,

@@ -162,7 +162,7 @@ pub struct Entry {
     /// Who wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writer: Option<WriterId>,
-    /// When.
+    /// When the entry was written, in milliseconds since 1970.
     pub at: Timestamp,
     /// The zone, by its key as text.
     pub zone: String,
@@ -175,7 +175,7 @@ pub struct Entry {
     /// Which of them.
     #[serde(default)]
     pub cause: Cause,
-    /// The changes.
+    /// The changes of records and claims, with both sides.
     pub steps: Vec<EntryStep>,
     /// Records that stay as they are, and whose claims change hands. Where the claims are kept outside the zones, there are no
     /// changes beside.
@@ -280,7 +280,7 @@ pub struct Closing {
     /// Who wrote the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writer: Option<WriterId>,
-    /// When.
+    /// When the outcome was written, in milliseconds since 1970.
     pub at: Timestamp,
     /// What became of it.
     pub verdict: EntryResult,

@@ -19,7 +19,7 @@ use super::terms::Terms;
 /// A record whose claim changes hands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handover {
-    /// The record.
+    /// The record whose claim changes hands.
     pub key: RecordKey,
     /// How it stands; `None` where the claim speaks for a record that is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -46,7 +46,7 @@ fn is_zone(zone: &str, entry: &Entry) -> bool {
 /// An entry with what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// The entry.
+    /// The entry as it was written ahead.
     pub entry: Entry,
     /// What became of it; `None` if nothing is written down.
     pub closing: Option<Closing>,

@@ -14,7 +14,7 @@ pub struct Terms {
     /// For which resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<Arc<str>>,
-    /// Further labels.
+    /// Further labels of the claim, as key and value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<(Arc<str>, Arc<str>)>,
 }

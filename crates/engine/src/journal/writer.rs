@@ -81,7 +81,7 @@ pub struct JournalWriter {
     journaling: Journaling,
     clock: Clock,
     identity: WriterId,
-    /// Failed writes.
+    /// Writes to the store that failed.
     errors: Counter,
     /// The next id; larger than any that this process gave out or found.
     next: AtomicU64,
@@ -92,7 +92,7 @@ pub struct JournalWriter {
     news: AtomicBool,
     /// Whether any change was written down.
     written: AtomicBool,
-    /// By zone.
+    /// Entries without an outcome, by the zone's key as text.
     open: Mutex<BTreeMap<String, Vec<Open>>>,
     /// Zones of which something was found open since their worker last looked.
     found: Mutex<BTreeSet<String>>,

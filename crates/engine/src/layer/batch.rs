@@ -35,7 +35,7 @@ pub struct Batcher {
 }
 
 impl Batcher {
-    /// Around `inner`.
+    /// The layer around a provider.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
         Self { inner, ended: Mutex::default() }
     }

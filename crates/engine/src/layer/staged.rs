@@ -34,7 +34,7 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Around `inner`.
+    /// The layer around a provider.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
         Self { inner }
     }

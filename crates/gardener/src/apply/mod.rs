@@ -46,9 +46,9 @@ pub trait Mark: Send + Sync {
 
 /// Where a name is changed, and for whom.
 pub struct ChangeTarget<'a> {
-    /// The account.
+    /// The account by which the change is sent.
     pub account: &'a Account,
-    /// The zone.
+    /// The zone that holds the name.
     pub zone: &'a Zone,
     /// Who keeps claims, if anybody does.
     pub registry: &'a dyn Registry,

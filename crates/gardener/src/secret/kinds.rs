@@ -42,7 +42,7 @@ pub struct SpecHints<'a> {
 }
 
 impl ProviderKind {
-    /// Every type.
+    /// Every type that is handled.
     pub const ALL: [Self; 6] =
         [Self::Route53, Self::CloudDns, Self::AzureDns, Self::AzurePrivateDns, Self::Cloudflare, Self::Rfc2136];
 

@@ -57,7 +57,7 @@ impl UncheckedSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct SecretReference {
-    /// Its name.
+    /// The name of the Secret.
     pub name: String,
     /// Its namespace; that of the object if empty.
     pub namespace: String,

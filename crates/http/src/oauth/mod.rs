@@ -37,7 +37,7 @@ const LIFETIME: Duration = Duration::from_hours(1);
 
 const ASK: &str = "ask for a token";
 
-/// A token.
+/// An access token, and how long it is valid.
 #[derive(Debug)]
 pub struct AccessToken {
     /// What goes behind `Bearer`.

@@ -33,7 +33,7 @@ pub(super) enum Format {
 pub(super) struct ClaimPlace {
     /// The name.
     pub(super) name: DnsName,
-    /// Why there.
+    /// The format whose rule gives this name.
     pub(super) format: Format,
     /// Whether nobody looks there by the settings of today.
     pub(super) earlier: bool,
