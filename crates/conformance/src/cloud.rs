@@ -188,7 +188,7 @@ impl Cloud {
         &self.zone
     }
 
-    /// Somebody takes a record set away.
+    /// Another writer takes a record set away.
     pub fn remove(&self, key: &RecordKey) {
         lock(&self.sets).remove(key);
     }

@@ -99,7 +99,7 @@ impl fmt::Display for Former<'_> {
     }
 }
 
-/// Whether a step changes a record that somebody asked for, or the claim on one.
+/// Whether a step changes a record that an object asked for, or the claim on one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// A record that an object asks for, or asked for.

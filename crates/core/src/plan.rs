@@ -32,7 +32,7 @@ use crate::rtype::RecordType;
 pub const POLICY_LABEL: &str = "zonewright-policy";
 
 /// The further label, in memory only, of a claim that is ours by a former owner's name alone: it is rewritten only where
-/// somebody asks for its record.
+/// an object asks for its record.
 pub const FORMER_OWNER_LABEL: &str = "zonewright-former-owner";
 
 /// The further label, in memory only, of a claim on a record set that holds values of others too: one for each of these, in the form
@@ -181,7 +181,7 @@ impl Adoptable {
         self.wanted.data == self.published.data && self.wanted.routing == self.published.routing
     }
 
-    /// Whether it holds one of these values alone: what stands there until somebody publishes the name.
+    /// Whether it holds one of these values alone: what stands there until the name is published.
     pub fn is_placeholder(&self, placeholders: &[RData]) -> bool {
         match &self.published.data {
             RecordData::Records(values) => {

@@ -59,7 +59,7 @@ pub struct Config {
     pub min_ttl: Option<Ttl>,
     /// Whether records that nobody claims become ours, where they hold exactly what is wanted.
     pub adopt: bool,
-    /// Values of which one alone stands at a name until somebody publishes it: with `adopt` a record that nobody claims becomes ours
+    /// Values of which one alone stands at a name until it is published: with `adopt` a record that nobody claims becomes ours
     /// there, too.
     pub placeholders: Vec<RData>,
     /// The flag that leaves objects of other namespaces unread, for people; empty where all are read.
@@ -68,7 +68,7 @@ pub struct Config {
     pub quotas: QuotaLimits,
     /// Whether nothing may be changed.
     pub dry_run: bool,
-    /// Whether the engine only looks, so that somebody can ask it why a name is not there: a dry run that no user asked for.
+    /// Whether the engine only reads, to explain why a name is not there: a dry run that no user asked for.
     pub looks: bool,
     /// Whether a name, type or target that a filter leaves out is reported to its object even where nothing was published for it.
     pub events_filtered: bool,

@@ -83,7 +83,7 @@ async fn a_document_that_does_not_parse_is_reported_and_never_written_over() {
     assert_eq!(store.load().await.unwrap().unwrap(), b"{ not json");
     assert!(State::open(store.clone()).await.is_err(), "a look without a daemon says so, too");
     assert!(!state.read_again(Timestamp(1), TTL).await);
-    // Somebody repairs it: what it says and what was noted meanwhile are one.
+    // It is repaired by hand: what it says and what was noted meanwhile are one.
     let other = load(&Arc::new(MemoryStore::default())).await;
     let key = set("a.example A 192.0.2.1").key;
     other.zone("i/z", |zone| zone.window.deleted([(&key, None)], Timestamp(0)));

@@ -46,7 +46,7 @@ fn verb(action: Procedure) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether the start of an operation is written: where somebody asked, where the spec is new, and where the status is that of
+/// Whether the start of an operation is written: where it was asked for, where the spec is new, and where the status is that of
 /// another operation. A further attempt of the same operation is not announced again.
 pub fn announces(record: &DnsRecord, operation: Operation) -> bool {
     let under_way = record.last().is_some_and(|(kind, state)| kind == operation.as_str() && state != "Succeeded");

@@ -271,7 +271,7 @@ mod tests {
         world.record(first.clone());
         assert!(due(&mut world).is_empty());
         world.record(DnsRecord { status: DnsRecordStatus::default(), ..first.clone() });
-        assert!(due(&mut world).is_empty(), "the same object, whose status somebody has cleared");
+        assert!(due(&mut world).is_empty(), "the same object, whose status was cleared");
         let mut second = record("a.example.com A 192.0.2.1");
         second.metadata.uid = "other".to_owned();
         world.record(second);

@@ -85,7 +85,7 @@ impl Credentials for Fixed {
     }
 }
 
-/// Credentials that somebody sets anew, such as whoever watches the file that holds them.
+/// Credentials that can be set anew, such as by a watch on the file that holds them.
 pub struct Rotating(RwLock<Headers>);
 
 impl Rotating {

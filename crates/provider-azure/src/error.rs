@@ -42,7 +42,7 @@ pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
         400 if said.contains("already exists in this zone") => Some(ErrorKind::Conflict),
         _ => None,
     };
-    // Somebody may make room.
+    // Room may be made meanwhile.
     let retry = (answer.status.as_u16() < 500 && full).then_some(Retry::Backoff);
     Some(Explanation { message: format!("{} ({code})", message.trim()), kind, retry })
 }

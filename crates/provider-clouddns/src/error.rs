@@ -76,7 +76,7 @@ pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
         Some(reason) => format!("{} ({reason})", said.join("; ")),
         None => said.join("; "),
     };
-    // Somebody may make room.
+    // Room may be made meanwhile.
     let retry = (status == 403 && is(FULL)).then_some(Retry::Backoff);
     Some(Explanation { message, kind, retry })
 }

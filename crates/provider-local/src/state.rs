@@ -98,7 +98,7 @@ impl State {
         table
     }
 
-    /// Reads the file again if somebody wrote it; says whether there is a file.
+    /// Reads the file again if another program wrote it; returns whether there is a file.
     fn reload(&self, apex: &DnsName, slot: &mut Slot) -> Result<bool> {
         let Some(folder) = &self.folder else { return Ok(false) };
         let stamp = folder.stamp(apex)?;

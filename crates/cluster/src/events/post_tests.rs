@@ -181,9 +181,9 @@ async fn what_was_reported_before_the_end_is_posted() {
     let fake = Fake::new(vec![posted(), posted()]);
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
     reporter.tell(&note("web", "One", "the TTL"));
-    let reported = Instant::now();
+    let begun = Instant::now();
     poster.run(sleep(TOGETHER / 5)).await;
-    assert_eq!((reporter.tally().posted, reported.elapsed() < TOGETHER), (1, true));
+    assert_eq!((reporter.tally().posted, begun.elapsed() < TOGETHER), (1, true));
     // What comes after is lost, and counted.
     reporter.tell(&note("web", "Two", "the host"));
     assert_eq!(reporter.tally().dropped, 1);

@@ -222,7 +222,7 @@ async fn what_a_listing_showed_otherwise_at_a_written_name_is_listed_again() {
     tokio::time::advance(Duration::from_secs(1)).await;
     let change = Change::Create { to: set("a.example AAAA ttl=1 2001:db8::1") };
     view.write(&Group::of(Step::record(change, None), vec![]), Instant::now(), Clone::clone);
-    // Somebody took the A away before the listing began, and our write was not there yet.
+    // Another writer took the A away before the listing began, and our write was not there yet.
     view.take(full(&[]), None, began, NONE);
     assert_eq!(shown(&view).len(), 2);
     assert_eq!(view.token(), None, "what changes since that listing is not all");

@@ -29,7 +29,7 @@ use crate::provider_instance::ProviderInstance;
 use crate::worker::Worker;
 use crate::zone_handle::ZoneHandle;
 
-/// So long a server or a provider is waited for: somebody sits in front of the answer.
+/// How long a server or a provider is waited for: a person waits for the answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What was found out of a name in one zone.

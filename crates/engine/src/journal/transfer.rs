@@ -25,7 +25,7 @@ pub struct OwnershipTransfer {
 }
 
 impl OwnershipTransfer {
-    /// Whether somebody took a claim that nobody had: to give that up, the record may hold what it will.
+    /// Whether an owner took a record that nobody claimed: to give that up, the record may hold any content.
     fn is_adoption(&self) -> bool {
         self.record.is_some() && self.before.owner.is_none()
     }

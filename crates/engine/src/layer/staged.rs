@@ -108,7 +108,7 @@ impl Staged {
     async fn go_back(&self, zone: &Zone, course: &Course<'_>, somebody: bool) -> bool {
         let WayBack { groups, whole } = course.way_back(somebody);
         for group in groups {
-            // What was deleted is not put back beside what somebody put there since: it is not known whose that is.
+            // What was deleted is not put back beside what another writer put there since: it is not known whose that is.
             if somebody && self.is_taken(zone, &group).await {
                 return false;
             }

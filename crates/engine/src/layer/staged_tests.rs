@@ -239,7 +239,7 @@ fn where_a_create_merely_adds_the_claim_comes_after_the_reading_back() {
     assert_eq!(course::announced(&group(vec![record(Change::Create { to }), claimed])).len(), 1);
 }
 
-/// A change of type fails since somebody put the old type there again: ours is not put back beside it.
+/// A change of type fails since another writer put the old type there again: ours is not put back beside it.
 #[tokio::test]
 async fn what_was_deleted_is_not_put_back_beside_a_foreign_record() {
     let (old, foreign) = (set("x.example CNAME y.test"), set("x.example CNAME their.test"));

@@ -61,7 +61,7 @@ impl<'a> Course<'a> {
         Group { steps: write.steps.clone(), requires, ..self.group.clone() }
     }
 
-    /// What a write of records takes for granted of the claims that the group changes later: somebody may have changed one since it
+    /// What a write of records takes for granted of the claims that the group changes later: another writer may have changed one since it
     /// was read.
     pub(super) fn claims_unwritten(&self, write: &Write) -> Vec<Precondition> {
         if !write.steps.iter().any(|step| step.role == Role::Record) {

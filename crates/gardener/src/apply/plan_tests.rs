@@ -73,7 +73,7 @@ fn sets_of_other_types_stay() {
         &["+ x.example A 192.0.2.1"],
     );
     check(Txt, &["x.example TXT t"], &["x.example A 192.0.2.1", "x.example MX 1_m"], &["+ x.example TXT \"t\""]);
-    // Somebody's own alias of the other family is no shape of this object.
+    // A foreign alias of the other family is no shape of this object.
     check(A, &["x.example A 192.0.2.1"], &["x.example AAAA alias:h"], &["+ x.example A 192.0.2.1"]);
 }
 

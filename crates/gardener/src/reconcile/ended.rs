@@ -18,7 +18,7 @@ impl Reconciler {
         self.status(&record, &patch).await
     }
 
-    /// Writes the success, if it says anything new or somebody asked; whoever lost to this object looks again.
+    /// Writes the success, if it says anything new or was asked for; objects that lost to this one are looked at again.
     pub(super) async fn succeed(
         &self,
         record: DnsRecord,
@@ -53,7 +53,7 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Writes the error, if it says anything new or somebody asked. An error of that write counts for nothing.
+    /// Writes the error, if it says anything new or was asked for. An error of that write counts for nothing.
     pub(super) async fn fail(
         &self,
         record: &DnsRecord,

@@ -115,7 +115,7 @@ fn flaw(field: &'static str, found: &str, expected: &str) -> Flaw {
 }
 
 impl Entry {
-    /// The entry of a record set; without a right of somebody it belongs to `elsewhere`, or nobody.
+    /// The entry of a record set; without a right, it belongs to `elsewhere`, or to nobody.
     pub(super) fn of(place: &ZoneRecord, set: &RecordSet, right: Option<&Right>, elsewhere: Option<&OwnerId>) -> Self {
         let mut entry = Self {
             dnsname: place.key.name.to_string(),

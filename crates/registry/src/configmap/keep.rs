@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 8;
 const MOST_SHARDS: usize = 4096;
 
 /// What becomes of an entry. An object is only replaced as it was read, but what was read for that may be newer than what the
-/// edit rests on: what another process of the owner, or somebody by hand, made of the entry since is not written over.
+/// edit rests on: what another process of the owner, or a person by hand, made of the entry since is not written over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
     /// The new one, or none.

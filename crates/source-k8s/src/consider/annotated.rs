@@ -63,7 +63,7 @@ fn judge(key: &str, options: &SourceOptions) -> AnnotationUse {
             None => AnnotationUse::Foreign,
         };
     }
-    // Somebody wrote a prefix from memory.
+    // A prefix that was written from memory.
     match key.rsplit_once('/') {
         Some((prefix, rest))
             if annotations::looks_like_prefix(prefix) && nearest(rest, KEYS.iter().copied()).is_some() =>

@@ -26,7 +26,7 @@ impl Index {
     }
 
     /// Whether an object is kept whole, though nothing but its mapper reads it: it asks for nothing, or not for all that it states, and
-    /// somebody may ask why.
+    /// a person may ask why.
     pub(super) fn may_be_asked_about(&self, object: &Object, mapped: &Mapped) -> bool {
         is_puzzling(object, mapped, &self.options)
     }

@@ -127,7 +127,7 @@ pub async fn a_cname_stands_alone(harness: &dyn Harness) {
     walk.refused(create(&walk.set("alias", A, 300, &["192.0.2.1"])), &kinds).await;
     walk.refused(create(&walk.set("alias", RecordType::Txt, 300, &["\"x\""])), &kinds).await;
 
-    // Our address would make room, but not the text that somebody put beside it.
+    // Our address would make room, but not the text that another writer put beside it.
     let ours = walk.set("swap", A, 300, &["192.0.2.1"]);
     walk.reach(std::slice::from_ref(&ours)).await;
     walk.foreign(walk.set("swap", RecordType::Txt, 300, &["\"theirs\""])).await;

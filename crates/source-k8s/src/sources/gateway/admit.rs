@@ -12,7 +12,7 @@ use crate::selector::Selector;
 /// What stands in the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// Somebody decided against it.
+    /// A controller or a rule decided against it.
     Refused(String),
     /// It cannot be known now; the way may be open.
     Unknown(String),
