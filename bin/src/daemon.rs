@@ -28,7 +28,7 @@ use zonewright_source_k8s::source::K8sSource;
 use crate::catalog::Catalog;
 use crate::command_flags;
 use crate::connection::{self, Connection};
-use crate::http::{self, Health, Pages};
+use crate::http::{self, HealthCheck, StatusPages};
 use crate::instance::InstanceSettings;
 use crate::preview::{self, Gatherer, Preview, ReadOnly};
 use crate::reporter::LogReporter;
@@ -73,7 +73,8 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
     };
     let engine = Arc::new(Engine::start(config, parts).await);
     let metrics = engine.metrics().clone();
-    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(EngineHealth(engine.clone())) };
+    let pages =
+        StatusPages { metrics: Arc::new(move || metrics.text()), health: Arc::new(EngineHealth(engine.clone())) };
     let server = listen(settings, pages, stop.clone()).await?;
     let pass = if settings.bool("once") {
         let outcome = tokio::select! {
@@ -298,7 +299,7 @@ fn own_object() -> Option<ObjectRef> {
 /// What the probes ask of the engine.
 struct EngineHealth(Arc<Engine>);
 
-impl Health for EngineHealth {
+impl HealthCheck for EngineHealth {
     fn live(&self) -> std::result::Result<(), String> {
         let stuck = self.0.health().stuck;
         if stuck.is_empty() { Ok(()) } else { Err(stuck.join("\n")) }
@@ -331,7 +332,11 @@ pub(crate) fn shared(metrics: &Metrics) -> Shared {
 }
 
 /// Listens at `--metrics-address`, unless it is empty.
-pub(crate) async fn listen(settings: &Settings, pages: Pages, stop: CancellationToken) -> Result<Option<http::Server>> {
+pub(crate) async fn listen(
+    settings: &Settings,
+    pages: StatusPages,
+    stop: CancellationToken,
+) -> Result<Option<http::PageServer>> {
     let address = settings.text("metrics-address");
     if address.is_empty() {
         return Ok(None);

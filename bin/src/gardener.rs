@@ -11,14 +11,14 @@ use tracing::info;
 use zonewright_cluster::{EventOptions, EventReporter};
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_gardener::accounts::{Accounts, Backend};
+use zonewright_gardener::accounts::{Backend, ProviderAccounts};
 use zonewright_gardener::controller::{Controller, ControllerParts, Leases};
 use zonewright_gardener::filter::RecordFilter;
 use zonewright_gardener::metrics::ControllerMetrics;
 use zonewright_gardener::secret::ProviderKind;
 
 use crate::catalog::Catalog;
-use crate::http::{self, Health, Pages};
+use crate::http::{self, HealthCheck, StatusPages};
 use crate::{config, connection, daemon, summary};
 
 /// Works until SIGTERM or SIGINT.
@@ -42,13 +42,14 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         leases: leases(settings, cluster.namespace()),
         scope,
         at_once: usize::try_from(settings.int("dnsrecord-max-concurrent-reconciles")).unwrap_or(1),
-        accounts: Accounts::new(&backends, settings.clone(), shared, metrics.clone()),
+        accounts: ProviderAccounts::new(&backends, settings.clone(), shared, metrics.clone()),
         registry: config::registry(catalog, settings, None).await?,
         tally: ControllerMetrics::registered(&metrics),
         reporter: Arc::new(reporter),
         cluster,
     });
-    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Watched(controller.clone())) };
+    let pages =
+        StatusPages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Watched(controller.clone())) };
     let servers = listen(settings, &pages, &stop).await?;
     info!(types = types.join(","), "handling DNSRecords");
     let ended = controller.run(stop.clone()).await;
@@ -107,7 +108,7 @@ fn leases(settings: &Settings, home: &str) -> Leases {
 }
 
 /// Listens at both addresses; each shows all pages.
-async fn listen(settings: &Settings, pages: &Pages, stop: &CancellationToken) -> Result<Vec<http::Server>> {
+async fn listen(settings: &Settings, pages: &StatusPages, stop: &CancellationToken) -> Result<Vec<http::PageServer>> {
     let mut servers = Vec::new();
     let (metrics, health) = (settings.text("metrics-bind-address"), settings.text("health-bind-address"));
     let second = Some(health).filter(|health| *health != metrics || health.ends_with(":0"));
@@ -125,7 +126,7 @@ async fn listen(settings: &Settings, pages: &Pages, stop: &CancellationToken) ->
 /// What the probes ask of the controller.
 struct Watched(Arc<Controller>);
 
-impl Health for Watched {
+impl HealthCheck for Watched {
     fn live(&self) -> std::result::Result<(), String> {
         Ok(())
     }

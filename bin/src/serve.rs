@@ -15,7 +15,7 @@ use zonewright_engine::layer::Layers;
 use zonewright_provider_webhook::server::{ServedNames, Server, Serving, Times};
 
 use crate::catalog::Catalog;
-use crate::http::{self, Health, Pages};
+use crate::http::{self, HealthCheck, StatusPages};
 use crate::{config, daemon, summary};
 
 /// Serves until SIGTERM or SIGINT.
@@ -40,7 +40,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         times: times(settings),
         limit: usize::try_from(settings.int("webhook-provider-max-body-size")).ok().filter(|bytes| *bytes > 0),
     });
-    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Readable(server.clone())) };
+    let pages = StatusPages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Readable(server.clone())) };
     let probes = daemon::listen(settings, pages, stop.clone()).await?;
     if dry_run {
         info!("running in dry-run mode: no change is made to any zone");
@@ -78,7 +78,7 @@ fn times(settings: &Settings) -> Times {
 /// What the probes ask of the server: it is ready while the provider can be read.
 struct Readable(Arc<Server>);
 
-impl Health for Readable {
+impl HealthCheck for Readable {
     fn live(&self) -> std::result::Result<(), String> {
         Ok(())
     }

@@ -88,7 +88,7 @@ pub struct UndoResult {
     /// Names that went back.
     pub restored: Vec<DnsName>,
     /// What did not.
-    pub failed: Vec<Failure>,
+    pub failed: Vec<UndoFailure>,
     /// Number of names that would have gone back, in a dry run.
     pub dry: usize,
     /// Why the pins may be forgotten at a restart, if they may.
@@ -96,7 +96,7 @@ pub struct UndoResult {
 }
 
 /// What was not done: the change as a line, and why.
-pub type Failure = (String, String);
+pub type UndoFailure = (String, String);
 
 /// Names that an undo has set back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

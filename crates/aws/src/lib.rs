@@ -13,4 +13,4 @@ mod web_identity;
 
 pub use access::{Access, AccessConfig, AccessKeys};
 pub use failure::{ErrorClass, failure, is_stale, sentences};
-pub use transport::{Templates, sdk_http_client};
+pub use transport::{PathTemplate, sdk_http_client};

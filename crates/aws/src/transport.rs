@@ -29,13 +29,17 @@ const LIMIT: usize = 32 * 1024 * 1024;
 const REFUSAL: usize = 256 * 1024;
 
 /// Makes the template of a path for the metric: `/2013-04-01/hostedzone/{id}/rrset`.
-pub type Templates = fn(&str) -> String;
+pub type PathTemplate = fn(&str) -> String;
 
 /// A client for SDKs over these connections; each request counts in `times` under the template of its path.
 ///
 /// # Errors
 /// The certificate authorities cannot be read.
-pub fn sdk_http_client(connection: &Connection, times: RequestTimes, template: Templates) -> Result<SharedHttpClient> {
+pub fn sdk_http_client(
+    connection: &Connection,
+    times: RequestTimes,
+    template: PathTemplate,
+) -> Result<SharedHttpClient> {
     let direct = Connection { proxies: Proxies::none(), ..connection.clone() }.open(false)?;
     let transport = SdkTransport { network: connection.open(true)?, direct, times, template };
     Ok(SharedHttpClient::new(Client(Arc::new(transport))))
@@ -46,7 +50,7 @@ struct SdkTransport {
     /// Without proxies and TLS, for what is on the machine itself.
     direct: Arc<dyn Transport>,
     times: RequestTimes,
-    template: Templates,
+    template: PathTemplate,
 }
 
 #[derive(Debug, Clone)]

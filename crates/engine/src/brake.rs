@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use zonewright_core::clock::Timestamp;
-use zonewright_core::guard::{Digest, Scope};
+use zonewright_core::guard::{BrakeScope, Digest};
 use zonewright_core::record::RecordKey;
 
 use crate::brake_ledger::{Hold, Windows, ZoneLoad, lasting};
@@ -56,7 +56,7 @@ pub(crate) async fn brake(worker: &mut Worker, deletes: &RoundDeletes, before: B
         deletes::give_back(&worker.context.state, &worker.handle.label(), std::mem::take(&mut verdict.reserved));
         verdict.passed.retain(|key, _| verdict.approved.contains_key(key));
         let reason = format!("the state of the brake cannot be saved ({})", error.chain());
-        verdict.hold = Some(Hold { scope: Scope::Zone, reason, floor: false });
+        verdict.hold = Some(Hold { scope: BrakeScope::Zone, reason, floor: false });
     }
     let BrakeDecision { passed, reserved, approved, hold, waits, relieved } = verdict;
     worker.deletes.reserve(reserved);
@@ -150,7 +150,7 @@ impl BrakeDecision {
     /// Nothing goes while the saved state is in doubt, or before every zone was planned once.
     fn doubt(&mut self, doubt: Option<String>, ready: bool) {
         let floor = self.hold.as_ref().is_some_and(|hold| hold.floor);
-        self.hold = doubt.map(|reason| Hold { scope: Scope::Zone, reason, floor }).or(self.hold.take());
+        self.hold = doubt.map(|reason| Hold { scope: BrakeScope::Zone, reason, floor }).or(self.hold.take());
         self.waits = !ready;
     }
 

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::warn;
 use zonewright_core::endpoint::Note;
 use zonewright_core::explain::{Cause, Consideration, Subject};
-use zonewright_core::guard::{AcceptedKinds, Digest, HeldPlan, SAMPLES, Scope, hash};
+use zonewright_core::guard::{AcceptedKinds, BrakeScope, Digest, HeldPlan, SAMPLES, hash};
 use zonewright_core::record::RecordKey;
 
 use crate::brake_ledger::Hold;
@@ -32,7 +32,7 @@ pub(crate) fn publish(
     }
     let (scope, reason, floor) = match brake {
         Some(Hold { scope, reason, floor }) => (scope, Some(reason), floor),
-        None => (Scope::Zone, None, false),
+        None => (BrakeScope::Zone, None, false),
     };
     let reason = [reason, deletes.doubt.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");
     keep(worker, held, Kept { reason, floor, scope, kinds: deletes.kinds.clone() });
@@ -87,7 +87,7 @@ fn report_to_objects(worker: &Worker, hash: &str) {
 struct Kept {
     reason: String,
     floor: bool,
-    scope: Scope,
+    scope: BrakeScope,
     kinds: AcceptedKinds,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::error::{Error, ErrorKind, Result};
-use zonewright_core::guard::{Approval, HeldPlan, JointPlan, Scope, Window, hash};
+use zonewright_core::guard::{Approval, BrakeScope, HeldPlan, JointPlan, Window, hash};
 use zonewright_core::record::RecordKey;
 use zonewright_core::store::StateStore;
 
@@ -107,13 +107,13 @@ impl StateDocument {
 impl StateDocument {
     /// The plans that were held by a judgement over more than their zone, where there are several of a kind.
     pub(crate) fn joint(&self) -> Vec<JointPlan> {
-        let mut scopes: BTreeMap<(Scope, &str), Vec<(&String, &HeldPlan)>> = BTreeMap::new();
+        let mut scopes: BTreeMap<(BrakeScope, &str), Vec<(&String, &HeldPlan)>> = BTreeMap::new();
         for (zone, state) in &self.zones {
             let Some(held) = &state.held else { continue };
             let of = match held.scope {
-                Scope::Zone => continue,
-                Scope::Instance => zone.split_once('/').map_or(zone.as_str(), |(instance, _)| instance),
-                Scope::Process => "",
+                BrakeScope::Zone => continue,
+                BrakeScope::Instance => zone.split_once('/').map_or(zone.as_str(), |(instance, _)| instance),
+                BrakeScope::Process => "",
             };
             scopes.entry((held.scope, of)).or_default().push((zone, held));
         }

@@ -41,7 +41,7 @@ const ROWS: usize = 64;
 const PAUSES: [&str; 3] = ["aws-batch-change-interval", "google-batch-change-interval", "batch-change-interval"];
 
 /// A credential at work.
-pub struct Account {
+pub struct ProviderAccount {
     /// Distinguishes it from other accounts.
     pub id: AccountId,
     /// The type of provider.
@@ -60,13 +60,13 @@ pub struct Account {
     rows: Vec<Turns<()>>,
 }
 
-impl fmt::Debug for Account {
+impl fmt::Debug for ProviderAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Account").field("kind", &self.kind).field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("ProviderAccount").field("kind", &self.kind).field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl Account {
+impl ProviderAccount {
     /// An account over a provider.
     pub fn new(
         id: AccountId,
@@ -150,23 +150,23 @@ pub struct Backend {
 }
 
 /// The accounts at work, one for each distinct credential.
-pub struct Accounts {
+pub struct ProviderAccounts {
     backends: BTreeMap<ProviderKind, ProviderEntry>,
     settings: Settings,
     shared: Shared,
     metrics: Arc<Metrics>,
-    open: Mutex<BTreeMap<AccountId, (Arc<Account>, Instant)>>,
+    open: Mutex<BTreeMap<AccountId, (Arc<ProviderAccount>, Instant)>>,
     /// Where tokens of workload identities are kept, once there are any; nobody but this user can look into it.
     tokens: OnceLock<TempDir>,
 }
 
-impl fmt::Debug for Accounts {
+impl fmt::Debug for ProviderAccounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Accounts").field("open", &self.open().len()).finish_non_exhaustive()
+        f.debug_struct("ProviderAccounts").field("open", &self.open().len()).finish_non_exhaustive()
     }
 }
 
-impl Accounts {
+impl ProviderAccounts {
     /// No accounts yet. `settings` holds a value for each flag of the providers.
     pub fn new(backends: &[Backend], mut settings: Settings, shared: Shared, metrics: Arc<Metrics>) -> Self {
         for flag in PAUSES {
@@ -204,7 +204,7 @@ impl Accounts {
     ///
     /// # Errors
     /// The provider cannot be built from it.
-    pub async fn account(&self, kind: ProviderKind, login: Login) -> Result<Arc<Account>, OperationFailure> {
+    pub async fn account(&self, kind: ProviderKind, login: Login) -> Result<Arc<ProviderAccount>, OperationFailure> {
         let id = login.id(kind);
         if let Some(token) = &login.token {
             token.keep().map_err(|error| unkept(&error))?;
@@ -219,7 +219,12 @@ impl Accounts {
         Ok(account.clone())
     }
 
-    async fn build(&self, kind: ProviderKind, id: AccountId, login: Login) -> Result<Account, OperationFailure> {
+    async fn build(
+        &self,
+        kind: ProviderKind,
+        id: AccountId,
+        login: Login,
+    ) -> Result<ProviderAccount, OperationFailure> {
         let Some(entry) = self.backends.get(&kind) else {
             return Err(OperationFailure::Configuration(format!(
                 "records of type {} are not served here",
@@ -244,7 +249,7 @@ impl Accounts {
         let layers = Layers::new(InstanceId::from(kind.as_str()));
         let provider = layers.around(provider, &self.metrics);
         let options = OptionReader::new(entry.options, [PROVIDER_CONFIG.into()]);
-        Ok(Account::new(id, kind, login.scope, provider, options))
+        Ok(ProviderAccount::new(id, kind, login.scope, provider, options))
     }
 
     /// Drops accounts that nobody has used for long.
@@ -265,7 +270,7 @@ impl Accounts {
         self.open().is_empty()
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<AccountId, (Arc<Account>, Instant)>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<AccountId, (Arc<ProviderAccount>, Instant)>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -27,7 +27,7 @@ fn login(secret: &str) -> Login {
 async fn one_provider_for_each_credential() {
     let shared = Shared::default();
     let backends = [Backend { kind: ProviderKind::Route53, entry: ENTRY }];
-    let accounts = Accounts::new(&backends, Settings::default(), shared.clone(), Arc::default());
+    let accounts = ProviderAccounts::new(&backends, Settings::default(), shared.clone(), Arc::default());
     let open = async |secret: &str| accounts.account(ProviderKind::Route53, login(secret)).await.unwrap();
     let (one, same, other) = (open("a").await, open("a").await, open("b").await);
     assert!(Arc::ptr_eq(&one, &same) && !Arc::ptr_eq(&one, &other));

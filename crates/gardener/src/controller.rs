@@ -18,7 +18,7 @@ use zonewright_core::Result;
 use zonewright_core::endpoint::Reporter;
 use zonewright_core::registry::Registry;
 
-use crate::accounts::Accounts;
+use crate::accounts::ProviderAccounts;
 use crate::attempts;
 use crate::filter::RecordFilter;
 use crate::metrics::ControllerMetrics;
@@ -55,7 +55,7 @@ pub struct ControllerParts {
     /// Attempts at once for each account.
     pub at_once: usize,
     /// Providers by credential.
-    pub accounts: Accounts,
+    pub accounts: ProviderAccounts,
     /// Whose records are.
     pub registry: Arc<dyn Registry>,
     /// What was done.

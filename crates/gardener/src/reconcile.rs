@@ -28,7 +28,7 @@ use zonewright_core::endpoint::Reporter;
 use zonewright_core::registry::Registry;
 use zonewright_core::{DnsName, Error, ErrorKind, Zone};
 
-use crate::accounts::{Account, Accounts};
+use crate::accounts::{ProviderAccount, ProviderAccounts};
 use crate::apply::ChangeTarget;
 use crate::convert::{self, IpStack};
 use crate::failure::OperationFailure;
@@ -53,7 +53,7 @@ pub struct Reconciler {
     /// The API server.
     pub objects: Arc<dyn Objects>,
     /// Providers by credential.
-    pub accounts: Accounts,
+    pub accounts: ProviderAccounts,
     /// Whose records are.
     pub registry: Arc<dyn Registry>,
     /// What the watches have reported.
@@ -159,7 +159,12 @@ impl Reconciler {
     }
 
     /// Publishes what the object asks for. Returns its zone, as the status writes it.
-    async fn publish(&self, record: &DnsRecord, account: &Account, task: Task) -> Result<String, OperationFailure> {
+    async fn publish(
+        &self,
+        record: &DnsRecord,
+        account: &ProviderAccount,
+        task: Task,
+    ) -> Result<String, OperationFailure> {
         check(record)?;
         let endpoint = convert::endpoint(record).map_err(OperationFailure::Configuration)?;
         let mut search = if task.1 == Procedure::Restore { Search::Anew } else { Search::Trusting };
@@ -191,7 +196,12 @@ impl Reconciler {
     }
 
     /// Takes the records away from zones in which they were before `spec.zone` named another one.
-    async fn leave_former(&self, record: &DnsRecord, account: &Account, present: &str) -> Result<(), OperationFailure> {
+    async fn leave_former(
+        &self,
+        record: &DnsRecord,
+        account: &ProviderAccount,
+        present: &str,
+    ) -> Result<(), OperationFailure> {
         let former = SentChanges::of(record).unwrap_or_default();
         for zone in former.zones().iter().filter(|zone| *zone != present) {
             info!(object = %record.record_name(), zone, "the records are in another zone now");

@@ -16,7 +16,7 @@ use zonewright_core::testing::name;
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{Error, ErrorKind, RData, RecordKey, RecordSet, RecordType, Result, Zone};
 
-use crate::accounts::Account;
+use crate::accounts::ProviderAccount;
 use crate::secret::{AccountId, ProviderKind, ZoneScope};
 use crate::types::DnsRecord;
 
@@ -137,9 +137,9 @@ impl Script {
 }
 
 /// An account over a script.
-pub(crate) fn account(script: &Arc<Script>) -> Account {
+pub(crate) fn account(script: &Arc<Script>) -> ProviderAccount {
     let options = zonewright_core::options::OptionTable::NONE.into();
-    Account::new(AccountId::named("x"), ProviderKind::Route53, ZoneScope::Whole, script.clone(), options)
+    ProviderAccount::new(AccountId::named("x"), ProviderKind::Route53, ZoneScope::Whole, script.clone(), options)
 }
 
 fn zone(id: &str) -> Zone {

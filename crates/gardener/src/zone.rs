@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use zonewright_core::zone::{Visibility, ZoneId};
 use zonewright_core::{DnsName, Zone};
 
-use crate::accounts::Account;
+use crate::accounts::ProviderAccount;
 use crate::failure::OperationFailure;
 use crate::secret::{ProviderKind, ZoneScope};
 use crate::types::DnsRecord;
@@ -79,7 +79,7 @@ pub enum Search {
 /// # Errors
 /// [`OperationFailure::NoZone`] if there is none; what keeps it from being known.
 pub async fn find(
-    account: &Account,
+    account: &ProviderAccount,
     record: &DnsRecord,
     name: &DnsName,
     search: Search,
@@ -108,7 +108,7 @@ pub async fn find(
     Ok(zone.clone())
 }
 
-async fn stated_zone(account: &Account, stated: &str, name: &DnsName) -> Result<Zone, OperationFailure> {
+async fn stated_zone(account: &ProviderAccount, stated: &str, name: &DnsName) -> Result<Zone, OperationFailure> {
     if matches!(account.kind, ProviderKind::AzureDns | ProviderKind::AzurePrivateDns) && !stated.contains('/') {
         return Err(OperationFailure::NoZone(format!("spec.zone {stated:?}: expected resourceGroup/zone")));
     }

@@ -20,7 +20,7 @@ use crate::metrics::RequestTimes;
 use crate::redact::{shortened, shown};
 use crate::request::{Repeat, Request};
 use crate::retry::RetryPolicy;
-use crate::status::{Explain, Explanation, delivery, denied, is_passing, kind_of};
+use crate::status::{AnswerExplanation, Explain, delivery, denied, is_passing, kind_of};
 use crate::transport::{BodyLimits, Outgoing, Transport};
 
 /// Most bytes that are read of the body of a refusal.
@@ -258,7 +258,7 @@ impl Client {
         Some(AttemptResult { kind, delivery, passing, after })
     }
 
-    fn explained(&self, answer: &Answer) -> Option<Explanation> {
+    fn explained(&self, answer: &Answer) -> Option<AnswerExplanation> {
         self.0.explain.and_then(|explain| explain(answer))
     }
 

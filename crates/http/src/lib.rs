@@ -72,7 +72,7 @@ pub use proxy::Proxies;
 pub use redact::{shortened, shown};
 pub use request::{Repeat, Request, Share};
 pub use retry::RetryPolicy;
-pub use status::{Explain, Explanation, kind_of};
+pub use status::{AnswerExplanation, Explain, kind_of};
 
 pub use tls::{Tls, TlsError};
 pub use transport::{BodyLimits, Outgoing, Transport};

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use zonewright_core::ErrorKind;
 use zonewright_core::error::Retry;
-use zonewright_http::{Answer, Explanation};
+use zonewright_http::{Answer, AnswerExplanation};
 
 /// The body of an answer that is no success.
 #[derive(Debug, Deserialize)]
@@ -44,7 +44,7 @@ const DENIED: &[&str] =
 const CHANGE: &str = "entity.change.";
 
 /// Reads the body of an answer that is no success.
-pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
+pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     let Body { error } = answer.json().ok()?;
     let mut sentences: Vec<&str> = vec![error.message.trim()];
     sentences.extend(error.errors.iter().map(|reason| reason.message.trim()));
@@ -78,7 +78,7 @@ pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
     };
     // Room may be made meanwhile.
     let retry = (status == 403 && is(FULL)).then_some(Retry::Backoff);
-    Some(Explanation { message, kind, retry })
+    Some(AnswerExplanation { message, kind, retry })
 }
 
 /// Which set of a change a message names.
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    fn read(status: u16, reason: &str, message: &str) -> Explanation {
+    fn read(status: u16, reason: &str, message: &str) -> AnswerExplanation {
         let body = serde_json::json!({
             "error": { "code": status, "message": message, "errors": [{ "reason": reason, "message": message }] }
         });

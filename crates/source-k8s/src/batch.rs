@@ -23,7 +23,7 @@ use crate::store::{Object, Store};
 const SLOW: Duration = Duration::from_secs(1);
 
 /// What is to be mapped.
-pub struct Batch {
+pub struct MappingBatch {
     pub(crate) items: Vec<BatchItem>,
     pub(crate) store: Store,
     pub(crate) roles: Arc<[SourceRole]>,
@@ -33,9 +33,9 @@ pub struct Batch {
     pub(crate) published: Option<Arc<dyn PublishedNames>>,
 }
 
-impl std::fmt::Debug for Batch {
+impl std::fmt::Debug for MappingBatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Batch").field("items", &self.items).finish_non_exhaustive()
+        f.debug_struct("MappingBatch").field("items", &self.items).finish_non_exhaustive()
     }
 }
 
@@ -75,7 +75,7 @@ impl Mapping {
     }
 }
 
-impl Batch {
+impl MappingBatch {
     /// Maps everything.
     pub fn map(self) -> Vec<MappedItem> {
         let Self { items, store, roles, options, other_prefix, published } = self;

@@ -91,7 +91,7 @@ pub struct Index {
     unread: Unread,
     reported: BTreeMap<Reader, Reported>,
     dirty: BTreeSet<Reader>,
-    /// What is being mapped, by a [`Batch`] that is not back yet.
+    /// What is being mapped, by a [`MappingBatch`] that is not back yet.
     in_flight: BTreeSet<Reader>,
     /// Objects as they were and as they became while that goes on.
     changes: Vec<(Option<Object>, Option<Object>)>,

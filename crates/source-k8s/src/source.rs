@@ -16,7 +16,7 @@ use zonewright_core::endpoint::KindId;
 use zonewright_core::explain::{Consideration, Subject};
 use zonewright_core::source::{Evidence, KindState, PublishedNames, Review, Source, SourceErrors, Update};
 
-use crate::batch::Batch;
+use crate::batch::MappingBatch;
 use crate::feed::FeedEvent;
 use crate::feed::manifests::{FileProblem, UnreadObject};
 use crate::index::Index;
@@ -86,7 +86,7 @@ impl State {
     /// Begins to take what there is now. An engine that asked for the evidence, and takes objects that came after it was
     /// weakened, would act on a trust that is gone. So it gets nothing and is woken at once, to ask again; but no more than
     /// once in a row.
-    fn begin(&mut self, now: Instant) -> Option<Batch> {
+    fn begin(&mut self, now: Instant) -> Option<MappingBatch> {
         let trust = self.trust(now);
         let outdated = self.reported.as_ref().is_some_and(|reported| *reported != trust);
         self.held = outdated && !self.held;
@@ -240,7 +240,7 @@ impl Source for K8sSource {
     fn take(&self, everything: bool) -> Update {
         let _mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = self.state().begin(Instant::now());
-        let update = batch.map(Batch::map).map(|mapped| self.state().index.finish(mapped, everything));
+        let update = batch.map(MappingBatch::map).map(|mapped| self.state().index.finish(mapped, everything));
         self.mapped.notify_waiters();
         update.unwrap_or_default()
     }

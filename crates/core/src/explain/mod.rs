@@ -1,22 +1,22 @@
 //! Why a name is there, or is not: what is asked, what is answered, and the table of causes.
 //!
 //! In comes a [`Subject`], a name or an object; out goes an [`Explanation`]: what was found on the way from the objects to the zone,
-//! and one [`Finding`] that names the cause in one sentence and says in another what to do. What must hold: every verdict is a row of
+//! and one [`Finding`] that names the cause in one sentence and says in another what to do. What must hold: every finding is a row of
 //! the one table of [`Cause`], so that a cause has its sentence, its advice, its event and its metric label, or does not compile.
 
 mod cause;
+mod finding;
 mod nearest;
 mod subject;
-mod verdict;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 pub use cause::{Cause, CauseText};
+pub use finding::{BLANKS, Finding};
 pub use nearest::nearest;
 pub use subject::{ObjectName, Subject, SubjectError};
-pub use verdict::{BLANKS, Finding};
 
 use crate::endpoint::{Mapped, ObjectRef};
 use crate::name::DnsName;

@@ -14,7 +14,7 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::zone::Zone;
 
 use super::handover::Handover;
-use super::terms::Terms;
+use super::terms::ClaimTerms;
 
 /// Where a change came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -70,24 +70,25 @@ pub struct EntryStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<RecordSet>,
     /// What the claim on the record said before.
-    #[serde(default, skip_serializing_if = "Terms::is_empty")]
-    pub had: Terms,
+    #[serde(default, skip_serializing_if = "ClaimTerms::is_empty")]
+    pub had: ClaimTerms,
     /// What it shall say.
-    #[serde(default, skip_serializing_if = "Terms::is_empty")]
-    pub has: Terms,
+    #[serde(default, skip_serializing_if = "ClaimTerms::is_empty")]
+    pub has: ClaimTerms,
 }
 
 impl EntryStep {
     /// A step of a group as it is sent.
     pub fn new(step: &Step) -> Self {
-        let had = step.held.as_deref().map(Terms::from);
-        let has = Terms { owner: step.owner.clone(), resource: step.resource.clone(), labels: step.labels.clone() };
+        let had = step.held.as_deref().map(ClaimTerms::from);
+        let has =
+            ClaimTerms { owner: step.owner.clone(), resource: step.resource.clone(), labels: step.labels.clone() };
         Self {
             claim: step.role == Role::Claim,
             from: step.change.from().cloned(),
             to: step.change.to().cloned(),
             had: had.unwrap_or_default(),
-            has: if step.change.to().is_some() { has } else { Terms::default() },
+            has: if step.change.to().is_some() { has } else { ClaimTerms::default() },
         }
     }
 

@@ -16,7 +16,7 @@ use zonewright_core::record::{RecordKey, RecordSet};
 
 use super::entry::{Entry, EntryResult, EntryStep};
 use super::handover::{Handover, line};
-use super::terms::Terms;
+use super::terms::ClaimTerms;
 use super::transfer::OwnershipTransfer;
 
 /// What became of one key over the stretch.
@@ -29,9 +29,9 @@ pub struct Span {
     /// What stood there before.
     pub before: Option<RecordSet>,
     /// What its claim said when we left it.
-    pub terms_left: Terms,
+    pub terms_left: ClaimTerms,
     /// What its claim said before.
-    pub terms_before: Terms,
+    pub terms_before: ClaimTerms,
 }
 
 /// Keys that go back together.
@@ -141,7 +141,7 @@ impl Fold {
                 left: step.to.clone(),
                 before: None,
                 terms_left: step.has.clone(),
-                terms_before: Terms::default(),
+                terms_before: ClaimTerms::default(),
             });
             span.before.clone_from(&step.from);
             span.terms_before = step.had.clone();
@@ -151,7 +151,7 @@ impl Fold {
             let passed = group.handed.entry(one.key.clone()).or_insert_with(|| OwnershipTransfer {
                 record: one.record.clone(),
                 left: one.has.clone(),
-                before: Terms::default(),
+                before: ClaimTerms::default(),
                 bare: entry.steps.is_empty(),
                 latest: !group.spans.contains_key(&one.key),
             });
@@ -289,7 +289,7 @@ impl Folded {
 }
 
 fn change(from: Option<RecordSet>, to: Option<RecordSet>) -> Option<Change> {
-    EntryStep { claim: false, from, to, had: Terms::default(), has: Terms::default() }.change()
+    EntryStep { claim: false, from, to, had: ClaimTerms::default(), has: ClaimTerms::default() }.change()
 }
 
 impl Span {

@@ -15,14 +15,20 @@ fn steps(at: &str, line: &str) -> [EntryStep; 2] {
     let claim = |record: &Option<RecordSet>| record.as_ref().map(claim_of);
     let (had, has) = (terms(from.as_ref()), terms(to.as_ref()));
     [
-        EntryStep { claim: true, from: claim(&from), to: claim(&to), had: Terms::default(), has: Terms::default() },
+        EntryStep {
+            claim: true,
+            from: claim(&from),
+            to: claim(&to),
+            had: ClaimTerms::default(),
+            has: ClaimTerms::default(),
+        },
         EntryStep { claim: false, from, to, had, has },
     ]
 }
 
-fn terms(record: Option<&RecordSet>) -> Terms {
+fn terms(record: Option<&RecordSet>) -> ClaimTerms {
     let owner = record.and_then(|_| zonewright_core::claim::OwnerId::new("me"));
-    Terms { resource: owner.is_some().then(|| "service/ns/a".into()), owner, labels: Vec::new() }
+    ClaimTerms { resource: owner.is_some().then(|| "service/ns/a".into()), owner, labels: Vec::new() }
 }
 
 /// The claim of a record: where it stands, and for it to change with each update, what the record says.
@@ -219,7 +225,7 @@ fn ours(zone: &Zone, n: u8, to: u8) -> Vec<EntryStep> {
     let mut steps = Vec::new();
     let mut step = |claim: bool, from: Option<&RecordSet>, to: Option<RecordSet>| {
         if from != to.as_ref() {
-            steps.push(EntryStep { claim, from: from.cloned(), to, had: terms(from), has: Terms::default() });
+            steps.push(EntryStep { claim, from: from.cloned(), to, had: terms(from), has: ClaimTerms::default() });
         }
     };
     for standing in zone.values().filter(|set| set.key.name == at) {
@@ -370,8 +376,8 @@ fn an_alias_is_compared_as_a_whole() {
         claim: false,
         from: alias("one.test"),
         to: alias("two.test"),
-        had: Terms::default(),
-        has: Terms::default(),
+        had: ClaimTerms::default(),
+        has: ClaimTerms::default(),
     }];
     let mut fold = Fold::default();
     fold.take(&moved, Some(EntryResult::Applied));

@@ -32,6 +32,6 @@ pub use line::{Line, VERSION};
 pub use memory::MemoryJournal;
 pub use origin::EntryOrigin;
 pub use query::{JournalReach, JournalRecord, Query, last, read, scan};
-pub use terms::Terms;
+pub use terms::ClaimTerms;
 pub use writer::JournalWriter;
 pub(crate) use writer::{Begun, Destination};

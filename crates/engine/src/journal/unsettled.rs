@@ -69,7 +69,7 @@ impl EntryEffects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::Terms;
+    use crate::journal::ClaimTerms;
     use zonewright_core::testing::set;
 
     fn owner(text: &str) -> Option<OwnerId> {
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn where_nothing_changes_in_the_zone_the_owner_decides() {
         let record = set("a.example A 192.0.2.1");
-        let terms = |text: &str| Terms { owner: owner(text), ..Terms::default() };
+        let terms = |text: &str| ClaimTerms { owner: owner(text), ..ClaimTerms::default() };
         let handed = Handover { key: record.key.clone(), record: Some(record), had: terms("x"), has: terms("y") };
         let effects = EntryEffects { changes: vec![], handed: vec![handed] };
         for (now, expected) in [
@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn where_the_zone_holds_the_claim_it_decides() {
         let (text, record) = (set("a-a.example TXT \"x\""), set("a.example A 192.0.2.1"));
-        let terms = Terms { owner: owner("x"), ..Terms::default() };
-        let handed = Handover { key: record.key.clone(), record: Some(record), had: terms, has: Terms::default() };
+        let terms = ClaimTerms { owner: owner("x"), ..ClaimTerms::default() };
+        let handed = Handover { key: record.key.clone(), record: Some(record), had: terms, has: ClaimTerms::default() };
         let effects = EntryEffects { changes: vec![Change::Delete { from: text.clone() }], handed: vec![handed] };
         let verdict = |stands: Option<RecordSet>| effects.verdict(|_| stands.clone(), |_| None);
         assert_eq!(verdict(None), EntryResult::Applied);

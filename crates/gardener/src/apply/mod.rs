@@ -23,7 +23,7 @@ use zonewright_core::provider::{Adjustment, Listing, Read};
 use zonewright_core::registry::{Dropped, OwnershipChange, Registry};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Zone};
 
-use crate::accounts::Account;
+use crate::accounts::ProviderAccount;
 use crate::convert::IpStack;
 use crate::failure::OperationFailure;
 use plan::{ApplyPlan, RecordAtName, RequestedName};
@@ -47,7 +47,7 @@ pub trait Mark: Send + Sync {
 /// Where a name is changed, and for whom.
 pub struct ChangeTarget<'a> {
     /// The account by which the change is sent.
-    pub account: &'a Account,
+    pub account: &'a ProviderAccount,
     /// The zone that holds the name.
     pub zone: &'a Zone,
     /// Who keeps claims, if anybody does.

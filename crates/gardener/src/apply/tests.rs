@@ -30,7 +30,7 @@ impl Mark for Marks {
 
 struct Case {
     script: Arc<Script>,
-    account: Account,
+    account: ProviderAccount,
     zone: Zone,
     registry: Box<dyn Registry>,
     marks: Marks,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::{Break, Reconciler};
-use crate::accounts::Account;
+use crate::accounts::ProviderAccount;
 use crate::failure::OperationFailure;
 use crate::queue::{Attempt, Lane};
 use crate::secret::{ProviderKind, SpecHints};
@@ -19,7 +19,7 @@ impl Reconciler {
         record: &DnsRecord,
         kind: ProviderKind,
         attempt: &Attempt,
-    ) -> Result<Result<Arc<Account>, OperationFailure>, Break> {
+    ) -> Result<Result<Arc<ProviderAccount>, OperationFailure>, Break> {
         let found = self.open(record, kind).await?;
         if let Ok(account) = &found {
             let lane = Lane::Account(account.id.clone());
@@ -36,7 +36,7 @@ impl Reconciler {
         &self,
         record: &DnsRecord,
         kind: ProviderKind,
-    ) -> Result<Result<Arc<Account>, OperationFailure>, Break> {
+    ) -> Result<Result<Arc<ProviderAccount>, OperationFailure>, Break> {
         let secret = record.secret();
         if secret.name.is_empty() {
             let text = "spec.secretRef.name: expected the name of a Secret".to_owned();

@@ -10,7 +10,7 @@ use tracing::{debug, info, warn};
 use zonewright_core::{ErrorKind, RecordType};
 
 use super::{Break, Former, Reconciler, Task};
-use crate::accounts::Account;
+use crate::accounts::ProviderAccount;
 use crate::apply::ChangeTarget;
 use crate::convert;
 use crate::failure::OperationFailure;
@@ -67,7 +67,7 @@ impl Reconciler {
     }
 
     /// Takes the records away from every zone in which they may stand.
-    async fn withdraw_all(&self, record: &DnsRecord, account: &Account) -> Result<(), OperationFailure> {
+    async fn withdraw_all(&self, record: &DnsRecord, account: &ProviderAccount) -> Result<(), OperationFailure> {
         let Some(sent) = SentChanges::of(record) else {
             // Another controller worked on it: the zone is what spec and status say, or has to be found.
             let Ok((name, _)) = convert::key(record) else { return Ok(()) };
@@ -91,7 +91,7 @@ impl Reconciler {
     pub(super) async fn withdraw(
         &self,
         record: &DnsRecord,
-        account: &Account,
+        account: &ProviderAccount,
         text: &str,
     ) -> Result<(), OperationFailure> {
         let Ok((name, rtype)) = convert::key(record) else { return Ok(()) };
@@ -119,7 +119,7 @@ impl Reconciler {
     async fn take_away(
         &self,
         record: &DnsRecord,
-        account: &Account,
+        account: &ProviderAccount,
         (former, rtype): (Former, RecordType),
         text: &str,
     ) -> Result<(), OperationFailure> {

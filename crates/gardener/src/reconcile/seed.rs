@@ -225,7 +225,7 @@ impl Seed {
         let scope = RecordFilter::new(&[], &types, false);
         Arc::new(Reconciler {
             objects: api.clone(),
-            accounts: Accounts::new(backends, settings, shared.clone(), Arc::default()),
+            accounts: ProviderAccounts::new(backends, settings, shared.clone(), Arc::default()),
             registry: Arc::new(NoopRegistry),
             world: Arc::new(Mutex::new(ClusterState::new(scope, at_once))),
             tally: ControllerMetrics::default(),

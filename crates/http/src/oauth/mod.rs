@@ -30,7 +30,7 @@ use crate::patience::Patience;
 use crate::proxy::Proxies;
 use crate::request::{Repeat, Request};
 use crate::retry::RetryPolicy;
-use crate::status::Explanation;
+use crate::status::AnswerExplanation;
 
 /// How long a token is good where nobody says it.
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -133,7 +133,7 @@ impl TokenWay {
 }
 
 /// What an answer without a token says, in either of two forms.
-fn explain(answer: &Answer) -> Option<Explanation> {
+fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     let body: Value = answer.json().ok()?;
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let message = match body.get("error")? {
@@ -143,7 +143,7 @@ fn explain(answer: &Answer) -> Option<Explanation> {
         },
         error => text(error.get("message"))?,
     };
-    Some(Explanation { message, ..Explanation::default() })
+    Some(AnswerExplanation { message, ..AnswerExplanation::default() })
 }
 
 /// What Microsoft's service says, without the ids and the time of the request behind it: they differ each time, and one refusal would be

@@ -17,7 +17,7 @@ use crate::lookup::ReadScope;
 use crate::objects::{EndpointSlice, Ingress, Node, Pod, Service};
 use crate::options::SourceOptions;
 use crate::source::K8sSource;
-use crate::store::{Keep, Object, ObjectKey, Shape};
+use crate::store::{Keep, Object, ObjectKey, TypedObject};
 
 /// Events that wait for the index; a list of many objects is taken in by batches of so many.
 const BATCH: usize = 256;
@@ -130,7 +130,7 @@ impl Feed {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the other way to read an object can fail")]
-    fn read_shape<T: Shape>(&self, object: T) -> Result<Object, Unreadable> {
+    fn read_shape<T: TypedObject>(&self, object: T) -> Result<Object, Unreadable> {
         Ok(Object::from_shape(self.kind, object, &self.keep))
     }
 

@@ -8,7 +8,7 @@ use zonewright_core::endpoint::{Mapped, ObjectRef};
 use zonewright_core::source::{ObjectState, ObjectUpdate, Review, Update};
 
 use super::{Index, Reported, Who};
-use crate::batch::{Batch, BatchItem, MappedItem, Mapping};
+use crate::batch::{BatchItem, MappedItem, Mapping, MappingBatch};
 use crate::kind::Kind;
 use crate::lookup::Dependency;
 use crate::objects::DnsEndpoint;
@@ -30,7 +30,7 @@ impl Index {
 
     /// Takes out what is dirty, with all that its mappers may read: to be mapped without the index, and brought back to
     /// [`Index::finish`]. One batch at a time; one that never came back is part of the next.
-    pub fn begin(&mut self) -> Batch {
+    pub fn begin(&mut self) -> MappingBatch {
         self.dirty.append(&mut self.in_flight);
         self.changes.clear();
         self.in_flight = std::mem::take(&mut self.dirty);
@@ -47,7 +47,7 @@ impl Index {
         let items = self.in_flight.iter().map(item).collect();
         self.tombstones.clear();
         self.published_read = false;
-        Batch {
+        MappingBatch {
             items,
             store: self.store.clone(),
             roles: Arc::clone(&self.roles),

@@ -109,10 +109,10 @@ pub struct AllowedListeners {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct FromNamespaces {
-    /// `All`, `Same`, `Selector` or `None`; empty for what is usual there.
+    /// `All`, `Same`, `MetadataSelector` or `None`; empty for what is usual there.
     #[serde(deserialize_with = "nullable")]
     pub from: Box<str>,
-    /// Labels of the namespaces, with `Selector`.
+    /// Labels of the namespaces, with `MetadataSelector`.
     pub selector: Option<LabelSelector>,
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use zonewright_core::endpoint::{ObjectPolicy, Sharing};
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::DnsEndpoint;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 use zonewright_source_k8s::sources::crd::{Status, status};
 
 use crate::scene::{Thing, check, map, options};
@@ -28,10 +28,10 @@ fn a() -> Thing {
 fn filters() {
     check("K1", &a(), |o| o.namespace = "foo".to_owned(), A);
     check("K2", &a(), |o| o.namespace = "bar".to_owned(), "");
-    let annotations = |text| Selector::annotations(text).expect("a filter of the vectors");
+    let annotations = |text| MetadataSelector::annotations(text).expect("a filter of the vectors");
     check("K6", &a().annotation("test", "x"), |o| o.annotation_filter = annotations("test=y"), "");
     check("K7", &a().annotation("test", "x"), |o| o.annotation_filter = annotations("test=x"), A);
-    let labels = |text| Selector::labels(text).expect("a filter of the vectors");
+    let labels = |text| MetadataSelector::labels(text).expect("a filter of the vectors");
     check("K8", &a().label("test", "x"), |o| o.label_filter = labels("test=y"), "");
     check("K9", &a().label("test", "x"), |o| o.label_filter = labels("test=x"), A);
     let annotated = a().ann("controller", "other").ann("ttl", "7").ann("set-identifier", "s").ann("target", "9.9.9.9");

@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::SourceOptions;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, map, options};
 
@@ -58,7 +58,7 @@ fn names_and_targets() {
     }
     let both = group_of(Kind::RouteGroup, &["a.org"]).ann("hostname", "b.org");
     check("ignored", &both, |o| o.ignore_hostname_annotation = true, "a.org CNAME lb.org");
-    let filter = || Selector::labels("app in (web, db)").expect("a filter");
+    let filter = || MetadataSelector::labels("app in (web, db)").expect("a filter");
     check("label filter", &both.label("app", "x"), |o| o.label_filter = filter(), "");
 }
 

@@ -59,7 +59,7 @@ fn accepted(status: &str) -> Value {
     json!([{"type": "Accepted", "status": status}])
 }
 
-/// What a listener takes: `All`, or namespaces of team `x` with `Selector`.
+/// What a listener takes: `All`, or namespaces of team `x` with `MetadataSelector`.
 fn taking(from: &str) -> Value {
     json!({"from": from, "selector": {"matchLabels": {"team": "x"}}})
 }

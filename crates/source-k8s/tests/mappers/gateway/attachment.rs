@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use super::{check, family, gateway, http, listener, namespace, route, to_gateway};
 use crate::scene::{Thing, map, options};
@@ -13,7 +13,7 @@ const TEST: &str = "test.example.internal";
 fn gateways_that_flags_choose() {
     let both = http(&[TEST]).to("other");
     let two = [gateway("gw"), gateway("other").at("2.3.4.5").label("foo", "bar")];
-    let by = |text: &str| Selector::annotations(text).unwrap();
+    let by = |text: &str| MetadataSelector::annotations(text).unwrap();
     check("G9", &both, &two, |_| {}, "test.example.internal A 1.2.3.4 2.3.4.5");
     check("G1", &both, &two, |o| o.gateway_name = "gw".to_owned(), "test.example.internal A 1.2.3.4");
     check("G5", &both, &two, |o| o.gateway_label_filter = by("foo=bar"), "test.example.internal A 2.3.4.5");
@@ -42,7 +42,7 @@ fn gateways_that_flags_choose() {
 fn routes_that_flags_choose() {
     let all = [gateway("gw")];
     let plain = http(&[TEST]).label("foo", "bar").annotation("foo", "bar");
-    let by = |text: &str| Selector::labels(text).unwrap();
+    let by = |text: &str| MetadataSelector::labels(text).unwrap();
     let yes = "test.example.internal A 1.2.3.4";
     check("G4", &plain, &all, |o| o.namespace = "web".to_owned(), yes);
     check("G4", &plain, &all, |o| o.namespace = "other".to_owned(), "");

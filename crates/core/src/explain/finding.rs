@@ -25,12 +25,12 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A verdict whose blanks are filled with these texts.
+    /// A finding whose blanks are filled with these texts.
     ///
     /// ```
-    /// use zonewright_core::explain::{Cause, Verdict};
+    /// use zonewright_core::explain::{Cause, Finding};
     ///
-    /// let verdict = Verdict::new(Cause::NameFiltered, [("name", "web.example.net"), ("flag", "--domain-filter=example.com")]);
+    /// let verdict = Finding::new(Cause::NameFiltered, [("name", "web.example.net"), ("flag", "--domain-filter=example.com")]);
     /// assert_eq!(verdict.sentence, "web.example.net is outside of --domain-filter=example.com, so it is not published.");
     /// ```
     pub fn new<T: ToString>(cause: Cause, about: impl IntoIterator<Item = (&'static str, T)>) -> Self {
@@ -49,9 +49,9 @@ impl Finding {
     /// which begins with a blank.
     ///
     /// ```
-    /// use zonewright_core::explain::{Cause, Verdict};
+    /// use zonewright_core::explain::{Cause, Finding};
     ///
-    /// let verdict = Verdict::new(Cause::RecordPinned, [("name", "a.example")]).with_flags(" --txt-owner-id=me");
+    /// let verdict = Finding::new(Cause::RecordPinned, [("name", "a.example")]).with_flags(" --txt-owner-id=me");
     /// assert!(verdict.advice.starts_with("Run `zonewright undo --unpin a.example --txt-owner-id=me` to"));
     /// ```
     #[must_use]
