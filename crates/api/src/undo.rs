@@ -128,5 +128,6 @@ pub struct Pinned {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unpinned {
     /// The names, of all zones.
-    pub released: Vec<DnsName>,
+    #[serde(rename = "released")]
+    pub names: Vec<DnsName>,
 }

@@ -197,11 +197,7 @@ fn every_request_and_answer_is_read_back_and_keeps_its_form() {
     };
     check(&mut out, Undo { hash: text("0b1e") }, done);
     check(&mut out, Pins {}, PinnedNames { pinned: vec![pinned()], place: None });
-    check(
-        &mut out,
-        Unpin { name: Some(name("www.example.com")) },
-        Unpinned { released: vec![name("www.example.com")] },
-    );
+    check(&mut out, Unpin { name: Some(name("www.example.com")) }, Unpinned { names: vec![name("www.example.com")] });
     check(&mut out, Unpin::default(), Unpinned::default());
     let about = |text: &str| Explain { about: Subject::parse(text).expect("a subject") };
     check(&mut out, about("www.example.com"), explanation());

@@ -242,7 +242,7 @@ impl<'a> Sums<'a> {
     }
 }
 
-/// The reason of a plan that stays held though the numbers would not hold it.
+/// Why a plan stays held though the numbers would not hold it.
 pub(crate) fn lasting(
     plan: &HeldPlan,
     brake: &Brake,

@@ -129,7 +129,7 @@ impl Book {
         let rows = self.rows();
         let found = rows.only(&canonical).ok().flatten().filter(|found| found.row.owner == self.me)?;
         let (key, owner) = (found.key.to_owned(), self.me.clone());
-        Some(match found.row.released(zone) {
+        Some(match found.row.without_zone(zone) {
             Some(row) => Write::Update { key, owner, row },
             None => Write::Delete { key, owner },
         })

@@ -171,7 +171,7 @@ async fn a_blank_status_keeps_the_record_for_its_grace() {
 
 /// Fewer domains, fewer record types: what falls outside is left alone. Fewer objects: what nobody asks for goes.
 #[tokio::test(start_paused = true)]
-async fn what_falls_outside_is_released_and_what_nobody_asks_for_goes() {
+async fn what_is_out_of_scope_stays_and_what_nobody_asks_for_goes() {
     let narrow: [fn(&mut World); 3] = [
         |world| world.config.filter = DomainFilter::new(&["x.example".to_owned()], &[], "", "").unwrap(),
         |world| world.config.managed = [RecordType::A].into(),
@@ -188,9 +188,9 @@ async fn what_falls_outside_is_released_and_what_nobody_asks_for_goes() {
         let engine = world.start().await;
         rest(&engine).await;
         after(&engine, Duration::from_mins(10)).await;
-        let released = at < 2;
-        assert_eq!(world.sim.records().len(), if released { 2 } else { 1 });
-        let line = format!("zonewright_released_records{{zone=\"sim/example\"}} {}", u8::from(released));
+        let out_of_scope = at < 2;
+        assert_eq!(world.sim.records().len(), if out_of_scope { 2 } else { 1 });
+        let line = format!("zonewright_released_records{{zone=\"sim/example\"}} {}", u8::from(out_of_scope));
         assert!(engine.metrics().text().contains(&line), "{line}");
         engine.stop().await;
     }

@@ -102,7 +102,7 @@ async fn what_was_done_since_goes_back_and_stays_so() {
         holds.iter().map(|(zone, hold)| (zone.as_str(), hold.plan.clone(), hold.names.len())).collect::<Vec<_>>(),
         [("sim/example", plan.hash.clone(), 3)]
     );
-    assert!(engine.plans().is_empty(), "a delete on hold is no held plan");
+    assert!(engine.plans().is_empty(), "the delete of a pinned name is no held plan");
     assert!(engine.undo(&plan.hash).await.is_err(), "a plan is carried out once");
     // The history shows it, under the plan's hash.
     let recorded = engine.history(&Query { plan: Some(plan.hash), ..Query::default() }, 10).await.unwrap().0;
@@ -314,7 +314,7 @@ async fn what_is_refused_is_reported_and_not_held() {
     assert!(world.sim.records().contains(&"x.example A 192.0.2.2".to_owned()));
 }
 
-/// The write is carried out and its answer is lost: the names stay on hold, and a reading finds out.
+/// The write is carried out and its answer is lost: the names stay pinned, and a reading finds out.
 #[tokio::test(start_paused = true)]
 async fn an_unanswered_undo_is_held_and_settled() {
     let (world, engine, then, before) = changed().await;

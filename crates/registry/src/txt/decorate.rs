@@ -119,7 +119,7 @@ impl<'a> Draft<'a> {
             return Err(self.not_ours(key, &ownership, &claims));
         }
         for site in self.own_sites(key) {
-            self.release(key, site)?;
+            self.withdraw_claim(key, site)?;
         }
         Ok(())
     }
@@ -134,13 +134,13 @@ impl<'a> Draft<'a> {
     fn free_name(&mut self, key: &RecordKey) -> Result<(), String> {
         let in_the_way = |site: &Site| site.format == Format::Old && site.set.key.name == key.name;
         for site in self.own_sites(key).filter(in_the_way) {
-            self.release(key, site)?;
+            self.withdraw_claim(key, site)?;
         }
         Ok(())
     }
 
     /// Withdraws our member of a set of claims, unless another record needs it.
-    pub(super) fn release(&mut self, key: &RecordKey, site: Site) -> Result<(), String> {
+    pub(super) fn withdraw_claim(&mut self, key: &RecordKey, site: Site) -> Result<(), String> {
         let others = self.view.reliant(key, site.format, &site.set.key.name, &self.gone);
         // A claim that may be only this record's would make the other ours once this one is gone.
         let relies = |other: &RecordKey| rival(self.view, other, site.format, &site.set.key.name).is_none();
