@@ -194,7 +194,7 @@ impl Election {
                     return;
                 }
                 Ok(false) => {}
-                Err(failure) => warn!(lease = self.place.name, %failure, "the lease could not be had"),
+                Err(failure) => warn!(lease = self.place.name, %failure, "the lease could not be acquired"),
             }
             // Processes that were started together do not go on asking together.
             sleep(self.times.retry.mul_f64(rand::rng().random_range(1.0..1.2))).await;

@@ -181,7 +181,7 @@ fn begin(worker: &mut Worker, groups: usize) {
 fn end(worker: &mut Worker) {
     let MoveEnd { steps, left, hindrance } = worker.claims.moves.end_step();
     if let Some(steps) = steps {
-        info!(zone = %worker.handle.title, steps, left, "the move of claims is over");
+        info!(zone = %worker.handle.title, steps, left, "the move of claims has ended");
     }
     if let Some(why) = hindrance {
         warn!(zone = %worker.handle.title, left,

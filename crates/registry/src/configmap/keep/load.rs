@@ -41,7 +41,7 @@ impl Keeper {
         let first = !std::mem::replace(&mut self.table_mut().loaded, true);
         if first && own.is_empty() {
             warn!(
-                "{} does not stand: nothing is known to be ours, and records that stand already are left alone",
+                "{} does not exist: nothing is known to be ours, and existing records are left alone",
                 self.place(0)
             );
         }
