@@ -70,7 +70,7 @@ pub struct Wanted {
     pub ttl: Option<Ttl>,
     /// Routing policy, as the provider interprets the endpoint.
     pub routing: Routing,
-    /// Provider-specific properties as stated; `adjust` and `lower` read them.
+    /// Provider-specific properties as stated.
     pub properties: Properties,
     /// Where the holder comes from.
     pub origin: Arc<Origin>,

@@ -26,7 +26,7 @@ pub(super) struct Context {
     /// Counts messages, so only one at a time can use it.
     inner: Mutex<ClientCtx>,
     renew: Instant,
-    /// Where a message to the server can give it up; absent where only TLS gets there.
+    /// Where the message goes that gives it up; absent where only TLS gets there.
     address: Option<SocketAddr>,
 }
 
