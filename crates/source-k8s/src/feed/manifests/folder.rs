@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::document::{At, Digest, Format, Parsed, Stated, Unread, Wanted, line_of, parse};
-use crate::feed::Event;
+use super::document::{At, Digest, Format, Parsed, Stated, Unread, DocumentReads, line_of, parse};
+use crate::feed::FeedEvent;
 use crate::store::{Object, ObjectKey};
 
 /// A file that was written so recently is read again at the next scan: a second write may carry the same time.
@@ -26,7 +26,7 @@ const TRUNCATED: Duration = Duration::from_millis(300);
 
 /// Something wrong with a file of the folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault {
+pub struct FileProblem {
     /// The file, or folder.
     pub file: PathBuf,
     /// The line, counted from 1; 0 if the whole file is meant.
@@ -35,7 +35,7 @@ pub struct Fault {
     pub message: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(f, "{}: {}", self.file.display(), self.message),
@@ -61,9 +61,9 @@ pub struct UnreadObject {
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// What changed.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<FeedEvent>,
     /// Everything that is wrong now.
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<FileProblem>,
     /// The objects of kinds that nothing reads.
     pub(super) unread: Vec<UnreadObject>,
     /// When to look again, if it is sooner than usual.
@@ -74,7 +74,7 @@ pub(super) struct Scan {
 #[derive(Debug)]
 pub(super) struct Folder {
     dir: PathBuf,
-    wanted: Wanted,
+    wanted: DocumentReads,
     files: BTreeMap<PathBuf, File>,
     /// What was passed on last of each object.
     held: BTreeMap<ObjectKey, Digest>,
@@ -82,7 +82,7 @@ pub(super) struct Folder {
     /// Something could not be read at the last scan.
     unreadable: bool,
     /// Everything that was wrong then.
-    faults: Vec<Fault>,
+    faults: Vec<FileProblem>,
 }
 
 /// What became of a file at a scan.
@@ -130,7 +130,7 @@ struct Winner {
     digest: Digest,
 }
 
-/// What tells one state of a file from another without reading it.
+/// What distinguishes one state of a file from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     len: u64,
@@ -174,7 +174,7 @@ struct Listing {
 
 impl Folder {
     /// A folder that has not been looked at.
-    pub(super) fn new(dir: PathBuf, wanted: Wanted) -> Self {
+    pub(super) fn new(dir: PathBuf, wanted: DocumentReads) -> Self {
         Self {
             dir,
             wanted,
@@ -196,10 +196,10 @@ impl Folder {
         let mut listing = Listing::default();
         listing.walk(&self.dir);
         if let Some(why) = listing.unreadable.get(&self.dir) {
-            let fault = Fault { file: self.dir.clone(), line: 0, message: why.clone() };
+            let fault = FileProblem { file: self.dir.clone(), line: 0, message: why.clone() };
             self.unreadable = true;
             return Scan {
-                events: self.each_kind(Event::Blind),
+                events: self.each_kind(FeedEvent::Blind),
                 faults: vec![fault],
                 unread: self.unread(),
                 again: None,
@@ -225,7 +225,7 @@ impl Folder {
         // No file was read: everything is as it was, and nothing is gone through.
         let whole = self.files.values().all(|file| file.known);
         Scan {
-            events: self.each_kind(if whole { Event::Open } else { Event::Blind }),
+            events: self.each_kind(if whole { FeedEvent::Open } else { FeedEvent::Blind }),
             faults: self.faults.clone(),
             unread: self.unread(),
             again,
@@ -233,7 +233,7 @@ impl Folder {
     }
 
     fn conclude(&mut self, listing: &Listing, again: Option<Duration>) -> Scan {
-        let mut faults: Vec<Fault> = listing.unreadable.iter().map(|(file, why)| fault(file, 0, why)).collect();
+        let mut faults: Vec<FileProblem> = listing.unreadable.iter().map(|(file, why)| fault(file, 0, why)).collect();
         for (path, file) in &self.files {
             faults.extend(file.faults.iter().map(|at| fault(path, at.line, &at.what)));
         }
@@ -314,14 +314,14 @@ impl Folder {
     }
 
     /// The objects of all files; of two with one key the one in the first file by name, and the first in a file, wins.
-    fn merge(&self, faults: &mut Vec<Fault>) -> BTreeMap<ObjectKey, Winner> {
+    fn merge(&self, faults: &mut Vec<FileProblem>) -> BTreeMap<ObjectKey, Winner> {
         let mut merged: BTreeMap<ObjectKey, Winner> = BTreeMap::new();
         for (path, file) in &self.files {
             let shared: Arc<Path> = Arc::from(path.as_path());
             for At { line, what: Entry { key, digest, .. } } in &file.objects {
                 if let Some(winner) = merged.get(key) {
                     let message = format!("{key} is also in {}:{}, which is used", winner.file.display(), winner.line);
-                    faults.push(Fault { file: path.clone(), line: *line, message });
+                    faults.push(FileProblem { file: path.clone(), line: *line, message });
                 } else {
                     merged.insert(key.clone(), Winner { file: Arc::clone(&shared), line: *line, digest: *digest });
                 }
@@ -330,25 +330,25 @@ impl Folder {
         merged
     }
 
-    fn list(&self, objects: Vec<Object>) -> Vec<Event> {
-        let mut events = self.each_kind(Event::Begin);
-        events.extend(objects.into_iter().map(Event::Listed));
-        events.extend(self.each_kind(Event::Done));
-        events.extend(self.each_kind(Event::Open));
+    fn list(&self, objects: Vec<Object>) -> Vec<FeedEvent> {
+        let mut events = self.each_kind(FeedEvent::Begin);
+        events.extend(objects.into_iter().map(FeedEvent::Listed));
+        events.extend(self.each_kind(FeedEvent::Done));
+        events.extend(self.each_kind(FeedEvent::Open));
         events
     }
 
-    fn differ(&self, changed: Vec<Object>, merged: &BTreeMap<ObjectKey, Winner>, whole: bool) -> Vec<Event> {
-        let mut events: Vec<Event> = changed.into_iter().map(Event::Applied).collect();
+    fn differ(&self, changed: Vec<Object>, merged: &BTreeMap<ObjectKey, Winner>, whole: bool) -> Vec<FeedEvent> {
+        let mut events: Vec<FeedEvent> = changed.into_iter().map(FeedEvent::Applied).collect();
         let gone: Vec<ObjectKey> = self.held.keys().filter(|key| !merged.contains_key(*key)).cloned().collect();
         if !gone.is_empty() {
-            events.push(Event::Removed(gone));
+            events.push(FeedEvent::Removed(gone));
         }
-        events.extend(self.each_kind(if whole { Event::Open } else { Event::Blind }));
+        events.extend(self.each_kind(if whole { FeedEvent::Open } else { FeedEvent::Blind }));
         events
     }
 
-    fn each_kind(&self, event: fn(crate::kind::Kind) -> Event) -> Vec<Event> {
+    fn each_kind(&self, event: fn(crate::kind::Kind) -> FeedEvent) -> Vec<FeedEvent> {
         self.wanted.reads.keys().copied().map(event).collect()
     }
 }
@@ -360,7 +360,7 @@ impl File {
         path: &Path,
         format: Format,
         metadata: &Metadata,
-        wanted: &Wanted,
+        wanted: &DocumentReads,
         now: SystemTime,
     ) -> Refresh {
         let stamp = Stamp::of(metadata);
@@ -392,21 +392,21 @@ impl File {
 }
 
 /// What a file states at this moment.
-fn stated_now(path: &Path, listing: &Listing, wanted: &Wanted) -> BTreeMap<ObjectKey, Stated> {
+fn stated_now(path: &Path, listing: &Listing, wanted: &DocumentReads) -> BTreeMap<ObjectKey, Stated> {
     let Some((format, _)) = listing.files.get(path) else { return BTreeMap::new() };
     let stated = read(path, *format, wanted).objects.into_iter();
     stated.map(|At { what, .. }| (what.object.key(), what)).collect()
 }
 
-fn read(path: &Path, format: Format, wanted: &Wanted) -> Parsed {
-    let octets = match fs::read(path) {
-        Ok(octets) => octets,
+fn read(path: &Path, format: Format, wanted: &DocumentReads) -> Parsed {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
         Err(error) => return faulty(0, format!("cannot be read: {error}")),
     };
-    match std::str::from_utf8(&octets) {
+    match std::str::from_utf8(&bytes) {
         Ok(text) => parse(text.strip_prefix('\u{feff}').unwrap_or(text), format, wanted),
         Err(error) => {
-            let good = octets.get(..error.valid_up_to()).unwrap_or_default();
+            let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
             faulty(line_of(&String::from_utf8_lossy(good), good.len()), "expected UTF-8 text".to_owned())
         }
     }
@@ -416,8 +416,8 @@ fn faulty(line: usize, what: String) -> Parsed {
     Parsed { faults: vec![At { line, what }], ..Parsed::default() }
 }
 
-fn fault(file: &Path, line: usize, message: &str) -> Fault {
-    Fault { file: file.to_owned(), line, message: message.to_owned() }
+fn fault(file: &Path, line: usize, message: &str) -> FileProblem {
+    FileProblem { file: file.to_owned(), line, message: message.to_owned() }
 }
 
 impl Listing {

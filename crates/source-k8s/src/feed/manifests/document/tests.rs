@@ -4,15 +4,15 @@ use super::*;
 use crate::objects::Service;
 use crate::options::{SourceKind, SourceOptions};
 
-fn wanted(namespace: Option<&str>) -> Wanted {
+fn wanted(namespace: Option<&str>) -> DocumentReads {
     let sources = vec![SourceKind::Service, SourceKind::Ingress];
     let namespace = namespace.unwrap_or_default().to_owned();
     let options = SourceOptions { sources, namespace, ..SourceOptions::default() };
-    Wanted { reads: options.reads(), keep: options.keep() }
+    DocumentReads { reads: options.reads(), keep: options.keep() }
 }
 
 /// Objects and faults, one on each line, with the lines of the text.
-fn told(parsed: &Parsed) -> String {
+fn shown(parsed: &Parsed) -> String {
     let objects = parsed.objects.iter().map(|at| format!("{} {}\n", at.line, at.what.object.key()));
     let faults = parsed.faults.iter().map(|at| format!("{}! {}\n", at.line, at.what));
     objects.chain(faults).collect()
@@ -20,7 +20,7 @@ fn told(parsed: &Parsed) -> String {
 
 #[track_caller]
 fn check(format: Format, text: &str, expected: &str) {
-    assert_eq!(told(&parse(text, format, &wanted(None))), expected, "{text}");
+    assert_eq!(shown(&parse(text, format, &wanted(None))), expected, "{text}");
 }
 
 #[track_caller]
@@ -157,7 +157,7 @@ fn one_namespace_only() {
         "{SERVICE}---\n{}---\napiVersion: v1\nkind: Node\nmetadata: {{name: n}}\n",
         SERVICE.replace("a}", "b}")
     );
-    assert_eq!(told(&parse(&text, Format::Yaml, &wanted(Some("b")))), "5 Service b/web\n9 Node n\n");
+    assert_eq!(shown(&parse(&text, Format::Yaml, &wanted(Some("b")))), "5 Service b/web\n9 Node n\n");
 }
 
 #[test]

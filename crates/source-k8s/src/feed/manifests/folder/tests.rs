@@ -7,7 +7,7 @@ use crate::options::{SourceKind, SourceOptions};
 fn a_scan_that_reads_no_file_leaves_everything_in_place() {
     let dir = tempfile::tempdir().expect("a folder");
     let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
     let kinds = wanted.reads.len();
     let mut folder = Folder::new(dir.path().to_owned(), wanted);
     let path = dir.path().join("a.yaml");
@@ -35,7 +35,7 @@ fn a_scan_that_reads_no_file_leaves_everything_in_place() {
 fn a_second_write_in_the_same_tick_is_seen() {
     let dir = tempfile::tempdir().expect("a folder");
     let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
     let mut folder = Folder::new(dir.path().to_owned(), wanted);
     let tick = SystemTime::now();
     let mut names = |name: &str, age: u64| -> Vec<String> {
@@ -54,7 +54,7 @@ fn a_second_write_in_the_same_tick_is_seen() {
 fn what_another_file_hides_comes_back_when_that_one_goes() {
     let dir = tempfile::tempdir().expect("a folder");
     let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
     let mut folder = Folder::new(dir.path().to_owned(), wanted);
     let later = SystemTime::now() + Duration::from_mins(1);
     let path = |name: &str| dir.path().join(name);
@@ -68,12 +68,12 @@ fn what_another_file_hides_comes_back_when_that_one_goes() {
     let mut applied = |folder: &mut Folder| -> (Vec<String>, bool) {
         minutes += 1;
         let events = folder.scan(later + Duration::from_mins(1) * minutes).events;
-        let blind = events.iter().any(|event| matches!(event, Event::Blind(_)));
+        let blind = events.iter().any(|event| matches!(event, FeedEvent::Blind(_)));
         let hosts = events.iter().filter_map(|event| match event {
-            Event::Listed(object) | Event::Applied(object) => {
+            FeedEvent::Listed(object) | FeedEvent::Applied(object) => {
                 Some(object.body::<Service>().expect("a Service").spec.external_name.to_string())
             }
-            Event::Removed(keys) => Some(format!("{} gone", keys.len())),
+            FeedEvent::Removed(keys) => Some(format!("{} gone", keys.len())),
             _ => None,
         });
         (hosts.collect(), blind)
