@@ -5,7 +5,6 @@
 //! beginning does the state live in memory alone, and that is said.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -58,6 +57,9 @@ struct Inner {
     document: Document,
     ledger: Ledger,
     trust: Trust,
+    /// Whether the document changed since it was last saved. It is set with the change: else a saving between the two would pass
+    /// it by.
+    dirty: bool,
 }
 
 /// Holds the document, and saves it soon after it changed.
@@ -65,7 +67,6 @@ pub(crate) struct State {
     store: Arc<dyn StateStore>,
     inner: Mutex<Inner>,
     changed: Notify,
-    dirty: AtomicBool,
     begun: Instant,
     /// Held while it is saved: who asks for that meanwhile waits, and knows then that his change is in it.
     saving: tokio::sync::Mutex<()>,
@@ -103,12 +104,11 @@ impl State {
     }
 
     fn of(store: Arc<dyn StateStore>, document: Document, trust: Trust) -> Self {
-        let inner = Inner { document, ledger: Ledger::default(), trust };
+        let inner = Inner { document, ledger: Ledger::default(), trust, dirty: false };
         Self {
             store,
             inner: Mutex::new(inner),
             changed: Notify::new(),
-            dirty: false.into(),
             begun: Instant::now(),
             saving: tokio::sync::Mutex::default(),
         }
@@ -116,9 +116,12 @@ impl State {
 
     /// Writes once, to know whether that is allowed.
     async fn try_out(&self) {
-        self.dirty.store(true, Ordering::SeqCst);
-        if self.lock().trust != Trust::Sound {
-            return;
+        {
+            let mut inner = self.lock();
+            inner.dirty = true;
+            if inner.trust != Trust::Sound {
+                return;
+            }
         }
         if let Err(error) = self.save().await
             && error.kind == ErrorKind::Unauthorized
@@ -192,8 +195,8 @@ impl State {
 
     /// Looks at, or changes, windows and approvals of all zones in one step, beside what the brake knows of them.
     pub(crate) fn judge<T>(&self, judge: impl FnOnce(&mut Document, &mut Ledger) -> T) -> T {
-        self.dirty.store(true, Ordering::SeqCst);
         let inner = &mut *self.lock();
+        inner.dirty = true;
         judge(&mut inner.document, &mut inner.ledger)
     }
 
@@ -206,8 +209,9 @@ impl State {
 
     /// Changes what is kept of a zone, where it does no harm if that is forgotten; it is saved with the next change.
     pub(crate) fn note<T>(&self, zone: &str, change: impl FnOnce(&mut ZoneState) -> T) -> T {
-        self.dirty.store(true, Ordering::SeqCst);
-        change(self.lock().document.zones.entry(zone.to_owned()).or_default())
+        let mut inner = self.lock();
+        inner.dirty = true;
+        change(inner.document.zones.entry(zone.to_owned()).or_default())
     }
 
     /// Hashes that were approved where the document is kept.
@@ -356,7 +360,7 @@ impl State {
     }
 
     fn touch(&self) {
-        self.dirty.store(true, Ordering::SeqCst);
+        self.lock().dirty = true;
         self.changed.notify_one();
     }
 
@@ -373,7 +377,7 @@ impl State {
     pub(crate) async fn save(&self) -> Result<()> {
         let _saving = self.saving.lock().await;
         let text = {
-            let inner = self.lock();
+            let mut inner = self.lock();
             if let Trust::Unread(why) = &inner.trust {
                 let text = format!(
                     "{}: what is saved there cannot be read, and is not written over: {why}",
@@ -381,7 +385,7 @@ impl State {
                 );
                 return Err(Error::new(ErrorKind::Unavailable, "write state", text));
             }
-            if !self.dirty.swap(false, Ordering::SeqCst) {
+            if !std::mem::take(&mut inner.dirty) {
                 return Ok(());
             }
             serde_json::to_vec(&inner.document)
@@ -393,9 +397,7 @@ impl State {
                     .caused_by(e)),
             };
         let mut inner = self.lock();
-        if saved.is_err() {
-            self.dirty.store(true, Ordering::SeqCst);
-        }
+        inner.dirty |= saved.is_err();
         match (&saved, &inner.trust) {
             (_, Trust::Unread(_)) => {}
             (Ok(()), _) => inner.trust = Trust::Sound,

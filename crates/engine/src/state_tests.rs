@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use zonewright_core::guard::{AcceptedKinds, Digest, Scope};
@@ -136,4 +137,39 @@ async fn a_zone_that_is_gone_is_forgotten_once_nothing_of_it_matters() {
     state.zone("i/held", |zone| zone.held = None);
     state.prune(&served, TTL, later);
     assert_eq!(zones(&state), ["i/served"]);
+}
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+/// A change that meets the saving of another zone's is in the document once its own saving is over: deletes rest on that.
+#[test]
+fn what_changes_while_another_zone_saves_is_saved() {
+    let store = Arc::new(MemoryStore::default());
+    let state = wait(load(&store));
+    for zone in 0..100 {
+        state.zone(&format!("i/{zone}"), |zone| zone.window.owns(1, Timestamp(0)));
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                state.touch();
+                wait(state.save()).unwrap();
+            }
+        });
+        for owned in 1..2_000 {
+            state.judge(|document, _| {
+                document.zones.entry("i/z".to_owned()).or_default().window.owns(owned, Timestamp(0))
+            });
+            wait(state.save()).unwrap();
+            let saved = wait(read(&*store)).unwrap().unwrap();
+            let peak = saved.zones["i/z"].window.peak(TTL, Timestamp(0));
+            done.store(peak != owned, Ordering::SeqCst);
+            assert_eq!(peak, owned, "it was not saved");
+        }
+        done.store(true, Ordering::SeqCst);
+        other.join().unwrap();
+    });
 }
