@@ -237,11 +237,7 @@ impl World {
         let store: Arc<dyn StateStore> = match file_store(settings)? {
             Some(store) => store,
             None if cluster.in_cluster() => {
-                let store = ConfigMapStore::new(&cluster, cluster.namespace(), settings.text("txt-owner-id"));
-                match store.load().await {
-                    Err(error) if error.kind == ErrorKind::Unauthorized => memory("the ConfigMap may not be read"),
-                    _ => Arc::new(store),
-                }
+                Arc::new(ConfigMapStore::new(&cluster, cluster.namespace(), settings.text("txt-owner-id")))
             }
             None => memory("there is no --state-dir, and the process does not run in a cluster"),
         };

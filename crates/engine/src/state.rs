@@ -1,8 +1,8 @@
 //! The state that survives restarts: brake windows, held plans, approvals, and the kinds that were seen.
 //!
 //! What must hold: a document that exists but cannot be read is never written over, and while it cannot be read, or what
-//! changed cannot be saved, no counted delete goes ([`State::in_doubt`]). Only where the right to write was missing from the
-//! beginning does the state live in memory alone, and that is said.
+//! changed cannot be saved, no counted delete goes ([`State::in_doubt`]). Only where the right to read or write it was missing from
+//! the beginning does the state live in memory alone, and that is said.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +33,9 @@ enum Trust {
     Unsaved(String),
     /// It may not be written since the start: it lives in memory alone.
     MemoryOnly,
+    /// It may not be read since the start, so that nobody knows whether there is one: it lives in memory alone, and nothing is
+    /// written over what may be there, until it can be read.
+    Denied,
 }
 
 /// The kinds that the saved document speaks of; `None` if there may be one and it cannot be read, which [`State::load`] says.
@@ -89,7 +92,7 @@ impl State {
             Ok(document) => (document.unwrap_or_default(), Trust::Sound),
             Err(error) if error.kind == ErrorKind::Unauthorized => {
                 warn!(place = store.place(), error = error.chain(), "{MEMORY_ONLY}");
-                (Document::default(), Trust::MemoryOnly)
+                (Document::default(), Trust::Denied)
             }
             Err(error) => {
                 warn!(place = store.place(), error = error.chain(), "{UNREAD}");
@@ -133,9 +136,11 @@ impl State {
 
     /// Tries once more to read a document that could not be read. Returns whether it could be now.
     pub(crate) async fn read_again(&self, now: Timestamp, approval_ttl: std::time::Duration) -> bool {
-        if !matches!(self.lock().trust, Trust::Unread(_)) {
-            return false;
-        }
+        let denied = match self.lock().trust {
+            Trust::Unread(_) => false,
+            Trust::Denied => true,
+            Trust::Sound | Trust::Unsaved(_) | Trust::MemoryOnly => return false,
+        };
         match read(&*self.store).await {
             Ok(document) => {
                 let mut earlier = document.unwrap_or_default();
@@ -146,14 +151,17 @@ impl State {
                     state.held = state.held.take().filter(|_| !inner.ledger.knows(zone));
                 }
                 inner.document.join(earlier);
-                inner.trust = Trust::Sound;
+                // Whether it may be written now is found out with the next saving.
+                inner.trust = if denied { Trust::MemoryOnly } else { Trust::Sound };
                 drop(inner);
                 info!(place = self.store.place(), "the saved state can be read now");
                 self.touch();
                 true
             }
             Err(error) => {
-                self.lock().trust = Trust::Unread(error.chain());
+                if !denied {
+                    self.lock().trust = Trust::Unread(error.chain());
+                }
                 false
             }
         }
@@ -166,7 +174,7 @@ impl State {
     /// Why no counted delete may rest on the kept state now, if that is so.
     pub(crate) fn in_doubt(&self) -> Option<String> {
         match &self.lock().trust {
-            Trust::Sound | Trust::MemoryOnly => None,
+            Trust::Sound | Trust::MemoryOnly | Trust::Denied => None,
             Trust::Unread(why) => Some(format!("the state of the brake cannot be read ({why})")),
             Trust::Unsaved(why) => Some(format!("the state of the brake cannot be saved ({why})")),
         }
@@ -181,7 +189,7 @@ impl State {
     pub(crate) fn unread(&self) -> Option<String> {
         match &self.lock().trust {
             Trust::Unread(why) => Some(why.clone()),
-            Trust::Sound | Trust::MemoryOnly | Trust::Unsaved(_) => None,
+            Trust::Sound | Trust::MemoryOnly | Trust::Denied | Trust::Unsaved(_) => None,
         }
     }
 
@@ -189,7 +197,7 @@ impl State {
     pub(crate) fn unsaved(&self) -> Option<String> {
         match &self.lock().trust {
             Trust::Unsaved(why) => Some(why.clone()),
-            Trust::Sound | Trust::MemoryOnly | Trust::Unread(_) => None,
+            Trust::Sound | Trust::MemoryOnly | Trust::Denied | Trust::Unread(_) => None,
         }
     }
 
@@ -373,7 +381,7 @@ impl State {
     /// waits.
     ///
     /// # Errors
-    /// As the store; the change stays to be saved. Where it may not be written since the start, that is no error.
+    /// As the store; the change stays to be saved. Where it may not be read or written since the start, that is no error.
     pub(crate) async fn save(&self) -> Result<()> {
         let _saving = self.saving.lock().await;
         let text = {
@@ -385,7 +393,7 @@ impl State {
                 );
                 return Err(Error::new(ErrorKind::Unavailable, "write state", text));
             }
-            if !std::mem::take(&mut inner.dirty) {
+            if inner.trust == Trust::Denied || !std::mem::take(&mut inner.dirty) {
                 return Ok(());
             }
             serde_json::to_vec(&inner.document)
