@@ -30,7 +30,7 @@ use crate::command_flags;
 use crate::connection::{self, Connection};
 use crate::http::{self, Health, Pages};
 use crate::instance::InstanceSettings;
-use crate::preview::{self, Gatherer, Preview, ReadOnly};
+use crate::preview::{self, Gatherer, Preview};
 use crate::reporter::LogReporter;
 use crate::{config, control, journal, state_dir, status, summary};
 
@@ -151,7 +151,7 @@ pub(crate) async fn look<T>(
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
         instances,
         name_policy: Arc::new(PermitAll),
-        store: if saved { Arc::new(ReadOnly(world.store)) } else { Arc::new(MemoryStore::default()) },
+        store: if saved { world.store } else { Arc::new(MemoryStore::default()) },
         journal: Journaling::default(),
         reporter,
         metrics: Arc::new(Metrics::default()),
