@@ -284,6 +284,7 @@ impl Engine {
             }
             // The notification may have come before we listened: look again soon in any case.
             tokio::select! {
+                biased;
                 () = rested => {}
                 () = sleep(Duration::from_millis(20)) => {}
             }
