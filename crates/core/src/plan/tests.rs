@@ -347,6 +347,17 @@ fn the_policy_of_the_object_is_remembered_in_the_claim() {
     assert_eq!(plan.groups[0].group.steps[0].labels, [(Arc::from(POLICY_LABEL), Arc::from("retain"))]);
 }
 
+/// What this program notes in claims for itself is not for an object to say: by it values of ours would pass for those of others, or an
+/// item of others for ours.
+#[test]
+fn an_object_says_nothing_that_is_noted_for_ourselves() {
+    let mut case = case(&[], &["a: x.example A 192.0.2.1"]);
+    let wanted = Arc::make_mut(&mut case.placed[0].wanted);
+    let own = [POLICY_LABEL, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, crate::in_set::ITEM_LABEL];
+    wanted.labels = own.into_iter().chain(["team"]).map(|key| (Arc::from(key), Arc::from("retain"))).collect();
+    assert_eq!(case.plan().groups[0].group.steps[0].labels, [(Arc::from("team"), Arc::from("retain"))]);
+}
+
 #[test]
 fn doubt_stops_removals_and_lets_additions_through() {
     let doubtful = |w: &mut World| w.doubtful = true;
