@@ -221,7 +221,7 @@ fn what_changes_while_another_zone_saves_is_saved() {
         });
         for owned in 1..2_000 {
             state.judge(|document, _| {
-                document.zones.entry("i/z".to_owned()).or_default().window.owns(owned, Timestamp(0))
+                document.zones.entry("i/z".to_owned()).or_default().window.owns(owned, Timestamp(0));
             });
             wait(state.save()).unwrap();
             let saved = wait(read(&*store)).unwrap().unwrap();
