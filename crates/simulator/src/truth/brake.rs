@@ -355,7 +355,8 @@ impl Truth {
         approved.into_iter().flatten().any(|approved| {
             let data = step.stood.map(|set| &set.data);
             let same = sight.is_same_doubt(label, approved.doubts);
-            same && Some(&approved.data) == data && approved.right.as_ref() == Some(right)
+            let same_right = approved.right.as_ref().is_none_or(|given| given == right);
+            same && same_right && Some(&approved.data) == data
         })
     }
 
