@@ -30,7 +30,7 @@ use crate::command_flags;
 use crate::connection::{self, Connection};
 use crate::http::{self, HealthCheck, StatusPages};
 use crate::instance::InstanceSettings;
-use crate::preview::{self, Gatherer, Preview, ReadOnly};
+use crate::preview::{self, Gatherer, Preview};
 use crate::reporter::LogReporter;
 use crate::{config, control, journal, state_dir, status, summary};
 
@@ -152,7 +152,7 @@ pub(crate) async fn look<T>(
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
         instances,
         name_policy: Arc::new(PermitAll),
-        store: if saved { Arc::new(ReadOnly(world.store)) } else { Arc::new(MemoryStore::default()) },
+        store: if saved { world.store } else { Arc::new(MemoryStore::default()) },
         journal: Journaling::default(),
         reporter,
         metrics: Arc::new(Metrics::default()),
@@ -238,11 +238,7 @@ impl DaemonParts {
         let store: Arc<dyn StateStore> = match file_store(settings)? {
             Some(store) => store,
             None if cluster.in_cluster() => {
-                let store = ConfigMapStore::new(&cluster, cluster.namespace(), settings.text("txt-owner-id"));
-                match store.load().await {
-                    Err(error) if error.kind == ErrorKind::Unauthorized => memory("the ConfigMap may not be read"),
-                    _ => Arc::new(store),
-                }
+                Arc::new(ConfigMapStore::new(&cluster, cluster.namespace(), settings.text("txt-owner-id")))
             }
             None => memory("there is no --state-dir, and the process does not run in a cluster"),
         };

@@ -7,16 +7,13 @@ mod document;
 mod gather;
 mod table;
 
-use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use zonewright_core::Result;
 use zonewright_core::catalog::Settings;
 use zonewright_core::endpoint::Note;
-use zonewright_core::store::StateStore;
 use zonewright_engine::{Engine, Outcome, ZonePreview};
 
 use crate::ask::as_json;
@@ -83,32 +80,6 @@ fn code(outcome: &Outcome) -> u8 {
         CHANGES
     } else {
         0
-    }
-}
-
-/// The saved state as it stands: what a look changes in it is forgotten.
-pub(crate) struct ReadOnly(pub(crate) Arc<dyn StateStore>);
-
-#[async_trait]
-impl StateStore for ReadOnly {
-    async fn load(&self) -> Result<Option<Vec<u8>>> {
-        self.0.load().await
-    }
-
-    async fn save(&self, _: &[u8]) -> Result<()> {
-        Ok(())
-    }
-
-    async fn approvals(&self) -> Result<BTreeSet<String>> {
-        self.0.approvals().await
-    }
-
-    fn approve_with(&self, hash: &str) -> Option<String> {
-        self.0.approve_with(hash)
-    }
-
-    fn place(&self) -> String {
-        self.0.place()
     }
 }
 

@@ -248,16 +248,27 @@ impl Desired {
         for (name, label) in asked_by(mapped) {
             asked.entry(name).or_default().insert(label.clone());
         }
-        for (name, labels) in asked {
+        for (name, mut labels) in asked {
             self.leave(claimant, name);
             taken.dirty.insert(name.clone());
-            if let Some(now) = proven {
+            // Those that ask without a label share a claim: that one of them is gone proves nothing of the others.
+            if labels.contains(&None) && self.is_asked_unlabelled(name) {
+                labels.remove(&None);
+            }
+            if let Some(now) = proven.filter(|_| !labels.is_empty()) {
                 self.tombstones.add(name, labels, now);
             }
         }
         if let Some(now) = proven {
             mapped.unknown.iter().filter_map(|u| u.resource.as_ref()).for_each(|l| self.tombstones.add_label(l, now));
         }
+    }
+
+    /// Whether some object asks for a name without a label.
+    fn is_asked_unlabelled(&self, name: &DnsName) -> bool {
+        let asks = |known: &ByName| asked_by(known.mapped()).any(|(asked, label)| asked == name && label.is_none());
+        let claimants = self.names.get(name).into_iter().flat_map(Askers::as_slice);
+        claimants.filter_map(|claimant| self.claimants.get(claimant)).any(asks)
     }
 
     fn leave(&mut self, claimant: &Arc<Claimant>, name: &DnsName) {

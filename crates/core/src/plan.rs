@@ -28,6 +28,9 @@ use crate::rdata::RData;
 use crate::record::{RecordData, RecordKey, RecordSet, SetId};
 use crate::rtype::RecordType;
 
+/// What the further labels begin with that this program notes in claims for itself: no object may say any of them.
+pub const OWN_LABELS: &str = "zonewright-";
+
 /// The further label by which a claim remembers the policy of its object, for the time after the object is gone.
 pub const POLICY_LABEL: &str = "zonewright-policy";
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -62,6 +63,38 @@ impl StateStore for MemoryStore {
 
     fn place(&self) -> String {
         "memory only".to_owned()
+    }
+}
+
+/// The document of another store as it stands: what is saved is forgotten. For processes that only look.
+pub struct ReadOnlyStore(pub Arc<dyn StateStore>);
+
+#[async_trait]
+impl StateStore for ReadOnlyStore {
+    async fn load(&self) -> Result<Option<Vec<u8>>> {
+        self.0.load().await
+    }
+
+    async fn save(&self, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    async fn approvals(&self) -> Result<BTreeSet<String>> {
+        self.0.approvals().await
+    }
+
+    fn approve_with(&self, hash: &str) -> Option<String> {
+        self.0.approve_with(hash)
+    }
+
+    fn place(&self) -> String {
+        self.0.place()
+    }
+}
+
+impl std::fmt::Debug for ReadOnlyStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ReadOnlyStore({})", self.0.place())
     }
 }
 

@@ -60,6 +60,7 @@ pub(crate) async fn watch(context: Arc<EngineContext>, cancel: CancellationToken
     let mut said = false;
     loop {
         tokio::select! {
+            biased;
             () = cancel.cancelled() => return,
             () = sleep(PERIOD) => {}
         }

@@ -21,6 +21,7 @@ use zonewright_core::guard::{HeldPlan, JointPlan};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::Adoptable;
 use zonewright_core::record::RecordSet;
+use zonewright_core::store::ReadOnlyStore;
 use zonewright_core::zone::{InstanceId, Zone, ZoneKey};
 
 use crate::approvals;
@@ -62,7 +63,9 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// Loads the saved state and starts all loops on the current runtime.
     pub async fn start(config: Config, parts: Parts) -> Self {
-        let state = state::State::load(parts.store, parts.clock.now(), config.brake.approval_ttl).await;
+        // The saved state is that of the process which deletes.
+        let store = if config.dry_run { Arc::new(ReadOnlyStore(parts.store)) } else { parts.store };
+        let state = state::State::load(store, parts.clock.now(), config.brake.approval_ttl).await;
         let metrics = parts.metrics.clone();
         let layered = |instance: Instance| {
             let usual = Layers::new(instance.id.clone());
@@ -281,6 +284,7 @@ impl Engine {
             }
             // The notification may have come before we listened: look again soon in any case.
             tokio::select! {
+                biased;
                 () = rested => {}
                 () = sleep(Duration::from_millis(20)) => {}
             }

@@ -58,7 +58,7 @@ fn report_to_objects(worker: &Worker, hash: &str) {
         return;
     }
     let (context, hash) = (worker.context.clone(), hash.to_owned());
-    let one_pass = context.config.one_pass;
+    let at_once = context.config.one_pass || context.config.seed.is_some();
     let report = move || {
         let mut notes = Vec::new();
         for (key, about) in meant {
@@ -75,8 +75,9 @@ fn report_to_objects(worker: &Worker, hash: &str) {
         }
         context.report(notes);
     };
-    // The sources look through their objects: nothing waits for that but the only pass, whose last word is its summary.
-    if one_pass {
+    // The sources look through their objects: nothing waits for that but the only pass, whose last word is its summary, and a history
+    // that is to be repeated, in which no other thread may have a part.
+    if at_once {
         report();
     } else {
         tokio::task::spawn_blocking(report);

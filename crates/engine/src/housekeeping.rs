@@ -55,6 +55,7 @@ pub(crate) async fn keep_state(context: Arc<EngineContext>, cancel: Cancellation
 pub(crate) async fn keep_journal(context: Arc<EngineContext>, cancel: CancellationToken) {
     while context.journal_writer.journaling().store.outcomes_wait() {
         tokio::select! {
+            biased;
             () = cancel.cancelled() => return,
             () = sleep(Duration::from_secs(2)) => context.journal_writer.flush().await,
         }

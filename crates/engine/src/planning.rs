@@ -9,9 +9,10 @@ use zonewright_core::capability::{Atomicity, Capability, CreateMode};
 use zonewright_core::change::{Change, Group};
 use zonewright_core::endpoint::Note;
 use zonewright_core::error::{Error, ErrorKind, Result};
+use zonewright_core::guard::Digest;
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{Adoptable, NamePlan, PlannedGroup, Policy, Skip, Why};
-use zonewright_core::record::RecordSet;
+use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::{OwnershipChange, StaleClaims};
 
 use crate::adjusting::{AdjustedDrafts, adjust};
@@ -84,7 +85,8 @@ pub(crate) async fn prepare(
             plans.into_iter().flat_map(|plan| plan.groups).map(|planned| planned.group).filter(takes_nothing).collect()
         }
         Goal::Deletes(keys) => {
-            let groups: Vec<Group> = passing(plans.into_iter().flat_map(|plan| plan.groups), keys).collect();
+            let going = still_approved(worker, keys);
+            let groups: Vec<Group> = passing(plans.into_iter().flat_map(|plan| plan.groups), &going).collect();
             // What was to go and may not any more, since the view of it is in doubt by now, say, is planned again with the next
             // turn: nothing else asks for these names.
             let going: BTreeSet<&DnsName> = groups.iter().map(|group| &group.name).collect();
@@ -109,6 +111,17 @@ pub(crate) async fn prepare(
         write_through::unclaimed(worker, &group, &reason);
     }
     Ok(Piece { prepared, later, planned })
+}
+
+/// The counted deletes that may go, without those whose approval ended while others of the round were sent: by an undo, or in time.
+fn still_approved(worker: &Worker, passing: &Passing) -> Passing {
+    let now = worker.context.clock.now();
+    worker.context.state.look(&worker.handle.label(), |state| {
+        let covers =
+            |key: &RecordKey, digest: &Digest| state.approvals.iter().any(|approval| approval.covers(key, digest, now));
+        let may_go = |(key, digest): &(&RecordKey, &Digest)| !worker.origin.is_approved(key) || covers(key, digest);
+        passing.iter().filter(may_go).map(|(key, digest)| (key.clone(), digest.clone())).collect()
+    })
 }
 
 /// Whether a group takes no record away.

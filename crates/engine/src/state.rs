@@ -1,11 +1,10 @@
 //! The state that survives restarts: brake windows, held plans, approvals, and the kinds that were seen.
 //!
 //! What must hold: a document that exists but cannot be read is never written over, and while it cannot be read, or what
-//! changed cannot be saved, no counted delete goes ([`State::in_doubt`]). Only where the right to write was missing from the
-//! beginning does the state live in memory alone, and that is said.
+//! changed cannot be saved, no counted delete goes ([`State::in_doubt`]). Only where the right to read or write it was missing from
+//! the beginning does the state live in memory alone, and that is said.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -34,6 +33,9 @@ enum Trust {
     Unsaved(String),
     /// It may not be written since the start: it lives in memory alone.
     MemoryOnly,
+    /// It may not be read since the start, so that nobody knows whether there is one: it lives in memory alone, and nothing is
+    /// written over what may be there, until it can be read.
+    Denied,
 }
 
 /// The kinds that the saved document speaks of; `None` if there may be one and it cannot be read, which [`State::load`] says.
@@ -58,6 +60,9 @@ struct Inner {
     document: StateDocument,
     ledger: BrakeLedger,
     trust: Trust,
+    /// Whether the document changed since it was last saved. It is set with the change: else a saving between the two would pass
+    /// it by.
+    dirty: bool,
 }
 
 /// Holds the document, and saves it soon after it changed.
@@ -65,7 +70,6 @@ pub(crate) struct State {
     store: Arc<dyn StateStore>,
     inner: Mutex<Inner>,
     changed: Notify,
-    dirty: AtomicBool,
     begun: Instant,
     /// Held while it is saved: who asks for that meanwhile waits, and knows then that his change is in it.
     saving: tokio::sync::Mutex<()>,
@@ -88,7 +92,7 @@ impl State {
             Ok(document) => (document.unwrap_or_default(), Trust::Sound),
             Err(error) if error.kind == ErrorKind::Unauthorized => {
                 warn!(place = store.place(), error = error.chain(), "{MEMORY_ONLY}");
-                (StateDocument::default(), Trust::MemoryOnly)
+                (StateDocument::default(), Trust::Denied)
             }
             Err(error) => {
                 warn!(place = store.place(), error = error.chain(), "{UNREAD}");
@@ -103,12 +107,11 @@ impl State {
     }
 
     fn of(store: Arc<dyn StateStore>, document: StateDocument, trust: Trust) -> Self {
-        let inner = Inner { document, ledger: BrakeLedger::default(), trust };
+        let inner = Inner { document, ledger: BrakeLedger::default(), trust, dirty: false };
         Self {
             store,
             inner: Mutex::new(inner),
             changed: Notify::new(),
-            dirty: false.into(),
             begun: Instant::now(),
             saving: tokio::sync::Mutex::default(),
         }
@@ -116,9 +119,12 @@ impl State {
 
     /// Writes once, to know whether that is allowed.
     async fn try_out(&self) {
-        self.dirty.store(true, Ordering::SeqCst);
-        if self.lock().trust != Trust::Sound {
-            return;
+        {
+            let mut inner = self.lock();
+            inner.dirty = true;
+            if inner.trust != Trust::Sound {
+                return;
+            }
         }
         if let Err(error) = self.save().await
             && error.kind == ErrorKind::Unauthorized
@@ -130,9 +136,11 @@ impl State {
 
     /// Tries once more to read a document that could not be read. Returns whether it could be now.
     pub(crate) async fn read_again(&self, now: Timestamp, approval_ttl: std::time::Duration) -> bool {
-        if !matches!(self.lock().trust, Trust::Unread(_)) {
-            return false;
-        }
+        let denied = match self.lock().trust {
+            Trust::Unread(_) => false,
+            Trust::Denied => true,
+            Trust::Sound | Trust::Unsaved(_) | Trust::MemoryOnly => return false,
+        };
         match read(&*self.store).await {
             Ok(document) => {
                 let mut earlier = document.unwrap_or_default();
@@ -143,14 +151,17 @@ impl State {
                     state.held = state.held.take().filter(|_| !inner.ledger.knows(zone));
                 }
                 inner.document.join(earlier);
-                inner.trust = Trust::Sound;
+                // Whether it may be written now is found out with the next saving.
+                inner.trust = if denied { Trust::MemoryOnly } else { Trust::Sound };
                 drop(inner);
                 info!(place = self.store.place(), "the saved state can be read now");
                 self.touch();
                 true
             }
             Err(error) => {
-                self.lock().trust = Trust::Unread(error.chain());
+                if !denied {
+                    self.lock().trust = Trust::Unread(error.chain());
+                }
                 false
             }
         }
@@ -163,7 +174,7 @@ impl State {
     /// Why no counted delete may rest on the kept state now, if that is so.
     pub(crate) fn in_doubt(&self) -> Option<String> {
         match &self.lock().trust {
-            Trust::Sound | Trust::MemoryOnly => None,
+            Trust::Sound | Trust::MemoryOnly | Trust::Denied => None,
             Trust::Unread(why) => Some(format!("the state of the brake cannot be read ({why})")),
             Trust::Unsaved(why) => Some(format!("the state of the brake cannot be saved ({why})")),
         }
@@ -178,7 +189,7 @@ impl State {
     pub(crate) fn unread(&self) -> Option<String> {
         match &self.lock().trust {
             Trust::Unread(why) => Some(why.clone()),
-            Trust::Sound | Trust::MemoryOnly | Trust::Unsaved(_) => None,
+            Trust::Sound | Trust::MemoryOnly | Trust::Denied | Trust::Unsaved(_) => None,
         }
     }
 
@@ -186,14 +197,14 @@ impl State {
     pub(crate) fn unsaved(&self) -> Option<String> {
         match &self.lock().trust {
             Trust::Unsaved(why) => Some(why.clone()),
-            Trust::Sound | Trust::MemoryOnly | Trust::Unread(_) => None,
+            Trust::Sound | Trust::MemoryOnly | Trust::Denied | Trust::Unread(_) => None,
         }
     }
 
     /// Looks at, or changes, windows and approvals of all zones in one step, beside what the brake knows of them.
     pub(crate) fn judge<T>(&self, judge: impl FnOnce(&mut StateDocument, &mut BrakeLedger) -> T) -> T {
-        self.dirty.store(true, Ordering::SeqCst);
         let inner = &mut *self.lock();
+        inner.dirty = true;
         judge(&mut inner.document, &mut inner.ledger)
     }
 
@@ -206,8 +217,9 @@ impl State {
 
     /// Changes what is kept of a zone, where it does no harm if that is forgotten; it is saved with the next change.
     pub(crate) fn note<T>(&self, zone: &str, change: impl FnOnce(&mut ZoneState) -> T) -> T {
-        self.dirty.store(true, Ordering::SeqCst);
-        change(self.lock().document.zones.entry(zone.to_owned()).or_default())
+        let mut inner = self.lock();
+        inner.dirty = true;
+        change(inner.document.zones.entry(zone.to_owned()).or_default())
     }
 
     /// Hashes that were approved where the document is kept.
@@ -359,7 +371,7 @@ impl State {
     }
 
     fn touch(&self) {
-        self.dirty.store(true, Ordering::SeqCst);
+        self.lock().dirty = true;
         self.changed.notify_one();
     }
 
@@ -372,11 +384,11 @@ impl State {
     /// waits.
     ///
     /// # Errors
-    /// As the store; the change stays to be saved. Where it may not be written since the start, that is no error.
+    /// As the store; the change stays to be saved. Where it may not be read or written since the start, that is no error.
     pub(crate) async fn save(&self) -> Result<()> {
         let _saving = self.saving.lock().await;
         let text = {
-            let inner = self.lock();
+            let mut inner = self.lock();
             if let Trust::Unread(why) = &inner.trust {
                 let text = format!(
                     "{}: what is saved there cannot be read, and is not written over: {why}",
@@ -384,7 +396,7 @@ impl State {
                 );
                 return Err(Error::new(ErrorKind::Unavailable, "write state", text));
             }
-            if !self.dirty.swap(false, Ordering::SeqCst) {
+            if inner.trust == Trust::Denied || !std::mem::take(&mut inner.dirty) {
                 return Ok(());
             }
             serde_json::to_vec(&inner.document)
@@ -396,9 +408,7 @@ impl State {
                     .caused_by(e)),
             };
         let mut inner = self.lock();
-        if saved.is_err() {
-            self.dirty.store(true, Ordering::SeqCst);
-        }
+        inner.dirty |= saved.is_err();
         match (&saved, &inner.trust) {
             (_, Trust::Unread(_)) => {}
             (Ok(()), _) => inner.trust = Trust::Sound,

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use zonewright_core::guard::{AcceptedKinds, BrakeScope, Digest};
@@ -98,6 +99,66 @@ async fn a_document_that_does_not_parse_is_reported_and_never_written_over() {
     });
 }
 
+/// A store that may not be read for a while.
+#[derive(Default)]
+struct Guarded {
+    document: MemoryStore,
+    denied: AtomicBool,
+}
+
+#[async_trait::async_trait]
+impl StateStore for Guarded {
+    async fn load(&self) -> Result<Option<Vec<u8>>> {
+        if self.denied.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Unauthorized, "read state", "forbidden"));
+        }
+        self.document.load().await
+    }
+
+    async fn save(&self, document: &[u8]) -> Result<()> {
+        self.document.save(document).await
+    }
+
+    async fn approvals(&self) -> Result<BTreeSet<String>> {
+        self.document.approvals().await
+    }
+
+    fn approve_with(&self, hash: &str) -> Option<String> {
+        self.document.approve_with(hash)
+    }
+
+    fn place(&self) -> String {
+        self.document.place()
+    }
+}
+
+/// What may not be read at a start is not written over either: the right may come back, and with it what former processes noted.
+#[tokio::test]
+async fn a_document_that_may_not_be_read_is_never_written_over() {
+    let store = Arc::new(Guarded::default());
+    let key = set("a.example A 192.0.2.1").key;
+    let state = State::load(store.clone(), Timestamp(0), TTL).await;
+    state.zone("i/z", |zone| zone.window.deleted([(&key, None)], Timestamp(0)));
+    state.save().await.unwrap();
+    store.denied.store(true, Ordering::SeqCst);
+    let state = State::load(store.clone(), Timestamp(0), TTL).await;
+    assert_eq!(state.in_doubt(), None, "memory has to do, as where the right to write is missing");
+    state.zone("i/z", |zone| zone.window.owns(5, Timestamp(0)));
+    state.save().await.unwrap();
+    store.denied.store(false, Ordering::SeqCst);
+    state.save().await.unwrap();
+    let noted = |state: &State| {
+        state.look("i/z", |zone| {
+            (zone.window.deletes(TTL, &BTreeSet::new(), Timestamp(1)), zone.window.peak(TTL, Timestamp(1)))
+        })
+    };
+    assert_eq!(noted(&State::load(store.clone(), Timestamp(0), TTL).await), (1, 0), "it is as it was");
+    assert!(state.read_again(Timestamp(1), TTL).await);
+    assert_eq!(noted(&state), (1, 5));
+    state.save().await.unwrap();
+    assert_eq!(noted(&State::load(store, Timestamp(0), TTL).await), (1, 5));
+}
+
 #[tokio::test]
 async fn plans_that_are_held_together_are_approved_together() {
     let store = Arc::new(MemoryStore::default());
@@ -137,4 +198,39 @@ async fn a_zone_that_is_gone_is_forgotten_once_nothing_of_it_matters() {
     state.zone("i/held", |zone| zone.held = None);
     state.prune(&served, TTL, later);
     assert_eq!(zones(&state), ["i/served"]);
+}
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+/// A change that meets the saving of another zone's is in the document once its own saving is over: deletes rest on that.
+#[test]
+fn what_changes_while_another_zone_saves_is_saved() {
+    let store = Arc::new(MemoryStore::default());
+    let state = wait(load(&store));
+    for zone in 0..100 {
+        state.zone(&format!("i/{zone}"), |zone| zone.window.owns(1, Timestamp(0)));
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                state.touch();
+                wait(state.save()).unwrap();
+            }
+        });
+        for owned in 1..2_000 {
+            state.judge(|document, _| {
+                document.zones.entry("i/z".to_owned()).or_default().window.owns(owned, Timestamp(0));
+            });
+            wait(state.save()).unwrap();
+            let saved = wait(read(&*store)).unwrap().unwrap();
+            let peak = saved.zones["i/z"].window.peak(TTL, Timestamp(0));
+            done.store(peak != owned, Ordering::SeqCst);
+            assert_eq!(peak, owned, "it was not saved");
+        }
+        done.store(true, Ordering::SeqCst);
+        other.join().unwrap();
+    });
 }

@@ -70,6 +70,27 @@ fn a_seed_is_a_story() {
     }
 }
 
+/// Whatever a process draws by chance (the order of its hash tables, the address of an object, which thread is first) has no part in a
+/// history: two of them tell the same story.
+#[test]
+fn a_seed_is_a_story_in_every_process() {
+    let tell = |seed: u64, claims: &str| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_zonewright-simulator"));
+        let words = ["--story", &seed.to_string(), "--claims", claims].map(str::to_owned);
+        let output = program.args(words).output().expect("the simulator of this very build");
+        assert!(output.status.success(), "{seed} {claims}");
+        String::from_utf8(output.stdout).expect("a story is a text")
+    };
+    for claims in ["zones", "objects", "table"] {
+        for index in 0..10 {
+            let seed = seed_of(12, index);
+            let (first, second) = (tell(seed, claims), tell(seed, claims));
+            assert!(first.len() > 100, "{seed} {claims}: {first}");
+            assert_eq!(first, second, "{seed} {claims}");
+        }
+    }
+}
+
 /// A story that is told again with its words is the same; with fewer steps it is shorter.
 #[test]
 fn words_lead_back_to_the_story() {

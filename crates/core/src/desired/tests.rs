@@ -48,6 +48,25 @@ fn a_delete_leaves_a_tombstone_and_a_missing_object_none() {
     assert!(!desired.is_proven_gone(&name("a.example"), Some(&label)), "it asks again");
 }
 
+/// Members of a name share a claim without a label: one that is deleted proves nothing about the others.
+#[test]
+fn a_member_that_is_deleted_proves_nothing_of_those_that_stay() {
+    let member = |who: &str, target: &str| {
+        let mut mapped = mapped("Pod", who, &[&format!("pods.example A {target}")]);
+        mapped.endpoints.iter_mut().for_each(|endpoint| endpoint.resource = None);
+        Some(mapped)
+    };
+    let mut desired = Desired::default();
+    desired.take(update(vec![("a", member("a", "192.0.2.1")), ("b", member("b", "192.0.2.2"))], true), Timestamp(0));
+    desired.take(update(vec![("a", None)], false), Timestamp(0));
+    desired.take(update(vec![], true), Timestamp(0));
+    let pods = name("pods.example");
+    assert!(desired.at(&pods).endpoints.is_empty() && !desired.is_proven_gone(&pods, None), "b only vanished");
+    desired.take(update(vec![("a", member("a", "192.0.2.1")), ("b", member("b", "192.0.2.2"))], false), Timestamp(0));
+    desired.take(update(vec![("a", None), ("b", None)], false), Timestamp(0));
+    assert!(desired.is_proven_gone(&pods, None), "all of them were seen to be deleted");
+}
+
 #[test]
 fn objects_of_one_name_in_two_groups_are_two() {
     let mut desired = Desired::default();

@@ -4,7 +4,7 @@
 //! the rest of the name for its rows. What must hold: the service takes a mixture of kinds at no moment, so that all sets go and
 //! come in one call, or none; where any of them is not ours, nothing is done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::row::{Row, create, is_replaced, removal, replace, skip};
 use super::{NamePlan, POLICY_LABEL, Placed, PlannedGroup, Why};
@@ -49,20 +49,45 @@ pub(super) fn exchange<'a>(mut whole: Row<'a>, out: &mut NamePlan) -> (Vec<&'a P
     (whole.placed, whole.published)
 }
 
+/// Of the sets that are `going` those that nothing replaces. Each of those that `come` replaces one set of its type, of its own object
+/// if that has one; and everything that it excludes.
+fn lost<'p>(
+    going: &[(&'p RecordSet, &'p Ownership)],
+    new: &[&Placed],
+    come: &[&Placed],
+) -> Vec<(&'p RecordSet, &'p Ownership)> {
+    let holder = |ownership: &'p Ownership| ownership.claim().and_then(|claim| claim.resource.as_ref());
+    let excluded = |(set, ownership): &&(&RecordSet, &Ownership)| new.iter().any(|p| is_replaced(set, ownership, p));
+    let is_own = |(set, ownership): &(&RecordSet, &'p Ownership)| {
+        let asks = |p: &&Placed| p.set.key.rtype == set.key.rtype && p.wanted.resource.as_ref() == holder(ownership);
+        holder(ownership).is_some() && new.iter().any(asks)
+    };
+    let (own, others): (Vec<_>, Vec<_>) = going.iter().filter(|one| !excluded(one)).copied().partition(is_own);
+    let of = |rtype: RecordType| {
+        let count = come.iter().filter(|p| p.set.key.rtype == rtype).count();
+        count.saturating_sub(own.iter().filter(|(set, _)| set.key.rtype == rtype).count())
+    };
+    let mut room: BTreeMap<RecordType, usize> = BTreeMap::new();
+    let mut has_room = |rtype: RecordType| {
+        let left = room.entry(rtype).or_insert_with(|| of(rtype));
+        let fits = *left > 0;
+        *left = left.saturating_sub(1);
+        fits
+    };
+    others.into_iter().filter(|(set, _)| !has_room(set.key.rtype)).collect()
+}
+
 impl Row<'_> {
-    /// Every set of a type is replaced by sets with another kind of routing policy: one group. A type that stays served does not count
-    /// as a delete; what goes without a replacement (an MX beside which no CNAME can stand, say) does.
+    /// Every set of a type is replaced by sets with another kind of routing policy: one group. What goes without a replacement counts
+    /// as a delete.
     fn replace_all(&self, new: &[&Placed], old: &[(&RecordSet, Ownership)], out: &mut NamePlan) {
         let stays = |key: &RecordKey| new.iter().any(|placed| placed.set.key == *key);
-        let comes = |key: &RecordKey| old.iter().any(|(set, _)| set.key == *key);
+        let stands = |key: &RecordKey| old.iter().any(|(set, _)| set.key == *key);
+        let come: Vec<&Placed> = new.iter().copied().filter(|placed| !stands(&placed.set.key)).collect();
         let going: Vec<(&RecordSet, &Ownership)> =
             old.iter().filter(|(set, _)| !stays(&set.key)).map(|(set, ownership)| (*set, ownership)).collect();
-        let refused =
-            new.iter().filter(|placed| !comes(&placed.set.key)).find_map(|placed| self.may_create(placed).err());
-        let is_served = |set: &RecordSet, ownership: &Ownership| {
-            new.iter().any(|p| p.set.key.rtype == set.key.rtype || is_replaced(set, ownership, p))
-        };
-        let lost: Vec<_> = going.iter().filter(|(set, ownership)| !is_served(set, ownership)).collect();
+        let refused = come.iter().find_map(|placed| self.may_create(placed).err());
+        let lost = lost(&going, new, &come);
         let kept = lost.iter().any(|(set, ownership)| !self.may_delete(set, ownership));
         let held = old.iter().find_map(|(set, ownership)| self.exchange_forbidden(set, ownership, new));
         if let Some(why) = refused.or(held).or(kept.then_some(Why::Policy("deletes"))) {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::foreign_values::{beside, is_shared};
 use super::{
-    Adoptable, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, NamePlan, POLICY_LABEL, Placed, PlanFacts, PlannedGroup,
-    Policy, Rules, Skip, Why,
+    Adoptable, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, NamePlan, OWN_LABELS, POLICY_LABEL, Placed, PlanFacts,
+    PlannedGroup, Policy, Rules, Skip, Why,
 };
 use crate::change::{Change, Group, Step};
 use crate::claim::{Claim, Ownership};
@@ -324,13 +324,12 @@ pub(super) fn skip(placed: &Placed, why: Why) -> Skip {
 /// The step of a wanted set, with the labels that its claim shall carry.
 pub(super) fn step_of(placed: &Placed, change: Change, resource: Option<Arc<str>>) -> Step {
     let mut labels = placed.wanted.labels.to_vec();
+    labels.retain(|(key, _)| !key.starts_with(OWN_LABELS));
     if let Some(policy) = placed.wanted.policy.filter(|policy| *policy != ObjectPolicy::Sync) {
-        labels.retain(|(key, _)| **key != *POLICY_LABEL);
         labels.push((Arc::from(POLICY_LABEL), Arc::from(policy.as_str())));
         labels.sort();
     }
     if let Some(item) = change.to().filter(|_| placed.in_set).and_then(crate::in_set::label) {
-        labels.retain(|(key, _)| **key != *ITEM_LABEL);
         labels.push((Arc::from(ITEM_LABEL), Arc::from(item)));
         labels.sort();
     }

@@ -347,6 +347,17 @@ fn the_policy_of_the_object_is_remembered_in_the_claim() {
     assert_eq!(plan.groups[0].group.steps[0].labels, [(Arc::from(POLICY_LABEL), Arc::from("retain"))]);
 }
 
+/// What this program notes in claims for itself is not for an object to say: by it values of ours would pass for those of others, or an
+/// item of others for ours.
+#[test]
+fn an_object_says_nothing_that_is_noted_for_ourselves() {
+    let mut case = case(&[], &["a: x.example A 192.0.2.1"]);
+    let wanted = Arc::make_mut(&mut case.placed[0].wanted);
+    let own = [POLICY_LABEL, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, crate::in_set::ITEM_LABEL];
+    wanted.labels = own.into_iter().chain(["team"]).map(|key| (Arc::from(key), Arc::from("retain"))).collect();
+    assert_eq!(case.plan().groups[0].group.steps[0].labels, [(Arc::from("team"), Arc::from("retain"))]);
+}
+
 #[test]
 fn doubt_stops_removals_and_lets_additions_through() {
     let doubtful = |w: &mut World| w.doubtful = true;
@@ -531,7 +542,7 @@ fn sets_of_another_kind_of_routing_are_replaced_together() {
     let published = ["x.example A 192.0.2.1 = me/service/ns/a", "x.example A 192.0.2.2 = me/service/ns/b"];
     case(&published, &["a: x.example A 192.0.2.1"])
         .routed(&["blue", "green"], &[""])
-        .gives(&["- x.example A (blue) 192.0.2.1 & - x.example A (green) 192.0.2.2 & + x.example A 192.0.2.1"], &[]);
+        .gives(&["- x.example A (blue) 192.0.2.1 & - x.example A (green) 192.0.2.2 & + x.example A 192.0.2.1 !"], &[]);
     // A CNAME without an identifier and addresses with one cannot stand together either.
     case(&["x.example CNAME y.test = me/service/ns/a"], &["a: x.example A 192.0.2.1"])
         .routed(&[""], &["blue"])
@@ -547,6 +558,27 @@ fn what_no_set_of_another_kind_replaces_is_counted() {
         || case(&published, &["a: x.example CNAME y.test"]).routed(&["", ""], &["blue"]).managing(RecordType::Mx);
     change().gives(&[swap], &[]);
     change().policy(Policy::UpsertOnly).gives(&[], &["Policy"]);
+}
+
+/// One set takes the place of one: what other objects had besides goes without a replacement.
+#[test]
+fn a_set_of_another_kind_replaces_one_of_those_that_stood() {
+    let published: Vec<String> = ["a", "b", "c"]
+        .iter()
+        .zip(1..)
+        .map(|(who, n)| format!("x.example A 192.0.2.{n} = me/service/ns/{who}"))
+        .collect();
+    let published: Vec<&str> = published.iter().map(String::as_str).collect();
+    let counted = |wanted: &str, proven: bool| {
+        let case = case(&published, &[wanted]).routed(&["one", "two", "three"], &[""]);
+        let plan = case.world(|w| w.proven = proven).plan();
+        let [group] = plan.groups.as_slice() else { panic!("one group expected, got {:?}", plan.groups) };
+        let ids = group.counted.iter().filter_map(|key| key.set_id.as_ref());
+        ids.map(|id| id.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(counted("b: x.example A 192.0.2.2", false), ["one", "three"], "b has another one instead");
+    assert_eq!(counted("z: x.example A 192.0.2.9", false), ["two", "three"], "one of them is replaced");
+    assert!(counted("z: x.example A 192.0.2.9", true).is_empty(), "all were seen to go");
 }
 
 #[test]

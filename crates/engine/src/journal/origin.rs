@@ -33,6 +33,11 @@ impl EntryOrigin {
         self.approved = Arc::new(approved);
     }
 
+    /// Whether the delete of this record belongs to a plan that was approved.
+    pub(crate) fn is_approved(&self, key: &RecordKey) -> bool {
+        self.approved.contains_key(key)
+    }
+
     /// The plan and the cause of one group.
     pub(crate) fn of(&self, group: &Group) -> (String, Cause) {
         let deleted = |change: &Change| match change {

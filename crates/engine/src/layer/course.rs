@@ -97,29 +97,31 @@ pub(super) fn announced(group: &Group) -> Vec<Write> {
     [first, last].into_iter().filter(|steps| !steps.is_empty()).map(|steps| Write { steps }).collect()
 }
 
-/// A write for each record set, with intents.
+/// A write for each record set, with intents. A claim that stands where a CNAME is to come goes right before that: until then it
+/// speaks for the record whose place the CNAME takes.
 pub(super) fn staged(group: &Group) -> Vec<Write> {
-    let (mut first, mut last) = (Vec::new(), Vec::new());
+    let (mut first, mut cleared, mut last) = (Vec::new(), Vec::new(), Vec::new());
     for step in group.steps.iter().filter(|step| step.role == Role::Claim) {
         let (from, to) = (step.change.from().cloned(), step.change.to().cloned());
         let push = |writes: &mut Vec<Write>, change: Option<Change>| {
             let steps = change.map(|change| Step { change, ..step.clone() }).into_iter().collect::<Vec<_>>();
             writes.extend(Some(Write { steps }).filter(|write| !write.steps.is_empty()));
         };
-        if stands_in_the_way(group, step) {
-            push(&mut first, between(from, to));
-        } else if let Some(middle) = interim(group, from.as_ref(), to.as_ref()) {
+        let end = if stands_in_the_way(group, step) { &mut cleared } else { &mut last };
+        if let Some(middle) = interim(group, from.as_ref(), to.as_ref()) {
             push(&mut first, between(from, Some(middle.clone())));
-            push(&mut last, between(Some(middle), to));
+            push(end, between(Some(middle), to));
         } else if from.as_ref().is_some_and(holds_intent) {
             // An intent speaks for the record as it stands: it becomes a claim before that changes.
             push(&mut first, between(from, to));
         } else {
-            push(&mut last, between(from, to));
+            push(end, between(from, to));
         }
     }
-    let records = group.records().map(|step| Write { steps: vec![step.clone()] });
-    first.into_iter().chain(records).chain(last).collect()
+    let mut before: Vec<Write> = group.records().map(|step| Write { steps: vec![step.clone()] }).collect();
+    let comes = |write: &Write| write.created().any(|set| set.key.rtype == RecordType::Cname);
+    let rest = before.split_off(before.iter().position(comes).unwrap_or_default());
+    [first, before, cleared, rest, last].into_iter().flatten().collect()
 }
 
 fn between(from: Option<RecordSet>, to: Option<RecordSet>) -> Option<Change> {

@@ -73,9 +73,19 @@ fn cases() -> Vec<(&'static str, Vec<RecordSet>, Group)> {
             "type",
             vec![a.clone(), of_a.clone()],
             group(vec![
+                record(Change::Delete { from: a.clone() }),
+                record(Change::Create { to: cname.clone() }),
+                Step::claim(Change::Delete { from: of_a }),
+                Step::claim(Change::Create { to: of_cname.clone() }),
+            ]),
+        ),
+        (
+            "type, with a claim of the old format where the CNAME is to stand",
+            vec![a.clone(), claim("x.example")],
+            group(vec![
+                Step::claim(Change::Delete { from: claim("x.example") }),
                 record(Change::Delete { from: a }),
                 record(Change::Create { to: cname }),
-                Step::claim(Change::Delete { from: of_a }),
                 Step::claim(Change::Create { to: of_cname }),
             ]),
         ),
@@ -84,10 +94,13 @@ fn cases() -> Vec<(&'static str, Vec<RecordSet>, Group)> {
 
 /// Whether the claim sets of a state speak for a record.
 fn speaks_for(sets: &Sets, record: &RecordSet) -> bool {
-    let at = name(&format!("{}-{}", record.key.rtype.lower(), record.key.name));
-    let key = RecordKey::simple(at, RecordType::Txt);
-    let texts = sets.get(&key).into_iter().flat_map(|set| set.data.as_records());
-    texts.into_iter().any(|data| match data {
+    let typed = name(&format!("{}-{}", record.key.rtype.lower(), record.key.name));
+    // In the old format it stands at the record's own name, where no CNAME can stand beside it.
+    let old = Some(record.key.name.clone()).filter(|_| record.key.rtype != RecordType::Cname);
+    let places: Vec<RecordKey> =
+        [Some(typed), old].into_iter().flatten().map(|at| RecordKey::simple(at, RecordType::Txt)).collect();
+    let mut texts = places.iter().filter_map(|key| sets.get(key)).flat_map(|set| set.data.as_records());
+    texts.any(|data| match data {
         RData::Txt(txt) => {
             let claim = txt.text().unwrap();
             Intent::parse(&claim).map_or(claim.starts_with("heritage=external-dns"), |intent| intent.covers(record))

@@ -139,7 +139,14 @@ pub(super) async fn confirm(context: &EngineContext, hash: &str) -> Result<UndoR
         return Err(Error::new(ErrorKind::NotFound, "undo", text));
     };
     let until = context.clock.now().plus(plan.pin_for);
-    let zones = plan.zones.into_iter().filter(|zone| !zone.folded.is_empty());
+    let (dry_run, zones) = (plan.dry_run, plan.zones.into_iter());
+    let zones: Vec<UndoZone> = zones.filter(|zone| !zone.folded.is_empty()).collect();
+    // What an approval still lets go ends here, in every zone, and not only when the round is over that is under way.
+    for zone in zones.iter().filter(|_| !dry_run) {
+        let keys = zone.folded.iter().flat_map(|folded| folded.records().map(|(key, _)| key.clone())).collect();
+        context.state.revoke(&zone.zone, &keys);
+    }
+    let zones = zones.into_iter();
     let orders = zones.map(|zone| order(context, zone, &plan.hash, until));
     let reports = futures::future::join_all(orders).await;
     let mut report = UndoReport::default();

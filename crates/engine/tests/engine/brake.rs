@@ -308,6 +308,28 @@ async fn an_undo_revokes_the_approval() {
     assert_eq!(engine.unpin(Some(&name("n1.z0.test"))).len(), 0);
 }
 
+/// An undo that comes while approved deletes are still being sent ends the rest of them, and does not wait for their end.
+#[tokio::test(start_paused = true)]
+async fn an_undo_stops_what_an_approval_still_lets_go() {
+    let mut world = zones(1, 900);
+    world.journal.store = std::sync::Arc::new(MemoryJournal::default());
+    let engine = world.start().await;
+    rest(&engine).await;
+    world.cluster.vanish_all();
+    rest(&engine).await;
+    let hash = held(&engine, 0);
+    world.sim.pace(Duration::from_millis(100));
+    engine.approve(&hash).unwrap();
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let query = Query { plan: Some(hash), ..Query::default() };
+    let plan = engine.plan_undo(&UndoRequest { query, pin_for: Duration::from_hours(24) }).await.unwrap();
+    assert!(!engine.undo(&plan.hash).await.unwrap().restored.is_empty());
+    world.sim.pace(Duration::ZERO);
+    let held = rest(&engine).await.held;
+    // Two pieces were done and are back, two more were on their way; the rest waits for another approval.
+    assert_eq!((world.sim.records().len(), held), (700, 500));
+}
+
 /// The approval of one zone's plan accepts no doubt about the records of another zone.
 #[tokio::test(start_paused = true)]
 async fn an_approval_does_not_reach_beyond_its_plan() {

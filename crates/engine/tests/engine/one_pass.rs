@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use zonewright_core::source::SourceErrors;
+use zonewright_core::store::StateStore as _;
 use zonewright_engine::{Changes, Engine, Outcome, PlannedChange};
 
 use crate::sim::{Fault, World};
@@ -220,4 +221,19 @@ async fn held_deletes_can_be_looked_at() {
     engine.settled().await;
     assert!(engine.preview().iter().all(|zone| zone.changes.is_empty()));
     engine.stop().await;
+}
+
+/// The state is that of the process that deletes: what a dry run would hold is no plan of it.
+#[tokio::test(start_paused = true)]
+async fn a_dry_run_leaves_the_saved_state_as_it_is() {
+    let mut world = world(30);
+    pass(&world).await;
+    let saved = world.store.load().await.unwrap();
+    assert!(saved.is_some());
+    world.cluster.vanish_all();
+    world.config.dry_run = true;
+    assert_eq!(pass(&world).await.0.held, 30);
+    assert_eq!(world.store.load().await.unwrap(), saved);
+    world.config.dry_run = false;
+    assert_eq!(pass(&world).await.0.held, 30);
 }

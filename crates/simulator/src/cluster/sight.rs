@@ -93,6 +93,15 @@ impl Sight {
         })
     }
 
+    /// Whether nobody asked for a record at some time not long ago, or how far what is asked for can be trusted changed since: a plan of
+    /// that time may be on its way.
+    pub(crate) fn was_unasked(&self, key: &RecordKey, time: Duration) -> bool {
+        let inner = self.cluster.lock();
+        let same = |other: &RecordKey| other.rtype == key.rtype && self.may_be_beside(other, key);
+        let mut past = inner.past.get(&key.name).into_iter().flatten();
+        inner.trusted.elapsed() <= time || past.any(|(until, keys)| until.elapsed() <= time && !keys.iter().any(same))
+    }
+
     /// Whether a type that excludes this one is asked for at its name, or was not long ago.
     pub(crate) fn asks_for_another_type(&self, key: &RecordKey, time: Duration) -> bool {
         let inner = self.cluster.lock();

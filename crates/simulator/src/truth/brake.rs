@@ -121,19 +121,20 @@ pub(super) struct Counted {
 }
 
 impl Truth {
-    /// Whether the brake has to count a delete. `created`: what the same write took for new.
+    /// Whether the brake has to count a delete. `created`: what the same write took for new; `used`: what of that has taken the place of
+    /// another object's set already.
     pub(super) fn counts(
         &mut self,
         step: &Judged<'_>,
         right: &Right,
-        created: &BTreeSet<RecordKey>,
+        (created, used): (&BTreeSet<RecordKey>, &mut BTreeSet<RecordKey>),
         sight: &Sight,
     ) -> bool {
         let label = match right {
             Right::One { resource, .. } => resource.as_deref(),
             _ => None,
         };
-        if self.is_replaced(step, label, created, sight) || sight.is_buried(&step.key.name, label) {
+        if self.is_replaced(step, label, (created, used), sight) || sight.is_buried(&step.key.name, label) {
             return false;
         }
         // Where nothing holds a write together, what was to replace it may have been refused since.
@@ -147,12 +148,12 @@ impl Truth {
     }
 
     /// Whether a record of another type comes in place of one that goes: of A, AAAA and CNAME, for the same object; where a
-    /// CNAME excludes the other, for any.
+    /// CNAME excludes the other, for any; or a set of another kind of routing, which takes the place of one.
     fn is_replaced(
         &mut self,
         step: &Judged<'_>,
         label: Option<&str>,
-        created: &BTreeSet<RecordKey>,
+        (created, used): (&BTreeSet<RecordKey>, &mut BTreeSet<RecordKey>),
         sight: &Sight,
     ) -> bool {
         let key = step.key;
@@ -162,14 +163,14 @@ impl Truth {
         let rows = self.rows();
         let beside =
             |other: &RecordKey| rows.takes_place(other, key) && other != key && ADDRESSES.contains(&other.rtype);
-        let fits = |truth: &mut Self, other: &RecordKey| {
+        let mut fits = |truth: &mut Self, other: &RecordKey| {
             let by = match truth.right(step.zone, other) {
                 Right::One { resource, .. } => resource,
                 _ => None,
             };
             let same = label.is_none() || by.is_none() || by.as_deref() == label;
-            let excludes = other.rtype.excludes(key.rtype) || rows.other_kind(other, key);
-            excludes || same || truth.comes_for(step.zone, other, label, sight)
+            let own = same || truth.comes_for(step.zone, other, label, sight);
+            other.rtype.excludes(key.rtype) || own || rows.other_kind(other, key) && used.insert(other.clone())
         };
         let here: Vec<RecordKey> = created.iter().filter(|other| beside(other)).cloned().collect();
         if here.iter().any(|other| fits(self, other)) {
@@ -354,7 +355,8 @@ impl Truth {
         approved.into_iter().flatten().any(|approved| {
             let data = step.stood.map(|set| &set.data);
             let same = sight.is_same_doubt(label, approved.doubts);
-            same && Some(&approved.data) == data && approved.right.as_ref() == Some(right)
+            let same_right = approved.right.as_ref().is_none_or(|given| given == right);
+            same && same_right && Some(&approved.data) == data
         })
     }
 

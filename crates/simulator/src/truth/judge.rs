@@ -78,7 +78,7 @@ impl Truth {
         self.check_texts(daemon, zone, changes);
         self.note_owned(daemon, zone, now);
         self.touch(Author::Daemon(daemon), zone, changes);
-        let mut counted = Vec::new();
+        let (mut counted, mut used) = (Vec::new(), BTreeSet::new());
         for (((z, key), (stood, was_ours)), right) in concerned.iter().zip(&before).zip(&rights) {
             let stands = self.standing(*z, key);
             let is_ours = self.is_of(daemon, *z, key);
@@ -112,7 +112,7 @@ impl Truth {
             self.judge_evidence(&step, right, sight, replaced);
             if let (Some(stood), None) = (stood, stands.as_ref())
                 && *was_ours
-                && self.counts(&step, right, created, sight)
+                && self.counts(&step, right, (created, &mut used), sight)
             {
                 counted.push(Counted { stood: stood.clone(), right: right.clone() });
             }

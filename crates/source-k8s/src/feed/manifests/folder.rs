@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::document::{At, Digest, Format, Parsed, Stated, Unread, DocumentReads, line_of, parse};
+use super::document::{At, Digest, DocumentReads, Format, Parsed, Stated, Unread, line_of, parse};
 use crate::feed::FeedEvent;
 use crate::store::{Object, ObjectKey};
 

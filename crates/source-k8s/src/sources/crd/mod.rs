@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use zonewright_core::endpoint::{Mapped, Sharing};
+use zonewright_core::plan;
 use zonewright_core::record::{SetId, Ttl};
 use zonewright_core::{DnsName, RecordType};
 
@@ -88,6 +89,12 @@ impl Mapper<'_, '_> {
         };
         let ttl = self.ttl(field, wanted);
         if self.agrees(field, &name, &element, wanted, ttl) {
+            for (key, _) in wanted.labels.iter().filter(|(key, _)| key.starts_with(plan::OWN_LABELS)) {
+                let text = format!(
+                    "{field}.labels, {key}: zonewright writes labels of this name itself; this one is left out"
+                );
+                self.mapping.warn(INVALID_ENDPOINT, text);
+            }
             self.settings(wanted, ttl);
             self.want(&name, element);
         }
@@ -128,7 +135,8 @@ impl Mapper<'_, '_> {
         let properties = wanted.provider_specific.iter();
         let properties = properties.map(|p| (Arc::from(&*p.name), Arc::from(&*p.value))).collect();
         let set_id = SetId::new(&wanted.set_identifier);
-        let labels = wanted.labels.iter().filter(|(key, _)| !OWN_LABELS.contains(key));
+        let own = |key: &str| OWN_LABELS.contains(&key) || key.starts_with(plan::OWN_LABELS);
+        let labels = wanted.labels.iter().filter(|(key, _)| !own(key));
         let labels = labels.map(|(key, value)| (Arc::from(key), Arc::from(value))).collect();
         let stated = || wanted.labels.get("resource").filter(|label| !label.is_empty()).map(Arc::from);
         let resource = self.settings.resource.clone().or_else(|| stated().filter(|_| self.is_polled()));
