@@ -40,10 +40,7 @@ impl Keeper {
         self.load_foreign(&foreign).await?;
         let first = !std::mem::replace(&mut self.table_mut().loaded, true);
         if first && own.is_empty() {
-            warn!(
-                "{} does not exist: nothing is known to be ours, and existing records are left alone",
-                self.place(0)
-            );
+            warn!("{} does not exist: nothing is known to be ours, and existing records are left alone", self.place(0));
         }
         Ok(())
     }
