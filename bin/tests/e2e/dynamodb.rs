@@ -120,7 +120,7 @@ fn records_come_change_and_go_with_their_rows() {
     shop.site.shows(&["new 0 A 192.0.2.6", "web 0 A 192.0.2.5"]);
     shop.claims(&["new", "web"]);
 
-    // A record that somebody takes away comes back under its row; a name that another owner holds in the table does not come.
+    // A record that another writer takes away comes back under its row; a name that another owner holds in the table does not come.
     let foreign = json!({ "k": { "S": format!("other.{ZONE}#A#") }, "o": { "S": "someone-else" }, "l": { "M": {} } });
     shop.table.put(TABLE, foreign.as_object().expect("an item").clone());
     shop.put("other", "192.0.2.7");

@@ -33,7 +33,7 @@ impl Scene {
     }
 }
 
-/// Somebody restores an older state of the zone under the serial number that it had: a record of ours has another address, and
+/// Another writer restores an older state of the zone under the serial number that it had: a record of ours has another address, and
 /// a name that was free is taken. The first change that the server refuses has all of it read.
 #[test]
 fn another_zone_under_an_equal_serial_is_found_by_the_first_refusal() {

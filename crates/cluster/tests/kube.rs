@@ -319,7 +319,7 @@ async fn keeps_a_journal(kube: &KubeApi, cluster: &Cluster) {
     assert!(all.contains(&"one 3".to_owned()) && all.contains(&"two 3".to_owned()), "{all:?}");
     assert!(all.iter().collect::<BTreeSet<_>>().len() == all.len(), "nothing twice: {all:?}");
 
-    // Somebody removes an object: what it held is gone, and no more than that.
+    // Another client removes an object: what it held is gone, and no more than that.
     let path = |number: usize| {
         let name = ConfigMapStore::new(cluster, "default", "My.Owner").name().to_owned();
         format!("/api/v1/namespaces/default/configmaps/{name}-journal-{number}")

@@ -327,7 +327,7 @@ mod tests {
         tokio::time::advance(Duration::from_hours(1)).await;
         assert_eq!(retries.take_due(0, false), [named(1)]);
         assert_eq!(retries.refused(&named(1), &error), 2, "the attempts are counted on");
-        assert_eq!(retries.last_attempts.at(&named(1)).map(|trouble| trouble.attempts), Some(2));
+        assert_eq!(retries.last_attempts.at(&named(1)).map(|attempt| attempt.attempts), Some(2));
         retries.changed(&named(1));
         retries.retain(|_| true);
         assert_eq!((retries.len(), retries.under_way(), retries.last_attempts()), (0, 0, 0));

@@ -118,7 +118,7 @@ async fn what_the_free_plan_has_not_costs_no_record() {
     assert_eq!((record.comment.map(|text| text.len()), record.tags.len()), (Some(100), 0));
 }
 
-/// Somebody changed one of several records of a set in the dashboard.
+/// Another writer changed one of several records of a set in the dashboard.
 #[tokio::test]
 async fn a_set_that_was_changed_in_part_is_put_right() {
     let (service, provider, zone) = zone(Plan::Pro, &[]).await;

@@ -124,7 +124,7 @@ fn others(ownership: &Ownership) -> Vec<&str> {
     claim.labels.iter().filter(|(key, _)| **key == *FOREIGN_VALUE_LABEL).map(|(_, value)| &**value).collect()
 }
 
-/// A value that somebody put beside ours does not become ours by an update that keeps it, nor by one that takes ours away.
+/// A value that another writer put beside ours does not become ours by an update that keeps it, nor by one that takes ours away.
 #[tokio::test]
 async fn values_of_others_stay_theirs() {
     let registry = registry();

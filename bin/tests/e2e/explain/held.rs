@@ -66,7 +66,7 @@ fn a_name_that_is_edited_out_of_the_filter_is_reported_with_the_one_that_goes() 
     site.shows(&[]);
 }
 
-/// Somebody sets the record back, again and again.
+/// Another writer sets the record back, again and again.
 #[test]
 fn a_name_that_another_writer_changes_back_is_named_and_reported() {
     needs!(Bind);

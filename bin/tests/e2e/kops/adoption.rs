@@ -213,7 +213,7 @@ fn placeholders_of_kops_are_adopted() {
         until("the name with IPv6 alone", LATER, || at("only6", "AAAA") == ["2001:db8::6"]);
         // Nobody asks for addresses of the other family there, so nobody takes it over.
         assert_eq!(at("only6", "A"), ["203.0.113.123"]);
-        // More values than the placeholder are somebody's: they are checked where the site ends, as is the name that nobody asks for.
+        // More values than the placeholder are foreign: they are checked where the site ends, as is the name that nobody asks for.
         plane.expect_event("default", "names", "ForeignRecord", &format!("beside.{ZONE}"));
         drop(daemon);
     }

@@ -161,7 +161,7 @@ mod route53 {
         let cname = format!("web.{ZONE} CNAME 60 {BALANCER}");
         let alias = ["A", "AAAA"].map(|kind| format!("web.{ZONE} {kind} alias {BALANCER}"));
         let line = line(&plane, &service).arg("--adopt-unowned");
-        // Wanted as an alias it is another record, so it is somebody's.
+        // Wanted as an alias it is another record, so it is foreign.
         let daemon = line.start();
         plane.expect_event("default", "web", "ForeignRecord", &format!("web.{ZONE}"));
         shows(&service, &zone, &[&cname]);

@@ -17,7 +17,7 @@ fn world() -> World {
     world
 }
 
-/// A process with a registry of its own over the shelf.
+/// A process with a registry of its own over the store.
 async fn start(world: &World, store: &Arc<MemoryDocuments>, limit: usize) -> Engine {
     let config = ConfigMapConfig::new("me", store.clone()).unwrap();
     world.start_with(Arc::new(ConfigMapRegistry::new(ConfigMapConfig { limit, ..config }))).await

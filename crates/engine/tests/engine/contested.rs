@@ -32,7 +32,7 @@ async fn two_names() -> (World, Engine) {
     (world, engine)
 }
 
-/// Somebody changes `x.example` by hand, and the next audit sees it.
+/// Another writer changes `x.example`, and the next audit sees it.
 async fn edit(world: &World, engine: &Engine, number: u8) {
     world.sim.insert(&[&format!("x.example A 203.0.113.{number}")]);
     after(engine, minutes(1)).await;

@@ -68,7 +68,7 @@ impl Site {
         records.map(|set| set.to_string()).collect()
     }
 
-    /// Somebody puts items in place of whatever stands.
+    /// Another writer puts items in place of whatever stands.
     fn insert(&self, items: &[(u32, &str)]) {
         let item = |(weight, address): &(u32, &str)| {
             let records = set(&format!("www.example A {address}")).data.as_records().to_vec();

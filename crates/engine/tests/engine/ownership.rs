@@ -400,7 +400,7 @@ async fn a_drain_leaves_the_apex_delegation() {
     assert_eq!(proposal.left, ["example NS: NS and SOA records at the apex of a zone are never touched"]);
 }
 
-/// A claim without a record goes with a drain. It does not come back onto a record that somebody has made since.
+/// A claim without a record goes with a drain. It does not come back onto a record that was made since.
 #[tokio::test(start_paused = true)]
 async fn an_orphaned_claim_comes_back_onto_nothing() {
     let shop = Shop::new(Kept::Zone);

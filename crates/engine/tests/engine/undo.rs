@@ -1,4 +1,4 @@
-//! Undo and holds: what we changed goes back and stays so until somebody wants it otherwise; nothing else is touched.
+//! Undo and pins: what we changed goes back and stays so until something else is asked for; nothing else is touched.
 
 use std::time::Duration;
 

@@ -30,7 +30,7 @@ async fn an_owner_edited_by_hand_is_respected_at_once() {
     assert!(is_ours(&registry, &zones, "b.org A"));
 }
 
-/// A claim whose object somebody took out is not the one by which a delete was planned: it rests on other evidence.
+/// A claim whose object another writer took out is not the one by which a delete was planned: it rests on other evidence.
 #[tokio::test]
 async fn a_resource_edited_by_hand_is_respected_at_once() {
     let (store, registry) = start();
@@ -210,7 +210,7 @@ async fn two_owners_that_want_the_very_same_record_are_distinguished() {
     assert_eq!(rest["owner"], "me", "noted in passing: {rest}");
 }
 
-/// An update of the targets alone needs no announcement; it rests on our claim all the same, which somebody takes away in the
+/// An update of the targets alone needs no announcement; it rests on our claim all the same, which another writer takes away in the
 /// moment when something else is announced.
 #[tokio::test]
 async fn a_claim_that_goes_while_something_else_is_announced_is_missed() {

@@ -171,7 +171,7 @@ async fn what_another_process_has_confirmed_is_not_taken_back() {
     }
 }
 
-/// What is announced rests on what the entry said. Where somebody changes that in the moment before it is written, nothing
+/// What is announced rests on what the entry said. Where another writer changes that in the moment before it is written, nothing
 /// is.
 #[tokio::test]
 async fn an_entry_that_changed_meanwhile_is_not_written_over() {
@@ -217,7 +217,7 @@ async fn fresh(
     registry
 }
 
-/// What was carried out and could not be noted does not come over what somebody made of the object since.
+/// What was carried out and could not be noted does not overwrite what another writer made of the object since.
 #[tokio::test]
 async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
     let (store, registry) = start();

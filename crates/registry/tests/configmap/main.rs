@@ -1,4 +1,4 @@
-//! The ConfigMap registry over a shelf in memory: what the object shows, and how seldom it is written.
+//! The ConfigMap registry over documents in memory: what the object shows, and how seldom it is written.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

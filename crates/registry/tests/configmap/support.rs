@@ -1,4 +1,4 @@
-//! A zone in memory, a registry over a shelf in memory, and short forms.
+//! A zone in memory, a registry over documents in memory, and short forms.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Published for Zones {
     }
 }
 
-/// The registry of `me` on a shelf.
+/// The registry of `me` over a store.
 pub(crate) fn registry(store: &Arc<MemoryDocuments>, limit: usize) -> ConfigMapRegistry {
     let config = ConfigMapConfig::new("me", store.clone()).unwrap();
     ConfigMapRegistry::new(ConfigMapConfig { limit, ..config })

@@ -37,7 +37,7 @@ impl Reports {
 
 /// Keeps the state, and the approvals that somebody put beside it.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct MemoryState {
     document: MemoryStore,
     /// From now on nothing can be saved.
     pub(crate) full: AtomicBool,
@@ -47,7 +47,7 @@ pub(crate) struct Shelf {
 }
 
 #[async_trait]
-impl StateStore for Shelf {
+impl StateStore for MemoryState {
     async fn load(&self) -> Result<Option<Vec<u8>>> {
         if self.unreadable.load(Ordering::SeqCst) {
             return Err(Error::new(ErrorKind::Unavailable, "read the state", "nobody answers"));
@@ -79,7 +79,7 @@ impl StateStore for Shelf {
 pub(crate) struct World {
     pub(crate) sim: Arc<Sim>,
     pub(crate) cluster: Arc<Cluster>,
-    pub(crate) store: Arc<Shelf>,
+    pub(crate) store: Arc<MemoryState>,
     pub(crate) journal: Journaling,
     pub(crate) reports: Arc<Reports>,
     pub(crate) config: Config,
