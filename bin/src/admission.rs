@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_gardener::admission::{Certificate, Server};
+use zonewright_gardener::admission::{AdmissionServer, Certificate};
 
-use crate::http::{self, Health, Pages};
+use crate::http::{self, HealthCheck, StatusPages};
 use crate::{daemon, summary};
 
 /// The flag of the address.
@@ -32,14 +32,14 @@ pub(crate) async fn run(settings: &Settings) -> Result<ExitCode> {
     let certificate = Certificate::read(Path::new(settings.text(CERTIFICATE)))?;
     let listener = http::listen(ADDRESS, settings.text(ADDRESS)).await?;
     let metrics = Arc::new(daemon::metrics());
-    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Serving) };
+    let pages = StatusPages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Serving) };
     let probes = http::serve(settings.text("health-bind-address"), pages, stop.clone()).await?;
     info!(address = %probes.address, "metrics and probes");
     let address = listener
         .local_addr()
         .map_err(|error| Error::new(ErrorKind::Configuration, "listen", format!("--{ADDRESS}")).caused_by(error))?;
     info!(%address, "answering admission reviews of DNSRecords");
-    Server::new(certificate).serve(listener, stop).await;
+    AdmissionServer::new(certificate).serve(listener, stop).await;
     info!("Received SIGTERM. Terminating...");
     let _ = probes.task.await;
     Ok(ExitCode::SUCCESS)
@@ -48,7 +48,7 @@ pub(crate) async fn run(settings: &Settings) -> Result<ExitCode> {
 /// What the probes ask: it serves from the moment that it listens, and nothing that it needs can be lost.
 struct Serving;
 
-impl Health for Serving {
+impl HealthCheck for Serving {
     fn live(&self) -> std::result::Result<(), String> {
         Ok(())
     }

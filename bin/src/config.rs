@@ -12,7 +12,7 @@ use zonewright_core::guard::Brake;
 use zonewright_core::options::OptionReader;
 use zonewright_core::plan::Policy;
 use zonewright_core::provider::Provider;
-use zonewright_core::quota::Limits;
+use zonewright_core::quota::QuotaLimits;
 use zonewright_core::registry::Registry;
 use zonewright_core::shared::Shared;
 use zonewright_core::wrap::{self, Wrapping};
@@ -69,7 +69,7 @@ pub(crate) fn engine(settings: &Settings) -> Result<Config> {
             "" => String::new(),
             namespace => format!("--namespace={namespace}"),
         },
-        quotas: Limits {
+        quotas: QuotaLimits {
             per_namespace: count(settings, "max-records-per-namespace")?,
             per_object: count(settings, "max-records-per-object")?,
         },

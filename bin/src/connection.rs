@@ -79,7 +79,7 @@ pub(crate) async fn to_read(settings: &Settings) -> Result<Option<Connection>> {
     }
 }
 
-/// Whether a command was told which cluster it works with.
+/// Whether the flags or the surroundings name the cluster of a command.
 #[cfg(feature = "cluster")]
 pub(crate) fn is_named(settings: &Settings) -> bool {
     let pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
@@ -124,7 +124,7 @@ pub(crate) fn documents(
 ) -> Option<Arc<dyn DocumentStore>> {
     let cluster = cluster.filter(|_| keeps_documents(catalog, settings))?;
     let namespace = Some(settings.text("registry-namespace")).filter(|text| !text.is_empty());
-    let documents = zonewright_cluster::ConfigMapShelf::new(cluster, namespace.unwrap_or(cluster.namespace()));
+    let documents = zonewright_cluster::ConfigMapDocuments::new(cluster, namespace.unwrap_or(cluster.namespace()));
     Some(Arc::new(documents))
 }
 

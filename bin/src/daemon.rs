@@ -28,7 +28,7 @@ use zonewright_source_k8s::source::K8sSource;
 use crate::catalog::Catalog;
 use crate::command_flags;
 use crate::connection::{self, Connection};
-use crate::http::{self, Health, Pages};
+use crate::http::{self, HealthCheck, StatusPages};
 use crate::instance::InstanceSettings;
 use crate::preview::{self, Gatherer, Preview};
 use crate::reporter::LogReporter;
@@ -53,7 +53,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
     let shared = shared(&metrics);
     let documents = connection::documents(catalog, settings, cluster.as_ref());
     let instances = config::instances(catalog, settings, listed, documents, &shared).await?;
-    let world = World::open(settings, &config, cluster).await?;
+    let world = DaemonParts::open(settings, &config, cluster).await?;
     if config.dry_run {
         info!("running in dry-run mode: no change is made to any zone");
     }
@@ -73,7 +73,8 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings, listed: &[Instan
     };
     let engine = Arc::new(Engine::start(config, parts).await);
     let metrics = engine.metrics().clone();
-    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(EngineHealth(engine.clone())) };
+    let pages =
+        StatusPages { metrics: Arc::new(move || metrics.text()), health: Arc::new(EngineHealth(engine.clone())) };
     let server = listen(settings, pages, stop.clone()).await?;
     let pass = if settings.bool("once") {
         let outcome = tokio::select! {
@@ -146,7 +147,7 @@ pub(crate) async fn look<T>(
     let cluster = connection::open(catalog, settings).await?;
     let documents = connection::documents(catalog, settings, cluster.as_ref());
     let instances = config::instances(catalog, settings, listed, documents, &Shared::default()).await?;
-    let world = World::open(settings, &config, cluster).await?;
+    let world = DaemonParts::open(settings, &config, cluster).await?;
     let parts = Parts {
         sources: vec![Wrapped::around(world.source, config::wrapping(settings)?)],
         instances,
@@ -167,7 +168,7 @@ pub(crate) async fn look<T>(
 }
 
 /// What is read, and where it is reported and kept.
-pub(crate) struct World {
+pub(crate) struct DaemonParts {
     pub(crate) source: Arc<dyn Source>,
     store: Arc<dyn StateStore>,
     pub(crate) journal: Journaling,
@@ -199,7 +200,7 @@ impl Tasks {
     }
 }
 
-impl World {
+impl DaemonParts {
     /// Opens what the settings name.
     ///
     /// # Errors
@@ -247,7 +248,7 @@ impl World {
         let mut tasks = Tasks::of(tasks);
         if !config.dry_run {
             let ending = tasks.ending.clone().cancelled_owned();
-            tasks.writers.spawn(source.clone().tell_statuses(cluster.clone(), ending));
+            tasks.writers.spawn(source.clone().report_statuses(cluster.clone(), ending));
         }
         let instance = std::env::var("POD_NAME")
             .or_else(|_| std::env::var("HOSTNAME"))
@@ -294,7 +295,7 @@ fn own_object() -> Option<ObjectRef> {
 /// What the probes ask of the engine.
 struct EngineHealth(Arc<Engine>);
 
-impl Health for EngineHealth {
+impl HealthCheck for EngineHealth {
     fn live(&self) -> std::result::Result<(), String> {
         let stuck = self.0.health().stuck;
         if stuck.is_empty() { Ok(()) } else { Err(stuck.join("\n")) }
@@ -327,7 +328,11 @@ pub(crate) fn shared(metrics: &Metrics) -> Shared {
 }
 
 /// Listens at `--metrics-address`, unless it is empty.
-pub(crate) async fn listen(settings: &Settings, pages: Pages, stop: CancellationToken) -> Result<Option<http::Server>> {
+pub(crate) async fn listen(
+    settings: &Settings,
+    pages: StatusPages,
+    stop: CancellationToken,
+) -> Result<Option<http::PageServer>> {
     let address = settings.text("metrics-address");
     if address.is_empty() {
         return Ok(None);

@@ -23,7 +23,7 @@ use zonewright_engine::{self as engine, Engine, Parts};
 
 use crate::ask::{as_json, ask};
 use crate::catalog::Catalog;
-use crate::daemon::World;
+use crate::daemon::DaemonParts;
 use crate::instance::InstanceSettings;
 use crate::name_servers::SystemNameServers;
 use crate::state_dir::meant;
@@ -80,7 +80,7 @@ async fn look(
     // No folder is made for a state that is not written.
     let mut bare = settings.clone();
     bare.set("state-dir", FlagValue::Text(String::new()), false);
-    let world = World::open(&bare, &config, cluster).await?;
+    let world = DaemonParts::open(&bare, &config, cluster).await?;
     let journal = match history {
         Some(store) => Journaling { store, mode: Mode::Off },
         None => world.journal,

@@ -12,7 +12,7 @@ use zonewright_core::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "check the folder";
 
-/// The superuser.
+/// The user id of the superuser.
 const ROOT: u32 = 0;
 
 /// Makes the folder (mode 0700), if it is not there. It has to be the process's own.

@@ -11,14 +11,14 @@ use tracing::info;
 use zonewright_cluster::{EventOptions, EventReporter};
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_gardener::accounts::{Accounts, Backend};
-use zonewright_gardener::controller::{Controller, Leases, Parts};
-use zonewright_gardener::filter::Scope;
-use zonewright_gardener::metrics::Tally;
-use zonewright_gardener::secret::Kind;
+use zonewright_gardener::accounts::{Backend, ProviderAccounts};
+use zonewright_gardener::controller::{Controller, ControllerParts, Leases};
+use zonewright_gardener::filter::RecordFilter;
+use zonewright_gardener::metrics::ControllerMetrics;
+use zonewright_gardener::secret::ProviderKind;
 
 use crate::catalog::Catalog;
-use crate::http::{self, Health, Pages};
+use crate::http::{self, HealthCheck, StatusPages};
 use crate::{config, connection, daemon, summary};
 
 /// Works until SIGTERM or SIGINT.
@@ -31,23 +31,25 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
     info!(version = env!("CARGO_PKG_VERSION"), given = summary::given(settings), "zonewright gardener starts");
     let backends = backends(catalog, settings)?;
     let types: Vec<String> = backends.iter().map(|backend| backend.kind.as_str().to_owned()).collect();
-    let scope = Scope::new(&words(settings, "extension-classes"), &types, settings.bool("ignore-operation-annotation"));
+    let scope =
+        RecordFilter::new(&words(settings, "extension-classes"), &types, settings.bool("ignore-operation-annotation"));
     let metrics = Arc::new(daemon::metrics());
     let Some(cluster) = connection::open(catalog, settings).await? else { return Err(connection::none()) };
     let shared = daemon::shared(&metrics);
     let (reporter, poster) = EventReporter::new(&cluster, EventOptions { dry_run: false, instance: host() });
     let poster = tokio::spawn(poster.run(stop.clone().cancelled_owned()));
-    let controller = Controller::new(Parts {
+    let controller = Controller::new(ControllerParts {
         leases: leases(settings, cluster.namespace()),
         scope,
         at_once: usize::try_from(settings.int("dnsrecord-max-concurrent-reconciles")).unwrap_or(1),
-        accounts: Accounts::new(&backends, settings.clone(), shared, metrics.clone()),
+        accounts: ProviderAccounts::new(&backends, settings.clone(), shared, metrics.clone()),
         registry: config::registry(catalog, settings, None).await?,
-        tally: Tally::registered(&metrics),
+        tally: ControllerMetrics::registered(&metrics),
         reporter: Arc::new(reporter),
         cluster,
     });
-    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Watched(controller.clone())) };
+    let pages =
+        StatusPages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Watched(controller.clone())) };
     let servers = listen(settings, &pages, &stop).await?;
     info!(types = types.join(","), "handling DNSRecords");
     let ended = controller.run(stop.clone()).await;
@@ -61,8 +63,8 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 
 /// The types that are asked for, each with its provider.
 fn backends(catalog: &Catalog, settings: &Settings) -> Result<Vec<Backend>> {
-    let backend = |kind: Kind| catalog.provider(kind.provider()).map(|entry| Backend { kind, entry: *entry });
-    let here: Vec<Backend> = Kind::ALL.into_iter().filter_map(backend).collect();
+    let backend = |kind: ProviderKind| catalog.provider(kind.provider()).map(|entry| Backend { kind, entry: *entry });
+    let here: Vec<Backend> = ProviderKind::ALL.into_iter().filter_map(backend).collect();
     let asked = words(settings, "types");
     if asked.is_empty() {
         return Ok(here);
@@ -106,7 +108,7 @@ fn leases(settings: &Settings, home: &str) -> Leases {
 }
 
 /// Listens at both addresses; each shows all pages.
-async fn listen(settings: &Settings, pages: &Pages, stop: &CancellationToken) -> Result<Vec<http::Server>> {
+async fn listen(settings: &Settings, pages: &StatusPages, stop: &CancellationToken) -> Result<Vec<http::PageServer>> {
     let mut servers = Vec::new();
     let (metrics, health) = (settings.text("metrics-bind-address"), settings.text("health-bind-address"));
     let second = Some(health).filter(|health| *health != metrics || health.ends_with(":0"));
@@ -124,7 +126,7 @@ async fn listen(settings: &Settings, pages: &Pages, stop: &CancellationToken) ->
 /// What the probes ask of the controller.
 struct Watched(Arc<Controller>);
 
-impl Health for Watched {
+impl HealthCheck for Watched {
     fn live(&self) -> std::result::Result<(), String> {
         Ok(())
     }

@@ -5,13 +5,13 @@
 
 use std::fmt::Write as _;
 
-use zonewright_api::{ChangedRecord, Changes, ClaimChange, History, HistoryEntry};
+use zonewright_api::{ChangedRecord, ClaimChange, History, HistoryAnswer, HistoryEntry};
 use zonewright_core::catalog::Settings;
 use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::duration::{self, Units};
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::Engine;
-use zonewright_engine::journal::{self, Handover, JournalRecord, Query, Reach};
+use zonewright_engine::journal::{self, Handover, JournalReach, JournalRecord, Query};
 
 use crate::ask::{as_json, ask};
 use crate::journal::{left_behind, nowhere};
@@ -45,15 +45,15 @@ fn query(asked: &History) -> Query {
 ///
 /// # Errors
 /// The journal cannot be read.
-pub(crate) async fn reply(engine: &Engine, asked: History) -> std::result::Result<Changes, String> {
+pub(crate) async fn reply(engine: &Engine, asked: History) -> std::result::Result<HistoryAnswer, String> {
     match engine.history(&query(&asked), asked.limit.unwrap_or(usize::MAX)).await {
         Ok((entries, reach)) => Ok(answer(&engine.journal_place(), &entries, reach)),
         Err(error) => Err(error.chain()),
     }
 }
 
-fn answer(place: &str, entries: &[JournalRecord], reach: Reach) -> Changes {
-    Changes {
+fn answer(place: &str, entries: &[JournalRecord], reach: JournalReach) -> HistoryAnswer {
+    HistoryAnswer {
         place: place.to_owned(),
         oldest: reach.oldest.map(utc),
         unreadable: reach.unreadable,
@@ -127,7 +127,7 @@ pub(crate) async fn show(settings: &Settings, name: &str, now: Timestamp) -> Res
 
 /// A reply as people read it: a line for each record and each claim that changes hands; texts of claims only where nothing else
 /// changed.
-fn table(reply: &Changes) -> String {
+fn table(reply: &HistoryAnswer) -> String {
     let mut rows = vec![["TIME", "OUTCOME", "PLAN", "CHANGE"].map(str::to_owned)];
     for entry in &reply.entries {
         let HistoryEntry { time, outcome, plan, .. } = entry;
@@ -151,7 +151,7 @@ fn table(reply: &Changes) -> String {
             let _ = writeln!(out, "{at:time$}  {what:outcome$}  {whose:plan$}  {change}");
         }
     }
-    let Changes { place, oldest, unreadable, .. } = reply;
+    let HistoryAnswer { place, oldest, unreadable, .. } = reply;
     let reach = oldest.as_ref().map_or_else(|| "it is empty".to_owned(), |at| format!("it goes back to {at}"));
     let _ = writeln!(out, "Journal: {place}; {reach}.");
     if *unreadable > 0 {
@@ -223,7 +223,7 @@ mod tests {
             found: true,
             ..entry("2026-01-01T00:00:00Z", "round", "applied", vec![claim])
         };
-        let reply = Changes {
+        let reply = HistoryAnswer {
             place: "/state/journal".to_owned(),
             oldest: Some("2026-01-01T00:00:00Z".to_owned()),
             unreadable: 2,
@@ -236,7 +236,7 @@ mod tests {
              2026-01-01T00:00:00Z  applied (found)  def         ~ a-x.example TXT ...\n\
              Journal: /state/journal; it goes back to 2026-01-01T00:00:00Z.\n2 lines of it could not be read.\n"
         );
-        let nothing = table(&Changes { place: "memory only".to_owned(), ..Changes::default() });
+        let nothing = table(&HistoryAnswer { place: "memory only".to_owned(), ..HistoryAnswer::default() });
         assert_eq!(nothing, "No change is written down that fits.\nJournal: memory only; it is empty.\n");
     }
 
@@ -247,7 +247,7 @@ mod tests {
         let changes = vec![change("~ a-x.example TXT owner=new", true)];
         let handed =
             HistoryEntry { claims: vec![claim], ..entry("2026-01-01T00:00:00Z", "transfer", "applied", changes) };
-        let shown = table(&Changes { entries: vec![handed], ..Changes::default() });
+        let shown = table(&HistoryAnswer { entries: vec![handed], ..HistoryAnswer::default() });
         assert!(shown.contains("applied  abc (transfer)  claim of x.example A: owner old -> new\n"), "{shown}");
         assert!(!shown.contains("TXT"), "{shown}");
     }

@@ -29,7 +29,7 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 const BACKLOG: i32 = 128;
 
 /// What the probes ask.
-pub trait Health: Send + Sync {
+pub trait HealthCheck: Send + Sync {
     /// Whether the process works; if not, restarting it may help.
     ///
     /// # Errors
@@ -45,22 +45,22 @@ pub trait Health: Send + Sync {
 
 /// What the pages show.
 #[derive(Clone)]
-pub struct Pages {
+pub struct StatusPages {
     /// Writes all metrics in the OpenMetrics text format.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// Answers the probes.
-    pub health: Arc<dyn Health>,
+    pub health: Arc<dyn HealthCheck>,
 }
 
-impl std::fmt::Debug for Pages {
+impl std::fmt::Debug for StatusPages {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pages").finish_non_exhaustive()
+        f.debug_struct("StatusPages").finish_non_exhaustive()
     }
 }
 
 /// A listener at work.
 #[derive(Debug)]
-pub struct Server {
+pub struct PageServer {
     /// Where it listens; the port is the real one where port 0 was asked for.
     pub address: SocketAddr,
     /// Ends after the order to stop, when the last answer is out or has taken too long.
@@ -71,14 +71,14 @@ pub struct Server {
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`]: the address makes no sense, or it cannot be bound.
-pub async fn serve(address: &str, pages: Pages, stop: CancellationToken) -> Result<Server, Error> {
+pub async fn serve(address: &str, pages: StatusPages, stop: CancellationToken) -> Result<PageServer, Error> {
     let listener = listen("metrics-address", address).await?;
     let address = listener.local_addr().map_err(|error| refused("metrics-address", address, &error))?;
     let task = tokio::spawn(answer(listener, router(pages), stop));
-    Ok(Server { address, task })
+    Ok(PageServer { address, task })
 }
 
-fn router(pages: Pages) -> Router {
+fn router(pages: StatusPages) -> Router {
     Router::new()
         .route("/metrics", any(metrics))
         .route("/healthz", any(healthz))
@@ -100,15 +100,15 @@ async fn answer(listener: TcpListener, router: Router, stop: CancellationToken) 
     }
 }
 
-async fn metrics(State(pages): State<Pages>) -> Response {
+async fn metrics(State(pages): State<StatusPages>) -> Response {
     ([(header::CONTENT_TYPE, OPENMETRICS)], (pages.metrics)()).into_response()
 }
 
-async fn healthz(State(pages): State<Pages>) -> Response {
+async fn healthz(State(pages): State<StatusPages>) -> Response {
     probe(pages.health.live())
 }
 
-async fn readyz(State(pages): State<Pages>) -> Response {
+async fn readyz(State(pages): State<StatusPages>) -> Response {
     probe(pages.health.ready())
 }
 
@@ -195,7 +195,7 @@ mod tests {
         dead: AtomicBool,
     }
 
-    impl Health for Patient {
+    impl HealthCheck for Patient {
         fn live(&self) -> Result<(), String> {
             if self.dead.load(Ordering::Relaxed) { Err("zone a: the loop does not turn".to_owned()) } else { Ok(()) }
         }
@@ -205,8 +205,8 @@ mod tests {
         }
     }
 
-    fn pages(patient: &Arc<Patient>) -> Pages {
-        Pages { metrics: Arc::new(|| "# EOF\n".to_owned()), health: patient.clone() }
+    fn pages(patient: &Arc<Patient>) -> StatusPages {
+        StatusPages { metrics: Arc::new(|| "# EOF\n".to_owned()), health: patient.clone() }
     }
 
     async fn ask(address: SocketAddr, method: &str, path: &str) -> String {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_that_is_taken_is_told() {
+    async fn a_port_that_is_taken_is_reported() {
         let stop = CancellationToken::new();
         let first = serve("127.0.0.1:0", pages(&Arc::default()), stop.clone()).await.unwrap();
         let address = first.address.to_string();

@@ -8,7 +8,7 @@ use zonewright_core::zone::InstanceId;
 /// One provider instance of a settings file.
 #[derive(Debug, Clone)]
 pub struct InstanceSettings {
-    /// Its name.
+    /// Its name, unique in the process.
     pub id: InstanceId,
     /// The settings of the process, with those of this provider.
     pub settings: Settings,

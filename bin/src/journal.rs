@@ -8,7 +8,7 @@ use zonewright_core::catalog::Settings;
 use zonewright_core::store::JournalStore;
 use zonewright_core::store::{FileStore, StateStore};
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_engine::journal::{FolderJournal, Journaling, Limits, MemoryJournal, Mode};
+use zonewright_engine::journal::{FolderJournal, FolderLimits, Journaling, MemoryJournal, Mode};
 
 #[cfg(feature = "cluster")]
 use crate::connection::{self, Connection};
@@ -115,12 +115,12 @@ fn prefix(settings: &Settings) -> String {
     state_dir::file_name(settings.text("txt-owner-id"))
 }
 
-fn limits(settings: &Settings) -> Result<Limits> {
+fn limits(settings: &Settings) -> Result<FolderLimits> {
     let size = u64::try_from(settings.int("journal-file-size")).ok().filter(|size| *size > 0);
     let size = size.ok_or_else(|| wrong("--journal-file-size must be greater than 0"))?;
     let files = usize::try_from(settings.int("journal-files")).ok().filter(|files| *files > 1);
     let files = files.ok_or_else(|| wrong("--journal-files must be greater than 1"))?;
-    Ok(Limits { file_size: size.saturating_mul(1 << 20), files })
+    Ok(FolderLimits { file_size: size.saturating_mul(1 << 20), files })
 }
 
 /// The journal that a daemon left behind, or writes where its socket is out of reach: in the folder that was named, else in the
@@ -136,7 +136,7 @@ pub(crate) async fn left_behind(settings: &Settings, state: &Path) -> Result<Opt
     let ring = if is_named(settings) { None } else { ring_at_hand(settings).await? };
     Ok(ring.or_else(|| {
         folder.is_dir().then(|| -> Arc<dyn JournalStore> {
-            Arc::new(FolderJournal::new(folder, &prefix(settings), Limits::default()))
+            Arc::new(FolderJournal::new(folder, &prefix(settings), FolderLimits::default()))
         })
     }))
 }

@@ -22,7 +22,7 @@ use zonewright_core::shared::Shared;
 use zonewright_core::zone::ZoneKey;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
 use zonewright_engine::Instance;
-use zonewright_engine::journal::{Cause, JournalWriter, Journaling, Mode, Origin, WriterId};
+use zonewright_engine::journal::{Cause, EntryOrigin, JournalWriter, Journaling, Mode, WriterId};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{Action, InstanceSnapshot, Proposal, Scope, Selector};
@@ -49,7 +49,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The word of the command.
+    /// The name of the command.
     fn word(self) -> &'static str {
         match self {
             Self::Adopt => "adopt",
@@ -268,7 +268,7 @@ impl Job {
         first: &InstanceSnapshot,
         shown: &Proposal,
         journal: &JournalWriter,
-        origin: &Origin,
+        origin: &EntryOrigin,
     ) -> Result<ExitCode> {
         let snapshot = self.snapshot().await?;
         let shown: BTreeSet<String> = shown.actions.iter().map(line).collect();

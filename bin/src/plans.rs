@@ -166,14 +166,14 @@ async fn approve_for_the_next(store: Arc<dyn StateStore>, hash: &str) -> Result<
 mod tests {
     use zonewright_core::DnsName;
     use zonewright_core::clock::Timestamp;
-    use zonewright_core::guard::Scope;
+    use zonewright_core::guard::BrakeScope;
 
     use super::*;
 
     fn plan(count: usize, place: Where) -> zonewright_api::HeldPlan {
         let text = |text: &str| text.to_owned();
         let (hash, reason, approve) = (text("abc"), text("many"), text("zonewright approve abc"));
-        zonewright_api::HeldPlan { hash, scope: Scope::Zone, reason, count, approve, place }
+        zonewright_api::HeldPlan { hash, scope: BrakeScope::Zone, reason, count, approve, place }
     }
 
     #[test]

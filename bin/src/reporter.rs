@@ -53,7 +53,7 @@ impl std::fmt::Debug for LogReporter {
 }
 
 impl LogReporter {
-    /// Logs, and passes on to `next`.
+    /// Logs, then reports to `next`.
     pub(crate) fn new(next: Option<Arc<dyn Reporter>>) -> Self {
         Self { next, recent: Mutex::default() }
     }
@@ -64,8 +64,8 @@ impl LogReporter {
 }
 
 impl Recent {
-    /// What tells one sentence about one object from another. The other prefix concerns the configuration rather than each
-    /// object: one line says it for all.
+    /// Whether a note is logged: a sentence about an object is logged once in [`QUIET`]. The other prefix concerns the
+    /// configuration rather than each object, so one line says it for all.
     fn decide(&mut self, note: &Note, now: Instant) -> Decision {
         if note.reason == "OtherAnnotationPrefix" {
             return if self.is_new(self.hasher.hash_one(note.reason), now) {
@@ -155,11 +155,11 @@ mod tests {
     #[test]
     fn one_object_cannot_fill_the_log() {
         let (mut recent, now) = (Recent::default(), Instant::now());
-        let mut tell = |n: usize, now| recent.decide(&note("a", &n.to_string()), now);
-        assert!((1..MOST).all(|n| tell(n, now) == Decision::Logged));
-        assert_eq!(tell(MOST, now), Decision::Last);
-        assert!((0..1_000).all(|n| tell(MOST + 1 + n, now) == Decision::TooMany));
-        assert_eq!(tell(0, now + QUIET), Decision::Logged);
+        let mut decide = |n: usize, now| recent.decide(&note("a", &n.to_string()), now);
+        assert!((1..MOST).all(|n| decide(n, now) == Decision::Logged));
+        assert_eq!(decide(MOST, now), Decision::Last);
+        assert!((0..1_000).all(|n| decide(MOST + 1 + n, now) == Decision::TooMany));
+        assert_eq!(decide(0, now + QUIET), Decision::Logged);
         assert_eq!(recent.decide(&note("b", "x"), now), Decision::Logged, "the others are heard");
     }
 }

@@ -9,7 +9,7 @@ use std::fmt::{self, Display, Write};
 
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_source_k8s::lookup::Reach;
+use zonewright_source_k8s::lookup::ReadScope;
 use zonewright_source_k8s::options::SourceOptions;
 
 use crate::catalog::Catalog;
@@ -35,7 +35,7 @@ pub(crate) fn show(catalog: &Catalog, settings: &Settings) -> Result<String> {
     for (kind, reach) in options.reads().into_iter().filter(|(kind, _)| !kind.is_polled()) {
         let spec = kind.spec();
         let rules = match &reach {
-            Reach::Namespace(namespace) if spec.namespaced => within.entry(namespace.to_string()).or_default(),
+            ReadScope::Namespace(namespace) if spec.namespaced => within.entry(namespace.to_string()).or_default(),
             _ => &mut everywhere,
         };
         // Nodes and other kinds outside namespaces are never asked for one by one.

@@ -12,10 +12,10 @@ use tracing::info;
 use zonewright_core::catalog::Settings;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_engine::layer::Layers;
-use zonewright_provider_webhook::server::{Scope, Server, Serving, Times};
+use zonewright_provider_webhook::server::{ServedNames, Server, Serving, Times};
 
 use crate::catalog::Catalog;
-use crate::http::{self, Health, Pages};
+use crate::http::{self, HealthCheck, StatusPages};
 use crate::{config, daemon, summary};
 
 /// Serves until SIGTERM or SIGINT.
@@ -40,7 +40,7 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
         times: times(settings),
         limit: usize::try_from(settings.int("webhook-provider-max-body-size")).ok().filter(|bytes| *bytes > 0),
     });
-    let pages = Pages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Readable(server.clone())) };
+    let pages = StatusPages { metrics: Arc::new(move || metrics.text()), health: Arc::new(Readable(server.clone())) };
     let probes = daemon::listen(settings, pages, stop.clone()).await?;
     if dry_run {
         info!("running in dry-run mode: no change is made to any zone");
@@ -60,10 +60,10 @@ pub(crate) async fn run(catalog: &Catalog, settings: &Settings) -> Result<ExitCo
 /// The flag of the address.
 const ADDRESS: &str = "webhook-server-address";
 
-fn scope(settings: &Settings) -> Result<Scope> {
+fn scope(settings: &Settings) -> Result<ServedNames> {
     let (include, exclude) = (settings.list("domain-filter"), settings.list("exclude-domains"));
     let (regex, regex_exclude) = (settings.text("regex-domain-filter"), settings.text("regex-domain-exclusion"));
-    Scope::new(include, exclude, regex, regex_exclude)
+    ServedNames::new(include, exclude, regex, regex_exclude)
         .map_err(|error| Error::new(ErrorKind::Configuration, "read the flags", error.to_string()))
 }
 
@@ -78,7 +78,7 @@ fn times(settings: &Settings) -> Times {
 /// What the probes ask of the server: it is ready while the provider can be read.
 struct Readable(Arc<Server>);
 
-impl Health for Readable {
+impl HealthCheck for Readable {
     fn live(&self) -> std::result::Result<(), String> {
         Ok(())
     }

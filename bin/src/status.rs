@@ -44,13 +44,13 @@ fn code(outcome: &Outcome) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use zonewright_engine::{Changes, Problem};
+    use zonewright_engine::{Changes, PassProblem};
 
     use super::*;
 
     #[test]
     fn the_worst_is_the_status() {
-        let problem = || vec![Problem { what: "zone a".to_owned(), why: "REFUSED".to_owned() }];
+        let problem = || vec![PassProblem { what: "zone a".to_owned(), why: "REFUSED".to_owned() }];
         let held = Outcome { held: 2, ..Outcome::default() };
         let refused = Outcome { refused: 1, ..held.clone() };
         let changes = Changes { created: 3, deleted: 1, ..Changes::default() };

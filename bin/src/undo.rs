@@ -82,12 +82,12 @@ fn by_zone(holds: Vec<(String, Pin)>) -> Vec<Pinned> {
 /// # Errors
 /// The name is not pinned.
 pub(crate) fn unpin(engine: &Engine, asked: &Unpin) -> std::result::Result<Unpinned, String> {
-    let released: Vec<DnsName> = engine.unpin(asked.name.as_ref()).into_iter().collect();
+    let names: Vec<DnsName> = engine.unpin(asked.name.as_ref()).into_iter().collect();
     match &asked.name {
-        Some(name) if released.is_empty() => {
+        Some(name) if names.is_empty() => {
             Err(format!("{name} is not pinned; `zonewright pinned` shows the names that are"))
         }
-        _ => Ok(Unpinned { released }),
+        _ => Ok(Unpinned { names }),
     }
 }
 
@@ -154,7 +154,7 @@ pub(crate) async fn run(settings: &Settings, now: Timestamp) -> Result<ExitCode>
             name => Some(DnsName::parse(name).map_err(|problem| wrong(format!("{name:?}: {problem}")))?),
         };
         let reply = ask(&folder, Unpin { name }).await?;
-        let count = reply.released.len();
+        let count = reply.names.len();
         say(settings, &reply, &format!("{count} names are no longer pinned.\n"));
         return Ok(ExitCode::SUCCESS);
     }

@@ -101,7 +101,7 @@ fn rights_are_as_narrow_as_the_arguments() {
     assert_eq!(rights(&roles["Role zonewright-sources shop"]), expected);
     let own = Rights::from([
         right("", "configmaps", &["get", "list", "create", "patch", "update"]),
-        // The pod is told of held deletes.
+        // Events on the pod report held deletes.
         right("", "events", &["create", "patch"]),
         right("events.k8s.io", "events", &["create", "patch"]),
     ]);

@@ -53,6 +53,20 @@ fn every_promise_names_tests_that_exist() {
     every_row_names_tests(&promises, 30, &["crates", "bin/tests"]);
 }
 
+/// What a build for release is made of says it; a test itself has to unwind.
+#[test]
+fn a_panic_ends_the_program_that_is_shipped() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    let manifest = std::fs::read_to_string(manifest).expect("the workspace's manifest");
+    let table = |name: &str| {
+        let from = manifest.split(&format!("[profile.{name}]\n")).nth(1).unwrap_or_else(|| panic!("no profile {name}"));
+        from.split("\n[").next().unwrap_or_default().to_owned()
+    };
+    assert!(table("release").lines().any(|line| line == "panic = \"abort\""), "{}", table("release"));
+    let dist = table("dist");
+    assert!(dist.contains("inherits = \"release\"") && !dist.contains("panic"), "{dist}");
+}
+
 #[test]
 fn every_rule_of_kops_names_tests_that_exist() {
     let rules = rows("kops.md", "Which test shows which rule");

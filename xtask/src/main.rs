@@ -103,7 +103,15 @@ fn bench(arguments: &[String]) -> Result<()> {
 
 fn simulate(arguments: &[String]) -> Result<()> {
     const PACKAGE: &str = "zonewright-simulator";
-    process::run(workspace::cargo()?.args(["run", "--release", "--locked", "-q", "-p", PACKAGE, "--"]).args(arguments))
+    // A history in which the engine panics is reported as one that failed, which takes unwinding.
+    let unwinding = ["--config", "profile.release.panic=\"unwind\""];
+    process::run(
+        workspace::cargo()?
+            .args(["run", "--release", "--locked", "-q"])
+            .args(unwinding)
+            .args(["-p", PACKAGE, "--"])
+            .args(arguments),
+    )
 }
 
 /// An example of a provider's crate that plays the suite: `live`, or `live_private` for its private zones.

@@ -1,7 +1,8 @@
 //! The one test command: every step runs, each says how long it took, and the last line is the verdict.
 //!
 //! Two lanes run beside each other. In the first, one step follows the other. The second has what needs no server and no
-//! deadline, and gets the time that the first does not use: while single crates compile or are linked, and while tests wait.
+//! deadline, and gets the time that the first does not use: while single crates compile or are linked, and while tests wait. What it
+//! builds in the target folder of the tests waits until those are built, since only one of both can build there at a time.
 
 pub(crate) mod counts;
 mod programs;
@@ -12,6 +13,7 @@ use std::fs;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -97,8 +99,9 @@ pub(crate) fn run(options: Options) -> bool {
         report.step("servers", |_| ensure_servers());
     }
     thread::scope(|scope| {
-        let beside = (!options.fast).then(|| scope.spawn(move || second_lane(options)));
-        first_lane(&mut report, options);
+        let (building, built) = mpsc::channel();
+        let beside = (!options.fast).then(|| scope.spawn(move || second_lane(options, &built)));
+        first_lane(&mut report, options, building);
         if let Some(beside) = beside {
             if let Err(error) = workspace::no_longer_nice() {
                 println!("the second lane goes on at its low priority: {error:#}");
@@ -126,23 +129,27 @@ fn counts(options: Options, passed: bool, tally: &mut Tally) -> Result<()> {
     counts::write(tally)
 }
 
-fn first_lane(report: &mut Report, options: Options) {
+/// Drops `building` once all tests are built, or cannot be.
+fn first_lane(report: &mut Report, options: Options, building: Building) {
     report.step("format", |_| format());
-    if !options.fast {
-        report.step("lints", |_| lints());
-        report.step("docs", |_| docs());
-    }
     report.step("check", |_| check::run());
-    report.step("tests", |tally| tests(options, tally));
+    report.step("tests", |tally| tests(options, tally, building));
     if !options.fast {
         report.step("example", example);
     }
 }
 
-fn second_lane(options: Options) -> Report {
+/// The second lane waits for an end of this.
+type Building = mpsc::Sender<()>;
+
+fn second_lane(options: Options, built: &mpsc::Receiver<()>) -> Report {
     let mut report = Report::default();
     report.step("dependencies", |tally| dependencies(options, tally));
     report.step("simulation", simulation);
+    // Nothing is ever sent: this returns when the sender is gone.
+    let _ = built.recv();
+    report.step("lints", |_| lints());
+    report.step("docs", |_| docs());
     report
 }
 
@@ -167,16 +174,16 @@ const FULL: [&str; 2] = ["--features", "zonewright/full,zonewright/rfc2136-gss-t
 fn lints() -> Result<()> {
     let deny = ["--", "-D", "warnings"];
     run_command(
-        workspace::cargo()?.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(FULL).args(deny),
+        workspace::nice_cargo()?.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(FULL).args(deny),
     )?;
-    run_command(workspace::cargo()?.args(["clippy", "-p", "zonewright", "--all-targets", "--locked"]).args(deny))?;
+    run_command(workspace::nice_cargo()?.args(["clippy", "-p", "zonewright", "--all-targets", "--locked"]).args(deny))?;
     let small = ["--no-default-features", "--features", "provider-rfc2136"];
-    run_command(workspace::cargo()?.args(["clippy", "-p", "zonewright", "--locked"]).args(small).args(deny))
+    run_command(workspace::nice_cargo()?.args(["clippy", "-p", "zonewright", "--locked"]).args(small).args(deny))
 }
 
 fn docs() -> Result<()> {
     run_command(
-        workspace::cargo()?
+        workspace::nice_cargo()?
             .args(["doc", "--workspace", "--no-deps", "--locked"])
             .args(FULL)
             .env("RUSTDOCFLAGS", "-Dwarnings"),
@@ -217,11 +224,18 @@ fn simulation(tally: &mut Tally) -> Result<()> {
 }
 
 /// Runs the tests with their output passed through, and counts them on the way. Where there is no second lane, the simulator
-/// plays its samples here.
-fn tests(options: Options, tally: &mut Tally) -> Result<()> {
+/// plays its samples here. Drops `building` when the first test program starts.
+fn tests(options: Options, tally: &mut Tally, building: Building) -> Result<()> {
     let skips = SkipFile::new();
     let cargo = test_command(options, &skips)?;
-    let mut result = programs::run(cargo, &workspace::root()?, "", tally, |line| println!("{line}"));
+    let mut building = Some(building);
+    let mut result = programs::run(cargo, &workspace::root()?, "", tally, |line| {
+        if programs::is_announced(line) {
+            building = None;
+        }
+        println!("{line}");
+    });
+    drop(building);
     if result.is_err() && (1..=ONCE_MORE).contains(&tally.failures.len()) {
         result = once_more(options, &skips, tally);
     }
@@ -273,10 +287,13 @@ fn name(told: &str) -> &str {
     told.strip_suffix(" - should panic").unwrap_or(told)
 }
 
-/// How many tests run at a time, unless the environment says so: most of their time they wait for servers.
+/// How many tests run at a time for each core: the end-to-end tests wait for servers and clocks four fifths of their time.
+const TESTS_A_CORE: usize = 5;
+
+/// How many tests run at a time, unless the environment says so.
 fn threads() -> OsString {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    std::env::var_os("RUST_TEST_THREADS").unwrap_or_else(|| (3 * cores).to_string().into())
+    std::env::var_os("RUST_TEST_THREADS").unwrap_or_else(|| (TESTS_A_CORE * cores).to_string().into())
 }
 
 /// Where everything is meant to be installed, a test that did not run has failed.

@@ -19,7 +19,7 @@ use zonewright_core::catalog::Settings;
 
 use samples::Folder;
 use session::Session;
-use world::World;
+use world::DaemonParts;
 
 /// Runs until the user has seen enough.
 ///
@@ -27,7 +27,7 @@ use world::World;
 /// What keeps it from starting: the folder, or the address.
 pub(crate) async fn run(settings: &Settings, stop: CancellationToken) -> Result<ExitCode> {
     let folder = Folder::open(settings.text("manifests"))?;
-    let session = Session::start(World::open(folder, settings.text("listen")).await?).await?;
+    let session = Session::start(DaemonParts::open(folder, settings.text("listen")).await?).await?;
     if settings.bool("plain") || !std::io::stdout().is_terminal() {
         lines::follow(|| session.picture(), stop).await;
     } else {

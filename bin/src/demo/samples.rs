@@ -22,7 +22,7 @@ const SAMPLES: [(&str, &str); 3] = [
 /// The file whose loss is a mass delete.
 const WORKERS: &str = "workers.yaml";
 
-/// So many Services stand in it: more than the brake lets go.
+/// So many Services stand in it: more than the brake allows.
 pub(super) const WORKER_COUNT: usize = 24;
 
 /// The folder of manifests.
@@ -60,7 +60,7 @@ impl Folder {
         if file.exists() { Ok(()) } else { std::fs::write(file, text) }
     }
 
-    /// Its path.
+    /// The path of the folder with the manifests.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

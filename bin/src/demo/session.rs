@@ -1,4 +1,4 @@
-//! The running demo: the engine, what is told of it, and what the keys do.
+//! The running demo: the engine, what the screen shows of it, and what the keys do.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,13 +9,13 @@ use tokio::time::{Instant, sleep};
 use zonewright_core::clock::utc;
 use zonewright_core::endpoint::Note;
 use zonewright_core::{RecordSet, Result};
-use zonewright_engine::journal::{EntryStep, JournalRecord, Query, Verdict};
+use zonewright_engine::journal::{EntryResult, EntryStep, JournalRecord, Query};
 use zonewright_engine::{Engine, UndoPlan, UndoRequest};
 use zonewright_source_k8s::feed::manifests::UnreadObject;
 use zonewright_source_k8s::sources::source_of;
 
 use super::picture::{Event, Held, Offer, Past, Picture, Row, in_order};
-use super::world::{Running, Warnings, World, ZONE};
+use super::world::{DaemonParts, Running, Warnings, ZONE};
 
 /// So many changes are shown, and so many lines of the history.
 const SHOWN: usize = 200;
@@ -34,7 +34,7 @@ const LOOKS: Duration = Duration::from_secs(10);
 pub(super) enum Command {
     /// Take many objects away.
     MassDelete,
-    /// Let the deletes of a held plan go.
+    /// Approve the deletes of a held plan.
     Approve(String),
     /// Put back what a held plan is about.
     Refuse,
@@ -55,7 +55,7 @@ pub(super) enum Reply {
 
 /// The running demo.
 pub(super) struct Session {
-    world: World,
+    world: DaemonParts,
     running: Arc<Running>,
     warnings: Arc<Warnings>,
     /// What the last look found.
@@ -68,7 +68,7 @@ impl Session {
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub(super) async fn start(world: World) -> Result<Self> {
+    pub(super) async fn start(world: DaemonParts) -> Result<Self> {
         let warnings = Arc::new(Warnings::default());
         let running = Arc::new(world.start(warnings.clone()).await?);
         running.engine.settled().await;
@@ -128,9 +128,9 @@ impl Session {
         let fresh = self.warnings.all();
         let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let older = standing.into_iter().filter(|note| !fresh.contains(note)).collect::<Vec<_>>();
-        let told = older.iter().chain(&fresh).rev();
-        let told = told.map(|note| format!("{}: {} ({})", note.object, note.message, note.reason));
-        faults.chain(unread).chain(told).collect()
+        let reported = older.iter().chain(&fresh).rev();
+        let reported = reported.map(|note| format!("{}: {} ({})", note.object, note.message, note.reason));
+        faults.chain(unread).chain(reported).collect()
     }
 
     /// What was changed, the newest first.
@@ -190,7 +190,12 @@ impl Session {
 }
 
 /// Looks again whenever something changed. What was reported before a look and is not found by it is over.
-async fn look_again(world: World, running: Arc<Running>, warnings: Arc<Warnings>, standing: Arc<Mutex<Vec<Note>>>) {
+async fn look_again(
+    world: DaemonParts,
+    running: Arc<Running>,
+    warnings: Arc<Warnings>,
+    standing: Arc<Mutex<Vec<Note>>>,
+) {
     let mut zone = world.local.subscribe();
     let mut seen = (0, Vec::new());
     let mut looked: Option<Instant> = None;
@@ -261,8 +266,8 @@ fn held(engine: &Engine) -> Vec<Held> {
 fn past(record: &JournalRecord) -> Vec<Past> {
     let JournalRecord { entry, closing } = record;
     let outcome = closing.as_ref().map_or("not known", |closing| match closing.verdict {
-        Verdict::Applied if entry.cause.as_str() == "round" => "applied",
-        Verdict::Applied => entry.cause.as_str(),
+        EntryResult::Applied if entry.cause.as_str() == "round" => "applied",
+        EntryResult::Applied => entry.cause.as_str(),
         other => other.as_str(),
     });
     let why = entry.objects.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");

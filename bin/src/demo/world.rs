@@ -31,7 +31,7 @@ pub(super) const ZONE: &str = "demo.test";
 
 const INSTANCE: &str = "local";
 
-/// A look that takes longer tells nothing.
+/// A look that takes longer shows nothing.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Keeps the last warnings.
@@ -67,7 +67,7 @@ impl Warnings {
 
 /// The folder and the server.
 #[derive(Clone)]
-pub(super) struct World {
+pub(super) struct DaemonParts {
     pub(super) folder: Folder,
     pub(super) local: Arc<Local>,
 }
@@ -79,7 +79,7 @@ pub(super) struct Running {
     _tasks: JoinSet<()>,
 }
 
-impl World {
+impl DaemonParts {
     /// Starts the server at `address`, or at a free port beside it if it is taken.
     ///
     /// # Errors

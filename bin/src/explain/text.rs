@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use zonewright_core::explain::{
-    Considered, Dropped, Explanation, NameExplanation, PublishedSet, UnreadAnnotation, Verdict, ZoneExplanation,
+    Considered, Dropped, Explanation, Finding, NameExplanation, PublishedSet, UnreadAnnotation, ZoneExplanation,
 };
 
 /// The whole text.
@@ -28,7 +28,7 @@ pub(super) fn shown(explanation: &Explanation) -> String {
     out
 }
 
-fn said(out: &mut String, verdict: &Verdict, indent: &str) {
+fn said(out: &mut String, verdict: &Finding, indent: &str) {
     let _ = writeln!(out, "{indent}{}\n{indent}{}", verdict.sentence, verdict.advice);
 }
 
@@ -99,8 +99,8 @@ fn of_zone(out: &mut String, zone: &ZoneExplanation) {
     if let Some(parked) = &zone.parked {
         let _ = writeln!(out, "    tried {} times, again at {}", parked.attempts, parked.next);
     }
-    if let Some(trouble) = &zone.trouble {
-        let _ = writeln!(out, "    the zone does not work: {trouble}");
+    if let Some(error) = &zone.trouble {
+        let _ = writeln!(out, "    the zone does not work: {error}");
     }
     if let Some(answer) = &zone.last_answer {
         let _ = writeln!(out, "    last answer: {answer}");

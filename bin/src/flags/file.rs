@@ -119,7 +119,7 @@ mod tests {
         read(path.to_str().unwrap(), &FlagSet::daemon(&Catalog::built_in()))
     }
 
-    fn told(texts: &Texts) -> Vec<String> {
+    fn shown(texts: &Texts) -> Vec<String> {
         texts.iter().map(|(name, values)| format!("{name}={}", values.join("|"))).collect()
     }
 
@@ -141,12 +141,12 @@ mod tests {
                 r#"{"source": ["service", "ingress"], "once": true, "interval": "2m", "kube-api-qps": 7, "aws-sd-create-tag": {"b": "2", "a": "1"}}"#,
             ),
         ] {
-            assert_eq!(told(&read_text(name, text).unwrap()), expected, "{name}");
+            assert_eq!(shown(&read_text(name, text).unwrap()), expected, "{name}");
         }
     }
 
     #[test]
-    fn a_damaged_file_does_not_tell_its_secrets() {
+    fn a_damaged_file_does_not_show_its_secrets() {
         for (name, text) in [
             ("a.toml", "txt-encrypt-aes-key = geheim\n"),
             ("a.toml", "txt-encrypt-aes-key = \"geheim\n"),
@@ -174,7 +174,7 @@ mod tests {
             ("txt-owner-id: '007'\n", "txt-owner-id=007"),
             ("txt-owner-id: v1\n", "txt-owner-id=v1"),
         ] {
-            assert_eq!(told(&read_text("a.yaml", text).unwrap()), [expected], "{text:?}");
+            assert_eq!(shown(&read_text("a.yaml", text).unwrap()), [expected], "{text:?}");
         }
     }
 

@@ -10,7 +10,7 @@ use zonewright_core::catalog::{FlagSpec, Settings};
 use super::set::FlagSet;
 use super::table::{KUBECONFIG, LOG_FORMAT, LOG_LEVEL, OWNER_ID, SERVER};
 
-/// The word of the command.
+/// The name of the command.
 pub(super) const WORD: &str = "gardener";
 
 pub(super) const ABOUT: &str = "Run as an extension controller of Gardener: records for DNSRecord objects";

@@ -305,7 +305,7 @@ providers:
     }
 
     #[test]
-    fn secrets_of_a_damaged_entry_are_not_told() {
+    fn secrets_of_a_damaged_entry_are_not_shown() {
         for flags in [
             "{rfc2136-tsig-secret: [geheim]}",
             "{rfc2136-tsig-secret: {geheim: x}}",

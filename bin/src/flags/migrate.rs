@@ -4,17 +4,17 @@ use zonewright_core::catalog::{FlagKind, FlagSpec};
 
 use super::command::OUTPUT;
 
-/// The word of the command.
+/// The name of the command.
 pub(super) const WORD: &str = "migrate";
 
-/// Its help.
+/// What it does, in one line of the help.
 pub(super) const ABOUT: &str = "Show what to run in place of an external-dns, what differs, and what is refused with the way round; asks no \
                                 cluster. Status 2: something is refused";
 
 /// How it is called.
 pub(super) const USAGE: &str = "zonewright migrate --from=FILE|- [FLAGS]";
 
-/// Its flags.
+/// The flags of the command itself.
 pub(super) const FLAGS: &[FlagSpec] = &[
     FlagSpec::new(
         "from",

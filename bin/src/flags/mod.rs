@@ -154,7 +154,7 @@ pub enum Stop {
 
 /// Reads the arguments after the program's name.
 ///
-/// The first one may be the word of a command; without one they are the daemon's.
+/// The first one may be the name of a command; without one they are the daemon's.
 ///
 /// # Errors
 /// [`Stop`]: a text that was asked for, or what is wrong.

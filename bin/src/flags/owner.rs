@@ -28,6 +28,6 @@ pub(super) struct FlagGroup {
     pub(super) heading: &'static str,
     /// What they belong to.
     pub(super) owner: FlagOwner,
-    /// The flags.
+    /// The flags that belong to this owner.
     pub(super) flags: &'static [FlagSpec],
 }

@@ -53,7 +53,7 @@ pub(super) const PROVIDERS: &[&str] = &[
 /// Every value that external-dns takes for `--registry`.
 pub(super) const REGISTRIES: &[&str] = &["aws-sd", "crd", "dynamodb", "noop", "txt"];
 
-/// The table.
+/// External-dns' flags of providers and registries, by those that have them.
 pub(super) const FLAGS: &[FlagGroup] = &[
     FlagGroup {
         heading: "Registry crd",
@@ -77,7 +77,7 @@ pub(super) const FLAGS: &[FlagGroup] = &[
             flag("aws-zone-tags", List, "Only zones with this tag, key or key=value; repeatable"),
             flag("aws-profile", List, "Credentials profile; repeatable"),
             flag("aws-batch-change-size", Int, "Changes in one batch").or("1000"),
-            flag("aws-batch-change-size-bytes", Int, "Octets of values in one batch").or("32000"),
+            flag("aws-batch-change-size-bytes", Int, "Bytes of values in one batch").or("32000"),
             flag("aws-batch-change-size-values", Int, "Values in one batch").or("1000"),
             flag("aws-batch-change-interval", Duration, "Pause between batches").or("1s"),
             flag("aws-evaluate-target-health", Bool, "Alias records follow the health of their target").or("true"),

@@ -10,10 +10,10 @@ use super::set::FlagSet;
 use super::{Command, Invocation, Stop, checked, given, help, parsing, settings};
 use crate::catalog::Catalog;
 
-/// The word of the command.
+/// The name of the command.
 pub(super) const WORD: &str = "plan";
 
-/// Its help.
+/// What it does, in one line of the help.
 pub(super) const ABOUT: &str = "Show what would be changed and why, without changing anything. Status 2: there are changes, 0: \
                                 nothing to do, 3: deletes are held, 4: something could not be read";
 

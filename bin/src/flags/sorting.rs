@@ -55,11 +55,11 @@ impl Taken {
 pub(crate) struct Refused {
     /// The argument, without its value if that may be a secret.
     pub(crate) what: String,
-    /// Why.
+    /// Why it is refused, a sentence for the user.
     pub(crate) why: String,
 }
 
-/// Looks at each argument. `known` tells the value of a variable that an argument refers to as `$(NAME)`.
+/// Looks at each argument. `known` gives the value of a variable that an argument refers to as `$(NAME)`.
 pub(crate) fn sort(catalog: &Catalog, arguments: &[String], known: &dyn Fn(&str) -> Option<String>) -> Sorted {
     let set = FlagSet::daemon(catalog);
     let mut out = Sorted::default();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use zonewright_core::RecordType;
 use zonewright_core::catalog::{FlagSpec, FlagValue, Settings};
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use super::Notice;
 use super::selection::Selection;
@@ -59,8 +59,8 @@ pub(super) fn check(settings: &Settings, selection: &Selection, catalog: &Catalo
     )?;
     catalog.registry(&selection.registry).map_or(Ok(()), |entry| (entry.check)(settings))?;
     let invalid = |flag: &str, error| format!("--{flag} does not specify a valid label selector: {error}");
-    Selector::labels(settings.text("label-filter")).map_err(|e| invalid("label-filter", e))?;
-    Selector::annotations(settings.text("annotation-filter")).map_err(|e| invalid("annotation-filter", e))?;
+    MetadataSelector::labels(settings.text("label-filter")).map_err(|e| invalid("label-filter", e))?;
+    MetadataSelector::annotations(settings.text("annotation-filter")).map_err(|e| invalid("annotation-filter", e))?;
     prefixes(settings)?;
     refuse(settings.int("kube-api-qps") <= 0, "--kube-api-qps must be greater than 0")?;
     refuse(settings.int("kube-api-burst") <= 0, "--kube-api-burst must be greater than 0")?;

@@ -17,7 +17,7 @@ use zonewright_core::claim::Ownership;
 use zonewright_core::record::RecordSet;
 use zonewright_core::zone::Zone;
 use zonewright_core::{DnsName, Error, ErrorKind, Result};
-use zonewright_engine::{Engine, ZoneState};
+use zonewright_engine::{Engine, ZoneStatus};
 
 use crate::ask::{as_json, ask};
 use crate::state_dir;
@@ -79,13 +79,13 @@ fn listed(zone: &str, set: &RecordSet, ownership: Ownership) -> ListedRecord {
 
 /// What the daemon answers to `zonewright zones`.
 pub(crate) fn zones(engine: &Engine) -> ZoneList {
-    let zone = |state: ZoneState| {
+    let zone = |state: ZoneStatus| {
         let (mut records, mut owned) = (0, 0);
         engine.each_record(&state.zone, |_, ownership| {
             records += 1;
             owned += usize::from(ownership.is_ours());
         });
-        let ZoneState { zone, problem, held, refused, left_alone, contested } = state;
+        let ZoneStatus { zone, problem, held, refused, left_alone, contested } = state;
         ListedZone {
             zone: zone.key.to_string(),
             name: zone.title(),

@@ -32,7 +32,7 @@ const LISTS: [(&str, &str); 3] = [
     ("managedRecordTypes", "managed-record-types"),
 ];
 
-/// Keys that only the chart of another publisher has, with what tells it.
+/// Keys that only the chart of another publisher has.
 const OTHERS: [&str; 9] =
     ["aws", "azure", "cloudflare", "digitalocean", "google", "infoblox", "rfc2136", "pdns", "hostAliases"];
 
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn another_publishers_chart_is_told() {
+    fn another_publishers_chart_is_reported() {
         let problem = read("provider: aws\naws: {region: eu-west-1}\n", "").unwrap_err();
         assert!(problem.contains("helm template"), "{problem}");
         assert!(read("provider: aws\ntxtOwnerId: x\n", "").unwrap().arguments.contains(&"--provider=aws".to_owned()));

@@ -21,11 +21,11 @@ const FACTS: &[Fact] = &[
     (
         |swap| swap.text("policy").is_none_or(|policy| policy == "sync"),
         "unusually many deletes, and deletes that rest on an incomplete view of the cluster, are held: `zonewright plans` shows them, \
-         `zonewright approve HASH` lets them go",
+         `zonewright approve HASH` approves them",
     ),
     (
         |swap| swap.text("same-name").is_none(),
-        "a name that several objects ask for is held by one of them, and the others are told; what external-dns has joined stays joined. \
+        "a name that several objects ask for is held by one of them, and the others get an event; what external-dns has joined stays joined. \
          --same-name=union joins as external-dns does",
     ),
     (
@@ -77,7 +77,7 @@ const FACTS: &[Fact] = &[
     ),
     (
         |swap| provider(swap, "azure") || provider(swap, "azure-private-dns"),
-        "a record of somebody else at a wanted name is left alone (docs/providers/azure.md)",
+        "a foreign record at a wanted name is left alone (docs/providers/azure.md)",
     ),
     (
         |swap| provider(swap, "webhook"),
@@ -90,10 +90,10 @@ const FACTS: &[Fact] = &[
 ];
 
 /// Adds the sentences that concern these arguments.
-pub(super) fn tell(swap: &mut Swap<'_>) {
-    let told: Vec<String> =
+pub(super) fn report(swap: &mut Swap<'_>) {
+    let reported: Vec<String> =
         FACTS.iter().filter(|(concerns, _)| concerns(swap)).map(|(_, text)| (*text).to_owned()).collect();
-    swap.differs.extend(told);
+    swap.differs.extend(reported);
 }
 
 /// The way round a refused argument.

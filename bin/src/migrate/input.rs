@@ -16,11 +16,11 @@ pub(super) struct Source {
     pub(super) namespace: String,
     /// Its service account.
     pub(super) service_account: Option<String>,
-    /// Its image.
+    /// The image of its container.
     pub(super) image: Option<String>,
-    /// Its arguments.
+    /// The arguments of its container.
     pub(super) arguments: Vec<String>,
-    /// Its environment.
+    /// The environment of its container.
     pub(super) environment: Vec<Variable>,
     /// Where more of its environment comes from: `Secret dns/keys`.
     pub(super) environment_from: Vec<String>,
@@ -104,7 +104,7 @@ pub(super) fn read(input: &str, name: &str) -> Result<Source, String> {
 }
 
 fn of_arguments(mut arguments: Vec<String>) -> Source {
-    // The word of the program, with what stands before it.
+    // The name of the program, with what stands before it.
     while arguments.first().is_some_and(|word| !word.starts_with("--")) {
         arguments.remove(0);
     }
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_external_dns_is_told() {
+    fn what_holds_no_external_dns_is_reported() {
         let deployment = |name: &str, image: &str| {
             format!(
                 "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: dns}}\nspec:\n  template:\n    \

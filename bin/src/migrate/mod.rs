@@ -37,7 +37,7 @@ const LIMIT: u64 = 8 << 20;
 struct Migration {
     /// What was read.
     from: String,
-    /// Its image.
+    /// The image that external-dns runs from.
     image: Option<String>,
     /// Arguments of Zonewright.
     arguments: Vec<String>,
@@ -179,7 +179,7 @@ fn of(catalog: &Catalog, source: &Source) -> Migration {
     policy(&mut swap);
     prefix(&mut swap);
     check(&mut swap);
-    facts::tell(&mut swap);
+    facts::report(&mut swap);
     let shown = |taken: &&Taken| !taken.is_secret();
     let arguments: Vec<String> = swap.sorted.taken.iter().filter(shown).map(Taken::argument).collect();
     let rights = swap.source.service_account.as_ref().map(|account| {
@@ -290,7 +290,7 @@ fn prefix(swap: &mut Swap<'_>) {
         Some(_) => {}
         None => swap.differs.push(format!(
             "before 0.22 annotations began with {FORMER}: if yours do, add --annotation-prefix={FORMER}. Objects that carry only the \
-             other prefix are told, and what is published for them stays"
+             other prefix get an event, and what is published for them stays"
         )),
     }
 }
@@ -322,7 +322,7 @@ fn problem(swap: &mut Swap<'_>, text: &str) {
         if part.contains("not compiled into this build") || part.contains("has no Kubernetes client") {
             swap.differs.push(format!("{part}; the image has everything"));
         } else if part.starts_with("required flag(s)") {
-            // Each of them was told with the way round.
+            // Each of them was reported with the way round.
         } else {
             swap.refuse(
                 "these arguments together",

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use zonewright_api::ShownSet;
 use zonewright_core::endpoint::{Note, ObjectRef};
-use zonewright_engine::{HeldDeletes, LeftAlone, PlannedChange, Problem, ZonePreview};
+use zonewright_engine::{HeldDeletes, LeftAlone, PassProblem, PlannedChange, ZonePreview};
 
 use super::Preview;
 
@@ -153,6 +153,6 @@ fn note(note: &Note) -> NoteDocument {
     NoteDocument { object: note.object.to_string(), reason: note.reason, message: note.message.clone() }
 }
 
-fn problem(problem: &Problem) -> ProblemDocument {
+fn problem(problem: &PassProblem) -> ProblemDocument {
     ProblemDocument { what: problem.what.clone(), why: problem.why.clone() }
 }

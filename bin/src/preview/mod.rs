@@ -85,14 +85,14 @@ fn code(outcome: &Outcome) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use zonewright_engine::{Changes, Problem};
+    use zonewright_engine::{Changes, PassProblem};
 
     use super::*;
 
     #[test]
     fn the_status_says_whether_there_is_anything_to_do() {
         let changes = Changes { created: 1, ..Changes::default() };
-        let unread = vec![Problem { what: "zone a".to_owned(), why: "REFUSED".to_owned() }];
+        let unread = vec![PassProblem { what: "zone a".to_owned(), why: "REFUSED".to_owned() }];
         let cases = [
             (Outcome::default(), 0),
             (Outcome { left_alone: 2, ..Outcome::default() }, 0),

@@ -210,7 +210,7 @@ mod tests {
     use zonewright_core::endpoint::Note;
     use zonewright_core::testing::{name, set};
     use zonewright_core::zone::{InstanceId, Zone};
-    use zonewright_engine::{Changes, Problem};
+    use zonewright_engine::{Changes, PassProblem};
 
     use super::*;
 
@@ -259,7 +259,7 @@ mod tests {
             Note::warning(&object("x"), "InvalidHostname", "a_b is no host name"),
         ];
         let changes = Changes { created: 1, updated: 1, deleted: 1, claims: 1 };
-        let unread = vec![Problem { what: "services".to_owned(), why: "no answer".to_owned() }];
+        let unread = vec![PassProblem { what: "services".to_owned(), why: "no answer".to_owned() }];
         let outcome = Outcome { changes, held: 2, left_alone: 1, unread, dry_run: true, ..Outcome::default() };
         Preview { flags: " --txt-owner-id=me".to_owned(), zones: vec![zone], notes, outcome }
     }

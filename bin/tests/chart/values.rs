@@ -96,14 +96,14 @@ fn every_value_changes_what_it_says() {
 #[test]
 fn every_documented_value_is_in_the_table() {
     let cases = cases();
-    let told: BTreeSet<&str> = cases.iter().map(|case| case.value).collect();
+    let covered: BTreeSet<&str> = cases.iter().map(|case| case.value).collect();
     let missing: Vec<String> =
-        documented().into_iter().map(|value| value.path).filter(|path| !told.contains(&**path)).collect();
+        documented().into_iter().map(|value| value.path).filter(|path| !covered.contains(&**path)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
-fn values_that_exclude_or_need_each_other_are_told() {
+fn values_that_exclude_or_need_each_other_are_reported() {
     needs_helm!();
     for (values, expected) in [
         ("{txtPrefix: a, txtSuffix: b}", "txtPrefix and txtSuffix exclude each other"),

@@ -69,12 +69,13 @@ fn properties(endpoint: &Endpoint) -> Vec<(String, String)> {
 
 /// Without empty ones, and without the nonce, which is a matter of chance.
 fn labels(endpoint: &Endpoint) -> BTreeMap<String, String> {
-    let told = endpoint.labels.iter().filter(|(key, value)| !value.is_empty() && *key != "txt-encryption-nonce");
-    told.map(|(key, value)| match key.as_str() {
-        "ownedRecord" => (key.clone(), ascii_name(value)),
-        _ => (key.clone(), value.clone()),
-    })
-    .collect()
+    let labels = endpoint.labels.iter().filter(|(key, value)| !value.is_empty() && *key != "txt-encryption-nonce");
+    labels
+        .map(|(key, value)| match key.as_str() {
+            "ownedRecord" => (key.clone(), ascii_name(value)),
+            _ => (key.clone(), value.clone()),
+        })
+        .collect()
 }
 
 /// A target of this record type: addresses by value, host names as names, numbers by value, texts without quotes.

@@ -2,7 +2,7 @@
 //!
 //! In: a run and how it differs. Out: what is wrong with that. A run that is listed must differ; one that is not, must not.
 
-/// Runs, as group/scenario/run, and why they differ. `docs/differences.md` tells users the same.
+/// Runs, as group/scenario/run, and why they differ. `docs/differences.md` says the same to users.
 pub(crate) const KNOWN: &[(&str, &str)] = &[(
     "multi-source/random-1/annotation-filter",
     "external-dns stops reading DNSEndpoints at the first one that the annotation filter drops; every one that matches is read",
@@ -25,10 +25,11 @@ fn only_a_listed_run_differs_and_it_must() {
     const LIST: &[(&str, &str)] = &[("plan/sync/twice", "we are right")];
     let check = |run, differs: bool, expected: Option<&str>| {
         let complaint = complaint(LIST, run, if differs { vec!["  create: missing".to_owned()] } else { Vec::new() });
-        let told = complaint.map(|lines| lines.join("\n"));
+        let found = complaint.map(|lines| lines.join("\n"));
         assert!(
-            told.is_some() == expected.is_some() && told.iter().all(|told| told.contains(expected.unwrap_or_default())),
-            "{run}: {told:?}",
+            found.is_some() == expected.is_some()
+                && found.iter().all(|found| found.contains(expected.unwrap_or_default())),
+            "{run}: {found:?}",
         );
     };
     check("plan/sync/once", false, None);

@@ -120,7 +120,7 @@ fn every_recorded_group_has_a_test() {
 }
 
 #[test]
-fn every_known_difference_is_recorded_and_told_to_users() {
+fn every_known_difference_is_recorded_and_documented() {
     let page = repository().join("docs/differences.md");
     let page = std::fs::read_to_string(&page).expect("docs/differences.md");
     for (name, _) in KNOWN {

@@ -23,7 +23,7 @@ const MEDIA_TYPE: &str = "application/external.dns.webhook+json;version=1";
 #[derive(Debug)]
 pub(crate) struct Provider {
     pub(crate) url: String,
-    desk: Arc<Desk>,
+    peer: Arc<Peer>,
     server: JoinHandle<()>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Sent {
 
 /// What the handlers share.
 #[derive(Debug)]
-struct Desk {
+struct Peer {
     /// Bodies of `GET /` and `GET /records`.
     domain_filter: String,
     records: String,
@@ -62,7 +62,7 @@ struct Order {
 impl Provider {
     /// Starts the provider of this run.
     pub(crate) async fn start(run: &Run) -> Self {
-        let desk = Arc::new(Desk {
+        let peer = Arc::new(Peer {
             domain_filter: serde_json::to_string(&run.domain_filter).expect("a filter is JSON"),
             records: serde_json::to_string(&run.current).expect("endpoints are JSON"),
             sent: Mutex::default(),
@@ -76,14 +76,14 @@ impl Provider {
             .fallback(unknown)
             .method_not_allowed_fallback(unknown)
             .layer(DefaultBodyLimit::disable())
-            .with_state(desk.clone());
+            .with_state(peer.clone());
         let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("the provider serves") });
-        Self { url, desk, server }
+        Self { url, peer, server }
     }
 
     /// What has come in so far.
     pub(crate) fn sent(&self) -> Sent {
-        self.desk.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.peer.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -93,7 +93,7 @@ impl Drop for Provider {
     }
 }
 
-impl Desk {
+impl Peer {
     fn keep(&self, action: impl FnOnce(&mut Sent)) {
         action(&mut self.sent.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -122,37 +122,37 @@ fn answer(body: impl IntoResponse) -> Response {
     ([(header::CONTENT_TYPE, MEDIA_TYPE)], body).into_response()
 }
 
-async fn negotiate(State(desk): State<Arc<Desk>>) -> Response {
-    answer(desk.domain_filter.clone())
+async fn negotiate(State(peer): State<Arc<Peer>>) -> Response {
+    answer(peer.domain_filter.clone())
 }
 
-async fn records(State(desk): State<Arc<Desk>>) -> Response {
-    answer(desk.records.clone())
+async fn records(State(peer): State<Arc<Peer>>) -> Response {
+    answer(peer.records.clone())
 }
 
 /// Adjusts nothing.
-async fn adjust(State(desk): State<Arc<Desk>>, body: Bytes) -> Response {
+async fn adjust(State(peer): State<Arc<Peer>>, body: Bytes) -> Response {
     match serde_json::from_slice::<Option<Vec<Endpoint>>>(&body) {
         Ok(endpoints) => {
-            desk.keep(|sent| sent.desired.extend(endpoints.unwrap_or_default()));
+            peer.keep(|sent| sent.desired.extend(endpoints.unwrap_or_default()));
             answer(body)
         }
-        Err(error) => desk.refuse("POST /adjustendpoints", error),
+        Err(error) => peer.refuse("POST /adjustendpoints", error),
     }
 }
 
-async fn apply(State(desk): State<Arc<Desk>>, body: Bytes) -> Response {
+async fn apply(State(peer): State<Arc<Peer>>, body: Bytes) -> Response {
     match serde_json::from_slice::<Option<Order>>(&body) {
         Ok(order) => {
-            desk.keep(|sent| sent.take(order.unwrap_or_default()));
+            peer.keep(|sent| sent.take(order.unwrap_or_default()));
             StatusCode::NO_CONTENT.into_response()
         }
-        Err(error) => desk.refuse("POST /records", error),
+        Err(error) => peer.refuse("POST /records", error),
     }
 }
 
-async fn unknown(State(desk): State<Arc<Desk>>, method: Method, uri: Uri) -> Response {
-    desk.refuse(&format!("{method} {uri}"), "the protocol has no such request")
+async fn unknown(State(peer): State<Arc<Peer>>, method: Method, uri: Uri) -> Response {
+    peer.refuse(&format!("{method} {uri}"), "the protocol has no such request")
 }
 
 #[test]
@@ -192,6 +192,6 @@ async fn a_request_that_the_protocol_does_not_have_is_a_problem() {
         stream.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
     }
-    let told = |request| format!("{request}: the protocol has no such request");
-    assert_eq!(provider.sent().problems, [told("DELETE /records"), told("GET /zones")]);
+    let unknown = |request| format!("{request}: the protocol has no such request");
+    assert_eq!(provider.sent().problems, [unknown("DELETE /records"), unknown("GET /zones")]);
 }

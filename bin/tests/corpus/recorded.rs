@@ -25,7 +25,7 @@ pub(crate) struct Case {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
     pub(crate) name: String,
-    /// Flags, without those that tell where objects and records are.
+    /// Flags, without those that say where objects and records are.
     pub(crate) args: Vec<String>,
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,

@@ -23,7 +23,7 @@ const CLIENT: &str = "azure-mgmt-dns";
 /// The script that reads a zone with them.
 const READ: &str = include_str!("azure.py");
 
-/// The service with one zone, in which somebody else has a record, and a folder for `azure.json`.
+/// The service with one zone, which holds a foreign record, and a folder for `azure.json`.
 struct Account {
     service: AzureDns,
     kind: Kind,
@@ -177,7 +177,7 @@ fn services_come_change_and_go(kind: Kind) {
     daemon.ready();
     let (any, front) = ("*.any A 192.0.2.4", "front CNAME web-1.example.net");
     account.shows(&[any, front, "three A 192.0.2.1 192.0.2.2 192.0.2.3 env=prod team=web"]);
-    space.is_told("apex", "CnameAtApex", &["shop.test"]);
+    space.expect_event("apex", "CnameAtApex", &["shop.test"]);
     let read = json!([
         "*.any 300 A 192.0.2.4",
         "front 300 CNAME web-1.example.net",
@@ -231,9 +231,9 @@ fn services_come_change_and_go_in_a_private_zone() {
     services_come_change_and_go(Kind::Private);
 }
 
-/// A record of somebody else at a wanted name, an alias of an Azure resource, and the claim of a wildcard that has no form here.
+/// A foreign record at a wanted name, an alias of an Azure resource, and the claim of a wildcard that has no form here.
 #[test]
-fn what_cannot_be_is_told_and_the_rest_goes_on() {
+fn what_cannot_be_is_reported_and_the_rest_goes_on() {
     require!(KubeApi::TOOLS);
     let (kube, account) = (shared(), Account::new(Kind::Public));
     let space = Space::new(&kube);
@@ -247,9 +247,11 @@ fn what_cannot_be_is_told_and_the_rest_goes_on() {
     space.balancer("web", "web.shop.test", &["192.0.2.4"]);
     let daemon = account.line(&space).without("--txt-wildcard-replacement").start();
     account.shows(&["alias A ", "web A 192.0.2.4"]);
-    space.is_told("any", "RecordRefused", &["--txt-wildcard-replacement"]);
+    space.expect_event("any", "RecordRefused", &["--txt-wildcard-replacement"]);
     for (object, name) in [("legacy", "legacy.shop.test"), ("alias", "alias.shop.test")] {
-        until(&format!("{object} is told"), LATER, || space.events(object).iter().any(|(_, text)| text.contains(name)));
+        until(&format!("an event on {object}"), LATER, || {
+            space.events(object).iter().any(|(_, text)| text.contains(name))
+        });
     }
     account.falls_silent();
     assert_eq!(account.shown(), ["alias A ", "web A 192.0.2.4"]);
@@ -258,7 +260,7 @@ fn what_cannot_be_is_told_and_the_rest_goes_on() {
     drop(daemon);
 }
 
-/// A token that ends, a secret that is rotated, requests that are throttled, lost and forbidden: told, and gone on with.
+/// A token that ends, a secret that is rotated, requests that are throttled, lost and forbidden: reported, and gone on with.
 #[test]
 fn what_passes_is_waited_for() {
     require!(KubeApi::TOOLS);
@@ -299,12 +301,12 @@ fn a_zone_that_goes_holds_up_no_other() {
 }
 
 #[test]
-fn a_forbidden_action_is_told() {
+fn a_forbidden_action_is_reported() {
     require!(KubeApi::TOOLS);
     let (kube, account) = (shared(), Account::new(Kind::Public));
     let space = Space::new(&kube);
     let (line, said) = (account.line(&space), ["Microsoft.Network/dnsZones/", "azure.json"]);
-    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, &line, &said);
+    clouds::a_forbidden_action_is_reported(&account.service, &account.zone, &space, &line, &said);
 }
 
 /// Tokens are asked for through the proxy as well.

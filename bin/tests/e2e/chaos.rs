@@ -88,7 +88,7 @@ impl World {
         }
         self.heal_all();
         self.objects.restore(&self.kube);
-        self.story.tell("all faults are over");
+        self.story.note("all faults are over");
         self.settles();
         println!("{} events, {} records of people", self.story.len(), self.people.lines().len());
     }
@@ -101,11 +101,11 @@ impl World {
             0..7 => self.harm(),
             7..65 if self.works(Victim::Api) => {
                 let event = self.objects.act(&self.kube, &mut self.dice);
-                self.story.tell(event);
+                self.story.note(event);
             }
             65..92 if self.works(Victim::Dns) => {
                 let event = self.people.act(&self.site, &mut self.dice);
-                self.story.tell(event);
+                self.story.note(event);
             }
             92.. if self.works(Victim::Dns) => self.people_have_theirs(),
             _ => {}

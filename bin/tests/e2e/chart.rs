@@ -190,7 +190,7 @@ fn the_chart_publishes_names_as_its_service_account() {
         let path = format!("{}/own", space.path("dnsendpoints.externaldns.k8s.io"));
         kube.get(&path).expect_success()["status"]["observedGeneration"] == 1
     });
-    space.is_told("web", "RecordReady", &[]);
+    space.expect_event("web", "RecordReady", &[]);
 
     space.delete("services", "web");
     site.shows(&["crd 60 A 192.0.2.9", "shop 0 A 192.0.2.8"]);
@@ -229,9 +229,9 @@ fn the_chart_in_one_namespace_needs_no_right_elsewhere() {
         let list = kube.get("/api/v1/namespaces/dns/configmaps").expect_success().to_string();
         list.contains(&format!("\"{OWNER}-registry"))
     });
-    space.is_told("web", "RecordReady", &[]);
+    space.expect_event("web", "RecordReady", &[]);
 
-    // What is held is told on the pod, in its own namespace.
+    // What is held is reported on the pod, in its own namespace.
     for n in 0..12 {
         space.balancer(&format!("s{n}"), &format!("s{n}.{ZONE}"), &["192.0.2.7"]);
     }

@@ -21,7 +21,7 @@ fn an_owner_edited_by_hand_is_respected(software: DnsSoftware) {
     let serial = site.serial();
     // The daemon has not looked since (its interval is a minute): the update itself carries the claim as it knew it.
     space.reached_at("services", "web", &["192.0.2.2"]);
-    space.is_told("web", "ForeignRecord", &["web.shop.test", "by-hand", "left alone"]);
+    space.expect_event("web", "ForeignRecord", &["web.shop.test", "by-hand", "left alone"]);
     assert_eq!(site.serial(), serial, "nothing was written");
     space.delete("services", "web");
     space.balancer("later", &format!("later.{ZONE}"), &["192.0.2.3"]);
@@ -45,10 +45,10 @@ fn names_of_others_are_left_to_them() {
         space.balancer(object, &format!("{host}.{ZONE}"), targets);
     }
     space.balancer("free", &format!("free.{ZONE}"), &["192.0.2.9"]);
-    space.is_told("claimed", "ForeignRecord", &["taken.shop.test A", "someone-else"]);
-    space.is_told("bare", "ForeignRecord", &["bare.shop.test A", "nobody claims"]);
-    space.is_told("beside", "ForeignRecord", &["mail.shop.test"]);
-    space.is_told("alias", "ForeignRecord", &["alias.shop.test"]);
+    space.expect_event("claimed", "ForeignRecord", &["taken.shop.test A", "someone-else"]);
+    space.expect_event("bare", "ForeignRecord", &["bare.shop.test A", "nobody claims"]);
+    space.expect_event("beside", "ForeignRecord", &["mail.shop.test"]);
+    space.expect_event("alias", "ForeignRecord", &["alias.shop.test"]);
     until("the free name", SOON, || site.ours().iter().any(|record| record == "free 0 A 192.0.2.9"));
     daemon.says(&["ForeignRecord", "taken.shop.test"]);
     for object in ["claimed", "bare", "beside", "alias", "below"] {
@@ -115,11 +115,11 @@ fn a_claim_cannot_be_forged_through_a_text_that_is_asked_for() {
     space.balancer("web", &format!("legacy.{ZONE}"), &["192.0.2.1"]);
     space.balancer("old", &format!("older.{ZONE}"), &["192.0.2.1"]);
     site.shows(&["says 0 TXT \"v=1\""]);
-    space.is_told("text", "OwnershipText", &["a-legacy.shop.test TXT", "ownership record"]);
+    space.expect_event("text", "OwnershipText", &["a-legacy.shop.test TXT", "ownership record"]);
     daemon.terminate();
     let daemon = line.start();
-    space.is_told("web", "ForeignRecord", &["legacy.shop.test A", "nobody claims"]);
-    space.is_told("old", "ForeignRecord", &["older.shop.test A", "nobody claims"]);
+    space.expect_event("web", "ForeignRecord", &["legacy.shop.test A", "nobody claims"]);
+    space.expect_event("old", "ForeignRecord", &["older.shop.test A", "nobody claims"]);
     daemon.says(&["OwnershipText", "a-legacy2.shop.test TXT"]);
     space.delete("services", "web");
     space.delete("services", "old");
@@ -144,7 +144,7 @@ fn a_held_cname_is_not_taken_by_another_type() {
     space.balancer("holder", &format!("held.{ZONE}"), &["lb.cloud.test"]);
     site.shows(&["held 0 CNAME lb.cloud.test."]);
     other.balancer("taker", &format!("held.{ZONE}"), &["192.0.2.66"]);
-    other.is_told("taker", "NameConflict", &["held.shop.test A", "holder", "CNAME"]);
+    other.expect_event("taker", "NameConflict", &["held.shop.test A", "holder", "CNAME"]);
     other.balancer("free", &format!("free.{ZONE}"), &["192.0.2.2"]);
     site.shows(&["free 0 A 192.0.2.2", "held 0 CNAME lb.cloud.test."]);
     space.delete("services", "holder");
@@ -169,6 +169,6 @@ fn addresses_of_the_other_family_that_are_refused_take_nothing_away() {
         space.reached_at("services", name, &["2001:db8::1"]);
     }
     let refused = |name: &String| space.events(name).iter().any(|(_, note)| note.contains("REFUSED"));
-    until("an object to be told", SOON, || names.iter().any(refused));
+    until("an event on an object", SOON, || names.iter().any(refused));
     site.shows(&records);
 }

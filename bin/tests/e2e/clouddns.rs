@@ -24,7 +24,7 @@ const CLIENT: &str = "google-api-python-client";
 /// The script that reads a zone with it.
 const READ: &str = include_str!("clouddns.py");
 
-/// The service with one public zone, in which somebody else has a record.
+/// The service with one public zone, which holds a foreign record.
 struct Account {
     service: CloudDns,
     zone: String,
@@ -196,7 +196,7 @@ fn services_come_change_and_go() {
     account.shows(&[near, split, three]);
     let arguments = [&account.service.url(), TOKEN, PROJECT, "shop-zone"];
     assert_eq!(clouds::read(CLIENT, READ, &arguments), json!(["legacy.shop.test A 198.51.100.7", near, split, three]));
-    space.is_told("apex", "CnameAtApex", &["shop.test"]);
+    space.expect_event("apex", "CnameAtApex", &["shop.test"]);
     let (reads, writes) = (account.calls("ListRecordSets"), account.calls("CreateChange"));
     space.reached_at("services", "three", &["192.0.2.1", "192.0.2.9"]);
     account.shows(&[near, split, "three.shop.test A 192.0.2.1 192.0.2.9"]);
@@ -217,7 +217,7 @@ fn services_come_change_and_go() {
     drop(daemon);
 }
 
-/// A token that ends, a file that changes, requests that are throttled, lost and forbidden: told, and gone on with.
+/// A token that ends, a file that changes, requests that are throttled, lost and forbidden: reported, and gone on with.
 #[test]
 fn what_passes_is_waited_for() {
     require!(KubeApi::TOOLS);
@@ -264,12 +264,12 @@ fn a_zone_that_goes_holds_up_no_other() {
 }
 
 #[test]
-fn a_forbidden_action_is_told() {
+fn a_forbidden_action_is_reported() {
     require!(KubeApi::TOOLS);
     let (kube, account) = (shared(), Account::new());
     let space = Space::new(&kube);
     let (line, said) = (account.line(&space), ["403", "dns.changes.create", "metadata server"]);
-    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, &line, &said);
+    clouds::a_forbidden_action_is_reported(&account.service, &account.zone, &space, &line, &said);
 }
 
 /// Tokens are asked for through the proxy as well, and the metadata server is not.

@@ -20,7 +20,7 @@ const HOSTNAMES: &str = "external-dns.kubernetes.io/cloudflare-custom-hostname";
 /// The script that reads a zone with the official client.
 const READ: &str = include_str!("cloudflare.py");
 
-/// The service with one zone, in which somebody else has a record.
+/// The service with one zone, which holds a foreign record.
 struct Account {
     service: Cloudflare,
     zone: String,
@@ -157,7 +157,7 @@ fn services_come_change_and_go() {
         "front.shop.test 1 A 192.0.2.4 proxied comment=of the shop",
         "saas.shop.test 1 A 192.0.2.5",
     ]);
-    space.is_told("inside", "RecordUnsupported", &["inside.shop.test", "10.0.0.1", "cloudflare-proxied"]);
+    space.expect_event("inside", "RecordUnsupported", &["inside.shop.test", "10.0.0.1", "cloudflare-proxied"]);
     account.falls_silent();
     let expected = json!({
         "records": [
@@ -278,9 +278,9 @@ fn what_passes_is_waited_for() {
     drop(daemon);
 }
 
-/// A token without the right to write is told before anything was written, and the objects are served when it has it.
+/// A token without the right to write is reported before anything was written, and the objects are served when it has it.
 #[test]
-fn a_token_that_may_only_read_is_told() {
+fn a_token_that_may_only_read_is_reported() {
     require!(KubeApi::TOOLS);
     let (kube, account) = (shared(), Account::new());
     let space = Space::new(&kube);
@@ -297,13 +297,13 @@ fn a_token_that_may_only_read_is_told() {
 }
 
 #[test]
-fn a_forbidden_action_is_told() {
+fn a_forbidden_action_is_reported() {
     require!(KubeApi::TOOLS);
     let (kube, account) = (shared(), Account::new());
     let space = Space::new(&kube);
     let said = ["10000", "CF_API_TOKEN", "Zone / DNS / Edit"];
     let line = account.line(&space);
-    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, &line, &said);
+    clouds::a_forbidden_action_is_reported(&account.service, &account.zone, &space, &line, &said);
 }
 
 /// A zone with room for one record and its claim: one of two names stands, and the other one when there is room.
@@ -320,7 +320,7 @@ fn a_refused_batch_is_halved() {
     daemon.says_within(&["81045"], LATER);
     until("one of them", LATER, || account.shown().len() == 1 && account.claims() == 1);
     let (stands, waits) = if account.shown()[0].starts_with("one") { ("one", "two") } else { ("two", "one") };
-    space.is_told(waits, "RecordRefused", &[&format!("{waits}.shop.test"), "81045"]);
+    space.expect_event(waits, "RecordRefused", &[&format!("{waits}.shop.test"), "81045"]);
     assert!(account.shown()[0].starts_with(stands));
     account.service.set_record_limit(&account.zone, 100);
     account.shows(&["one.shop.test 1 A 192.0.2.1", "two.shop.test 1 A 192.0.2.2"]);

@@ -66,7 +66,7 @@ fn serves(service: &impl Cloud, zone: &str, name: &str, address: &str) {
     until(&format!("{name} {address}"), LATER, || service.addresses(zone, name) == [address]);
 }
 
-/// One of two zones is deleted under the daemon, while somebody else uses most of the account's rate: the other zone keeps what it has
+/// One of two zones is deleted under the daemon, while another client uses most of the account's rate: the other zone keeps what it has
 /// and is served, and the one that went is filled when there is one of its name again.
 #[track_caller]
 pub(crate) fn a_zone_that_goes_holds_up_no_other(
@@ -97,9 +97,9 @@ pub(crate) fn a_zone_that_goes_holds_up_no_other(
     drop(daemon);
 }
 
-/// One action is forbidden for a while: the object is told, with these words, nothing is lost, and all is done once it is allowed.
+/// One action is forbidden for a while: an event on the object says so, with these words, nothing is lost, and all is done once it is allowed.
 #[track_caller]
-pub(crate) fn a_forbidden_action_is_told(
+pub(crate) fn a_forbidden_action_is_reported(
     service: &impl Cloud,
     zone: &str,
     space: &Space<'_>,
@@ -112,9 +112,9 @@ pub(crate) fn a_forbidden_action_is_told(
     serves(service, zone, "web.shop.test", "192.0.2.1");
     service.forbid(true);
     space.balancer("late", "late.shop.test", &["192.0.2.2"]);
-    space.is_told("late", "RecordRefused", &[&["late.shop.test"], said].concat());
+    space.expect_event("late", "RecordRefused", &[&["late.shop.test"], said].concat());
     space.reached_at("services", "web", &["192.0.2.9"]);
-    space.is_told("web", "RecordRefused", &[&["web.shop.test"], said].concat());
+    space.expect_event("web", "RecordRefused", &[&["web.shop.test"], said].concat());
     assert_eq!(service.addresses(zone, "web.shop.test"), ["192.0.2.1"], "what stood stays");
     assert!(service.addresses(zone, "late.shop.test").is_empty());
     service.forbid(false);

@@ -233,14 +233,14 @@ impl<'k> Space<'k> {
 
     /// Waits for an Event with this reason, or one of several problems, whose note holds all of these texts.
     #[track_caller]
-    pub(crate) fn is_told(&self, object: &str, reason: &str, texts: &[&str]) {
-        let told = zonewright_testkit::poll(SOON, || {
+    pub(crate) fn expect_event(&self, object: &str, reason: &str, texts: &[&str]) {
+        let found = zonewright_testkit::poll(SOON, || {
             let events = self.events(object);
             let meant = |known: &str| known == reason || known == "SeveralProblems";
             let fits = |(r, note): &(String, String)| meant(r) && texts.iter().all(|text| note.contains(text));
             events.iter().any(fits).then_some(())
         });
-        assert!(told.is_some(), "no event {reason} with {texts:?} on {object}: {:#?}", self.events(object));
+        assert!(found.is_some(), "no event {reason} with {texts:?} on {object}: {:#?}", self.events(object));
     }
 }
 

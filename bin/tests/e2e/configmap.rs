@@ -144,7 +144,7 @@ fn records_come_change_and_go_and_the_list_says_so() {
         .collect();
     let missing: Vec<&String> = names.iter().filter(|name| !listed.iter().any(|text| text.contains(*name))).collect();
     assert!(missing.is_empty(), "{missing:?} are not listed: {listed:?}");
-    space.is_told("taken", "ForeignRecord", &["taken.shop.test A", "nobody claims"]);
+    space.expect_event("taken", "ForeignRecord", &["taken.shop.test A", "nobody claims"]);
 
     // A restart after a crash finds everything as it was, and writes nothing.
     rests(&daemon);
@@ -180,7 +180,7 @@ fn records_come_change_and_go_and_the_list_says_so() {
     let handed = text.replace(&format!("\"owner\":\"{OWNER}\""), "\"owner\":\"by-hand\"");
     space.kube.patch(&path, &json!({ "data": { "records": handed } })).expect_success();
     space.reached_at("services", "cloud", &["192.0.2.6"]);
-    space.is_told("cloud", "ForeignRecord", &["cloud.shop.test", "by-hand"]);
+    space.expect_event("cloud", "ForeignRecord", &["cloud.shop.test", "by-hand"]);
     site.shows(&["cloud 0 A 192.0.2.4"]);
     assert!(daemon.terminate().status.success());
 }
@@ -224,7 +224,7 @@ fn killed_in_the_middle_it_knows_its_records_again() {
         (list.len() == 60 && list.iter().all(|line| !line.ends_with(" open"))).then_some(())
     });
     assert!(ended.is_some(), "{:#?}", shop.owned());
-    assert_eq!(daemon.count("ForeignRecord"), 0, "none of its own was taken for somebody else's");
+    assert_eq!(daemon.count("ForeignRecord"), 0, "none of its own was taken for a foreign one");
     assert_eq!(site.claims(), Vec::<String>::new());
 }
 

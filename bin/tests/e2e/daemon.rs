@@ -38,7 +38,7 @@ const POD: &str = "mount -t tmpfs none /run && mkdir -p /run/secrets/kubernetes.
 pub(crate) struct Daemon {
     child: Child,
     folder: TempDir,
-    told: bool,
+    explained: bool,
 }
 
 impl CommandLine {
@@ -83,7 +83,7 @@ impl CommandLine {
         line.env("KUBERNETES_SERVICE_HOST", host).env("KUBERNETES_SERVICE_PORT", port)
     }
 
-    /// The same flags after the word of a command.
+    /// The same flags after the name of a command.
     pub(crate) fn ordered(&self, word: &str) -> Self {
         let mut line = self.clone();
         line.arguments.insert(0, word.to_owned());
@@ -115,7 +115,7 @@ impl CommandLine {
         let log = File::create(folder.path().join("log")).expect("a log file");
         let mut command = self.command();
         command.stdout(log.try_clone().expect("a second handle")).stderr(log);
-        Daemon { child: command.spawn().expect("the daemon starts"), folder, told: false }
+        Daemon { child: command.spawn().expect("the daemon starts"), folder, explained: false }
     }
 
     /// Runs the program to its end.
@@ -123,7 +123,7 @@ impl CommandLine {
     pub(crate) fn run(&self) -> Ended {
         let mut daemon = self.start();
         let status = daemon.ended(END);
-        daemon.told = true;
+        daemon.explained = true;
         Ended { status, log: daemon.log() }
     }
 }
@@ -270,7 +270,7 @@ impl Daemon {
     #[track_caller]
     pub(crate) fn terminate(mut self) -> Ended {
         let status = self.stop();
-        self.told = true;
+        self.explained = true;
         Ended { status, log: self.log() }
     }
 
@@ -306,7 +306,7 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         self.kill();
-        if std::thread::panicking() && !self.told {
+        if std::thread::panicking() && !self.explained {
             eprintln!("---- the daemon said ----\n{}----", self.log());
         }
     }

@@ -43,7 +43,7 @@ fn names_of_the_older_prefix_outlast_a_restart_without_its_flag() {
     let daemon = line.start();
     rests(&daemon);
     daemon.says(&["9 records of ours are asked for with annotations of the other well-known prefix"]);
-    space.is_told("s8", "KeptForOtherPrefix", &["s8.shop.test A", "neither deleted nor changed", &flag]);
+    space.expect_event("s8", "KeptForOtherPrefix", &["s8.shop.test A", "neither deleted nor changed", &flag]);
     assert_eq!((site.serial(), site.zone()), (serial, zone), "not one update");
     // Its annotation goes, or it goes itself: so does its record.
     space.annotate("services", "s0", &[(&hostname, "")]);
@@ -82,7 +82,7 @@ fn an_unreadable_object_keeps_its_own_record_and_no_other() {
     space.change(kind, "one", &json!({ "spec": { "endpoints": 5 } }));
     let daemon = line.start();
     rests(&daemon);
-    space.is_told("one", "UnreadableObject", &["spec.endpoints", "stays as it is"]);
+    space.expect_event("one", "UnreadableObject", &["spec.endpoints", "stays as it is"]);
     space.delete(kind, "two");
     site.shows(&["one 0 A 192.0.2.80", "three 0 A 192.0.2.80"]);
     space.change(kind, "three", &json!({ "spec": spec("renamed") }));

@@ -24,7 +24,7 @@ fn outlives(software: DnsSoftware, harm: fn(&mut DnsServer), heal: fn(&mut DnsSe
     assert_eq!(daemon.page("/healthz").0, 200);
     assert!(daemon.runs());
     daemon.says(&["level=error", "the zone cannot be served", "shop.test", "next_attempt="]);
-    // The object that waits is told, and the metric counts.
+    // The object that waits gets an event, and the metric counts.
     daemon.says_within(&["ZoneNot", "Service", "moved.shop.test"], LATER);
     let errors = "zonewright_zone_errors_total{zone=\"rfc2136/shop.test\"";
     assert!(daemon.page("/metrics").1.lines().any(|line| line.starts_with(errors)));
@@ -44,7 +44,7 @@ fn a_server_that_stands_still(software: DnsSoftware) {
 
 /// Somebody takes the zone out of the server's configuration, and puts it back.
 #[test]
-fn a_zone_that_vanishes_is_told_and_comes_back() {
+fn a_zone_that_vanishes_is_reported_and_comes_back() {
     needs!(Bind);
     outlives(Bind, DnsServer::lose_zones, DnsServer::find_zones);
 }

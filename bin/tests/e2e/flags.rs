@@ -130,7 +130,7 @@ fn upsert_only_never_deletes() {
     let _daemon = line.arg("--policy=create-only").start();
     space.annotate("services", "s1", &[(TARGET, "192.0.2.201")]);
     space.balancer("new", &at("new"), &["192.0.2.1"]);
-    space.is_told("s1", "Policy", &["s1.shop.test A", "no updates"]);
+    space.expect_event("s1", "Policy", &["s1.shop.test A", "no updates"]);
     site.shows(&["s0 0 A 192.0.0.1", "s1 0 A 192.0.2.200", "new 0 A 192.0.2.1"]);
 }
 

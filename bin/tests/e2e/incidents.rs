@@ -118,7 +118,7 @@ fn a_blank_status_during_a_rollout_takes_no_name_away() {
     for n in 0..12 {
         space.reached_at("services", &format!("b{n}"), &[]);
     }
-    space.is_told("b11", "PendingTargets", &["b11.shop.test", "is kept"]);
+    space.expect_event("b11", "PendingTargets", &["b11.shop.test", "is kept"]);
     // A restart in the middle of it does not know of the former addresses.
     assert!(daemon.terminate().status.success());
     let daemon = site.line(&space).arg("--interval=1s").start();

@@ -92,7 +92,7 @@ const MISTAKES: &[Mistake] = &[
 ];
 
 #[test]
-fn every_mistake_is_told_and_costs_nobody_else() {
+fn every_mistake_is_reported_and_costs_nobody_else() {
     needs!(Bind);
     let (kube, site) = (shared(), Site::start(Bind));
     let space = Space::new(&kube);
@@ -116,16 +116,16 @@ fn every_mistake_is_told_and_costs_nobody_else() {
         "good-6 0 A 192.0.2.50",
     ]);
     for Mistake { object, reason, texts, .. } in MISTAKES {
-        space.is_told(object, reason, texts);
+        space.expect_event(object, reason, texts);
         let counted = daemon.metric(&format!("zonewright_notes_total{{reason=\"{reason}\"}}"));
         assert!(counted.is_some_and(|count| count >= 1.0), "{object}: {reason} is {counted:?}");
         daemon.says(&["level=warning", object, reason]);
     }
-    // Who has several is told all of them in one event, though they are found one after the other.
+    // Several problems of an object come in one event, though they are found one after the other.
     let hosts = format!("a..b.{ZONE},www.elsewhere.test");
     space.service("several", &[(HOSTNAME, &hosts), (TTL, "soon")], json!({ "type": "LoadBalancer" }));
     space.reached_at("services", "several", &["192.0.2.50"]);
-    space.is_told("several", "SeveralProblems", &["a..b.shop.test", "soon", "www.elsewhere.test", "(3)"]);
+    space.expect_event("several", "SeveralProblems", &["a..b.shop.test", "soon", "www.elsewhere.test", "(3)"]);
     daemon.ready();
     // Put right, it works.
     space.annotate("services", "empty-label", &[(HOSTNAME, &format!("right.{ZONE}"))]);

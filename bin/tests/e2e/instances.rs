@@ -66,7 +66,7 @@ fn objects_choose_among_two_servers_with_one_zone() {
         shows(site, "split", &[split]);
         assert_eq!(addresses(site, "lost"), [""; 0]);
     }
-    space.is_told("lost", "UnknownProvider", &["pubic", "internal, public"]);
+    space.expect_event("lost", "UnknownProvider", &["pubic", "internal, public"]);
     for zone in ["public", "internal"] {
         daemon.measures(&format!("zonewright_zone_ready{{zone=\"{zone}/{ZONE}\"}}"), 1.0);
         daemon.says(&["zone read", &format!("zone={zone}/{ZONE}")]);

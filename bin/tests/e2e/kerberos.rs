@@ -48,7 +48,7 @@ fn records_come_change_and_go_signed_by_a_user() {
 }
 
 #[test]
-fn a_wrong_password_is_told_without_being_told() {
+fn a_wrong_password_is_reported_without_being_shown() {
     require!(DnsSoftware::Bind.tools(), Realm::TOOLS);
     let realm = Realm::start("SHOP.TEST");
     realm.add_user(USER, "another one");

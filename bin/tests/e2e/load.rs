@@ -36,8 +36,8 @@ fn objects_full_of_mistakes_hold_up_nobody() {
     space.balancer("after", &format!("after.{ZONE}"), &["192.0.2.3"]);
     until("the name of another object", SOON, || site.dig("after", "A") == ["192.0.2.3"]);
     let took = began.elapsed();
-    let told = "zonewright_notes_total{reason=\"InvalidHostname\"}";
-    until("every mistake to be found", LATER, || daemon.metric(told).is_some_and(|count| count >= 400.0));
+    let mistakes = "zonewright_notes_total{reason=\"InvalidHostname\"}";
+    until("every mistake to be found", LATER, || daemon.metric(mistakes).is_some_and(|count| count >= 400.0));
     let grown = daemon.memory().saturating_sub(memory);
     let work = Duration::from_millis(10 * u64::try_from(daemon.ticks() - ticks).expect("a short time"));
     println!(
@@ -48,7 +48,7 @@ fn objects_full_of_mistakes_hold_up_nobody() {
     // The first ten of each object, and how many more there are.
     let lines = daemon.count("reason=InvalidHostname");
     assert!((BROKEN..=11 * BROKEN).contains(&lines), "{lines} lines in the log");
-    space.is_told("broken-0", "InvalidHostname", &["30990 more of this kind"]);
+    space.expect_event("broken-0", "InvalidHostname", &["30990 more of this kind"]);
     daemon.says(&["broken-0", "30990 more"]);
     daemon.ready();
 }
@@ -68,7 +68,7 @@ fn an_annotation_with_too_many_names_keeps_what_is_published() {
     let daemon = line.start();
     space.balancer("web", &hosts(&["n1", "n2", "n3", "n4", "n5"]), &["192.0.2.1"]);
     site.shows(&["n1 0 A 192.0.2.1", "n2 0 A 192.0.2.1", "n3 0 A 192.0.2.1"]);
-    space.is_told("web", "TooManyNames", &["5 names, at most 3", "--max-names-per-annotation", "n4.shop.test"]);
+    space.expect_event("web", "TooManyNames", &["5 names, at most 3", "--max-names-per-annotation", "n4.shop.test"]);
     // Another order is no reason to give up a name, neither now nor for the next process.
     space.annotate("services", "web", &[(HOSTNAME, &hosts(&["n5", "n4", "n3", "n2", "n1"]))]);
     space.reached_at("services", "web", &["192.0.2.2"]);
@@ -104,7 +104,7 @@ fn a_namespace_has_as_many_records_as_it_may_have() {
     let daemon = line.arg("--max-records-per-namespace=1").start();
     daemon.ready();
     space.balancer("third", &format!("third.{ZONE}"), &["192.0.2.1"]);
-    space.is_told("third", "QuotaExceeded", &["third.shop.test", "may have 1", "--max-records-per-namespace"]);
+    space.expect_event("third", "QuotaExceeded", &["third.shop.test", "may have 1", "--max-records-per-namespace"]);
     let waiting = format!("zonewright_quota_waiting_records{{namespace=\"{}\"}}", space.name);
     daemon.measures(&waiting, 1.0);
     space.reached_at("services", "first", &["192.0.2.2"]);

@@ -73,7 +73,7 @@ fn a_plan_says_what_would_be_done_and_writes_nothing() {
 }
 
 #[test]
-fn a_plan_tells_what_is_held_and_what_was_not_read() {
+fn a_plan_shows_what_is_held_and_what_was_not_read() {
     require!(Bind.tools());
     let (site, manifests, (_folder, state)) = (Site::start(Bind), folder(), state_folder());
     let line = line(&site, manifests.path(), &state);

@@ -30,7 +30,6 @@ mod cloudflare;
 mod clouds;
 mod configmap;
 mod crowd;
-mod custody;
 #[cfg(feature = "registry-dynamodb")]
 mod dynamodb;
 mod evidence;
@@ -56,6 +55,7 @@ mod manifests;
 mod moves;
 mod objects;
 mod once;
+mod ownership;
 mod pod;
 mod refusals;
 mod restarts;

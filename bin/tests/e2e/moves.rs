@@ -1,4 +1,4 @@
-//! The names or the form of claims change between two runs: the claims move, and not an octet of anything else.
+//! The names or the form of claims change between two runs: the claims move, and not a byte of anything else.
 
 use std::fs;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn claims_move_and_nothing_else_changes() {
     let daemon = moving.start();
     rests(&daemon);
     assert_eq!((site.ours(), texts(&site, "new-")), (records.clone(), claims.clone()));
-    assert!(daemon.terminate().log.contains("the move of claims is over"));
+    assert!(daemon.terminate().log.contains("the move of claims has ended"));
 
     // From now on the former prefix is not needed.
     let serial = site.serial();
@@ -95,7 +95,7 @@ fn claims_move_and_nothing_else_changes() {
 
     // With another key none opens: that is said once, and everything is left alone.
     let serial = site.serial();
-    let other = "--txt-encrypt-aes-key=another key, also of 32 octets!!";
+    let other = "--txt-encrypt-aes-key=another key, also of 32 bytes!!!";
     service(folder.path(), 3, "192.0.2.99");
     let daemon = line(&["--txt-suffix=-c", "--txt-encrypt-enabled", other]).start();
     daemon.says(&[&format!("{SERVICES} ownership records are encrypted and do not open"), "shop.test"]);

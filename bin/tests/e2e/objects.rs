@@ -249,7 +249,7 @@ fn the_holder_keeps_a_name_until_it_goes() {
     space.balancer("first", &at("contested"), &["192.0.2.40"]);
     site.shows(&["contested 0 A 192.0.2.40"]);
     space.balancer("second", &at("contested"), &["192.0.2.41"]);
-    space.is_told("second", "NameConflict", &["contested.shop.test", "first"]);
+    space.expect_event("second", "NameConflict", &["contested.shop.test", "first"]);
     site.shows(&["contested 0 A 192.0.2.40"]);
     space.delete("services", "first");
     site.shows(&["contested 0 A 192.0.2.41"]);

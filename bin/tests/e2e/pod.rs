@@ -105,7 +105,7 @@ fn state_and_journal_are_in_configmaps_of_the_pods_namespace() {
     let hash: String = hash.expect("a hash").collect();
     assert!(daemon.terminate().status.success());
 
-    // Where no daemon answers, the plan is read there, and is told to be approved there.
+    // Where no daemon answers, the plan is read there, and the command says to approve it there.
     let about = ["--source", "--provider", "--rfc2136", "--policy", "--metrics", "--namespace"];
     let ask = |words: &[&str]| {
         let line = about.iter().fold(line.ordered(words[0]), |line, start| line.without(start));
@@ -125,7 +125,7 @@ fn state_and_journal_are_in_configmaps_of_the_pods_namespace() {
     kube.put(&path, &state).expect_success();
     until("the approved deletes", LATER, || site.ours().len() == 5);
 
-    // The history is told without the daemon, and beside it.
+    // The history is shown without the daemon, and beside it.
     let history = ask(&["history", "--output=json"]);
     assert!(history.status.success(), "{}", history.log);
     assert!(history.log.contains("s0.shop.test") && history.log.contains(&hash), "{}", history.log);

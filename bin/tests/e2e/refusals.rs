@@ -1,4 +1,4 @@
-//! A server that takes some names and refuses others, or takes nothing: who waits, and who is told.
+//! A server that takes some names and refuses others, or takes nothing: who waits, and what is reported.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -75,7 +75,7 @@ fn names_that_the_server_refuses_hold_up_no_other() {
     assert_eq!((daemon.page("/readyz").0, daemon.metric(READY)), (200, Some(1.0)));
     for name in names {
         let said = count(&daemon, &["level=warn", &format!("{name}.{ZONE}")]);
-        assert_eq!(said, 1, "one line tells of {name}:\n{}", daemon.log());
+        assert_eq!(said, 1, "one line names {name}:\n{}", daemon.log());
     }
     for text in ["ZoneNotServed", "ZoneNotWritable", "the zone cannot be served", "a DNS server did not take an update"]
     {

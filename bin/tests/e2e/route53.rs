@@ -23,7 +23,7 @@ const CLIENT: &str = "boto3";
 /// The script that reads a zone with it.
 const READ: &str = include_str!("route53.py");
 
-/// The service with one public zone, in which somebody else has a record.
+/// The service with one public zone, which holds a foreign record.
 struct Account {
     service: Route53,
     zone: String,
@@ -76,7 +76,7 @@ impl Account {
 impl Drop for Account {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            assert!(self.service.sets(&self.zone).contains(&self.foreign), "a stranger's record was touched");
+            assert!(self.service.sets(&self.zone).contains(&self.foreign), "a foreign record was touched");
             assert!(!self.service.calls().contains_key("UPSERT"), "something was overwritten blindly");
         }
     }
@@ -179,7 +179,7 @@ fn services_come_change_and_go() {
     read.push("legacy.shop.test A 198.51.100.7".to_owned());
     read.sort();
     assert_eq!(clouds::read(CLIENT, READ, &[&account.service.url(), KEY, &account.zone]), json!(read));
-    space.is_told("lost", "InvalidOption", &["lost.shop.test", "set-identifier"]);
+    space.expect_event("lost", "InvalidOption", &["lost.shop.test", "set-identifier"]);
     // A claim carries the identifier and the policy of its record.
     let weights = account.claims().iter().filter(|claim| claim.routing == Some(Routing::Weight(10))).count();
     assert_eq!(weights, 1, "{:?}", account.claims());
@@ -207,7 +207,7 @@ fn services_come_change_and_go() {
 const IDENTIFIER: &str = "external-dns.kubernetes.io/set-identifier";
 const WEIGHT: &str = "external-dns.kubernetes.io/aws-weight";
 
-/// A name becomes weighted and simple again, all of its sets in one batch. Where one of them is somebody else's, none is exchanged.
+/// A name becomes weighted and simple again, all of its sets in one batch. Where one of them is foreign, none is exchanged.
 #[test]
 fn a_name_becomes_weighted_and_simple_again() {
     require!(KubeApi::TOOLS);
@@ -221,7 +221,7 @@ fn a_name_becomes_weighted_and_simple_again() {
     let daemon = account.line(&space).start();
     daemon.ready();
     account.shows(&["web.shop.test A 192.0.2.1", theirs]);
-    space.is_told("busy", "ForeignRecord", &["busy.shop.test"]);
+    space.expect_event("busy", "ForeignRecord", &["busy.shop.test"]);
     let writes = || calls(&account)["ChangeResourceRecordSets"];
     for weighted in [true, false, true] {
         let (before, claims) = (writes(), account.claims().len());
@@ -261,7 +261,7 @@ fn two_owners_share_a_weighted_name() {
     // The identifier of the other's set is taken.
     west.balancer("thief", "split.shop.test", &["192.0.2.66"]);
     west.annotate("services", "thief", &[(IDENTIFIER, "east"), (WEIGHT, "1")]);
-    west.is_told("thief", "ForeignRecord", &["split.shop.test"]);
+    west.expect_event("thief", "ForeignRecord", &["split.shop.test"]);
     east.delete("services", "east");
     account.shows(&[&ours("west", "192.0.2.2", 30), "split.shop.test A (east) 192.0.2.66 weight 1"]);
     for name in ["west", "thief"] {
@@ -271,7 +271,7 @@ fn two_owners_share_a_weighted_name() {
     drop((first, second));
 }
 
-/// A key that expires while the file has a new one: without a restart, and told meanwhile.
+/// A key that expires while the file has a new one: without a restart, and reported meanwhile.
 #[test]
 fn credentials_are_read_anew() {
     require!(KubeApi::TOOLS);
@@ -373,13 +373,13 @@ fn a_zone_that_goes_holds_up_no_other() {
 }
 
 #[test]
-fn a_forbidden_action_is_told() {
+fn a_forbidden_action_is_reported() {
     require!(KubeApi::TOOLS);
     let (kube, account) = (shared(), Account::new());
     let space = Space::new(&kube);
     let said = ["AccessDenied", "route53:ChangeResourceRecordSets", "the default credentials"];
     let line = account.line(&space);
-    clouds::a_forbidden_action_is_told(&account.service, &account.zone, &space, &line, &said);
+    clouds::a_forbidden_action_is_reported(&account.service, &account.zone, &space, &line, &said);
 }
 
 /// Throttled for a while, refused for one action, busy with another's change: nothing is lost, and it goes on.

@@ -12,7 +12,7 @@ use crate::{LATER, SOON, needs, until};
 type Wrong = fn(CommandLine) -> CommandLine;
 
 #[test]
-fn a_wrong_key_or_zone_is_told_and_the_process_stays_up() {
+fn a_wrong_key_or_zone_is_reported_and_the_process_stays_up() {
     needs!(Bind);
     let (kube, site) = (shared(), Site::start(Bind));
     let cases: &[(&str, Wrong, &[&str])] = &[

@@ -57,7 +57,7 @@ fn what_was_changed_goes_back_and_is_held_over_a_restart() {
     site.shows(&["web 0 A 192.0.2.1", "api 0 A 192.0.2.1"]);
     daemon.ready();
     let before = site.zone();
-    // Journals tell milliseconds, people seconds: what comes now is later by at least one.
+    // Journals record milliseconds, people name seconds: what comes now is later by at least one.
     let then = jiff::Timestamp::now();
     write(manifests.path(), "web", "192.0.2.2");
     write(manifests.path(), "new", "192.0.2.3");
@@ -126,7 +126,7 @@ fn what_was_changed_goes_back_and_is_held_over_a_restart() {
     site.shows(&["web 0 A 192.0.2.4", "api 0 A 192.0.2.1", "new 0 A 192.0.2.3"]);
 }
 
-/// The journal has no place to be: with `required` nothing is sent, else it is told and goes on.
+/// The journal has no place to be: with `required` nothing is sent, else it is reported and goes on.
 #[test]
 fn a_journal_that_cannot_be_written() {
     require!(Bind.tools());
@@ -155,5 +155,5 @@ fn a_journal_that_cannot_be_written() {
     daemon.ready();
     write(manifests.path(), "web", "192.0.2.3");
     site.shows(&["web 0 A 192.0.2.3"]);
-    assert_eq!(daemon.count("the journal cannot be written"), 1, "told once");
+    assert_eq!(daemon.count("the journal cannot be written"), 1, "reported once");
 }

@@ -75,7 +75,7 @@ fn a_daemon_works_through_a_server_in_front_of_bind() {
     assert_eq!(site.status("other", "A"), "NXDOMAIN");
     until("the claim to go", SOON, || site.claims().len() == 1);
 
-    // A name of others is refused by BIND, with the reason told through both; the next name goes on.
+    // A name of others is refused by BIND, with the reason passed through both; the next name goes on.
     write(folder.path(), "c.yaml", &service("fine", "fine", "192.0.2.4"));
     write(folder.path(), "d.yaml", &service("taken", "taken", "192.0.2.5"));
     site.shows(&["shop 0 CNAME lb.cloud.test.", "fine 0 A 192.0.2.4"]);
@@ -90,7 +90,7 @@ fn a_daemon_works_through_a_server_in_front_of_bind() {
 }
 
 #[test]
-fn a_caller_is_told_what_was_not_done_and_a_dry_run_does_nothing() {
+fn a_caller_learns_what_was_not_done_and_a_dry_run_does_nothing() {
     require!(Bind.tools());
     let site = Site::start(Bind);
     let server = serving(&site).start();
@@ -105,15 +105,15 @@ fn a_caller_is_told_what_was_not_done_and_a_dry_run_does_nothing() {
         {"dnsName":"taken.shop.test","recordType":"A","targets":["192.0.2.1"]},
         {"dnsName":"sub.shop.test","recordType":"A","targets":["nonsense"]}],
       "delete":[{"dnsName":"bare.shop.test","recordType":"A","targets":["192.0.2.1"]}]}"#;
-    let (status, told) = ask(&server, "POST", "/records", body);
-    assert_eq!(status, 500, "{told}");
+    let (status, answer) = ask(&server, "POST", "/records", body);
+    assert_eq!(status, 500, "{answer}");
     for part in [
         "\"applied\":1",
         "taken.shop.test\",\"outcome\":\"refused\",\"kind\":\"conflict\"",
         "bare.shop.test",
         "nonsense",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(answer.contains(part), "{part}: {answer}");
     }
     site.shows(&["new 0 A 192.0.2.1"]);
     assert!(server.terminate().status.success());

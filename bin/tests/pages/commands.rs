@@ -10,7 +10,7 @@ use zonewright::flags::{Stop, parse};
 use crate::blocks::{Block, blocks};
 use crate::{pages, read, root};
 
-/// What a page may tell the reader to type.
+/// What a page may ask the reader to type.
 const PROGRAMS: &[&str] = &[
     "/zonewright",
     "aws",

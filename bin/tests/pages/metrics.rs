@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use zonewright_engine::metrics::{MetricDescription, Metrics};
-use zonewright_gardener::metrics::Tally;
+use zonewright_gardener::metrics::ControllerMetrics;
 use zonewright_gardener::operation::Operation;
 use zonewright_http::RequestTimes;
 
@@ -23,7 +23,7 @@ fn all() -> (Vec<MetricDescription>, String) {
     metrics.add_external_dns(RequestTimes::NAME, RequestTimes::HELP, times.family());
     let address = "http://localhost/".parse().expect("an address");
     times.observe(&address, "records", "GET", None, Duration::ZERO);
-    Tally::registered(&metrics).attempt(Operation::Reconcile, true);
+    ControllerMetrics::registered(&metrics).attempt(Operation::Reconcile, true);
     (metrics.described(), metrics.text())
 }
 

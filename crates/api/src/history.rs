@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::{DnsName, RecordSet};
 
-/// Asks for the journal, the newest entries first. Answered by [`Changes`].
+/// Asks for the journal, the newest entries first. Answered by [`HistoryAnswer`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct History {
@@ -27,7 +27,7 @@ pub struct History {
 
 /// Entries of the journal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Changes {
+pub struct HistoryAnswer {
     /// Where the journal is.
     pub place: String,
     /// The moment of its oldest line, RFC 3339 in UTC; `None` if it is empty.

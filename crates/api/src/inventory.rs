@@ -48,7 +48,7 @@ pub struct RecordList {
 pub struct ListedRecord {
     /// The zone, by its key as text.
     pub zone: String,
-    /// What stands.
+    /// The record set as it stands in the zone.
     #[serde(flatten)]
     pub set: ShownSet,
     /// Whose it is.
@@ -62,9 +62,9 @@ pub struct ListedRecord {
 /// A record set for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownSet {
-    /// Owner name.
+    /// Owner name, without a final dot.
     pub name: String,
-    /// Record type.
+    /// Record type as zone files write it.
     #[serde(rename = "type")]
     pub rtype: String,
     /// Set identifier, if the record takes part in a routing policy.
@@ -98,9 +98,9 @@ impl From<&RecordSet> for ShownSet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OwnershipKind {
-    /// The daemon's.
+    /// Claimed by the daemon's owner id.
     Ours,
-    /// Another owner's.
+    /// Claimed by another owner id.
     Foreign,
     /// Nobody claims it.
     Unclaimed,
@@ -111,7 +111,7 @@ pub enum OwnershipKind {
 /// The zones of all provider instances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZoneList {
-    /// The zones.
+    /// The zones that the daemon serves.
     pub zones: Vec<ListedZone>,
     /// Provider instances whose zones could not be listed, each with the reason.
     pub unlisted: Vec<(String, String)>,

@@ -29,14 +29,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use explain::{Explain, Explanation};
-pub use history::{ChangedRecord, Changes, ClaimChange, History, HistoryEntry};
+pub use history::{ChangedRecord, ClaimChange, History, HistoryAnswer, HistoryEntry};
 pub use inventory::{
     ListedOwner, ListedRecord, ListedZone, OwnerList, Owners, OwnershipKind, RecordList, Records, ShownSet, ZoneList,
     Zones,
 };
 pub use plans::{Approve, Approved, ContestedName, HeldPlan, HeldPlans, Plans, Where};
 pub use undo::{
-    Failure, JournalStart, Pinned, PinnedNames, Pins, PlanUndo, Undo, UndoPlan, UndoResult, UndoZone, Unpin, Unpinned,
+    JournalStart, Pinned, PinnedNames, Pins, PlanUndo, Undo, UndoFailure, UndoPlan, UndoResult, UndoZone, Unpin,
+    Unpinned,
 };
 pub use wire::{WireError, decode_answer, decode_request, encode_answer, encode_request};
 
@@ -96,7 +97,7 @@ macro_rules! asks {
 asks! {
     Plans => HeldPlans;
     Approve => Approved;
-    History => Changes;
+    History => HistoryAnswer;
     PlanUndo => UndoPlan;
     Undo => UndoResult;
     Pins => PinnedNames;

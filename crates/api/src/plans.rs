@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use zonewright_core::DnsName;
 use zonewright_core::clock::Timestamp;
-use zonewright_core::guard::Scope;
+use zonewright_core::guard::BrakeScope;
 
 use crate::undo::Pinned;
 
@@ -18,7 +18,7 @@ pub struct Plans {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approve {
-    /// [`HeldPlan::hash`].
+    /// The hash of the plan: [`HeldPlan::hash`].
     pub hash: String,
 }
 
@@ -44,7 +44,7 @@ pub struct HeldPlan {
     /// Names the plan in commands, 12 hexadecimal digits.
     pub hash: String,
     /// What the plan was judged over.
-    pub scope: Scope,
+    pub scope: BrakeScope,
     /// Why the deletes are held, one sentence.
     pub reason: String,
     /// Number of deletes.

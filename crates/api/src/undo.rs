@@ -25,7 +25,7 @@ pub struct PlanUndo {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// [`UndoPlan::plan`].
+    /// The hash of what is undone: [`UndoPlan::plan`].
     pub hash: String,
 }
 
@@ -63,7 +63,7 @@ pub struct UndoPlan {
 /// The oldest line of a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalStart {
-    /// The moment.
+    /// When it was written, in milliseconds since 1970.
     pub at: Timestamp,
     /// The same, RFC 3339.
     pub utc: String,
@@ -88,7 +88,7 @@ pub struct UndoResult {
     /// Names that went back.
     pub restored: Vec<DnsName>,
     /// What did not.
-    pub failed: Vec<Failure>,
+    pub failed: Vec<UndoFailure>,
     /// Number of names that would have gone back, in a dry run.
     pub dry: usize,
     /// Why the pins may be forgotten at a restart, if they may.
@@ -96,7 +96,7 @@ pub struct UndoResult {
 }
 
 /// What was not done: the change as a line, and why.
-pub type Failure = (String, String);
+pub type UndoFailure = (String, String);
 
 /// Names that an undo has set back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,13 +120,14 @@ pub struct Pinned {
     pub since: String,
     /// Until when at the latest, RFC 3339 in UTC.
     pub until: String,
-    /// The names.
+    /// The pinned names of the zone.
     pub names: Vec<DnsName>,
 }
 
 /// Names that are no longer pinned.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unpinned {
-    /// The names.
-    pub released: Vec<DnsName>,
+    /// The names, of all zones.
+    #[serde(rename = "released")]
+    pub names: Vec<DnsName>,
 }

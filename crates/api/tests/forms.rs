@@ -7,18 +7,18 @@ use std::fmt::Debug;
 use std::fmt::Write as _;
 
 use zonewright_api::{
-    Approve, Approved, Ask, ChangedRecord, Changes, ClaimChange, ContestedName, Explain, Explanation, HeldPlan,
-    HeldPlans, History, HistoryEntry, JournalStart, ListedOwner, ListedRecord, ListedZone, OwnerList, Owners,
+    Approve, Approved, Ask, ChangedRecord, ClaimChange, ContestedName, Explain, Explanation, HeldPlan, HeldPlans,
+    History, HistoryAnswer, HistoryEntry, JournalStart, ListedOwner, ListedRecord, ListedZone, OwnerList, Owners,
     OwnershipKind, Pinned, PinnedNames, Pins, PlanUndo, Plans, RecordList, Records, ShownSet, Undo, UndoPlan,
     UndoResult, UndoZone, Unpin, Unpinned, VERSION, Where, WireError, ZoneList, Zones, decode_answer, decode_request,
     encode_answer, encode_request,
 };
 use zonewright_core::clock::Timestamp;
 use zonewright_core::explain::{
-    Cause, Considered, Dropped, HeldDelete, NameExplanation, ParkedName, PublishedSet, Subject, UnreadAnnotation,
-    Verdict, ZoneExplanation,
+    Cause, Considered, Dropped, Finding, HeldDelete, NameExplanation, ParkedName, PublishedSet, Subject,
+    UnreadAnnotation, ZoneExplanation,
 };
-use zonewright_core::guard::Scope;
+use zonewright_core::guard::BrakeScope;
 use zonewright_core::{DnsName, RData, RecordSet, RecordType, Ttl};
 
 const TOKEN: &str = "t0k3n";
@@ -39,7 +39,7 @@ fn pinned() -> Pinned {
 
 fn held(count: usize, place: Where) -> HeldPlan {
     let (hash, reason, approve) = (text("3f2a"), text("too many deletes"), text("zonewright approve 3f2a"));
-    HeldPlan { hash, scope: Scope::Process, reason, count, approve, place }
+    HeldPlan { hash, scope: BrakeScope::Process, reason, count, approve, place }
 }
 
 fn held_plans() -> HeldPlans {
@@ -55,7 +55,7 @@ fn held_plans() -> HeldPlans {
     }
 }
 
-fn changes() -> Changes {
+fn changes() -> HistoryAnswer {
     let data = RData::parse(RecordType::A, "192.0.2.1").expect("data");
     let set = RecordSet::simple(name("www.example.com"), RecordType::A, Ttl::from_secs(300), [data]);
     let change =
@@ -81,7 +81,7 @@ fn changes() -> Changes {
         found: true,
         error: Some(text("REFUSED")),
     };
-    Changes { place: text("/state/journal"), oldest: None, unreadable: 2, entries: vec![entry] }
+    HistoryAnswer { place: text("/state/journal"), oldest: None, unreadable: 2, entries: vec![entry] }
 }
 
 fn record() -> ListedRecord {
@@ -104,7 +104,7 @@ fn undo_plan() -> UndoPlan {
 }
 
 fn explanation() -> Explanation {
-    let verdict = Verdict::new(Cause::UnderWay, [("name", "www.example.com"), ("record", "www.example.com A")]);
+    let verdict = Finding::new(Cause::UnderWay, [("name", "www.example.com"), ("record", "www.example.com A")]);
     let unread = UnreadAnnotation {
         key: text("external-dns.kubernetes.io/hostnames"),
         value: text("www.example.com"),
@@ -186,7 +186,7 @@ fn every_request_and_answer_is_read_back_and_keeps_its_form() {
         limit: Some(100),
     };
     check(&mut out, asked, changes());
-    check(&mut out, History::default(), Changes::default());
+    check(&mut out, History::default(), HistoryAnswer::default());
     let asked = PlanUndo { since: Some(Timestamp(7)), plan: None, zone: Some(text("z")), pin_for: 86_400_000 };
     check(&mut out, asked, undo_plan());
     let done = UndoResult {
@@ -197,11 +197,7 @@ fn every_request_and_answer_is_read_back_and_keeps_its_form() {
     };
     check(&mut out, Undo { hash: text("0b1e") }, done);
     check(&mut out, Pins {}, PinnedNames { pinned: vec![pinned()], place: None });
-    check(
-        &mut out,
-        Unpin { name: Some(name("www.example.com")) },
-        Unpinned { released: vec![name("www.example.com")] },
-    );
+    check(&mut out, Unpin { name: Some(name("www.example.com")) }, Unpinned { names: vec![name("www.example.com")] });
     check(&mut out, Unpin::default(), Unpinned::default());
     let about = |text: &str| Explain { about: Subject::parse(text).expect("a subject") };
     check(&mut out, about("www.example.com"), explanation());

@@ -149,7 +149,7 @@ impl<C: Send + Sync> Access<C> {
         self.call_reading(operation, what, request, |_| ()).await.map_err(|(failure, ())| failure)
     }
 
-    /// The same, where more is wanted of the service's own error than the failure tells.
+    /// The same, where the caller needs more of the service's own error than the failure says.
     ///
     /// # Errors
     /// As [`Access::call`], with what `read` made of the service's error.

@@ -213,7 +213,7 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
         }
         next = cause.source();
     }
-    // The search for credentials tells each place on a line of its own.
+    // The search for credentials names each place on a line of its own.
     out.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_told_once() {
+    fn a_text_is_reported_once() {
         let inner = TransportError::Request("no such thing".to_owned());
         let outer = Error::new(ErrorKind::Invalid, "ask", "no such thing").caused_by(inner);
         assert_eq!(chain(&outer), "ask: no such thing: the request cannot be sent: no such thing");

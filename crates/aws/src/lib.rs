@@ -1,4 +1,4 @@
-//! How AWS services are reached: credentials, roles, and the SDK's requests over the HTTP client of the house.
+//! How AWS services are reached: credentials, roles, and the SDK's requests over the HTTP client of this workspace.
 //!
 //! In: the flags of a provider ([`AccessConfig`]), and an SDK's client that is built from what [`Access`] gives. Out: its answers,
 //! or a [`zonewright_http::Failure`] that says what went wrong and whether the request may have been carried out ([`failure`]).
@@ -13,4 +13,4 @@ mod web_identity;
 
 pub use access::{Access, AccessConfig, AccessKeys};
 pub use failure::{ErrorClass, failure, is_stale, sentences};
-pub use transport::{Templates, house_client};
+pub use transport::{PathTemplate, sdk_http_client};

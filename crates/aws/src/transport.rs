@@ -1,6 +1,6 @@
-//! The SDK's requests over the transport of the house.
+//! The SDK's requests over the transport of `zonewright-http`.
 //!
-//! In: a request that the SDK signed. Out: its answer, as any other request of the house: through the same proxies, with the
+//! In: a request that the SDK signed. Out: its answer, as any other request of the program: through the same proxies, with the
 //! same authorities, counted in the same metric. The services that give credentials to a machine are link-local, and are never
 //! asked through a proxy.
 
@@ -29,56 +29,60 @@ const LIMIT: usize = 32 * 1024 * 1024;
 const REFUSAL: usize = 256 * 1024;
 
 /// Makes the template of a path for the metric: `/2013-04-01/hostedzone/{id}/rrset`.
-pub type Templates = fn(&str) -> String;
+pub type PathTemplate = fn(&str) -> String;
 
 /// A client for SDKs over these connections; each request counts in `times` under the template of its path.
 ///
 /// # Errors
 /// The certificate authorities cannot be read.
-pub fn house_client(connection: &Connection, times: RequestTimes, template: Templates) -> Result<SharedHttpClient> {
+pub fn sdk_http_client(
+    connection: &Connection,
+    times: RequestTimes,
+    template: PathTemplate,
+) -> Result<SharedHttpClient> {
     let direct = Connection { proxies: Proxies::none(), ..connection.clone() }.open(false)?;
-    let house = House { network: connection.open(true)?, direct, times, template };
-    Ok(SharedHttpClient::new(Client(Arc::new(house))))
+    let transport = SdkTransport { network: connection.open(true)?, direct, times, template };
+    Ok(SharedHttpClient::new(Client(Arc::new(transport))))
 }
 
-struct House {
+struct SdkTransport {
     network: Arc<dyn Transport>,
     /// Without proxies and TLS, for what is on the machine itself.
     direct: Arc<dyn Transport>,
     times: RequestTimes,
-    template: Templates,
+    template: PathTemplate,
 }
 
 #[derive(Debug, Clone)]
-struct Client(Arc<House>);
+struct Client(Arc<SdkTransport>);
 
-impl fmt::Debug for House {
+impl fmt::Debug for SdkTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("House")
+        f.write_str("SdkTransport")
     }
 }
 
 impl HttpClient for Client {
     fn http_connector(&self, settings: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(Connector { house: self.0.clone(), patience: settings.read_timeout() })
+        SharedHttpConnector::new(Connector { transport: self.0.clone(), patience: settings.read_timeout() })
     }
 }
 
 #[derive(Debug)]
 struct Connector {
-    house: Arc<House>,
+    transport: Arc<SdkTransport>,
     /// Longest time for one exchange, where the SDK sets one (for the metadata service of a machine).
     patience: Option<Duration>,
 }
 
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let (house, patience) = (self.house.clone(), self.patience);
-        HttpConnectorFuture::new(async move { house.exchange(request, patience).await })
+        let (transport, patience) = (self.transport.clone(), self.patience);
+        HttpConnectorFuture::new(async move { transport.exchange(request, patience).await })
     }
 }
 
-impl House {
+impl SdkTransport {
     async fn exchange(
         &self,
         request: HttpRequest,
@@ -95,11 +99,11 @@ impl House {
         let status = result.as_ref().ok().map(|answer| answer.status.as_u16());
         let template = (self.template)(outgoing.url.path());
         self.times.observe(&outgoing.url, &template, outgoing.method.as_str(), status, begun.elapsed());
-        result.map_err(|error| told(&outgoing.url, error)).and_then(response)
+        result.map_err(|error| connector_error(&outgoing.url, error)).and_then(response)
     }
 }
 
-/// The request in the form of the house.
+/// The request in the form of `zonewright-http`.
 fn outgoing(request: HttpRequest) -> std::result::Result<Outgoing, ConnectorError> {
     let request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
     let (head, body) = request.into_parts();
@@ -116,7 +120,7 @@ fn response(answer: Answer) -> std::result::Result<HttpResponse, ConnectorError>
     HttpResponse::try_from(response).map_err(|error| ConnectorError::other(error.into(), None))
 }
 
-fn told(url: &Url, error: TransportError) -> ConnectorError {
+fn connector_error(url: &Url, error: TransportError) -> ConnectorError {
     let error = At { origin: url.origin().ascii_serialization(), error };
     match error.error {
         TransportError::Timeout(_) => ConnectorError::timeout(error.into()),

@@ -19,7 +19,7 @@ pub(crate) struct Daemon {
     pub(crate) begun: Instant,
 }
 
-/// Resident memory, in octets.
+/// Resident memory, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
     /// The most that it ever was.

@@ -65,18 +65,18 @@ pub(crate) fn seconds(time: Duration) -> String {
     format!("{:.2} s", time.as_secs_f64())
 }
 
-/// Millions of octets with one digit.
-pub(crate) fn megabytes(octets: u64) -> String {
+/// Millions of bytes with one digit.
+pub(crate) fn megabytes(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-    let octets = octets as f64;
-    format!("{:.1} MB", octets / 1e6)
+    let bytes = bytes as f64;
+    format!("{:.1} MB", bytes / 1e6)
 }
 
-/// Thousands of octets that each of so many things takes, with one digit.
-pub(crate) fn kilobytes_each(octets: u64, count: u32) -> String {
+/// Thousands of bytes that each of so many things takes, with one digit.
+pub(crate) fn kilobytes_each(bytes: u64, count: u32) -> String {
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-    let octets = octets as f64;
-    format!("{:.1} kB", octets / 1e3 / f64::from(count.max(1)))
+    let bytes = bytes as f64;
+    format!("{:.1} kB", bytes / 1e3 / f64::from(count.max(1)))
 }
 
 /// Microseconds that each of so many things takes.

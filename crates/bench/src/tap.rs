@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_told_apart() {
+    fn requests_are_distinguished() {
         let message = |opcode: u8, rtype: [u8; 2]| {
             let mut octets = vec![0, 1, opcode << 3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, b'a', 0];
             octets.extend(rtype);

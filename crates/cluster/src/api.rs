@@ -46,7 +46,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// The refusal that a Status object tells of; `code` where it names none itself.
+    /// The refusal that a Status object describes; `code` where it names none itself.
     pub(crate) fn of_status(status: Status, code: u16) -> Self {
         let details = status.details.unwrap_or_else(no_details);
         Self {
@@ -188,8 +188,8 @@ impl Cluster {
 
     async fn answer<T: DeserializeOwned>(&self, path: &str, request: Request<Vec<u8>>) -> Result<T, Failure> {
         let response = self.exchange(request).await?;
-        let octets = response.into_body().collect_bytes().await.map_err(|e| unreachable(&e))?;
-        serde_json::from_slice(&octets).map_err(|e| Failure::Garbled(format!("{path}: {e}")))
+        let bytes = response.into_body().collect_bytes().await.map_err(|e| unreachable(&e))?;
+        serde_json::from_slice(&bytes).map_err(|e| Failure::Garbled(format!("{path}: {e}")))
     }
 
     /// Sends a request; an answer that is not 2xx is a failure.

@@ -20,12 +20,12 @@ struct Inner {
     client: Client,
     gate: Arc<Gate>,
     pulse: Pulse,
-    place: Place,
+    place: ClusterLocation,
 }
 
 /// Where the cluster is, and where in it the daemon is at home.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ClusterLocation {
     pub(crate) server: String,
     pub(crate) namespace: String,
     pub(crate) in_cluster: bool,
@@ -39,10 +39,14 @@ impl Cluster {
     /// Outside a tokio runtime: the client's queue is a task.
     pub fn over(client: Client, options: &ConnectOptions) -> Self {
         let namespace = client.default_namespace().to_owned();
-        Self::new(client, options, Place { server: "a given client".to_owned(), namespace, in_cluster: false })
+        Self::new(
+            client,
+            options,
+            ClusterLocation { server: "a given client".to_owned(), namespace, in_cluster: false },
+        )
     }
 
-    pub(crate) fn new(client: Client, options: &ConnectOptions, place: Place) -> Self {
+    pub(crate) fn new(client: Client, options: &ConnectOptions, place: ClusterLocation) -> Self {
         let interval = Duration::from_secs(1) / options.qps.max(1);
         let bucket = Bucket::new(interval, options.burst);
         let gate = Arc::new(Gate { calls: Calls::default(), bucket, timeout: options.request_timeout });

@@ -14,7 +14,7 @@ use kube::{Client, Config};
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::{Proxies, Url};
 
-use crate::cluster::{Cluster, Place};
+use crate::cluster::{Cluster, ClusterLocation};
 use crate::options::ConnectOptions;
 use crate::overrides::KubeconfigOverrides;
 
@@ -42,7 +42,7 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster> {
         .map_err(|e| wrong(format!("the user agent {:?} is no header value", options.user_agent)).caused_by(e))?;
     config.headers.push((USER_AGENT, agent));
     config.connect_timeout = Some(CONNECT_LIMIT);
-    // The watch and the callers retry; a second retry below them would hide the trouble and double the load.
+    // The watch and the callers retry; a second retry below them would hide the error and double the load.
     config.default_retry = false;
     if config.accept_invalid_certs {
         tracing::warn!("the kubeconfig has insecure-skip-tls-verify: the API server's certificate is not checked");
@@ -194,10 +194,10 @@ fn from_service_account(options: &ConnectOptions) -> Result<Config> {
     })
 }
 
-fn place(config: &Config, in_cluster: bool) -> Place {
+fn place(config: &Config, in_cluster: bool) -> ClusterLocation {
     let pod = std::env::var("POD_NAMESPACE").ok();
     let account = std::fs::read_to_string(SERVICE_ACCOUNT_NAMESPACE).ok();
-    Place {
+    ClusterLocation {
         server: config.cluster_url.to_string(),
         namespace: namespace([pod, account, Some(config.default_namespace.clone())]),
         in_cluster,
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_proxy_is_told_without_its_password() {
+    async fn what_is_no_proxy_is_reported_without_its_password() {
         for proxy in ["ftp://me:s3cret@p", "proxy", "http://"] {
             let (_folder, options) = folder(&through(proxy));
             let said = error(&options).await;

@@ -1,7 +1,7 @@
 //! A scripted API server without a network, for tests on a paused clock. In: the requests that must come, in order, and the
 //! answer to each. Out: what really came.
 //!
-//! A request beyond the end of the script waits for ever, so that a test sees what was told up to then. A request other than
+//! A request beyond the end of the script waits for ever, so that a test sees what was reported up to then. A request other than
 //! the expected one fails the test when the fake is dropped.
 
 use std::collections::VecDeque;
@@ -169,10 +169,10 @@ impl State {
         if parts.uri.path() == ALIVE {
             return self.pulse().await;
         }
-        let octets = body.collect_bytes().await?;
+        let bytes = body.collect_bytes().await?;
         let line = format!("{} {}", parts.method, parts.uri);
         self.requests.lock().unwrap().push(line.clone());
-        self.bodies.lock().unwrap().push(serde_json::from_slice(&octets).unwrap_or(Value::Null));
+        self.bodies.lock().unwrap().push(serde_json::from_slice(&bytes).unwrap_or(Value::Null));
         let step = self.script().pop_front();
         match step {
             None => std::future::pending().await,

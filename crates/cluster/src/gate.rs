@@ -1,4 +1,4 @@
-//! What every request passes on its way out: the counters, the client-side rate limit and the time-out.
+//! What every request goes through on its way out: the counters, the client-side rate limit and the time-out.
 //!
 //! A watch passes without waiting and without a time-out: its life is bounded by the server, and [`mod@crate::watch`] notices
 //! itself when it falls silent. So does the question whether the server is alive, which must not queue behind work. Events have a limit

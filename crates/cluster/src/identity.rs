@@ -1,4 +1,4 @@
-//! What tells one cluster from every other: the UID of the namespace `kube-system`, which lasts as long as the cluster.
+//! What distinguishes one cluster from every other: the UID of the namespace `kube-system`, which lasts as long as the cluster.
 
 use serde::Deserialize;
 use zonewright_core::{Error, ErrorKind, Result, Retry};

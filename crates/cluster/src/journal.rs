@@ -245,7 +245,7 @@ impl Slot {
                 tracing::warn!(object = self.object.metadata.name, %error, "a piece of the journal cannot be read");
             }
             // What is cut short must not run into the next piece.
-            if text.last().is_some_and(|octet| *octet != b'\n') {
+            if text.last().is_some_and(|byte| *byte != b'\n') {
                 text.push(b'\n');
             }
         }

@@ -91,7 +91,7 @@ struct Observed {
 enum Step {
     /// It is another's.
     Wait,
-    /// Write this.
+    /// Take the lease, or renew it, by this `spec`.
     Write(Spec),
 }
 
@@ -129,15 +129,15 @@ fn wall() -> String {
         .unwrap_or_default()
 }
 
-/// One lease.
+/// The Lease object of an election, and the way to it.
 #[derive(Debug, Clone)]
-struct Place {
+struct LeaseRef {
     cluster: Cluster,
     namespace: String,
     name: String,
 }
 
-impl Place {
+impl LeaseRef {
     fn collection(&self) -> String {
         format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases", self.namespace)
     }
@@ -171,16 +171,16 @@ impl Place {
 /// The election of one leader.
 #[derive(Debug)]
 pub struct Election {
-    place: Place,
+    place: LeaseRef,
     me: String,
     times: LeaseTimes,
     observed: Option<Observed>,
 }
 
 impl Election {
-    /// An election by the lease `name` in `namespace`; `me` tells this process from every other.
+    /// An election by the lease `name` in `namespace`; `me` distinguishes this process from every other.
     pub fn new(cluster: &Cluster, namespace: &str, name: &str, me: &str, times: LeaseTimes) -> Self {
-        let place = Place { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
+        let place = LeaseRef { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
         Self { place, me: me.to_owned(), times, observed: None }
     }
 
@@ -194,7 +194,7 @@ impl Election {
                     return;
                 }
                 Ok(false) => {}
-                Err(failure) => warn!(lease = self.place.name, %failure, "the lease could not be had"),
+                Err(failure) => warn!(lease = self.place.name, %failure, "the lease could not be acquired"),
             }
             // Processes that were started together do not go on asking together.
             sleep(self.times.retry.mul_f64(rand::rng().random_range(1.0..1.2))).await;
@@ -277,7 +277,7 @@ impl Election {
 /// Renews a lease that nobody else wants, so that others see that this process works.
 #[derive(Debug)]
 pub struct LeaseHolder {
-    place: Place,
+    place: LeaseRef,
     me: String,
     interval: Duration,
 }
@@ -285,7 +285,7 @@ pub struct LeaseHolder {
 impl LeaseHolder {
     /// A holder of the lease `name` in `namespace`, which is renewed every `interval` and says so.
     pub fn new(cluster: &Cluster, namespace: &str, name: &str, me: &str, interval: Duration) -> Self {
-        let place = Place { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
+        let place = LeaseRef { cluster: cluster.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
         Self { place, me: me.to_owned(), interval }
     }
 

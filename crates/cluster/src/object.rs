@@ -44,11 +44,11 @@ impl Cluster {
         &self,
         kind: &WatchSpec,
         (namespace, name): (&str, &str),
-        part: Part,
+        part: PatchTarget,
         change: &Value,
     ) -> Result<T> {
         let mut resource = path(kind, namespace, name);
-        if part == Part::Status {
+        if part == PatchTarget::Status {
             resource.push_str("/status");
         }
         let merged = self.write(Method::PATCH, &resource, change).await;
@@ -58,7 +58,7 @@ impl Cluster {
 
 /// What of an object a patch is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum PatchTarget {
     /// Metadata and spec.
     Object,
     /// The `status` subresource.
@@ -119,8 +119,8 @@ mod tests {
             Step::refused(&format!("PATCH {PATH}/status"), 409, "Conflict", "the object has been modified"),
         ]);
         let (cluster, patch) = (fake.cluster(), json!({ "metadata": { "resourceVersion": "7" } }));
-        cluster.merge::<Value>(&records(), ("ns", "a"), Part::Object, &patch).await.unwrap();
-        let error = cluster.merge::<Value>(&records(), ("ns", "a"), Part::Status, &patch).await.unwrap_err();
+        cluster.merge::<Value>(&records(), ("ns", "a"), PatchTarget::Object, &patch).await.unwrap();
+        let error = cluster.merge::<Value>(&records(), ("ns", "a"), PatchTarget::Status, &patch).await.unwrap_err();
         assert_eq!((error.kind, fake.sent(0)), (ErrorKind::Conflict, patch));
     }
 }

@@ -9,7 +9,7 @@ use zonewright_core::Result;
 
 use crate::cluster::Cluster;
 use crate::object;
-use crate::watch::{Key, WatchSpec};
+use crate::watch::{WatchKey, WatchSpec};
 
 impl Cluster {
     /// Brings fields of an object's status to the values in `fields`; the others stay. Nothing is written where they are so
@@ -17,7 +17,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The object cannot be read or written; the right `update` on the subresource may be missing.
-    pub async fn write_status(&self, kind: &WatchSpec, key: &Key, generation: i64, fields: &Value) -> Result<()> {
+    pub async fn write_status(&self, kind: &WatchSpec, key: &WatchKey, generation: i64, fields: &Value) -> Result<()> {
         let path = object::path(kind, &key.namespace, &key.name);
         let place = format!("{} {}/{}", kind.kind, key.namespace, key.name);
         let failed = |failure: crate::api::Failure| failure.into_error("write status", &place);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 use zonewright_cluster::{
-    Cluster, ConfigMapJournal, ConfigMapStore, ConnectOptions, Event, EventOptions, EventReporter, RingLimits,
+    Cluster, ConfigMapJournal, ConfigMapStore, ConnectOptions, EventOptions, EventReporter, RingLimits, WatchEvent,
     WatchSpec, connect, watch,
 };
 use zonewright_core::ErrorKind;
@@ -42,10 +42,10 @@ struct Spec {
     kind: String,
 }
 
-/// A watch of Services, and everything that it has told.
+/// A watch of Services, and everything that it has reported.
 struct Watching {
-    events: mpsc::Receiver<Event<Service>>,
-    told: Vec<String>,
+    events: mpsc::Receiver<WatchEvent<Service>>,
+    reported: Vec<String>,
 }
 
 impl Watching {
@@ -53,50 +53,50 @@ impl Watching {
         let (sink, events) = mpsc::channel(100);
         let cluster = cluster.clone();
         tokio::spawn(async move { watch(&cluster, spec, sink).await });
-        Self { events, told: Vec::new() }
+        Self { events, reported: Vec::new() }
     }
 
     /// Waits until an object is known: by the watch, or by a list that was made anew because the watch broke, which then is
     /// read to its end.
     async fn until_known(&mut self, name: &str) {
         let (applied, listed) = (format!("applied {name} LoadBalancer"), format!("listed {name}"));
-        let told = self.until_any(&[&applied, &listed]).await;
-        if told.last() == Some(&listed) {
+        let reported = self.until_any(&[&applied, &listed]).await;
+        if reported.last() == Some(&listed) {
             self.until("open").await;
         }
     }
 
-    /// Waits until this is told; returns what was told since the last call, this included.
+    /// Waits until this is reported; returns what was reported since the last call, this included.
     async fn until(&mut self, wanted: &str) -> Vec<String> {
         self.until_any(&[wanted]).await
     }
 
     async fn until_any(&mut self, wanted: &[&str]) -> Vec<String> {
-        let told = timeout(PATIENCE, async {
+        let reported = timeout(PATIENCE, async {
             loop {
                 let word = word(&self.events.recv().await.expect("the watch runs"));
-                self.told.push(word.clone());
+                self.reported.push(word.clone());
                 if wanted.contains(&&*word) {
-                    return std::mem::take(&mut self.told);
+                    return std::mem::take(&mut self.reported);
                 }
             }
         });
-        told.await.unwrap_or_else(|_| panic!("waited in vain for {wanted:?}, told: {:?}", self.told))
+        reported.await.unwrap_or_else(|_| panic!("waited in vain for {wanted:?}, reported: {:?}", self.reported))
     }
 }
 
-fn word(event: &Event<Service>) -> String {
+fn word(event: &WatchEvent<Service>) -> String {
     match event {
-        Event::Begin => "begin".to_owned(),
-        Event::Listed(object) => format!("listed {}", object.metadata.name),
-        Event::Done => "done".to_owned(),
-        Event::Applied(object) => format!("applied {} {}", object.metadata.name, object.spec.kind),
-        Event::Deleted(key) => format!("deleted {}/{}", key.namespace, key.name),
-        Event::Unreadable { key, .. } => format!("unreadable {}", key.name),
-        Event::Open => "open".to_owned(),
-        Event::Lost { .. } => "lost".to_owned(),
-        Event::Denied { .. } => "denied".to_owned(),
-        Event::Forbidden { verb, .. } => format!("forbidden {verb}"),
+        WatchEvent::Begin => "begin".to_owned(),
+        WatchEvent::Listed(object) => format!("listed {}", object.metadata.name),
+        WatchEvent::Done => "done".to_owned(),
+        WatchEvent::Applied(object) => format!("applied {} {}", object.metadata.name, object.spec.kind),
+        WatchEvent::Deleted(key) => format!("deleted {}/{}", key.namespace, key.name),
+        WatchEvent::Unreadable { key, .. } => format!("unreadable {}", key.name),
+        WatchEvent::Open => "open".to_owned(),
+        WatchEvent::Lost { .. } => "lost".to_owned(),
+        WatchEvent::Denied { .. } => "denied".to_owned(),
+        WatchEvent::Forbidden { verb, .. } => format!("forbidden {verb}"),
     }
 }
 
@@ -115,8 +115,8 @@ fn service(name: &str) -> Value {
     json!({ "metadata": { "name": name, "labels": { "name": name } }, "spec": { "type": "LoadBalancer", "ports": [{ "port": 80 }] } })
 }
 
-fn without(told: &[String], word: &str) -> Vec<String> {
-    told.iter().filter(|told| *told != word).cloned().collect()
+fn without(reported: &[String], word: &str) -> Vec<String> {
+    reported.iter().filter(|reported| *reported != word).cloned().collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,11 +187,11 @@ async fn a_watch_outlives_the_api_server() {
     watching.until_known("gone").await;
     kube.wipe_and_restart();
     // The new server makes its own Service at a moment of its choice.
-    let told = without(&without(&watching.until("open").await, "lost"), "listed kubernetes");
-    assert_eq!(told, ["begin", "done", "open"]);
+    let reported = without(&without(&watching.until("open").await, "lost"), "listed kubernetes");
+    assert_eq!(reported, ["begin", "done", "open"]);
     kube.post(SERVICES, &service("new")).expect_success();
-    let told = watching.until_any(&["applied new LoadBalancer", "listed new"]).await;
-    assert!(!told.iter().any(|word| word.starts_with("deleted")), "{told:?}");
+    let reported = watching.until_any(&["applied new LoadBalancer", "listed new"]).await;
+    assert!(!reported.iter().any(|word| word.starts_with("deleted")), "{reported:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -259,8 +259,8 @@ async fn rights_are_used_as_far_as_they_go() {
     kube.grant("lists", &json!([{ "apiGroups": [""], "resources": ["services"], "verbs": ["list"] }]));
     kube.wait_until_may(User::Zonewright, "list", "", "services");
     assert!(!kube.may(User::Zonewright, "watch", "", "services"));
-    let told = Watching::start(&cluster, services()).until("forbidden watch").await;
-    assert_eq!(told, ["begin", "listed kubernetes", "done", "forbidden watch"]);
+    let reported = Watching::start(&cluster, services()).until("forbidden watch").await;
+    assert_eq!(reported, ["begin", "listed kubernetes", "done", "forbidden watch"]);
 
     // Events and the store.
     let rules = json!([
@@ -271,7 +271,7 @@ async fn rights_are_used_as_far_as_they_go() {
     kube.wait_until_may(User::Zonewright, "update", "", "configmaps");
     post(&cluster, true, &[note("One", "dry")]).await;
     assert_eq!(posted(&kube), []);
-    // What is told of an object at once is one event; told again by another process it is a series.
+    // What is reported of an object at once is one event; reported again by another process it is a series.
     post(&cluster, false, &[note("One", "first"), note("One", "second"), note("One", "first")]).await;
     post(&cluster, false, &[note("One", "first")]).await;
     post(&cluster, false, &[note("One", "first"), note("One", "second")]).await;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zonewright_cluster::{Cluster, ConfigMapShelf, ConnectOptions, connect};
+use zonewright_cluster::{Cluster, ConfigMapDocuments, ConnectOptions, connect};
 use zonewright_core::change::{Change, Group, Outcome, Step};
 use zonewright_core::claim::judge;
 use zonewright_core::documents::{Document, DocumentStore};
@@ -28,8 +28,8 @@ async fn cluster(kube: &KubeApi, user: User) -> Cluster {
 }
 
 fn registry(cluster: &Cluster, limit: usize) -> ConfigMapRegistry {
-    let shelf = Arc::new(ConfigMapShelf::new(cluster, "default"));
-    let config = ConfigMapConfig::new("external-dns-1", shelf).unwrap();
+    let store = Arc::new(ConfigMapDocuments::new(cluster, "default"));
+    let config = ConfigMapConfig::new("external-dns-1", store).unwrap();
     ConfigMapRegistry::new(ConfigMapConfig { limit, ..config })
 }
 
@@ -139,15 +139,15 @@ async fn writers_that_meet_lose_nothing() {
     let kube = KubeApi::start();
     let cluster = cluster(&kube, User::Admin).await;
     // Versions are checked by the server itself.
-    let shelf = ConfigMapShelf::new(&cluster, "default");
+    let store = ConfigMapDocuments::new(&cluster, "default");
     let document = |text: &str| Document { notes: BTreeMap::new(), text: text.to_owned() };
-    let first = shelf.create("plain", &document("1")).await.unwrap();
-    assert_eq!(shelf.create("plain", &document("2")).await.unwrap_err().kind, ErrorKind::Conflict);
-    let second = shelf.replace("plain", &first, &document("2")).await.unwrap();
-    assert_eq!(shelf.replace("plain", &first, &document("3")).await.unwrap_err().kind, ErrorKind::Conflict);
-    assert_eq!(shelf.read("plain").await.unwrap(), Some((second.clone(), document("2"))));
+    let first = store.create("plain", &document("1")).await.unwrap();
+    assert_eq!(store.create("plain", &document("2")).await.unwrap_err().kind, ErrorKind::Conflict);
+    let second = store.replace("plain", &first, &document("2")).await.unwrap();
+    assert_eq!(store.replace("plain", &first, &document("3")).await.unwrap_err().kind, ErrorKind::Conflict);
+    assert_eq!(store.read("plain").await.unwrap(), Some((second.clone(), document("2"))));
     kube.delete(&format!("{OBJECTS}/plain")).expect_success();
-    assert_eq!(shelf.replace("plain", &second, &document("3")).await.unwrap_err().kind, ErrorKind::Conflict);
+    assert_eq!(store.replace("plain", &second, &document("3")).await.unwrap_err().kind, ErrorKind::Conflict);
 
     // Four processes of one owner at once, in small objects that split on the way.
     let writers = (0..4).map(|writer| {
@@ -162,7 +162,7 @@ async fn writers_that_meet_lose_nothing() {
                     Step::record(Change::Create { to: set(&name, RecordType::A, "192.0.2.1") }, None),
                     vec![],
                 );
-                // Whoever loses eight times in a row is told to try again.
+                // A writer that loses eight times in a row is asked to try again.
                 let ready = loop {
                     if let Ok(group) = registry.prepare(&zones.0, vec![group.clone()]).await.remove(0) {
                         break vec![group];

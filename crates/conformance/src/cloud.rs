@@ -3,7 +3,7 @@
 //! It lists in pages of two, takes a call as a whole or not at all, has record sets with identifiers and weights, or policies whose
 //! items share one record set, and either aliases, at the apex too, or CNAMEs that it flattens there. It keeps the rules of such a service: a create of what exists, a
 //! delete of what is not exactly so, a mixture of routing policies, and more changes than a call holds are refused, and nothing
-//! of that call is done. Its account counts requests, and throttles those that it is told to.
+//! of that call is done. Its account counts requests, and throttles those that the case chooses.
 
 mod account;
 mod check;
@@ -47,11 +47,11 @@ pub enum CloudFault {
     KeepsItems,
     /// Two items of a shared record set may answer for one place.
     SharesPlaces,
-    /// A throttled change is told as applied.
+    /// A throttled change is reported as applied.
     IgnoresThrottling,
     /// A zone that it may not read is an empty one.
     EmptyIfRefused,
-    /// A change that failed is told as one that was never sent, whatever is known of it.
+    /// A change that failed is reported as one that was never sent, whatever is known of it.
     SaysNotSent,
     /// An answer that cannot be read is an empty zone.
     EmptyIfUnreadable,
@@ -70,7 +70,7 @@ pub enum CloudFault {
     /// A TTL that is not stated stands for itself, and not for the default one.
     TakesTtlsAsStated,
     /// The key of the account is in the errors.
-    TellsKeys,
+    ShowsKeys,
     /// The key of the account is in the log.
     LogsKeys,
 }
@@ -188,7 +188,7 @@ impl Cloud {
         &self.zone
     }
 
-    /// Somebody takes a record set away.
+    /// Another writer takes a record set away.
     pub fn remove(&self, key: &RecordKey) {
         lock(&self.sets).remove(key);
     }

@@ -1,6 +1,6 @@
 //! The provider suite against a zone of a real account, which a person gives for it.
 //!
-//! In: a harness of that zone, which can tell what it holds and empty it. Out: a verdict for each case. What must hold: a zone in
+//! In: a harness of that zone, which can show what it holds and empty it. Out: a verdict for each case. What must hold: a zone in
 //! use is refused before anything is written, and a zone that was tried is left empty.
 
 use std::panic::AssertUnwindSafe;
@@ -34,7 +34,7 @@ pub trait EmptyZone: Harness {
 
 /// How a case went.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct CaseResult {
     /// The name of the case.
     pub case: &'static str,
     /// Whether all its demands were met.
@@ -45,7 +45,11 @@ pub struct Verdict {
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`] if the zone is in use, or a case is not known; else it cannot be read or emptied.
-pub async fn run(tried: &impl EmptyZone, cases: &[String], mut show: impl FnMut(&Verdict)) -> Result<Vec<Verdict>> {
+pub async fn run(
+    tried: &impl EmptyZone,
+    cases: &[String],
+    mut show: impl FnMut(&CaseResult),
+) -> Result<Vec<CaseResult>> {
     if let Some(unknown) = cases.iter().find(|case| CASES.iter().all(|(name, _)| name != case)) {
         return Err(Error::new(ErrorKind::Configuration, TRY, format!("there is no case {unknown}")));
     }
@@ -62,7 +66,7 @@ pub async fn run(tried: &impl EmptyZone, cases: &[String], mut show: impl FnMut(
     for (name, case) in CASES.iter().filter(|(name, _)| wanted(name)) {
         let passed = AssertUnwindSafe(case(tried)).catch_unwind().await.is_ok();
         tried.empty().await?;
-        let verdict = Verdict { case: name, passed };
+        let verdict = CaseResult { case: name, passed };
         show(&verdict);
         verdicts.push(verdict);
     }
@@ -128,6 +132,6 @@ pub async fn main<Z: EmptyZone>(open: impl AsyncFnOnce(&str) -> Result<Z>) -> Ex
 }
 
 #[allow(clippy::print_stdout, reason = "a line of the program's output")]
-fn show(verdict: &Verdict) {
+fn show(verdict: &CaseResult) {
     println!("{} {}", if verdict.passed { "ok    " } else { "FAILED" }, verdict.case);
 }

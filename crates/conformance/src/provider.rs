@@ -34,7 +34,7 @@ pub trait Harness: Send + Sync {
     /// The zone that the suite may change, as the provider names it. What it holds at the start is left alone.
     fn zone(&self) -> &Zone;
 
-    /// Puts a record set in place as somebody else would.
+    /// Puts a record set in place as another writer would.
     async fn insert(&self, set: RecordSet);
 
     /// Everything that the zone holds now. The SOA may be in it or not.
@@ -101,8 +101,8 @@ macro_rules! __provider_cases {
             outside_the_zone_is_refused
             a_race_has_one_winner
             foreign_records_stay_as_they_are
-            history_tells_of_own_changes
-            history_tells_of_foreign_changes
+            history_shows_own_changes
+            history_shows_foreign_changes
             a_read_of_names_equals_that_part_of_the_whole
             adjust_is_idempotent_and_true
             changes_are_served

@@ -1,8 +1,8 @@
 //! The registry suite.
 //!
 //! In: a registry, and the same with another owner. Out: whether what it writes down is what it reads, and nothing else
-//! becomes ours. The suite plays the zones: it holds preconditions against them, carries groups out, and tells the registry
-//! what became of them.
+//! becomes ours. The suite plays the zones: it holds preconditions against them, carries groups out, and reports to the
+//! registry what became of them.
 
 pub mod cases;
 mod zone_pair;

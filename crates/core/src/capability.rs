@@ -30,7 +30,7 @@ pub struct Capability {
     pub targets: TargetCount,
     /// The record types that can be written.
     pub types: TypeSupport,
-    /// Routing policies.
+    /// Which routing policies the provider has, and where it keeps them.
     pub routing: RoutingSupport,
     /// Whether sets of one name and type can stand side by side, each with an identifier.
     pub set_ids: bool,
@@ -94,7 +94,7 @@ impl Capability {
 /// Whether a record set may hold several records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetCount {
-    /// Any number.
+    /// Any number of records in a set.
     Full,
     /// One; further targets are reported and left out.
     First,
@@ -103,9 +103,9 @@ pub enum TargetCount {
 /// The record types that can be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TypeSupport {
-    /// These.
+    /// These types alone.
     Listed(Vec<RecordType>),
-    /// Whatever is asked for is passed on.
+    /// Every type: the provider decides itself (webhook).
     Any,
 }
 
@@ -122,15 +122,15 @@ impl TypeSupport {
 /// Kinds of routing policies, without their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RoutingKind {
-    /// By weight.
+    /// Answers in proportion to the weights of the sets.
     Weighted,
-    /// By latency.
+    /// The answer of the region with the least latency to the client.
     Latency,
     /// Primary and secondary.
     Failover,
     /// By place of the client.
     Geolocation,
-    /// By distance.
+    /// By the distance from the client to the resource, with a bias.
     Geoproximity,
     /// Several healthy answers.
     Multivalue,
@@ -152,7 +152,7 @@ impl std::fmt::Display for RoutingKind {
 /// Which routing policies there are, and where they are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoutingSupport {
-    /// None.
+    /// No routing policies: every set is a simple one.
     None,
     /// Each set is a record of its own (Route 53).
     PerSet(&'static [RoutingKind]),
@@ -205,7 +205,7 @@ impl RoutingSupport {
 /// What a create does where something stands already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateMode {
-    /// It fails.
+    /// It fails, so nothing foreign is joined or overwritten.
     Guarded,
     /// It adds a member beside what stands, so it is read back and withdrawn if a foreign one appeared.
     Additive,
@@ -276,9 +276,9 @@ pub enum Atomicity {
 /// Bounds of TTLs in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TtlRange {
-    /// Smallest.
+    /// The smallest TTL that can be written, in seconds.
     pub min: Ttl,
-    /// Largest.
+    /// The largest TTL that can be written, in seconds.
     pub max: Ttl,
     /// What an unset TTL becomes. It may lie outside of the bounds, where a service has a value of its own for "as you like"
     /// (Cloudflare: 1).
@@ -300,8 +300,8 @@ impl TtlRange {
 /// How a zone is kept current after its first listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audit {
-    /// A cheap question (SOA serial) tells whether anything changed, and a delta follows: every `--interval`.
+    /// A cheap question (SOA serial) shows whether anything changed, and a delta follows: every `--interval`.
     Cheap,
-    /// Only a full listing tells; it goes on for a tenth of the time, at [`Capability::audit_pace`].
+    /// Only a full listing shows that; it goes on for a tenth of the time, at [`Capability::audit_pace`].
     Listing,
 }

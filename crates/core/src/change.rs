@@ -59,7 +59,7 @@ impl Change {
         }
     }
 
-    /// Every verb.
+    /// Every verb, as metrics and logs write it.
     pub const VERBS: [&str; 3] = ["create", "update", "delete"];
 
     /// One of [`Change::VERBS`].
@@ -99,10 +99,10 @@ impl fmt::Display for Former<'_> {
     }
 }
 
-/// Whether a step changes a record that somebody asked for, or the claim on one.
+/// Whether a step changes a record that an object asked for, or the claim on one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A record.
+    /// A record that an object asks for, or asked for.
     Record,
     /// A claim record; never counted by the brake.
     Claim,
@@ -111,7 +111,7 @@ pub enum Role {
 /// One change of a group, with what the registry needs to know for its claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The change.
+    /// The change, with the old and the new side.
     pub change: Change,
     /// Record or claim.
     pub role: Role,
@@ -119,7 +119,7 @@ pub struct Step {
     pub resource: Option<Arc<str>>,
     /// Further labels that the claim shall carry, in the order of their keys.
     pub labels: Vec<(Arc<str>, Arc<str>)>,
-    /// Our claim on the record as it stands now, if it is known; a provider that passes labels on tells it.
+    /// Our claim on the record as it stands now, if it is known; a provider that takes labels along sends it.
     pub held: Option<Box<Claim>>,
     /// Whose the record will be.
     pub owner: Option<OwnerId>,
@@ -339,7 +339,7 @@ pub enum Outcome {
     Applied,
     /// It was refused and nothing of it is in force.
     Refused {
-        /// Why.
+        /// Why, with the kind that decides about another attempt.
         error: Error,
         /// Whether it was this group.
         blame: Blame,
@@ -370,7 +370,7 @@ impl Outcome {
         matches!(self, Self::Refused { error, .. } if error.kind == ErrorKind::Unauthorized)
     }
 
-    /// Every label.
+    /// Every label of metrics, in the order of the variants.
     pub const LABELS: [&str; 4] = ["applied", "refused", "not_sent", "unknown"];
 
     /// The outcome as a metric label, one of [`Outcome::LABELS`].

@@ -42,11 +42,11 @@ pub enum ClaimRank {
 /// A claim on a record set, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Who claims.
+    /// The owner id in the claim (`--txt-owner-id` of its writer).
     pub owner: OwnerId,
     /// For which resource.
     pub resource: Option<Arc<str>>,
-    /// Further labels, passed on as they are.
+    /// Further labels, kept as they are.
     pub labels: Vec<(Arc<str>, Arc<str>)>,
     /// How specific it is.
     pub rank: ClaimRank,
@@ -70,7 +70,7 @@ impl Claim {
 pub enum Ownership {
     /// Ours, by this claim; `None` under a registry that keeps none.
     Ours(Option<Claim>),
-    /// Another writer's.
+    /// Claimed by another owner, with this id.
     Foreign(OwnerId),
     /// Nobody claims it.
     Unclaimed,

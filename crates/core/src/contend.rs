@@ -62,15 +62,15 @@ impl NameRules {
 /// One record set that shall stand, decided but not yet in a provider's terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// Identity.
+    /// Name, type and set identifier under which it is published.
     pub key: RecordKey,
     /// Targets; in the holder's order, or sorted for a union.
     pub targets: Targets,
-    /// TTL.
+    /// TTL; `None` leaves it to the provider.
     pub ttl: Option<Ttl>,
-    /// Routing policy.
+    /// Routing policy, as the provider interprets the endpoint.
     pub routing: Routing,
-    /// Provider-specific properties.
+    /// Provider-specific properties as stated.
     pub properties: Properties,
     /// Where the holder comes from.
     pub origin: Arc<Origin>,
@@ -94,7 +94,7 @@ pub struct PublishedRecord<'a> {
 }
 
 /// What is known about one name besides its endpoints.
-pub trait Scene {
+pub trait ContentionFacts {
     /// Our record set under a key, if there is one and it is ours.
     fn ours(&self, key: &RecordKey) -> Option<PublishedRecord<'_>>;
 
@@ -111,7 +111,7 @@ pub trait Scene {
 pub struct Contended {
     /// What shall stand, in the order of the keys.
     pub wanted: Vec<Wanted>,
-    /// What to tell those who lost something.
+    /// Notes for the objects that lost something.
     pub notes: Vec<Note>,
     /// Keys whose published targets are kept as an inherited union.
     pub inherited: Vec<RecordKey>,
@@ -126,7 +126,7 @@ struct Side<'a> {
 }
 
 /// Decides over one name.
-pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene: &dyn Scene) -> Contended {
+pub fn contend(name: &DnsName, endpoints: &[&Endpoint], rules: NameRules, scene: &dyn ContentionFacts) -> Contended {
     let mut out = Contended::default();
     let alike;
     let endpoints = if rules.one_kind {
@@ -163,7 +163,7 @@ fn settle_cname(
     at: &dyn Fn(RecordType) -> RecordKey,
     types: &mut Row<'_>,
     rules: NameRules,
-    scene: &dyn Scene,
+    scene: &dyn ContentionFacts,
     notes: &mut Vec<Note>,
 ) {
     let excluded = |rtype: &RecordType| rules.excludes(RecordType::Cname, *rtype);
@@ -194,7 +194,11 @@ fn settle_cname(
 }
 
 /// The CNAME of an object that holds a published record of the name, unless a holder asks for another type.
-fn cname_holder<'a>(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'a>, scene: &dyn Scene) -> Option<&'a Endpoint> {
+fn cname_holder<'a>(
+    at: &dyn Fn(RecordType) -> RecordKey,
+    types: &Row<'a>,
+    scene: &dyn ContentionFacts,
+) -> Option<&'a Endpoint> {
     let keys = RecordType::WRITABLE.map(at);
     let standings: Vec<PublishedRecord<'_>> = keys.iter().filter_map(|key| scene.ours(key)).collect();
     let holds = |endpoint: &Endpoint| standings.iter().any(|standing| standing.is_held_by(endpoint));
@@ -206,7 +210,7 @@ fn cname_holder<'a>(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'a>, scene
 }
 
 /// The labels of the objects that hold a record of any type at the name: they keep it when they change its type.
-fn holders(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'_>, scene: &dyn Scene) -> Vec<Arc<str>> {
+fn holders(at: &dyn Fn(RecordType) -> RecordKey, types: &Row<'_>, scene: &dyn ContentionFacts) -> Vec<Arc<str>> {
     // Where one object asks, there is nothing to hold against another.
     if types.values().all(|rivals| rivals.len() < 2) {
         return Vec::new();
@@ -229,7 +233,7 @@ fn decide(
     key: RecordKey,
     rivals: &[&Endpoint],
     rules: NameRules,
-    (scene, holders): (&dyn Scene, &[Arc<str>]),
+    (scene, holders): (&dyn ContentionFacts, &[Arc<str>]),
     out: &mut Contended,
 ) {
     let standing = scene.ours(&key);

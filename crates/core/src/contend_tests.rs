@@ -24,7 +24,7 @@ impl World {
     }
 }
 
-impl Scene for World {
+impl ContentionFacts for World {
     fn ours(&self, key: &RecordKey) -> Option<PublishedRecord<'_>> {
         self.ours.get(key).map(|(set, claim)| PublishedRecord { set, claim: claim.as_ref() })
     }
@@ -131,7 +131,7 @@ fn cname_and_address() -> Vec<Endpoint> {
     ]
 }
 
-fn told(outcome: &Contended) -> Vec<(&str, &str)> {
+fn reported(outcome: &Contended) -> Vec<(&str, &str)> {
     outcome.notes.iter().map(|note| (&*note.object.name, note.reason)).collect()
 }
 
@@ -140,7 +140,7 @@ fn without_a_holder_a_cname_yields_to_any_other_type_whatever_its_age() {
     let gone = World::with("app.example CNAME lb.example", Some("ingress/ns/gone"));
     for world in [World::default(), gone] {
         check(&cname_and_address(), &world, &["A 192.0.2.1 ingress/ns/a"]);
-        assert_eq!(told(&run(&cname_and_address(), SameName::Holder, &world)), [("c", "CnameConflict")]);
+        assert_eq!(reported(&run(&cname_and_address(), SameName::Holder, &world)), [("c", "CnameConflict")]);
     }
 }
 
@@ -150,7 +150,7 @@ fn the_holder_of_a_cname_keeps_the_name_against_other_types() {
         let world = World::with("app.example CNAME lb.example", resource);
         check(&cname_and_address(), &world, &["CNAME lb.example. ingress/ns/c"]);
         let outcome = run(&cname_and_address(), SameName::Holder, &world);
-        assert_eq!(told(&outcome), [("a", "NameConflict")]);
+        assert_eq!(reported(&outcome), [("a", "NameConflict")]);
         assert!(outcome.notes[0].message.contains("Ingress ns/c"), "{}", outcome.notes[0].message);
         let rules = NameRules { cname_yields: true, ..NameRules::default() };
         assert_eq!(shown(&run_by(&cname_and_address(), rules, &world)), ["A 192.0.2.1 ingress/ns/a"]);
@@ -198,7 +198,7 @@ fn set_identifiers_do_not_contend() {
 }
 
 #[test]
-fn equal_wishes_are_one_and_nobody_is_told() {
+fn equal_requests_are_one_and_nothing_is_reported() {
     let mut second = endpoint("Service", "a", "app.example A 192.0.2.1");
     second.origin = Arc::new(Origin { rank: 1, ..(*second.origin).clone() });
     let all = [second, endpoint("Ingress", "z", "app.example A 192.0.2.1")];
@@ -267,7 +267,7 @@ fn members_come_from_one_namespace_where_that_is_asked_for() {
     assert_eq!(shown(&run_by(&all, rules, &nobody)), by_b, "the oldest");
     let outcome = run_by(&all, rules, &World::with("app.example A 192.0.2.1", Some("pod/a/one")));
     assert_eq!(shown(&outcome), by_a, "the holder, in all types");
-    assert_eq!(told(&outcome), [("three", "NameConflict"), ("four", "NameConflict")]);
+    assert_eq!(reported(&outcome), [("three", "NameConflict"), ("four", "NameConflict")]);
     assert!(outcome.notes[0].message.contains("namespace \"a\""), "{}", outcome.notes[0].message);
     let other_pod = World::with("app.example A 192.0.2.9", Some("pod/a/gone"));
     assert_eq!(shown(&run_by(&all, rules, &other_pod)), by_a, "members come and go");

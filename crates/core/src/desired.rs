@@ -30,7 +30,7 @@ use crate::name::DnsName;
 use crate::rtype::RecordType;
 use crate::source::{ObjectState, ObjectUpdate, Update};
 
-/// What sources told so far.
+/// What sources reported so far.
 #[derive(Debug, Default)]
 pub struct Desired {
     claimants: HashMap<Arc<Claimant>, ByName>,
@@ -368,7 +368,7 @@ impl Desired {
         self.tombstones.due()
     }
 
-    /// Forgets the proofs that are too old, and those that no record needs any more: `needed` tells of a name and the labels
+    /// Forgets the proofs that are too old, and those that no record needs any more: `needed` says of a name and the labels
     /// of the objects that are gone whether a record that they held may still stand.
     pub fn collect_stale_claims(
         &mut self,

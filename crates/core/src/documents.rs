@@ -1,4 +1,4 @@
-//! A shelf of named documents with versions: where a registry keeps what several writers may change.
+//! A store of named documents with versions: where a registry keeps what several writers may change.
 //!
 //! In and out: documents of text with a few notes beside it. What must hold: a document is only replaced as it was read (its
 //! version is named and checked), and only made where there is none; another writer's change comes back as
@@ -10,12 +10,12 @@ use async_trait::async_trait;
 
 use crate::error::Result;
 
-/// What a shelf keeps under one name.
+/// What a store keeps under one name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Document {
     /// Short texts by short keys (`a-z` and `-`), readable without the text.
     pub notes: BTreeMap<String, String>,
-    /// The text.
+    /// The text, as its owner writes it; the store does not read it.
     pub text: String,
 }
 
@@ -26,18 +26,18 @@ pub struct Version(pub String);
 /// A document without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name.
+    /// Its name, under which it is read and replaced.
     pub name: String,
     /// Its present version.
     pub version: Version,
-    /// Its notes.
+    /// Its notes, as in [`Document::notes`].
     pub notes: BTreeMap<String, String>,
 }
 
 /// Keeps documents.
 #[async_trait]
 pub trait DocumentStore: Send + Sync {
-    /// Every document of the shelf, of all owners, in the order of the names.
+    /// Every document of the store, of all owners, in the order of the names.
     ///
     /// # Errors
     /// If it cannot be read.

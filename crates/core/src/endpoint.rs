@@ -23,7 +23,7 @@ pub type KindId = Arc<str>;
 pub struct Kinds(Arc<BTreeSet<KindId>>);
 
 impl Kinds {
-    /// Adds kinds.
+    /// Adds kinds; one that is there already stays once.
     pub fn extend(&mut self, kinds: impl IntoIterator<Item = KindId>) {
         for kind in kinds {
             if !self.0.contains(&kind) {
@@ -70,7 +70,7 @@ pub struct ObjectRef {
     pub kind: Arc<str>,
     /// Namespace; empty for cluster-scoped objects.
     pub namespace: Arc<str>,
-    /// Name.
+    /// `metadata.name`.
     pub name: Arc<str>,
     /// UID; empty where the object has none (a manifest that was never stored).
     pub uid: Arc<str>,
@@ -99,7 +99,7 @@ pub struct Origin {
     pub source: Arc<str>,
     /// Position of that source among the `--source` flags.
     pub rank: usize,
-    /// The object.
+    /// The object that asks, for events and claims.
     pub object: ObjectRef,
     /// Creation time of the object in seconds since 1970; the oldest holder wins. `None` sorts last.
     pub created: Option<i64>,
@@ -123,9 +123,9 @@ pub enum Sharing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ObjectPolicy {
-    /// Everything.
+    /// Create, update and delete.
     Sync,
-    /// No deletes.
+    /// Create and update, no deletes.
     UpsertOnly,
     /// Neither deletes nor updates.
     CreateOnly,
@@ -150,7 +150,7 @@ impl ObjectPolicy {
         Self::ALL.into_iter().find(|(_, word)| *word == text).map(|(policy, _)| policy)
     }
 
-    /// The word of the policy.
+    /// The policy as an annotation names it.
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(policy, _)| *policy == self).map_or("sync", |(_, word)| word)
     }
@@ -229,15 +229,15 @@ impl From<&RecordData> for Targets {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Owner name.
+    /// Owner name of the record, fully qualified.
     pub name: DnsName,
-    /// Record type.
+    /// Record type as the object states it; the provider may publish another one.
     pub rtype: RecordType,
-    /// Targets.
+    /// Record data, or the target of an alias.
     pub targets: Targets,
     /// TTL; `None` leaves it to the provider.
     pub ttl: Option<Ttl>,
-    /// Set identifier.
+    /// Set identifier, where a routing policy needs one.
     pub set_id: Option<SetId>,
     /// Routing policy, where the source knows it; most providers read theirs from `properties`.
     pub routing: Routing,
@@ -275,7 +275,7 @@ impl fmt::Display for Endpoint {
 /// A name that an object still asks for, whose targets are not known now (a blank load-balancer status).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
-    /// The name.
+    /// The name that waits; what is published for it stays meanwhile.
     pub name: DnsName,
     /// The label that the claim would carry.
     pub resource: Option<Arc<str>>,
@@ -299,18 +299,18 @@ pub struct Unknown {
 pub struct OtherPrefix {
     /// The prefix, with its final slash.
     pub prefix: Arc<str>,
-    /// The endpoints.
+    /// The endpoints that the annotations with this prefix ask for.
     pub endpoints: Vec<Endpoint>,
     /// Names without targets.
     pub pending: Vec<Pending>,
-    /// The object.
+    /// The object that carries the prefix.
     pub object: ObjectRef,
 }
 
 /// What the mapping of one object gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapped {
-    /// The endpoints.
+    /// The endpoints that it asks for, in the order in which it states them.
     pub endpoints: Vec<Endpoint>,
     /// Names without targets.
     pub pending: Vec<Pending>,
@@ -336,9 +336,9 @@ pub enum Severity {
 /// Something that the owner of an object should know: which field, what is wrong, what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Note {
-    /// The object.
+    /// The object on which the event is posted.
     pub object: ObjectRef,
-    /// Seriousness.
+    /// Whether it becomes an event of type Normal or Warning.
     pub severity: Severity,
     /// A word in CamelCase, the `reason` of an event and the label of a metric.
     pub reason: &'static str,
@@ -347,7 +347,7 @@ pub struct Note {
 }
 
 impl Note {
-    /// A warning.
+    /// A note of severity [`Severity::Warning`].
     pub fn warning(object: &ObjectRef, reason: &'static str, message: impl Into<String>) -> Self {
         Self { object: object.clone(), severity: Severity::Warning, reason, message: message.into() }
     }
@@ -359,11 +359,11 @@ impl Note {
 }
 
 /// A text of at most so many bytes; what is left out in its middle leaves `...`, so that its end, the reason, stays.
-pub fn shortened(text: &str, octets: usize) -> Cow<'_, str> {
-    if text.len() <= octets {
+pub fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
         return Cow::Borrowed(text);
     }
-    let half = octets.saturating_sub(5) / 2;
+    let half = bytes.saturating_sub(5) / 2;
     let head = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
     let tail = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
     Cow::Owned(format!("{head} ... {tail}"))
@@ -371,7 +371,7 @@ pub fn shortened(text: &str, octets: usize) -> Cow<'_, str> {
 
 /// Takes notes to where they are read: events, log, metrics.
 pub trait Reporter: Send + Sync {
-    /// Tells one note. Never blocks; a full queue loses notes, not records.
+    /// Reports one note. Never blocks; a full queue loses notes, not records.
     fn tell(&self, note: &Note);
 }
 

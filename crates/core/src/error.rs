@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Nothing is fatal by default: [`Retry`] is part of the type, and the engine backs off by it.
 #[derive(Clone)]
 pub struct Error {
-    /// What kind of trouble it is.
+    /// What kind of error it is: the program decides by it what to do next.
     pub kind: ErrorKind,
     /// When to try again.
     pub retry: Retry,
@@ -21,7 +21,7 @@ pub struct Error {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
-/// Kinds of trouble, as far as anyone decides by them.
+/// Kinds of errors, as far as the program decides by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The configuration cannot work as it stands.
@@ -49,7 +49,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Every kind.
+    /// Every kind, in the order of the variants.
     pub const ALL: [Self; 11] = [
         Self::Configuration,
         Self::Unauthorized,
@@ -82,7 +82,7 @@ impl ErrorKind {
     }
 }
 
-/// Why access is refused. Where nothing is said of it, the caller is known and a right is missing, or the other side does not tell.
+/// Why access is refused. Where it is not stated, the caller is known and a right is missing, or the other side does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Denied {
     /// The caller is not taken for who it says it is: a key, token or signature is wrong, has expired or is not known.
@@ -120,7 +120,7 @@ impl Error {
         Self { denied: Some(why), ..self }
     }
 
-    /// Why access is refused, where the other side told it apart: only of [`ErrorKind::Unauthorized`].
+    /// Why access is refused, where the other side distinguishes the reasons: only of [`ErrorKind::Unauthorized`].
     pub fn why_denied(&self) -> Option<Denied> {
         self.denied.filter(|_| self.kind == ErrorKind::Unauthorized)
     }

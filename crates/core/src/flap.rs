@@ -24,7 +24,7 @@ const REPAIR: Duration = Duration::from_mins(5);
 /// So long without a foreign change ends a fight.
 const CALM: Duration = Duration::from_hours(1);
 
-/// Who changed a name, as far as its claims tell.
+/// Who changed a name, as far as its claims show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suspect {
     /// The owner of a foreign claim that stands there.
@@ -52,7 +52,7 @@ pub struct Fight {
     pub since: Timestamp,
     /// The last foreign change.
     pub last: Timestamp,
-    /// Who is on the other side, by the last change that tells.
+    /// Who is on the other side, by the last change that shows it.
     pub suspect: Suspect,
     /// When the name may be repaired again.
     pub repair: Timestamp,
@@ -238,7 +238,7 @@ mod tests {
         assert!(!flaps.changed(&x, Suspect::Unknown, at(4)));
         assert_eq!(flaps.fight(&x).map(|fight| &fight.suspect), Some(&other));
         assert_eq!(flaps.fights().count(), 1);
-        assert_eq!(flaps.calm(at(64)), [x], "its end is told once");
+        assert_eq!(flaps.calm(at(64)), [x], "its end is reported once");
         assert!(flaps.calm(at(65)).is_empty() && flaps.tracks.is_empty());
     }
 }

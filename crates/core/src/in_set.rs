@@ -55,7 +55,7 @@ pub fn policy_key(routing: &Routing) -> String {
 }
 
 /// What two items of one set cannot have in common: what the policy chooses them by, and where any number may have that (weights,
-/// multivalue) the records too, since nothing would tell such two apart.
+/// multivalue) the records too, since nothing would distinguish two such items.
 pub fn place(routing: &Routing, data: &RecordData) -> String {
     let key = policy_key(routing);
     match routing {

@@ -24,9 +24,9 @@ const CLAIM: &str = ",zonewright/claim=";
 /// A record that is to come or to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announced {
-    /// Its [`digest`].
+    /// The [`digest`] of its content.
     pub digest: String,
-    /// Its type.
+    /// The record type of the announced set.
     pub rtype: RecordType,
     /// Its name; a set identifier is that of the claim.
     pub name: DnsName,
@@ -123,9 +123,9 @@ pub fn digest_of(key: &RecordKey, mut texts: Vec<String>) -> String {
         hasher.update([0]);
         hasher.update(record);
     }
-    hasher.finalize().iter().take(8).fold(String::new(), |mut text, octet| {
+    hasher.finalize().iter().take(8).fold(String::new(), |mut text, byte| {
         // Writing to a string does not fail.
-        let _ = write!(text, "{octet:02x}");
+        let _ = write!(text, "{byte:02x}");
         text
     })
 }

@@ -85,7 +85,7 @@ pub fn interpret<'e>(
     if let Some(named) = named.filter(|named| *named != zone.key.zone) {
         let known = candidates.contains(&named);
         notes.clear();
-        // One of the zones tells the object that the one that it names is none of them.
+        // For the first of the zones alone: the object gets one note that the zone that it names is none of the candidates.
         if !known && candidates.first() == Some(&zone.key.zone) {
             notes.push(unknown_zone(endpoint, &named, candidates));
         }

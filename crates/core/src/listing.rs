@@ -13,7 +13,7 @@ use crate::zone::Zone;
 
 /// A listing that has begun.
 #[derive(Debug, Clone, Default)]
-pub struct Pages {
+pub struct PagedListing {
     sets: Vec<RecordSet>,
     next: Option<Cursor>,
     /// Every cursor that was given.
@@ -21,7 +21,7 @@ pub struct Pages {
     read: usize,
 }
 
-impl Pages {
+impl PagedListing {
     /// Pages that were read.
     pub fn read(&self) -> usize {
         self.read
@@ -84,7 +84,7 @@ fn repeated(sets: &[RecordSet]) -> Option<&RecordSet> {
 /// # Errors
 /// The first page that could not be read.
 pub async fn whole(provider: &dyn Provider, zone: &Zone) -> Result<Listing> {
-    let mut pages = Pages::default();
+    let mut pages = PagedListing::default();
     loop {
         if let Some(listing) = pages.turn(provider, zone).await? {
             return Ok(listing);

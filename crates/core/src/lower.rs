@@ -30,9 +30,9 @@ pub fn lower(
     published: Option<&RecordSet>,
 ) -> Lowered {
     let mut out = Lowered::default();
-    let mut tell = |reason, text: String| out.notes.push(Note::warning(&wanted.origin.object, reason, text));
+    let mut report = |reason, text: String| out.notes.push(Note::warning(&wanted.origin.object, reason, text));
     if let Some((reason, text)) = refusal(wanted, zone, capability) {
-        tell(reason, text);
+        report(reason, text);
         return out;
     }
     let data = match &wanted.targets {
@@ -43,7 +43,7 @@ pub fn lower(
                 let kept = first(records, published);
                 let why =
                     if wanted.key.rtype == RecordType::Cname { "a CNAME holds one" } else { "this provider holds one" };
-                tell(
+                report(
                     "FirstTargetOnly",
                     format!("{} has {} targets, {why}: {kept} is published", wanted.key, records.len()),
                 );
@@ -57,11 +57,11 @@ pub fn lower(
     if let (Some(asked), Some(given)) = (wanted.ttl, ttl)
         && asked != given
     {
-        tell("TTLAdjusted", format!("{}: TTL {asked} is outside what this zone takes, {given} is used", wanted.key));
+        report("TTLAdjusted", format!("{}: TTL {asked} is outside what this zone takes, {given} is used", wanted.key));
     }
     let (parsed, problems) = options.parse(&wanted.properties);
     for problem in problems {
-        tell("InvalidOption", format!("{}: {problem}", wanted.key));
+        report("InvalidOption", format!("{}: {problem}", wanted.key));
     }
     out.set = Some(RecordSet { key: wanted.key.clone(), ttl, data, routing: wanted.routing.clone(), options: parsed });
     out
@@ -111,7 +111,7 @@ fn routing_refusal(wanted: &Wanted, capability: &Capability) -> Option<String> {
         return Some("texts cannot be items of a routing policy here: claims stand in the same record sets".to_owned());
     }
     let none = wanted.key.set_id.is_none();
-    none.then(|| format!("{kind} routing needs a set identifier, which tells its sets apart; none is stated"))
+    none.then(|| format!("{kind} routing needs a set identifier, which distinguishes its sets; none is stated"))
 }
 
 /// The published target while it is still wanted, else the first one that is wanted.
@@ -123,7 +123,7 @@ fn first<'a>(records: &'a [RData], published: Option<&RecordSet>) -> &'a RData {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contend::{Contended, NameRules, PublishedRecord, Scene, contend};
+    use crate::contend::{Contended, ContentionFacts, NameRules, PublishedRecord, contend};
     use crate::endpoint::Endpoint;
     use crate::options::{OptionKind, OptionSpec, OptionTable};
     use crate::record::{RecordKey, Ttl};
@@ -132,7 +132,7 @@ mod tests {
 
     struct Nothing;
 
-    impl Scene for Nothing {
+    impl ContentionFacts for Nothing {
         fn ours(&self, _: &RecordKey) -> Option<PublishedRecord<'_>> {
             None
         }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_options_are_told_and_left_out() {
+    fn bad_options_are_reported_and_left_out() {
         let table = OptionTable {
             specs: &[OptionSpec { key: "x/n", kind: OptionKind::Int { min: 0, max: 9 }, default: "0", doc: "N." }],
             ..OptionTable::NONE

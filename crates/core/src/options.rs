@@ -54,11 +54,11 @@ impl Options {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OptionValue {
-    /// A switch.
+    /// `true` or `false`.
     Bool(bool),
     /// A whole number.
     Int(i64),
-    /// Text.
+    /// A text, as the provider reads it.
     Text(Arc<str>),
 }
 
@@ -79,14 +79,14 @@ pub enum OptionKind {
     Bool,
     /// A whole number within bounds.
     Int {
-        /// Smallest value.
+        /// The smallest value that is taken.
         min: i64,
-        /// Largest value.
+        /// The largest value that is taken.
         max: i64,
     },
     /// One of the listed words.
     Choice(&'static [&'static str]),
-    /// Any text.
+    /// Any text; the provider checks it.
     Text,
 }
 
@@ -114,7 +114,7 @@ pub struct OptionSpec {
     pub kind: OptionKind,
     /// What holds where it is not set, in words.
     pub default: &'static str,
-    /// One sentence.
+    /// What it does, as the provider's page shows it: one sentence.
     pub doc: &'static str,
 }
 
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn good_values_are_typed_and_bad_ones_told() {
+    fn good_values_are_typed_and_bad_ones_reported() {
         let (options, problems) = parse(
             TABLE,
             &[("x/weight", "10"), ("x/proxied", "yes"), ("x/tier", "c"), ("x/wieght", "1"), ("y/other", "1")],

@@ -1,6 +1,6 @@
 //! The plan for one name: what is wanted against what is published, under ownership, policy and evidence.
 //!
-//! Pure. In come the record sets that shall stand (in the provider's form), those that do stand, and [`Facts`]; out go
+//! Pure. In come the record sets that shall stand (in the provider's form), those that do stand, and [`PlanFacts`]; out go
 //! groups of changes, and for everything that is not done the reason.
 
 mod change_type;
@@ -35,7 +35,7 @@ pub const OWN_LABELS: &str = "zonewright-";
 pub const POLICY_LABEL: &str = "zonewright-policy";
 
 /// The further label, in memory only, of a claim that is ours by a former owner's name alone: it is rewritten only where
-/// somebody asks for its record.
+/// an object asks for its record.
 pub const FORMER_OWNER_LABEL: &str = "zonewright-former-owner";
 
 /// The further label, in memory only, of a claim on a record set that holds values of others too: one for each of these, in the form
@@ -49,7 +49,7 @@ pub enum Policy {
     Sync,
     /// Create and update.
     UpsertOnly,
-    /// Create.
+    /// Create alone: what stands is neither updated nor deleted.
     CreateOnly,
 }
 
@@ -77,7 +77,7 @@ impl Policy {
 /// A record set that shall stand, in the provider's form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// The set.
+    /// The set as it would be written.
     pub set: RecordSet,
     /// What it was made from.
     pub wanted: Arc<Wanted>,
@@ -86,7 +86,7 @@ pub struct Placed {
 }
 
 /// What is known of a name besides its record sets.
-pub trait Facts {
+pub trait PlanFacts {
     /// Whose a record set is, or would be: claims may stand where the record does not.
     fn ownership(&self, key: &RecordKey) -> Ownership;
 
@@ -145,7 +145,7 @@ impl Rules<'_> {
 /// A group with what the brake needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedGroup {
-    /// The changes.
+    /// The changes of records and claims that stand or fall together.
     pub group: Group,
     /// The records that go for good and without proof: those the brake counts.
     pub counted: Vec<RecordKey>,
@@ -154,7 +154,7 @@ pub struct PlannedGroup {
 /// What to do at one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamePlan {
-    /// Changes.
+    /// What to send, each group by itself.
     pub groups: Vec<PlannedGroup>,
     /// What is left undone.
     pub skips: Vec<Skip>,
@@ -184,7 +184,7 @@ impl Adoptable {
         self.wanted.data == self.published.data && self.wanted.routing == self.published.routing
     }
 
-    /// Whether it holds one of these values alone: what stands there until somebody publishes the name.
+    /// Whether it holds one of these values alone: what stands there until the name is published.
     pub fn is_placeholder(&self, placeholders: &[RData]) -> bool {
         match &self.published.data {
             RecordData::Records(values) => {
@@ -195,13 +195,13 @@ impl Adoptable {
     }
 }
 
-/// Plans one name. `published` is everything that stands at the name but claims; `claims` tells the types of those.
+/// Plans one name. `published` is everything that stands at the name but claims; `claims` are the types of those.
 pub fn plan(
     placed: &[Placed],
     published: &[&RecordSet],
     claims: &[RecordType],
     rules: Rules<'_>,
-    facts: &dyn Facts,
+    facts: &dyn PlanFacts,
 ) -> NamePlan {
     let mut out = NamePlan::default();
     let (managed, other): (Vec<&RecordSet>, Vec<&RecordSet>) =
@@ -215,7 +215,7 @@ pub fn plan(
         Row { placed, published, beside, rules, facts }
     };
     if rules.in_set {
-        // Without claims nothing tells our items from those of others.
+        // Without claims nothing distinguishes our items from those of others.
         let unclaimed = |(set, whose): (_, Ownership)| {
             let set: &RecordSet = set;
             let bare = whose == Ownership::Ours(None) && !set.routing.is_simple();

@@ -53,11 +53,11 @@ pub enum Read<'a> {
 /// One resource record.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Record {
-    /// Owner name.
+    /// Owner name of the record, fully qualified.
     pub name: DnsName,
-    /// TTL.
+    /// TTL in seconds, as the service has it.
     pub ttl: Ttl,
-    /// Data.
+    /// The data of this one record.
     pub data: RData,
 }
 
@@ -75,7 +75,7 @@ pub enum Listing {
     Full {
         /// The record sets.
         sets: Vec<RecordSet>,
-        /// State of the zone, if the provider can tell what changes after it.
+        /// State of the zone, if the provider can list what changes after it.
         token: Option<Token>,
     },
     /// Single records that went and came since the token that was given, in the order of the zone's history. Only
@@ -86,7 +86,7 @@ pub enum Listing {
         /// State of the zone after them.
         token: Token,
     },
-    /// Nothing changed.
+    /// Nothing changed since the token that was given.
     Unchanged,
     /// The record sets at the names that were asked for; a name without any is not there.
     Names(Vec<RecordSet>),
@@ -186,7 +186,7 @@ pub trait Provider: Send + Sync {
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome>;
 
     /// Whether every change of a zone that was applied through this provider is answered by all of the service's servers by now:
-    /// [`Outcome::Applied`] says only that the service holds it. `None` if the provider cannot tell; a zone in which nothing was
+    /// [`Outcome::Applied`] says only that the service holds it. `None` if the provider does not know; a zone in which nothing was
     /// changed through this provider has nothing that waits, and is no `Some(false)`. Nothing in a plan rests on it: it is for
     /// proofs of publication.
     ///

@@ -13,14 +13,14 @@ use crate::source::Presence;
 
 /// The limits, in records (name, type and set identifier); 0 is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct QuotaLimits {
     /// Of all objects of one namespace together. Objects outside namespaces have none.
     pub per_namespace: usize,
     /// Of one object.
     pub per_object: usize,
 }
 
-impl Limits {
+impl QuotaLimits {
     /// Whether nothing is limited.
     pub fn are_off(self) -> bool {
         self == Self::default()
@@ -29,10 +29,10 @@ impl Limits {
 
 /// A record that an object asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
-    /// The record.
+pub struct RequestedRecord {
+    /// Name, type and set identifier of the record.
     pub key: RecordKey,
-    /// Who asks.
+    /// The object that asks for it.
     pub object: ObjectRef,
     /// When the object was created, in seconds since 1970; `None` counts as last.
     pub created: Option<i64>,
@@ -41,11 +41,11 @@ pub struct Item {
 }
 
 /// A record of an object.
-pub type Place = (ObjectRef, RecordKey);
+pub type ObjectRecord = (ObjectRef, RecordKey);
 
 /// Which limit keeps a record out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
+pub enum ExceededLimit {
     /// The object has as many as it may have.
     Object,
     /// The namespace has.
@@ -56,23 +56,23 @@ pub enum Cause {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Those that may be published, as far as it is known what is.
-    pub admitted: HashSet<Place>,
+    pub admitted: HashSet<ObjectRecord>,
     /// Those that wait, with the limit that they wait for.
-    pub refused: HashMap<Place, Cause>,
+    pub refused: HashMap<ObjectRecord, ExceededLimit>,
 }
 
 /// Decides over one namespace. `items` are in the order of the objects and, in each, of its endpoints; `former` are those that
 /// were let in before.
-fn decide(items: &[Item], limits: Limits, former: &HashSet<Place>) -> Decision {
-    let place = |item: &Item| (item.object.clone(), item.key.clone());
-    let rank = |item: &Item| match item.presence {
+fn decide(items: &[RequestedRecord], limits: QuotaLimits, former: &HashSet<ObjectRecord>) -> Decision {
+    let place = |item: &RequestedRecord| (item.object.clone(), item.key.clone());
+    let rank = |item: &RequestedRecord| match item.presence {
         Presence::Held => 0,
         Presence::Unread => 1,
         Presence::Free if former.contains(&place(item)) => 2,
         Presence::Free => 3,
     };
-    let mut order: Vec<(u8, &Item)> = items.iter().map(|item| (rank(item), item)).collect();
-    let seniority = |(rank, item): &(u8, &Item)| (*rank, item.created.unwrap_or(i64::MAX));
+    let mut order: Vec<(u8, &RequestedRecord)> = items.iter().map(|item| (rank(item), item)).collect();
+    let seniority = |(rank, item): &(u8, &RequestedRecord)| (*rank, item.created.unwrap_or(i64::MAX));
     // Stable: what is equal so far stays in the order in which it came.
     order.sort_by(|a, b| seniority(a).cmp(&seniority(b)).then_with(|| a.1.object.path().cmp(&b.1.object.path())));
     let mut decision = Decision::default();
@@ -83,9 +83,9 @@ fn decide(items: &[Item], limits: Limits, former: &HashSet<Place>) -> Decision {
         let full =
             |limit: usize, known: &HashSet<&RecordKey>| limit > 0 && known.len() >= limit && !known.contains(&item.key);
         let cause = if full(limits.per_object, own) {
-            Some(Cause::Object)
+            Some(ExceededLimit::Object)
         } else if full(limits.per_namespace, &of_namespace) && !item.object.namespace.is_empty() {
-            Some(Cause::Namespace)
+            Some(ExceededLimit::Namespace)
         } else {
             None
         };
@@ -110,29 +110,31 @@ pub struct Quotas {
 
 /// What a new decision changes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct QuotaChange {
     /// Records whose turn it is now, or is no longer.
     pub changed: BTreeSet<RecordKey>,
     /// How many records wait in the namespace.
     pub waiting: usize,
     /// The objects of which other records wait than before, each with those that do, in order.
-    pub told: BTreeMap<ObjectRef, BTreeMap<RecordKey, Cause>>,
+    pub reported: BTreeMap<ObjectRef, BTreeMap<RecordKey, ExceededLimit>>,
 }
 
 impl Quotas {
     /// Decides anew over one namespace.
-    pub fn settle(&mut self, namespace: &Arc<str>, items: &[Item], limits: Limits) -> Settled {
+    pub fn settle(&mut self, namespace: &Arc<str>, items: &[RequestedRecord], limits: QuotaLimits) -> QuotaChange {
         let former = self.spaces.remove(namespace).unwrap_or_default();
         let decision = decide(items, limits, &former.admitted);
-        let mut settled = Settled { waiting: decision.refused.len(), ..Settled::default() };
-        let differs = |(place, cause): &(&Place, &Cause), other: &Decision| other.refused.get(*place) != Some(*cause);
-        let came: Vec<&Place> =
+        let mut settled = QuotaChange { waiting: decision.refused.len(), ..QuotaChange::default() };
+        let differs = |(place, cause): &(&ObjectRecord, &ExceededLimit), other: &Decision| {
+            other.refused.get(*place) != Some(*cause)
+        };
+        let came: Vec<&ObjectRecord> =
             decision.refused.iter().filter(|entry| differs(entry, &former)).map(|(place, _)| place).collect();
         let went = former.refused.keys().filter(|place| !decision.refused.contains_key(*place));
         settled.changed = came.iter().copied().chain(went).map(|(_, key)| key.clone()).collect();
         let news: HashSet<&ObjectRef> = came.into_iter().map(|(object, _)| object).collect();
         for ((object, key), cause) in decision.refused.iter().filter(|((object, _), _)| news.contains(object)) {
-            settled.told.entry(object.clone()).or_default().insert(key.clone(), *cause);
+            settled.reported.entry(object.clone()).or_default().insert(key.clone(), *cause);
         }
         if !items.is_empty() {
             self.spaces.insert(namespace.clone(), decision);
@@ -163,13 +165,13 @@ mod tests {
     use crate::rtype::RecordType;
     use crate::testing::{name, object};
 
-    fn item(who: &str, record: &str, created: i64, presence: Presence) -> Item {
+    fn item(who: &str, record: &str, created: i64, presence: Presence) -> RequestedRecord {
         let key = RecordKey::simple(name(&format!("{record}.example")), RecordType::A);
-        Item { key, object: object("Service", who), created: Some(created), presence }
+        RequestedRecord { key, object: object("Service", who), created: Some(created), presence }
     }
 
-    fn limits(per_namespace: usize, per_object: usize) -> Limits {
-        Limits { per_namespace, per_object }
+    fn limits(per_namespace: usize, per_object: usize) -> QuotaLimits {
+        QuotaLimits { per_namespace, per_object }
     }
 
     /// The records that wait, as `object record`.
@@ -213,10 +215,14 @@ mod tests {
         let mut quotas = Quotas::default();
         let space: Arc<str> = Arc::from("ns");
         let (young, old) = (item("young", "y", 9, Presence::Free), item("old", "o", 1, Presence::Free));
-        assert_eq!(quotas.settle(&space, std::slice::from_ref(&young), limits(1, 0)), Settled::default());
+        assert_eq!(quotas.settle(&space, std::slice::from_ref(&young), limits(1, 0)), QuotaChange::default());
         let settled = quotas.settle(&space, &[old.clone(), young.clone()], limits(1, 0));
-        assert_eq!((settled.waiting, settled.told.len()), (1, 1), "who came later waits, though older: {settled:?}");
-        assert_eq!(quotas.settle(&space, &[old.clone(), young], limits(1, 0)).told.len(), 0, "told once");
+        assert_eq!(
+            (settled.waiting, settled.reported.len()),
+            (1, 1),
+            "who came later waits, though older: {settled:?}"
+        );
+        assert_eq!(quotas.settle(&space, &[old.clone(), young], limits(1, 0)).reported.len(), 0, "reported once");
         let settled = quotas.settle(&space, std::slice::from_ref(&old), limits(1, 0));
         assert_eq!(settled.changed, BTreeSet::from([old.key]));
         assert_eq!(settled.waiting, 0);
@@ -230,7 +236,7 @@ mod tests {
         assert_eq!(waiting(&decide(&items, limits(1, 1), &HashSet::new())), [""; 0]);
     }
 
-    fn any_item() -> impl Strategy<Value = Item> {
+    fn any_item() -> impl Strategy<Value = RequestedRecord> {
         let presence = prop_oneof![Just(Presence::Held), Just(Presence::Free), Just(Presence::Unread)];
         (0..4_u8, 0..6_u8, presence)
             .prop_map(|(who, record, presence)| item(&who.to_string(), &record.to_string(), i64::from(who), presence))

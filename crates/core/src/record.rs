@@ -32,7 +32,7 @@ impl Ttl {
         Self::from_secs(seconds).unwrap_or(Self(0))
     }
 
-    /// Seconds.
+    /// The TTL in seconds.
     pub fn secs(self) -> u32 {
         self.0
     }
@@ -44,7 +44,7 @@ impl fmt::Display for Ttl {
     }
 }
 
-/// Tells apart several record sets of one name and type (routing policies). Never empty.
+/// Distinguishes several record sets of one name and type (routing policies). Never empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SetId(Arc<str>);
 
@@ -63,7 +63,7 @@ impl SetId {
 /// The identity of a record set.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordKey {
-    /// Owner name.
+    /// Owner name, fully qualified.
     pub name: DnsName,
     /// Record type.
     pub rtype: RecordType,
@@ -281,15 +281,15 @@ impl fmt::Display for RecordData {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RecordSet {
-    /// Identity.
+    /// Name, type and set identifier.
     pub key: RecordKey,
     /// TTL; `None` only in a wanted set, where it leaves the choice to the provider. A set that was read always has one,
     /// unless the provider has none for it (an alias).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Ttl>,
-    /// Content.
+    /// The records, or the target of an alias.
     pub data: RecordData,
-    /// Routing policy.
+    /// Routing policy; simple where there is none.
     #[serde(default, skip_serializing_if = "Routing::is_simple")]
     pub routing: Routing,
     /// Provider-specific settings, parsed.

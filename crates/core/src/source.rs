@@ -24,9 +24,9 @@ pub enum ObjectState {
 /// The kinds of which former processes saw objects: one of them that the API server denies now is doubted, any other is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeenKinds {
-    /// Nobody can tell: what was saved of it cannot be read.
+    /// Not known: what was saved of it cannot be read.
     Any,
-    /// These.
+    /// The kinds that were seen.
     These(BTreeSet<KindId>),
 }
 
@@ -52,7 +52,7 @@ impl Default for SeenKinds {
 pub struct ObjectUpdate {
     /// The source (`--source`) that mapped it: one object may be read by several.
     pub source: Arc<str>,
-    /// The object.
+    /// The object whose state it is.
     pub object: ObjectRef,
     /// Its state now.
     pub state: ObjectState,
@@ -151,7 +151,7 @@ impl Evidence {
         self.among(wanted, |state| !state.is_evidence())
     }
 
-    /// The same where no label tells what an object asks for: each object of these kinds has to be readable too.
+    /// The same where no label shows what an object asks for: each object of these kinds has to be readable too.
     pub fn doubtful_unlabelled<'a>(&self, wanted: impl IntoIterator<Item = &'a KindId>) -> Vec<KindId> {
         self.among(wanted, |state| !state.is_evidence() || state.unreadable > 0)
     }
@@ -165,7 +165,7 @@ impl Evidence {
     }
 }
 
-/// What is wrong with what a source reads, besides what it tells objects.
+/// What is wrong with what a source reads, besides what its notes report to objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceErrors {
     /// Failed lists and watches, missing rights and texts that could not be read, since the start.

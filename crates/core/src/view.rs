@@ -46,7 +46,7 @@ pub struct ZoneView {
 /// Names whose content changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touched {
-    /// These.
+    /// These names alone.
     Names(HashSet<DnsName>),
     /// So many that they are not listed.
     All,
@@ -71,7 +71,7 @@ impl ZoneView {
         self.complete
     }
 
-    /// The state that a delta can be asked since; `None` where only a listing of everything tells what stands.
+    /// The state that a delta can be asked since; `None` where only a listing of everything shows what stands.
     pub fn token(&self) -> Option<&Token> {
         self.token.as_ref()
     }
@@ -327,7 +327,7 @@ impl ZoneView {
         }
         for (name, sets) in touched {
             self.replace(name.clone(), sets.into_iter().map(Slim::new).collect(), changed);
-            // The zone's history tells of our write too; what it tells of a name that was written after it began may be older.
+            // The zone's history shows our write too; what it shows of a name that was written after it began may be older.
             if !self.written.contains_key(&name) {
                 self.unread.remove(&name);
             }

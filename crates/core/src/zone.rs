@@ -62,7 +62,7 @@ impl fmt::Display for ZoneKey {
 /// Who can resolve a zone's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Visibility {
-    /// Everybody.
+    /// Everybody on the internet.
     Public,
     /// Only certain networks.
     Private,
@@ -71,7 +71,7 @@ pub enum Visibility {
 /// A zone of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zone {
-    /// Identity.
+    /// The instance of the provider and the zone's id there.
     pub key: ZoneKey,
     /// The apex. The root for a provider that has no zones (webhook).
     pub name: DnsName,

@@ -2,7 +2,7 @@
 //!
 //! In come the rules as the user wrote them, and the zones of a provider; out go the zones to manage, at most one of each name, and the
 //! names of which there are too many. What must hold: a zone that no rule lets through is never managed, and of two zones of one name
-//! that the rules do not tell apart neither is. Pure.
+//! that the rules do not distinguish neither is. Pure.
 
 use std::collections::BTreeMap;
 
@@ -151,7 +151,7 @@ mod tests {
             ("*/2", "a.com/1 a.com/2 b.com/3", "a.com/2", ""),
             ("/2", "a.com/1 a.com/2 b.com/3", "a.com/2", ""),
             ("*/2,*/3", "a.com/1 a.com/2 b.com/3", "a.com/2 b.com/3", ""),
-            // Two zones of one name: neither, unless a rule tells them apart.
+            // Two zones of one name: neither, unless a rule distinguishes them.
             ("", "a.com/1 a.com/2 b.com/3", "b.com/3", "a.com"),
             ("*", "a.com/1 a.com/2", "", "a.com"),
             ("a.com", "a.com/1 a.com/2", "", "a.com"),

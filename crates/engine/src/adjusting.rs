@@ -35,7 +35,7 @@ pub(crate) struct AdjustedDrafts {
     pub(crate) notes: Vec<Note>,
 }
 
-/// Asks the provider; `labelled` says that it is told which object asks, as external-dns does.
+/// Asks the provider; `labelled` says that the request names the object that asks, as external-dns does.
 ///
 /// # Errors
 /// Nothing of it is known: the provider does not answer.

@@ -10,7 +10,7 @@ pub enum Announcement {
 }
 
 impl Announcement {
-    /// Every one.
+    /// Every kind of announcement, in the order of the variants.
     pub const ALL: [Self; 2] = [Self::RecordReady, Self::RecordError];
 
     /// The word: the flag's value and the event's reason.

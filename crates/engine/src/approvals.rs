@@ -18,7 +18,7 @@ use crate::state::State;
 /// Time between two looks at the store, while a plan is held.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Lets the held deletes of this hash go. Returns the zone and their number; `None` if no such plan is held.
+/// Approves the held deletes of this hash. Returns the zone and their number; `None` if no such plan is held.
 pub(crate) fn approve(context: &EngineContext, hash: &str) -> Option<(String, usize)> {
     let until = context.clock.now().plus(context.config.brake.approval_ttl);
     let plans = context.state.held();
@@ -55,7 +55,7 @@ impl State {
 }
 
 /// Takes approvals from the store. Nothing is asked while no plan is held. Each approval counts once, also over restarts: one
-/// that is left standing must not let go the same deletes a month later.
+/// that is left standing must not approve the same deletes a month later.
 pub(crate) async fn watch(context: Arc<EngineContext>, cancel: CancellationToken) {
     let mut said = false;
     loop {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use zonewright_core::clock::Timestamp;
-use zonewright_core::guard::{Digest, Scope};
+use zonewright_core::guard::{BrakeScope, Digest};
 use zonewright_core::record::RecordKey;
 
 use crate::brake_ledger::{Hold, Windows, ZoneLoad, lasting};
@@ -28,8 +28,8 @@ pub(crate) fn before(worker: &Worker) -> Before {
 
 /// What the brake says of the counted deletes of a round.
 #[derive(Debug, Default)]
-struct Verdict {
-    /// They go.
+struct BrakeDecision {
+    /// Those that pass.
     passed: Passing,
     /// Those of them that room was reserved for in the window, with what it said of each before.
     reserved: Reserved,
@@ -56,9 +56,9 @@ pub(crate) async fn brake(worker: &mut Worker, deletes: &RoundDeletes, before: B
         deletes::give_back(&worker.context.state, &worker.handle.label(), std::mem::take(&mut verdict.reserved));
         verdict.passed.retain(|key, _| verdict.approved.contains_key(key));
         let reason = format!("the state of the brake cannot be saved ({})", error.chain());
-        verdict.hold = Some(Hold { scope: Scope::Zone, reason, floor: false });
+        verdict.hold = Some(Hold { scope: BrakeScope::Zone, reason, floor: false });
     }
-    let Verdict { passed, reserved, approved, hold, waits, relieved } = verdict;
+    let BrakeDecision { passed, reserved, approved, hold, waits, relieved } = verdict;
     worker.deletes.reserve(reserved);
     worker.origin.approve(approved);
     worker.context.recheck(&relieved);
@@ -78,7 +78,7 @@ pub(crate) async fn brake(worker: &mut Worker, deletes: &RoundDeletes, before: B
 }
 
 /// Judges, and reserves, in one step over all zones.
-fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> Verdict {
+fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> BrakeDecision {
     let now = worker.context.clock.now();
     let zone = worker.handle.label();
     let config = worker.context.config.brake;
@@ -100,7 +100,7 @@ fn judge(worker: &Worker, deletes: &RoundDeletes, before: Before) -> Verdict {
         let former = state.held.as_ref().and_then(|held| lasting(held, &config, &counted, &deletes.withheld));
         let load = ZoneLoad::new(wanted, deletes.free.len() + approved.len(), owned, before.peak);
         let relieved = ledger.note(&zone, &worker.instance.id, load);
-        let mut verdict = Verdict { approved, relieved, ..Verdict::default() };
+        let mut verdict = BrakeDecision { approved, relieved, ..BrakeDecision::default() };
         let zones = &document.zones;
         let windows = Windows {
             of: &|label| zones.get(label).map(|state| &state.window),
@@ -146,11 +146,11 @@ fn approved(
     deletes.counted.iter().filter_map(plan_of).collect()
 }
 
-impl Verdict {
+impl BrakeDecision {
     /// Nothing goes while the saved state is in doubt, or before every zone was planned once.
     fn doubt(&mut self, doubt: Option<String>, ready: bool) {
         let floor = self.hold.as_ref().is_some_and(|hold| hold.floor);
-        self.hold = doubt.map(|reason| Hold { scope: Scope::Zone, reason, floor }).or(self.hold.take());
+        self.hold = doubt.map(|reason| Hold { scope: BrakeScope::Zone, reason, floor }).or(self.hold.take());
         self.waits = !ready;
     }
 

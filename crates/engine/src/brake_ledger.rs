@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use zonewright_core::clock::Timestamp;
-use zonewright_core::guard::{Brake, HeldPlan, Load, Scope, Window, judge, leaves_nothing};
+use zonewright_core::guard::{Brake, BrakeScope, HeldPlan, Load, Window, judge, leaves_nothing};
 use zonewright_core::record::RecordKey;
 use zonewright_core::zone::InstanceId;
 
@@ -28,7 +28,7 @@ pub(crate) struct ZoneLoad {
     /// The most of them within the window.
     pub(crate) peak: usize,
     /// What its deletes were held for when they were last judged.
-    held: Option<Scope>,
+    held: Option<BrakeScope>,
 }
 
 impl ZoneLoad {
@@ -42,7 +42,7 @@ impl ZoneLoad {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hold {
     /// What was judged.
-    pub(crate) scope: Scope,
+    pub(crate) scope: BrakeScope,
     /// In a sentence.
     pub(crate) reason: String,
     /// Whether they would leave the owner nothing.
@@ -51,7 +51,7 @@ pub(crate) struct Hold {
 
 /// The zones that have been judged, by instance and label.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct BrakeLedger {
     zones: BTreeMap<String, (InstanceId, ZoneLoad)>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Windows<'a> {
     pub(crate) all: &'a dyn Fn() -> Vec<(&'a str, &'a Window)>,
 }
 
-impl Ledger {
+impl BrakeLedger {
     /// Takes over what a zone wants now. Returns the zones that a wider hold keeps back and that may have room since.
     pub(crate) fn note(&mut self, zone: &str, instance: &InstanceId, load: ZoneLoad) -> Vec<String> {
         let former = self.zones.insert(zone.to_owned(), (instance.clone(), load));
@@ -80,7 +80,7 @@ impl Ledger {
         self.zones.len()
     }
 
-    /// Forgets a zone that is gone. Returns as [`Ledger::note`].
+    /// Forgets a zone that is gone. Returns as [`BrakeLedger::note`].
     pub(crate) fn forget(&mut self, zone: &str) -> Vec<String> {
         if self.zones.remove(zone).is_some_and(|(_, load)| !load.wanted.is_empty()) {
             return self.held_widely(zone);
@@ -99,7 +99,7 @@ impl Ledger {
 
     fn held_widely(&self, but: &str) -> Vec<String> {
         let held = |(label, (_, load)): &(&String, &(InstanceId, ZoneLoad))| {
-            *label != but && load.held.is_some_and(|scope| scope != Scope::Zone)
+            *label != but && load.held.is_some_and(|scope| scope != BrakeScope::Zone)
         };
         self.zones.iter().filter(held).map(|(label, _)| label.clone()).collect()
     }
@@ -135,20 +135,21 @@ impl Ledger {
         let sums = Sums::over(self, brake, windows, now);
         let instance_load = sums.instance(instance);
         let scopes = [
-            (Scope::Zone, sums.zones.get(zone).copied().unwrap_or_default()),
-            (Scope::Instance, instance_load),
-            (Scope::Process, sums.process(brake)),
+            (BrakeScope::Zone, sums.zones.get(zone).copied().unwrap_or_default()),
+            (BrakeScope::Instance, instance_load),
+            (BrakeScope::Process, sums.process(brake)),
         ];
         let held = scopes.into_iter().find_map(|(scope, load)| {
             let reason = judge(brake, scope, load)?;
             let floor = leaves_nothing(brake, scope, load).is_some();
             let reason = match scope {
-                Scope::Zone => reason,
-                Scope::Instance => format!("{reason}: {}", self.filled_by(brake, Some(instance), windows, now)),
-                Scope::Process => format!("{reason}: {}", self.filled_by(brake, None, windows, now)),
+                BrakeScope::Zone => reason,
+                BrakeScope::Instance => format!("{reason}: {}", self.filled_by(brake, Some(instance), windows, now)),
+                BrakeScope::Process => format!("{reason}: {}", self.filled_by(brake, None, windows, now)),
             };
             // One instance is the whole process.
-            let scope = if scope == Scope::Instance && sums.instances.len() == 1 { Scope::Process } else { scope };
+            let scope =
+                if scope == BrakeScope::Instance && sums.instances.len() == 1 { BrakeScope::Process } else { scope };
             Some(Hold { scope, reason, floor })
         });
         held.or(former)
@@ -201,14 +202,14 @@ struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    fn over(ledger: &'a Ledger, brake: &Brake, windows: &Windows<'_>, now: Timestamp) -> Self {
+    fn over(ledger: &'a BrakeLedger, brake: &Brake, windows: &Windows<'_>, now: Timestamp) -> Self {
         let mut sums = Self { zones: BTreeMap::new(), instances: BTreeMap::new(), elsewhere: Load::default() };
         for (label, (instance, zone)) in &ledger.zones {
             let wanted: BTreeSet<RecordKey> = zone.wanted.keys().cloned().collect();
             let done = (windows.of)(label).map_or(0, |window| window.deletes(brake.window, &wanted, now));
             let load = Load { counted: wanted.len(), done, free: zone.free, owned: zone.owned, peak: zone.peak };
             sums.zones.insert(label, load);
-            let passes = zone.held != Some(Scope::Zone) || judge(brake, Scope::Zone, load).is_none();
+            let passes = zone.held != Some(BrakeScope::Zone) || judge(brake, BrakeScope::Zone, load).is_none();
             let sum = sums.instances.entry(instance).or_default();
             *sum = *sum + Load { counted: if passes { load.counted } else { 0 }, ..load };
         }
@@ -234,14 +235,14 @@ impl<'a> Sums<'a> {
 
     fn process(&self, brake: &Brake) -> Load {
         let passing = self.instances.values().map(|load| {
-            let passes = judge(brake, Scope::Instance, *load).is_none();
+            let passes = judge(brake, BrakeScope::Instance, *load).is_none();
             Load { counted: if passes { load.counted } else { 0 }, ..*load }
         });
         passing.fold(self.elsewhere, |sum, load| sum + load)
     }
 }
 
-/// The hold of a plan that stays though the numbers would let it go.
+/// Why a plan stays held though the numbers would not hold it.
 pub(crate) fn lasting(
     plan: &HeldPlan,
     brake: &Brake,

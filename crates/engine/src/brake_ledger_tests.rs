@@ -7,7 +7,7 @@ use super::*;
 /// Zones of one brake, and what they did and want.
 #[derive(Default)]
 struct Books {
-    ledger: Ledger,
+    ledger: BrakeLedger,
     windows: BTreeMap<String, Window>,
 }
 
@@ -39,7 +39,7 @@ impl Books {
         ledger.judge(&Brake::default(), zone, None, &windows, Timestamp(0))
     }
 
-    fn scope(&mut self, zone: &str) -> Option<Scope> {
+    fn scope(&mut self, zone: &str) -> Option<BrakeScope> {
         self.judge(zone).map(|hold| hold.scope)
     }
 }
@@ -53,7 +53,7 @@ fn many_small_zones_are_judged_together() {
     }
     for zone in 0..30 {
         let hold = books.judge(&format!("i/z{zone:02}")).unwrap();
-        assert_eq!((hold.scope, hold.floor), (Scope::Process, true));
+        assert_eq!((hold.scope, hold.floor), (BrakeScope::Process, true));
         assert_eq!(
             hold.reason,
             "270 deletes are wanted in all zones of the instance and 0 were done within the last 1h0m0s; at most 27 of 270 \
@@ -85,13 +85,13 @@ fn a_zone_that_is_held_by_itself_does_not_hold_up_the_others() {
     let mut books = Books::default();
     books.wants("i/large", 500, 500);
     books.wants("i/other", 40, 3);
-    assert_eq!((books.scope("i/large"), books.scope("i/other")), (Some(Scope::Zone), None));
+    assert_eq!((books.scope("i/large"), books.scope("i/other")), (Some(BrakeScope::Zone), None));
     // Nor does an instance.
     for zone in 0..5 {
         books.wants(&format!("j/z{zone}"), 30, 15);
     }
-    assert_eq!(books.scope("j/z0"), Some(Scope::Instance));
-    assert_eq!((books.scope("i/large"), books.scope("i/other")), (Some(Scope::Zone), None));
+    assert_eq!(books.scope("j/z0"), Some(BrakeScope::Instance));
+    assert_eq!((books.scope("i/large"), books.scope("i/other")), (Some(BrakeScope::Zone), None));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn instances_are_judged_together_too() {
         books.wants(&format!("{instance}/z"), 40, 9);
     }
     let hold = books.judge("i/z").unwrap();
-    assert_eq!(hold.scope, Scope::Process);
+    assert_eq!(hold.scope, BrakeScope::Process);
     assert!(hold.reason.starts_with("27 deletes are wanted in all zones and 0 were done"), "{}", hold.reason);
     assert_eq!(books.wants("j/z", 40, 0), ["i/z"], "what one wants no more is room for the others");
     assert_eq!(books.scope("i/z"), None);
@@ -124,7 +124,7 @@ fn the_floor_is_judged_over_all_zones() {
     assert_eq!(books.scope("i/z0"), None, "one is left");
 }
 
-/// What one zone has just let go is nothing that another one leaves to its owner.
+/// What one zone has just deleted does not count as what another one leaves to its owner.
 #[test]
 fn what_another_zone_lets_go_is_not_left() {
     let mut books = Books::default();
@@ -135,7 +135,7 @@ fn what_another_zone_lets_go_is_not_left() {
     books.done("i/a", 6);
     books.wants("i/b", 6, 6);
     let hold = books.judge("i/b").unwrap();
-    assert!(hold.floor && hold.scope == Scope::Process, "{}", hold.reason);
+    assert!(hold.floor && hold.scope == BrakeScope::Process, "{}", hold.reason);
 }
 
 /// A process that was just started knows from the windows what stood in zones where nothing is to be done.
@@ -153,12 +153,12 @@ fn a_zone_that_is_gone_counts_by_what_was_done_there_alone() {
     books.wants("i/a", 15, 9);
     books.wants("i/b", 15, 9);
     books.done("i/c", 9);
-    assert_eq!(books.scope("i/b"), Some(Scope::Process));
+    assert_eq!(books.scope("i/b"), Some(BrakeScope::Process));
     assert_eq!(books.ledger.forget("i/a"), ["i/b"]);
     assert_eq!(books.scope("i/b"), None, "nine and nine");
     assert_eq!(books.ledger.forget("i/a"), Vec::<String>::new());
     books.done("elsewhere/c", 9);
-    assert_eq!(books.scope("i/b"), Some(Scope::Process), "of an instance that is no more, too");
+    assert_eq!(books.scope("i/b"), Some(BrakeScope::Process), "of an instance that is no more, too");
     let hour = Duration::from_hours(1);
     assert_eq!(books.windows["i/c"].deletes(hour, &BTreeSet::new(), Timestamp(0)), 9);
 }

@@ -3,7 +3,7 @@
 //! In: keys of our records whose claim does not stand there, or not only there, as the plans found them. Out: groups that
 //! change claims and no record, about one call of the provider with each turn, after whatever else the turn had to do: so a
 //! move of a whole zone holds up no change for longer than one call. What must hold: what is taken away rests on claims that
-//! were read of the zone after they were written. Nothing is remembered across restarts: the zone itself tells how far the
+//! were read of the zone after they were written. Nothing is remembered across restarts: the zone itself shows how far the
 //! move has come.
 //!
 //! No record comes or goes, so the brake counts nothing here, and `upsert-only` moves claims like `sync` does: a former claim
@@ -22,7 +22,7 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use crate::claim_queue::MoveEnd;
 use crate::contested;
 use crate::footprint::names_of;
-use crate::journal::{Cause, Origin};
+use crate::journal::{Cause, EntryOrigin};
 use crate::pipeline::piece_size;
 use crate::worker::Worker;
 use crate::write_through::{self, Landed};
@@ -151,7 +151,7 @@ fn put_back(worker: &mut Worker, groups: Vec<(RecordKey, Group)>) {
 
 async fn send(worker: &mut Worker, groups: Vec<(RecordKey, Group)>) -> Result<()> {
     let (keys, groups): (Vec<RecordKey>, Vec<Group>) = groups.into_iter().unzip();
-    let origin = Origin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
+    let origin = EntryOrigin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
     let Landed { done, unclaimed, unfinished, problem } = write_through::carry_out(worker, &origin, groups).await;
     for one in &unclaimed {
         write_through::unclaimed(worker, &one.group, &one.reason);
@@ -181,7 +181,7 @@ fn begin(worker: &mut Worker, groups: usize) {
 fn end(worker: &mut Worker) {
     let MoveEnd { steps, left, hindrance } = worker.claims.moves.end_step();
     if let Some(steps) = steps {
-        info!(zone = %worker.handle.title, steps, left, "the move of claims is over");
+        info!(zone = %worker.handle.title, steps, left, "the move of claims has ended");
     }
     if let Some(why) = hindrance {
         warn!(zone = %worker.handle.title, left,

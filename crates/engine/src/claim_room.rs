@@ -1,7 +1,7 @@
 //! Room for claims where all sets of a name and type have one kind of routing policy.
 //!
 //! In: a group with its claims. Out: the same, with our claims of another kind that stand in the way and speak for no record taken away
-//! in the same call. A claim has the kind of its record; one whose record somebody else deleted stays behind, and the service takes none
+//! in the same call. A claim has the kind of its record; one whose record another writer deleted stays behind, and the service takes none
 //! of another kind beside it. What must hold: a claim that speaks for a record, or is not ours, stays, and the group is not sent.
 
 use zonewright_core::capability::RoutingSupport;

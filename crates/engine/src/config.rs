@@ -15,7 +15,7 @@ use zonewright_core::name_policy::NamePolicy;
 use zonewright_core::options::{OptionReader, OptionTable};
 use zonewright_core::plan::Policy;
 use zonewright_core::provider::Provider;
-use zonewright_core::quota::Limits;
+use zonewright_core::quota::QuotaLimits;
 use zonewright_core::record::Ttl;
 use zonewright_core::registry::Registry;
 use zonewright_core::rtype::RecordType;
@@ -53,22 +53,22 @@ pub struct Config {
     /// Whether the process ends after one pass. Then planning begins when the sources wait for no kind any longer, however long
     /// that takes, and what fails is tried again for `start_timeout` and given up then.
     pub one_pass: bool,
-    /// The brake.
+    /// The limits of the brake on deletes.
     pub brake: Brake,
     /// TTL of endpoints that state none.
     pub min_ttl: Option<Ttl>,
     /// Whether records that nobody claims become ours, where they hold exactly what is wanted.
     pub adopt: bool,
-    /// Values of which one alone stands at a name until somebody publishes it: with `adopt` a record that nobody claims becomes ours
+    /// Values of which one alone stands at a name until it is published: with `adopt` a record that nobody claims becomes ours
     /// there, too.
     pub placeholders: Vec<RData>,
     /// The flag that leaves objects of other namespaces unread, for people; empty where all are read.
     pub reach: String,
     /// How many records objects and namespaces may have.
-    pub quotas: Limits,
+    pub quotas: QuotaLimits,
     /// Whether nothing may be changed.
     pub dry_run: bool,
-    /// Whether the engine only looks, so that somebody can ask it why a name is not there: a dry run that no user asked for.
+    /// Whether the engine only reads, to explain why a name is not there: a dry run that no user asked for.
     pub looks: bool,
     /// Whether a name, type or target that a filter leaves out is reported to its object even where nothing was published for it.
     pub events_filtered: bool,
@@ -97,7 +97,7 @@ impl Default for Config {
             adopt: false,
             placeholders: Vec::new(),
             reach: String::new(),
-            quotas: Limits::default(),
+            quotas: QuotaLimits::default(),
             dry_run: false,
             looks: false,
             events_filtered: false,
@@ -110,13 +110,13 @@ impl Default for Config {
 /// One provider with the registry that keeps its claims.
 #[derive(Clone)]
 pub struct Instance {
-    /// Its name.
+    /// Its name, unique in the process.
     pub id: InstanceId,
     /// The provider, bare: the engine puts the layers around it.
     pub provider: Arc<dyn Provider>,
     /// Whether that is a webhook, whose calls count under external-dns' names too.
     pub webhook: bool,
-    /// The registry.
+    /// Where claims on its records are kept.
     pub registry: Arc<dyn Registry>,
     /// The provider's options, with the annotation prefixes in force.
     pub options: OptionReader,
@@ -157,9 +157,9 @@ pub struct Parts {
     pub journal: Journaling,
     /// Where notes go.
     pub reporter: Arc<dyn Reporter>,
-    /// The metrics.
+    /// The metrics that the loops count in.
     pub metrics: Arc<Metrics>,
-    /// The time.
+    /// The clock; a paused one in tests.
     pub clock: Clock,
     /// The object that stands for this process in the cluster, if there is one.
     pub own_object: Option<ObjectRef>,

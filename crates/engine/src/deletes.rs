@@ -70,7 +70,7 @@ impl Deletes {
     }
 
     /// What was ours before the first round whose deletes still wait until every zone has been planned, if they do: what was
-    /// created meanwhile must not let them go.
+    /// created meanwhile must not let them pass.
     pub(crate) fn before(&self) -> Option<Before> {
         self.before
     }

@@ -21,7 +21,7 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use crate::adjusting::Draft;
 use crate::admit::{Admitted, Gate, Unwritable};
 use crate::desired_state::DesiredState;
-use crate::name_facts::{NameFacts, NameScene};
+use crate::name_facts::{NameContentionFacts, NamePlanFacts};
 use crate::quotas;
 use crate::worker::Worker;
 
@@ -74,7 +74,7 @@ fn draft_name(
     }
     let endpoints: Vec<&Endpoint> = forms.iter().map(Cow::as_ref).collect();
     let published = worker.handle.view().at(name);
-    let scene = NameScene::new(instance, &worker.handle, &published, worker.claims.inherited(), first);
+    let scene = NameContentionFacts::new(instance, &worker.handle, &published, worker.claims.inherited(), first);
     let mut contended = contend(name, &endpoints, config.names.at(name, zone, capability), &scene);
     if matches!(capability.routing, RoutingSupport::InSet(_)) {
         let ours = |key: &RecordKey| scene.ownership.get(key).is_some_and(Ownership::is_ours);
@@ -122,7 +122,7 @@ pub(crate) fn decide(
         let (claims, published): (Vec<&RecordSet>, Vec<&RecordSet>) = sets.iter().partition(|set| worker.is_claim(set));
         let claims: Vec<_> = claims.iter().map(|set| set.key.rtype).collect();
         let asked = desired_state.table.at(name);
-        let facts = NameFacts {
+        let facts = NamePlanFacts {
             instance: &worker.instance,
             handle: &worker.handle,
             name,

@@ -31,8 +31,8 @@ use crate::explain::{self, NameServers};
 use crate::health::{self, Health, NameState};
 use crate::housekeeping;
 use crate::intake;
-use crate::inventory::{self, ZoneState};
-use crate::journal::{self as record, JournalRecord, JournalWriter, Journaling, Query, Reach, WriterId};
+use crate::inventory::{self, ZoneStatus};
+use crate::journal::{self as record, JournalReach, JournalRecord, JournalWriter, Journaling, Query, WriterId};
 use crate::layer::Layers;
 use crate::metrics::Metrics;
 use crate::outcome::{self, Outcome};
@@ -92,7 +92,7 @@ impl Engine {
             ..EngineContext::new(config, instances, state)
         });
         for source in &context.sources {
-            source.use_published(Arc::new(presence::Published(Arc::downgrade(&context))));
+            source.use_published(Arc::new(presence::EngineNames(Arc::downgrade(&context))));
         }
         approvals::look(&context, &mut false).await;
         let (cancel, tasks) = (CancellationToken::new(), TaskTracker::new());
@@ -138,7 +138,7 @@ impl Engine {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub async fn history(&self, query: &Query, limit: usize) -> Result<(Vec<JournalRecord>, Reach)> {
+    pub async fn history(&self, query: &Query, limit: usize) -> Result<(Vec<JournalRecord>, JournalReach)> {
         self.context.journal_writer.flush().await;
         let (entries, reach) = record::last(&*self.context.journal_writer.journaling().store, query, limit).await?;
         for record in &entries {
@@ -222,7 +222,7 @@ impl Engine {
         &self.context.recent
     }
 
-    /// The metrics.
+    /// The metrics that the loops count in.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.context.metrics
     }
@@ -239,7 +239,7 @@ impl Engine {
     }
 
     /// Every zone, and how it is doing.
-    pub fn zones(&self) -> Vec<ZoneState> {
+    pub fn zones(&self) -> Vec<ZoneStatus> {
         inventory::zones(&self.context)
     }
 

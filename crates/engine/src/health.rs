@@ -1,4 +1,4 @@
-//! Health that tells the truth: live means the loops turn, ready means views are complete and writes go through.
+//! Health: live means the loops turn, ready means views are complete and writes go through.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -101,7 +101,7 @@ fn zone_list(instance: &ProviderInstance) -> Option<String> {
 /// One record set that is wanted or ours, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameState {
-    /// Its zone.
+    /// The apex of its zone.
     pub zone: DnsName,
     /// What is published.
     pub set: RecordSet,

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::warn;
 use zonewright_core::endpoint::Note;
 use zonewright_core::explain::{Cause, Consideration, Subject};
-use zonewright_core::guard::{AcceptedKinds, Digest, HeldPlan, SAMPLES, Scope, hash};
+use zonewright_core::guard::{AcceptedKinds, BrakeScope, Digest, HeldPlan, SAMPLES, hash};
 use zonewright_core::record::RecordKey;
 
 use crate::brake_ledger::Hold;
@@ -32,7 +32,7 @@ pub(crate) fn publish(
     }
     let (scope, reason, floor) = match brake {
         Some(Hold { scope, reason, floor }) => (scope, Some(reason), floor),
-        None => (Scope::Zone, None, false),
+        None => (BrakeScope::Zone, None, false),
     };
     let reason = [reason, deletes.doubt.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ");
     keep(worker, held, Kept { reason, floor, scope, kinds: deletes.kinds.clone() });
@@ -41,8 +41,8 @@ pub(crate) fn publish(
 /// So many objects get a note about a plan; the rest is in the plan.
 const OBJECTS: usize = 20;
 
-/// Tells the objects that are still there, and do not ask for a record any more, that its delete is held.
-fn tell_objects(worker: &Worker, hash: &str) {
+/// Reports a held delete to the objects that are still there and do not ask for its record any more.
+fn report_to_objects(worker: &Worker, hash: &str) {
     let label = |key: &RecordKey| {
         worker.ownership(key).claim()?.resource.as_deref().and_then(|label| Subject::parse(label).ok())
     };
@@ -59,7 +59,7 @@ fn tell_objects(worker: &Worker, hash: &str) {
     }
     let (context, hash) = (worker.context.clone(), hash.to_owned());
     let at_once = context.config.one_pass || context.config.seed.is_some();
-    let tell = move || {
+    let report = move || {
         let mut notes = Vec::new();
         for (key, about) in meant {
             let found = context.sources.iter().flat_map(|source| source.consider(&about));
@@ -78,9 +78,9 @@ fn tell_objects(worker: &Worker, hash: &str) {
     // The sources look through their objects: nothing waits for that but the only pass, whose last word is its summary, and a history
     // that is to be repeated, in which no other thread may have a part.
     if at_once {
-        tell();
+        report();
     } else {
-        tokio::task::spawn_blocking(tell);
+        tokio::task::spawn_blocking(report);
     }
 }
 
@@ -88,7 +88,7 @@ fn tell_objects(worker: &Worker, hash: &str) {
 struct Kept {
     reason: String,
     floor: bool,
-    scope: Scope,
+    scope: BrakeScope,
     kinds: AcceptedKinds,
 }
 
@@ -146,5 +146,5 @@ fn report(worker: &mut Worker, now: Instant) {
         let text = format!("{text}. Approve with: zonewright approve {hash}{flags}");
         worker.context.report([Note::warning(object, "PlanHeld", text)]);
     }
-    tell_objects(worker, &hash);
+    report_to_objects(worker, &hash);
 }

@@ -3,7 +3,7 @@
 //! In: calls of the engine, in which each item is a set with an identifier ([`zonewright_core::in_set`]). Out: calls of the
 //! provider, in which a change carries the whole set before and after. What must hold: whole sets that hold items are read right
 //! before they are changed, and so is what a group demands besides; what was read, or what a change of a plain set states as its old
-//! side, is what the provider holds the zone against, so that whatever somebody else does in between is refused and no item of
+//! side, is what the provider holds the zone against, so that a change of another writer in between is refused and no item of
 //! others is written over.
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ use zonewright_core::zone::{Zone, ZoneId};
 /// Splits what is read, merges what is written.
 pub(crate) struct InSet {
     inner: Arc<dyn Provider>,
-    /// Whether claims are kept: without them no item could be told from those of others.
+    /// Whether claims are kept: without them nothing distinguishes our items from those of others.
     claims: bool,
 }
 
@@ -238,15 +238,15 @@ mod tests {
         for text in standing {
             cloud.insert(set(text));
         }
-        let told = group.headline();
+        let headline = group.headline();
         let layer = InSet { inner: cloud.clone(), claims: true };
         let outcomes = layer.apply(cloud.its_zone(), &[group]).await;
-        assert_eq!(outcomes.iter().map(Outcome::label).collect::<Vec<_>>(), [label], "{told}: {outcomes:?}");
+        assert_eq!(outcomes.iter().map(Outcome::label).collect::<Vec<_>>(), [label], "{headline}: {outcomes:?}");
         let dump: Vec<String> = cloud.dump().iter().map(ToString::to_string).collect();
         assert_eq!(
             (dump, account.requests()),
             (stands.iter().map(|text| (*text).to_owned()).collect(), requests),
-            "{told}"
+            "{headline}"
         );
     }
 

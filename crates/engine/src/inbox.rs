@@ -77,7 +77,7 @@ impl Inbox {
         names.into_iter().for_each(|(name, since)| mail.put(name, since));
     }
 
-    /// Takes everything.
+    /// Takes everything that has come since the last call.
     pub(crate) fn take(&self) -> Mail {
         std::mem::take(&mut *self.mail())
     }

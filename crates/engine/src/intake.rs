@@ -128,7 +128,7 @@ impl Intake {
         let first_pass = !self.measured && context.has_started() && context.all_planned();
         self.measured |= first_pass;
         if round || first_pass {
-            table_sizes::sweep(&context);
+            table_sizes::prune(&context);
             self.measure.publish(&context);
             table_sizes::publish(&context);
         }

@@ -1,7 +1,7 @@
 //! What stands in zones and whose it is, for people who ask.
 //!
 //! In: the views of the zones. Out: record sets of managed types without claims, and how each zone is doing. Views are copied and
-//! let go before it is asked whose a record is, since claims may stand in any zone.
+//! unlocked before it is asked whose a record is, since claims may stand in any zone.
 
 use zonewright_core::claim::{OwnerId, Ownership};
 use zonewright_core::record::RecordSet;
@@ -13,8 +13,8 @@ use crate::zone_handle::ZoneHandle;
 
 /// How one zone is doing.
 #[derive(Debug, Clone)]
-pub struct ZoneState {
-    /// The zone.
+pub struct ZoneStatus {
+    /// The zone, with its instance.
     pub zone: Zone,
     /// Why it is not ready, if it is not.
     pub problem: Option<String>,
@@ -43,15 +43,15 @@ pub(crate) fn records(context: &EngineContext, zone: &Zone, visit: &mut dyn FnMu
     }
 }
 
-/// Every zone.
-pub(crate) fn zones(context: &EngineContext) -> Vec<ZoneState> {
+/// The status of every zone that is served.
+pub(crate) fn zones(context: &EngineContext) -> Vec<ZoneStatus> {
     context.zone_handles().iter().map(|handle| state(context, handle)).collect()
 }
 
-fn state(context: &EngineContext, handle: &ZoneHandle) -> ZoneState {
+fn state(context: &EngineContext, handle: &ZoneHandle) -> ZoneStatus {
     let held = context.state.look(&handle.label(), |state| state.held.as_ref().map_or(0, |plan| plan.held.len()));
     let status = handle.status();
-    ZoneState {
+    ZoneStatus {
         zone: handle.zone.clone(),
         problem: status.unready(),
         held,

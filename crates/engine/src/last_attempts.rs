@@ -33,7 +33,7 @@ pub(crate) struct LastAttempt {
     pub(crate) until: Instant,
 }
 
-/// The troubles of a zone by name, shared by its worker and those who ask.
+/// The last failed attempts in a zone by name, shared by its worker and those who ask.
 #[derive(Debug, Default)]
 pub(crate) struct LastAttempts(Mutex<BTreeMap<DnsName, LastAttempt>>);
 
@@ -43,8 +43,8 @@ impl LastAttempts {
     }
 
     /// Notes the last attempt at a name.
-    pub(crate) fn note(&self, name: &DnsName, trouble: LastAttempt) {
-        self.all().insert(name.clone(), trouble);
+    pub(crate) fn note(&self, name: &DnsName, attempt: LastAttempt) {
+        self.all().insert(name.clone(), attempt);
     }
 
     /// The last attempt at a name, if it waits for another one.

@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 use tracing::info;
 use zonewright_core::error::Result;
-use zonewright_core::listing::Pages;
+use zonewright_core::listing::PagedListing;
 use zonewright_core::provider::{Listing, Provider};
 use zonewright_core::zone::Zone;
 
@@ -18,7 +18,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 /// A listing with the pages that were read so far.
 #[derive(Debug)]
 pub(crate) struct ListingUnderWay {
-    pages: Pages,
+    pages: PagedListing,
     began: Instant,
     /// When its progress was last logged.
     logged: Instant,
@@ -30,7 +30,7 @@ impl ListingUnderWay {
     /// No page was read yet.
     pub(crate) fn begin() -> Self {
         let now = Instant::now();
-        Self { pages: Pages::default(), began: now, logged: now, early: EarlyNames::default() }
+        Self { pages: PagedListing::default(), began: now, logged: now, early: EarlyNames::default() }
     }
 
     /// When the first page was asked for.
@@ -46,7 +46,7 @@ impl ListingUnderWay {
     /// Reads the next page. After the last one: the whole listing, and when it began.
     ///
     /// # Errors
-    /// As [`Pages::turn`].
+    /// As [`PagedListing::turn`].
     pub(crate) async fn turn(
         &mut self,
         provider: &dyn Provider,

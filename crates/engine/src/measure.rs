@@ -19,7 +19,7 @@ use crate::provider_instance::ProviderInstance;
 use crate::zone_handle::ZoneHandle;
 
 /// A zone with its instance.
-type Place = (Arc<ProviderInstance>, Arc<ZoneHandle>);
+type InstanceZone = (Arc<ProviderInstance>, Arc<ZoneHandle>);
 /// Numbers by record type.
 type Counts = BTreeMap<RecordType, usize>;
 
@@ -67,7 +67,7 @@ impl Measure {
             let place = |handle: Arc<ZoneHandle>| (instance.clone(), handle);
             instance.zone_handles().into_iter().map(place).collect::<Vec<_>>()
         };
-        let places: Vec<Place> = context.instances.iter().flat_map(of).collect();
+        let places: Vec<InstanceZone> = context.instances.iter().flat_map(of).collect();
         let mut published = Counts::new();
         for (_, handle) in &places {
             self.collect(handle);
@@ -110,7 +110,7 @@ impl Measure {
         self.overflow();
     }
 
-    fn look(&mut self, context: &EngineContext, places: &[Place]) {
+    fn look(&mut self, context: &EngineContext, places: &[InstanceZone]) {
         let mut names = std::mem::take(&mut self.due);
         if std::mem::take(&mut self.everything) {
             self.missing.clear();
@@ -141,10 +141,10 @@ impl Measure {
 }
 
 /// The types of the endpoints at a name that stand nowhere.
-fn missing(context: &EngineContext, places: &[Place], name: &DnsName) -> Vec<RecordType> {
+fn missing(context: &EngineContext, places: &[InstanceZone], name: &DnsName) -> Vec<RecordType> {
     let desired_state = context.desired_state();
     let stands = |endpoint: &&Endpoint| {
-        let here = |(instance, handle): &Place| {
+        let here = |(instance, handle): &InstanceZone| {
             endpoint.name.is_within(&handle.zone.name) && instance.has_published(handle, endpoint)
         };
         places.iter().any(here)

@@ -75,10 +75,10 @@ pub struct Metrics {
     pub changes: Family<Changed, Counter>,
     /// Deletes that wait for approval or evidence.
     pub held: Family<ByZone, Gauge>,
-    /// Our records.
+    /// Records of our owner in the zone.
     pub owned: Family<ByZone, Gauge>,
     /// Records of ours outside the domain filter or the managed record types.
-    pub released: Family<ByZone, Gauge>,
+    pub out_of_scope: Family<ByZone, Gauge>,
     /// Whether the zone is read completely and its last write went well.
     pub zone_ready: Family<ByZone, Gauge>,
     /// Whether the state of the brake can be read and saved.
@@ -158,7 +158,7 @@ impl Default for Metrics {
             changes: Family::default(),
             held: Family::default(),
             owned: Family::default(),
-            released: Family::default(),
+            out_of_scope: Family::default(),
             zone_ready: Family::default(),
             state_trusted: Gauge::default(),
             zone_errors: Family::default(),
@@ -229,7 +229,7 @@ impl Metrics {
         ours.register("held_deletes", "Deletes that wait for an approval or for evidence", self.held.clone());
         ours.register("owned_records", "Record sets that are ours", self.owned.clone());
         let outside = "Record sets of ours outside the domain filter or the managed record types, left alone";
-        ours.register("released_records", outside, self.released.clone());
+        ours.register("released_records", outside, self.out_of_scope.clone());
         ours.register(
             "state_trusted",
             "Whether the state of the brake can be read and saved; deletes that it counts are held where not",
@@ -318,7 +318,7 @@ impl Metrics {
         for family in [
             &self.held,
             &self.owned,
-            &self.released,
+            &self.out_of_scope,
             &self.zone_ready,
             &self.parked,
             &self.listing,

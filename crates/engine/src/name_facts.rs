@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use zonewright_core::claim::Ownership;
 use zonewright_core::clock::Timestamp;
-use zonewright_core::contend::{PublishedRecord, Scene};
+use zonewright_core::contend::{ContentionFacts, PublishedRecord};
 use zonewright_core::desired::{Asked, Desired};
 use zonewright_core::endpoint::{KindId, Sharing, Unknown};
 use zonewright_core::guard::{AcceptedKinds, Approval, Digest};
 use zonewright_core::name::DnsName;
-use zonewright_core::plan::{Facts, OtherPrefixRequest};
+use zonewright_core::plan::{OtherPrefixRequest, PlanFacts};
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::rtype::RecordType;
 use zonewright_core::source::Evidence;
@@ -22,14 +22,14 @@ use crate::state::State;
 use crate::zone_handle::ZoneHandle;
 
 /// The record sets at one name, and whose they are.
-pub(crate) struct NameScene<'a> {
+pub(crate) struct NameContentionFacts<'a> {
     pub(crate) published: &'a [RecordSet],
     pub(crate) ownership: HashMap<RecordKey, Ownership>,
     pub(crate) inherited: &'a HashSet<RecordKey>,
     pub(crate) first_reading: bool,
 }
 
-impl<'a> NameScene<'a> {
+impl<'a> NameContentionFacts<'a> {
     pub(crate) fn new(
         instance: &ProviderInstance,
         handle: &ZoneHandle,
@@ -43,7 +43,7 @@ impl<'a> NameScene<'a> {
     }
 }
 
-impl Scene for NameScene<'_> {
+impl ContentionFacts for NameContentionFacts<'_> {
     fn ours(&self, key: &RecordKey) -> Option<PublishedRecord<'_>> {
         let set = self.published.iter().find(|set| set.key == *key)?;
         match self.ownership.get(key)? {
@@ -63,7 +63,7 @@ impl Scene for NameScene<'_> {
 }
 
 /// Everything else that the plan of one name rests on.
-pub(crate) struct NameFacts<'a> {
+pub(crate) struct NamePlanFacts<'a> {
     pub(crate) instance: &'a ProviderInstance,
     pub(crate) handle: &'a ZoneHandle,
     pub(crate) name: &'a DnsName,
@@ -83,7 +83,7 @@ pub(crate) struct NameFacts<'a> {
     pub(crate) one_kind: bool,
 }
 
-impl NameFacts<'_> {
+impl NamePlanFacts<'_> {
     /// Names those of which it is not known what they ask for under this label, if there are any.
     fn unknown(&self, resource: Option<&Arc<str>>) -> Option<KindId> {
         let name = |unknown: &Unknown| unknown.resource.clone().unwrap_or_else(|| Arc::from("objects without a label"));
@@ -121,7 +121,7 @@ impl NameFacts<'_> {
     }
 }
 
-impl Facts for NameFacts<'_> {
+impl PlanFacts for NamePlanFacts<'_> {
     fn ownership(&self, key: &RecordKey) -> Ownership {
         self.instance.ownership(&self.handle.zone, key)
     }

@@ -2,7 +2,7 @@
 //! and which lie outside what is managed now.
 //!
 //! Other sources, namespaces or selectors than before leave records without an object: under `sync` they go, within the brake.
-//! A narrower domain filter or fewer record types leave records alone: they are released, and stay.
+//! A narrower domain filter or fewer record types leave records alone: they are out of scope, and stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use zonewright_core::record::RecordKey;
 use crate::metrics::ByZone;
 use crate::worker::Worker;
 
-/// Says both, and keeps the number of those that are released.
+/// Says both, and keeps the number of those that are out of scope.
 pub(crate) fn announce(worker: &Worker) {
     if worker.instance.registry.owner().is_none() {
         return;
@@ -38,7 +38,7 @@ pub(crate) fn announce(worker: &Worker) {
         warn!(zone = %zone, "{other_prefix} records of ours are asked for with annotations of the other well-known prefix, which is \
             not in force: they are neither deleted nor changed; their events say which --annotation-prefix to add");
     }
-    released(worker);
+    out_of_scope(worker);
 }
 
 /// Our records that no object asks for.
@@ -83,18 +83,18 @@ impl Orphans {
     }
 }
 
-fn released(worker: &Worker) {
+fn out_of_scope(worker: &Worker) {
     let mut ours = 0;
     worker.each_set(|set| {
         let outside = !worker.is_in_scope(&set) && !worker.is_claim(&set);
         ours += usize::from(outside && worker.ownership(&set.key).is_ours());
     });
     let label = ByZone { zone: worker.handle.label() };
-    worker.context.metrics.released.get_or_create(&label).set(i64::try_from(ours).unwrap_or(i64::MAX));
+    worker.context.metrics.out_of_scope.get_or_create(&label).set(i64::try_from(ours).unwrap_or(i64::MAX));
     if ours > 0 {
         warn!(
             zone = %worker.handle.title,
-            "{ours} records of ours lie outside the domain filter or the managed record types: they are released and left alone"
+            "{ours} records of ours lie outside the domain filter or the managed record types: they are left alone"
         );
     }
 }

@@ -13,14 +13,14 @@ use crate::zone_handle::ZoneHandle;
 
 /// Something that failed, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
+pub struct PassProblem {
     /// `zone example.org`, `zones of rfc2136`, or the name of a kind such as `services`.
     pub what: String,
     /// The reason, for people.
     pub why: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PassProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.what, self.why)
     }
@@ -40,9 +40,9 @@ pub struct Outcome {
     /// Whether nothing was sent since this is a dry run.
     pub dry_run: bool,
     /// Kinds, zones and lists of zones that were not read to their end.
-    pub unread: Vec<Problem>,
+    pub unread: Vec<PassProblem>,
     /// Zones that were read, and could not be written.
-    pub unwritten: Vec<Problem>,
+    pub unwritten: Vec<PassProblem>,
     /// It was looked at before the pass came to its end.
     pub unfinished: bool,
 }
@@ -65,7 +65,7 @@ impl Outcome {
 
     fn fail(&mut self, unread: bool, what: String, why: String) {
         let list = if unread { &mut self.unread } else { &mut self.unwritten };
-        list.push(Problem { what, why });
+        list.push(PassProblem { what, why });
     }
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Outcome {
         write!(f, "{}", self.numbers())?;
         for (verb, problems) in [("read", &self.unread), ("written", &self.unwritten)] {
             let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-            for Problem { what, why } in problems {
+            for PassProblem { what, why } in problems {
                 by_reason.entry(why).or_default().push(what);
             }
             for (why, what) in by_reason {
@@ -187,7 +187,7 @@ mod tests {
         let done = Outcome { changes, held: 2, refused: 1, left_alone: 4, ..Outcome::default() };
         let text = "3 created, 0 updated, 1 deleted, 2 held, 1 refused, 4 left alone";
         assert_eq!(done.to_string(), text);
-        let problem = |what: &str, why: &str| Problem { what: what.to_owned(), why: why.to_owned() };
+        let problem = |what: &str, why: &str| PassProblem { what: what.to_owned(), why: why.to_owned() };
         let outcome = Outcome {
             changes: Changes { claims: 5, ..changes },
             dry_run: true,

@@ -87,7 +87,7 @@ impl Scope {
 /// One thing to do.
 #[derive(Debug, Clone)]
 pub struct Action {
-    /// Its zone.
+    /// The zone in which it is done.
     pub zone: Zone,
     /// What it is, in one line.
     pub text: String,
@@ -156,7 +156,8 @@ impl InstanceSnapshot {
     pub async fn read(instance: Instance, scope: Scope) -> Result<Self> {
         instance.registry.load().await?;
         if instance.registry.owner().is_none() {
-            let text = "the registry noop keeps no claims: there is nothing to hand over, and no telling what is ours";
+            let text =
+                "the registry noop keeps no claims: there is nothing to hand over, and nothing shows what is ours";
             return Err(Error::new(ErrorKind::Configuration, "read the claims", text));
         }
         let provider = in_set::around(instance.provider, &*instance.registry);
@@ -291,7 +292,7 @@ impl InstanceSnapshot {
     /// Our claims that speak for no record.
     fn orphans(&self) -> Vec<Action> {
         let registry = &self.instance.registry;
-        let sweep = |zone: &Zone, set: &RecordSet| {
+        let collect = |zone: &Zone, set: &RecordSet| {
             let group = registry.collect_stale_claims(zone, set, StaleClaims::Claims, self)?;
             Some(self.action(zone, format!("{}  a claim without a record", group.headline()), group))
         };
@@ -306,7 +307,7 @@ impl InstanceSnapshot {
         let of = |(zone, view)| -> Vec<Action> {
             let (zone, view): (&Zone, &ZoneView) = (zone, view);
             let claims = view.sets_of(|_| true).filter(|set| registry.is_claim(set));
-            claims.filter_map(|set| sweep(zone, &set)).chain(outside(zone)).collect()
+            claims.filter_map(|set| collect(zone, &set)).chain(outside(zone)).collect()
         };
         self.zones.iter().map(|(zone, view)| (zone, view)).flat_map(of).collect()
     }

@@ -122,7 +122,7 @@ pub(crate) fn expire(worker: &Worker) {
         return;
     }
     let names = names_of(&due);
-    info!(zone = %worker.handle.title, names = names.len(), "the holds of an undo are over; the names are planned again");
+    info!(zone = %worker.handle.title, names = names.len(), "the pins of an undo have ended; the names are planned again");
     unpin(&worker.context, &zone, Some(&names));
     worker.handle.inbox.changed(names);
 }

@@ -11,7 +11,7 @@ use zonewright_core::name::DnsName;
 pub struct Pin {
     /// The hash of the undo.
     pub plan: String,
-    /// Since when.
+    /// When the undo pinned it.
     pub since: Timestamp,
     /// Until when, if nothing ends it before.
     pub until: Timestamp,

@@ -13,7 +13,7 @@ use zonewright_core::provider::Provider;
 use zonewright_core::registry::Dropped;
 
 use crate::context::EngineContext;
-use crate::journal::{Begun, Destination, JournalWriter, Origin};
+use crate::journal::{Begun, Destination, EntryOrigin, JournalWriter};
 use crate::provider_instance::ProviderInstance;
 use crate::state::State;
 use crate::zone_handle::ZoneHandle;
@@ -59,7 +59,7 @@ pub(crate) struct Unclaimed {
 
 /// How groups go to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum Dispatch {
     /// In one call.
     Together,
     /// Each in a call of its own, until the outcome of one is unknown or it was not sent.
@@ -69,7 +69,7 @@ pub(crate) enum Pace {
 /// Groups that were sent, each with its outcome.
 #[derive(Debug, Default)]
 #[must_use = "what was sent is committed"]
-pub(crate) struct Sent {
+pub(crate) struct SentGroups {
     pub(crate) groups: Vec<Group>,
     /// One for each group, in order.
     pub(crate) outcomes: Vec<Outcome>,
@@ -101,9 +101,13 @@ impl<'a> Pipeline<'a> {
     }
 
     /// All stages, one after the other.
-    pub(crate) async fn carry_out(&self, origin: &Origin, groups: Vec<Group>) -> (Sent, Vec<Unclaimed>, Result<()>) {
+    pub(crate) async fn carry_out(
+        &self,
+        origin: &EntryOrigin,
+        groups: Vec<Group>,
+    ) -> (SentGroups, Vec<Unclaimed>, Result<()>) {
         let (prepared, unclaimed) = self.prepare(groups).await;
-        let sent = self.send(origin, prepared, Pace::Together).await;
+        let sent = self.send(origin, prepared, Dispatch::Together).await;
         let committed = self.commit(&sent).await;
         (sent, unclaimed, committed)
     }
@@ -124,16 +128,16 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Writes groups down, sends them, and writes down what became of them.
-    pub(crate) async fn send(&self, origin: &Origin, prepared: Prepared, pace: Pace) -> Sent {
+    pub(crate) async fn send(&self, origin: &EntryOrigin, prepared: Prepared, pace: Dispatch) -> SentGroups {
         let Prepared(groups) = prepared;
         if let Some(state) = self.state.filter(|_| !self.dry_run) {
             state.end_approvals(&self.to.zone.key.to_string(), &groups).await;
         }
         let size = match pace {
-            Pace::Together => groups.len().max(1),
-            Pace::OneByOne => 1,
+            Dispatch::Together => groups.len().max(1),
+            Dispatch::OneByOne => 1,
         };
-        let mut sent = Sent::default();
+        let mut sent = SentGroups::default();
         for call in groups.chunks(size) {
             let stop = sent.outcomes.last().and_then(|last| match last {
                 Outcome::NotSent(error) | Outcome::Unknown(error) => Some(error.clone()),
@@ -144,10 +148,10 @@ impl<'a> Pipeline<'a> {
                 None => self.call(origin, call, &mut sent).await,
             }
         }
-        Sent { groups, ..sent }
+        SentGroups { groups, ..sent }
     }
 
-    async fn call(&self, origin: &Origin, groups: &[Group], sent: &mut Sent) {
+    async fn call(&self, origin: &EntryOrigin, groups: &[Group], sent: &mut SentGroups) {
         match self.journal.begin(self.to, origin, groups).await {
             Ok(begun) => {
                 let outcomes = self.provider.apply(self.to.zone, groups).await;
@@ -163,7 +167,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// As [`zonewright_core::registry::ClaimStore::commit`].
-    pub(crate) async fn commit(&self, sent: &Sent) -> Result<()> {
+    pub(crate) async fn commit(&self, sent: &SentGroups) -> Result<()> {
         self.note(&sent.groups, &sent.outcomes).await
     }
 
@@ -184,7 +188,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// The registry could not write down what became of groups: what was sent counts as unknown, in the journal too.
-    pub(crate) async fn doubt(&self, sent: &mut Sent, error: &Error) {
+    pub(crate) async fn doubt(&self, sent: &mut SentGroups, error: &Error) {
         // What was not sent is no more in force for that.
         for outcome in sent.outcomes.iter_mut().filter(|outcome| !matches!(outcome, Outcome::NotSent(_))) {
             *outcome = Outcome::Unknown(error.clone());

@@ -245,10 +245,10 @@ fn stale_claims(worker: &mut Worker, capability: &Capability, names: &[DnsName])
     let (registry, zone) = (&worker.instance.registry, &worker.handle.zone);
     let claims: Vec<RecordSet> = names.iter().flat_map(|name| worker.handle.view().at(name)).collect();
     let claims = claims.into_iter().filter(|set| registry.is_claim(set));
-    let sweep = |set: RecordSet| {
+    let collect = |set: RecordSet| {
         Some((registry.collect_stale_claims(zone, &set, StaleClaims::Intents, &*worker.instance)?, set))
     };
-    let (groups, void): (Vec<Group>, Vec<RecordSet>) = claims.filter_map(sweep).unzip();
+    let (groups, void): (Vec<Group>, Vec<RecordSet>) = claims.filter_map(collect).unzip();
     if capability.batch.atomic != Atomicity::None && capability.create != CreateMode::Additive {
         return groups;
     }

@@ -15,9 +15,9 @@ use crate::provider_instance::ProviderInstance;
 use crate::zone_handle::ZoneHandle;
 
 /// The context as sources see it.
-pub(crate) struct Published(pub(crate) Weak<EngineContext>);
+pub(crate) struct EngineNames(pub(crate) Weak<EngineContext>);
 
-impl PublishedNames for Published {
+impl PublishedNames for EngineNames {
     fn presence(&self, name: &DnsName, resource: Option<&Arc<str>>) -> Presence {
         self.0.upgrade().map_or(Presence::Unread, |context| {
             let named = |_: &RecordSet, label: Option<&Arc<str>>| label.is_none_or(|label| resource == Some(label));

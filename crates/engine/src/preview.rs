@@ -34,7 +34,7 @@ pub(crate) struct Preview {
 }
 
 impl Config {
-    /// Whether somebody looks at what a pass would do.
+    /// Whether a preview of the pass is kept for the user.
     pub(crate) fn previews(&self) -> bool {
         self.dry_run && self.one_pass
     }

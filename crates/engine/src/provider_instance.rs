@@ -33,14 +33,14 @@ pub(crate) struct ProviderInstance {
     pub(crate) filter: DomainFilter,
     pub(crate) ambiguous: Arc<AmbiguousZones>,
     zones: RwLock<Vec<Arc<ZoneHandle>>>,
-    listing: Mutex<Listing>,
+    listing: Mutex<ZoneListStatus>,
     /// When its zones are audited.
     pub(crate) audits: AuditLane,
 }
 
 /// How the list of an instance's zones is doing.
 #[derive(Debug, Default)]
-pub(crate) struct Listing {
+pub(crate) struct ZoneListStatus {
     pub(crate) tried: bool,
     pub(crate) error: Option<(Error, Instant)>,
     /// They are not listed again.
@@ -63,7 +63,7 @@ impl ProviderInstance {
         *self.zones.write().unwrap_or_else(PoisonError::into_inner) = zone_handles;
     }
 
-    pub(crate) fn listing(&self) -> MutexGuard<'_, Listing> {
+    pub(crate) fn listing(&self) -> MutexGuard<'_, ZoneListStatus> {
         self.listing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use zonewright_core::contend::SameName;
 use zonewright_core::endpoint::{Endpoint, Mapped, Note, ObjectRef, Sharing};
 use zonewright_core::name::DnsName;
-use zonewright_core::quota::{Cause, Item, Limits};
+use zonewright_core::quota::{ExceededLimit, QuotaLimits, RequestedRecord};
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::source::Presence;
 
@@ -55,7 +55,7 @@ fn decide(context: &EngineContext, namespaces: Option<&BTreeSet<Arc<str>>>) -> B
             let items = items(context, &desired_state, &namespace);
             let settled = desired_state.quotas.settle(&namespace, &items, limits);
             names.extend(settled.changed.into_iter().map(|key| key.name));
-            notes.extend(settled.told.iter().map(|(object, waiting)| note(object, waiting, limits)));
+            notes.extend(settled.reported.iter().map(|(object, waiting)| note(object, waiting, limits)));
             let label = ByNamespace { namespace: namespace.to_string() };
             if settled.waiting > 0 || !items.is_empty() {
                 let waiting = i64::try_from(settled.waiting).unwrap_or(i64::MAX);
@@ -84,14 +84,14 @@ pub(crate) fn waits(
     desired_state.quotas.refuses(endpoint) && item(context, endpoint, &own()).presence != Presence::Held
 }
 
-fn note(object: &ObjectRef, waiting: &BTreeMap<RecordKey, Cause>, limits: Limits) -> Note {
-    let limit = |cause: Cause| match cause {
-        Cause::Object => format!("this object may have {} (--max-records-per-object)", limits.per_object),
-        Cause::Namespace => {
+fn note(object: &ObjectRef, waiting: &BTreeMap<RecordKey, ExceededLimit>, limits: QuotaLimits) -> Note {
+    let limit = |cause: ExceededLimit| match cause {
+        ExceededLimit::Object => format!("this object may have {} (--max-records-per-object)", limits.per_object),
+        ExceededLimit::Namespace => {
             format!("namespace {} may have {} (--max-records-per-namespace)", object.namespace, limits.per_namespace)
         }
     };
-    let causes: BTreeSet<Cause> = waiting.values().copied().collect();
+    let causes: BTreeSet<ExceededLimit> = waiting.values().copied().collect();
     let why: Vec<String> = causes.into_iter().map(limit).collect();
     let first = waiting.keys().next().map(ToString::to_string).unwrap_or_default();
     let text = format!(
@@ -103,7 +103,7 @@ fn note(object: &ObjectRef, waiting: &BTreeMap<RecordKey, Cause>, limits: Limits
 }
 
 /// The records that count in a namespace: those of managed types, inside the filters and in some zone.
-fn items(context: &EngineContext, desired_state: &DesiredState, namespace: &Arc<str>) -> Vec<Item> {
+fn items(context: &EngineContext, desired_state: &DesiredState, namespace: &Arc<str>) -> Vec<RequestedRecord> {
     let zones: Vec<_> = context.instances.iter().map(|instance| (instance, instance.zone_handles())).collect();
     let takes = |endpoint: &Endpoint| {
         zones.iter().any(|(instance, handles)| handles.iter().any(|handle| instance.covers(handle, endpoint)))
@@ -122,7 +122,7 @@ fn items(context: &EngineContext, desired_state: &DesiredState, namespace: &Arc<
 }
 
 /// `own` is what the object asks for, at least at this name.
-fn item(context: &EngineContext, endpoint: &Endpoint, own: &HashSet<RecordKey>) -> Item {
+fn item(context: &EngineContext, endpoint: &Endpoint, own: &HashSet<RecordKey>) -> RequestedRecord {
     let union = endpoint.sharing == Sharing::Union || context.config.names.same_name == SameName::Union;
     let holds = |set: &RecordSet, label: Option<&Arc<str>>| {
         let same = set.key.rtype == endpoint.rtype;
@@ -133,7 +133,7 @@ fn item(context: &EngineContext, endpoint: &Endpoint, own: &HashSet<RecordKey>) 
         let replaced = || !own.iter().any(|key| key.name == set.key.name && key.rtype == set.key.rtype);
         (is_own || union && same || part()) && (same || replaced())
     };
-    Item {
+    RequestedRecord {
         key: endpoint.key(),
         object: endpoint.origin.object.clone(),
         created: endpoint.origin.created,

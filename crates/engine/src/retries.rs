@@ -60,13 +60,13 @@ pub(crate) struct Retries {
     attempts: BTreeMap<DnsName, Parked>,
     refusals: Refusals,
     /// What was answered at those names, for people.
-    troubles: Arc<LastAttempts>,
+    last_attempts: Arc<LastAttempts>,
 }
 
 impl Retries {
-    pub(crate) fn new(seed: u64, troubles: Arc<LastAttempts>) -> Self {
+    pub(crate) fn new(seed: u64, last_attempts: Arc<LastAttempts>) -> Self {
         let (parked, attempts) = (BTreeMap::new(), BTreeMap::new());
-        Self { seed, parked, attempts, refusals: Refusals::default(), troubles }
+        Self { seed, parked, attempts, refusals: Refusals::default(), last_attempts }
     }
 
     /// What the server does not allow.
@@ -85,8 +85,8 @@ impl Retries {
     }
 
     /// Number of names whose last answer is known.
-    pub(crate) fn troubles(&self) -> usize {
-        self.troubles.len()
+    pub(crate) fn last_attempts(&self) -> usize {
+        self.last_attempts.len()
     }
 
     /// Number of names that are under way again.
@@ -152,7 +152,7 @@ impl Retries {
         let attempts = former.attempts + 1;
         let until = Instant::now() + pause(attempts);
         self.parked.insert(name.clone(), Parked { until, attempts, denied, ..former });
-        self.troubles.note(name, LastAttempt { obstacle, error: error.to_owned(), attempts, until });
+        self.last_attempts.note(name, LastAttempt { obstacle, error: error.to_owned(), attempts, until });
         attempts
     }
 
@@ -195,7 +195,7 @@ impl Retries {
     }
 
     /// The server does not allow a name, which waits alone from now on. Returns how often it was refused by now, and whether it should
-    /// be read: where nothing can be read either, it is no trouble of the name.
+    /// be read: where nothing can be read either, the name is not to blame.
     pub(crate) fn denied(&mut self, name: &DnsName, error: &Error, accepted: bool) -> (u32, bool) {
         let proven = self.is_proven(name, accepted);
         if !proven {
@@ -220,7 +220,7 @@ impl Retries {
         problem
     }
 
-    /// The zone cannot be read, or fails otherwise: what it refused right before was not the names' trouble. They go with all others
+    /// The zone cannot be read, or fails otherwise: what it refused right before was not because of the names. They go with all others
     /// when it works again; returns them.
     pub(crate) fn blame_zone(&mut self) -> Vec<DnsName> {
         if self.is_paused() {
@@ -300,7 +300,7 @@ impl Retries {
     /// Forgets the former attempts of names that are not under way any more.
     pub(crate) fn retain(&mut self, under_way: impl Fn(&DnsName) -> bool) {
         self.attempts.retain(|name, _| under_way(name));
-        self.troubles.retain(|name| self.parked.contains_key(name) || self.attempts.contains_key(name));
+        self.last_attempts.retain(|name| self.parked.contains_key(name) || self.attempts.contains_key(name));
     }
 }
 
@@ -327,10 +327,10 @@ mod tests {
         tokio::time::advance(Duration::from_hours(1)).await;
         assert_eq!(retries.take_due(0, false), [named(1)]);
         assert_eq!(retries.refused(&named(1), &error), 2, "the attempts are counted on");
-        assert_eq!(retries.troubles.at(&named(1)).map(|trouble| trouble.attempts), Some(2));
+        assert_eq!(retries.last_attempts.at(&named(1)).map(|trouble| trouble.attempts), Some(2));
         retries.changed(&named(1));
         retries.retain(|_| true);
-        assert_eq!((retries.len(), retries.under_way(), retries.troubles()), (0, 0, 0));
+        assert_eq!((retries.len(), retries.under_way(), retries.last_attempts()), (0, 0, 0));
     }
 
     #[tokio::test(start_paused = true)]

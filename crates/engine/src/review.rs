@@ -1,6 +1,6 @@
 //! The slow pass over everything that sources hold, spread over hours.
 //!
-//! What a source tells is taken over as it comes, so the pass finds nothing, as long as nothing was lost on the way. In: a part of
+//! What a source reports is taken over as it comes, so the pass finds nothing, as long as nothing was lost on the way. In: a part of
 //! what each source holds, with each interval. Out: what differs from what was taken over; what no source showed in a whole pass
 //! is gone, without a proof.
 

@@ -20,9 +20,9 @@ use zonewright_core::name::DnsName;
 use crate::brake::{self, brake};
 use crate::deletes::{self, Before};
 use crate::footprint::footprint;
-use crate::journal::{Cause, Origin};
+use crate::journal::{Cause, EntryOrigin};
 use crate::layer::MOST_DENIED;
-use crate::pipeline::{Pace, Pipeline, Prepared, Sent, piece_size};
+use crate::pipeline::{Dispatch, Pipeline, Prepared, SentGroups, piece_size};
 use crate::planning::{Goal, Piece, RoundTerms, prepare, read_before};
 use crate::round_deletes::{Passing, RoundDeletes};
 use crate::worker::Worker;
@@ -36,7 +36,7 @@ use crate::{claim_anomalies, orphans};
 pub(crate) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, first: bool) -> Result<bool> {
     worker.context.metrics.last_reconcile.set(worker.context.clock.now().as_seconds());
     let capability = worker.capability();
-    worker.origin = Origin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
+    worker.origin = EntryOrigin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
     if first {
         orphans::announce(worker);
         claim_anomalies::announce(worker);
@@ -68,7 +68,7 @@ pub(crate) async fn run(worker: &mut Worker, names: BTreeMap<DnsName, Instant>, 
 /// As [`run`].
 pub(crate) async fn early(worker: &mut Worker, names: BTreeMap<DnsName, Instant>) -> Result<bool> {
     let capability = worker.capability();
-    worker.origin = Origin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
+    worker.origin = EntryOrigin::new(worker.context.journal_writer.plan(&worker.handle.label()), Cause::Round);
     let mut round = Round::new(worker, capability, &names, true);
     round.pass(names.keys().cloned().collect(), Goal::Early).await;
     round.finish()
@@ -148,7 +148,7 @@ impl<'a> Round<'a> {
         busy: &BTreeSet<DnsName>,
     ) -> Result<Prepared> {
         let (mut ready, mut again) = (Prepared::default(), Vec::new());
-        let size = if self.pace(queue.front()) == Pace::OneByOne { MOST_DENIED } else { self.piece };
+        let size = if self.pace(queue.front()) == Dispatch::OneByOne { MOST_DENIED } else { self.piece };
         let kind = queue.front().is_some_and(|name| self.worker.retries.is_retried(name));
         while ready.len() < size {
             let room = (size - ready.len()).max(16);
@@ -178,14 +178,14 @@ impl<'a> Round<'a> {
     }
 
     /// Groups of these names go one by one where the zone accepts nothing, or they were refused before.
-    fn pace<'n>(&self, names: impl IntoIterator<Item = &'n DnsName>) -> Pace {
+    fn pace<'n>(&self, names: impl IntoIterator<Item = &'n DnsName>) -> Dispatch {
         let retries = &self.worker.retries;
         let probes = retries.is_paused() || names.into_iter().any(|name| retries.is_retried(name));
-        if probes { Pace::OneByOne } else { Pace::Together }
+        if probes { Dispatch::OneByOne } else { Dispatch::Together }
     }
 
     /// Takes over what became of the groups that were in flight.
-    async fn land(&mut self, sent: Sent) {
+    async fn land(&mut self, sent: SentGroups) {
         if sent.groups.is_empty() {
             return;
         }
@@ -220,7 +220,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Groups that were prepared in vain: the zone had trouble with the piece before them.
+    /// Groups that were prepared in vain: the zone failed at the piece before them.
     async fn leave(&mut self, prepared: Prepared) {
         if let Some(problem) = self.problem.clone()
             && !prepared.is_empty()

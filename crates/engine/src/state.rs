@@ -17,10 +17,10 @@ use zonewright_core::record::RecordKey;
 use zonewright_core::store::StateStore;
 use zonewright_core::zone::{InstanceId, ZoneId};
 
-use crate::brake_ledger::Ledger;
+use crate::brake_ledger::BrakeLedger;
 use crate::pins::Pin;
 pub(crate) use crate::state_document::ZoneState;
-use crate::state_document::{Document, read};
+use crate::state_document::{StateDocument, read};
 
 /// How far the kept document can be relied on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +57,8 @@ pub(crate) async fn saved_pins(store: &dyn StateStore) -> Result<Option<Vec<(Str
 
 /// What the lock is around.
 struct Inner {
-    document: Document,
-    ledger: Ledger,
+    document: StateDocument,
+    ledger: BrakeLedger,
     trust: Trust,
     /// Whether the document changed since it was last saved. It is set with the change: else a saving between the two would pass
     /// it by.
@@ -92,11 +92,11 @@ impl State {
             Ok(document) => (document.unwrap_or_default(), Trust::Sound),
             Err(error) if error.kind == ErrorKind::Unauthorized => {
                 warn!(place = store.place(), error = error.chain(), "{MEMORY_ONLY}");
-                (Document::default(), Trust::Denied)
+                (StateDocument::default(), Trust::Denied)
             }
             Err(error) => {
                 warn!(place = store.place(), error = error.chain(), "{UNREAD}");
-                (Document::default(), Trust::Unread(error.chain()))
+                (StateDocument::default(), Trust::Unread(error.chain()))
             }
         };
         document.take_over(now, approval_ttl);
@@ -106,8 +106,8 @@ impl State {
         state
     }
 
-    fn of(store: Arc<dyn StateStore>, document: Document, trust: Trust) -> Self {
-        let inner = Inner { document, ledger: Ledger::default(), trust, dirty: false };
+    fn of(store: Arc<dyn StateStore>, document: StateDocument, trust: Trust) -> Self {
+        let inner = Inner { document, ledger: BrakeLedger::default(), trust, dirty: false };
         Self {
             store,
             inner: Mutex::new(inner),
@@ -202,7 +202,7 @@ impl State {
     }
 
     /// Looks at, or changes, windows and approvals of all zones in one step, beside what the brake knows of them.
-    pub(crate) fn judge<T>(&self, judge: impl FnOnce(&mut Document, &mut Ledger) -> T) -> T {
+    pub(crate) fn judge<T>(&self, judge: impl FnOnce(&mut StateDocument, &mut BrakeLedger) -> T) -> T {
         let inner = &mut *self.lock();
         inner.dirty = true;
         judge(&mut inner.document, &mut inner.ledger)
@@ -297,7 +297,7 @@ impl State {
         let (mut zones, mut count) = (Vec::new(), 0);
         for (zone, state) in &mut document.zones {
             let Some(held) = state.held.as_ref().filter(|held| covered(zone, held)) else { continue };
-            // What was approved is what was typed: its hash leads to what it let go, and back.
+            // What was approved is what was typed: its hash leads to the deletes that it approved, and back.
             state.approvals.push(Approval { plan: hash.to_owned(), ..held.approval(until) });
             count += held.held.len();
             zones.push(zone.clone());
@@ -310,7 +310,7 @@ impl State {
         Some((zones.join(", "), count))
     }
 
-    /// An undo sets records back: the approvals that let them go are over, in every zone.
+    /// An undo sets records back: the approvals of their deletes end, in every zone.
     pub(crate) fn revoke(&self, zone: &str, keys: &BTreeSet<RecordKey>) {
         let mut inner = self.lock();
         let zones = &mut inner.document.zones;
@@ -326,7 +326,10 @@ impl State {
             state.approvals.retain(|approval| !plans.contains(&approval.plan));
         }
         drop(inner);
-        info!(plans = plans.into_iter().collect::<Vec<_>>().join(", "), "approvals end: what they let go is set back");
+        info!(
+            plans = plans.into_iter().collect::<Vec<_>>().join(", "),
+            "approvals end: what they approved is set back"
+        );
         self.touch();
     }
 

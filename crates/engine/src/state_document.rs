@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use zonewright_core::clock::Timestamp;
 use zonewright_core::error::{Error, ErrorKind, Result};
-use zonewright_core::guard::{Approval, HeldPlan, JointPlan, Scope, Window, hash};
+use zonewright_core::guard::{Approval, BrakeScope, HeldPlan, JointPlan, Window, hash};
 use zonewright_core::record::RecordKey;
 use zonewright_core::store::StateStore;
 
@@ -47,7 +47,7 @@ impl ZoneState {
 
 /// The document in the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Document {
+pub(crate) struct StateDocument {
     /// Zones by their key as text.
     #[serde(default)]
     pub(crate) zones: BTreeMap<String, ZoneState>,
@@ -63,16 +63,16 @@ pub(crate) struct Document {
 ///
 /// # Errors
 /// As the store; [`ErrorKind::Invalid`] if what it holds is no state.
-pub(crate) async fn read(store: &dyn StateStore) -> Result<Option<Document>> {
+pub(crate) async fn read(store: &dyn StateStore) -> Result<Option<StateDocument>> {
     let Some(text) = store.load().await? else { return Ok(None) };
     let foreign = |e| {
         let text = format!("{}: what is saved there is no state", store.place());
         Error::new(ErrorKind::Invalid, "read state", text).caused_by(e)
     };
-    serde_json::from_slice::<Document>(&text).map(Some).map_err(foreign)
+    serde_json::from_slice::<StateDocument>(&text).map(Some).map_err(foreign)
 }
 
-impl Document {
+impl StateDocument {
     pub(crate) fn pins(&self) -> Vec<(String, Pin)> {
         let zones = self.zones.iter();
         zones.flat_map(|(zone, state)| state.pins.iter().map(|hold| (zone.clone(), hold.clone()))).collect()
@@ -104,16 +104,16 @@ impl Document {
     }
 }
 
-impl Document {
+impl StateDocument {
     /// The plans that were held by a judgement over more than their zone, where there are several of a kind.
     pub(crate) fn joint(&self) -> Vec<JointPlan> {
-        let mut scopes: BTreeMap<(Scope, &str), Vec<(&String, &HeldPlan)>> = BTreeMap::new();
+        let mut scopes: BTreeMap<(BrakeScope, &str), Vec<(&String, &HeldPlan)>> = BTreeMap::new();
         for (zone, state) in &self.zones {
             let Some(held) = &state.held else { continue };
             let of = match held.scope {
-                Scope::Zone => continue,
-                Scope::Instance => zone.split_once('/').map_or(zone.as_str(), |(instance, _)| instance),
-                Scope::Process => "",
+                BrakeScope::Zone => continue,
+                BrakeScope::Instance => zone.split_once('/').map_or(zone.as_str(), |(instance, _)| instance),
+                BrakeScope::Process => "",
             };
             scopes.entry((held.scope, of)).or_default().push((zone, held));
         }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use zonewright_core::guard::{AcceptedKinds, Digest, Scope};
+use zonewright_core::guard::{AcceptedKinds, BrakeScope, Digest};
 use zonewright_core::store::MemoryStore;
 use zonewright_core::testing::set;
 
@@ -14,7 +14,7 @@ async fn load(store: &Arc<MemoryStore>) -> State {
     State::load(store.clone(), Timestamp(0), TTL).await
 }
 
-fn held(hash: &str, record: &str, scope: Scope) -> HeldPlan {
+fn held(hash: &str, record: &str, scope: BrakeScope) -> HeldPlan {
     let record = set(record);
     HeldPlan {
         hash: hash.to_owned(),
@@ -35,7 +35,7 @@ async fn the_document_comes_back_from_the_store() {
     let key = set("a.example A 192.0.2.1").key;
     state.zone("i/z", |zone| {
         zone.window.deleted([(&key, None)], Timestamp(0));
-        zone.held = Some(held("abc", "a.example A 192.0.2.1", Scope::Zone));
+        zone.held = Some(held("abc", "a.example A 192.0.2.1", BrakeScope::Zone));
     });
     state.saw(["services".to_owned()]);
     assert_eq!(state.approve("nope", Timestamp(9)), None);
@@ -62,7 +62,7 @@ async fn what_an_older_version_saved_loads() {
     let plans = state.held();
     let (zone, plan) = plans.first().unwrap();
     assert_eq!((zone.as_str(), plan.hash.as_str(), plan.held.len()), ("rfc2136/example.com", "f31c09b2a17e", 2));
-    assert_eq!((plan.samples.len(), plan.floor, plan.scope), (2, true, Scope::Zone));
+    assert_eq!((plan.samples.len(), plan.floor, plan.scope), (2, true, BrakeScope::Zone));
     assert_eq!(state.pins().len(), 1);
     let record = set("old.example.com A 192.0.2.3");
     state.look(zone, |state| {
@@ -74,7 +74,7 @@ async fn what_an_older_version_saved_loads() {
 }
 
 #[tokio::test]
-async fn a_document_that_does_not_parse_is_told_and_never_written_over() {
+async fn a_document_that_does_not_parse_is_reported_and_never_written_over() {
     let store = Arc::new(MemoryStore::default());
     store.save(b"{ not json").await.unwrap();
     let state = load(&store).await;
@@ -84,7 +84,7 @@ async fn a_document_that_does_not_parse_is_told_and_never_written_over() {
     assert_eq!(store.load().await.unwrap().unwrap(), b"{ not json");
     assert!(State::open(store.clone()).await.is_err(), "a look without a daemon says so, too");
     assert!(!state.read_again(Timestamp(1), TTL).await);
-    // Somebody repairs it: what it says and what was noted meanwhile are one.
+    // It is repaired by hand: what it says and what was noted meanwhile are one.
     let other = load(&Arc::new(MemoryStore::default())).await;
     let key = set("a.example A 192.0.2.1").key;
     other.zone("i/z", |zone| zone.window.deleted([(&key, None)], Timestamp(0)));
@@ -163,7 +163,8 @@ async fn a_document_that_may_not_be_read_is_never_written_over() {
 async fn plans_that_are_held_together_are_approved_together() {
     let store = Arc::new(MemoryStore::default());
     let state = load(&store).await;
-    let zones = [("i/a", "aa", Scope::Process), ("i/b", "bb", Scope::Process), ("j/c", "cc", Scope::Zone)];
+    let zones =
+        [("i/a", "aa", BrakeScope::Process), ("i/b", "bb", BrakeScope::Process), ("j/c", "cc", BrakeScope::Zone)];
     for (zone, hash, scope) in zones {
         state.zone(zone, |zone| zone.held = Some(held(hash, "x.example A 192.0.2.1", scope)));
     }
@@ -173,7 +174,7 @@ async fn plans_that_are_held_together_are_approved_together() {
     assert_eq!(state.approve(&only.hash, Timestamp(9)), Some(("i/a, i/b".to_owned(), 2)));
     let approved = |zone: &str| state.look(zone, |state| state.approvals.len());
     assert_eq!(["i/a", "i/b", "j/c"].map(approved), [1, 1, 0]);
-    // What one of them let go is set back: nobody meant the others by themselves.
+    // What one of them approved is set back: nobody approved the others by themselves.
     state.revoke("i/a", &BTreeSet::from([set("x.example A 192.0.2.1").key]));
     assert_eq!(["i/a", "i/b", "j/c"].map(approved), [0, 0, 0]);
 }
@@ -188,7 +189,7 @@ async fn a_zone_that_is_gone_is_forgotten_once_nothing_of_it_matters() {
     state.zone("i/empty", |_| ());
     state.zone("i/deleted", |zone| zone.window.deleted([(&key, None)], Timestamp(0)));
     state.zone("i/owned", |zone| zone.window.owns(3, Timestamp(0)));
-    state.zone("i/held", |zone| zone.held = Some(held("abc", "a.example A 192.0.2.1", Scope::Zone)));
+    state.zone("i/held", |zone| zone.held = Some(held("abc", "a.example A 192.0.2.1", BrakeScope::Zone)));
     state.prune(&served, TTL, Timestamp(1));
     assert_eq!(zones(&state), ["i/deleted", "i/held", "i/owned", "i/served"]);
     let later = Timestamp(0).plus(TTL * 2);

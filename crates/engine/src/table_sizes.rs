@@ -44,7 +44,7 @@ pub(crate) fn publish(context: &EngineContext) {
 }
 
 /// Forgets the proofs of deletion that no record rests on any more, and zones that are gone for good.
-pub(crate) fn sweep(context: &EngineContext) {
+pub(crate) fn prune(context: &EngineContext) {
     let instances: Vec<(Arc<ProviderInstance>, Vec<Arc<ZoneHandle>>)> =
         context.instances.iter().map(|o| (o.clone(), o.zone_handles())).collect();
     let unknown =

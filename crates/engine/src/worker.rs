@@ -22,7 +22,7 @@ use zonewright_core::view::Changed;
 use crate::claims::Claims;
 use crate::context::EngineContext;
 use crate::deletes::Deletes;
-use crate::journal::{Cause, Origin};
+use crate::journal::{Cause, EntryOrigin};
 use crate::metrics::ByZone;
 use crate::pipeline::Pipeline;
 use crate::provider_instance::ProviderInstance;
@@ -48,7 +48,7 @@ pub(crate) struct Worker {
     /// Names that others change.
     pub(crate) flaps: ContestedNames,
     /// What the groups belong to that are sent now, for the journal.
-    pub(crate) origin: Origin,
+    pub(crate) origin: EntryOrigin,
     /// A round has planned every name: what is left to do is in the inbox.
     pub(crate) surveyed: bool,
 }
@@ -61,13 +61,13 @@ impl Worker {
         cancel: CancellationToken,
     ) -> Self {
         Self {
-            retries: Retries::new(context.seed, handle.troubles.clone()),
+            retries: Retries::new(context.seed, handle.last_attempts.clone()),
             reads: Reads::new(),
             deletes: Deletes::default(),
             claims: Claims::new(context.metrics.clone()),
             tally: Tally::default(),
             flaps: ContestedNames::default(),
-            origin: Origin::new(String::new(), Cause::Round),
+            origin: EntryOrigin::new(String::new(), Cause::Round),
             surveyed: false,
             context,
             instance,

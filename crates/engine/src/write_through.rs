@@ -16,9 +16,9 @@ use zonewright_core::record::{RecordKey, RecordSet};
 
 use crate::announce::Announcement;
 use crate::deletes;
-use crate::journal::Origin;
+use crate::journal::EntryOrigin;
 use crate::metrics::Changed;
-use crate::pipeline::{Prepared, Sent, Unclaimed};
+use crate::pipeline::{Prepared, SentGroups, Unclaimed};
 use crate::recent::RecentChange;
 use crate::round_deletes::namespace;
 use crate::table_sizes;
@@ -41,7 +41,7 @@ pub(crate) struct Landed {
 }
 
 /// Takes groups through the whole pipeline, and writes the outcomes through.
-pub(crate) async fn carry_out(worker: &mut Worker, origin: &Origin, groups: Vec<Group>) -> Landed {
+pub(crate) async fn carry_out(worker: &mut Worker, origin: &EntryOrigin, groups: Vec<Group>) -> Landed {
     if groups.is_empty() {
         return Landed::default();
     }
@@ -51,7 +51,7 @@ pub(crate) async fn carry_out(worker: &mut Worker, origin: &Origin, groups: Vec<
 }
 
 /// Commits groups that were sent, and writes the outcomes through. `since`: when each name was first asked for.
-pub(crate) async fn land(worker: &mut Worker, sent: Sent, since: &BTreeMap<DnsName, Instant>) -> Landed {
+pub(crate) async fn land(worker: &mut Worker, sent: SentGroups, since: &BTreeMap<DnsName, Instant>) -> Landed {
     let committed = worker.pipeline().commit(&sent).await;
     report_commit(worker, committed);
     take_over(worker, sent, since)
@@ -74,7 +74,7 @@ fn report_commit(worker: &Worker, committed: Result<(), Error>) {
     }
 }
 
-fn take_over(worker: &mut Worker, sent: Sent, since: &BTreeMap<DnsName, Instant>) -> Landed {
+fn take_over(worker: &mut Worker, sent: SentGroups, since: &BTreeMap<DnsName, Instant>) -> Landed {
     let took_effect =
         |(group, outcome): (&Group, &Outcome)| matches!(outcome, Outcome::Applied) && !group.changes_nothing();
     let accepted = sent.groups.iter().zip(&sent.outcomes).any(took_effect);
@@ -173,7 +173,7 @@ fn refused(worker: &mut Worker, group: &Group, error: &Error, accepted: bool, la
         }
         ErrorKind::Unauthorized => landed.put_off(group, None),
         ErrorKind::Invalid | ErrorKind::Unsupported => refused_alone(worker, group, error),
-        // Where others went through, it is this group's own trouble.
+        // Where others went through, only this group is to blame.
         _ if accepted => refused_alone(worker, group, error),
         _ => {
             refused_zone(worker, group, error);

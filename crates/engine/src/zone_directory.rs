@@ -25,7 +25,7 @@ use crate::zone_loop;
 /// A worker that was started.
 #[derive(Debug, Clone)]
 struct Running {
-    /// Ends it.
+    /// Ends the worker when cancelled.
     cancel: CancellationToken,
     /// Whether it has ended.
     ended: CancellationToken,
@@ -92,7 +92,7 @@ struct Directory {
     gone: VecDeque<String>,
     /// The failure of the listing that was logged.
     reported: Said,
-    /// Names whose objects were told of it.
+    /// Names whose objects got an event about it.
     waiting: BTreeSet<DnsName>,
 }
 
@@ -124,7 +124,7 @@ impl Directory {
             handles.iter().filter(|handle| !self.running.contains_key(&handle.zone.key)).collect();
         let moved = first || vanished || !fresh.is_empty();
         for handle in fresh {
-            // Whether it exists is known when it is read: some providers are told their zones by the user.
+            // Whether it exists is known when it is read: with some providers the user names the zones.
             debug!(zone = %handle.title, instance = %self.instance.id, "zone listed");
             self.start(handle, ended.remove(&handle.zone.key));
         }
@@ -153,7 +153,7 @@ impl Directory {
         !gone.is_empty()
     }
 
-    /// Ends the workers of zones that are described otherwise than before. Returns what tells that each has ended.
+    /// Ends the workers of zones that are described otherwise than before. Returns what signals that each has ended.
     fn end_changed(
         &mut self,
         former: &[Arc<ZoneHandle>],

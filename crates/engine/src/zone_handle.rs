@@ -30,7 +30,7 @@ pub(crate) struct ZoneHandle {
     pub(crate) title: String,
     pub(crate) inbox: Inbox,
     /// What was answered at names that wait for another attempt.
-    pub(crate) troubles: Arc<LastAttempts>,
+    pub(crate) last_attempts: Arc<LastAttempts>,
     view: RwLock<ZoneView>,
     status: Mutex<Status>,
     /// An undo that waits for the worker.
@@ -43,7 +43,7 @@ pub(crate) struct ZoneHandle {
 
 /// What else is known of the last error of a zone.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Failure {
+pub(crate) struct FailureFlags {
     /// It was met while the zone was read.
     pub(crate) unread: bool,
     /// The zone is not tried again.
@@ -64,7 +64,7 @@ pub(crate) struct Status {
     /// The last error, and since when there has been no success.
     pub(crate) failing: Option<(Error, Instant)>,
     /// More about that error.
-    pub(crate) failure: Failure,
+    pub(crate) failure: FailureFlags,
     /// What was sent since the start; in a dry run, what would have been.
     pub(crate) changes: Changes,
     /// Record sets that stay as they are, which is reported to their objects.
@@ -110,7 +110,7 @@ impl ZoneHandle {
             zone,
             title,
             inbox: Inbox::default(),
-            troubles: Arc::default(),
+            last_attempts: Arc::default(),
             view: RwLock::default(),
             status: Mutex::default(),
             order: Mutex::default(),

@@ -23,7 +23,7 @@ use crate::quotas;
 use crate::retries::Probe;
 use crate::table_sizes::Sizes;
 use crate::worker::Worker;
-use crate::zone_handle::{Failure, ZoneHandle};
+use crate::zone_handle::{FailureFlags, ZoneHandle};
 use crate::{claim_moves, contested, held_plan, pinning, round, undo};
 
 /// The loop turns at least this often, so that health can see it.
@@ -104,7 +104,7 @@ impl Worker {
         let own = [
             ("parked", self.retries.len()),
             ("attempts", self.retries.under_way()),
-            ("troubles", self.retries.troubles()),
+            ("troubles", self.retries.last_attempts()),
             ("foreign_changes", self.flaps.len()),
             ("waiting", self.deletes.waiting()),
         ];
@@ -287,7 +287,7 @@ impl Worker {
         let pause = self.context.pause(self.reads.failures, problem.retry, since);
         self.report_failure(&problem, pause);
         let mut status = self.handle.status();
-        status.failure = Failure { unread: self.reads.reading, given_up: pause.is_none() };
+        status.failure = FailureFlags { unread: self.reads.reading, given_up: pause.is_none() };
         if problem.kind == ErrorKind::NotFound {
             status.listed = false;
         }

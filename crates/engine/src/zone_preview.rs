@@ -19,7 +19,7 @@ use crate::zone_handle::ZoneHandle;
 /// What a pass would do in one zone.
 #[derive(Debug, Clone)]
 pub struct ZonePreview {
-    /// The zone.
+    /// The zone that was planned.
     pub zone: Zone,
     /// What people read: the zone's name, behind that of its instance where there are several.
     pub title: String,
@@ -55,7 +55,7 @@ pub struct HeldDeletes {
     pub reason: String,
     /// What would go; a set that is not in the view any more is left out.
     pub sets: Vec<RecordSet>,
-    /// Their number.
+    /// The number of deletes that are held.
     pub count: usize,
 }
 

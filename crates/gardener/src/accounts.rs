@@ -26,8 +26,8 @@ use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 
 use crate::convert::PROVIDER_CONFIG;
-use crate::failure::Failure;
-use crate::secret::{AccountId, Kind, Login, Scope};
+use crate::failure::OperationFailure;
+use crate::secret::{AccountId, Login, ProviderKind, ZoneScope};
 
 /// After so long without use an account is dropped.
 const UNUSED: Duration = Duration::from_hours(1);
@@ -41,13 +41,13 @@ const ROWS: usize = 64;
 const PAUSES: [&str; 3] = ["aws-batch-change-interval", "google-batch-change-interval", "batch-change-interval"];
 
 /// A credential at work.
-pub struct Account {
-    /// What tells it apart.
+pub struct ProviderAccount {
+    /// Distinguishes it from other accounts.
     pub id: AccountId,
-    /// The type.
-    pub kind: Kind,
+    /// The type of provider.
+    pub kind: ProviderKind,
     /// What precedes its zones' ids.
-    pub scope: Scope,
+    pub scope: ZoneScope,
     /// The provider, in its layers.
     pub provider: Arc<dyn Provider>,
     /// The options that the provider knows.
@@ -60,15 +60,21 @@ pub struct Account {
     rows: Vec<Turns<()>>,
 }
 
-impl fmt::Debug for Account {
+impl fmt::Debug for ProviderAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Account").field("kind", &self.kind).field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("ProviderAccount").field("kind", &self.kind).field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl Account {
+impl ProviderAccount {
     /// An account over a provider.
-    pub fn new(id: AccountId, kind: Kind, scope: Scope, provider: Arc<dyn Provider>, options: OptionReader) -> Self {
+    pub fn new(
+        id: AccountId,
+        kind: ProviderKind,
+        scope: ZoneScope,
+        provider: Arc<dyn Provider>,
+        options: OptionReader,
+    ) -> Self {
         let rows = std::iter::repeat_with(Turns::default).take(ROWS).collect();
         let (known, begun, list) = (Mutex::default(), AtomicU64::new(0), Turns::default());
         Self { id, kind, scope, provider, options, known, begun, list, rows }
@@ -137,30 +143,30 @@ impl Account {
 /// A type with the provider that serves it.
 #[derive(Debug, Clone, Copy)]
 pub struct Backend {
-    /// The type.
-    pub kind: Kind,
-    /// The provider.
+    /// The type of provider.
+    pub kind: ProviderKind,
+    /// How the provider is built.
     pub entry: ProviderEntry,
 }
 
-/// All accounts.
-pub struct Accounts {
-    backends: BTreeMap<Kind, ProviderEntry>,
+/// The accounts at work, one for each distinct credential.
+pub struct ProviderAccounts {
+    backends: BTreeMap<ProviderKind, ProviderEntry>,
     settings: Settings,
     shared: Shared,
     metrics: Arc<Metrics>,
-    open: Mutex<BTreeMap<AccountId, (Arc<Account>, Instant)>>,
+    open: Mutex<BTreeMap<AccountId, (Arc<ProviderAccount>, Instant)>>,
     /// Where tokens of workload identities are kept, once there are any; nobody but this user can look into it.
     tokens: OnceLock<TempDir>,
 }
 
-impl fmt::Debug for Accounts {
+impl fmt::Debug for ProviderAccounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Accounts").field("open", &self.open().len()).finish_non_exhaustive()
+        f.debug_struct("ProviderAccounts").field("open", &self.open().len()).finish_non_exhaustive()
     }
 }
 
-impl Accounts {
+impl ProviderAccounts {
     /// No accounts yet. `settings` holds a value for each flag of the providers.
     pub fn new(backends: &[Backend], mut settings: Settings, shared: Shared, metrics: Arc<Metrics>) -> Self {
         for flag in PAUSES {
@@ -176,7 +182,7 @@ impl Accounts {
     ///
     /// # Errors
     /// There is none, and none can be made.
-    pub fn tokens(&self) -> Result<&Path, Failure> {
+    pub fn tokens(&self) -> Result<&Path, OperationFailure> {
         if self.tokens.get().is_none() {
             let made =
                 tempfile::Builder::new().prefix("zonewright-tokens-").tempdir().map_err(|error| unkept(&error))?;
@@ -198,7 +204,7 @@ impl Accounts {
     ///
     /// # Errors
     /// The provider cannot be built from it.
-    pub async fn account(&self, kind: Kind, login: Login) -> Result<Arc<Account>, Failure> {
+    pub async fn account(&self, kind: ProviderKind, login: Login) -> Result<Arc<ProviderAccount>, OperationFailure> {
         let id = login.id(kind);
         if let Some(token) = &login.token {
             token.keep().map_err(|error| unkept(&error))?;
@@ -213,15 +219,23 @@ impl Accounts {
         Ok(account.clone())
     }
 
-    async fn build(&self, kind: Kind, id: AccountId, login: Login) -> Result<Account, Failure> {
+    async fn build(
+        &self,
+        kind: ProviderKind,
+        id: AccountId,
+        login: Login,
+    ) -> Result<ProviderAccount, OperationFailure> {
         let Some(entry) = self.backends.get(&kind) else {
-            return Err(Failure::Configuration(format!("records of type {} are not served here", kind.as_str())));
+            return Err(OperationFailure::Configuration(format!(
+                "records of type {} are not served here",
+                kind.as_str()
+            )));
         };
         let mut settings = self.settings.clone();
         for (flag, value) in login.flags {
             settings.set(flag, value, true);
         }
-        (entry.check)(&settings).map_err(Failure::Configuration)?;
+        (entry.check)(&settings).map_err(OperationFailure::Configuration)?;
         let short = id.as_str().get(..8).unwrap_or_default();
         let config = ProviderConfig {
             instance: InstanceId::from(format!("{}-{short}", kind.as_str()).as_str()),
@@ -229,17 +243,17 @@ impl Accounts {
             credentials: login.credentials,
             shared: self.shared.clone(),
         };
-        let provider = (entry.build)(config).await.map_err(Failure::Provider)?;
+        let provider = (entry.build)(config).await.map_err(OperationFailure::Provider)?;
         info!(r#type = kind.as_str(), account = short, "account opened");
         // Metrics are by type: accounts come and go.
         let layers = Layers::new(InstanceId::from(kind.as_str()));
         let provider = layers.around(provider, &self.metrics);
         let options = OptionReader::new(entry.options, [PROVIDER_CONFIG.into()]);
-        Ok(Account::new(id, kind, login.scope, provider, options))
+        Ok(ProviderAccount::new(id, kind, login.scope, provider, options))
     }
 
     /// Drops accounts that nobody has used for long.
-    pub fn sweep(&self) {
+    pub fn drop_unused(&self) {
         let now = Instant::now();
         self.open().retain(|_, (account, used)| {
             Arc::strong_count(account) > 1 || now.saturating_duration_since(*used) < UNUSED
@@ -256,15 +270,15 @@ impl Accounts {
         self.open().is_empty()
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<AccountId, (Arc<Account>, Instant)>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<AccountId, (Arc<ProviderAccount>, Instant)>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The disk of this process is at fault, and no credential.
-fn unkept(error: &std::io::Error) -> Failure {
+fn unkept(error: &std::io::Error) -> OperationFailure {
     let text = format!("the token of the workload identity cannot be kept in a file: {error}");
-    Failure::Cluster(Error::new(ErrorKind::Unavailable, "keep a token", text))
+    OperationFailure::Cluster(Error::new(ErrorKind::Unavailable, "keep a token", text))
 }
 
 #[cfg(test)]

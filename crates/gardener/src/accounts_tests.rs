@@ -26,19 +26,22 @@ fn login(secret: &str) -> Login {
 #[tokio::test(start_paused = true)]
 async fn one_provider_for_each_credential() {
     let shared = Shared::default();
-    let backends = [Backend { kind: Kind::Route53, entry: ENTRY }];
-    let accounts = Accounts::new(&backends, Settings::default(), shared.clone(), Arc::default());
-    let open = async |secret: &str| accounts.account(Kind::Route53, login(secret)).await.unwrap();
+    let backends = [Backend { kind: ProviderKind::Route53, entry: ENTRY }];
+    let accounts = ProviderAccounts::new(&backends, Settings::default(), shared.clone(), Arc::default());
+    let open = async |secret: &str| accounts.account(ProviderKind::Route53, login(secret)).await.unwrap();
     let (one, same, other) = (open("a").await, open("a").await, open("b").await);
     assert!(Arc::ptr_eq(&one, &same) && !Arc::ptr_eq(&one, &other));
     assert_eq!(shared.get::<Built>().0.load(Ordering::Relaxed), 2);
-    assert!(matches!(accounts.account(Kind::Rfc2136, login("a")).await, Err(Failure::Configuration(_))));
+    assert!(matches!(
+        accounts.account(ProviderKind::Rfc2136, login("a")).await,
+        Err(OperationFailure::Configuration(_))
+    ));
     drop((one, same));
     tokio::time::advance(Duration::from_mins(59)).await;
-    accounts.sweep();
+    accounts.drop_unused();
     assert_eq!(accounts.len(), 2);
     tokio::time::advance(Duration::from_mins(2)).await;
-    accounts.sweep();
+    accounts.drop_unused();
     assert_eq!(accounts.len(), 1, "the other one is in use");
 }
 

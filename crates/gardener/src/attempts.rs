@@ -15,18 +15,18 @@ use tracing::{error, warn};
 
 use crate::queue::{Attempt, Finished};
 use crate::reconcile::Reconciler;
-use crate::world::World;
+use crate::world::ClusterState;
 
 /// How long attempts may take after the order to stop.
 const GRACE: Duration = Duration::from_secs(20);
 /// How often accounts that nobody uses are looked for, and figures are brought up to date.
-const SWEEP: Duration = Duration::from_secs(5);
+const FIGURES_PERIOD: Duration = Duration::from_secs(5);
 
 /// Begins attempts as they fall due, until `stop` is cancelled; `due` says that something may be.
 pub async fn run(reconciler: &Arc<Reconciler>, due: &Notify, stop: CancellationToken) {
     let mut running: JoinSet<Finished> = JoinSet::new();
     let mut begun: HashMap<Id, Attempt> = HashMap::new();
-    let mut sweep = tokio::time::interval(SWEEP);
+    let mut ticks = tokio::time::interval(FIGURES_PERIOD);
     loop {
         let (attempts, next) = {
             let mut world = lock(&reconciler.world);
@@ -55,7 +55,7 @@ pub async fn run(reconciler: &Arc<Reconciler>, due: &Notify, stop: CancellationT
             }
             () = due.notified() => {}
             () = until(next) => {}
-            _ = sweep.tick() => figures(reconciler),
+            _ = ticks.tick() => figures(reconciler),
         }
     }
     let all = async { while running.join_next().await.is_some() {} };
@@ -66,7 +66,7 @@ pub async fn run(reconciler: &Arc<Reconciler>, due: &Notify, stop: CancellationT
 
 /// Drops accounts that nobody uses, and brings figures up to date.
 fn figures(reconciler: &Reconciler) {
-    reconciler.accounts.sweep();
+    reconciler.accounts.drop_unused();
     let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let tally = &reconciler.tally;
     tally.accounts.set(gauge(reconciler.accounts.len()));
@@ -83,6 +83,6 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+fn lock(world: &Mutex<ClusterState>) -> MutexGuard<'_, ClusterState> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
 }

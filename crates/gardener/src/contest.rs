@@ -83,7 +83,7 @@ impl Contest {
         match claimant {
             None => drop(self.claimants.remove(object)),
             Some(mut claimant) => {
-                // What the API server tells may be older than what was found.
+                // What the API server reports may be older than what was found.
                 let before = self
                     .claimants
                     .get(object)
@@ -95,7 +95,7 @@ impl Contest {
         }
     }
 
-    /// The zone that was found for an object, before the API server tells of it.
+    /// The zone that was found for an object, before the API server reports it.
     pub fn found(&mut self, object: &RecordName, zone: &str) {
         if let Some(claimant) = self.claimants.get_mut(object) {
             claimant.zone = Some(zone.to_owned());
@@ -219,7 +219,7 @@ mod tests {
         two.found(&object("old"), "Z");
         assert_eq!(winner(&two, "new").as_deref(), Some("old"));
         assert_eq!(two.losers(&object("old"), "Z"), [object("new")]);
-        // The watch tells of it as it was before its zone was written down.
+        // The watch reports it as it was before its zone was written down.
         two.note(&object("old"), Some(claimant("x.y A - 1")));
         assert_eq!(winner(&two, "new").as_deref(), Some("old"));
     }

@@ -13,18 +13,18 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
-use zonewright_cluster::{Cluster, Election, Event, LeaseHolder, LeaseTimes, WatchSpec, watch};
+use zonewright_cluster::{Cluster, Election, LeaseHolder, LeaseTimes, WatchEvent, WatchSpec, watch};
 use zonewright_core::Result;
 use zonewright_core::endpoint::Reporter;
 use zonewright_core::registry::Registry;
 
-use crate::accounts::Accounts;
+use crate::accounts::ProviderAccounts;
 use crate::attempts;
-use crate::filter::Scope;
-use crate::metrics::Tally;
+use crate::filter::RecordFilter;
+use crate::metrics::ControllerMetrics;
 use crate::reconcile::Reconciler;
 use crate::types::{self, ClusterObject, DnsRecord, Namespace, RecordName};
-use crate::world::World;
+use crate::world::ClusterState;
 
 /// Events of a watch that wait to be taken.
 const EVENTS: usize = 256;
@@ -38,7 +38,7 @@ const EXTENSION: &str = "zonewright-gardener";
 pub struct Leases {
     /// The lease of the election, as namespace and name; without one this process always works.
     pub election: Option<(String, String)>,
-    /// What tells this process apart.
+    /// Distinguishes this process from the others.
     pub me: String,
     /// Namespace of the heartbeat.
     pub heartbeat: String,
@@ -47,54 +47,57 @@ pub struct Leases {
 }
 
 /// What the controller works with.
-pub struct Parts {
+pub struct ControllerParts {
     /// The API server.
     pub cluster: Cluster,
     /// Which objects are handled.
-    pub scope: Scope,
+    pub scope: RecordFilter,
     /// Attempts at once for each account.
     pub at_once: usize,
     /// Providers by credential.
-    pub accounts: Accounts,
+    pub accounts: ProviderAccounts,
     /// Whose records are.
     pub registry: Arc<dyn Registry>,
     /// What was done.
-    pub tally: Tally,
+    pub tally: ControllerMetrics,
     /// Where events of objects go.
     pub reporter: Arc<dyn Reporter>,
-    /// Leases.
+    /// The leases by which processes agree who works.
     pub leases: Leases,
 }
 
-impl std::fmt::Debug for Parts {
+impl std::fmt::Debug for ControllerParts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("scope", &self.scope).field("leases", &self.leases).finish_non_exhaustive()
+        f.debug_struct("ControllerParts")
+            .field("scope", &self.scope)
+            .field("leases", &self.leases)
+            .finish_non_exhaustive()
     }
 }
 
-/// The controller.
+/// The controller: watches, queue and attempts.
 #[derive(Debug)]
 pub struct Controller {
     cluster: Cluster,
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<ClusterState>>,
     reconciler: Arc<Reconciler>,
     leases: Leases,
     /// Something is due.
     due: Arc<Notify>,
     /// Why it is not ready; empty if it is.
-    troubles: Mutex<Vec<(&'static str, String)>>,
+    watch_errors: Mutex<Vec<(&'static str, String)>>,
     leads: Mutex<bool>,
 }
 
 impl Controller {
     /// A controller that does nothing yet.
-    pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { cluster, scope, at_once, accounts, registry, tally, reporter, leases } = parts;
-        let world = Arc::new(Mutex::new(World::new(scope, at_once)));
+    pub fn new(parts: ControllerParts) -> Arc<Self> {
+        let ControllerParts { cluster, scope, at_once, accounts, registry, tally, reporter, leases } = parts;
+        let world = Arc::new(Mutex::new(ClusterState::new(scope, at_once)));
         let objects = Arc::new(cluster.clone());
         let reconciler = Arc::new(Reconciler { objects, accounts, registry, world: world.clone(), tally, reporter });
-        let (due, troubles, leads) = (Arc::new(Notify::new()), Mutex::default(), Mutex::new(false));
-        Arc::new(Self { cluster, world, reconciler, leases, due, troubles, leads })
+        let (due, watch_errors, leads) = (Arc::new(Notify::new()), Mutex::default(), Mutex::new(false));
+        Arc::new(Self { cluster, world, reconciler, leases, due, watch_errors, leads })
     }
 
     /// Works until `stop` is cancelled.
@@ -148,7 +151,7 @@ impl Controller {
             return Ok(());
         }
         let mut problems: Vec<String> =
-            lock(&self.troubles).iter().map(|(kind, text)| format!("{kind}: {text}")).collect();
+            lock(&self.watch_errors).iter().map(|(kind, text)| format!("{kind}: {text}")).collect();
         if problems.is_empty() && !lock(&self.world).is_complete() {
             problems.push("the first lists are not complete".to_owned());
         }
@@ -168,29 +171,29 @@ impl Controller {
 
     async fn watch_records(&self) {
         let mut listed: Option<HashSet<RecordName>> = None;
-        self.follow(types::dns_records(), |event: Event<DnsRecord>, world| match event {
-            Event::Begin => listed = Some(HashSet::new()),
-            Event::Listed(record) => {
+        self.follow(types::dns_records(), |event: WatchEvent<DnsRecord>, world| match event {
+            WatchEvent::Begin => listed = Some(HashSet::new()),
+            WatchEvent::Listed(record) => {
                 if let Some(listed) = &mut listed {
                     listed.insert(record.record_name());
                 }
                 world.record(record);
             }
-            Event::Done => {
+            WatchEvent::Done => {
                 if let Some(listed) = listed.take() {
                     info!(count = listed.len(), "DNSRecords listed");
                     world.only(&listed);
                 }
             }
-            Event::Applied(record) => world.record(record),
-            Event::Deleted(key) => {
+            WatchEvent::Applied(record) => world.record(record),
+            WatchEvent::Deleted(key) => {
                 let name = RecordName { namespace: key.namespace, name: key.name };
                 if let Some(listed) = &mut listed {
                     listed.remove(&name);
                 }
                 world.gone(&name);
             }
-            Event::Unreadable { key, error } => {
+            WatchEvent::Unreadable { key, error } => {
                 let name = RecordName { namespace: key.namespace, name: key.name };
                 warn!(object = %name, error, "a DNSRecord cannot be read; it is left as it is");
                 // It exists: it must not count as gone.
@@ -206,23 +209,23 @@ impl Controller {
     async fn watch_namespaces(&self) {
         let mut before: HashSet<String> = HashSet::new();
         let mut listed: Option<HashSet<String>> = None;
-        self.follow(types::shoot_namespaces(), |event: Event<Namespace>, world| match event {
-            Event::Begin => listed = Some(HashSet::new()),
-            Event::Listed(Namespace { metadata }) | Event::Applied(Namespace { metadata }) => {
+        self.follow(types::shoot_namespaces(), |event: WatchEvent<Namespace>, world| match event {
+            WatchEvent::Begin => listed = Some(HashSet::new()),
+            WatchEvent::Listed(Namespace { metadata }) | WatchEvent::Applied(Namespace { metadata }) => {
                 if let Some(listed) = &mut listed {
                     listed.insert(metadata.name.clone());
                 }
                 world.namespace(&metadata.name, true);
                 before.insert(metadata.name);
             }
-            Event::Done => {
+            WatchEvent::Done => {
                 if let Some(listed) = listed.take() {
                     before.difference(&listed).for_each(|gone| world.namespace(gone, false));
                     before = listed;
                 }
                 world.listed.namespaces = true;
             }
-            Event::Deleted(key) => {
+            WatchEvent::Deleted(key) => {
                 before.remove(&key.name);
                 world.namespace(&key.name, false);
             }
@@ -234,9 +237,9 @@ impl Controller {
     async fn watch_clusters(&self) {
         let mut before: HashSet<String> = HashSet::new();
         let mut listed: Option<HashSet<String>> = None;
-        self.follow(types::clusters(), |event: Event<ClusterObject>, world| match event {
-            Event::Begin => listed = Some(HashSet::new()),
-            Event::Listed(cluster) | Event::Applied(cluster) => {
+        self.follow(types::clusters(), |event: WatchEvent<ClusterObject>, world| match event {
+            WatchEvent::Begin => listed = Some(HashSet::new()),
+            WatchEvent::Listed(cluster) | WatchEvent::Applied(cluster) => {
                 let name = cluster.metadata.name.clone();
                 world.cluster(&name, Some(&cluster));
                 if let Some(listed) = &mut listed {
@@ -244,33 +247,33 @@ impl Controller {
                 }
                 before.insert(name);
             }
-            Event::Done => {
+            WatchEvent::Done => {
                 if let Some(listed) = listed.take() {
                     before.difference(&listed).for_each(|gone| world.cluster(gone, None));
                     before = listed;
                 }
                 world.listed.clusters = true;
             }
-            Event::Deleted(key) => {
+            WatchEvent::Deleted(key) => {
                 before.remove(&key.name);
                 world.cluster(&key.name, None);
             }
-            Event::Unreadable { key, error } => {
+            WatchEvent::Unreadable { key, error } => {
                 warn!(cluster = key.name, error, "a Cluster cannot be read; its DNSRecords wait");
                 world.cluster(&key.name, None);
             }
             // A garden without seeds has no such kind.
-            Event::Denied { .. } => world.listed.clusters = true,
+            WatchEvent::Denied { .. } => world.listed.clusters = true,
             _ => {}
         })
         .await;
     }
 
-    /// Watches a kind; what it tells of the connection is kept for the probe.
+    /// Watches a kind; what it reports of the connection is kept for the probe.
     async fn follow<T: DeserializeOwned + Send + 'static>(
         &self,
         spec: WatchSpec,
-        mut take: impl FnMut(Event<T>, &mut World),
+        mut take: impl FnMut(WatchEvent<T>, &mut ClusterState),
     ) {
         let kind = kind_of(&spec);
         let (sink, mut events) = mpsc::channel(EVENTS);
@@ -285,19 +288,19 @@ impl Controller {
         tokio::join!(watching, taking);
     }
 
-    fn noted<T>(&self, kind: &'static str, event: &Event<T>) {
-        let trouble = match event {
-            Event::Open | Event::Done => None,
-            Event::Lost { text, .. } | Event::Forbidden { text, .. } => Some(text.clone()),
-            Event::Denied { text } if kind != "Cluster" => Some(text.clone()),
+    fn noted<T>(&self, kind: &'static str, event: &WatchEvent<T>) {
+        let watch_error = match event {
+            WatchEvent::Open | WatchEvent::Done => None,
+            WatchEvent::Lost { text, .. } | WatchEvent::Forbidden { text, .. } => Some(text.clone()),
+            WatchEvent::Denied { text } if kind != "Cluster" => Some(text.clone()),
             _ => return,
         };
-        if let Some(text) = &trouble {
+        if let Some(text) = &watch_error {
             debug!(kind, text, "not fresh");
         }
-        let mut troubles = lock(&self.troubles);
-        troubles.retain(|(known, _)| *known != kind);
-        troubles.extend(trouble.map(|text| (kind, text)));
+        let mut watch_errors = lock(&self.watch_errors);
+        watch_errors.retain(|(known, _)| *known != kind);
+        watch_errors.extend(watch_error.map(|text| (kind, text)));
     }
 }
 

@@ -16,7 +16,7 @@ use zonewright_core::rdata::Txt;
 use zonewright_core::record::Routing;
 use zonewright_core::{DnsName, RData, RecordType, Ttl};
 
-use crate::secret::Kind;
+use crate::secret::ProviderKind;
 use crate::types::{DnsRecord, IP_STACK};
 
 /// Precedes a provider's option that `spec.providerConfig` states, in the place of an annotation prefix.
@@ -182,21 +182,23 @@ fn origin(record: &DnsRecord) -> Origin {
     }
 }
 
-/// What the provider is told beside the values.
+/// What goes to the provider beside the values.
 fn properties(record: &DnsRecord, data: &[RData]) -> Result<Properties, String> {
-    let provider = Kind::parse(&record.spec.provider);
+    let provider = ProviderKind::parse(&record.spec.provider);
     // Load balancers in the regions of the US government are no targets of aliases: their accounts are apart from all others.
     let apart = |host: &DnsName| host.labels().any(|label| label.starts_with("us-gov-"));
-    if provider == Some(Kind::Route53) && data.iter().filter_map(RData::target).any(apart) {
+    if provider == Some(ProviderKind::Route53) && data.iter().filter_map(RData::target).any(apart) {
         return Ok([("alias".into(), "false".into())].into());
     }
     let config = record.spec.provider_config.as_ref();
     let proxied = config.and_then(|config| config.get("proxied")).filter(|value| !value.is_null());
     match (provider, proxied) {
-        (Some(Kind::Cloudflare), Some(Value::Bool(yes))) => {
+        (Some(ProviderKind::Cloudflare), Some(Value::Bool(yes))) => {
             Ok([(format!("{PROVIDER_CONFIG}cloudflare-proxied").into(), yes.to_string().into())].into())
         }
-        (Some(Kind::Cloudflare), Some(_)) => Err("spec.providerConfig.proxied: expected true or false".to_owned()),
+        (Some(ProviderKind::Cloudflare), Some(_)) => {
+            Err("spec.providerConfig.proxied: expected true or false".to_owned())
+        }
         _ => Ok(Properties::new()),
     }
 }

@@ -1,4 +1,4 @@
-//! Why an operation did not succeed, and what Gardener is told of it: its error codes, and when the next attempt is made.
+//! Why an operation did not succeed, and what is reported to Gardener: its error codes, and when the next attempt is made.
 //!
 //! What must hold: a code that Gardener takes as final (it sets the whole Shoot to `Failed`, and waits for a person) is given only
 //! for what no waiting mends: credentials, rights, no zone, a configuration that cannot work. Codes follow from the kind of an
@@ -11,7 +11,7 @@ use zonewright_core::{Error, ErrorKind, Retry};
 
 /// The provider does not know the account by these credentials.
 const UNAUTHENTICATED: &str = "ERR_INFRA_UNAUTHENTICATED";
-/// The account may not do it; or the provider does not tell one from the other.
+/// The account may not do it; or the provider does not distinguish one from the other.
 const UNAUTHORIZED: &str = "ERR_INFRA_UNAUTHORIZED";
 /// The configuration cannot work as it stands.
 const CONFIGURATION: &str = "ERR_CONFIGURATION_PROBLEM";
@@ -20,7 +20,7 @@ const RETRYABLE: &str = "ERR_RETRYABLE_CONFIGURATION_PROBLEM";
 
 /// Why an operation did not succeed.
 #[derive(Debug, Clone)]
-pub enum Failure {
+pub enum OperationFailure {
     /// The Secret is not there.
     NoSecret(String),
     /// Spec or Secret cannot work as they are: the sentence says which field, and what was expected.
@@ -29,16 +29,16 @@ pub enum Failure {
     NoZone(String),
     /// Another DNSRecord has the name.
     Contested(String),
-    /// Somebody else has the record, by the registry.
+    /// Another owner has the record, by the registry.
     Held(String),
-    /// The provider.
+    /// The provider failed or refused the change.
     Provider(Error),
     /// The API server of the cluster.
     Cluster(Error),
 }
 
-impl Failure {
-    /// Gardener's codes.
+impl OperationFailure {
+    /// Gardener's error codes for it; empty where none fits.
     pub fn codes(&self) -> &'static [&'static str] {
         match self {
             Self::NoSecret(_) => &[RETRYABLE],
@@ -48,7 +48,7 @@ impl Failure {
         }
     }
 
-    /// The reason of the event that tells of it; `None` where the API server itself is what failed.
+    /// The reason of the event that reports it; `None` where the API server itself is what failed.
     pub fn reason(&self) -> Option<&'static str> {
         match self {
             Self::NoSecret(_) => Some("SecretNotFound"),
@@ -119,12 +119,12 @@ fn of_provider(error: &Error) -> &'static [&'static str] {
 mod tests {
     use super::*;
 
-    fn provider(kind: ErrorKind) -> Failure {
-        Failure::Provider(Error::new(kind, "apply changes", "x"))
+    fn provider(kind: ErrorKind) -> OperationFailure {
+        OperationFailure::Provider(Error::new(kind, "apply changes", "x"))
     }
 
-    fn denied(why: Denied) -> Failure {
-        Failure::Provider(Error::new(ErrorKind::Unauthorized, "apply changes", "x").denied(why))
+    fn denied(why: Denied) -> OperationFailure {
+        OperationFailure::Provider(Error::new(ErrorKind::Unauthorized, "apply changes", "x").denied(why))
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             assert!(denied(why).codes().is_empty(), "{why:?}");
         }
         for kind in ErrorKind::ALL {
-            let cluster = Failure::Cluster(Error::new(kind, "change object", "x"));
+            let cluster = OperationFailure::Cluster(Error::new(kind, "change object", "x"));
             assert!(cluster.codes().is_empty(), "{kind:?} of the API server says nothing of the infrastructure");
         }
     }
@@ -150,18 +150,18 @@ mod tests {
         for kind in [Configuration, Invalid, NotFound, Unsupported] {
             assert_eq!(provider(kind).codes(), ["ERR_CONFIGURATION_PROBLEM"], "{kind:?}");
         }
-        assert_eq!(Failure::NoZone(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
-        assert_eq!(Failure::Contested(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
+        assert_eq!(OperationFailure::NoZone(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
+        assert_eq!(OperationFailure::Contested(String::new()).codes(), ["ERR_CONFIGURATION_PROBLEM"]);
         // It may be written a moment after the object.
-        assert_eq!(Failure::NoSecret(String::new()).codes(), ["ERR_RETRYABLE_CONFIGURATION_PROBLEM"]);
+        assert_eq!(OperationFailure::NoSecret(String::new()).codes(), ["ERR_RETRYABLE_CONFIGURATION_PROBLEM"]);
     }
 
     #[test]
     fn pauses() {
-        let seconds = |failure: Failure| failure.least_pause().as_secs();
+        let seconds = |failure: OperationFailure| failure.least_pause().as_secs();
         assert_eq!(seconds(provider(ErrorKind::Throttled)), 30);
         let asked = Error::new(ErrorKind::Throttled, "x", "x").retry(Retry::After(Duration::from_secs(90)));
-        assert_eq!(seconds(Failure::Provider(asked)), 90);
+        assert_eq!(seconds(OperationFailure::Provider(asked)), 90);
         assert_eq!(seconds(provider(ErrorKind::Unavailable)), 1);
         assert_eq!(seconds(provider(ErrorKind::Unauthorized)), 15);
     }

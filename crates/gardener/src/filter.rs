@@ -9,7 +9,7 @@ use crate::types::{DnsRecord, GARDEN, OPERATION};
 
 /// Which DNSRecords are handled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct RecordFilter {
     classes: BTreeSet<String>,
     types: BTreeSet<String>,
     /// Whether a change of the spec starts work without an annotation.
@@ -19,7 +19,7 @@ pub struct Scope {
 /// The class of an object that states none.
 const SHOOT: &str = "shoot";
 
-impl Scope {
+impl RecordFilter {
     /// The objects of these classes (none, or one empty one, means `shoot`) and types.
     pub fn new(classes: &[String], types: &[String], follows_generations: bool) -> Self {
         let mut classes: BTreeSet<String> = classes.iter().cloned().collect();
@@ -39,25 +39,25 @@ impl Scope {
     pub fn starts_new(&self, record: &DnsRecord) -> bool {
         let unfinished = record.last().is_none_or(|(_, state)| state != "Succeeded");
         self.takes(record)
-            && (Request::of(record).starts_work()
+            && (OperationRequest::of(record).starts_work()
                 || record.is_deleting()
                 || unfinished
                 || self.follows_generations && record.metadata.generation != record.status.observed_generation)
     }
 
     /// Whether a change of an object is to be handled.
-    pub fn starts_changed(&self, before: Before, record: &DnsRecord) -> bool {
+    pub fn starts_changed(&self, before: ObjectDifference, record: &DnsRecord) -> bool {
         // Its own writes of the status during a deletion must not start the next attempt.
         let deletion = record.is_deleting() && !before.status_changed;
         // Nor those that come before the annotation is taken off: a request counts once.
-        let asked = Request::of(record).starts_work() && (before.request_changed || before.generation_changed);
+        let asked = OperationRequest::of(record).starts_work() && (before.request_changed || before.generation_changed);
         self.takes(record) && (asked || deletion || self.follows_generations && before.generation_changed)
     }
 }
 
 /// How an object differs from what was known of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Before {
+pub struct ObjectDifference {
     /// The status was another one.
     pub status_changed: bool,
     /// The generation was another one.
@@ -68,7 +68,7 @@ pub struct Before {
 
 /// What the operation annotation asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum OperationRequest {
     /// Nothing, or nothing that is known here.
     None,
     /// Bring the records in step.
@@ -81,7 +81,7 @@ pub enum Request {
     WaitForState,
 }
 
-impl Request {
+impl OperationRequest {
     /// What an object asks for.
     pub fn of(record: &DnsRecord) -> Self {
         match record.annotation(OPERATION) {
@@ -135,8 +135,8 @@ mod tests {
 
     const AWS: &str = "aws-route53";
 
-    fn scope(follows_generations: bool) -> Scope {
-        Scope::new(&[], &[AWS.to_owned()], follows_generations)
+    fn scope(follows_generations: bool) -> RecordFilter {
+        RecordFilter::new(&[], &[AWS.to_owned()], follows_generations)
     }
 
     /// `annotation state`, each maybe `-`, then `deleting`.
@@ -161,7 +161,7 @@ mod tests {
             let classes: Vec<String> = classes.iter().map(|class| (*class).to_owned()).collect();
             let mut record = record("- -");
             (record.spec.class, record.spec.provider) = (class.map(str::to_owned), provider.to_owned());
-            let scope = Scope::new(&classes, &[AWS.to_owned()], false);
+            let scope = RecordFilter::new(&classes, &[AWS.to_owned()], false);
             assert_eq!(scope.takes(&record), expected, "{classes:?} {class:?} {provider}");
         };
         check(&[], None, AWS, true);
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn what_changes() {
         let check = |line: &str, status_changed: bool, generation_changed: bool, expected: [bool; 2]| {
-            let before = Before { status_changed, generation_changed, request_changed: true };
+            let before = ObjectDifference { status_changed, generation_changed, request_changed: true };
             let found = [false, true].map(|follows| scope(follows).starts_changed(before, &record(line)));
             assert_eq!(found, expected, "{line} {before:?}");
         };
@@ -224,11 +224,14 @@ mod tests {
     fn own_writes_of_a_request_do_not_start_it_again() {
         for (status_changed, line) in [(false, "reconcile -"), (true, "reconcile Processing"), (true, "restore Error")]
         {
-            let before = Before { status_changed, ..Before::default() };
+            let before = ObjectDifference { status_changed, ..ObjectDifference::default() };
             assert!(!scope(true).starts_changed(before, &record(line)), "{line}");
-            assert!(scope(false).starts_changed(Before { request_changed: true, ..before }, &record(line)), "{line}");
             assert!(
-                scope(false).starts_changed(Before { generation_changed: true, ..before }, &record(line)),
+                scope(false).starts_changed(ObjectDifference { request_changed: true, ..before }, &record(line)),
+                "{line}"
+            );
+            assert!(
+                scope(false).starts_changed(ObjectDifference { generation_changed: true, ..before }, &record(line)),
                 "{line}"
             );
         }
@@ -239,7 +242,10 @@ mod tests {
         let mut other = record("reconcile -");
         other.spec.provider = "openstack-designate".to_owned();
         assert!(!scope(true).starts_new(&other));
-        assert!(!scope(true).starts_changed(Before { generation_changed: true, ..Before::default() }, &other));
+        assert!(
+            !scope(true)
+                .starts_changed(ObjectDifference { generation_changed: true, ..ObjectDifference::default() }, &other)
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Gardener's extension controller for `DNSRecord`, over any provider.
 //!
-//! In: the objects of a seed or garden cluster, and the Secrets that they name. Out: record sets in zones, and statuses that tell
+//! In: the objects of a seed or garden cluster, and the Secrets that they name. Out: record sets in zones, and statuses that show
 //! Gardener what became of each. It is built as the webhook server is: a request becomes one group of changes with
 //! preconditions, which goes through the layers of the engine to a provider. No zone is listed: it is used from its id, and its
 //! records are read by name.

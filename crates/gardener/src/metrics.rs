@@ -16,7 +16,7 @@ struct Attempted {
 
 /// The metrics of the controller.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct ControllerMetrics {
     attempts: Family<Attempted, Counter>,
     status_writes: Counter,
     /// DNSRecords that are known.
@@ -27,7 +27,7 @@ pub struct Tally {
     pub accounts: Gauge,
 }
 
-impl Tally {
+impl ControllerMetrics {
     /// The metrics, among those of the process.
     pub fn registered(metrics: &Metrics) -> Self {
         let tally = Self::default();

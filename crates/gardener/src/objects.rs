@@ -3,10 +3,10 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
-use zonewright_cluster::{Cluster, Part};
+use zonewright_cluster::{Cluster, PatchTarget};
 use zonewright_core::Result;
 
-use crate::secret::Values;
+use crate::secret::SecretValues;
 use crate::types::{self, DnsRecord, RecordName, SecretObject, SecretRef};
 
 /// Reads and changes objects.
@@ -22,14 +22,14 @@ pub trait Objects: Send + Sync {
     ///
     /// # Errors
     /// It cannot be read.
-    async fn secret(&self, secret: &SecretRef) -> Result<Option<Values>>;
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<SecretValues>>;
 
     /// Merges a patch into a DNSRecord or its status, and returns it as it stands then.
     ///
     /// # Errors
     /// [`zonewright_core::ErrorKind::NotFound`] if it is gone, [`zonewright_core::ErrorKind::Conflict`] if the patch names another
     /// resource version.
-    async fn merge(&self, name: &RecordName, part: Part, patch: &Value) -> Result<DnsRecord>;
+    async fn merge(&self, name: &RecordName, part: PatchTarget, patch: &Value) -> Result<DnsRecord>;
 }
 
 #[async_trait]
@@ -38,12 +38,12 @@ impl Objects for Cluster {
         self.object(&types::dns_records(), &name.namespace, &name.name).await
     }
 
-    async fn secret(&self, secret: &SecretRef) -> Result<Option<Values>> {
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<SecretValues>> {
         let found: Option<SecretObject> = self.object(&types::secrets(), &secret.namespace, &secret.name).await?;
-        Ok(found.as_ref().map(Values::of))
+        Ok(found.as_ref().map(SecretValues::of))
     }
 
-    async fn merge(&self, name: &RecordName, part: Part, patch: &Value) -> Result<DnsRecord> {
+    async fn merge(&self, name: &RecordName, part: PatchTarget, patch: &Value) -> Result<DnsRecord> {
         Self::merge(self, &types::dns_records(), (&name.namespace, &name.name), part, patch).await
     }
 }

@@ -1,6 +1,6 @@
 //! What is to be done with an object: the type of the operation, and the way it is carried out. Pure.
 
-use crate::filter::Request;
+use crate::filter::OperationRequest;
 use crate::types::DnsRecord;
 
 /// The type of an operation, as `status.lastOperation.type` says it.
@@ -19,7 +19,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word of the status.
+    /// As Gardener writes it into the status.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "Create",
@@ -32,11 +32,11 @@ impl Operation {
 
     /// The type of the operation that an object is due for.
     pub fn of(record: &DnsRecord) -> Self {
-        let request = Request::of(record);
+        let request = OperationRequest::of(record);
         match (request, record.is_deleting(), record.last()) {
-            (Request::Migrate, _, _) => Self::Migrate,
+            (OperationRequest::Migrate, _, _) => Self::Migrate,
             (_, true, _) => Self::Delete,
-            (Request::Restore, _, _) => Self::Restore,
+            (OperationRequest::Restore, _, _) => Self::Restore,
             (_, _, None) => Self::Create,
             (_, _, Some((kind, state))) if state != "Succeeded" => match kind {
                 "Create" => Self::Create,
@@ -51,10 +51,10 @@ impl Operation {
 
 /// How an operation is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum Procedure {
     /// Not at all.
     Nothing,
-    /// Everything is let go but the records.
+    /// The claims and the finalizer go, the records stay.
     Migrate,
     /// The records go.
     Delete,
@@ -64,11 +64,11 @@ pub enum Action {
     Reconcile,
 }
 
-impl Action {
+impl Procedure {
     /// What is done for an object.
     pub fn of(record: &DnsRecord) -> Self {
         let operation = Operation::of(record);
-        if Request::of(record) == Request::WaitForState {
+        if OperationRequest::of(record) == OperationRequest::WaitForState {
             return Self::Nothing;
         }
         if record.is_migrated() && !matches!(operation, Operation::Migrate | Operation::Restore) {
@@ -101,41 +101,41 @@ mod tests {
     #[test]
     fn the_first_row_that_fits_counts() {
         use Operation::{Create, Delete, Migrate, Reconcile, Restore};
-        let check = |annotation: &str, deleting: bool, last: &str, operation: Operation, action: Action| {
+        let check = |annotation: &str, deleting: bool, last: &str, operation: Operation, action: Procedure| {
             let record = record(annotation, deleting, last);
-            let found = (Operation::of(&record), Action::of(&record));
+            let found = (Operation::of(&record), Procedure::of(&record));
             assert_eq!(found, (operation, action), "{annotation:?} {deleting} {last:?}");
         };
-        check("migrate", false, "Reconcile Succeeded", Migrate, Action::Migrate);
-        check("migrate", true, "Reconcile Succeeded", Migrate, Action::Migrate);
-        check("", true, "Reconcile Succeeded", Delete, Action::Delete);
-        check("restore", true, "Reconcile Succeeded", Delete, Action::Delete);
-        check("restore", false, "", Restore, Action::Restore);
-        check("", false, "", Create, Action::Reconcile);
-        check("reconcile", false, "", Create, Action::Reconcile);
-        check("reconcile", false, "Create Error", Create, Action::Reconcile);
-        check("", false, "Create Processing", Create, Action::Reconcile);
-        check("", false, "Migrate Error", Migrate, Action::Migrate);
-        check("", false, "Restore Processing", Restore, Action::Restore);
-        check("reconcile", false, "Create Succeeded", Reconcile, Action::Reconcile);
-        check("", false, "Reconcile Error", Reconcile, Action::Reconcile);
-        check("", false, "Restore Succeeded", Reconcile, Action::Reconcile);
-        check("", false, "Delete Error", Reconcile, Action::Reconcile);
+        check("migrate", false, "Reconcile Succeeded", Migrate, Procedure::Migrate);
+        check("migrate", true, "Reconcile Succeeded", Migrate, Procedure::Migrate);
+        check("", true, "Reconcile Succeeded", Delete, Procedure::Delete);
+        check("restore", true, "Reconcile Succeeded", Delete, Procedure::Delete);
+        check("restore", false, "", Restore, Procedure::Restore);
+        check("", false, "", Create, Procedure::Reconcile);
+        check("reconcile", false, "", Create, Procedure::Reconcile);
+        check("reconcile", false, "Create Error", Create, Procedure::Reconcile);
+        check("", false, "Create Processing", Create, Procedure::Reconcile);
+        check("", false, "Migrate Error", Migrate, Procedure::Migrate);
+        check("", false, "Restore Processing", Restore, Procedure::Restore);
+        check("reconcile", false, "Create Succeeded", Reconcile, Procedure::Reconcile);
+        check("", false, "Reconcile Error", Reconcile, Procedure::Reconcile);
+        check("", false, "Restore Succeeded", Reconcile, Procedure::Reconcile);
+        check("", false, "Delete Error", Reconcile, Procedure::Reconcile);
     }
 
     #[test]
     fn a_migrated_object_is_left_alone_until_it_is_restored() {
-        let action = |annotation, deleting| Action::of(&record(annotation, deleting, "Migrate Succeeded"));
-        assert_eq!(action("", false), Action::Nothing);
-        assert_eq!(action("reconcile", false), Action::Nothing);
-        assert_eq!(action("", true), Action::Nothing);
-        assert_eq!(action("migrate", false), Action::Migrate);
-        assert_eq!(action("restore", false), Action::Restore);
+        let action = |annotation, deleting| Procedure::of(&record(annotation, deleting, "Migrate Succeeded"));
+        assert_eq!(action("", false), Procedure::Nothing);
+        assert_eq!(action("reconcile", false), Procedure::Nothing);
+        assert_eq!(action("", true), Procedure::Nothing);
+        assert_eq!(action("migrate", false), Procedure::Migrate);
+        assert_eq!(action("restore", false), Procedure::Restore);
     }
 
     #[test]
     fn who_waits_for_its_state_is_left_alone() {
-        assert_eq!(Action::of(&record("wait-for-state", false, "")), Action::Nothing);
-        assert_eq!(Action::of(&record("wait-for-state", true, "Reconcile Error")), Action::Nothing);
+        assert_eq!(Procedure::of(&record("wait-for-state", false, "")), Procedure::Nothing);
+        assert_eq!(Procedure::of(&record("wait-for-state", true, "Reconcile Error")), Procedure::Nothing);
     }
 }

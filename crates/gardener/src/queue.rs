@@ -41,9 +41,9 @@ pub enum Finished {
 /// An attempt that begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// The object.
+    /// The object that the attempt is for.
     pub name: RecordName,
-    /// Its lane.
+    /// The lane that it waits in.
     pub lane: Lane,
     /// Whether it is made whatever the object says.
     pub forced: bool,

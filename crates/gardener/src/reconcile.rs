@@ -28,21 +28,21 @@ use zonewright_core::endpoint::Reporter;
 use zonewright_core::registry::Registry;
 use zonewright_core::{DnsName, Error, ErrorKind, Zone};
 
-use crate::accounts::{Account, Accounts};
-use crate::apply::Place;
+use crate::accounts::{ProviderAccount, ProviderAccounts};
+use crate::apply::ChangeTarget;
 use crate::convert::{self, IpStack};
-use crate::failure::Failure;
-use crate::filter::Request;
-use crate::metrics::Tally;
+use crate::failure::OperationFailure;
+use crate::filter::OperationRequest;
+use crate::metrics::ControllerMetrics;
 use crate::objects::Objects;
-use crate::operation::{Action, Operation};
+use crate::operation::{Operation, Procedure};
 use crate::queue::{Attempt, Finished, Lane};
-use crate::secret::Kind;
-use crate::sent::Sent;
+use crate::secret::ProviderKind;
+use crate::sent::SentChanges;
 use crate::status::{self, Moment};
 use crate::types::DnsRecord;
 use crate::validate;
-use crate::world::World;
+use crate::world::ClusterState;
 use crate::zone::{self, Search};
 
 /// The pause after the API server did not do what it was asked, or an object changed meanwhile.
@@ -53,13 +53,13 @@ pub struct Reconciler {
     /// The API server.
     pub objects: Arc<dyn Objects>,
     /// Providers by credential.
-    pub accounts: Accounts,
+    pub accounts: ProviderAccounts,
     /// Whose records are.
     pub registry: Arc<dyn Registry>,
-    /// What the watches have told.
-    pub world: Arc<Mutex<World>>,
+    /// What the watches have reported.
+    pub world: Arc<Mutex<ClusterState>>,
     /// What was done.
-    pub tally: Tally,
+    pub tally: ControllerMetrics,
     /// Where events of objects go.
     pub reporter: Arc<dyn Reporter>,
 }
@@ -85,7 +85,7 @@ impl From<Error> for Break {
 }
 
 /// What an operation is.
-type Task = (Operation, Action);
+type Task = (Operation, Procedure);
 
 impl Reconciler {
     /// Makes an attempt.
@@ -94,7 +94,7 @@ impl Reconciler {
             Ok(finished) => finished,
             Err(Break::Moved(lane)) => Finished::Moved(lane),
             Err(Break::Cluster(error)) if error.kind == ErrorKind::NotFound => Finished::Done,
-            // Somebody else has changed the object: it is read again.
+            // Another client has changed the object: it is read again.
             Err(Break::Cluster(error)) if error.kind == ErrorKind::Conflict => {
                 debug!(object = %attempt.name, "the object has changed meanwhile");
                 Finished::Again(SOON)
@@ -118,23 +118,31 @@ impl Reconciler {
             let world = self.world();
             world.scope().takes(&record) && (attempt.forced || world.scope().starts_new(&record))
         };
-        let Some(kind) = Kind::parse(&record.spec.provider).filter(|_| takes) else { return Ok(Finished::Done) };
-        let task = (Operation::of(&record), Action::of(&record));
+        let Some(kind) = ProviderKind::parse(&record.spec.provider).filter(|_| takes) else {
+            return Ok(Finished::Done);
+        };
+        let task = (Operation::of(&record), Procedure::of(&record));
         match task.1 {
-            Action::Nothing => Ok(Finished::Done),
-            Action::Migrate => self.migrate(record, task).await,
-            Action::Delete => self.delete(record, task, (kind, home), attempt).await,
-            Action::Reconcile | Action::Restore => self.bring(record, task, kind, attempt).await,
+            Procedure::Nothing => Ok(Finished::Done),
+            Procedure::Migrate => self.migrate(record, task).await,
+            Procedure::Delete => self.delete(record, task, (kind, home), attempt).await,
+            Procedure::Reconcile | Procedure::Restore => self.bring(record, task, kind, attempt).await,
         }
     }
 
     /// Brings the records in step.
-    async fn bring(&self, record: DnsRecord, task: Task, kind: Kind, attempt: &Attempt) -> Result<Finished, Break> {
+    async fn bring(
+        &self,
+        record: DnsRecord,
+        task: Task,
+        kind: ProviderKind,
+        attempt: &Attempt,
+    ) -> Result<Finished, Break> {
         let found = self.account(&record, kind, attempt).await?;
         let record = self.with_finalizer(record).await?;
         let announced = status::announces(&record, task.0);
         let mut record = if announced { self.start(record, task).await? } else { record };
-        if Request::of(&record) == Request::Reconcile {
+        if OperationRequest::of(&record) == OperationRequest::Reconcile {
             record = self.without_request(record).await?;
         }
         let done = match &found {
@@ -151,10 +159,15 @@ impl Reconciler {
     }
 
     /// Publishes what the object asks for. Returns its zone, as the status writes it.
-    async fn publish(&self, record: &DnsRecord, account: &Account, task: Task) -> Result<String, Failure> {
+    async fn publish(
+        &self,
+        record: &DnsRecord,
+        account: &ProviderAccount,
+        task: Task,
+    ) -> Result<String, OperationFailure> {
         check(record)?;
-        let endpoint = convert::endpoint(record).map_err(Failure::Configuration)?;
-        let mut search = if task.1 == Action::Restore { Search::Anew } else { Search::Trusting };
+        let endpoint = convert::endpoint(record).map_err(OperationFailure::Configuration)?;
+        let mut search = if task.1 == Procedure::Restore { Search::Anew } else { Search::Trusting };
         loop {
             let zone = zone::find(account, record, &endpoint.name, search).await?;
             let text = zone::text_of(account.kind, &account.scope, &zone.key.zone);
@@ -162,18 +175,18 @@ impl Reconciler {
             self.contend(record, &text)?;
             let mark = self.mark(record, &text);
             let (rival, resource) = (self.rival(record), resource(record));
-            let place = Place { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
+            let place = ChangeTarget { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
             match place.bring(&endpoint, IpStack::of(record), &mark).await {
                 Ok(()) => {
                     self.leave_former(record, account, &text).await?;
                     return Ok(text);
                 }
                 // The zone that was trusted is gone: another one may hold the name now.
-                Err(Failure::Provider(error)) if error.kind == ErrorKind::NotFound => {
+                Err(OperationFailure::Provider(error)) if error.kind == ErrorKind::NotFound => {
                     account.forget(&zone.key.zone);
                     if search == Search::Anew || record.stated_zone().is_some() {
                         let text = format!("zone {text} is not there: {}", error.chain());
-                        return Err(Failure::NoZone(text));
+                        return Err(OperationFailure::NoZone(text));
                     }
                     search = Search::Anew;
                 }
@@ -183,8 +196,13 @@ impl Reconciler {
     }
 
     /// Takes the records away from zones in which they were before `spec.zone` named another one.
-    async fn leave_former(&self, record: &DnsRecord, account: &Account, present: &str) -> Result<(), Failure> {
-        let former = Sent::of(record).unwrap_or_default();
+    async fn leave_former(
+        &self,
+        record: &DnsRecord,
+        account: &ProviderAccount,
+        present: &str,
+    ) -> Result<(), OperationFailure> {
+        let former = SentChanges::of(record).unwrap_or_default();
         for zone in former.zones().iter().filter(|zone| *zone != present) {
             info!(object = %record.record_name(), zone, "the records are in another zone now");
             self.withdraw(record, account, zone).await?;
@@ -193,14 +211,14 @@ impl Reconciler {
     }
 
     /// Whether another DNSRecord has the name, where no registry says whose it is.
-    fn contend(&self, record: &DnsRecord, zone: &str) -> Result<(), Failure> {
+    fn contend(&self, record: &DnsRecord, zone: &str) -> Result<(), OperationFailure> {
         let winner = self.world().contest.winner(&record.record_name(), zone);
         if self.registry.owner().is_none()
             && let Some(winner) = winner
         {
             let (asked, rtype) = (&record.spec.name, &record.spec.record_type);
             let text = format!("{asked} {rtype} belongs to DNSRecord {winner}, which is older; nothing is changed");
-            return Err(Failure::Contested(text));
+            return Err(OperationFailure::Contested(text));
         }
         Ok(())
     }
@@ -224,18 +242,18 @@ impl Reconciler {
         Ok(Finished::Done)
     }
 
-    fn world(&self) -> MutexGuard<'_, World> {
+    fn world(&self) -> MutexGuard<'_, ClusterState> {
         lock(&self.world)
     }
 }
 
 /// Holds an object against the rules of its kind: nobody need have done so when it was written.
-fn check(record: &DnsRecord) -> Result<(), Failure> {
-    let errors = validate::spec_errors(&validate::Spec::of(&record.spec), None, false);
-    if errors.is_empty() { Ok(()) } else { Err(Failure::Configuration(validate::sentence(&errors))) }
+fn check(record: &DnsRecord) -> Result<(), OperationFailure> {
+    let errors = validate::spec_errors(&validate::UncheckedSpec::of(&record.spec), None, false);
+    if errors.is_empty() { Ok(()) } else { Err(OperationFailure::Configuration(validate::sentence(&errors))) }
 }
 
-fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+fn lock(world: &Mutex<ClusterState>) -> MutexGuard<'_, ClusterState> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,7 +1,7 @@
 //! From a Secret to what a provider is built from. Pure.
 //!
 //! In: the type of a DNSRecord, its Secret, what its spec says of region and zone. Out: credentials under the keys of the
-//! provider's catalogue entry, the values of a few of its flags, and a digest that tells accounts apart. What must hold: the
+//! provider's catalogue entry, the values of a few of its flags, and a digest that distinguishes accounts. What must hold: the
 //! names of Gardener's extensions count before those of its DNS controller manager, where a Secret has both; blanks around a
 //! value do not count; no value of a Secret appears in an error.
 
@@ -20,9 +20,9 @@ use zonewright_core::catalog::FlagValue;
 
 use crate::types::SecretObject;
 
-pub use kinds::{Kind, Wanted};
+pub use kinds::{ProviderKind, SpecHints};
 
-/// What tells accounts apart: a digest of type, credentials and settings. It says nothing of what they are.
+/// Distinguishes accounts: a digest of type, credentials and settings. It does not show what they are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountId(String);
 
@@ -47,21 +47,21 @@ pub struct Login {
     /// Flags that have another value than their default.
     pub flags: Vec<(&'static str, FlagValue)>,
     /// What precedes a zone's own id in `spec.zone`, and what the ids of the provider are made of.
-    pub scope: Scope,
-    /// The token of a workload identity, which the provider reads from its file. It does not tell accounts apart: it changes.
-    pub token: Option<Token>,
+    pub scope: ZoneScope,
+    /// The token of a workload identity, which the provider reads from its file. It does not distinguish accounts: it changes.
+    pub token: Option<WorkloadToken>,
 }
 
 /// A token of a workload identity, and the file in which its provider finds it.
 #[derive(Debug, Clone)]
-pub struct Token {
-    /// The file.
+pub struct WorkloadToken {
+    /// The file from which the provider reads the token.
     pub path: PathBuf,
-    /// The token.
+    /// The token as the Secret has it.
     pub text: SecretString,
 }
 
-impl Token {
+impl WorkloadToken {
     /// Writes the file, unless it is so already. Only this user can read it.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Token {
 
 /// Where zones are, where their ids alone do not say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum ZoneScope {
     /// Ids say it.
     #[default]
     Whole,
@@ -94,7 +94,7 @@ pub enum Scope {
 
 impl Login {
     /// The digest.
-    pub fn id(&self, kind: Kind) -> AccountId {
+    pub fn id(&self, kind: ProviderKind) -> AccountId {
         let mut hash = Sha256::new();
         let mut part = |bytes: &[u8]| {
             hash.update(bytes.len().to_le_bytes());
@@ -133,9 +133,9 @@ fn text_of(value: &FlagValue) -> String {
 
 /// The values of a Secret, decoded.
 #[derive(Debug, Default)]
-pub struct Values(BTreeMap<String, SecretString>);
+pub struct SecretValues(BTreeMap<String, SecretString>);
 
-impl Values {
+impl SecretValues {
     /// Decodes a Secret. Values that are no text are left out: no credential is such.
     pub fn of(secret: &SecretObject) -> Self {
         let text = |value: &SecretString| {

@@ -16,11 +16,11 @@ const KIND: &str = "SentChanges";
 
 /// The zones to which changes were sent, or in which records were found as they are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentChanges {
     zones: BTreeSet<String>,
 }
 
-impl Sent {
+impl SentChanges {
     /// The mark of an object; `None` if it has none: another controller worked on it, or nobody has.
     pub fn of(record: &DnsRecord) -> Option<Self> {
         let mark = record.status.provider_status.as_ref()?;
@@ -59,7 +59,7 @@ impl Sent {
 /// Where another controller worked on the object before, its condition `Created=False` without a zone in the status is taken as
 /// that controller means it.
 pub fn is_untouched(record: &DnsRecord) -> bool {
-    if let Some(sent) = Sent::of(record) {
+    if let Some(sent) = SentChanges::of(record) {
         return sent.zones.is_empty();
     }
     let restored = record.last().is_some_and(|(kind, _)| matches!(kind, "Restore" | "Migrate"));
@@ -74,20 +74,22 @@ mod tests {
     #[test]
     fn marks_are_written_and_read() {
         let mut record = DnsRecord::default();
-        assert_eq!(Sent::of(&record), None);
-        for sent in [Sent::default(), Sent::to(["Z1".to_owned()]), Sent::default().with("p/b").with("p/a")] {
+        assert_eq!(SentChanges::of(&record), None);
+        for sent in
+            [SentChanges::default(), SentChanges::to(["Z1".to_owned()]), SentChanges::default().with("p/b").with("p/a")]
+        {
             record.status.provider_status = Some(sent.to_value());
-            assert_eq!(Sent::of(&record), Some(sent));
+            assert_eq!(SentChanges::of(&record), Some(sent));
         }
         record.status.provider_status = Some(json!({ "kind": "Other", "zones": [] }));
-        assert_eq!(Sent::of(&record), None, "of another program");
+        assert_eq!(SentChanges::of(&record), None, "of another program");
     }
 
     #[test]
     fn a_provider_is_skipped_only_where_nothing_was_sent() {
-        let check = |mark: Option<Sent>, created: &str, zone: &str, last: &str, expected: bool| {
+        let check = |mark: Option<SentChanges>, created: &str, zone: &str, last: &str, expected: bool| {
             let mut record = DnsRecord::default();
-            record.status.provider_status = mark.as_ref().map(Sent::to_value);
+            record.status.provider_status = mark.as_ref().map(SentChanges::to_value);
             if !created.is_empty() {
                 record.status.conditions = vec![json!({ "type": "Created", "status": created })];
             }
@@ -95,11 +97,11 @@ mod tests {
             record.status.last_operation = Some(LastOperation::new(last, "Error"));
             assert_eq!(is_untouched(&record), expected, "{mark:?} {created} {zone} {last}");
         };
-        check(Some(Sent::default()), "False", "", "Create", true);
-        check(Some(Sent::default()), "", "", "Create", true);
+        check(Some(SentChanges::default()), "False", "", "Create", true);
+        check(Some(SentChanges::default()), "", "", "Create", true);
         // The first attempt failed after a change was sent.
-        check(Some(Sent::default().with("Z1")), "False", "", "Create", false);
-        check(Some(Sent::default().with("Z1")), "True", "Z1", "Reconcile", false);
+        check(Some(SentChanges::default().with("Z1")), "False", "", "Create", false);
+        check(Some(SentChanges::default().with("Z1")), "True", "Z1", "Reconcile", false);
         // Objects of another controller.
         check(None, "False", "", "Create", true);
         check(None, "False", "Z1", "Create", false);

@@ -8,9 +8,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::filter::Request;
-use crate::operation::{Action, Operation};
-use crate::sent::Sent;
+use crate::filter::OperationRequest;
+use crate::operation::{Operation, Procedure};
+use crate::sent::SentChanges;
 use crate::types::{DnsRecord, TIMESTAMP};
 
 /// How far the clock of whoever asks may be ahead of ours.
@@ -37,20 +37,20 @@ impl Moment {
 }
 
 /// The forms of the verb that descriptions have.
-fn verb(action: Action) -> (&'static str, &'static str) {
+fn verb(action: Procedure) -> (&'static str, &'static str) {
     match action {
-        Action::Migrate => ("migrating", "migrated"),
-        Action::Delete => ("deleting", "deleted"),
-        Action::Restore => ("restoring", "restored"),
-        Action::Reconcile | Action::Nothing => ("reconciling", "reconciled"),
+        Procedure::Migrate => ("migrating", "migrated"),
+        Procedure::Delete => ("deleting", "deleted"),
+        Procedure::Restore => ("restoring", "restored"),
+        Procedure::Reconcile | Procedure::Nothing => ("reconciling", "reconciled"),
     }
 }
 
-/// Whether the start of an operation is written: where somebody asked, where the spec is new, and where the status tells of
+/// Whether the start of an operation is written: where it was asked for, where the spec is new, and where the status is that of
 /// another operation. A further attempt of the same operation is not announced again.
 pub fn announces(record: &DnsRecord, operation: Operation) -> bool {
     let under_way = record.last().is_some_and(|(kind, state)| kind == operation.as_str() && state != "Succeeded");
-    Request::of(record).starts_work()
+    OperationRequest::of(record).starts_work()
         || record.metadata.generation != record.status.observed_generation && !under_way
         || record.last().is_none_or(|(kind, state)| kind != operation.as_str() && state != "Succeeded")
         || matches!(operation, Operation::Delete) && !under_way
@@ -67,27 +67,27 @@ fn operation_field(operation: Operation, state: &str, progress: u8, description:
 }
 
 /// The status while an operation goes on. The last error stays visible.
-pub fn started(record: &DnsRecord, (operation, action): (Operation, Action), at: Moment) -> Value {
+pub fn started(record: &DnsRecord, (operation, action): (Operation, Procedure), at: Moment) -> Value {
     let (present, _) = verb(action);
     let description = format!("{} the DNSRecord", upper(present));
     let mut status = Map::new();
     status.insert("lastOperation".to_owned(), operation_field(operation, "Processing", 1, &description, at));
     // Nothing was sent for an object that nobody has worked on.
-    if operation == Operation::Create && record.status.last_operation.is_none() && Sent::of(record).is_none() {
-        status.insert("providerStatus".to_owned(), Sent::default().to_value());
+    if operation == Operation::Create && record.status.last_operation.is_none() && SentChanges::of(record).is_none() {
+        status.insert("providerStatus".to_owned(), SentChanges::default().to_value());
     }
     json!({ "status": status })
 }
 
 /// The mark of a zone to which changes are about to be sent.
-pub fn marked(zone: &str, sent: &Sent) -> Value {
+pub fn marked(zone: &str, sent: &SentChanges) -> Value {
     json!({ "status": { "zone": zone, "providerStatus": sent.to_value() } })
 }
 
 /// The status after a success; `zone` is where the records stand.
 pub fn succeeded(
     record: &DnsRecord,
-    (operation, action): (Operation, Action),
+    (operation, action): (Operation, Procedure),
     zone: Option<&str>,
     at: Moment,
 ) -> Value {
@@ -98,15 +98,15 @@ pub fn succeeded(
     status.insert("lastError".to_owned(), Value::Null);
     status.insert("observedGeneration".to_owned(), record.metadata.generation.into());
     if let Some(zone) = zone {
-        let sent = Sent::to([zone.to_owned()]);
+        let sent = SentChanges::to([zone.to_owned()]);
         if record.known_zone() != Some(zone) {
             status.insert("zone".to_owned(), zone.into());
         }
-        if Sent::of(record).as_ref() != Some(&sent) {
+        if SentChanges::of(record).as_ref() != Some(&sent) {
             status.insert("providerStatus".to_owned(), sent.to_value());
         }
     }
-    if let (Action::Reconcile | Action::Restore, Some(conditions)) = (action, conditions(record, true, at)) {
+    if let (Procedure::Reconcile | Procedure::Restore, Some(conditions)) = (action, conditions(record, true, at)) {
         status.insert("conditions".to_owned(), conditions);
     }
     json!({ "status": status })
@@ -115,7 +115,7 @@ pub fn succeeded(
 /// The status after an error.
 pub fn failed(
     record: &DnsRecord,
-    (operation, action): (Operation, Action),
+    (operation, action): (Operation, Procedure),
     (text, codes): (&str, &[&str]),
     at: Moment,
 ) -> Value {
@@ -129,7 +129,7 @@ pub fn failed(
     status.insert("lastOperation".to_owned(), operation_field(operation, "Error", 50, &description, at));
     status.insert("lastError".to_owned(), error.into());
     status.insert("observedGeneration".to_owned(), record.metadata.generation.into());
-    if let (Action::Reconcile | Action::Restore, Some(conditions)) = (action, conditions(record, false, at)) {
+    if let (Procedure::Reconcile | Procedure::Restore, Some(conditions)) = (action, conditions(record, false, at)) {
         status.insert("conditions".to_owned(), conditions);
     }
     json!({ "status": status })
@@ -146,7 +146,7 @@ pub fn success_is_new(record: &DnsRecord, zone: Option<&str>) -> bool {
 /// Whether an error says something that the status does not.
 pub fn failure_is_new(
     record: &DnsRecord,
-    (operation, action): (Operation, Action),
+    (operation, action): (Operation, Procedure),
     text: &str,
     codes: &[&str],
 ) -> bool {
@@ -156,7 +156,7 @@ pub fn failure_is_new(
         || record.status.last_error.as_ref().is_none_or(|last| last.description != description || last.codes != codes)
 }
 
-fn failure_description(action: Action, text: &str) -> String {
+fn failure_description(action: Procedure, text: &str) -> String {
     format!("Error {} DNSRecord: {text}", verb(action).0)
 }
 

@@ -23,16 +23,16 @@ fn record(last: &str) -> DnsRecord {
 fn a_start_leaves_the_last_error_and_the_generation_alone() {
     let of = |operation, action| started(&record("Reconcile Error"), (operation, action), at());
     assert_eq!(
-        of(Operation::Reconcile, Action::Reconcile),
+        of(Operation::Reconcile, Procedure::Reconcile),
         json!({ "status": { "lastOperation": {
             "type": "Reconcile", "state": "Processing", "progress": 1, "description": "Reconciling the DNSRecord",
             "lastUpdateTime": NOW,
         } } })
     );
     let said = |operation, action| of(operation, action)["status"]["lastOperation"]["description"].clone();
-    assert_eq!(said(Operation::Restore, Action::Restore), "Restoring the DNSRecord");
-    assert_eq!(said(Operation::Migrate, Action::Migrate), "Migrating the DNSRecord");
-    assert_eq!(said(Operation::Delete, Action::Delete), "Deleting the DNSRecord");
+    assert_eq!(said(Operation::Restore, Procedure::Restore), "Restoring the DNSRecord");
+    assert_eq!(said(Operation::Migrate, Procedure::Migrate), "Migrating the DNSRecord");
+    assert_eq!(said(Operation::Delete, Procedure::Delete), "Deleting the DNSRecord");
 }
 
 #[test]
@@ -40,16 +40,16 @@ fn nothing_was_sent_for_an_object_that_begins_here() {
     let mark = |last: &str, operation, action| {
         started(&record(last), (operation, action), at())["status"]["providerStatus"]["zones"].clone()
     };
-    assert_eq!(mark("", Operation::Create, Action::Reconcile), json!([]));
-    assert_eq!(mark("Create Error", Operation::Create, Action::Reconcile), Value::Null, "another controller began");
-    assert_eq!(mark("", Operation::Restore, Action::Restore), Value::Null, "another seed began");
+    assert_eq!(mark("", Operation::Create, Procedure::Reconcile), json!([]));
+    assert_eq!(mark("Create Error", Operation::Create, Procedure::Reconcile), Value::Null, "another controller began");
+    assert_eq!(mark("", Operation::Restore, Procedure::Restore), Value::Null, "another seed began");
 }
 
 #[test]
 fn a_success_clears_the_error_and_says_where_the_records_are() {
     let mut before = record("Create Processing");
     before.metadata.generation = 5;
-    let patch = succeeded(&before, (Operation::Create, Action::Reconcile), Some("Z1"), at());
+    let patch = succeeded(&before, (Operation::Create, Procedure::Reconcile), Some("Z1"), at());
     assert_eq!(
         patch["status"]["lastOperation"],
         json!({
@@ -62,7 +62,7 @@ fn a_success_clears_the_error_and_says_where_the_records_are() {
     assert_eq!((&status["observedGeneration"], &status["zone"]), (&json!(5), &json!("Z1")));
     assert_eq!(status["providerStatus"]["zones"], json!(["Z1"]));
     assert_eq!(status["conditions"][0]["status"], "True");
-    let migrated = succeeded(&before, (Operation::Migrate, Action::Migrate), None, at());
+    let migrated = succeeded(&before, (Operation::Migrate, Procedure::Migrate), None, at());
     let keys: Vec<&String> = migrated["status"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["lastError", "lastOperation", "observedGeneration"]);
     assert_eq!(migrated["status"]["lastOperation"]["description"], "Successfully migrated DNSRecord");
@@ -72,7 +72,7 @@ fn a_success_clears_the_error_and_says_where_the_records_are() {
 fn an_error_is_in_the_operation_and_beside_it() {
     let patch = failed(
         &record("Create Processing"),
-        (Operation::Create, Action::Reconcile),
+        (Operation::Create, Procedure::Reconcile),
         ("no zone", &["ERR_CONFIGURATION_PROBLEM"]),
         at(),
     );
@@ -86,7 +86,7 @@ fn an_error_is_in_the_operation_and_beside_it() {
         json!({ "type": "Create", "state": "Error", "progress": 50, "description": said, "lastUpdateTime": NOW })
     );
     assert_eq!((&patch["status"]["observedGeneration"], &patch["status"]["zone"]), (&json!(4), &Value::Null));
-    let uncoded = failed(&record(""), (Operation::Delete, Action::Delete), ("x", &[]), at());
+    let uncoded = failed(&record(""), (Operation::Delete, Procedure::Delete), ("x", &[]), at());
     assert_eq!(uncoded["status"]["lastError"]["codes"], Value::Null, "those of an earlier error go");
     assert_eq!(uncoded["status"]["lastError"]["description"], "Error deleting DNSRecord: x");
     assert_eq!(uncoded["status"]["conditions"], Value::Null, "deletions say nothing of creation");
@@ -101,7 +101,7 @@ fn created_goes_from_nothing_to_true_and_never_back() {
         if !before.is_empty() {
             record.status.conditions.push(json!({ "type": "Created", "status": before }));
         }
-        let operation = (Operation::Create, Action::Reconcile);
+        let operation = (Operation::Create, Procedure::Reconcile);
         let patch = if success {
             succeeded(&record, operation, None, at())
         } else {
@@ -148,7 +148,7 @@ fn what_is_announced() {
 
 #[test]
 fn an_attempt_that_shows_nothing_new_writes_nothing() {
-    let operation = (Operation::Reconcile, Action::Reconcile);
+    let operation = (Operation::Reconcile, Procedure::Reconcile);
     let mut before = record("Reconcile Succeeded");
     before.status.zone = Some("Z1".to_owned());
     assert!(!success_is_new(&before, Some("Z1")));
@@ -172,7 +172,7 @@ proptest! {
         record.metadata.annotations.insert(TIMESTAMP.to_owned(), asked.to_string());
         let patch = succeeded(
             &record,
-            (Operation::Reconcile, Action::Reconcile),
+            (Operation::Reconcile, Procedure::Reconcile),
             None,
             Moment::of(&record, Timestamp::from_second(now).unwrap()),
         );

@@ -16,8 +16,8 @@ use zonewright_core::testing::name;
 use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{Error, ErrorKind, RData, RecordKey, RecordSet, RecordType, Result, Zone};
 
-use crate::accounts::Account;
-use crate::secret::{AccountId, Kind, Scope};
+use crate::accounts::ProviderAccount;
+use crate::secret::{AccountId, ProviderKind, ZoneScope};
 use crate::types::DnsRecord;
 
 pub(crate) use fuse::{Fuse, Upset};
@@ -51,7 +51,7 @@ pub(crate) enum Fault {
     Fails(ErrorKind),
     /// No answer comes; whether it is carried out is said here.
     Lost(bool),
-    /// Somebody else writes this right before it.
+    /// Another writer writes this right before it.
     Meanwhile(RecordSet),
 }
 
@@ -91,7 +91,7 @@ impl Script {
         state.sets.retain(|(_, of), _| of != zone);
     }
 
-    /// Puts a set into its longest zone, as somebody else.
+    /// Puts a set into its longest zone, as another writer.
     pub(crate) fn put(&self, set: RecordSet) {
         let mut state = self.state();
         let holding = state.zones.iter().filter(|zone| set.key.name.is_within(&name(zone)));
@@ -137,9 +137,9 @@ impl Script {
 }
 
 /// An account over a script.
-pub(crate) fn account(script: &Arc<Script>) -> Account {
+pub(crate) fn account(script: &Arc<Script>) -> ProviderAccount {
     let options = zonewright_core::options::OptionTable::NONE.into();
-    Account::new(AccountId::named("x"), Kind::Route53, Scope::Whole, script.clone(), options)
+    ProviderAccount::new(AccountId::named("x"), ProviderKind::Route53, ZoneScope::Whole, script.clone(), options)
 }
 
 fn zone(id: &str) -> Zone {

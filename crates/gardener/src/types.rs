@@ -52,9 +52,9 @@ pub fn secrets() -> WatchSpec {
 /// Namespace and name of a DNSRecord.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordName {
-    /// Namespace.
+    /// `metadata.namespace`.
     pub namespace: String,
-    /// Name.
+    /// `metadata.name`.
     pub name: String,
 }
 
@@ -68,11 +68,11 @@ impl fmt::Display for RecordName {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
-    /// Name.
+    /// `metadata.name`.
     pub name: String,
     /// Namespace; empty outside namespaces.
     pub namespace: String,
-    /// UID.
+    /// `metadata.uid`.
     pub uid: String,
     /// The version that a patch may name.
     pub resource_version: String,
@@ -82,9 +82,9 @@ pub struct Metadata {
     pub creation_timestamp: Option<String>,
     /// Set once the object is to be deleted.
     pub deletion_timestamp: Option<String>,
-    /// Annotations.
+    /// `metadata.annotations`.
     pub annotations: BTreeMap<String, String>,
-    /// Finalizers.
+    /// `metadata.finalizers`, in the order in which they stand.
     pub finalizers: Vec<String>,
 }
 
@@ -165,9 +165,9 @@ pub struct DnsRecordStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct LastError {
-    /// For people.
+    /// What went wrong, a sentence for people.
     pub description: String,
-    /// Gardener's codes.
+    /// Gardener's error codes, such as `ERR_INFRA_UNAUTHORIZED`.
     pub codes: Vec<String>,
     /// When it was written.
     #[serde(rename = "lastUpdateTime")]

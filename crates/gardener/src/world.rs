@@ -1,4 +1,4 @@
-//! What the watches have told: the objects, in short, and the shoots that they belong to. Pure.
+//! What the watches have reported: the objects, in short, and the shoots that they belong to. Pure.
 //!
 //! In: objects as they come. Out: which of them are due. What must hold: nothing is begun before all three kinds have been listed,
 //! since where an object lives decides whether it is handled; of an object no more is kept than decides.
@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::contest::{Claimant, Contest};
-use crate::filter::{Before, Home, Scope};
+use crate::filter::{Home, ObjectDifference, RecordFilter};
 use crate::queue::{Lane, Queue};
 use crate::secret::AccountId;
 use crate::types::{ClusterObject, DnsRecord, DnsRecordStatus, OPERATION, RecordName, TIMESTAMP};
@@ -24,7 +24,7 @@ struct Known {
 
 /// Which kinds have been listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedKinds {
     /// DNSRecords.
     pub records: bool,
     /// Namespaces of shoots.
@@ -35,8 +35,8 @@ pub struct Listed {
 
 /// Everything that is known.
 #[derive(Debug)]
-pub struct World {
-    scope: Scope,
+pub struct ClusterState {
+    scope: RecordFilter,
     known: HashMap<RecordName, Known>,
     shoots: HashSet<String>,
     /// Whether the shoot of a namespace has failed, and is forced to go.
@@ -46,12 +46,12 @@ pub struct World {
     /// What is due.
     pub queue: Queue,
     /// Which kinds have been listed.
-    pub listed: Listed,
+    pub listed: ListedKinds,
 }
 
-impl World {
+impl ClusterState {
     /// Nothing is known yet.
-    pub fn new(scope: Scope, at_once: usize) -> Self {
+    pub fn new(scope: RecordFilter, at_once: usize) -> Self {
         Self {
             scope,
             known: HashMap::new(),
@@ -59,18 +59,18 @@ impl World {
             clusters: HashMap::new(),
             contest: Contest::default(),
             queue: Queue::new(at_once),
-            listed: Listed::default(),
+            listed: ListedKinds::default(),
         }
     }
 
     /// Which objects are handled.
-    pub fn scope(&self) -> &Scope {
+    pub fn scope(&self) -> &RecordFilter {
         &self.scope
     }
 
     /// Whether work may begin.
     pub fn is_complete(&self) -> bool {
-        let Listed { records, namespaces, clusters } = self.listed;
+        let ListedKinds { records, namespaces, clusters } = self.listed;
         records && namespaces && clusters
     }
 
@@ -95,7 +95,7 @@ impl World {
         let due = match before {
             None => self.scope.starts_new(&record),
             Some(known) => {
-                let before = Before {
+                let before = ObjectDifference {
                     status_changed: known.status != record.status,
                     generation_changed: known.generation != record.metadata.generation,
                     request_changed: known.request != request,
@@ -203,11 +203,11 @@ mod tests {
     use super::*;
     use crate::testing::record;
 
-    fn world() -> World {
-        World::new(Scope::new(&[], &["rfc2136".to_owned()], false), 5)
+    fn world() -> ClusterState {
+        ClusterState::new(RecordFilter::new(&[], &["rfc2136".to_owned()], false), 5)
     }
 
-    fn due(world: &mut World) -> Vec<String> {
+    fn due(world: &mut ClusterState) -> Vec<String> {
         world.queue.begin(Instant::now()).into_iter().map(|attempt| attempt.name.name).collect()
     }
 
@@ -271,7 +271,7 @@ mod tests {
         world.record(first.clone());
         assert!(due(&mut world).is_empty());
         world.record(DnsRecord { status: DnsRecordStatus::default(), ..first.clone() });
-        assert!(due(&mut world).is_empty(), "the same object, whose status somebody has cleared");
+        assert!(due(&mut world).is_empty(), "the same object, whose status was cleared");
         let mut second = record("a.example.com A 192.0.2.1");
         second.metadata.uid = "other".to_owned();
         world.record(second);

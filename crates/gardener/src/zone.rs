@@ -15,36 +15,38 @@ use std::cmp::Reverse;
 use zonewright_core::zone::{Visibility, ZoneId};
 use zonewright_core::{DnsName, Zone};
 
-use crate::accounts::Account;
-use crate::failure::Failure;
-use crate::secret::{Kind, Scope};
+use crate::accounts::ProviderAccount;
+use crate::failure::OperationFailure;
+use crate::secret::{ProviderKind, ZoneScope};
 use crate::types::DnsRecord;
 
 /// The provider's id of a zone as specs and statuses write it.
-pub fn id_of(kind: Kind, scope: &Scope, text: &str) -> ZoneId {
+pub fn id_of(kind: ProviderKind, scope: &ZoneScope, text: &str) -> ZoneId {
     let text = text.trim();
-    let resource = if kind == Kind::AzurePrivateDns { "privatednszones" } else { "dnszones" };
+    let resource = if kind == ProviderKind::AzurePrivateDns { "privatednszones" } else { "dnszones" };
     let id = match (kind, scope) {
-        (Kind::Route53, _) => text.strip_prefix("/hostedzone/").unwrap_or(text).to_owned(),
-        (Kind::CloudDns, _) => text.rsplit('/').next().unwrap_or(text).to_owned(),
-        (Kind::AzureDns | Kind::AzurePrivateDns, Scope::Subscription(subscription)) => match text.split_once('/') {
-            Some((group, zone)) if !group.is_empty() => format!(
-                "/subscriptions/{subscription}/resourcegroups/{group}/providers/microsoft.network/{resource}/{zone}"
-            )
-            .to_ascii_lowercase(),
-            _ => text.to_ascii_lowercase(),
-        },
-        (Kind::Rfc2136, _) => text.trim_end_matches('.').to_ascii_lowercase(),
+        (ProviderKind::Route53, _) => text.strip_prefix("/hostedzone/").unwrap_or(text).to_owned(),
+        (ProviderKind::CloudDns, _) => text.rsplit('/').next().unwrap_or(text).to_owned(),
+        (ProviderKind::AzureDns | ProviderKind::AzurePrivateDns, ZoneScope::Subscription(subscription)) => {
+            match text.split_once('/') {
+                Some((group, zone)) if !group.is_empty() => format!(
+                    "/subscriptions/{subscription}/resourcegroups/{group}/providers/microsoft.network/{resource}/{zone}"
+                )
+                .to_ascii_lowercase(),
+                _ => text.to_ascii_lowercase(),
+            }
+        }
+        (ProviderKind::Rfc2136, _) => text.trim_end_matches('.').to_ascii_lowercase(),
         _ => text.to_owned(),
     };
     ZoneId::from(id.as_str())
 }
 
 /// A zone's id as the status writes it.
-pub fn text_of(kind: Kind, scope: &Scope, id: &ZoneId) -> String {
+pub fn text_of(kind: ProviderKind, scope: &ZoneScope, id: &ZoneId) -> String {
     match (kind, scope) {
-        (Kind::CloudDns, Scope::Project(project)) => format!("{project}/{id}"),
-        (Kind::AzureDns | Kind::AzurePrivateDns, _) => {
+        (ProviderKind::CloudDns, ZoneScope::Project(project)) => format!("{project}/{id}"),
+        (ProviderKind::AzureDns | ProviderKind::AzurePrivateDns, _) => {
             let parts: Vec<&str> = id.as_str().trim_start_matches('/').split('/').collect();
             match parts.as_slice() {
                 [_, _, _, group, _, _, _, zone] => format!("{group}/{zone}"),
@@ -75,44 +77,49 @@ pub enum Search {
 /// The zone of a name.
 ///
 /// # Errors
-/// [`Failure::NoZone`] if there is none; what keeps it from being known.
-pub async fn find(account: &Account, record: &DnsRecord, name: &DnsName, search: Search) -> Result<Zone, Failure> {
+/// [`OperationFailure::NoZone`] if there is none; what keeps it from being known.
+pub async fn find(
+    account: &ProviderAccount,
+    record: &DnsRecord,
+    name: &DnsName,
+    search: Search,
+) -> Result<Zone, OperationFailure> {
     if let Some(stated) = record.stated_zone() {
         return stated_zone(account, stated, name).await;
     }
     if let (Search::Trusting, Some(known)) = (search, record.known_zone()) {
         let id = id_of(account.kind, &account.scope, known);
-        let found = account.zone(&id).await.map_err(Failure::Provider)?;
+        let found = account.zone(&id).await.map_err(OperationFailure::Provider)?;
         if let Some(zone) = found.filter(|zone| zone.covers(name)) {
             return Ok(zone);
         }
     }
     // The zone of the status, if it is gone, must not come out of a list of before.
     let gone = record.known_zone().is_some();
-    let (mut zones, fresh) = account.zones(gone || search == Search::Anew).await.map_err(Failure::Provider)?;
+    let (mut zones, fresh) = account.zones(gone || search == Search::Anew).await.map_err(OperationFailure::Provider)?;
     if choose(&zones, name, account.kind.is_private()).is_none() && !fresh {
-        (zones, _) = account.zones(true).await.map_err(Failure::Provider)?;
+        (zones, _) = account.zones(true).await.map_err(OperationFailure::Provider)?;
     }
     let Some(zone) = choose(&zones, name, account.kind.is_private()) else {
         let text = format!("no zone of this account holds {name}; it has {}", listed(&zones));
-        return Err(Failure::NoZone(text));
+        return Err(OperationFailure::NoZone(text));
     };
     account.keep(zone);
     Ok(zone.clone())
 }
 
-async fn stated_zone(account: &Account, stated: &str, name: &DnsName) -> Result<Zone, Failure> {
-    if matches!(account.kind, Kind::AzureDns | Kind::AzurePrivateDns) && !stated.contains('/') {
-        return Err(Failure::NoZone(format!("spec.zone {stated:?}: expected resourceGroup/zone")));
+async fn stated_zone(account: &ProviderAccount, stated: &str, name: &DnsName) -> Result<Zone, OperationFailure> {
+    if matches!(account.kind, ProviderKind::AzureDns | ProviderKind::AzurePrivateDns) && !stated.contains('/') {
+        return Err(OperationFailure::NoZone(format!("spec.zone {stated:?}: expected resourceGroup/zone")));
     }
     let id = id_of(account.kind, &account.scope, stated);
-    let found = account.zone(&id).await.map_err(Failure::Provider)?;
+    let found = account.zone(&id).await.map_err(OperationFailure::Provider)?;
     let Some(zone) = found else {
-        return Err(Failure::NoZone(format!("spec.zone {stated:?}: this account has no such zone")));
+        return Err(OperationFailure::NoZone(format!("spec.zone {stated:?}: this account has no such zone")));
     };
     if !zone.covers(name) {
         let text = format!("spec.name {name} is outside of zone {} (spec.zone {stated:?})", zone.name);
-        return Err(Failure::Configuration(text));
+        return Err(OperationFailure::Configuration(text));
     }
     Ok(zone)
 }

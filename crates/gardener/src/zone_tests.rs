@@ -68,25 +68,31 @@ fn of_two_zones_of_one_name_the_choice_is_the_same_each_time() {
 
 #[test]
 fn ids_with_and_without_what_precedes_them() {
-    let project = Scope::Project("p".to_owned());
-    let subscription = Scope::Subscription("S".to_owned());
+    let project = ZoneScope::Project("p".to_owned());
+    let subscription = ZoneScope::Subscription("S".to_owned());
     let arm = "/subscriptions/s/resourcegroups/rg/providers/microsoft.network/dnszones/example.com";
     for (kind, scope, text, id, back) in [
-        (Kind::Route53, &Scope::Whole, "/hostedzone/Z1", "Z1", "Z1"),
-        (Kind::Route53, &Scope::Whole, " Z1 ", "Z1", "Z1"),
-        (Kind::CloudDns, &project, "p/zone-a", "zone-a", "p/zone-a"),
-        (Kind::CloudDns, &project, "zone-a", "zone-a", "p/zone-a"),
-        (Kind::AzureDns, &subscription, "rg/example.com", arm, "rg/example.com"),
-        (Kind::AzureDns, &subscription, "RG/Example.com", arm, "rg/example.com"),
-        (Kind::AzureDns, &subscription, &arm.replace("resourcegroups", "resourceGroups"), arm, "rg/example.com"),
-        (Kind::AzureDns, &subscription, "example.com", "example.com", "example.com"),
-        (Kind::Rfc2136, &Scope::Whole, "Example.com.", "example.com", "example.com"),
-        (Kind::Cloudflare, &Scope::Whole, "0a1b", "0a1b", "0a1b"),
+        (ProviderKind::Route53, &ZoneScope::Whole, "/hostedzone/Z1", "Z1", "Z1"),
+        (ProviderKind::Route53, &ZoneScope::Whole, " Z1 ", "Z1", "Z1"),
+        (ProviderKind::CloudDns, &project, "p/zone-a", "zone-a", "p/zone-a"),
+        (ProviderKind::CloudDns, &project, "zone-a", "zone-a", "p/zone-a"),
+        (ProviderKind::AzureDns, &subscription, "rg/example.com", arm, "rg/example.com"),
+        (ProviderKind::AzureDns, &subscription, "RG/Example.com", arm, "rg/example.com"),
+        (
+            ProviderKind::AzureDns,
+            &subscription,
+            &arm.replace("resourcegroups", "resourceGroups"),
+            arm,
+            "rg/example.com",
+        ),
+        (ProviderKind::AzureDns, &subscription, "example.com", "example.com", "example.com"),
+        (ProviderKind::Rfc2136, &ZoneScope::Whole, "Example.com.", "example.com", "example.com"),
+        (ProviderKind::Cloudflare, &ZoneScope::Whole, "0a1b", "0a1b", "0a1b"),
     ] {
         let found = id_of(kind, scope, text);
         assert_eq!((found.as_str(), text_of(kind, scope, &found).as_str()), (id, back), "{text}");
     }
-    let private = id_of(Kind::AzurePrivateDns, &subscription, "rg/example.com");
+    let private = id_of(ProviderKind::AzurePrivateDns, &subscription, "rg/example.com");
     assert!(private.as_str().ends_with("/privatednszones/example.com"), "{private}");
 }
 
@@ -95,7 +101,7 @@ fn script(zones: &[&str]) -> Arc<Script> {
     Arc::new(Script::with_zones(zones))
 }
 
-async fn found(script: &Arc<Script>, stated: &str, known: &str, search: Search) -> Result<String, Failure> {
+async fn found(script: &Arc<Script>, stated: &str, known: &str, search: Search) -> Result<String, OperationFailure> {
     let mut record = record("a.example.com A 192.0.2.1");
     (record.spec.zone, record.status.zone) = (Some(stated.to_owned()), Some(known.to_owned()));
     let account = account(script);
@@ -124,11 +130,14 @@ async fn what_cannot_be_found_is_said() {
     let error =
         async |zones: &[&str], stated: &str| found(&script(zones), stated, "", Search::Trusting).await.unwrap_err();
     let none = error(&["other.org"], "").await;
-    assert!(matches!(&none, Failure::NoZone(text) if text.contains("other.org")), "{none:?}");
-    assert!(matches!(error(&[], "").await, Failure::NoZone(_)));
-    assert!(matches!(error(&["other.org"], "example.com").await, Failure::NoZone(_)));
+    assert!(matches!(&none, OperationFailure::NoZone(text) if text.contains("other.org")), "{none:?}");
+    assert!(matches!(error(&[], "").await, OperationFailure::NoZone(_)));
+    assert!(matches!(error(&["other.org"], "example.com").await, OperationFailure::NoZone(_)));
     let outside = error(&["other.org"], "other.org").await;
-    assert!(matches!(&outside, Failure::Configuration(text) if text.contains("outside of zone")), "{outside:?}");
+    assert!(
+        matches!(&outside, OperationFailure::Configuration(text) if text.contains("outside of zone")),
+        "{outside:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

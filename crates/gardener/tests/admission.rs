@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
-use zonewright_gardener::admission::{Certificate, PATH, Server};
+use zonewright_gardener::admission::{AdmissionServer, Certificate, PATH};
 
 struct Webhook {
     folder: TempDir,
@@ -38,7 +38,7 @@ impl Webhook {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("the test sets it up");
         let address = listener.local_addr().expect("the test sets it up");
         let stop = CancellationToken::new();
-        let server = Server::new(Certificate::read(folder.path()).expect("the test sets it up"));
+        let server = AdmissionServer::new(Certificate::read(folder.path()).expect("the test sets it up"));
         let task = tokio::spawn(server.serve(listener, stop.clone()));
         (Self { folder, address, stop, task }, trusted)
     }

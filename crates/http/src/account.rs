@@ -52,7 +52,7 @@ impl Rate {
 
 /// The limits of an account.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct AccountLimits {
     /// The rate; none where the service is not known to count.
     pub rate: Option<Rate>,
     /// Most requests under way at once; none is no limit.
@@ -78,7 +78,7 @@ pub struct Permit(#[expect(dead_code, reason = "held until it is dropped")] Opti
 
 impl Account {
     /// An account with these limits. The name appears in log lines: it is no credential.
-    pub fn new(name: impl Into<String>, limits: Limits) -> Self {
+    pub fn new(name: impl Into<String>, limits: AccountLimits) -> Self {
         let turns = |parts| limits.rate.and_then(|rate| rate.quota(parts)).map(Turns::new);
         let slots = limits.concurrency.map(|most| usize::try_from(most.get()).unwrap_or(usize::MAX));
         let slots = slots.map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))));
@@ -88,10 +88,10 @@ impl Account {
 
     /// An account without limits of its own; pauses that the service asks for are obeyed all the same.
     pub fn unlimited(name: impl Into<String>) -> Self {
-        Self::new(name, Limits::default())
+        Self::new(name, AccountLimits::default())
     }
 
-    /// The name.
+    /// The name in logs and metrics.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -197,7 +197,7 @@ impl Accounts {
     /// The account of these credentials at this service. One that is in use keeps the limits that it began with.
     ///
     /// Its name is the service with a digest of the credentials, from which they cannot be derived.
-    pub fn of(&self, service: &str, credentials: &SecretString, limits: Limits) -> Account {
+    pub fn of(&self, service: &str, credentials: &SecretString, limits: AccountLimits) -> Account {
         let digest = Sha256::digest(credentials.expose_secret());
         let name = format!("{service}/{:.12}", format!("{digest:x}"));
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

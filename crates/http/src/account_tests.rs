@@ -8,7 +8,7 @@ const LONG: Duration = Duration::from_hours(1);
 
 fn account(requests: u32, burst: u32) -> Account {
     let rate = Rate { burst: NonZeroU32::new(burst).unwrap(), ..Rate::per_second(requests) };
-    Account::new("test", Limits { rate: Some(rate), concurrency: None })
+    Account::new("test", AccountLimits { rate: Some(rate), concurrency: None })
 }
 
 /// Sends `count` requests one after the other, and says how many milliseconds that took.
@@ -73,7 +73,7 @@ async fn a_caller_that_gives_up_uses_no_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_than_so_many_are_under_way() {
-    let limits = Limits { rate: None, concurrency: NonZeroU32::new(2) };
+    let limits = AccountLimits { rate: None, concurrency: NonZeroU32::new(2) };
     let account = Account::new("test", limits);
     let first = account.admit(Share::Full, LONG).await.unwrap();
     let _second = account.admit(Share::Full, LONG).await.unwrap();
@@ -84,14 +84,14 @@ async fn no_more_than_so_many_are_under_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_holds_all_up_and_one_that_is_too_long_is_told() {
+async fn a_pause_holds_all_up_and_one_that_is_too_long_is_reported() {
     let account = Account::unlimited("test");
     account.pause(Duration::from_secs(3));
     account.pause(Duration::from_secs(1));
     assert_eq!(run(&account.clone(), Share::Full, 5).await, 3000, "the longest counts");
     account.pause(Duration::from_mins(1));
-    let told = account.admit(Share::Full, Duration::from_secs(10)).await.unwrap_err();
-    assert_eq!(told, Duration::from_mins(1));
+    let wait = account.admit(Share::Full, Duration::from_secs(10)).await.unwrap_err();
+    assert_eq!(wait, Duration::from_mins(1));
     account.pause(Duration::MAX);
     assert!(account.admit(Share::Full, Duration::from_secs(10)).await.is_err());
 }
@@ -131,7 +131,7 @@ fn a_rate_of_nothing_is_no_panic() {
 #[test]
 fn equal_credentials_share_one_account_while_it_is_in_use() {
     let accounts = Accounts::default();
-    let of = |service: &str, secret: &str| accounts.of(service, &secret.into(), Limits::default());
+    let of = |service: &str, secret: &str| accounts.of(service, &secret.into(), AccountLimits::default());
     let first = of("cloudflare", "s3cret");
     assert!(Arc::ptr_eq(&first.0, &of("cloudflare", "s3cret").0));
     for other in [of("cloudflare", "other"), of("dnsimple", "s3cret")] {

@@ -15,9 +15,9 @@ use crate::retry::retry_after;
 /// A complete answer of any status.
 #[derive(Clone, Default)]
 pub struct Answer {
-    /// The status.
+    /// The HTTP status.
     pub status: StatusCode,
-    /// The headers.
+    /// The headers, as they came.
     pub headers: HeaderMap,
     /// The body, complete where the status is a success; of other answers its beginning.
     pub body: Bytes,

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_address_is_told_without_it() {
+    fn what_is_no_address_is_reported_without_it() {
         for base in ["", "a.example", "ftp://s3cret@a", "https://", "https://me:s3cret@a", "http://s3cret@a b"] {
             let error = Client::builder(base).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Configuration, "{base}");

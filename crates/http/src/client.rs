@@ -20,7 +20,7 @@ use crate::metrics::RequestTimes;
 use crate::redact::{shortened, shown};
 use crate::request::{Repeat, Request};
 use crate::retry::RetryPolicy;
-use crate::status::{Explain, Explanation, delivery, denied, is_passing, kind_of};
+use crate::status::{AnswerExplanation, Explain, delivery, denied, is_passing, kind_of};
 use crate::transport::{BodyLimits, Outgoing, Transport};
 
 /// Most bytes that are read of the body of a refusal.
@@ -61,14 +61,14 @@ struct Attempt {
 }
 
 /// What one attempt says about a further one.
-struct Verdict {
+struct AttemptResult {
     kind: ErrorKind,
     delivery: Delivery,
     passing: bool,
     after: Option<Duration>,
 }
 
-impl Verdict {
+impl AttemptResult {
     fn allows(&self, repeat: Repeat) -> bool {
         self.passing
             && match repeat {
@@ -184,7 +184,7 @@ impl Client {
     }
 
     /// The pause before another attempt, if there is time for one: no shorter than the service asked for.
-    fn pause(&self, pause: Option<Duration>, verdict: &Verdict, spent: Duration) -> Option<Duration> {
+    fn pause(&self, pause: Option<Duration>, verdict: &AttemptResult, spent: Duration) -> Option<Duration> {
         let policy = self.0.retry;
         let pause = pause?.max(verdict.after.unwrap_or_default());
         (pause <= policy.longest && spent + pause <= policy.total).then_some(pause)
@@ -239,13 +239,13 @@ impl Client {
     }
 
     /// What an attempt says about a further one; `None` for a success.
-    fn verdict(&self, result: &Result<Answer, TransportError>) -> Option<Verdict> {
+    fn verdict(&self, result: &Result<Answer, TransportError>) -> Option<AttemptResult> {
         let answer = match result {
             Ok(answer) if answer.status.is_success() => return None,
             Ok(answer) => answer,
             Err(error) => {
                 let (kind, delivery, passing) = (error.kind(), error.delivery(), error.is_passing());
-                return Some(Verdict { kind, delivery, passing, after: None });
+                return Some(AttemptResult { kind, delivery, passing, after: None });
             }
         };
         let explained = self.explained(answer);
@@ -255,10 +255,10 @@ impl Client {
             _ => answer.retry_after(),
         };
         let (delivery, passing) = (delivery(answer.status, kind), is_passing(answer.status, kind));
-        Some(Verdict { kind, delivery, passing, after })
+        Some(AttemptResult { kind, delivery, passing, after })
     }
 
-    fn explained(&self, answer: &Answer) -> Option<Explanation> {
+    fn explained(&self, answer: &Answer) -> Option<AnswerExplanation> {
         self.0.explain.and_then(|explain| explain(answer))
     }
 

@@ -25,7 +25,7 @@ use crate::transport::{BodyLimits, Outgoing, Transport};
 pub struct Connection {
     /// Whom to trust, and who we are.
     pub tls: Tls,
-    /// The proxies.
+    /// Which requests go through which proxy.
     pub proxies: Proxies,
     /// Longest time to connect, TLS and proxy included.
     pub connect_timeout: Duration,
@@ -93,7 +93,7 @@ impl Network {
         let request = Request::builder().method(outgoing.method.clone()).uri(uri).body(body);
         let mut request = request.map_err(|error| wrong(error.to_string()))?;
         *request.headers_mut() = outgoing.headers.clone();
-        // By CONNECT the proxy is told when the connection is made; else with each request.
+        // With CONNECT the proxy gets the credentials when the connection is made; else with each request.
         if url.scheme() == "http"
             && let Some(value) = self.proxies.proxy_for(&url).and_then(authorization)
         {

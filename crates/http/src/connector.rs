@@ -19,16 +19,16 @@ use rustls::ClientConfig;
 use tower_service::Service;
 use url::Url;
 
-use crate::error::Cause;
+use crate::error::TransportCause;
 use crate::proxy::Proxies;
 
 /// Boxed future of a connector.
-type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, Cause>> + Send>>;
+type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, TransportCause>> + Send>>;
 
 /// Connects within a time, TLS included.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    inner: HttpsConnector<Route>,
+    inner: HttpsConnector<ProxiedConnector>,
     limit: Duration,
 }
 
@@ -41,43 +41,43 @@ impl Connector {
         // Between us and a proxy it is HTTP/1.1 (RFC 9110 9.3.6).
         let mut to_proxy = tls.clone();
         to_proxy.alpn_protocols.clear();
-        let route = Route { proxy: HttpsConnector::from((tcp.clone(), to_proxy)), tcp, proxies };
+        let route = ProxiedConnector { proxy: HttpsConnector::from((tcp.clone(), to_proxy)), tcp, proxies };
         Self { inner: HttpsConnector::from((route, tls)), limit }
     }
 }
 
 impl Service<Uri> for Connector {
-    type Response = <HttpsConnector<Route> as Service<Uri>>::Response;
-    type Error = Cause;
+    type Response = <HttpsConnector<ProxiedConnector> as Service<Uri>>::Response;
+    type Error = TransportCause;
     type Future = Connecting<Self::Response>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Cause>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), TransportCause>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, to: Uri) -> Self::Future {
         let (connecting, limit) = (self.inner.call(to), self.limit);
-        let late = move |_| Cause::from(format!("no connection within {} s", limit.as_secs_f32()));
+        let late = move |_| TransportCause::from(format!("no connection within {} s", limit.as_secs_f32()));
         Box::pin(async move { tokio::time::timeout(limit, connecting).await.map_err(late)? })
     }
 }
 
 /// The way to a service, up to where its own TLS begins.
 #[derive(Clone)]
-pub(crate) struct Route {
+pub(crate) struct ProxiedConnector {
     tcp: HttpConnector,
     proxy: HttpsConnector<HttpConnector>,
     proxies: Proxies,
 }
 
-impl Route {
+impl ProxiedConnector {
     /// The proxy for an address, if it takes one.
     fn proxy_for(&self, to: &Uri) -> Option<Url> {
         let url = Url::parse(&to.to_string()).ok()?;
         self.proxies.proxy_for(&url).cloned()
     }
 
-    async fn by(self, proxy: Url, to: Uri) -> Result<Stream, Cause> {
+    async fn by(self, proxy: Url, to: Uri) -> Result<Stream, TransportCause> {
         let at = address(&proxy)?;
         let (mut tcp, mut connector) = (self.tcp, self.proxy);
         if proxy.scheme().starts_with("socks") {
@@ -102,12 +102,12 @@ impl Route {
     }
 }
 
-impl Service<Uri> for Route {
+impl Service<Uri> for ProxiedConnector {
     type Response = Stream;
-    type Error = Cause;
+    type Error = TransportCause;
     type Future = Connecting<Stream>;
 
-    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Cause>> {
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), TransportCause>> {
         // Each call asks the connectors that it uses.
         Poll::Ready(Ok(()))
     }
@@ -124,17 +124,17 @@ impl Service<Uri> for Route {
 }
 
 /// A connection by this connector, when it is ready for one.
-async fn connected<C>(connector: &mut C, to: Uri) -> Result<C::Response, Cause>
+async fn connected<C>(connector: &mut C, to: Uri) -> Result<C::Response, TransportCause>
 where
     C: Service<Uri>,
-    C::Error: Into<Cause>,
+    C::Error: Into<TransportCause>,
 {
     std::future::poll_fn(|context| connector.poll_ready(context)).await.map_err(Into::into)?;
     connector.call(to).await.map_err(Into::into)
 }
 
 /// The address of a proxy, with its port: a SOCKS proxy without one is at 1080 (RFC 1928).
-fn address(proxy: &Url) -> Result<Uri, Cause> {
+fn address(proxy: &Url) -> Result<Uri, TransportCause> {
     let port = proxy.port_or_known_default().unwrap_or(1080);
     let text = format!("{}://{}:{port}/", proxy.scheme(), proxy.host_str().unwrap_or_default());
     text.parse().map_err(|error: http::uri::InvalidUri| error.into())

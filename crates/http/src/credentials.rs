@@ -85,7 +85,7 @@ impl Credentials for Fixed {
     }
 }
 
-/// Credentials that somebody sets anew, such as whoever watches the file that holds them.
+/// Credentials that can be set anew, such as by a watch on the file that holds them.
 pub struct Rotating(RwLock<Headers>);
 
 impl Rotating {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_with_a_line_end_is_told_without_itself() {
+    fn a_token_with_a_line_end_is_reported_without_itself() {
         let error = Fixed::bearer(&"s3cret\n".into()).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Configuration);
         assert!(error.to_string().contains("authorization") && !error.to_string().contains("s3cret"), "{error}");

@@ -10,7 +10,7 @@ use zonewright_core::error::{Denied, Retry};
 use zonewright_core::{Error, ErrorKind};
 
 /// Cause of a failure below HTTP.
-pub type Cause = Box<dyn StdError + Send + Sync>;
+pub type TransportCause = Box<dyn StdError + Send + Sync>;
 
 /// Why there is no complete answer.
 #[derive(Debug, thiserror::Error)]
@@ -18,20 +18,20 @@ pub type Cause = Box<dyn StdError + Send + Sync>;
 pub enum TransportError {
     /// No connection: no address, refused, the proxy would not.
     #[error("cannot connect")]
-    Connect(#[source] Cause),
+    Connect(#[source] TransportCause),
     /// A connection, but no TLS: the certificate is not trusted, or the versions do not match.
     #[error("cannot connect: TLS failed")]
-    Tls(#[source] Cause),
+    Tls(#[source] TransportCause),
     /// The connection broke after the request was begun.
     #[error("the connection broke before the answer was complete")]
-    Cut(#[source] Cause),
+    Cut(#[source] TransportCause),
     /// The time of the request was over, from connecting to the last byte of the answer.
     #[error("no complete answer within {} s", .0.as_secs_f32())]
     Timeout(Duration),
     /// The body of a success is larger than allowed, in bytes.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// The account was told to wait for this much longer.
+    /// The service asked the account to wait for this much longer.
     #[error("the service asked not to be asked for another {} s", .0.as_secs_f32())]
     Paused(Duration),
     /// There are no credentials to send.
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<(TransportError, Delivery, ErrorKind, bool)> {
-        let cause = || Cause::from("cause");
+        let cause = || TransportCause::from("cause");
         let denied = Error::new(ErrorKind::Unauthorized, "read the token", "no file").retry(Retry::Never);
         vec![
             (TransportError::Connect(cause()), Delivery::NotSent, ErrorKind::Unavailable, true),

@@ -57,13 +57,13 @@ pub mod testing;
 mod tls;
 mod transport;
 
-pub use account::{Account, Accounts, Limits, Permit, Rate};
+pub use account::{Account, AccountLimits, Accounts, Permit, Rate};
 pub use answer::Answer;
 pub use builder::{ClientBuilder, USER_AGENT};
 pub use client::Client;
 pub use connection::Connection;
 pub use credentials::{Credentials, Fixed, Headers, Rotating};
-pub use error::{Cause, Delivery, Failure, TransportError};
+pub use error::{Delivery, Failure, TransportCause, TransportError};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 pub use metrics::{RequestLabels, RequestTimes};
 pub use pages::{Page, PageLimits, Pages, Progress, log_slow};
@@ -72,7 +72,7 @@ pub use proxy::Proxies;
 pub use redact::{shortened, shown};
 pub use request::{Repeat, Request, Share};
 pub use retry::RetryPolicy;
-pub use status::{Explain, Explanation, kind_of};
+pub use status::{AnswerExplanation, Explain, kind_of};
 
 pub use tls::{Tls, TlsError};
 pub use transport::{BodyLimits, Outgoing, Transport};

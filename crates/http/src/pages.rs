@@ -29,7 +29,7 @@ impl<T> Page<T, u64> {
 /// Bounds of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimits {
-    /// Most pages.
+    /// Most pages of one listing; more are an error.
     pub pages: usize,
     /// A listing that was begun longer ago is begun anew after a failure: cursors expire, and what changed meanwhile on
     /// earlier pages would be missed.
@@ -82,7 +82,7 @@ impl<T, C: Clone + Eq + Hash> Pages<T, C> {
     }
 
     /// Fetches the pages that are missing, and returns the items of all of them. `fetch` gets the cursor of the page, `None`
-    /// for the first; `progress` is told after each page. After a success the listing is as new.
+    /// for the first; `progress` is called after each page. After a success the listing is as new.
     ///
     /// # Errors
     /// What `fetch` failed with; the next call asks for that page again. [`ErrorKind::Protocol`] for a cursor that came
@@ -140,12 +140,12 @@ pub fn log_slow(operation: &'static str, of: String) -> impl FnMut(Progress) {
 }
 
 /// Passes progress on when so much time has gone by since it last did, and since the beginning.
-fn every(time: Duration, mut tell: impl FnMut(Progress)) -> impl FnMut(Progress) {
+fn every(time: Duration, mut report: impl FnMut(Progress)) -> impl FnMut(Progress) {
     let mut due = time;
     move |progress| {
         if progress.elapsed >= due {
             due = progress.elapsed + time;
-            tell(progress);
+            report(progress);
         }
     }
 }
@@ -232,31 +232,31 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn progress_is_told_after_each_page() {
+    async fn progress_is_reported_after_each_page() {
         let mut pages = Pages::new(PageLimits::default());
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let fetch = |cursor: Option<u64>| async move {
             tokio::time::sleep(Duration::from_secs(4)).await;
             let number = cursor.unwrap_or(1);
             Ok(Page::numbered(vec!["x"; 2], number, 3))
         };
-        let items = pages.rest("list", fetch, |progress| told.push(progress)).await.unwrap();
+        let items = pages.rest("list", fetch, |progress| reported.push(progress)).await.unwrap();
         assert_eq!(items.len(), 6);
         let expected = [(1, 2, 4), (2, 4, 8), (3, 6, 12)].map(|(pages, items, seconds)| Progress {
             pages,
             items,
             elapsed: Duration::from_secs(seconds),
         });
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
     #[test]
     fn a_quick_listing_is_not_worth_a_line() {
-        let mut told = Vec::new();
-        let mut tell = every(Duration::from_secs(10), |progress: Progress| told.push(progress.pages));
+        let mut reported = Vec::new();
+        let mut report = every(Duration::from_secs(10), |progress: Progress| reported.push(progress.pages));
         for (pages, seconds) in [(1, 4), (2, 9), (3, 12), (4, 19), (5, 22), (6, 60)] {
-            tell(Progress { pages, items: 0, elapsed: Duration::from_secs(seconds) });
+            report(Progress { pages, items: 0, elapsed: Duration::from_secs(seconds) });
         }
-        drop(tell);
-        assert_eq!(told, [3, 5, 6]);
+        drop(report);
+        assert_eq!(reported, [3, 5, 6]);
     }
 }

@@ -31,7 +31,7 @@ impl Patience {
         RetryPolicy { first: self.pause(), ..RetryPolicy::default() }
     }
 
-    /// Sets both.
+    /// Sets the longest time of one attempt and the first pause between two.
     pub fn set(&self, timeout: Duration, pause: Duration) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Times { timeout, pause };
     }

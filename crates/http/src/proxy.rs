@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_proxy_is_told_without_its_password() {
+    fn what_is_no_proxy_is_reported_without_its_password() {
         for value in ["ftp://me:s3cret@p", "http://me:s3cret@", "me:s3cret@p:port", "socks4://p"] {
             let error = proxies(&[("HTTPS_PROXY", value)]).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Configuration);

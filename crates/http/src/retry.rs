@@ -22,7 +22,7 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// One attempt.
+    /// One attempt alone, for what may not be done twice.
     pub const ONCE: Self = Self {
         attempts: 1,
         first: Duration::ZERO,

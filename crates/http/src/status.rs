@@ -9,11 +9,11 @@ use crate::error::Delivery;
 
 /// Reads the error format of one provider: a function of an answer that is no success. `None` where the body is in another
 /// format (a proxy's page, say); then the status alone decides.
-pub type Explain = fn(&Answer) -> Option<Explanation>;
+pub type Explain = fn(&Answer) -> Option<AnswerExplanation>;
 
 /// What a provider's own error body says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Explanation {
+pub struct AnswerExplanation {
     /// The provider's words, for people. Shortened, and freed of credentials, by the client.
     pub message: String,
     /// The kind, where the body says more than the status.
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_known_is_told_from_who_may_not() {
+    fn who_is_not_known_is_distinguished_from_who_may_not() {
         use ErrorKind::{Invalid, Throttled, Unauthorized};
         for (status, kind, why) in [
             (401, Unauthorized, Some(Denied::Credentials)),

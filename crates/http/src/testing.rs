@@ -40,7 +40,7 @@ enum Reply {
 /// An expected request, and what it gets.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Step {
+pub struct ScriptStep {
     method: &'static str,
     target: String,
     headers: Vec<(&'static str, Option<String>)>,
@@ -50,12 +50,12 @@ pub struct Step {
 }
 
 /// Expects a request with this method and this path with query. Without a further word it is answered by an empty 200.
-pub fn on(method: &'static str, target: impl Into<String>) -> Step {
+pub fn on(method: &'static str, target: impl Into<String>) -> ScriptStep {
     let reply = Reply::Answer(Answer::default());
-    Step { method, target: target.into(), headers: Vec::new(), body: None, delay: Duration::ZERO, reply }
+    ScriptStep { method, target: target.into(), headers: Vec::new(), body: None, delay: Duration::ZERO, reply }
 }
 
-impl Step {
+impl ScriptStep {
     /// The request must have this header.
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, Some(value.into())));
@@ -144,23 +144,23 @@ struct Play {
 
 #[derive(Debug, Default)]
 struct State {
-    steps: VecDeque<Step>,
+    steps: VecDeque<ScriptStep>,
     calls: Vec<String>,
     unexpected: Vec<String>,
 }
 
 impl Script {
     /// Requests come in this order.
-    pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub fn new(steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Self::of(steps, true)
     }
 
     /// Requests come in any order; equal ones are answered in the order given.
-    pub fn unordered(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub fn unordered(steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Self::of(steps, false)
     }
 
-    fn of(steps: impl IntoIterator<Item = Step>, ordered: bool) -> Self {
+    fn of(steps: impl IntoIterator<Item = ScriptStep>, ordered: bool) -> Self {
         let state = State { steps: steps.into_iter().collect(), ..State::default() };
         Self(Arc::new(Play { state: Mutex::new(state), ordered }))
     }
@@ -171,7 +171,7 @@ impl Script {
     }
 
     /// Adds to what is expected.
-    pub fn expect(&self, steps: impl IntoIterator<Item = Step>) {
+    pub fn expect(&self, steps: impl IntoIterator<Item = ScriptStep>) {
         self.0.state().steps.extend(steps);
     }
 
@@ -206,7 +206,7 @@ impl Play {
     }
 
     /// The step that this request plays.
-    fn step(&self, request: &Outgoing) -> Result<Step, String> {
+    fn step(&self, request: &Outgoing) -> Result<ScriptStep, String> {
         let mut state = self.state();
         state.calls.push(format!("{} {}", request.method, target(request)));
         let count = if self.ordered { 1 } else { state.steps.len() };

@@ -30,7 +30,7 @@ pub enum TlsError {
     /// A file cannot be read, or is no PEM.
     #[error("{}: {source}", path.display())]
     Unreadable {
-        /// The file.
+        /// The file that was read.
         path: PathBuf,
         /// Why.
         #[source]
@@ -39,7 +39,7 @@ pub enum TlsError {
     /// A file does not hold what it should.
     #[error("{} holds no {expected} in PEM form", path.display())]
     Missing {
-        /// The file.
+        /// The file that was read.
         path: PathBuf,
         /// What was expected.
         expected: &'static str,
@@ -47,7 +47,7 @@ pub enum TlsError {
     /// A certificate or key is not usable.
     #[error("{}: {source}", path.display())]
     Unusable {
-        /// The file.
+        /// The file that was read.
         path: PathBuf,
         /// Why.
         #[source]

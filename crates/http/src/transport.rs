@@ -13,13 +13,13 @@ use crate::error::TransportError;
 /// A request as it goes out. `Debug` shows neither headers nor query.
 #[derive(Clone)]
 pub struct Outgoing {
-    /// The method.
+    /// The HTTP method.
     pub method: Method,
     /// The whole address.
     pub url: Url,
     /// Every header but those of the connection.
     pub headers: HeaderMap,
-    /// The body.
+    /// The body, if there is one.
     pub body: Option<Bytes>,
 }
 

@@ -13,8 +13,8 @@ use zonewright_core::ErrorKind;
 use zonewright_core::error::Retry;
 use zonewright_http::testing::{Script, on};
 use zonewright_http::{
-    Account, Answer, Client, ClientBuilder, Delivery, Explanation, Failure, Fixed, HeaderName, Limits, Method, Repeat,
-    Request, RequestTimes, RetryPolicy, Rotating, StatusCode,
+    Account, AccountLimits, Answer, AnswerExplanation, Client, ClientBuilder, Delivery, Failure, Fixed, HeaderName,
+    Method, Repeat, Request, RequestTimes, RetryPolicy, Rotating, StatusCode,
 };
 
 const BASE: &str = "https://api.example";
@@ -156,7 +156,7 @@ async fn no_service_can_ask_for_a_year() {
 #[tokio::test(start_paused = true)]
 async fn each_attempt_waits_for_its_turn() {
     let rate = zonewright_http::Rate { burst: NonZeroU32::MIN, ..zonewright_http::Rate::per_second(1) };
-    let account = Account::new("slow", Limits { rate: Some(rate), concurrency: None });
+    let account = Account::new("slow", AccountLimits { rate: Some(rate), concurrency: None });
     let script = Script::new([on("GET", "/r"), on("GET", "/r").cuts(), on("GET", "/r"), on("GET", "/r")]);
     let client = builder(&script).account(account).build().unwrap();
     let start = Instant::now();
@@ -181,7 +181,7 @@ async fn the_time_out_is_that_of_one_attempt() {
 #[tokio::test(start_paused = true)]
 async fn waiting_for_a_turn_is_no_time_of_the_request() {
     let rate = zonewright_http::Rate { period: Duration::from_mins(5), ..zonewright_http::Rate::per_second(1) };
-    let account = Account::new("slow", Limits { rate: Some(rate), concurrency: None });
+    let account = Account::new("slow", AccountLimits { rate: Some(rate), concurrency: None });
     let script = Script::new([on("GET", "/r"), on("GET", "/r").cuts(), on("GET", "/r")]);
     let client = builder(&script).account(account).build().unwrap();
     for _ in 0..2 {
@@ -222,7 +222,10 @@ async fn credentials_appear_nowhere() {
     ]);
     let credentials = Fixed::bearer(&SECRET.into()).unwrap();
     let explain = |answer: &Answer| {
-        Some(Explanation { message: String::from_utf8(answer.body.to_vec()).ok()?, ..Explanation::default() })
+        Some(AnswerExplanation {
+            message: String::from_utf8(answer.body.to_vec()).ok()?,
+            ..AnswerExplanation::default()
+        })
     };
     let client = builder(&script).credentials(credentials).explain(explain).build().unwrap();
     let request = Request::get("/r");
@@ -297,7 +300,7 @@ async fn credentials_go_to_their_own_service_alone() {
 }
 
 /// The error format of a made-up service: `{"code": 81057, "message": ".."}`.
-fn explain(answer: &Answer) -> Option<Explanation> {
+fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     let body: Value = answer.json().ok()?;
     let (code, message) = (body.get("code")?.as_u64()?, body.get("message")?.as_str()?);
     let kind = match code {
@@ -306,7 +309,7 @@ fn explain(answer: &Answer) -> Option<Explanation> {
         _ => None,
     };
     let retry = (code == 7).then_some(Retry::Never);
-    Some(Explanation { message: format!("{message} ({code})"), kind, retry })
+    Some(AnswerExplanation { message: format!("{message} ({code})"), kind, retry })
 }
 
 #[tokio::test(start_paused = true)]

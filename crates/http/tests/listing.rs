@@ -5,13 +5,13 @@
 use std::time::Duration;
 
 use zonewright_core::error::Retry;
-use zonewright_http::testing::{Script, Step, on};
+use zonewright_http::testing::{Script, ScriptStep, on};
 use zonewright_http::{Client, Page, PageLimits, Pages, Request};
 
 #[tokio::test(start_paused = true)]
 async fn a_listing_that_is_throttled_in_the_middle_goes_on_there() {
     let page = |number: u64| on("GET", format!("/zones?page={number}"));
-    let throttled = |step: Step| step.answers(429, "").and_header("retry-after", "60");
+    let throttled = |step: ScriptStep| step.answers(429, "").and_header("retry-after", "60");
     let script = Script::new([
         page(1).answers(200, r#"["a","b"]"#),
         throttled(page(2)),

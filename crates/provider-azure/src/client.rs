@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use zonewright_core::catalog::ProviderConfig;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::{
-    Accounts, Answer, Client, Connection, Failure, Limits, Method, Patience, Proxies, Rate, Repeat, Request,
+    AccountLimits, Accounts, Answer, Client, Connection, Failure, Method, Patience, Proxies, Rate, Repeat, Request,
     RequestTimes, RetryPolicy,
 };
 
@@ -28,13 +28,13 @@ const WRITES_AT_ONCE: u32 = 20;
 
 /// The limits of both kinds of requests, for so many writes a second; 0 is without limit. Reads are allowed two and a half times as
 /// often, and ten times as many of them at once.
-fn limits(writes: u32) -> [Limits; 2] {
+fn limits(writes: u32) -> [AccountLimits; 2] {
     let reads = writes.saturating_mul(5).div_ceil(2);
     let at_once = writes.saturating_mul(WRITES_AT_ONCE);
     [(reads, reads.saturating_mul(10)), (writes, at_once)].map(|(requests, burst)| {
         let rate = NonZeroU32::new(requests).zip(NonZeroU32::new(burst));
         let rate = rate.map(|(requests, burst)| Rate { requests, period: Duration::from_secs(1), burst });
-        Limits { rate, concurrency: NonZeroU32::new(CONCURRENCY) }
+        AccountLimits { rate, concurrency: NonZeroU32::new(CONCURRENCY) }
     })
 }
 
@@ -57,7 +57,7 @@ impl Service {
         let patience = from.shared.get::<Patience>();
         let retry = RetryPolicy { attempts: config.attempts, ..patience.retry() };
         let accounts = from.shared.get::<Accounts>();
-        let client = |what: &str, limits: Limits| {
+        let client = |what: &str, limits: AccountLimits| {
             Client::builder(&config.endpoint)?
                 .connection(connection.clone())
                 .account(accounts.of(what, &access.account(), limits))

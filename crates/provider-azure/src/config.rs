@@ -104,7 +104,7 @@ impl Config {
         let text = source.text().map_err(unread)?;
         let mut file = file::parse(text.expose_secret()).map_err(unread)?;
         if matches!(source, Source::Text(_)) && !file.names_cloud && settings.given("azure-config-file") {
-            // A Secret without a cloud is of the cloud in which the process is told to be.
+            // A Secret without a cloud is of the cloud that the configuration of the process names.
             let path = settings.text("azure-config-file").trim();
             let unread = |why: String| bad(format!("failed to read Azure config file '{path}': {why}"));
             let text = read(Path::new(path)).map_err(unread)?;

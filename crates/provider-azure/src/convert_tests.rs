@@ -59,7 +59,7 @@ fn what_is_sent() {
 }
 
 #[test]
-fn what_has_no_form_is_told() {
+fn what_has_no_form_is_reported() {
     for (kind, set, named) in [
         (Kind::Private, set("a.example.org", RecordType::Caa, &["0 issue \";\""]), "no records of type CAA"),
         (Kind::Private, set("a.example.org", RecordType::Ns, &["ns.example.net"]), "no records of type NS"),
@@ -78,7 +78,7 @@ fn what_has_no_form_is_told() {
 #[test]
 fn what_is_not_understood_is_kept_and_known() {
     let id = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/publicIPAddresses/web";
-    for (rtype, properties, told) in [
+    for (rtype, properties, shown) in [
         ("A", json!({ "TTL": 60, "targetResource": { "id": id } }), id),
         ("A", json!({ "TTL": 60, "ARecords": [] }), "without records"),
         ("A", json!({ "TTL": 60, "ARecords": [{ "ipv4Address": "x" }] }), "ipv4Address"),
@@ -86,7 +86,7 @@ fn what_is_not_understood_is_kept_and_known() {
         ("TLSA", json!({ "TTL": 60, "TLSARecords": [{ "usage": 3 }] }), "without records"),
     ] {
         let read = read(&zone(), &answer("www", rtype, &properties)).unwrap();
-        assert!(is_opaque(&read) && read.data.to_string().contains(told), "{read}");
+        assert!(is_opaque(&read) && read.data.to_string().contains(shown), "{read}");
         assert!(write(Kind::Public, &read).is_err());
     }
     let plain = json!({ "TTL": 60, "ARecords": [{ "ipv4Address": "192.0.2.1" }], "targetResource": { "id": null } });

@@ -82,7 +82,7 @@ impl Access {
         Ok(access)
     }
 
-    /// What tells accounts apart. A file counts by its path: its content changes.
+    /// Distinguishes accounts. A file counts by its path: its content changes.
     pub(crate) fn account(&self) -> SecretString {
         match &self.source {
             Source::Token(text) | Source::Text(text) => text.clone(),

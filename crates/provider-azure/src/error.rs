@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use zonewright_core::ErrorKind;
 use zonewright_core::error::Retry;
-use zonewright_http::{Answer, Explanation, Failure};
+use zonewright_http::{Answer, AnswerExplanation, Failure};
 
 /// The body of an answer that is no success: Resource Manager puts it into an envelope, the DNS service behind it does not always.
 #[derive(Debug, Deserialize)]
@@ -29,7 +29,7 @@ const FORBIDDEN: &[&str] = &["ScopeLocked", "RequestDisallowedByPolicy", "ReadOn
 const NO_SET: &str = "(NotFound)";
 
 /// Reads the body of an answer that is no success.
-pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
+pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     let Problem { code, message } = match answer.json().ok()? {
         Body::Enveloped { error } | Body::Plain(error) => error,
     };
@@ -42,9 +42,9 @@ pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
         400 if said.contains("already exists in this zone") => Some(ErrorKind::Conflict),
         _ => None,
     };
-    // Somebody may make room.
+    // Room may be made meanwhile.
     let retry = (answer.status.as_u16() < 500 && full).then_some(Retry::Backoff);
-    Some(Explanation { message: format!("{} ({code})", message.trim()), kind, retry })
+    Some(AnswerExplanation { message: format!("{} ({code})", message.trim()), kind, retry })
 }
 
 /// Whether an answer says that the zone is there, and the record set in it is not.

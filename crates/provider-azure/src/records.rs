@@ -34,14 +34,14 @@ pub(crate) struct Records<'a> {
 
 /// Where a page is: its number, its address, and the last set of the page before it, by which a page that comes again is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct PagePosition {
     /// Counted from 1.
     number: usize,
     last: String,
     link: String,
 }
 
-impl Place {
+impl PagePosition {
     fn of(cursor: &Cursor) -> Result<Self> {
         let read = || {
             let (number, rest) = cursor.0.split_once('\n')?;
@@ -62,7 +62,7 @@ impl Records<'_> {
     /// # Errors
     /// It is not whole; [`ErrorKind::Conflict`] if the cursor is no longer known.
     pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Listing> {
-        let place = cursor.map(Place::of).transpose()?;
+        let place = cursor.map(PagePosition::of).transpose()?;
         let (sets, next) = self.ask(place.as_ref()).await?;
         Ok(match next {
             Some(next) => Listing::Page { sets, next: next.cursor() },
@@ -71,7 +71,7 @@ impl Records<'_> {
     }
 
     /// The sets of a page, and where the next one is.
-    async fn ask(&self, place: Option<&Place>) -> Result<(Vec<RecordSet>, Option<Place>)> {
+    async fn ask(&self, place: Option<&PagePosition>) -> Result<(Vec<RecordSet>, Option<PagePosition>)> {
         let template = match self.kind {
             Kind::Public => {
                 "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/dnsZones/{zone}/all"
@@ -86,7 +86,7 @@ impl Records<'_> {
         };
         let last = page.value.last().map(|set| format!("{} {}", set.name, set.rtype())).unwrap_or_default();
         let next = page.next();
-        let again = |before: &Place| next.as_deref() == Some(before.link.as_str()) || before.last == last;
+        let again = |before: &PagePosition| next.as_deref() == Some(before.link.as_str()) || before.last == last;
         if next.is_some() && (last.is_empty() || place.is_some_and(again)) {
             let text = format!("zone {} ({}): a page says that it follows itself", self.zone.name, self.zone.key.zone);
             return Err(wrong(LIST, text));
@@ -96,7 +96,7 @@ impl Records<'_> {
         if next.is_none() {
             self.sizes.ended(&self.zone.key.zone, number);
         }
-        Ok((sets, next.map(|link| Place { number: number + 1, last, link })))
+        Ok((sets, next.map(|link| PagePosition { number: number + 1, last, link })))
     }
 
     /// The sets at these names: the service is asked for each type by itself, or for all of the zone where that is fewer requests.
@@ -121,7 +121,7 @@ impl Records<'_> {
 
     /// All of the zone; none where it has more pages than this.
     async fn whole(&self, most: usize) -> Result<Option<Vec<RecordSet>>> {
-        let (mut all, mut place): (BTreeMap<RecordKey, RecordSet>, Option<Place>) = (BTreeMap::new(), None);
+        let (mut all, mut place): (BTreeMap<RecordKey, RecordSet>, Option<PagePosition>) = (BTreeMap::new(), None);
         for _ in 0..most {
             let (sets, next) = self.ask(place.as_ref()).await?;
             for set in sets {
@@ -205,10 +205,10 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
-        let place = Place { number: 7, last: "www A".to_owned(), link: "https://x/y?$skipToken=a".to_owned() };
-        assert_eq!(Place::of(&place.cursor()).unwrap(), place);
+        let place = PagePosition { number: 7, last: "www A".to_owned(), link: "https://x/y?$skipToken=a".to_owned() };
+        assert_eq!(PagePosition::of(&place.cursor()).unwrap(), place);
         for unknown in ["x", "x\ny", "x\ny\nz"] {
-            assert_eq!(Place::of(&Cursor(unknown.to_owned())).unwrap_err().kind, ErrorKind::Conflict);
+            assert_eq!(PagePosition::of(&Cursor(unknown.to_owned())).unwrap_err().kind, ErrorKind::Conflict);
         }
     }
 }

@@ -15,7 +15,7 @@ use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_http::oauth::{Token, TokenWay, read_token, sign, signing_key};
+use zonewright_http::oauth::{AccessToken, TokenWay, read_token, sign, signing_key};
 use zonewright_http::{HeaderName, Request};
 
 use crate::cloud::Cloud;
@@ -46,7 +46,7 @@ impl Issuers {
     ///
     /// # Errors
     /// There is none; `context` says why, and not for which credentials.
-    pub(crate) async fn fetch(&self, identity: &Identity) -> Result<Token> {
+    pub(crate) async fn fetch(&self, identity: &Identity) -> Result<AccessToken> {
         match identity {
             Identity::Secret { tenant, client, secret } => {
                 let secret = [("client_secret", secret.expose_secret())];
@@ -69,20 +69,20 @@ impl Issuers {
         }
     }
 
-    async fn assert(&self, url: &str, client: &str, assertion: &SecretString) -> Result<Token> {
+    async fn assert(&self, url: &str, client: &str, assertion: &SecretString) -> Result<AccessToken> {
         let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
         let fields = [("client_assertion_type", kind), ("client_assertion", assertion.expose_secret())];
         self.ask(url, client, &fields).await
     }
 
-    async fn ask(&self, url: &str, client: &str, proof: &[(&str, &str)]) -> Result<Token> {
+    async fn ask(&self, url: &str, client: &str, proof: &[(&str, &str)]) -> Result<AccessToken> {
         let scope = self.cloud.scope();
         let who = [("grant_type", "client_credentials"), ("client_id", client), ("scope", &scope)];
         let fields: Vec<(&str, &str)> = who.iter().chain(proof).copied().collect();
         self.way.form(url, &fields, None).await
     }
 
-    async fn managed(&self, client: Option<&str>) -> Result<Token> {
+    async fn managed(&self, client: Option<&str>) -> Result<AccessToken> {
         const READ: &str = "read token";
         let host = self.metadata.as_deref().unwrap_or(METADATA).trim_end_matches('/');
         let mut request = Request::get("/metadata/identity/oauth2/token")

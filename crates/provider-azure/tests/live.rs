@@ -7,7 +7,7 @@ mod suite;
 
 use serde_json::json;
 use suite::{Access, Tried};
-use zonewright_conformance::live::{Verdict, run};
+use zonewright_conformance::live::{CaseResult, run};
 use zonewright_core::{ErrorKind, Result};
 use zonewright_fakes::azure::{AzureDns, Kind, RecordSet, TOKEN};
 
@@ -16,8 +16,8 @@ async fn play(
     service: &AzureDns,
     (kind, zone): (Kind, &str),
     cases: &[&str],
-    show: impl FnMut(&Verdict),
-) -> Result<Vec<Verdict>> {
+    show: impl FnMut(&CaseResult),
+) -> Result<Vec<CaseResult>> {
     let text = str::to_owned;
     let access = Access {
         token: text(TOKEN),

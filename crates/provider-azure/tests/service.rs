@@ -153,9 +153,9 @@ async fn a_change_costs_one_write_and_what_it_requires_one_read() {
         (delete(&unread), vec![("GetRecordSet", 1), ("DeleteRecordSet", 1)]),
     ] {
         let before = service.calls();
-        let told = group.headline();
+        let headline = group.headline();
         applied(&apply(&provider, &zone, group).await);
-        assert_eq!(since(&service, &before), calls(&expected), "{told}");
+        assert_eq!(since(&service, &before), calls(&expected), "{headline}");
     }
     let many: Vec<Group> = (0..100).map(|at| create(&named(&format!("n{at}.example.test"), &["192.0.2.1"]))).collect();
     let before = service.calls();
@@ -264,7 +264,7 @@ async fn metadata_stay_as_they_are_or_change() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_and_hold_up_nothing_else() {
+async fn refusals_are_reported_and_hold_up_nothing_else() {
     let (service, provider, zone, id) = zone(&[("azure-maxretries-count", FlagValue::Int(-1))]).await;
     let (one, two) = (www(&["192.0.2.1"]), named("two.example.test", &["192.0.2.2"]));
     // Throttled: once is enough, and the error says when.
@@ -299,7 +299,7 @@ async fn refusals_are_told_and_hold_up_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_token_that_ends_is_told_with_its_place_and_a_zone_that_is_gone() {
+async fn a_token_that_ends_is_reported_with_its_place_and_a_zone_that_is_gone() {
     let (service, provider, zone, id) = zone(&[]).await;
     service.allow_token("short");
     let other = provider_as(&service, Kind::Public, "short", &[]);

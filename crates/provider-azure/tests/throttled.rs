@@ -1,4 +1,4 @@
-//! The quota of the principal is used up by somebody else for ten minutes.
+//! The quota of the principal is used up by another client for ten minutes.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

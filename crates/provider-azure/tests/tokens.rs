@@ -89,9 +89,9 @@ async fn serves(provider: &AzureDns) {
 async fn refused(provider: &AzureDns, said: &[&str]) {
     let error = provider.zones().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unauthorized, "{error}");
-    let told = error.to_string();
-    assert!(said.iter().all(|part| told.contains(part)), "{told}");
-    assert!(!told.contains("s3cret") && !told.contains("PRIVATE KEY"), "{told}");
+    let text = error.to_string();
+    assert!(said.iter().all(|part| text.contains(part)), "{text}");
+    assert!(!text.contains("s3cret") && !text.contains("PRIVATE KEY"), "{text}");
 }
 
 #[tokio::test]
@@ -188,7 +188,7 @@ async fn a_machine_has_identities() {
 }
 
 #[test]
-fn what_is_missing_is_told_at_the_start() {
+fn what_is_missing_is_reported_at_the_start() {
     let site = Site::new();
     for (fields, named) in [
         (json!({}), "no credentials provided for Azure API"),

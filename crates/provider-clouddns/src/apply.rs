@@ -14,7 +14,7 @@ use zonewright_http::{Delivery, Failure, Method, Repeat, Request};
 
 use crate::adjust;
 use crate::client::Service;
-use crate::error::{Named, Place, named};
+use crate::error::{Named, SetReference, named};
 use crate::exact::Exact;
 use crate::operation::APPLY;
 use crate::served::Served;
@@ -49,8 +49,8 @@ impl Call {
             Named::Deletion(place) => (&self.changes.deletions, &self.deleted_by, place),
         };
         let at = match place {
-            Place::At(at) => Some(at),
-            Place::Of(name, rtype) => sets.iter().position(|set| set.name == name && set.rtype == rtype),
+            SetReference::At(at) => Some(at),
+            SetReference::Of(name, rtype) => sets.iter().position(|set| set.name == name && set.rtype == rtype),
         };
         by.get(at?).copied()
     }

@@ -7,7 +7,8 @@ use tokio::sync::OnceCell;
 use zonewright_core::catalog::ProviderConfig;
 use zonewright_core::{ErrorKind, Result};
 use zonewright_http::{
-    Accounts, Client, Connection, Delivery, Failure, Limits, Patience, Proxies, Request, RequestTimes, StatusCode,
+    AccountLimits, Accounts, Client, Connection, Delivery, Failure, Patience, Proxies, Request, RequestTimes,
+    StatusCode,
 };
 
 use crate::config::Config;
@@ -33,7 +34,7 @@ impl Service {
     /// [`ErrorKind::Configuration`] if one of them cannot be used, or the address is none.
     pub(crate) fn new(from: &ProviderConfig, config: &Config) -> Result<Self> {
         let connection = Connection { proxies: Proxies::from_env()?, ..Connection::default() };
-        let limits = Limits { rate: config.pace.rate(), concurrency: None };
+        let limits = AccountLimits { rate: config.pace.rate(), concurrency: None };
         let access = config.access.clone();
         let account = from.shared.get::<Accounts>().of("clouddns", &access.identity(), limits);
         let patience = from.shared.get::<Patience>();
@@ -53,7 +54,7 @@ impl Service {
     /// The project whose zones these are.
     ///
     /// # Errors
-    /// It is not stated, and the metadata server does not tell it.
+    /// It is not stated, and the metadata server does not give it.
     async fn project(&self) -> Result<&String> {
         self.project.get_or_try_init(|| self.metadata.project()).await
     }

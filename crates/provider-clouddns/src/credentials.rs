@@ -13,7 +13,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use secrecy::{ExposeSecret as _, SecretString};
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_http::oauth::{Token, TokenCache, TokenWay, refused_at};
+use zonewright_http::oauth::{AccessToken, TokenCache, TokenWay, refused_at};
 use zonewright_http::{Credentials, Fixed, Headers, header};
 
 use crate::key;
@@ -73,7 +73,7 @@ impl Access {
         Ok(Self { source, place, way, metadata, held: TokenCache::default() })
     }
 
-    /// What tells accounts apart. A file counts by its path: its content changes.
+    /// Distinguishes accounts. A file counts by its path: its content changes.
     pub(crate) fn identity(&self) -> SecretString {
         match &self.source {
             Source::Token(text) | Source::Text(text) => text.clone(),
@@ -106,7 +106,7 @@ impl Access {
         self.held.get(&text, || self.ask(&text)).await
     }
 
-    async fn ask(&self, text: &SecretString) -> Result<Token> {
+    async fn ask(&self, text: &SecretString) -> Result<AccessToken> {
         let asked = match &self.source {
             Source::Metadata => self.metadata.token().await,
             _ => match key::parse(text.expose_secret()) {

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use zonewright_core::ErrorKind;
 use zonewright_core::error::Retry;
-use zonewright_http::{Answer, Explanation};
+use zonewright_http::{Answer, AnswerExplanation};
 
 /// The body of an answer that is no success.
 #[derive(Debug, Deserialize)]
@@ -44,7 +44,7 @@ const DENIED: &[&str] =
 const CHANGE: &str = "entity.change.";
 
 /// Reads the body of an answer that is no success.
-pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
+pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     let Body { error } = answer.json().ok()?;
     let mut sentences: Vec<&str> = vec![error.message.trim()];
     sentences.extend(error.errors.iter().map(|reason| reason.message.trim()));
@@ -76,23 +76,23 @@ pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
         Some(reason) => format!("{} ({reason})", said.join("; ")),
         None => said.join("; "),
     };
-    // Somebody may make room.
+    // Room may be made meanwhile.
     let retry = (status == 403 && is(FULL)).then_some(Retry::Backoff);
-    Some(Explanation { message, kind, retry })
+    Some(AnswerExplanation { message, kind, retry })
 }
 
 /// Which set of a change a message names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named<'a> {
     /// One of the additions.
-    Addition(Place<'a>),
+    Addition(SetReference<'a>),
     /// One of the deletions.
-    Deletion(Place<'a>),
+    Deletion(SetReference<'a>),
 }
 
 /// How a message names a set in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place<'a> {
+pub(crate) enum SetReference<'a> {
     /// By its position.
     At(usize),
     /// By its owner, with a final dot, and its type.
@@ -106,8 +106,8 @@ pub(crate) fn named(message: &str) -> Option<Named<'_>> {
         let (list, rest) = rest.split_once('[')?;
         let (first, rest) = rest.split_once(']')?;
         let place = match first.parse() {
-            Ok(at) => Place::At(at),
-            Err(_) => Place::Of(first, rest.strip_prefix('[')?.split_once(']')?.0),
+            Ok(at) => SetReference::At(at),
+            Err(_) => SetReference::Of(first, rest.strip_prefix('[')?.split_once(']')?.0),
         };
         match list {
             "additions" => Some(Named::Addition(place)),
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    fn read(status: u16, reason: &str, message: &str) -> Explanation {
+    fn read(status: u16, reason: &str, message: &str) -> AnswerExplanation {
         let body = serde_json::json!({
             "error": { "code": status, "message": message, "errors": [{ "reason": reason, "message": message }] }
         });
@@ -158,13 +158,19 @@ mod tests {
     #[test]
     fn a_message_names_a_set() {
         for (message, expected) in [
-            ("Precondition not met for 'entity.change.deletions[76]'", Some(Named::Deletion(Place::At(76)))),
-            ("Invalid value for 'entity.change.additions[3].rrdata[0]': 'x'", Some(Named::Addition(Place::At(3)))),
+            ("Precondition not met for 'entity.change.deletions[76]'", Some(Named::Deletion(SetReference::At(76)))),
+            (
+                "Invalid value for 'entity.change.additions[3].rrdata[0]': 'x'",
+                Some(Named::Addition(SetReference::At(3))),
+            ),
             (
                 "The resource 'entity.change.additions[0]' named 'a. (A)' already exists",
-                Some(Named::Addition(Place::At(0))),
+                Some(Named::Addition(SetReference::At(0))),
             ),
-            ("'entity.change.additions[a.b.][CNAME]' is invalid", Some(Named::Addition(Place::Of("a.b.", "CNAME")))),
+            (
+                "'entity.change.additions[a.b.][CNAME]' is invalid",
+                Some(Named::Addition(SetReference::Of("a.b.", "CNAME"))),
+            ),
             ("Invalid value for 'entity.change'", None),
             ("entity.change.additions[x]", None),
             ("entity.change.additions[1", None),

@@ -52,14 +52,14 @@ pub(crate) struct External {
     /// What sort of token it is, as a URN.
     pub(crate) token_type: String,
     pub(crate) token_url: String,
-    pub(crate) subject: Subject,
+    pub(crate) subject: TokenSubject,
     pub(crate) client: Option<(String, SecretString)>,
     pub(crate) impersonation: Option<Impersonation>,
 }
 
 /// Where the token of another issuer is.
 #[derive(Debug)]
-pub(crate) struct Subject {
+pub(crate) struct TokenSubject {
     pub(crate) place: SubjectPlace,
     /// The field of a JSON text that it stands in; the whole text without one.
     pub(crate) field: Option<String>,
@@ -140,7 +140,7 @@ fn external(fields: &Fields) -> Result<External, String> {
         audience: fields.text("audience")?,
         token_type: fields.text("subject_token_type")?,
         token_url: fields.text("token_url")?,
-        subject: Subject { place, field },
+        subject: TokenSubject { place, field },
         client: fields.maybe("client_id").zip(fields.maybe("client_secret").map(SecretString::from)),
         impersonation: impersonation(fields)?,
     })

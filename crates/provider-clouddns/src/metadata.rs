@@ -4,7 +4,7 @@
 //! <https://cloud.google.com/kubernetes-engine/docs/concepts/workload-identity>
 
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_http::oauth::{Token, TokenWay, read_token};
+use zonewright_http::oauth::{AccessToken, TokenWay, read_token};
 use zonewright_http::{Answer, Failure, HeaderName, Request};
 
 use crate::token::SCOPE;
@@ -41,19 +41,19 @@ impl Metadata {
     pub(crate) async fn project(&self) -> Result<String> {
         const READ: &str = "read project id";
         let request = Request::get("/computeMetadata/v1/project/project-id");
-        let told = |mut error: Error| {
+        let explained = |mut error: Error| {
             let said = error.context;
             error.context = format!(
-                "--google-project is not set, and the metadata server does not tell the project: {said}; expected \
+                "--google-project is not set, and the metadata server does not give the project: {said}; expected \
                  --google-project"
             );
             error
         };
-        let answer = self.ask(READ, request).await.map_err(|failure| told(failure.error))?;
+        let answer = self.ask(READ, request).await.map_err(|failure| explained(failure.error))?;
         let project = String::from_utf8_lossy(&answer.body).trim().to_owned();
         let is_id = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte);
         if project.is_empty() || !project.bytes().all(is_id) {
-            return Err(told(Error::new(ErrorKind::Protocol, READ, "its answer is no id of a project")));
+            return Err(explained(Error::new(ErrorKind::Protocol, READ, "its answer is no id of a project")));
         }
         Ok(project)
     }
@@ -62,7 +62,7 @@ impl Metadata {
     ///
     /// # Errors
     /// There is none.
-    pub(crate) async fn token(&self) -> Result<Token> {
+    pub(crate) async fn token(&self) -> Result<AccessToken> {
         const READ: &str = "read token";
         let request =
             Request::get("/computeMetadata/v1/instance/service-accounts/default/token").query("scopes", SCOPE);

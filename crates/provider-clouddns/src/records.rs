@@ -26,13 +26,13 @@ const PAGES: usize = 1_000;
 /// Where a page is: its number, counted from 1, its token, and the first set of the page before it, by which a page that comes again
 /// is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct PagePosition {
     number: usize,
     first: String,
     token: String,
 }
 
-impl Place {
+impl PagePosition {
     fn of(cursor: &Cursor) -> Result<Self> {
         let parts = cursor.0.split_once('\n').and_then(|(number, rest)| {
             let (first, token) = rest.split_once('\n')?;
@@ -51,7 +51,7 @@ impl Place {
 /// A page, and where the next one is.
 struct Page {
     sets: Vec<Rrset>,
-    next: Option<Place>,
+    next: Option<PagePosition>,
 }
 
 /// The list of a zone's record sets.
@@ -64,7 +64,7 @@ pub(crate) struct Records<'a> {
 }
 
 impl Records<'_> {
-    async fn ask(&self, name: Option<&DnsName>, place: Option<&Place>) -> Result<Page> {
+    async fn ask(&self, name: Option<&DnsName>, place: Option<&PagePosition>) -> Result<Page> {
         let zone = self.zone;
         let mut request = Request::get("/projects/{project}/managedZones/{zone}/rrsets").set("zone", &zone.key.zone);
         request = match name {
@@ -85,12 +85,12 @@ impl Records<'_> {
         let first = page.sets.first().map(|set| format!("{} {}", set.name, set.rtype)).unwrap_or_default();
         let token = page.next_page_token.filter(|next| !next.is_empty());
         let again =
-            |before: &Place| token.as_ref() == Some(&before.token) || !first.is_empty() && before.first == first;
+            |before: &PagePosition| token.as_ref() == Some(&before.token) || !first.is_empty() && before.first == first;
         if place.is_some_and(again) {
             return Err(wrong("a page says that it follows itself"));
         }
         let number = place.map_or(1, |place| place.number) + 1;
-        Ok(Page { sets: page.sets, next: token.map(|token| Place { number, first, token }) })
+        Ok(Page { sets: page.sets, next: token.map(|token| PagePosition { number, first, token }) })
     }
 
     /// A page of a zone: the first one, or that at a cursor.
@@ -98,7 +98,7 @@ impl Records<'_> {
     /// # Errors
     /// It is not whole; [`ErrorKind::Conflict`] if the cursor is no longer known.
     pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Listing> {
-        let place = cursor.map(Place::of).transpose()?;
+        let place = cursor.map(PagePosition::of).transpose()?;
         let page = self.ask(None, place.as_ref()).await?;
         let sets = page.sets.into_iter().filter_map(|set| self.read(set)).collect();
         if let Some(next) = page.next {
@@ -129,7 +129,7 @@ impl Records<'_> {
 
     /// All of the zone; none where it has more pages than this.
     async fn whole(&self, most: usize) -> Result<Option<Vec<RecordSet>>> {
-        let (mut all, mut place): (BTreeMap<RecordKey, RecordSet>, Option<Place>) = (BTreeMap::new(), None);
+        let (mut all, mut place): (BTreeMap<RecordKey, RecordSet>, Option<PagePosition>) = (BTreeMap::new(), None);
         loop {
             let page = self.ask(None, place.as_ref()).await?;
             for set in page.sets.into_iter().filter_map(|set| self.read(set)) {
@@ -151,7 +151,7 @@ impl Records<'_> {
     }
 
     async fn named(&self, name: &DnsName) -> Result<Vec<RecordSet>> {
-        let (mut sets, mut place): (Vec<RecordSet>, Option<Place>) = (Vec::new(), None);
+        let (mut sets, mut place): (Vec<RecordSet>, Option<PagePosition>) = (Vec::new(), None);
         loop {
             let page = self.ask(Some(name), place.as_ref()).await?;
             sets.extend(page.sets.into_iter().filter_map(|set| self.read(set)).filter(|set| set.key.name == *name));
@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
-        let place = Place { number: 7, first: "*.example.org. A".to_owned(), token: "a\nb".to_owned() };
-        assert_eq!(Place::of(&place.cursor()).unwrap(), place);
+        let place = PagePosition { number: 7, first: "*.example.org. A".to_owned(), token: "a\nb".to_owned() };
+        assert_eq!(PagePosition::of(&place.cursor()).unwrap(), place);
         for unknown in ["x", "x\ny", "x\ny\nz"] {
-            assert_eq!(Place::of(&Cursor(unknown.to_owned())).unwrap_err().kind, ErrorKind::Conflict);
+            assert_eq!(PagePosition::of(&Cursor(unknown.to_owned())).unwrap_err().kind, ErrorKind::Conflict);
         }
     }
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_http::oauth::{Token, TokenWay, sign, signing_key};
+use zonewright_http::oauth::{AccessToken, TokenWay, sign, signing_key};
 use zonewright_http::{HeaderName, Request, header};
 
-use crate::key::{External, Impersonation, Key, ServiceAccount, Subject, SubjectPlace, User};
+use crate::key::{External, Impersonation, Key, ServiceAccount, SubjectPlace, TokenSubject, User};
 
 /// What a token is for: zones and records, and nothing else.
 pub(crate) const SCOPE: &str = "https://www.googleapis.com/auth/ndev.clouddns.readwrite";
@@ -25,7 +25,7 @@ const ASK: &str = "ask for a token";
 ///
 /// # Errors
 /// There is none; `context` says why, and not for which credentials.
-pub(crate) async fn fetch(way: &TokenWay, key: &Key) -> Result<Token> {
+pub(crate) async fn fetch(way: &TokenWay, key: &Key) -> Result<AccessToken> {
     match key {
         Key::Impersonated(source, impersonation) => {
             let token = by_itself(way, source, WIDE).await?;
@@ -39,7 +39,7 @@ pub(crate) async fn fetch(way: &TokenWay, key: &Key) -> Result<Token> {
     }
 }
 
-async fn by_itself(way: &TokenWay, key: &Key, scope: &str) -> Result<Token> {
+async fn by_itself(way: &TokenWay, key: &Key, scope: &str) -> Result<AccessToken> {
     match key {
         Key::ServiceAccount(account) => {
             let assertion = assertion(account, scope, SystemTime::now()).map_err(unusable)?;
@@ -63,7 +63,7 @@ async fn by_itself(way: &TokenWay, key: &Key, scope: &str) -> Result<Token> {
 }
 
 /// Exchanges the token of another issuer (RFC 8693).
-async fn exchange(way: &TokenWay, external: &External, scope: &str) -> Result<Token> {
+async fn exchange(way: &TokenWay, external: &External, scope: &str) -> Result<AccessToken> {
     let subject = subject(way, &external.subject).await?;
     let fields = [
         ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
@@ -77,7 +77,7 @@ async fn exchange(way: &TokenWay, external: &External, scope: &str) -> Result<To
 }
 
 /// The token of another issuer.
-async fn subject(way: &TokenWay, subject: &Subject) -> Result<SecretString> {
+async fn subject(way: &TokenWay, subject: &TokenSubject) -> Result<SecretString> {
     let (text, place) = match &subject.place {
         SubjectPlace::File(path) => {
             let place = path.display().to_string();
@@ -112,13 +112,13 @@ async fn subject(way: &TokenWay, subject: &Subject) -> Result<SecretString> {
 }
 
 /// A token of the service account in whose place requests are made.
-async fn impersonate(way: &TokenWay, impersonation: &Impersonation, token: &Token) -> Result<Token> {
+async fn impersonate(way: &TokenWay, impersonation: &Impersonation, token: &AccessToken) -> Result<AccessToken> {
     let Impersonation { url, lifetime } = impersonation;
     let body = json!({ "scope": [SCOPE], "lifetime": format!("{lifetime}s") });
     let bearer = format!("Bearer {}", token.secret.expose_secret());
     let made = way.post(url, |request| request.json(&body).header(header::AUTHORIZATION, &bearer)).await?;
     // The answer states a time of day; what was asked for is as long as it is good.
-    Ok(Token { lifetime: Duration::from_secs(*lifetime), ..made })
+    Ok(AccessToken { lifetime: Duration::from_secs(*lifetime), ..made })
 }
 
 /// The signed statement that one is a service account (RFC 7523).

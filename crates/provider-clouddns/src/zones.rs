@@ -55,7 +55,7 @@ impl Zones {
         self.quota.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_default()
     }
 
-    /// Reads the limits of the project, once. Where that is not allowed the documented ones hold.
+    /// Reads the limits of the project, once. Where that is not allowed the documented ones apply.
     async fn read_quota(&self) {
         if self.quota.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             return;
@@ -65,7 +65,7 @@ impl Zones {
             Ok(project) => project.quota.unwrap_or_default(),
             // Asked for again with the next list.
             Err(failure) => {
-                info!(error = %failure, "the limits of the project cannot be read; the documented ones hold");
+                info!(error = %failure, "the limits of the project cannot be read; the documented ones apply");
                 return;
             }
         };

@@ -6,12 +6,17 @@ mod form;
 mod suite;
 
 use suite::{Access, Tried};
-use zonewright_conformance::live::{Verdict, run};
+use zonewright_conformance::live::{CaseResult, run};
 use zonewright_core::{ErrorKind, Result};
 use zonewright_fakes::clouddns::{CloudDns, Kind, RecordSet, TOKEN};
 
 /// Plays these cases, or all.
-async fn play(service: &CloudDns, zone: &str, cases: &[&str], show: impl FnMut(&Verdict)) -> Result<Vec<Verdict>> {
+async fn play(
+    service: &CloudDns,
+    zone: &str,
+    cases: &[&str],
+    show: impl FnMut(&CaseResult),
+) -> Result<Vec<CaseResult>> {
     let access =
         Access { token: TOKEN.to_owned(), endpoint: service.url(), project: "project".to_owned(), qps: Some(0) };
     let tried = Tried::new(zone, &access).await?;

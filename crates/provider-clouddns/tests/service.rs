@@ -152,7 +152,7 @@ async fn the_quota_of_the_project_counts() {
 /// What the service says that an item is.
 const ITEM: &str = "dns#rRSetRoutingPolicyWrrPolicyWrrPolicyItem";
 
-/// What somebody else put into a shared policy, in every form that the service has for it.
+/// What another writer put into a shared policy, in every form that the service has for it.
 fn policy() -> Value {
     json!({
         "kind": "dns#rRSetRoutingPolicy",
@@ -263,7 +263,7 @@ async fn a_change_is_followed_until_it_is_served() {
 }
 
 #[tokio::test]
-async fn what_became_of_a_change_is_told_honestly() {
+async fn what_became_of_a_change_is_reported_honestly() {
     for (fault, kind, outcome, done) in [
         (Fault::Throttled, ErrorKind::Throttled, "not_sent", false),
         (Fault::RateLimited, ErrorKind::Throttled, "not_sent", false),
@@ -298,7 +298,7 @@ async fn throttling_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_zone_that_is_gone_is_told() {
+async fn a_zone_that_is_gone_is_reported() {
     let (service, provider, zone, id) = zone(&[]).await;
     service.drop_zone(&id);
     assert!(provider.zone(&zone.key.zone).await.unwrap().is_none());
@@ -312,7 +312,7 @@ async fn a_zone_that_is_gone_is_told() {
 }
 
 #[tokio::test]
-async fn a_token_that_ends_is_told_with_its_place() {
+async fn a_token_that_ends_is_reported_with_its_place() {
     let (service, provider, zone, _) = zone(&[]).await;
     service.expire_token(TOKEN);
     let error = provider.records(&zone, Read::All).await.unwrap_err();
@@ -324,7 +324,7 @@ async fn a_token_that_ends_is_told_with_its_place() {
 
 /// The service says only that it is forbidden.
 #[tokio::test]
-async fn a_missing_permission_is_told() {
+async fn a_missing_permission_is_reported() {
     let (service, provider, zone, _) = zone(&[]).await;
     for operation in ["ListZones", "GetZone", "ListRecordSets", "CreateChange", "GetChange"] {
         let (permission, error) = match operation {

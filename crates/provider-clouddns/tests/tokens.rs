@@ -85,9 +85,9 @@ async fn serves(provider: &CloudDns) {
 async fn refused(provider: &CloudDns, said: &[&str]) {
     let error = provider.zones().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unauthorized, "{error}");
-    let told = error.to_string();
-    assert!(said.iter().all(|part| told.contains(part)), "{told}");
-    assert!(!told.contains("PRIVATE KEY") && !told.contains("refresh-s3cret"), "{told}");
+    let text = error.to_string();
+    assert!(said.iter().all(|part| text.contains(part)), "{text}");
+    assert!(!text.contains("PRIVATE KEY") && !text.contains("refresh-s3cret"), "{text}");
 }
 
 #[tokio::test]
@@ -128,14 +128,14 @@ async fn a_user_has_logged_in() {
 
 /// Whoever gives tokens cannot be reached: the error says whom, and what came in between.
 #[tokio::test]
-async fn a_token_endpoint_out_of_reach_is_told_with_its_cause() {
+async fn a_token_endpoint_out_of_reach_is_reported_with_its_cause() {
     let site = Site::new();
     let mut account = site.account(EMAIL);
     account["token_uri"] = json!("http://127.0.0.1:1/token");
     let error = site.provider(Some(&site.credentials(&account))).zones().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
-    let told = error.chain();
-    assert!(["credentials.json", "127.0.0.1:1", "refused"].iter().all(|part| told.contains(part)), "{told}");
+    let text = error.chain();
+    assert!(["credentials.json", "127.0.0.1:1", "refused"].iter().all(|part| text.contains(part)), "{text}");
 }
 
 #[tokio::test]

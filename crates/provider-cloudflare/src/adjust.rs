@@ -11,7 +11,7 @@ use zonewright_core::provider::Adjustment;
 use zonewright_core::{RData, RecordData, RecordSet, RecordType, Ttl};
 
 use crate::config::Defaults;
-use crate::convert::{self, Properties, is_proxiable};
+use crate::convert::{self, RecordProperties, is_proxiable};
 use crate::limits::Plan;
 use crate::options::{COMMENT, HOSTNAMES, MIXED, PROXIED, REGION, TAGS, list, set as set_text, tags, text};
 
@@ -36,7 +36,7 @@ pub(crate) fn adjust(set: &RecordSet, plan: Plan, defaults: &Defaults) -> Adjust
     beside(set.key.rtype, &mut options, defaults);
     let mut set = RecordSet { options, ..set.clone() };
     // A proxied record has the service's own TTL, whatever is stated.
-    set.ttl = Ttl::from_secs(Properties::of(&set).ttl).map(|ttl| plan.ttl().clamp(ttl));
+    set.ttl = Ttl::from_secs(RecordProperties::of(&set).ttl).map(|ttl| plan.ttl().clamp(ttl));
     Adjustment::As { sets: vec![set], notes }
 }
 

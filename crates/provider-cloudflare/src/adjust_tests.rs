@@ -121,7 +121,7 @@ fn host_names_and_regions_are_kept_where_they_are_managed() {
 }
 
 #[test]
-fn what_the_service_would_refuse_is_told() {
+fn what_the_service_would_refuse_is_reported() {
     let none = Defaults::default();
     let octets = set(RecordType::Caa, &["0 issue \"\\255\""], &[]);
     assert!(refused(&octets, &none).contains("UTF-8"));

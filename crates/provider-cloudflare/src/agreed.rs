@@ -32,7 +32,7 @@ impl Ask {
 }
 
 /// Gives each set of a name the custom host names that any of them asks for, and one region; an object whose region is not that one
-/// is told. Sets that are refused ask for nothing.
+/// gets an event. Sets that are refused ask for nothing.
 pub(crate) fn agree(asked: &[RecordSet], answers: &mut [Adjustment]) {
     let mut names: BTreeMap<&DnsName, Vec<Ask>> = BTreeMap::new();
     for (at, (set, answer)) in asked.iter().zip(answers.iter()).enumerate() {

@@ -16,7 +16,7 @@ use zonewright_http::{Delivery, Failure, Repeat, Request};
 use crate::adjust::refusal;
 use crate::beside::{Beside, beside_of};
 use crate::client::Service;
-use crate::convert::{self, Properties};
+use crate::convert::{self, RecordProperties};
 use crate::operation::{APPLY, WRITE_RECORDS};
 use crate::options::MIXED;
 use crate::records::Groups;
@@ -77,7 +77,7 @@ fn changes(key: &RecordKey, here: &[wire::Record], change: &Change) -> Result<wi
     if let Some(why) = refusal(to) {
         return Err(why);
     }
-    let properties = Properties::of(to);
+    let properties = RecordProperties::of(to);
     let mut missing: Vec<&RData> = to.data.as_records().iter().collect();
     let mut left: Vec<&wire::Record> = Vec::new();
     for record in here {
@@ -85,7 +85,7 @@ fn changes(key: &RecordKey, here: &[wire::Record], change: &Change) -> Result<wi
         match missing.iter().position(|data| **data == value) {
             Some(at) => {
                 let data = missing.remove(at);
-                if Properties::read(record, key.rtype) != properties {
+                if RecordProperties::read(record, key.rtype) != properties {
                     batch.patches.push(convert::change(key, record, data, &properties)?);
                 }
             }
@@ -133,8 +133,8 @@ fn differs(expected: &RecordSet, standing: &Groups, beside: Option<&Beside>) -> 
     }
     let beside = beside?;
     let same = found.ttl == expected.ttl || expected.ttl.is_none();
-    let properties =
-        Properties::of(&found) == Properties::of(expected) && found.options.get(MIXED) == expected.options.get(MIXED);
+    let properties = RecordProperties::of(&found) == RecordProperties::of(expected)
+        && found.options.get(MIXED) == expected.options.get(MIXED);
     let names = beside.of(&key.name, key.rtype) == beside_of(expected);
     (!(same && properties && names)).then(|| format!("{key} has other properties than were expected"))
 }
@@ -169,7 +169,7 @@ pub(crate) fn written_twice(groups: &[Group]) -> BTreeSet<usize> {
 pub(crate) async fn send(service: &Service, zone: &Zone, batch: &wire::Batch) -> Result<(), Failure> {
     let request = Request::new(zonewright_http::Method::POST, "/zones/{zone}/dns_records/batch");
     let request = request.set("zone", &zone.key.zone).json(batch).repeat(Repeat::IfNotCarriedOut);
-    service.tell(WRITE_RECORDS, &request).await
+    service.change(WRITE_RECORDS, &request).await
 }
 
 /// What became of each of `count` groups of a batch that failed. The service says what was wrong first, and not with which change:

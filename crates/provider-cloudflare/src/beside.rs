@@ -93,7 +93,7 @@ pub(crate) fn beside_of(set: &RecordSet) -> OfName {
 #[derive(Debug)]
 enum Ask {
     /// Answered in an envelope.
-    Tell(Operation, Request),
+    Change(Operation, Request),
     /// Takes away what may be gone already, and is answered without an envelope.
     Remove(Operation, Request),
 }
@@ -101,7 +101,7 @@ enum Ask {
 impl Ask {
     async fn send(self, service: &Service) -> Result<(), Error> {
         let sent = match self {
-            Self::Tell(operation, request) => service.tell(operation, &request).await,
+            Self::Change(operation, request) => service.change(operation, &request).await,
             Self::Remove(operation, request) => service.remove(operation, &request).await,
         };
         sent.or_else(gone_already)
@@ -220,13 +220,13 @@ impl Beside {
         if let Table::Known(_) = &self.regions
             && found.region != wanted.region
         {
-            requests.push(Ok(Ask::Tell(WRITE_REGIONS, region_request(zone, name, &found.region, &wanted.region))));
+            requests.push(Ok(Ask::Change(WRITE_REGIONS, region_request(zone, name, &found.region, &wanted.region))));
         }
         requests
     }
 }
 
-/// A list that cannot be had at all is told; one that could not be had this time is an error.
+/// A list that cannot be had at all is reported; one that could not be had this time is an error.
 fn table<T>(zone: &Zone, what: &str, all: Result<T>) -> Result<Table<T>> {
     use ErrorKind::{Invalid, NotFound, Unauthorized, Unsupported};
     match all {
@@ -285,7 +285,7 @@ fn hostname_requests(
     let create = |hostname: &String| match known(hostname) {
         None => {
             let request = Request::new(Method::POST, "/zones/{zone}/custom_hostnames").set("zone", &zone.key.zone);
-            Ok(Ask::Tell(WRITE_HOSTNAMES, request.json(&creation(hostname, name, manage))))
+            Ok(Ask::Change(WRITE_HOSTNAMES, request.json(&creation(hostname, name, manage))))
         }
         Some(of) => {
             let origin = of.custom_origin_server.as_deref().unwrap_or("the zone's own origin");

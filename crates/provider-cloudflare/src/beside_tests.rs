@@ -45,7 +45,7 @@ fn standing(types: &[RecordType]) -> Groups {
 
 fn shown(ask: Ask) -> String {
     match ask {
-        Ask::Tell(_, request) => format!("Tell {request:?}"),
+        Ask::Change(_, request) => format!("Change {request:?}"),
         Ask::Remove(_, request) => format!("Remove {request:?}"),
     }
 }
@@ -61,9 +61,9 @@ fn requests_of(beside: &Beside, groups: &[&Group], standing: &Groups) -> Vec<Str
     all.map(|request| request.map_or_else(|error| error.context, shown)).collect()
 }
 
-const ONE: &str = "Tell Request(POST \"/zones/{zone}/custom_hostnames\")";
+const ONE: &str = "Change Request(POST \"/zones/{zone}/custom_hostnames\")";
 const GONE: &str = "Remove Request(DELETE \"/zones/{zone}/custom_hostnames/{id}\")";
-const REGION_GONE: &str = "Tell Request(DELETE \"/zones/{zone}/addressing/regional_hostnames/{name}\")";
+const REGION_GONE: &str = "Change Request(DELETE \"/zones/{zone}/addressing/regional_hostnames/{name}\")";
 
 #[test]
 fn host_names_follow_the_sets_of_their_origin() {
@@ -108,17 +108,17 @@ fn a_region_comes_changes_and_goes() {
     let none = standing(&[]);
     assert_eq!(
         requests(&beside(&[], &[]), &wanted("eu"), &none),
-        ["Tell Request(POST \"/zones/{zone}/addressing/regional_hostnames\")"]
+        ["Change Request(POST \"/zones/{zone}/addressing/regional_hostnames\")"]
     );
     let stands = beside(&[], &[(NAME, "us")]);
     let changed = requests(&stands, &wanted("eu"), &none);
-    assert_eq!(changed, ["Tell Request(PATCH \"/zones/{zone}/addressing/regional_hostnames/{name}\")"]);
+    assert_eq!(changed, ["Change Request(PATCH \"/zones/{zone}/addressing/regional_hostnames/{name}\")"]);
     assert_eq!(requests(&stands, &wanted(""), &none), [REGION_GONE]);
     assert!(requests(&stands, &wanted("us"), &none).is_empty());
 }
 
 #[test]
-fn what_cannot_be_listed_is_left_alone_and_told() {
+fn what_cannot_be_listed_is_left_alone_and_reported() {
     let unknown = Beside { hostnames: Table::Unknown("no such product".to_owned()), regions: Table::Unmanaged };
     let mut set = set(RecordType::A, "a.example", "");
     let notes = unknown.narrow(&mut set.options);

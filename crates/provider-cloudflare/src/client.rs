@@ -4,7 +4,8 @@ use serde::de::DeserializeOwned;
 use zonewright_core::catalog::ProviderConfig;
 use zonewright_core::{Error, ErrorKind, Result};
 use zonewright_http::{
-    Accounts, Client, Connection, Delivery, Failure, Limits, Patience, Proxies, Request, RequestTimes, StatusCode,
+    AccountLimits, Accounts, Client, Connection, Delivery, Failure, Patience, Proxies, Request, RequestTimes,
+    StatusCode,
 };
 
 use crate::config::Config;
@@ -33,7 +34,7 @@ impl Service {
     /// [`ErrorKind::Configuration`] if one of them cannot be used, or the address is none.
     pub(crate) fn new(from: &ProviderConfig, config: &Config) -> Result<Self> {
         let connection = Connection { proxies: Proxies::from_env()?, ..Connection::default() };
-        let limits = Limits { rate: config.pace.rate(), concurrency: None };
+        let limits = AccountLimits { rate: config.pace.rate(), concurrency: None };
         let account = from.shared.get::<Accounts>().of("cloudflare", &config.access.identity(), limits);
         let place = config.access.place().to_owned();
         let patience = from.shared.get::<Patience>();
@@ -70,11 +71,11 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::ask`].
-    pub(crate) async fn tell(&self, operation: Operation, request: &Request) -> Result<(), Failure> {
+    pub(crate) async fn change(&self, operation: Operation, request: &Request) -> Result<(), Failure> {
         self.envelope::<serde_json::Value>(operation, request).await.map(drop)
     }
 
-    /// As [`Service::tell`], for a request whose answer the API documents without an envelope: [`Removal`].
+    /// As [`Service::change`], for a request whose answer the API documents without an envelope: [`Removal`].
     ///
     /// # Errors
     /// As [`Service::ask`].

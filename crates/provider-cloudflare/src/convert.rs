@@ -22,7 +22,7 @@ pub(crate) const AUTOMATIC: u32 = 1;
 
 /// What a record has beside its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Properties {
+pub(crate) struct RecordProperties {
     /// In seconds; 1 is automatic.
     pub(crate) ttl: u32,
     /// Whether requests go through the service; absent for the types that have no choice.
@@ -33,7 +33,7 @@ pub(crate) struct Properties {
     pub(crate) tags: Vec<String>,
 }
 
-impl Properties {
+impl RecordProperties {
     /// Those of a record that was read.
     pub(crate) fn read(record: &wire::Record, rtype: RecordType) -> Self {
         Self {
@@ -108,8 +108,8 @@ pub(crate) fn grouped(records: Vec<wire::Record>) -> (BTreeMap<RecordKey, Vec<wi
 /// The set that these records of one key are. Where they differ in more than their values, it has the properties of the one with
 /// the least value, and says that they differ: then it equals nothing that is wanted, and is put right.
 pub(crate) fn read(key: &RecordKey, records: &[wire::Record]) -> RecordSet {
-    let mut members: Vec<(RData, Properties)> =
-        records.iter().map(|record| (value(key.rtype, record), Properties::read(record, key.rtype))).collect();
+    let mut members: Vec<(RData, RecordProperties)> =
+        records.iter().map(|record| (value(key.rtype, record), RecordProperties::read(record, key.rtype))).collect();
     members.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut options = Options::default();
     let mut ttl = None;
@@ -237,7 +237,7 @@ fn utf8(bytes: &[u8], what: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// As [`content`].
-pub(crate) fn record(key: &RecordKey, data: &RData, properties: &Properties) -> Result<wire::Body, String> {
+pub(crate) fn record(key: &RecordKey, data: &RData, properties: &RecordProperties) -> Result<wire::Body, String> {
     Ok(wire::Body {
         id: None,
         name: key.name.as_str().to_owned(),
@@ -259,9 +259,9 @@ pub(crate) fn change(
     key: &RecordKey,
     standing: &wire::Record,
     data: &RData,
-    properties: &Properties,
+    properties: &RecordProperties,
 ) -> Result<wire::Body, String> {
-    let before = Properties::read(standing, key.rtype);
+    let before = RecordProperties::read(standing, key.rtype);
     Ok(wire::Body {
         id: Some(standing.id.clone()),
         comment: (before.comment != properties.comment).then(|| properties.comment.clone()),

@@ -7,12 +7,12 @@ fn key(rtype: RecordType) -> RecordKey {
     RecordKey::simple(DnsName::parse("www.example.org").unwrap(), rtype)
 }
 
-fn plain(ttl: u32) -> Properties {
-    Properties { ttl, proxied: None, comment: String::new(), tags: Vec::new() }
+fn plain(ttl: u32) -> RecordProperties {
+    RecordProperties { ttl, proxied: None, comment: String::new(), tags: Vec::new() }
 }
 
 /// A record as the service would list it after it was sent.
-fn listed(data: &RData, properties: &Properties) -> wire::Record {
+fn listed(data: &RData, properties: &RecordProperties) -> wire::Record {
     let body = record(&key(data.rtype()), data, properties).unwrap();
     let mut value = serde_json::to_value(&body).unwrap();
     value["id"] = "0".into();
@@ -87,7 +87,7 @@ fn other_spellings_say_the_same() {
 #[test]
 fn records_that_differ_in_more_than_their_values_say_so() {
     let data = |text: &str| RData::parse(RecordType::A, text).unwrap();
-    let properties = |ttl, proxied| Properties { proxied: Some(proxied), ..plain(ttl) };
+    let properties = |ttl, proxied| RecordProperties { proxied: Some(proxied), ..plain(ttl) };
     let one = listed(&data("192.0.2.1"), &properties(300, false));
     let two = listed(&data("192.0.2.2"), &properties(300, false));
     let set = read(&key(RecordType::A), &[two.clone(), one.clone()]);
@@ -103,7 +103,7 @@ fn records_that_differ_in_more_than_their_values_say_so() {
 #[test]
 fn a_change_names_what_differs() {
     let data = RData::parse(RecordType::A, "192.0.2.1").unwrap();
-    let proxied = |on| Properties { proxied: Some(on), ..plain(1) };
+    let proxied = |on| RecordProperties { proxied: Some(on), ..plain(1) };
     let standing = wire::Record { comment: Some("old".to_owned()), ..listed(&data, &proxied(false)) };
     let body = change(&key(RecordType::A), &standing, &data, &proxied(true)).unwrap();
     let json = serde_json::to_value(body).unwrap();

@@ -75,7 +75,7 @@ impl Access {
         }
     }
 
-    /// What tells accounts apart. A file counts by its path: its token changes.
+    /// Distinguishes accounts. A file counts by its path: its token changes.
     pub(crate) fn identity(&self) -> SecretString {
         match &self.kind {
             Kind::Token(token) => token.clone(),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_with_its_place() {
+    fn what_is_missing_is_reported_with_its_place() {
         for (given, named) in [
             (found("", "", ""), "CF_API_TOKEN"),
             (found("", "k", ""), "CF_API_EMAIL"),

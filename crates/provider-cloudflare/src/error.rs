@@ -4,7 +4,7 @@
 
 use zonewright_core::error::Retry;
 use zonewright_core::{Error, ErrorKind};
-use zonewright_http::{Answer, Explanation};
+use zonewright_http::{Answer, AnswerExplanation};
 
 use crate::wire::{Envelope, Problem};
 
@@ -20,12 +20,12 @@ const THROTTLED: &[i64] = &[971, 10_429];
 const FULL: &[i64] = &[81_045];
 
 /// Reads the body of an answer that is no success.
-pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
+pub(crate) fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     let envelope: Envelope<serde_json::Value> = answer.json().ok()?;
     if envelope.errors.is_empty() {
         return None;
     }
-    Some(Explanation {
+    Some(AnswerExplanation {
         message: words(&envelope.errors),
         // A failure of the service itself has numbers of other meanings.
         kind: kind(&envelope.errors).filter(|_| !answer.status.is_server_error()),
@@ -33,7 +33,7 @@ pub(crate) fn explain(answer: &Answer) -> Option<Explanation> {
     })
 }
 
-/// The kind of error that the numbers tell, where they tell one.
+/// The kind of error that the numbers stand for, where they stand for one.
 pub(crate) fn kind(problems: &[Problem]) -> Option<ErrorKind> {
     let table = [
         (THROTTLED, ErrorKind::Throttled),
@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    fn read(body: &str) -> Option<Explanation> {
+    fn read(body: &str) -> Option<AnswerExplanation> {
         explain(&Answer::new(StatusCode::BAD_REQUEST, HeaderMap::new(), body.to_owned()))
     }
 

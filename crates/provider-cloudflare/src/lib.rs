@@ -7,7 +7,7 @@
 //!   whole or not at all.
 //! - The service knows no conditions, and adds what is created to what stands: names are read right before they are changed, what
 //!   goes or changes is named by the id that was read, and a delete takes nothing but what it names. The engine reads back what was
-//!   created, and withdraws it where somebody else was faster ([`CreateMode::Additive`]).
+//!   created, and withdraws it where another writer was faster ([`CreateMode::Additive`]).
 //! - What an object asks for beside its records (proxy, comment, tags, custom host names, region) never costs it the records, but
 //!   where it asks for the proxy of an address that has none.
 //!

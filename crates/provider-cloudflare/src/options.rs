@@ -14,7 +14,7 @@ pub(crate) const TAGS: &str = "cloudflare-tags";
 pub(crate) const HOSTNAMES: &str = "cloudflare-custom-hostname";
 /// Where requests are handled.
 pub(crate) const REGION: &str = "cloudflare-region-key";
-/// In what the records of one set differ from each other; read only, so that a set that somebody changed in part is put right.
+/// In what the records of one set differ from each other; read only, so that a set that another writer changed in part is put right.
 pub(crate) const MIXED: &str = "cloudflare-mixed";
 
 const fn option(key: &'static str, kind: OptionKind, default: &'static str, doc: &'static str) -> OptionSpec {

@@ -51,7 +51,7 @@ impl<T: Identified> Collected<T> {
     /// Adds the next page.
     ///
     /// # Errors
-    /// It tells another number of items than the first one, or has an item that an earlier one has.
+    /// It states another number of items than the first one, or has an item that an earlier one has.
     pub(crate) fn add(&mut self, page: Page<T>) -> Result<(), Moved> {
         if self.pages > 0 && page.info.total_count != self.total {
             return Err(Moved);
@@ -69,7 +69,7 @@ impl<T: Identified> Collected<T> {
     /// All items, after the last page.
     ///
     /// # Errors
-    /// There are not as many as the pages tell.
+    /// There are not as many as the pages state.
     pub(crate) fn finish(self) -> Result<Vec<T>, Moved> {
         let count = u64::try_from(self.items.len()).ok();
         // One page is of one moment.
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// Pages, each with the number of all items that it tells and its own; what they are together.
+    /// Pages, each with the number of all items that it states and its own; what they are together.
     fn all(pages: &[(Option<u64>, &[&'static str])]) -> Result<Vec<&'static str>, Moved> {
         let mut collected = Collected::new();
         for (total_count, items) in pages {
@@ -110,8 +110,8 @@ mod tests {
             ([(Some(3), ["a", "b"].as_slice()), (Some(2), ["d"].as_slice())], "one went"),
             ([(Some(3), &["a", "b"]), (Some(4), &["b", "c"])], "one came"),
             ([(Some(3), &["a", "b"]), (Some(3), &["b"])], "one came before, one went behind"),
-            ([(None, &["a", "b"]), (None, &["b"])], "the same, and no number is told"),
-            ([(Some(4), &["a", "b"]), (Some(4), &["d"])], "not as many as were told"),
+            ([(None, &["a", "b"]), (None, &["b"])], "the same, and no number is stated"),
+            ([(Some(4), &["a", "b"]), (Some(4), &["d"])], "not as many as were stated"),
         ] {
             assert_eq!(all(&moved), Err(Moved), "{why}");
         }

@@ -21,7 +21,7 @@ pub(crate) type Groups = BTreeMap<RecordKey, Vec<wire::Record>>;
 /// Where a listing goes on. The pages are sorted by name, so that only the records of the last name of a page may go on on the
 /// next one: they are kept back for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Place {
+struct PagePosition {
     /// The number of the page, counted from 1.
     page: u64,
     /// Records of the zone when the listing began.
@@ -30,7 +30,7 @@ struct Place {
     kept: Vec<wire::Record>,
 }
 
-impl Place {
+impl PagePosition {
     fn of(cursor: Option<&Cursor>) -> Result<Self> {
         let Some(cursor) = cursor else { return Ok(Self { page: 1, total: None, kept: Vec::new() }) };
         serde_json::from_str(&cursor.0).map_err(|_| anew("the page is not known"))
@@ -95,7 +95,7 @@ impl Records<'_> {
     /// # Errors
     /// It is not whole; [`ErrorKind::Conflict`] if it cannot be determined where to go on.
     pub(crate) async fn page(&self, cursor: Option<&Cursor>) -> Result<Read> {
-        let place = Place::of(cursor)?;
+        let place = PagePosition::of(cursor)?;
         let (mut number, mut page) = (place.page, self.listed(place.page).await?);
         if place.has_moved(&page) {
             let mut rest = place.behind(&page);
@@ -125,7 +125,7 @@ impl Records<'_> {
             let name = records.last().map(|record| record.name.clone());
             let from = records.iter().position(|record| Some(&record.name) == name.as_ref()).unwrap_or(0);
             let kept = records.split_off(from);
-            next = Some(Place { page: number + 1, total, kept }.cursor()?);
+            next = Some(PagePosition { page: number + 1, total, kept }.cursor()?);
         }
         Ok(Read { groups: self.read(records), next, total })
     }
@@ -259,10 +259,10 @@ mod tests {
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
         let record = serde_json::json!({ "id": "1", "name": "a.example", "type": "A", "content": "192.0.2.1" });
-        let place = Place { page: 3, total: Some(7), kept: vec![serde_json::from_value(record).unwrap()] };
-        assert_eq!(Place::of(Some(&place.cursor().unwrap())).unwrap(), place);
+        let place = PagePosition { page: 3, total: Some(7), kept: vec![serde_json::from_value(record).unwrap()] };
+        assert_eq!(PagePosition::of(Some(&place.cursor().unwrap())).unwrap(), place);
         for text in ["", "3", "{}"] {
-            let error = Place::of(Some(&Cursor(text.to_owned()))).unwrap_err();
+            let error = PagePosition::of(Some(&Cursor(text.to_owned()))).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Conflict, "{text:?}");
         }
     }

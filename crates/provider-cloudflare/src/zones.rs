@@ -107,7 +107,7 @@ impl Zones {
         }
         match self.ask(id.as_str()).await {
             Ok(zone) => Ok(zone.and_then(|zone| self.selected(&zone))),
-            // So it is answered too where a token sees no such zone; whether the token is good, the list tells.
+            // So the service answers too where a token sees no such zone; the list shows whether the token is good.
             Err(error) if error.kind == ErrorKind::Unauthorized && self.ids.is_empty() => {
                 Ok(self.list().await?.into_iter().find(|zone| zone.key.zone == *id))
             }

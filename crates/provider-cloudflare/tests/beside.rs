@@ -43,7 +43,7 @@ async fn a_custom_host_name_that_fails_costs_no_record() {
     assert!(matches!(&first, Outcome::Unknown(_)), "the names are to be read: {first:?}");
     let from = listed(&provider, &zone).await.unwrap().into_iter().find(|set| set.key == to.key).unwrap();
     assert_eq!(from.data, to.data, "the record stands");
-    // What is asked for then is the host name alone, and its refusal is told.
+    // What is asked for then is the host name alone, and its refusal is reported.
     let again = provider.apply(&zone, &[group(Change::Update { from, to })]).await.pop().unwrap();
     let Outcome::Refused { error, blame: Blame::Group } = again else { panic!("{again:?}") };
     assert!(error.context.contains("a.customer.test belongs to other.example.test"), "{error}");
@@ -70,7 +70,7 @@ async fn a_text_beside_it_has_none() {
 
 /// A token without the right to certificates, or a zone without the product.
 #[tokio::test]
-async fn what_cannot_be_listed_is_left_out_and_told() {
+async fn what_cannot_be_listed_is_left_out_and_reported() {
     let service = Service::start();
     service.add_zone("example.test", Plan::Pro);
     let token = "d".repeat(40);

@@ -6,12 +6,17 @@ mod form;
 mod suite;
 
 use suite::{Options, Tried};
-use zonewright_conformance::live::{Verdict, run};
+use zonewright_conformance::live::{CaseResult, run};
 use zonewright_core::{ErrorKind, Result};
 use zonewright_fakes::cloudflare::{Cloudflare, Plan, Record, TOKEN};
 
 /// Plays these cases, or all.
-async fn play(service: &Cloudflare, zone: &str, cases: &[&str], show: impl FnMut(&Verdict)) -> Result<Vec<Verdict>> {
+async fn play(
+    service: &Cloudflare,
+    zone: &str,
+    cases: &[&str],
+    show: impl FnMut(&CaseResult),
+) -> Result<Vec<CaseResult>> {
     let access = Some([TOKEN.to_owned(), service.url()]);
     let tried = Tried::new(zone, &Options { access, qps: Some(0) }).await?;
     let cases: Vec<String> = cases.iter().map(|case| (*case).to_owned()).collect();

@@ -197,7 +197,7 @@ async fn a_token_in_a_file_is_rotated() {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_told_with_its_place() {
+async fn a_refused_token_is_reported_with_its_place() {
     let (service, provider, zone) = zone(Plan::Free, &[]).await;
     service.revoke_token(TOKEN);
     for error in [provider.zones().await.unwrap_err(), provider.records(&zone, Read::All).await.unwrap_err()] {
@@ -208,7 +208,7 @@ async fn a_refused_token_is_told_with_its_place() {
 }
 
 #[tokio::test]
-async fn faults_of_writes_tell_the_truth() {
+async fn faults_of_writes_are_reported_truthfully() {
     for (fault, kind, outcome, done) in [
         (Fault::Denied, ErrorKind::Unauthorized, "refused", false),
         (Fault::Expired, ErrorKind::Unauthorized, "refused", false),
@@ -322,7 +322,7 @@ async fn a_zone_that_changes_while_it_is_listed_is_listed_on() {
 
 /// Whoever set up the token learns which permission it lacks, for what, and where the token was found.
 #[tokio::test]
-async fn a_missing_permission_is_told() {
+async fn a_missing_permission_is_reported() {
     use Permission::{CertificatesRead, DnsRead, DnsWrite, ZoneRead};
     let service = Service::start();
     let zone_id = service.add_zone("example.test", Plan::Enterprise);
@@ -376,7 +376,7 @@ async fn throttling_holds_up_the_whole_account() {
 }
 
 #[tokio::test]
-async fn a_zone_that_is_gone_is_told() {
+async fn a_zone_that_is_gone_is_reported() {
     let (service, provider, zone) = zone(Plan::Free, &[]).await;
     let key = ZoneId::from(id(&zone));
     assert!(provider.zone(&key).await.unwrap().is_some());
@@ -402,7 +402,7 @@ async fn a_zone_out_of_reach_is_none() {
 }
 
 #[tokio::test]
-async fn a_full_zone_is_told_and_asked_again_later() {
+async fn a_full_zone_is_reported_and_asked_again_later() {
     let (service, provider, zone) = zone(Plan::Free, &[]).await;
     service.set_record_limit(id(&zone), 1);
     let outcomes = provider.apply(&zone, &[create(&www(&["192.0.2.1", "192.0.2.2"], &[]))]).await;

@@ -1,4 +1,4 @@
-//! The quota of the account is used up by somebody else for ten minutes.
+//! The quota of the account is used up by another client for ten minutes.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -42,7 +42,7 @@ impl Throttled for Site {
     }
 }
 
-/// The account pauses for as long as it was told to, whatever else is to be done: what is under way when it begins, and one request
+/// The account pauses for as long as the service asked, whatever else is to be done: what is under way when it begins, and one request
 /// when each pause ends, are refused (4 requests, as measured).
 #[tokio::test]
 async fn ten_minutes_without_quota_lose_nothing_and_cost_little() {

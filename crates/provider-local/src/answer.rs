@@ -12,7 +12,7 @@ const MAX_LINKS: usize = 16;
 
 /// What is asked for at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum QueryType {
     /// Sets of one type.
     Type(RecordType),
     /// Whatever stands there.
@@ -69,7 +69,7 @@ enum Step {
 }
 
 /// Answers a question; `zone_of` finds the zone that a name belongs to.
-pub(crate) fn answer<'a>(zone_of: impl Fn(&DnsName) -> Found<'a>, question: &DnsName, wanted: Wanted) -> Reply {
+pub(crate) fn answer<'a>(zone_of: impl Fn(&DnsName) -> Found<'a>, question: &DnsName, wanted: QueryType) -> Reply {
     let mut reply =
         Reply { code: Code::NoError, authoritative: true, answer: vec![], authority: vec![], additional: vec![] };
     let mut name = question.clone();
@@ -108,7 +108,7 @@ pub(crate) fn answer<'a>(zone_of: impl Fn(&DnsName) -> Found<'a>, question: &Dns
     reply
 }
 
-fn step(zone: &ZoneTable, name: &DnsName, wanted: Wanted) -> Step {
+fn step(zone: &ZoneTable, name: &DnsName, wanted: QueryType) -> Step {
     if let Some(step) = cut_above(zone, name, wanted) {
         return step;
     }
@@ -123,11 +123,11 @@ fn step(zone: &ZoneTable, name: &DnsName, wanted: Wanted) -> Step {
 }
 
 /// A delegation at or above the name, or a DNAME above it; the one nearest to the apex counts.
-fn cut_above(zone: &ZoneTable, name: &DnsName, wanted: Wanted) -> Option<Step> {
+fn cut_above(zone: &ZoneTable, name: &DnsName, wanted: QueryType) -> Option<Step> {
     for ancestor in path(zone, name) {
         let Some(node) = zone.node(&ancestor) else { continue };
         // The parent side of a cut answers for DS itself (RFC 4035 3.1.4.1).
-        let own_side = ancestor == zone.apex || (ancestor == *name && wanted == Wanted::Type(RecordType::Other(43)));
+        let own_side = ancestor == zone.apex || (ancestor == *name && wanted == QueryType::Type(RecordType::Other(43)));
         if let Some(cut) = node.sets.get(&RecordType::Ns).filter(|_| !own_side) {
             return Some(Step::Referral { cut: cut.clone(), glue: glue(zone, cut) });
         }
@@ -168,7 +168,7 @@ fn graft(name: &DnsName, from: &DnsName, to: &DnsName) -> Option<DnsName> {
 }
 
 /// What a node gives for a name, which differs from the node's own under a wildcard.
-fn at_node(zone: &ZoneTable, node: &Node, name: &DnsName, wanted: Wanted) -> Step {
+fn at_node(zone: &ZoneTable, node: &Node, name: &DnsName, wanted: QueryType) -> Step {
     let named = |set: &RecordSet| {
         let mut set = set.clone();
         set.key.name = name.clone();
@@ -176,9 +176,9 @@ fn at_node(zone: &ZoneTable, node: &Node, name: &DnsName, wanted: Wanted) -> Ste
     };
     let apex = (node.name == zone.apex).then(|| zone.soa.record_set(&zone.apex));
     let rtype = match wanted {
-        Wanted::Any => return Step::Answer(apex.into_iter().chain(node.sets.values().map(named)).collect()),
-        Wanted::Type(RecordType::Soa) => return apex.map_or(Step::Empty, |soa| Step::Answer(vec![soa])),
-        Wanted::Type(rtype) => rtype,
+        QueryType::Any => return Step::Answer(apex.into_iter().chain(node.sets.values().map(named)).collect()),
+        QueryType::Type(RecordType::Soa) => return apex.map_or(Step::Empty, |soa| Step::Answer(vec![soa])),
+        QueryType::Type(rtype) => rtype,
     };
     if let Some(set) = node.sets.get(&rtype) {
         return Step::Answer(vec![named(set)]);
@@ -219,7 +219,7 @@ mod tests {
         "far.example.test 60 DNAME example.org.",
     ];
 
-    fn ask(name: &str, wanted: Wanted) -> String {
+    fn ask(name: &str, wanted: QueryType) -> String {
         let zone = zone(ZONE);
         let zone_of = |name: &DnsName| if name.is_within(&zone.apex) { Found::Zone(&zone) } else { Found::Nothing };
         let reply = answer(zone_of, &DnsName::parse(name).unwrap(), wanted);
@@ -291,32 +291,32 @@ mod tests {
                 "NoError aa [far.@ DNAME example.org., a.b.far.@ CNAME a.b.example.org.] [] []",
             ),
         ] {
-            assert_eq!(ask(name, Wanted::Type(rtype)), expected, "{name} {rtype}");
+            assert_eq!(ask(name, QueryType::Type(rtype)), expected, "{name} {rtype}");
         }
     }
 
     #[test]
     fn any_gives_all_of_the_name() {
         assert_eq!(
-            ask("www.example.test", Wanted::Any),
+            ask("www.example.test", QueryType::Any),
             "NoError aa [www.@ A 192.0.2.1 ; 192.0.2.2, www.@ TXT \"hello\"] [] []"
         );
-        assert_eq!(ask("alias.example.test", Wanted::Any), "NoError aa [alias.@ CNAME www.@.] [] []");
-        assert_eq!(ask("example.test", Wanted::Any), "NoError aa [SOA, @ NS localhost.] [] []");
+        assert_eq!(ask("alias.example.test", QueryType::Any), "NoError aa [alias.@ CNAME www.@.] [] []");
+        assert_eq!(ask("example.test", QueryType::Any), "NoError aa [SOA, @ NS localhost.] [] []");
     }
 
     #[test]
     fn a_loop_ends() {
-        let told = ask("loop1.example.test", Wanted::Type(RecordType::A));
-        assert!(told.starts_with("NoError aa [loop1.@ CNAME loop2.@., loop2.@ CNAME loop1.@."), "{told}");
+        let answer = ask("loop1.example.test", QueryType::Type(RecordType::A));
+        assert!(answer.starts_with("NoError aa [loop1.@ CNAME loop2.@., loop2.@ CNAME loop1.@."), "{answer}");
     }
 
     #[test]
-    fn a_name_that_a_dname_makes_too_long_is_told() {
+    fn a_name_that_a_dname_makes_too_long_is_reported() {
         let long = vec!["a".repeat(60); 3].join(".");
         let zone = zone(&[&format!("m.example.test 60 DNAME {long}.{}.", "b".repeat(40))]);
         let question = DnsName::parse(&format!("{}.m.example.test", "c".repeat(60))).unwrap();
-        let reply = answer(|_| Found::Zone(&zone), &question, Wanted::Type(RecordType::A));
+        let reply = answer(|_| Found::Zone(&zone), &question, QueryType::Type(RecordType::A));
         assert_eq!((reply.code, reply.answer.len()), (Code::YxDomain, 1));
     }
 }

@@ -8,7 +8,7 @@ use zonewright_core::catalog::{FlagKind, FlagSpec, Settings};
 use zonewright_core::error::{Error, ErrorKind, Result};
 use zonewright_core::zone::InstanceId;
 
-/// Where the server listens unless told otherwise.
+/// Where the server listens unless a flag says otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:5353";
 
 /// The flags of this provider.
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_told_with_their_flag() {
+    fn wrong_values_are_reported_with_their_flag() {
         for (flag, value, part) in [
             ("local-listen", FlagValue::Text("localhost".to_owned()), "address and a port"),
             ("local-zone", list(&["a..b"]), "--local-zone=\"a..b\""),

@@ -1,6 +1,6 @@
 //! The folder of zone files: one `NAME.zone` for each zone, replaced in one step.
 //!
-//! In: a zone's name, or its text. Out: the zone as the file has it, with a stamp that tells whether somebody else wrote
+//! In: a zone's name, or its text. Out: the zone as the file has it, with a stamp that shows whether another writer changed
 //! the file since. A file that cannot be read is never overwritten.
 
 use std::fs;
@@ -15,7 +15,7 @@ use crate::zonefile::FileError;
 
 const SUFFIX: &str = ".zone";
 
-/// Tells one writing of a file from another.
+/// Distinguishes one writing of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     modified: Option<SystemTime>,
@@ -31,13 +31,13 @@ pub(crate) struct Folder {
 impl Folder {
     /// The folder at `path`, created if it is not there.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        fs::create_dir_all(path).map_err(|e| trouble("open folder of zone files", path, e))?;
+        fs::create_dir_all(path).map_err(|e| failed("open folder of zone files", path, e))?;
         Ok(Self { path: path.to_owned() })
     }
 
     /// The zones that have a file.
     pub(crate) fn zones(&self) -> Result<Vec<DnsName>> {
-        let fail = |e| trouble("list folder of zone files", &self.path, e);
+        let fail = |e| failed("list folder of zone files", &self.path, e);
         let mut zones = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(fail)? {
             let name = entry.map_err(fail)?.file_name();
@@ -51,8 +51,8 @@ impl Folder {
     pub(crate) fn read(&self, zone: &DnsName) -> Result<Option<(String, Stamp)>> {
         let path = self.file(zone);
         let Some(stamp) = self.stamp(zone)? else { return Ok(None) };
-        let octets = fs::read(&path).map_err(|e| trouble("read zone file", &path, e))?;
-        let text = String::from_utf8(octets)
+        let bytes = fs::read(&path).map_err(|e| failed("read zone file", &path, e))?;
+        let text = String::from_utf8(bytes)
             .map_err(|_| Error::new(ErrorKind::Invalid, "read zone file", format!("{}: not UTF-8", path.display())))?;
         Ok(Some((text, stamp)))
     }
@@ -63,7 +63,7 @@ impl Folder {
         match fs::metadata(&path) {
             Ok(metadata) => Ok(Some(Stamp { modified: metadata.modified().ok(), length: metadata.len() })),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(trouble("read zone file", &path, e)),
+            Err(e) => Err(failed("read zone file", &path, e)),
         }
     }
 
@@ -76,7 +76,7 @@ impl Folder {
             file.sync_all()?;
             fs::rename(&fresh, &path)
         });
-        written.map_err(|e| trouble("write zone file", &path, e))?;
+        written.map_err(|e| failed("write zone file", &path, e))?;
         self.stamp(zone)
     }
 
@@ -90,7 +90,7 @@ impl Folder {
     }
 }
 
-fn trouble(operation: &'static str, path: &Path, error: io::Error) -> Error {
+fn failed(operation: &'static str, path: &Path, error: io::Error) -> Error {
     Error::new(ErrorKind::Unavailable, operation, path.display().to_string()).caused_by(error)
 }
 

@@ -10,7 +10,7 @@ use zonewright_core::provider::{Delta, Token};
 /// Deltas by revision, the oldest cut first.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    /// Tells this journal's revisions from those of an earlier process.
+    /// Distinguishes this journal's revisions from those of an earlier process.
     epoch: u64,
     /// Number of committed changes.
     revision: u64,

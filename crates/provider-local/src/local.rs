@@ -41,7 +41,7 @@ impl Local {
     ///
     /// # Errors
     /// If the folder cannot be read or the address is not free. A broken zone file is no error here: its zone is not
-    /// served, and reading it through the provider tells file and line.
+    /// served, and reading it through the provider names file and line.
     pub async fn start(config: LocalConfig) -> Result<Arc<Self>> {
         let state = Arc::new(State::open(&config)?);
         let (udp, tcp) = bind(config.listen).await?;
@@ -63,7 +63,7 @@ impl Local {
         self.state.zones().contains(name).then(|| self.zone_named(name))
     }
 
-    /// Puts a record set in place, replacing one of the same key, as somebody else would. Any type with a number is taken.
+    /// Puts a record set in place, replacing one of the same key, as another writer would. Any type with a number is taken.
     ///
     /// # Errors
     /// If there is no such zone, or the set breaks the rules of a zone.
@@ -71,7 +71,7 @@ impl Local {
         self.state.put(zone, &set.key.clone(), Some(set))
     }
 
-    /// Takes a record set out, as somebody else would.
+    /// Takes a record set out, as another writer would.
     ///
     /// # Errors
     /// As [`Local::insert`].

@@ -173,7 +173,7 @@ mod tests {
         Group::of(Step::record(Change::Delete { from: set(line) }, None), vec![])
     }
 
-    /// Stages the groups and tells, for each, the part of its error that is expected (empty: not to blame).
+    /// Stages the groups and checks, for each, the part of its error that is expected (empty: not to blame).
     fn check(lines: &[&str], groups: &[Group], expected: &[&str]) {
         let mut zone = zone(lines);
         let before: Vec<RecordSet> = zone.sets().cloned().collect();
@@ -183,9 +183,9 @@ mod tests {
                 assert_eq!(zone.sets().cloned().collect::<Vec<_>>(), before, "nothing of a refused call stays");
                 assert_eq!(verdicts.len(), expected.len(), "{verdicts:?}");
                 for (verdict, part) in verdicts.iter().zip(expected) {
-                    let told = verdict.as_ref().map_or_else(String::new, ToString::to_string);
-                    assert_eq!(told.is_empty(), part.is_empty(), "{told:?} / {part:?}");
-                    assert!(told.contains(part), "{told:?} does not say {part:?}");
+                    let error = verdict.as_ref().map_or_else(String::new, ToString::to_string);
+                    assert_eq!(error.is_empty(), part.is_empty(), "{error:?} / {part:?}");
+                    assert!(error.contains(part), "{error:?} does not say {part:?}");
                 }
             }
         }

@@ -13,7 +13,7 @@ use hickory_server::server::{Request, RequestHandler, ResponseHandler, ResponseI
 use hickory_server::zone_handler::MessageResponseBuilder;
 use zonewright_core::{DnsName, RecordType};
 
-use crate::answer::{self, Code, Found, Reply, Wanted};
+use crate::answer::{self, Code, Found, QueryType, Reply};
 use crate::message;
 use crate::state::State;
 
@@ -140,10 +140,10 @@ fn message(reply: Reply, question: (&DnsName, &hickory_server::proto::rr::Name))
     Message { code, authoritative: reply.authoritative, sections }
 }
 
-fn wanted(wire: WireType) -> Wanted {
+fn wanted(wire: WireType) -> QueryType {
     match wire {
-        WireType::ANY => Wanted::Any,
-        other => Wanted::Type(RecordType::from_number(u16::from(other))),
+        WireType::ANY => QueryType::Any,
+        other => QueryType::Type(RecordType::from_number(u16::from(other))),
     }
 }
 

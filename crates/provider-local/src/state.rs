@@ -1,7 +1,7 @@
 //! The zones behind one lock, shared by the provider and the server, with their files and counters.
 //!
 //! In: groups, foreign sets, questions. Out: outcomes and views. What must hold: a change is in force only after its file
-//! was written; a zone whose file is broken is neither served nor overwritten; a file that somebody else wrote is read
+//! was written; a zone whose file is broken is neither served nor overwritten; a file that another program wrote is read
 //! before the zone is read or changed through the provider.
 
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ impl State {
         table
     }
 
-    /// Reads the file again if somebody wrote it; says whether there is a file.
+    /// Reads the file again if another program wrote it; returns whether there is a file.
     fn reload(&self, apex: &DnsName, slot: &mut Slot) -> Result<bool> {
         let Some(folder) = &self.folder else { return Ok(false) };
         let stamp = folder.stamp(apex)?;
@@ -127,7 +127,7 @@ impl State {
             table.soa = Soa { serial: soa.serial.max(floor.unwrap_or(0)), ..soa };
         }
         content.sets.values().for_each(|(_, set)| table.load(set.clone()));
-        // The last record of a name is the one that is told.
+        // The last record of a name is the one that an error names.
         let mut placed: Vec<&(usize, RecordSet)> = content.sets.values().collect();
         placed.sort_by_key(|(line, _)| std::cmp::Reverse(*line));
         for (line, set) in placed {
@@ -196,7 +196,7 @@ impl State {
         }
     }
 
-    /// Puts a set in place, or takes it out, as somebody else would.
+    /// Puts a set in place, or takes it out, as another writer would.
     pub(crate) fn put(&self, apex: &DnsName, key: &RecordKey, set: Option<RecordSet>) -> Result<()> {
         let refuse = |problem| Error::new(ErrorKind::Invalid, "insert", problem);
         rules::check_place(apex, key).map_err(refuse)?;
@@ -232,7 +232,7 @@ impl State {
         self.counters().clone()
     }
 
-    /// Tells of each change of any zone.
+    /// Signals each change of any zone.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
     }

@@ -57,14 +57,14 @@ pub(crate) fn read(apex: &DnsName, text: &str) -> Result<Content, FileError> {
     }
 }
 
-/// Splits the scanner's `line:column: problem`. It tells of a word that ends its line as the start of the next one, so
+/// Splits the scanner's `line:column: problem`. It counts a word that ends its line as the start of the next one, so
 /// there the last line that says something is meant; `done` is the line of the last good entry.
-fn located(text: &str, done: usize, told: &str) -> FileError {
-    let mut parts = told.splitn(3, ':');
+fn located(text: &str, done: usize, message: &str) -> FileError {
+    let mut parts = message.splitn(3, ':');
     let (line, column, problem) = (parts.next(), parts.next(), parts.next());
     let number = |text: Option<&str>| text.and_then(|n| n.parse::<usize>().ok());
     let (Some(line), Some(column), Some(problem)) = (number(line), number(column), problem) else {
-        return FileError { line: done, problem: told.to_owned() };
+        return FileError { line: done, problem: message.to_owned() };
     };
     let before = text.lines().enumerate().map(|(i, content)| (i + 1, content)).take(line.saturating_sub(1)).skip(done);
     let says = |content: &str| !content.trim().is_empty() && !content.trim_start().starts_with([';', '$']);

@@ -97,8 +97,9 @@ async fn answers() {
         ("Six.eXample.test AAAA", "Six.eXample.test. 60 IN AAAA 2001:db8::1"),
         ("six.example.test ANY", "six.example.test. 60 IN AAAA 2001:db8::1"),
     ] {
-        let told = dig(&local, &format!("+noall +answer +nottlunits {question}")).await;
-        let mut lines: Vec<String> = told.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let answer = dig(&local, &format!("+noall +answer +nottlunits {question}")).await;
+        let mut lines: Vec<String> =
+            answer.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         lines.sort();
         let mut expected: Vec<&str> = expected.lines().collect();
         expected.sort_unstable();
@@ -125,9 +126,9 @@ async fn codes_and_flags() {
         ("+edns=1 +noednsneg www.example.test A", ["status: BADVERS", "version: 0", "ANSWER: 0"]),
         ("+opcode=notify www.example.test SOA", ["status: NOTIMP", "opcode: NOTIFY", "ANSWER: 0"]),
     ] {
-        let told = dig(&local, &format!("+noall +comments +authority +additional +answer {question}")).await;
+        let answer = dig(&local, &format!("+noall +comments +authority +additional +answer {question}")).await;
         for part in parts {
-            assert!(told.contains(part), "{question}: {part:?} is not in\n{told}");
+            assert!(answer.contains(part), "{question}: {part:?} is not in\n{answer}");
         }
     }
 }
@@ -140,8 +141,8 @@ async fn large_answers_are_truncated_and_come_whole_over_tcp() {
     for (options, truncated) in
         [("+ignore", true), ("+ignore +noedns", true), ("+ignore +bufsize=65000", true), ("", false)]
     {
-        let told = dig(&local, format!("{options} big.example.test A").trim_start()).await;
-        let header = told.lines().find(|line| line.contains("flags:")).unwrap_or_else(|| panic!("{told}"));
+        let answer = dig(&local, format!("{options} big.example.test A").trim_start()).await;
+        let header = answer.lines().find(|line| line.contains("flags:")).unwrap_or_else(|| panic!("{answer}"));
         assert_eq!(header.contains("tc"), truncated, "{options}: {header}");
         assert_eq!(header.contains("ANSWER: 120"), !truncated, "{options}: {header}");
     }
@@ -151,10 +152,10 @@ async fn large_answers_are_truncated_and_come_whole_over_tcp() {
 async fn a_transfer_gives_the_zone() {
     require!(DIG);
     let local = start(ZONE).await;
-    let told = dig(&local, "+noall +answer example.test AXFR").await;
-    assert_eq!(dig(&local, "+noall +answer example.test IXFR=1").await, told, "the difference is the whole");
-    let lines: Vec<&str> = told.lines().collect();
-    assert!(lines.first().is_some_and(|line| line.contains("SOA")), "{told}");
+    let answer = dig(&local, "+noall +answer example.test AXFR").await;
+    assert_eq!(dig(&local, "+noall +answer example.test IXFR=1").await, answer, "the difference is the whole");
+    let lines: Vec<&str> = answer.lines().collect();
+    assert!(lines.first().is_some_and(|line| line.contains("SOA")), "{answer}");
     assert_eq!(lines.first(), lines.last(), "a transfer begins and ends with the SOA");
     let zone = DnsName::parse("example.test").unwrap();
     let records: usize = local.dump(&zone).unwrap().iter().map(|set| set.data.as_records().len()).sum();
@@ -171,8 +172,8 @@ async fn a_transfer_of_a_large_zone_spans_messages() {
         let text = format!("n{i}.example.test 60 TXT \"{}\"", "x".repeat(100));
         local.insert(&zone, set(&text)).unwrap();
     }
-    let told = dig(&local, "+noall +answer +stats example.test AXFR").await;
-    assert_eq!(told.lines().filter(|line| line.contains("\tTXT\t")).count(), 3_000);
-    let size = told.lines().find(|line| line.contains("XFR size")).unwrap_or_default();
+    let answer = dig(&local, "+noall +answer +stats example.test AXFR").await;
+    assert_eq!(answer.lines().filter(|line| line.contains("\tTXT\t")).count(), 3_000);
+    let size = answer.lines().find(|line| line.contains("XFR size")).unwrap_or_default();
     assert!(size.contains("3003 records") && !size.contains("messages 1,"), "{size}");
 }

@@ -123,7 +123,7 @@ async fn a_change_that_cannot_be_saved_is_not_in_force() {
 }
 
 #[tokio::test]
-async fn the_port_is_told_when_busy_and_free_after_the_end() {
+async fn a_busy_port_is_reported_and_is_free_after_the_end() {
     let first = Local::start(LocalConfig::default()).await.unwrap();
     let config = LocalConfig { listen: first.addr(), ..LocalConfig::default() };
     let error = Local::start(config.clone()).await.unwrap_err();
@@ -154,7 +154,7 @@ async fn the_bad_group_is_named_and_the_others_are_not() {
 }
 
 #[tokio::test]
-async fn calls_are_counted_and_changes_told() {
+async fn calls_are_counted_and_changes_reported() {
     let local = Local::start(LocalConfig::with_zones(["example.test"]).unwrap()).await.unwrap();
     let mut revision = local.subscribe();
     assert!(!revision.has_changed().unwrap());

@@ -8,7 +8,7 @@ use domain::base::iana::Rcode;
 use zonewright_core::change::{Blame, Change, Group, Outcome};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, RecordType, Result, Ttl};
 
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::read;
 use crate::server::{Case, Server};
 use crate::servers::{Servers, join, unconfigured};
@@ -84,7 +84,7 @@ async fn carry_out(servers: &Servers, zone: &DnsName, message: &[u8], parts: &[&
     let mut order = servers.order().peekable();
     while let Some((position, server)) = order.next() {
         let reply = attempt(server, zone, message, parts).await;
-        servers.tell(position, reply.is_answer());
+        servers.note_result(position, reply.is_answer());
         let outcomes = match earlier.take() {
             Some(earlier) => earlier.into_iter().zip(reply.outcomes).map(|(e, o)| after(&e, o)).collect(),
             None => reply.outcomes,
@@ -114,7 +114,7 @@ fn after(earlier: &Outcome, later: Outcome) -> Outcome {
 
 /// Sends a message to one server and sees to what it may swallow.
 async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part]) -> Reply {
-    let error = |fault: Fault| server.error(fault, OPERATION, zone);
+    let error = |fault: ExchangeError| server.error(fault, OPERATION, zone);
     let case = match case_of(server, zone, parts).await {
         Ok(case) => case,
         // What asks only for a prerequisite changes nothing, so nothing was sent that counts.
@@ -128,7 +128,7 @@ async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part
     let (outcome, settled) = match server.exchange(message).await {
         Ok(answer) if !answer.trusted => {
             let rcode = answer.rcode();
-            let fault = Fault::Rcode { rcode, trusted: false };
+            let fault = ExchangeError::Rcode { rcode, trusted: false };
             let refused = update::refused(rcode, error(fault), parts.len());
             return unsigned(server, zone, parts, refused, !update::is_worth_another(rcode)).await;
         }
@@ -149,9 +149,9 @@ async fn attempt(server: &Server, zone: &DnsName, message: &[u8], parts: &[&Part
     Reply { outcomes: read_back(server, zone, parts).await, settled }
 }
 
-/// Whether the server tells upper from lower case in prerequisites. PowerDNS does not: to it a claim of owner `a` is one of
+/// Whether the server distinguishes upper from lower case in prerequisites. PowerDNS does not: to it a claim of owner `a` is one of
 /// owner `A`. It is found out once for each server, by a message of nothing but a prerequisite in other letters.
-async fn case_of(server: &Server, zone: &DnsName, parts: &[&Part]) -> Result<Case, Fault> {
+async fn case_of(server: &Server, zone: &DnsName, parts: &[&Part]) -> Result<Case, ExchangeError> {
     let known = server.case();
     let Some(probe) = parts.iter().find_map(|part| part.probe(zone)).filter(|_| known == Case::Unknown) else {
         return Ok(known);
@@ -205,8 +205,8 @@ async fn unsigned(server: &Server, zone: &DnsName, parts: &[&Part], refused: Out
     }
 }
 
-/// Whether a message was not carried out. It is one transaction (RFC 2136 3.4), so one of its changes tells of all.
-async fn stands_as_before(server: &Server, zone: &DnsName, parts: &[&Part]) -> Result<bool, Fault> {
+/// Whether a message was not carried out. It is one transaction (RFC 2136 3.4), so one of its changes shows all.
+async fn stands_as_before(server: &Server, zone: &DnsName, parts: &[&Part]) -> Result<bool, ExchangeError> {
     let Some(witness) = parts.iter().find_map(|part| part.witness.as_ref()) else { return Ok(true) };
     let names = [witness.key().name.clone()].into();
     let sets = read::names(server, zone, &names).await?;
@@ -224,12 +224,12 @@ fn is_before(change: &Change, standing: Option<&RecordSet>) -> bool {
 }
 
 /// What a signed answer to an UPDATE message means, and whether that settles it.
-fn judge(answer: &Answer, error: impl Fn(Fault) -> Error, count: usize) -> (Outcome, bool) {
+fn judge(answer: &Answer, error: impl Fn(ExchangeError) -> Error, count: usize) -> (Outcome, bool) {
     let rcode = answer.rcode();
     if rcode == Rcode::NOERROR {
         return (Outcome::Applied, true);
     }
-    let error = error(Fault::Rcode { rcode, trusted: true });
+    let error = error(ExchangeError::Rcode { rcode, trusted: true });
     if answer.repeated && (update::is_conflict(rcode) || rcode == Rcode::SERVFAIL) {
         // Perhaps the first copy was carried out, and the second one met what the first had done, or was doing.
         return (Outcome::Unknown(error), true);

@@ -17,7 +17,7 @@ use crate::identity::Identity;
 use crate::servers::Strategy;
 use crate::stream::Tls;
 use crate::tls::{self, TlsFiles};
-use crate::tsig::{Algorithm, Key};
+use crate::tsig::{Algorithm, TsigKey};
 
 /// The flags of this provider.
 pub const FLAGS: &[FlagSpec] = &[
@@ -173,7 +173,7 @@ fn identity(from: &ProviderConfig) -> Result<Identity, Error> {
         (true, true) => Err(wrong("--rfc2136-insecure and --rfc2136-gss-tsig are mutually exclusive arguments")),
         (true, false) => kerberos(&from.settings),
         (false, true) => Ok(Identity::Nobody),
-        (false, false) => key(from).map(Identity::Key),
+        (false, false) => key(from).map(Identity::TsigKey),
     }
 }
 
@@ -282,7 +282,7 @@ fn zones(from: &ProviderConfig) -> Result<Vec<DnsName>, Error> {
     Ok(zones)
 }
 
-fn key(from: &ProviderConfig) -> Result<Arc<Key>, Error> {
+fn key(from: &ProviderConfig) -> Result<Arc<TsigKey>, Error> {
     let name = text(from, &["TSIGKeyName", "tsigKeyName"], "rfc2136-tsig-keyname");
     let secret = secret(from, &["TSIGSecret", "tsigSecret"]).or_else(|| from.settings.secret("rfc2136-tsig-secret"));
     let (false, Some(secret)) = (name.is_empty(), secret) else {
@@ -299,10 +299,10 @@ fn key(from: &ProviderConfig) -> Result<Arc<Key>, Error> {
             ))
         })?;
     let name = DnsName::parse(&name).map_err(|error| wrong(format!("--rfc2136-tsig-keyname: {error}")))?;
-    // The cause is left out: it quotes octets of the secret.
-    let octets =
+    // The cause is left out: it quotes bytes of the secret.
+    let bytes =
         STANDARD.decode(secret.expose_secret().trim()).map_err(|_| wrong("--rfc2136-tsig-secret is not base64"))?;
-    Ok(Arc::new(Key { name, algorithm, secret: SecretSlice::from(octets) }))
+    Ok(Arc::new(TsigKey { name, algorithm, secret: SecretSlice::from(bytes) }))
 }
 
 fn min_ttl(settings: &Settings) -> Result<Ttl, Error> {

@@ -13,7 +13,7 @@ use crate::wire::Malformed;
 
 /// One failed exchange with one server.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum ExchangeError {
     #[error("its host name does not resolve")]
     Resolve(#[source] io::Error),
     #[error("the address of its host name was not found within {} s", .0.as_secs_f32())]
@@ -47,7 +47,7 @@ pub(crate) enum Fault {
     Transfer(#[from] Broken),
 }
 
-impl From<Malformed> for Fault {
+impl From<Malformed> for ExchangeError {
     fn from(_: Malformed) -> Self {
         Self::Malformed
     }
@@ -75,10 +75,10 @@ fn refusal(rcode: Rcode, trusted: bool) -> String {
     format!("answered {rcode}{unsigned}{hint}")
 }
 
-impl Fault {
+impl ExchangeError {
     /// Whether the request may have reached the server.
     pub(crate) fn was_sent(&self) -> bool {
-        use Fault::{Connect, ConnectTimeout, NoAddress, Resolve, ResolveTimeout, Signature, Tls};
+        use ExchangeError::{Connect, ConnectTimeout, NoAddress, Resolve, ResolveTimeout, Signature, Tls};
         !matches!(
             self,
             Resolve(_)
@@ -108,7 +108,7 @@ impl Fault {
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Signature(Invalid::Objection { .. }) => ErrorKind::Unauthorized,
             #[cfg(feature = "gss-tsig")]
-            Self::Kerberos(trouble) => trouble.kind(),
+            Self::Kerberos(error) => error.kind(),
             Self::Malformed | Self::Mismatch | Self::Signature(_) | Self::Transfer(_) => ErrorKind::Protocol,
             Self::NoAuthority => ErrorKind::NotFound,
             Self::Rcode { rcode, .. } => kind_of(*rcode),
@@ -116,7 +116,7 @@ impl Fault {
     }
 }
 
-impl Fault {
+impl ExchangeError {
     /// Why access is refused, where the server says it (RFC 8945 5.2): by the response codes alone it does not.
     pub(crate) fn why_denied(&self) -> Option<Denied> {
         match self {
@@ -127,7 +127,7 @@ impl Fault {
     }
 }
 
-/// What kind of trouble a response code is.
+/// What kind of error a response code is.
 fn kind_of(rcode: Rcode) -> ErrorKind {
     match rcode {
         Rcode::REFUSED | Rcode::NOTAUTH => ErrorKind::Unauthorized,

@@ -5,10 +5,10 @@
 //! one that the server has lost is never used again.
 
 mod context;
+mod error;
 mod krb5;
 mod login;
 mod tkey;
-mod trouble;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,14 +18,14 @@ use tokio::sync::Mutex as Turn;
 use zonewright_core::{DnsName, ErrorKind};
 
 use self::context::Context;
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::link::Link;
 use crate::soa;
 use crate::tsig::{Invalid, Signer, Signing, now};
 use crate::wire;
 
+pub(crate) use self::error::KerberosError;
 pub(crate) use self::login::Login;
-pub(crate) use self::trouble::KerberosError;
 
 /// Tokens that a negotiation may take (Kerberos takes one each way).
 const ROUNDS: usize = 10;
@@ -43,7 +43,7 @@ pub(crate) struct Kerberos {
 #[derive(Debug)]
 struct Failed {
     at: Instant,
-    trouble: KerberosError,
+    error: KerberosError,
 }
 
 impl Kerberos {
@@ -67,7 +67,7 @@ impl Kerberos {
     }
 
     /// What `request` is to be signed with: the context that is there, or a new one.
-    pub(crate) async fn signer(&self, link: &Link, request: &[u8]) -> Result<Arc<dyn Signer>, Fault> {
+    pub(crate) async fn signer(&self, link: &Link, request: &[u8]) -> Result<Arc<dyn Signer>, ExchangeError> {
         if let Some(context) = self.current() {
             return Ok(context);
         }
@@ -77,8 +77,8 @@ impl Kerberos {
             return Ok(context);
         }
         // Whoever waited while another one failed would fail as well, and hold up the next.
-        if let Some(Failed { trouble, .. }) = turn.as_ref().filter(|failed| asked < failed.at) {
-            return Err(trouble.clone().into());
+        if let Some(Failed { error, .. }) = turn.as_ref().filter(|failed| asked < failed.at) {
+            return Err(error.clone().into());
         }
         let service = service(link, request).await?;
         let context = negotiate(&self.login, link, &service).await.inspect_err(|fault| {
@@ -107,13 +107,12 @@ impl Kerberos {
 
 impl Failed {
     /// What counts for every service; the next one may be named after another zone.
-    fn of(fault: &Fault) -> Option<Self> {
+    fn of(fault: &ExchangeError) -> Option<Self> {
         match fault {
-            Fault::Kerberos(
-                trouble @ (KerberosError::Login { .. }
-                | KerberosError::Patience { .. }
-                | KerberosError::Transport { .. }),
-            ) => Some(Self { at: Instant::now(), trouble: trouble.clone() }),
+            ExchangeError::Kerberos(
+                error
+                @ (KerberosError::Login { .. } | KerberosError::Patience { .. } | KerberosError::Transport { .. }),
+            ) => Some(Self { at: Instant::now(), error: error.clone() }),
             _ => None,
         }
     }
@@ -130,34 +129,34 @@ impl Drop for Kerberos {
 
 /// The service that the server is: `DNS/` and its host name. Where only an address is known, which is nobody's name in most
 /// realms, the name of the zone's primary server, as `nsupdate -g` does.
-async fn service(link: &Link, request: &[u8]) -> Result<String, Fault> {
+async fn service(link: &Link, request: &[u8]) -> Result<String, ExchangeError> {
     let host = link.host();
     if host.parse::<IpAddr>().is_err() {
         return Ok(format!("DNS/{}", host.to_ascii_lowercase()));
     }
-    let zone = wire::zone_of(request).ok_or(Fault::Malformed)?;
+    let zone = wire::zone_of(request).ok_or(ExchangeError::Malformed)?;
     let primary = primary(link, &zone).await;
-    let no_name = |fault: Fault| KerberosError::NoName { zone: zone.clone(), why: fault.to_string() };
+    let no_name = |fault: ExchangeError| KerberosError::NoName { zone: zone.clone(), why: fault.to_string() };
     Ok(format!("DNS/{}", primary.map_err(no_name)?))
 }
 
 /// The name of the zone's primary server. One message.
-async fn primary(link: &Link, zone: &DnsName) -> Result<DnsName, Fault> {
+async fn primary(link: &Link, zone: &DnsName) -> Result<DnsName, ExchangeError> {
     let answer = link.exchange(&soa::query(zone), None).await.map_err(|failure| failure.fault)?;
     soa::part(&answer, zone, wire::soa_primary)
 }
 
 /// Agrees with a server on a context. One DNS exchange over a stream, mostly; the KDC is asked for what is not known yet.
-async fn negotiate(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Context>, Fault> {
+async fn negotiate(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Context>, ExchangeError> {
     let talked = talk(login, link, service).await;
-    if let Err(Fault::Kerberos(KerberosError::Negotiation { .. })) = &talked {
+    if let Err(ExchangeError::Kerberos(KerberosError::Negotiation { .. })) = &talked {
         // Perhaps the service has new keys, and the ticket at hand is for the old ones.
         login.renew();
     }
     talked
 }
 
-async fn talk(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Context>, Fault> {
+async fn talk(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Context>, ExchangeError> {
     let name = key_name();
     let wrong = |why: String, kind| KerberosError::Negotiation { service: service.to_owned(), why, kind };
     let (mut pending, mut token) = login.begin(service).await?;
@@ -182,7 +181,7 @@ async fn talk(login: &Arc<Login>, link: &Link, service: &str) -> Result<Arc<Cont
 }
 
 /// The negotiation did not get through.
-fn cut_off(service: &str, fault: &Fault) -> KerberosError {
+fn cut_off(service: &str, fault: &ExchangeError) -> KerberosError {
     let causes = std::iter::successors(Some(fault as &dyn std::error::Error), |error| error.source());
     let why = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
     KerberosError::Transport { service: service.to_owned(), why, kind: fault.kind() }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use domain::base::iana::Rcode;
 use zonewright_core::DnsName;
 
-use crate::error::Fault;
+use crate::error::ExchangeError;
 #[cfg(feature = "gss-tsig")]
 use crate::gss::Kerberos;
-use crate::link::{Failure, Link};
-use crate::tsig::{Invalid, Key, MaybeSigner, Signer};
+use crate::link::{Link, SendFailure};
+use crate::tsig::{Invalid, MaybeSigner, Signer, TsigKey};
 use crate::wire::Answer;
 
 /// An identity towards one server.
@@ -21,7 +21,7 @@ pub(crate) enum Identity {
     /// Nothing is signed (`--rfc2136-insecure`).
     Nobody,
     /// Everything is signed with a key.
-    Key(Arc<Key>),
+    TsigKey(Arc<TsigKey>),
     /// Updates are signed with what was negotiated with the server; it answers the rest to anybody (`--rfc2136-gss-tsig`).
     #[cfg(feature = "gss-tsig")]
     Kerberos(Kerberos),
@@ -43,7 +43,7 @@ impl Identity {
     pub(crate) fn towards_another(&self) -> Self {
         match self {
             Self::Nobody => Self::Nobody,
-            Self::Key(key) => Self::Key(Arc::clone(key)),
+            Self::TsigKey(key) => Self::TsigKey(Arc::clone(key)),
             #[cfg(feature = "gss-tsig")]
             Self::Kerberos(kerberos) => Self::Kerberos(kerberos.towards_another()),
         }
@@ -53,7 +53,7 @@ impl Identity {
     pub(crate) fn title(&self) -> Option<String> {
         match self {
             Self::Nobody => None,
-            Self::Key(key) => Some(format!("key {}", key.name)),
+            Self::TsigKey(key) => Some(format!("key {}", key.name)),
             #[cfg(feature = "gss-tsig")]
             Self::Kerberos(kerberos) => Some(format!("Kerberos user {}", kerberos.user())),
         }
@@ -63,7 +63,7 @@ impl Identity {
     pub(crate) fn overhead(&self) -> usize {
         match self {
             Self::Nobody => 0,
-            Self::Key(key) => key.overhead(),
+            Self::TsigKey(key) => key.overhead(),
             #[cfg(feature = "gss-tsig")]
             Self::Kerberos(_) => Kerberos::OVERHEAD,
         }
@@ -73,7 +73,7 @@ impl Identity {
     pub(crate) fn for_query(&self) -> Option<Arc<dyn Signer>> {
         match self {
             Self::Nobody => None,
-            Self::Key(key) => Some(Arc::clone(key) as Arc<dyn Signer>),
+            Self::TsigKey(key) => Some(Arc::clone(key) as Arc<dyn Signer>),
             #[cfg(feature = "gss-tsig")]
             Self::Kerberos(_) => None,
         }
@@ -84,7 +84,11 @@ impl Identity {
     /// # Errors
     /// What went wrong where it has to be negotiated first; nothing was sent then that counts.
     #[cfg_attr(not(feature = "gss-tsig"), expect(clippy::unused_async, reason = "a key needs no negotiation"))]
-    pub(crate) async fn for_update(&self, link: &Link, request: &[u8]) -> Result<Option<Arc<dyn Signer>>, Fault> {
+    pub(crate) async fn for_update(
+        &self,
+        link: &Link,
+        request: &[u8],
+    ) -> Result<Option<Arc<dyn Signer>>, ExchangeError> {
         match self {
             #[cfg(feature = "gss-tsig")]
             Self::Kerberos(kerberos) => kerberos.signer(link, request).await.map(Some),
@@ -97,7 +101,7 @@ impl Identity {
 
     /// Takes in how an update went that `used` signed. `true`: nothing came of it, and another try with a new signer is worth
     /// it.
-    pub(crate) fn is_worth_another(&self, used: MaybeSigner<'_>, done: &Result<Answer, Failure>) -> bool {
+    pub(crate) fn is_worth_another(&self, used: MaybeSigner<'_>, done: &Result<Answer, SendFailure>) -> bool {
         let standing = standing(done);
         let dropped = standing != SignerState::Good && used.is_some_and(|used| self.forget(used.name()));
         dropped && standing == SignerState::Lost
@@ -121,10 +125,10 @@ impl Identity {
 
 /// RFC 8945 3: a server that does not know the key, or knows another one by this name, answers NOTAUTH with BADKEY or BADSIG,
 /// and cannot sign that.
-fn standing(done: &Result<Answer, Failure>) -> SignerState {
+fn standing(done: &Result<Answer, SendFailure>) -> SignerState {
     let invalid = match done {
         Ok(answer) if answer.rcode() == Rcode::NOTAUTH && !answer.trusted => return SignerState::Lost,
-        Err(Failure { fault: Fault::Signature(invalid), .. }) => invalid,
+        Err(SendFailure { fault: ExchangeError::Signature(invalid), .. }) => invalid,
         _ => return SignerState::Good,
     };
     match invalid {
@@ -138,15 +142,16 @@ fn standing(done: &Result<Answer, Failure>) -> SignerState {
 mod tests {
     use super::*;
 
-    fn answer(rcode: u8, trusted: bool) -> Result<Answer, Failure> {
-        Answer::new(vec![0, 0, 0xa8, rcode, 0, 0, 0, 0, 0, 0, 0, 0], trusted).map_err(|_| Fault::Malformed.into())
+    fn answer(rcode: u8, trusted: bool) -> Result<Answer, SendFailure> {
+        Answer::new(vec![0, 0, 0xa8, rcode, 0, 0, 0, 0, 0, 0, 0, 0], trusted)
+            .map_err(|_| ExchangeError::Malformed.into())
     }
 
-    fn invalid(invalid: Invalid) -> Result<Answer, Failure> {
-        Err(Fault::Signature(invalid).into())
+    fn invalid(invalid: Invalid) -> Result<Answer, SendFailure> {
+        Err(ExchangeError::Signature(invalid).into())
     }
 
-    fn objection(error: u16) -> Result<Answer, Failure> {
+    fn objection(error: u16) -> Result<Answer, SendFailure> {
         invalid(Invalid::Objection { error, server_time: None })
     }
 
@@ -165,7 +170,7 @@ mod tests {
             (invalid(Invalid::Unable { said: String::new() }), Lost),
             (invalid(Invalid::Signature), Doubtful),
             (invalid(Invalid::Unsigned), Doubtful),
-            (Err(Fault::Timeout(std::time::Duration::ZERO).into()), Good),
+            (Err(ExchangeError::Timeout(std::time::Duration::ZERO).into()), Good),
         ] {
             assert_eq!(standing(&done), expected, "{done:?}");
         }

@@ -68,7 +68,7 @@ use zonewright_core::{DnsName, ErrorKind, RecordSet, Result, Ttl, Zone};
 pub use config::{FLAGS, SECRET_KEYS};
 
 use crate::config::Config;
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::server::Server;
 use crate::servers::Servers;
 use crate::state::{Doubts, State, Transfers};
@@ -124,7 +124,7 @@ impl Rfc2136 {
     }
 
     async fn all(&self, zone: &DnsName) -> Result<Listing> {
-        let ask = |server| -> BoxFuture<'_, Result<(String, read::Contents), Fault>> {
+        let ask = |server| -> BoxFuture<'_, Result<(String, read::Contents), ExchangeError>> {
             Box::pin(labelled(server, read::all(server, zone)))
         };
         let (server, read::Contents { soa, records }) = self.servers.read("list records", zone, None, ask).await?;
@@ -134,7 +134,7 @@ impl Rfc2136 {
 
     async fn since(&self, zone: &DnsName, known: &State) -> Result<Listing> {
         let doubts = self.transfers.doubts(zone);
-        let ask = |server| -> BoxFuture<'_, Result<(String, Transferred), Fault>> {
+        let ask = |server| -> BoxFuture<'_, Result<(String, Transferred), ExchangeError>> {
             Box::pin(labelled(server, read::news(server, zone, known, &doubts)))
         };
         let (server, news) = self.servers.read("list changes", zone, Some(&known.server), ask).await?;
@@ -157,7 +157,10 @@ fn capability(changes: usize, min_ttl: Ttl) -> Capability {
 }
 
 /// What was read, with the label of the server that it was read of.
-async fn labelled<T>(server: &Server, read: impl Future<Output = Result<T, Fault>>) -> Result<(String, T), Fault> {
+async fn labelled<T>(
+    server: &Server,
+    read: impl Future<Output = Result<T, ExchangeError>>,
+) -> Result<(String, T), ExchangeError> {
     Ok((server.label(), read.await?))
 }
 
@@ -191,7 +194,7 @@ impl Provider for Rfc2136 {
                 None => self.all(zone).await,
             },
             Read::Names(names) => {
-                let ask = |server| -> BoxFuture<'_, Result<Vec<RecordSet>, Fault>> {
+                let ask = |server| -> BoxFuture<'_, Result<Vec<RecordSet>, ExchangeError>> {
                     Box::pin(read::names(server, zone, names))
                 };
                 self.servers.read("read names", zone, None, ask).await.map(Listing::Names)

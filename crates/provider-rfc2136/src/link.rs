@@ -16,7 +16,7 @@ use tokio::net::{UdpSocket, lookup_host};
 use tokio::time::timeout;
 use zonewright_core::DnsName;
 
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::stream::{ANSWER, CONNECT, Stream, Tls};
 use crate::transfer::{Assembly, Transferred};
 use crate::tsig::{Invalid, MaybeSigner, Signing, now};
@@ -54,13 +54,13 @@ struct Signed {
 
 /// An exchange that failed, and whether a copy of the request may have arrived.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) fault: Fault,
+pub(crate) struct SendFailure {
+    pub(crate) fault: ExchangeError,
     pub(crate) sent: bool,
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<ExchangeError> for SendFailure {
+    fn from(fault: ExchangeError) -> Self {
         Self { sent: fault.was_sent(), fault }
     }
 }
@@ -89,19 +89,21 @@ impl Link {
     }
 
     /// Sends a request that `with` signs, and returns the answer to it, whatever its response code.
-    pub(crate) async fn exchange(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Failure> {
+    pub(crate) async fn exchange(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, SendFailure> {
         let (mut sent, mut lost) = (false, false);
         if self.takes_udp(request, with) {
             match self.by_udp(request, with).await {
                 Ok(answer) if !answer.is_truncated() => return Ok(answer),
                 Ok(_) => sent = true,
-                Err(Fault::Timeout(_)) => (sent, lost) = (true, true),
-                Err(Fault::Connect(_)) => {}
+                Err(ExchangeError::Timeout(_)) => (sent, lost) = (true, true),
+                Err(ExchangeError::Connect(_)) => {}
                 Err(fault) => return Err(fault.into()),
             }
         }
-        let mut answer =
-            self.by_stream(request, with).await.map_err(|failure| Failure { sent: failure.sent || sent, ..failure })?;
+        let mut answer = self
+            .by_stream(request, with)
+            .await
+            .map_err(|failure| SendFailure { sent: failure.sent || sent, ..failure })?;
         // The next request need not wait again for what does not get through.
         self.udp_lost.fetch_or(lost, Ordering::Relaxed);
         answer.repeated |= sent;
@@ -114,36 +116,41 @@ impl Link {
         fits && allowed && self.tls.is_none() && !self.udp_lost.load(Ordering::Relaxed)
     }
 
-    async fn by_udp(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Fault> {
-        let address = *self.addresses().await?.first().ok_or(Fault::NoAddress)?;
+    async fn by_udp(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, ExchangeError> {
+        let address = *self.addresses().await?.first().ok_or(ExchangeError::NoAddress)?;
         let local: SocketAddr =
             if address.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
-        let socket = UdpSocket::bind(local).await.map_err(Fault::Connect)?;
-        socket.connect(address).await.map_err(Fault::Connect)?;
+        let socket = UdpSocket::bind(local).await.map_err(ExchangeError::Connect)?;
+        socket.connect(address).await.map_err(ExchangeError::Connect)?;
         let mut signed = Signed::new(request, rand::random(), with)?;
-        socket.send(&signed.octets).await.map_err(Fault::Connect)?;
+        socket.send(&signed.octets).await.map_err(ExchangeError::Connect)?;
         self.count();
         let patience = if is_query(request) { UDP_ANSWER } else { ANSWER };
-        timeout(patience, receive(&socket, &mut signed)).await.unwrap_or(Err(Fault::Timeout(patience)))
+        timeout(patience, receive(&socket, &mut signed)).await.unwrap_or(Err(ExchangeError::Timeout(patience)))
     }
 
-    async fn by_stream(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Failure> {
+    async fn by_stream(&self, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, SendFailure> {
         let mut repeated = false;
         if let Some(stream) = self.kept() {
             match self.on_stream(stream, request, with).await {
                 // The server closed it just now: that is no answer, and one more try is worth it.
-                Err(Fault::Cut(_)) => repeated = true,
-                done => return done.map_err(Failure::from),
+                Err(ExchangeError::Cut(_)) => repeated = true,
+                done => return done.map_err(SendFailure::from),
             }
         }
-        let late = |fault: Fault| Failure { sent: repeated || fault.was_sent(), fault };
+        let late = |fault: ExchangeError| SendFailure { sent: repeated || fault.was_sent(), fault };
         let stream = self.connect().await.map_err(late)?;
         let mut answer = self.on_stream(stream, request, with).await.map_err(late)?;
         answer.repeated = repeated;
         Ok(answer)
     }
 
-    async fn on_stream(&self, mut stream: Stream, request: &[u8], with: MaybeSigner<'_>) -> Result<Answer, Fault> {
+    async fn on_stream(
+        &self,
+        mut stream: Stream,
+        request: &[u8],
+        with: MaybeSigner<'_>,
+    ) -> Result<Answer, ExchangeError> {
         let mut signed = Signed::new(request, rand::random(), with)?;
         stream.send(&signed.octets).await?;
         self.count();
@@ -154,7 +161,11 @@ impl Link {
 
     /// Sends many queries over one stream at once and returns their answers in the order of the queries. A server that
     /// closes the stream early is asked the rest on another one, as long as it answers anything.
-    pub(crate) async fn exchange_all(&self, queries: &[Vec<u8>], with: MaybeSigner<'_>) -> Result<Vec<Answer>, Fault> {
+    pub(crate) async fn exchange_all(
+        &self,
+        queries: &[Vec<u8>],
+        with: MaybeSigner<'_>,
+    ) -> Result<Vec<Answer>, ExchangeError> {
         let mut answers: Vec<Option<Answer>> = Vec::new();
         answers.resize_with(queries.len(), || None);
         loop {
@@ -163,7 +174,7 @@ impl Link {
             let ended = self.pipeline(queries, chunk, &mut answers, with).await;
             let progress = chunk.iter().any(|index| answers.get(*index).is_some_and(Option::is_some));
             match ended {
-                Err(Fault::Cut(_)) if progress => {}
+                Err(ExchangeError::Cut(_)) if progress => {}
                 ended => ended?,
             }
         }
@@ -177,7 +188,7 @@ impl Link {
         chunk: &[usize],
         answers: &mut [Option<Answer>],
         with: MaybeSigner<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ExchangeError> {
         let stream = match self.kept() {
             Some(stream) => stream,
             None => self.connect().await?,
@@ -198,19 +209,19 @@ impl Link {
                 self.count();
             }
             // What matters is the end of the answers.
-            std::future::pending::<Result<(), Fault>>().await
+            std::future::pending::<Result<(), ExchangeError>>().await
         };
         let receiving = async {
             while !waiting.is_empty() {
                 let octets = receiver.receive().await?;
-                let id = octets.first_chunk().map(|id| u16::from_be_bytes(*id)).ok_or(Fault::Malformed)?;
-                let (index, mut signed) = waiting.remove(&id).ok_or(Fault::Mismatch)?;
+                let id = octets.first_chunk().map(|id| u16::from_be_bytes(*id)).ok_or(ExchangeError::Malformed)?;
+                let (index, mut signed) = waiting.remove(&id).ok_or(ExchangeError::Mismatch)?;
                 let answer = signed.check(octets)?;
                 if let Some(slot) = answers.get_mut(index) {
                     *slot = Some(answer);
                 }
             }
-            Ok::<(), Fault>(())
+            Ok::<(), ExchangeError>(())
         };
         tokio::select! { biased; done = receiving => done?, broken = sending => broken? }
         self.keep(Stream::join(receiver, sender));
@@ -223,7 +234,7 @@ impl Link {
         zone: &DnsName,
         since: Option<u32>,
         with: MaybeSigner<'_>,
-    ) -> Result<Transferred, Fault> {
+    ) -> Result<Transferred, ExchangeError> {
         let request = since.map_or_else(|| wire::axfr(zone), |serial| wire::ixfr(zone, serial));
         let mut stream = self.connect().await?;
         let mut signed = Signed::new(&request, rand::random(), with)?;
@@ -233,7 +244,7 @@ impl Link {
         loop {
             let answer = signed.check(stream.receive().await?)?;
             if answer.rcode() != Rcode::NOERROR {
-                return Err(Fault::Rcode { rcode: answer.rcode(), trusted: answer.trusted });
+                return Err(ExchangeError::Rcode { rcode: answer.rcode(), trusted: answer.trusted });
             }
             if let Some(transferred) = assembly.message(answer.records()?)? {
                 signed.signing.as_ref().map_or(Ok(()), Signing::finish)?;
@@ -254,7 +265,7 @@ impl Link {
 
     /// Sends a message as it is over a stream, and returns the next one that arrives there, unchecked.
     #[cfg(feature = "gss-tsig")]
-    pub(crate) async fn converse(&self, message: &[u8]) -> Result<Vec<u8>, Fault> {
+    pub(crate) async fn converse(&self, message: &[u8]) -> Result<Vec<u8>, ExchangeError> {
         let mut stream = self.connect().await?;
         stream.send(message).await?;
         self.count();
@@ -263,14 +274,15 @@ impl Link {
         Ok(answer)
     }
 
-    async fn addresses(&self) -> Result<Vec<SocketAddr>, Fault> {
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, ExchangeError> {
         let looking = timeout(CONNECT, lookup_host((self.host.as_str(), self.port)));
-        let found = looking.await.map_err(|_| Fault::ResolveTimeout(CONNECT))?.map_err(Fault::Resolve)?;
+        let found =
+            looking.await.map_err(|_| ExchangeError::ResolveTimeout(CONNECT))?.map_err(ExchangeError::Resolve)?;
         let all: Vec<SocketAddr> = found.collect();
-        if all.is_empty() { Err(Fault::NoAddress) } else { Ok(all) }
+        if all.is_empty() { Err(ExchangeError::NoAddress) } else { Ok(all) }
     }
 
-    async fn connect(&self) -> Result<Stream, Fault> {
+    async fn connect(&self) -> Result<Stream, ExchangeError> {
         Stream::connect(&self.addresses().await?, self.tls.as_ref()).await
     }
 
@@ -299,13 +311,13 @@ impl Link {
 
 /// Waits for the answer among whatever arrives. What only claims to be one is passed over, since anybody can send it; if
 /// nothing better comes, the time runs out.
-async fn receive(socket: &UdpSocket, signed: &mut Signed) -> Result<Answer, Fault> {
+async fn receive(socket: &UdpSocket, signed: &mut Signed) -> Result<Answer, ExchangeError> {
     let mut buffer = vec![0; usize::from(u16::MAX)];
     loop {
-        let length = socket.recv(&mut buffer).await.map_err(Fault::Connect)?;
+        let length = socket.recv(&mut buffer).await.map_err(ExchangeError::Connect)?;
         match signed.check(buffer.get(..length).unwrap_or_default().to_vec()) {
-            Err(Fault::Mismatch | Fault::Malformed) => {}
-            Err(Fault::Signature(invalid)) if !matches!(invalid, Invalid::Objection { .. }) => {}
+            Err(ExchangeError::Mismatch | ExchangeError::Malformed) => {}
+            Err(ExchangeError::Signature(invalid)) if !matches!(invalid, Invalid::Objection { .. }) => {}
             checked => return checked,
         }
     }
@@ -327,15 +339,15 @@ impl Signed {
 
     /// Checks that `octets` answer this request, and their signature. An unsigned refusal passes as such: servers cannot
     /// sign for a key that they do not know, and PowerDNS signs no refusal at all. What became of an update is read back.
-    fn check(&mut self, octets: Vec<u8>) -> Result<Answer, Fault> {
+    fn check(&mut self, octets: Vec<u8>) -> Result<Answer, ExchangeError> {
         let verdict = self.signing.as_mut().map_or(Ok(true), |signing| signing.check(&octets, now()));
         let answer = Answer::new(octets, verdict == Ok(true))?;
         if !answer.answers(&self.octets) {
-            return Err(Fault::Mismatch);
+            return Err(ExchangeError::Mismatch);
         }
         match verdict {
             Err(Invalid::Unsigned) if answer.is_denial() => Ok(answer),
-            Err(invalid) => Err(Fault::Signature(invalid)),
+            Err(invalid) => Err(ExchangeError::Signature(invalid)),
             Ok(_) => Ok(answer),
         }
     }

@@ -1,4 +1,4 @@
-//! Reading from one server: the state that its SOA tells, the whole zone, what changed, and single names.
+//! Reading from one server: the state that its SOA states, the whole zone, what changed, and single names.
 //!
 //! Queries answer as resolvers want it, with wildcards expanded, aliases followed and everything below a delegation left
 //! out; here it is asked what stands *in the zone*. So a name counts as read by queries only where an answer cannot have
@@ -11,7 +11,7 @@ use domain::base::iana::Rcode;
 use zonewright_core::provider::Record;
 use zonewright_core::{DnsName, RData, RecordSet, RecordType};
 
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::server::Server;
 use crate::soa::{self, checked};
 use crate::state::{Doubts, State};
@@ -29,27 +29,27 @@ pub(crate) struct Contents {
 }
 
 /// Asks for what the SOA record says of the zone's state. One message.
-pub(crate) async fn state(server: &Server, zone: &DnsName) -> Result<Soa, Fault> {
+pub(crate) async fn state(server: &Server, zone: &DnsName) -> Result<Soa, ExchangeError> {
     let answer = server.exchange(&soa::query(zone)).await.map_err(|failure| failure.fault)?;
     soa::part(&answer, zone, wire::soa)
 }
 
 /// Transfers the zone. One request.
-pub(crate) async fn all(server: &Server, zone: &DnsName) -> Result<Contents, Fault> {
+pub(crate) async fn all(server: &Server, zone: &DnsName) -> Result<Contents, ExchangeError> {
     match server.transfer(zone, None).await? {
         Transferred::Full { soa, records } => Ok(Contents { soa, records }),
-        Transferred::Steps { .. } | Transferred::Current(_) => Err(Fault::Mismatch),
+        Transferred::Steps { .. } | Transferred::Current(_) => Err(ExchangeError::Mismatch),
     }
 }
 
-/// Transfers what came after the state `known`, which was read of this very server; the whole zone where the server tells of
+/// Transfers what came after the state `known`, which was read of this very server; the whole zone where the server answers for
 /// another zone, goes back, or does not explain what is in doubt. One message; two if something changed.
 pub(crate) async fn news(
     server: &Server,
     zone: &DnsName,
     known: &State,
     doubts: &Doubts,
-) -> Result<Transferred, Fault> {
+) -> Result<Transferred, ExchangeError> {
     if doubts.is_whole() || server.label() != known.server {
         return server.transfer(zone, None).await;
     }
@@ -68,11 +68,13 @@ pub(crate) async fn news(
     }
 }
 
-/// Transfers what came after the serial number `since`; the whole zone where the server cannot tell the difference. One
+/// Transfers what came after the serial number `since`; the whole zone where the server does not know the difference. One
 /// request, two where the server does not know IXFR.
-async fn changes(server: &Server, zone: &DnsName, since: u32) -> Result<Transferred, Fault> {
+async fn changes(server: &Server, zone: &DnsName, since: u32) -> Result<Transferred, ExchangeError> {
     match server.transfer(zone, Some(since)).await {
-        Err(Fault::Rcode { .. } | Fault::Transfer(_) | Fault::Malformed) => server.transfer(zone, None).await,
+        Err(ExchangeError::Rcode { .. } | ExchangeError::Transfer(_) | ExchangeError::Malformed) => {
+            server.transfer(zone, None).await
+        }
         done => done,
     }
 }
@@ -84,11 +86,11 @@ enum Seen {
     Absent,
     /// The name exists, with these records of the type that was asked for, or with this alias.
     There(Vec<Record>),
-    /// The answer does not tell: a delegation, a DNAME above, or a server without authority.
+    /// The answer does not show it: a delegation, a DNAME above, or a server without authority.
     Unclear,
 }
 
-fn seen(name: &DnsName, answer: &Answer) -> Result<Seen, Fault> {
+fn seen(name: &DnsName, answer: &Answer) -> Result<Seen, ExchangeError> {
     let records = checked(answer)?;
     let redirected = records.iter().any(|record| matches!(record.data, RData::Dname(_)) && record.name != *name);
     if !answer.is_authoritative() || redirected {
@@ -102,7 +104,11 @@ fn seen(name: &DnsName, answer: &Answer) -> Result<Seen, Fault> {
 
 /// The record sets of the types that are ever written at `names`. A name that is not there costs one query, an alias one,
 /// any other twelve, and each parent of names one more; all of a kind are asked at once.
-pub(crate) async fn names(server: &Server, zone: &DnsName, names: &BTreeSet<DnsName>) -> Result<Vec<RecordSet>, Fault> {
+pub(crate) async fn names(
+    server: &Server,
+    zone: &DnsName,
+    names: &BTreeSet<DnsName>,
+) -> Result<Vec<RecordSet>, ExchangeError> {
     let wanted: Vec<&DnsName> = names.iter().filter(|name| name.is_within(zone)).collect();
     let first = look(server, &wanted).await?;
     let present: Vec<(&DnsName, &Vec<Record>)> = wanted
@@ -123,7 +129,7 @@ pub(crate) async fn names(server: &Server, zone: &DnsName, names: &BTreeSet<DnsN
 }
 
 /// Asks for addresses at each name.
-async fn look(server: &Server, names: &[&DnsName]) -> Result<Vec<Seen>, Fault> {
+async fn look(server: &Server, names: &[&DnsName]) -> Result<Vec<Seen>, ExchangeError> {
     let queries: Vec<Vec<u8>> = names.iter().map(|name| wire::query(name, RecordType::A)).collect();
     let answers = server.exchange_all(&queries).await?;
     names.iter().zip(&answers).map(|(name, answer)| seen(name, answer)).collect()
@@ -131,7 +137,7 @@ async fn look(server: &Server, names: &[&DnsName]) -> Result<Vec<Seen>, Fault> {
 
 /// Whether all of these names exist themselves, rather than being answered by a wildcard. Where no wildcard covers the
 /// siblings of a name, none covers the name; where one does, it would cover a name below it too if it did not exist.
-async fn are_real(server: &Server, zone: &DnsName, names: &[&DnsName]) -> Result<bool, Fault> {
+async fn are_real(server: &Server, zone: &DnsName, names: &[&DnsName]) -> Result<bool, ExchangeError> {
     let proper: Vec<&&DnsName> = names.iter().filter(|name| **name != zone).collect();
     let parents: BTreeSet<DnsName> = proper.iter().filter_map(|name| name.parent()).collect();
     let siblings: Vec<DnsName> = parents.iter().filter_map(|parent| parent.prepend("*").ok()).collect();
@@ -149,7 +155,7 @@ async fn are_real(server: &Server, zone: &DnsName, names: &[&DnsName]) -> Result
 }
 
 /// Asks for all types but those that the first look has answered.
-async fn other_types(server: &Server, names: &[&DnsName]) -> Result<Vec<Record>, Fault> {
+async fn other_types(server: &Server, names: &[&DnsName]) -> Result<Vec<Record>, ExchangeError> {
     let types = RecordType::WRITABLE.into_iter().filter(|t| !matches!(t, RecordType::A | RecordType::Cname));
     let keys: Vec<(&DnsName, RecordType)> =
         types.flat_map(|rtype| names.iter().map(move |name| (*name, rtype))).collect();
@@ -157,7 +163,7 @@ async fn other_types(server: &Server, names: &[&DnsName]) -> Result<Vec<Record>,
 }
 
 /// The records of these names and types, as they are answered. One query each, all at once.
-pub(crate) async fn sets(server: &Server, keys: &[(&DnsName, RecordType)]) -> Result<Vec<Record>, Fault> {
+pub(crate) async fn sets(server: &Server, keys: &[(&DnsName, RecordType)]) -> Result<Vec<Record>, ExchangeError> {
     let queries: Vec<Vec<u8>> = keys.iter().map(|(name, rtype)| wire::query(name, *rtype)).collect();
     let answers = server.exchange_all(&queries).await?;
     let mut records = Vec::new();

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use zonewright_core::{DnsName, Error, ErrorKind};
 
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::identity::Identity;
-use crate::link::{self, Failure, Link};
+use crate::link::{self, Link, SendFailure};
 use crate::stream::Tls;
 use crate::transfer::Transferred;
 use crate::tsig::Signer;
@@ -64,7 +64,7 @@ impl Server {
     }
 
     /// A fault as core's error. Where the server denies a right, it says who asked.
-    pub(crate) fn error(&self, fault: Fault, operation: &'static str, zone: &DnsName) -> Error {
+    pub(crate) fn error(&self, fault: ExchangeError, operation: &'static str, zone: &DnsName) -> Error {
         let who = self.identity.title().filter(|_| fault.kind() == ErrorKind::Unauthorized);
         let who = who.map_or_else(String::new, |who| format!("{who}, "));
         let context = format!("server {}, {who}zone {zone}: {fault}", self.label());
@@ -73,7 +73,7 @@ impl Server {
     }
 
     /// Sends a request and returns the answer to it, whatever its response code.
-    pub(crate) async fn exchange(&self, request: &[u8]) -> Result<Answer, Failure> {
+    pub(crate) async fn exchange(&self, request: &[u8]) -> Result<Answer, SendFailure> {
         if link::is_query(request) {
             return self.link.exchange(request, self.identity.for_query().as_ref()).await;
         }
@@ -93,17 +93,17 @@ impl Server {
     }
 
     /// What the update `request` is signed with. Whatever goes wrong, the update itself was not sent.
-    async fn signer(&self, request: &[u8]) -> Result<Option<Arc<dyn Signer>>, Failure> {
-        self.identity.for_update(&self.link, request).await.map_err(|fault| Failure { fault, sent: false })
+    async fn signer(&self, request: &[u8]) -> Result<Option<Arc<dyn Signer>>, SendFailure> {
+        self.identity.for_update(&self.link, request).await.map_err(|fault| SendFailure { fault, sent: false })
     }
 
     /// Sends many queries over one stream at once and returns their answers in the order of the queries.
-    pub(crate) async fn exchange_all(&self, queries: &[Vec<u8>]) -> Result<Vec<Answer>, Fault> {
+    pub(crate) async fn exchange_all(&self, queries: &[Vec<u8>]) -> Result<Vec<Answer>, ExchangeError> {
         self.link.exchange_all(queries, self.identity.for_query().as_ref()).await
     }
 
     /// Transfers a zone, or what changed in it since a serial number, over a stream of its own.
-    pub(crate) async fn transfer(&self, zone: &DnsName, since: Option<u32>) -> Result<Transferred, Fault> {
+    pub(crate) async fn transfer(&self, zone: &DnsName, since: Option<u32>) -> Result<Transferred, ExchangeError> {
         self.link.transfer(zone, since, self.identity.for_query().as_ref()).await
     }
 }

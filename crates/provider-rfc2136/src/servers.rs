@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::future::BoxFuture;
 use zonewright_core::{DnsName, Error};
 
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::server::Server;
 
 /// Which server is asked first (`--rfc2136-load-balancing-strategy`). The others follow in the order of the flags.
@@ -58,7 +58,7 @@ impl Servers {
     }
 
     /// Says how the server at `position` did, for the next choice.
-    pub(crate) fn tell(&self, position: usize, worked: bool) {
+    pub(crate) fn note_result(&self, position: usize, worked: bool) {
         if self.strategy == Strategy::Disabled {
             self.cursor.store(if worked { position } else { position + 1 }, Ordering::Relaxed);
         }
@@ -70,24 +70,24 @@ impl Servers {
     }
 
     /// Reads from the first server that can answer, at best from the one with the label `from`. Where none can, the error is
-    /// that of the first one, and tells what each of them said.
+    /// that of the first one, and names what each of them said.
     pub(crate) async fn read<'a, T>(
         &'a self,
         operation: &'static str,
         zone: &DnsName,
         from: Option<&str>,
-        ask: impl Fn(&'a Server) -> BoxFuture<'a, Result<T, Fault>>,
+        ask: impl Fn(&'a Server) -> BoxFuture<'a, Result<T, ExchangeError>>,
     ) -> Result<T, Error> {
         let mut failed: Option<Error> = None;
         for (position, server) in self.order_for(from) {
             let fault = match ask(server).await {
                 Ok(answer) => {
-                    self.tell(position, true);
+                    self.note_result(position, true);
                     return Ok(answer);
                 }
                 Err(fault) => fault,
             };
-            self.tell(position, false);
+            self.note_result(position, false);
             let error = server.error(fault, operation, zone);
             // Where it is the only one, whoever asked says it.
             tracing::debug!(error = %error.chain(), "a DNS server failed");
@@ -134,12 +134,12 @@ mod tests {
     fn disabled_stays_with_what_works() {
         let servers = servers(Strategy::Disabled);
         assert_eq!(order(&servers), [0, 1, 2]);
-        servers.tell(0, false);
+        servers.note_result(0, false);
         assert_eq!(order(&servers), [1, 2, 0]);
-        servers.tell(1, false);
-        servers.tell(2, true);
+        servers.note_result(1, false);
+        servers.note_result(2, true);
         assert_eq!(order(&servers), [2, 0, 1]);
-        servers.tell(2, false);
+        servers.note_result(2, false);
         assert_eq!(order(&servers), [0, 1, 2]);
     }
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::error::Fault;
+use crate::error::ExchangeError;
 
 /// How long connecting may take, with the TLS handshake; looking up the host's address before may take as long again.
 pub(crate) const CONNECT: Duration = Duration::from_secs(2);
@@ -51,17 +51,17 @@ impl std::fmt::Debug for Stream {
 
 impl Stream {
     /// Connects to the first of `addresses` that answers.
-    pub(crate) async fn connect(addresses: &[SocketAddr], tls: Option<&Tls>) -> Result<Self, Fault> {
+    pub(crate) async fn connect(addresses: &[SocketAddr], tls: Option<&Tls>) -> Result<Self, ExchangeError> {
         let connecting = async {
-            let tcp = TcpStream::connect(addresses).await.map_err(Fault::Connect)?;
-            tcp.set_nodelay(true).map_err(Fault::Connect)?;
+            let tcp = TcpStream::connect(addresses).await.map_err(ExchangeError::Connect)?;
+            tcp.set_nodelay(true).map_err(ExchangeError::Connect)?;
             let io: Box<dyn Io> = match tls {
-                Some(tls) => Box::new(tls.connector.connect(tls.name.clone(), tcp).await.map_err(Fault::Tls)?),
+                Some(tls) => Box::new(tls.connector.connect(tls.name.clone(), tcp).await.map_err(ExchangeError::Tls)?),
                 None => Box::new(tcp),
             };
             Ok(Self { io, used: Instant::now() })
         };
-        timeout(CONNECT, connecting).await.unwrap_or(Err(Fault::ConnectTimeout(CONNECT)))
+        timeout(CONNECT, connecting).await.unwrap_or(Err(ExchangeError::ConnectTimeout(CONNECT)))
     }
 
     /// Whether it can be used again: not idle for long, not closed by the server, no octets left over.
@@ -70,13 +70,13 @@ impl Stream {
     }
 
     /// Sends one message.
-    pub(crate) async fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+    pub(crate) async fn send(&mut self, message: &[u8]) -> Result<(), ExchangeError> {
         self.used = Instant::now();
         write(&mut self.io, message).await
     }
 
     /// Receives one message.
-    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, Fault> {
+    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, ExchangeError> {
         let message = read(&mut self.io).await?;
         self.used = Instant::now();
         Ok(message)
@@ -102,20 +102,20 @@ pub(crate) struct Sender(WriteHalf<Box<dyn Io>>);
 
 impl Receiver {
     /// Receives one message.
-    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, Fault> {
+    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, ExchangeError> {
         read(&mut self.0).await
     }
 }
 
 impl Sender {
     /// Sends one message.
-    pub(crate) async fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+    pub(crate) async fn send(&mut self, message: &[u8]) -> Result<(), ExchangeError> {
         write(&mut self.0, message).await
     }
 }
 
-async fn write(io: &mut (impl AsyncWrite + Unpin), message: &[u8]) -> Result<(), Fault> {
-    let length = u16::try_from(message.len()).map_err(|_| Fault::Malformed)?;
+async fn write(io: &mut (impl AsyncWrite + Unpin), message: &[u8]) -> Result<(), ExchangeError> {
+    let length = u16::try_from(message.len()).map_err(|_| ExchangeError::Malformed)?;
     let mut framed = Vec::with_capacity(message.len() + 2);
     framed.extend(length.to_be_bytes());
     framed.extend(message);
@@ -126,7 +126,7 @@ async fn write(io: &mut (impl AsyncWrite + Unpin), message: &[u8]) -> Result<(),
     within(writing).await
 }
 
-async fn read(io: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, Fault> {
+async fn read(io: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, ExchangeError> {
     within(async {
         let length = io.read_u16().await?;
         let mut message = vec![0; usize::from(length)];
@@ -136,9 +136,9 @@ async fn read(io: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, Fault> {
     .await
 }
 
-async fn within<T>(work: impl Future<Output = io::Result<T>>) -> Result<T, Fault> {
+async fn within<T>(work: impl Future<Output = io::Result<T>>) -> Result<T, ExchangeError> {
     match timeout(ANSWER, work).await {
-        Ok(done) => done.map_err(Fault::Cut),
-        Err(_) => Err(Fault::Timeout(ANSWER)),
+        Ok(done) => done.map_err(ExchangeError::Cut),
+        Err(_) => Err(ExchangeError::Timeout(ANSWER)),
     }
 }

@@ -18,7 +18,7 @@ use zonewright_core::DnsName;
 
 use self::record::locate;
 
-pub(crate) use self::key::{Algorithm, Key};
+pub(crate) use self::key::{Algorithm, TsigKey};
 
 /// How many seconds the clocks of both sides may differ; what RFC 8945 10 recommends.
 const FUDGE: u16 = 300;
@@ -228,13 +228,13 @@ mod tests {
 
     const NOW: u64 = 1_800_000_000;
 
-    fn bare() -> Key {
+    fn bare() -> TsigKey {
         let secret = SecretSlice::from(b"no secret at all".to_vec());
-        Key { name: DnsName::parse("Key.Example").unwrap(), algorithm: Algorithm::Sha256, secret }
+        TsigKey { name: DnsName::parse("Key.Example").unwrap(), algorithm: Algorithm::Sha256, secret }
     }
 
-    pub(super) fn key(algorithm: Algorithm) -> Arc<Key> {
-        Arc::new(Key { algorithm, ..bare() })
+    pub(super) fn key(algorithm: Algorithm) -> Arc<TsigKey> {
+        Arc::new(TsigKey { algorithm, ..bare() })
     }
 
     fn request() -> Vec<u8> {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     /// What a server does: signs an answer after the code `before`, in full or with the timers only.
-    fn signed(key: &Arc<Key>, answer: &[u8], before: &[u8], first: bool, time: u64) -> Vec<u8> {
+    fn signed(key: &Arc<TsigKey>, answer: &[u8], before: &[u8], first: bool, time: u64) -> Vec<u8> {
         let timers = timers(time);
         let tail = if first { variables(&**key, &timers, 0, &[]) } else { timers.clone() };
         let code = key.code(&[before, answer, &tail]).unwrap();
@@ -255,12 +255,12 @@ mod tests {
     }
 
     /// The length-prefixed code in the last record of a message.
-    fn code_of(key: &Key, message: &[u8]) -> Vec<u8> {
+    fn code_of(key: &TsigKey, message: &[u8]) -> Vec<u8> {
         let length = key.code(&[]).unwrap().len();
         prefixed(&message[message.len() - 6 - length..message.len() - 6])
     }
 
-    fn exchange(algorithm: Algorithm) -> (Arc<Key>, Signing, Vec<u8>, Vec<u8>) {
+    fn exchange(algorithm: Algorithm) -> (Arc<TsigKey>, Signing, Vec<u8>, Vec<u8>) {
         let key = key(algorithm);
         let mut message = request();
         let signing = Signing::sign(key.clone(), &mut message, NOW).unwrap();
@@ -295,7 +295,7 @@ mod tests {
     fn anything_else_is_not() {
         let (key, signing, before, answer) = exchange(Algorithm::Sha256);
         let good = signed(&key, &answer, &before, true, NOW);
-        let other = Arc::new(Key { name: DnsName::parse("other").unwrap(), ..bare() });
+        let other = Arc::new(TsigKey { name: DnsName::parse("other").unwrap(), ..bare() });
         let foreign = signed(&other, &answer, &before, true, NOW);
         let mut twice = good.clone();
         Signing::sign(key.clone(), &mut twice, NOW).unwrap();

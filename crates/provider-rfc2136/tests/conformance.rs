@@ -136,7 +136,7 @@ mod kerberos {
         Tried { server, provider, zone }
     }
 
-    /// Whether the case holds; if not, the panic has told why.
+    /// Whether the case holds; if not, the panic has said why.
     fn holds(name: &str, case: Case, keytab: Keytab) -> bool {
         let run = || {
             zonewright_conformance::run(

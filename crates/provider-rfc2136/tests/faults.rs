@@ -282,9 +282,9 @@ async fn dns_over_tls() {
         all_applied(&provider.apply(&zone, &[create(&format!("h{i} 60 A 192.0.2.1"))]).await);
         assert_eq!(lines(&full(provider.records(&zone, Read::All).await.unwrap())).len(), i + 1);
     }
-    let stranger = tls("127.0.0.1", &[]);
-    let zone = zone(&stranger).await;
-    let outcomes = stranger.apply(&zone, &[create("x 60 A 192.0.2.1")]).await;
+    let untrusted = tls("127.0.0.1", &[]);
+    let zone = zone(&untrusted).await;
+    let outcomes = untrusted.apply(&zone, &[create("x 60 A 192.0.2.1")]).await;
     assert_eq!(shown(&outcomes), ["not_sent unavailable"], "{outcomes:?}");
     assert!(outcomes[0].error().unwrap().context.contains("--tls-ca"), "{outcomes:?}");
 }

@@ -281,7 +281,7 @@ fn refused(failure: &Failure, messages: &[String], groups: &[Group], part: &[(us
         if let Some(messages) = guilty.get(at) {
             let is_conflict = messages.iter().any(|text| is_conflict(text));
             let kind = if is_conflict { ErrorKind::Conflict } else { ErrorKind::Invalid };
-            return Outcome::refused(Error::new(kind, APPLY, told(messages)));
+            return Outcome::refused(Error::new(kind, APPLY, joined(messages)));
         }
         let error = match messages.first() {
             // Where the sentence names nothing, all that it says may still be that something else stands there.
@@ -295,7 +295,7 @@ fn refused(failure: &Failure, messages: &[String], groups: &[Group], part: &[(us
     part.iter().map(outcome).collect()
 }
 
-fn told(messages: &[&str]) -> String {
+fn joined(messages: &[&str]) -> String {
     let mut texts: Vec<&str> = messages.iter().map(|text| text.trim_matches(['[', ']'])).collect();
     texts.dedup();
     texts.join("; ")

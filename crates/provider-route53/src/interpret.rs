@@ -88,13 +88,13 @@ fn alias(
     const A: &[RecordType] = &[RecordType::A];
     const BOTH: &[RecordType] = &[RecordType::A, RecordType::Aaaa];
     let stated = endpoint.properties.get(ALIAS).map(|alias| &**alias);
-    let mut tell = |text: String| {
+    let mut report = |text: String| {
         let text = format!("{} {}: {text}", endpoint.name, endpoint.rtype);
         notes.push(Note::warning(&endpoint.origin.object, "OptionIgnored", text));
     };
     if endpoint.rtype != RecordType::Cname {
         if stated == Some("true") && endpoint.rtype.is_address() && matches!(endpoint.targets, Targets::Records(_)) {
-            tell("an alias needs a host name as its target; the addresses are published".to_owned());
+            report("an alias needs a host name as its target; the addresses are published".to_owned());
         }
         return None;
     }
@@ -113,12 +113,12 @@ fn alias(
         _ => return None,
     };
     if hosts.len() > 1 {
-        tell(format!("an alias has one target; it points to {host}"));
+        report(format!("an alias has one target; it points to {host}"));
     }
     Some((website.unwrap_or_else(|| host.clone()), types))
 }
 
-/// The hosted zone of an alias's target: as the object states it, as the host name tells, or the zone itself.
+/// The hosted zone of an alias's target: as the object states it, as the host name shows, or the zone itself.
 fn target_zone(zone: &Zone, endpoint: &Endpoint, host: &DnsName) -> Result<Arc<str>, String> {
     let stated = endpoint.properties.get(TARGET_ZONE).map(|id| bare(id)).filter(|id| !id.is_empty());
     let of_website = || website::of(host, &endpoint.name).map(|(_, id)| id);

@@ -113,7 +113,7 @@ fn a_policy_needs_an_identifier() {
 }
 
 #[test]
-fn what_does_not_apply_is_told() {
+fn what_does_not_apply_is_reported() {
     let address = endpoint("www.example.org", RecordType::A, "192.0.2.1", &[("alias", "true")]);
     let made = interpret(&zone(), &address, DEFAULTS);
     assert_eq!((shown(&made), made.notes.len()), (vec!["A 192.0.2.1".to_owned()], 1));

@@ -11,11 +11,11 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use secrecy::SecretString;
 use tokio::time::sleep;
-use zonewright_aws::{Access, AccessConfig, house_client};
+use zonewright_aws::{Access, AccessConfig, sdk_http_client};
 use zonewright_core::catalog::ProviderConfig;
 use zonewright_core::shared::Shared;
 use zonewright_core::{Error, ErrorKind, Result};
-use zonewright_http::{Accounts, Connection, Failure, Limits, Patience, Proxies, Rate, RequestTimes};
+use zonewright_http::{AccountLimits, Accounts, Connection, Failure, Patience, Proxies, Rate, RequestTimes};
 
 /// Connections to AWS by the proxies of the environment and the authorities of the system.
 ///
@@ -23,7 +23,7 @@ use zonewright_http::{Accounts, Connection, Failure, Limits, Patience, Proxies, 
 /// [`ErrorKind::Configuration`] if one of them cannot be used.
 pub(crate) fn connect(config: &ProviderConfig) -> Result<SharedHttpClient> {
     let connection = Connection { proxies: Proxies::from_env()?, ..Connection::default() };
-    house_client(&connection, RequestTimes::clone(&config.shared.get()), template)
+    sdk_http_client(&connection, RequestTimes::clone(&config.shared.get()), template)
 }
 
 /// The template of a path: what follows `hostedzone` and `change` is an id.
@@ -51,7 +51,7 @@ impl Service {
         let identity = SecretString::from(format!("{access}"));
         // Evenly spread: the service counts every second that it likes, and a burst would be one too many in some of them.
         let rate = (limit.qps > 0).then(|| Rate { burst: NonZeroU32::MIN, ..Rate::per_second(limit.qps) });
-        let account = shared.get::<Accounts>().of("route53", &identity, Limits { rate, concurrency: None });
+        let account = shared.get::<Accounts>().of("route53", &identity, AccountLimits { rate, concurrency: None });
         let patience = shared.get::<Patience>();
         let access = Access::new(access, http.clone(), account, |config| Client::new(config)).patience(&patience);
         Arc::new(Self { access, attempts: limit.attempts, pause: patience.pause() })

@@ -174,7 +174,7 @@ impl Zones {
         self.tagged(service, zones).await
     }
 
-    /// A zone, if it is selected by what the list tells.
+    /// A zone, if it is selected by what the list states.
     fn zone(&self, hosted: &HostedZone) -> Option<Zone> {
         let (id, select) = (bare(hosted.id()), &self.select);
         let private = hosted.config().is_some_and(HostedZoneConfig::private_zone);

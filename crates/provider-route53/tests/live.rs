@@ -4,14 +4,14 @@
 mod suite;
 
 use suite::{Options, Tried};
-use zonewright_conformance::live::{Verdict, run};
+use zonewright_conformance::live::{CaseResult, run};
 use zonewright_core::{ErrorKind, Result};
 use zonewright_fakes::route53::{RecordSet, Route53};
 
 const ACCOUNT: &str = "000000000001";
 
 /// Plays the whole suite.
-async fn play(service: &Route53, zone: &str, show: impl FnMut(&Verdict)) -> Result<Vec<Verdict>> {
+async fn play(service: &Route53, zone: &str, show: impl FnMut(&CaseResult)) -> Result<Vec<CaseResult>> {
     let access = Some(["AKIDFAKE".to_owned(), "s3cr3t".to_owned(), service.url()]);
     let tried = Tried::new(zone, &Options { access, qps: Some(0) }).await?;
     run(&tried, &[], show).await

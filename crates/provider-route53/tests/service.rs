@@ -222,7 +222,7 @@ async fn a_page_that_leads_nowhere_is_an_error() {
 
 /// Every fault at a write has the outcome that it really had: what may be in force is unknown, and the rest is not.
 #[tokio::test]
-async fn faults_of_writes_tell_the_truth() {
+async fn faults_of_writes_are_reported_truthfully() {
     for (fault, carried_out) in [
         (Fault::Throttled, Some(false)),
         (Fault::PriorRequestNotComplete, Some(false)),
@@ -240,13 +240,13 @@ async fn faults_of_writes_tell_the_truth() {
         let create = group(Change::Create { to: set("new.example.test", RecordType::A, &["192.0.2.9"]) });
         let outcome = provider.apply(&zone, std::slice::from_ref(&create)).await.pop().unwrap();
         let stands = dump(&service, zone.key.zone.as_str()).len() == 3;
-        let told = match &outcome {
+        let reported = match &outcome {
             Outcome::Applied => Some(true),
             Outcome::Refused { .. } | Outcome::NotSent(_) => Some(false),
             Outcome::Unknown(_) => None,
         };
-        assert_eq!(told, carried_out, "{fault:?}: {outcome:?}");
-        assert!(told.is_none_or(|told| told == stands), "{fault:?}: {outcome:?}, and it stands: {stands}");
+        assert_eq!(reported, carried_out, "{fault:?}: {outcome:?}");
+        assert!(reported.is_none_or(|reported| reported == stands), "{fault:?}: {outcome:?}, and it stands: {stands}");
         let text = format!("{outcome:?}");
         assert!(!text.contains("s3cr3t"), "{text}");
         if matches!(fault, Fault::Throttled | Fault::PriorRequestNotComplete) {
@@ -256,7 +256,7 @@ async fn faults_of_writes_tell_the_truth() {
 }
 
 #[tokio::test]
-async fn a_zone_that_is_gone_is_told() {
+async fn a_zone_that_is_gone_is_reported() {
     let (service, provider, zone) = one_zone().await;
     service.drop_zone(zone.key.zone.as_str());
     assert_eq!(listing(&provider, &zone).await.unwrap_err().kind, ErrorKind::NotFound);

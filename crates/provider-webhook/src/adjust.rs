@@ -20,19 +20,19 @@ pub(crate) struct Adjusted {
     pub(crate) set: RecordSet,
 }
 
-/// Matches answers to what was asked, and tells what does not match.
+/// Matches answers to what was asked, and logs what does not match.
 pub(crate) fn matched(
     sets: &[RecordSet],
     asked: &[(usize, Endpoint)],
     answers: Vec<Endpoint>,
-    told: &OnceLog,
+    log: &OnceLog,
 ) -> Vec<Adjusted> {
-    let answers: Vec<(Endpoint, RecordSet)> = answers.into_iter().filter_map(|one| readable(one, told)).collect();
+    let answers: Vec<(Endpoint, RecordSet)> = answers.into_iter().filter_map(|one| readable(one, log)).collect();
     let questions = Questions::of(sets, asked, &answers);
     let (mut out, mut seen, mut answered) = (Vec::with_capacity(answers.len()), BTreeSet::new(), BTreeSet::new());
     for (endpoint, set) in &answers {
         let Some((from, question)) = questions.find(&set.key) else {
-            stranger(&set.key, told);
+            unasked(&set.key, log);
             continue;
         };
         answered.insert(*from);
@@ -42,15 +42,15 @@ pub(crate) fn matched(
         if seen.insert(set.key.clone()) {
             out.push(Adjusted { from: *from, set });
         } else {
-            repeated(&set.key, told);
+            repeated(&set.key, log);
         }
     }
-    asked.iter().filter(|(from, _)| !answered.contains(from)).for_each(|(from, _)| left_out(&sets[*from].key, told));
+    asked.iter().filter(|(from, _)| !answered.contains(from)).for_each(|(from, _)| left_out(&sets[*from].key, log));
     out.sort_by_key(|one| one.from);
     out
 }
 
-/// What was asked, by what an answer can be told by.
+/// What was asked, by what an answer can be matched by.
 struct Questions<'a> {
     exact: BTreeMap<&'a RecordKey, &'a (usize, Endpoint)>,
     /// By name and set identifier; those that have no answer of their own type come first.
@@ -76,8 +76,8 @@ impl<'a> Questions<'a> {
     }
 }
 
-fn repeated(key: &RecordKey, told: &OnceLog) {
-    told.once(
+fn repeated(key: &RecordKey, log: &OnceLog) {
+    log.once(
         &format!("{key} twice"),
         &format!("answered POST /adjustendpoints with {key} more than once"),
         "has each name, type and set identifier once",
@@ -85,11 +85,11 @@ fn repeated(key: &RecordKey, told: &OnceLog) {
     );
 }
 
-fn readable(endpoint: Endpoint, told: &OnceLog) -> Option<(Endpoint, RecordSet)> {
+fn readable(endpoint: Endpoint, log: &OnceLog) -> Option<(Endpoint, RecordSet)> {
     match decode(&endpoint, None) {
         Ok(set) => Some((endpoint, set)),
         Err(error) => {
-            told.once(
+            log.once(
                 &format!("adjusted name {:?}", endpoint.name),
                 &format!("answered POST /adjustendpoints with the name {:?}: {error}", endpoint.name),
                 "has domain names",
@@ -100,20 +100,20 @@ fn readable(endpoint: Endpoint, told: &OnceLog) -> Option<(Endpoint, RecordSet)>
     }
 }
 
-fn stranger(key: &RecordKey, told: &OnceLog) {
-    told.once(
-        &format!("stranger {key}"),
+fn unasked(key: &RecordKey, log: &OnceLog) {
+    log.once(
+        &format!("unasked {key}"),
         &format!("answered POST /adjustendpoints with {key}, whose name and set identifier nobody asked about"),
         "has the endpoints that were sent, changed as the provider needs them",
         "this endpoint is left out",
     );
 }
 
-fn left_out(key: &RecordKey, told: &OnceLog) {
-    told.once(
+fn left_out(key: &RecordKey, log: &OnceLog) {
+    log.once(
         &format!("left out {key}"),
         &format!("left {key} out of its answer to POST /adjustendpoints"),
         "lets a provider leave out what it cannot hold",
-        "it counts as not wanted; the log of the provider may tell why",
+        "it counts as not wanted; the log of the provider may say why",
     );
 }

@@ -17,10 +17,10 @@ use zonewright_core::{Error, ErrorKind, RecordKey, RecordSet, Zone};
 use crate::Webhook;
 use crate::client::{Answer, Route};
 use crate::convert::{Quoting, encode};
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::labels;
 use crate::refusal::Refusals;
-use crate::view::Listed;
+use crate::view::PeerListing;
 use crate::wire::Changes;
 
 const OPERATION: &str = "apply changes";
@@ -59,25 +59,25 @@ impl Strikes {
 
 /// What an answer that is no confirmation says of the groups that were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum GroupsAfterError {
     /// None is in force, and no half would fare better: it is about the peer.
     RefusedAsSuch,
     /// None is in force; one of them may be to blame.
     Refused,
-    /// Only the records can tell.
+    /// Only the records show it.
     Ask,
     /// Nobody knows.
     Unknown,
 }
 
-fn verdict(status: u16) -> Verdict {
+fn verdict(status: u16) -> GroupsAfterError {
     match status {
-        200..=299 | 500 => Verdict::Ask,
-        401 | 404 | 405 | 407 | 501 => Verdict::RefusedAsSuch,
+        200..=299 | 500 => GroupsAfterError::Ask,
+        401 | 404 | 405 | 407 | 501 => GroupsAfterError::RefusedAsSuch,
         // Some of it may have been done before the time was over or the limit was reached.
-        408 | 429 => Verdict::Unknown,
-        400..=499 => Verdict::Refused,
-        _ => Verdict::Unknown,
+        408 | 429 => GroupsAfterError::Unknown,
+        400..=499 => GroupsAfterError::Refused,
+        _ => GroupsAfterError::Unknown,
     }
 }
 
@@ -153,14 +153,14 @@ impl Webhook {
         }
         let all = |outcome: &dyn Fn() -> Outcome| sent.iter().map(|_| outcome()).collect::<Vec<_>>();
         let body = serde_json::to_vec(&changes).unwrap_or_default();
-        match self.client.send(Route::Apply, Some(body), &self.told).await {
+        match self.client.send(Route::Apply, Some(body), &self.log).await {
             Ok(answer) if answer.status.as_u16() == 204 => {
                 self.strikes.clear();
                 all(&|| Outcome::Applied)
             }
             Ok(answer) => self.judge(&answer, sent).await,
             Err(fault) => {
-                let (was_sent, redirected) = (fault.was_sent(), matches!(fault, Fault::Redirected { .. }));
+                let (was_sent, redirected) = (fault.was_sent(), matches!(fault, ExchangeError::Redirected { .. }));
                 let error = self.error(OPERATION, fault);
                 all(&|| match (was_sent, redirected) {
                     (false, _) => Outcome::NotSent(error.clone()),
@@ -175,7 +175,7 @@ impl Webhook {
     async fn judge(&self, answer: &Answer, sent: &[&Group]) -> Vec<Outcome> {
         let status = answer.status.as_u16();
         if answer.status.is_success() {
-            self.told.once(
+            self.log.once(
                 "status of changes",
                 &format!("answered POST /records with {status}"),
                 "has 204",
@@ -186,16 +186,18 @@ impl Webhook {
         let blame = if sent.len() == 1 { Blame::Group } else { Blame::Batch };
         let refused = |blame| Outcome::Refused { error: error.clone(), blame };
         match verdict(status) {
-            Verdict::RefusedAsSuch => sent.iter().map(|_| refused(Blame::Group)).collect(),
-            Verdict::Refused => sent.iter().map(|_| refused(blame)).collect(),
-            Verdict::Ask if answer.status.is_success() || self.strikes.may_split() => {
+            GroupsAfterError::RefusedAsSuch => sent.iter().map(|_| refused(Blame::Group)).collect(),
+            GroupsAfterError::Refused => sent.iter().map(|_| refused(blame)).collect(),
+            GroupsAfterError::Ask if answer.status.is_success() || self.strikes.may_split() => {
                 let outcomes = self.ask(sent, error, blame, answer).await;
                 if !answer.status.is_success() {
                     self.strikes.add();
                 }
                 outcomes
             }
-            Verdict::Ask | Verdict::Unknown => sent.iter().map(|_| Outcome::Unknown(error.clone())).collect(),
+            GroupsAfterError::Ask | GroupsAfterError::Unknown => {
+                sent.iter().map(|_| Outcome::Unknown(error.clone())).collect()
+            }
         }
     }
 
@@ -211,7 +213,7 @@ impl Webhook {
             refusal.kind = ErrorKind::Invalid;
         }
         let judge = |group: &&Group| match stands(group, &listed) {
-            // What the peer says of a name goes first: that the same stands there by somebody else's hand is no success.
+            // What the peer says of a name goes first: that another writer published the same is no success.
             _ if let Some((kind, why)) = said.of(group.name.as_str()) => {
                 Outcome::refused(Error::new(kind, OPERATION, format!("{}: {why}", self.client.address())))
             }
@@ -231,7 +233,7 @@ enum Progress {
     After,
 }
 
-fn stands(group: &Group, listed: &Listed) -> Progress {
+fn stands(group: &Group, listed: &PeerListing) -> Progress {
     let sets = &listed.sets;
     if group.changes().all(|change| holds(sets, change.key(), change.to())) {
         Progress::After

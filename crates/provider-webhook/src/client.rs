@@ -1,6 +1,6 @@
 //! One request of the protocol and its answer.
 //!
-//! In: a request of the protocol. Out: the status with as much of the body as is asked for, or a [`Fault`]. Every
+//! In: a request of the protocol. Out: the status with as much of the body as is asked for, or a [`ExchangeError`]. Every
 //! request has one time for everything, from connecting to the last byte of the answer. Redirections are followed as
 //! far as they can be trusted, and reported. Nothing is repeated here: what may be asked again, the layers above ask again.
 
@@ -14,7 +14,7 @@ use zonewright_http::{
 };
 
 use crate::config::{Config, bad};
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::media::MEDIA_TYPE;
 use crate::once_log::OnceLog;
 
@@ -63,8 +63,8 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The answer as a fault: another status than the protocol has.
-    pub(crate) fn unexpected(&self, expected: u16) -> Fault {
-        Fault::Status { status: self.status, expected, said: self.said.clone(), after: self.after }
+    pub(crate) fn unexpected(&self, expected: u16) -> ExchangeError {
+        ExchangeError::Status { status: self.status, expected, said: self.said.clone(), after: self.after }
     }
 }
 
@@ -119,19 +119,24 @@ impl Client {
     ///
     /// # Errors
     /// Whatever kept the answer from being complete. A status that the protocol does not have is no error here.
-    pub(crate) async fn send(&self, route: Route, body: Option<Vec<u8>>, told: &OnceLog) -> Result<Answer, Fault> {
-        let exchange = self.exchange(route, body, told);
-        tokio::time::timeout(self.total, exchange).await.unwrap_or(Err(Fault::Timeout(self.total)))
+    pub(crate) async fn send(
+        &self,
+        route: Route,
+        body: Option<Vec<u8>>,
+        log: &OnceLog,
+    ) -> Result<Answer, ExchangeError> {
+        let exchange = self.exchange(route, body, log);
+        tokio::time::timeout(self.total, exchange).await.unwrap_or(Err(ExchangeError::Timeout(self.total)))
     }
 
-    async fn exchange(&self, route: Route, body: Option<Vec<u8>>, told: &OnceLog) -> Result<Answer, Fault> {
+    async fn exchange(&self, route: Route, body: Option<Vec<u8>>, log: &OnceLog) -> Result<Answer, ExchangeError> {
         let mut request = stated(route, Request::new(route.method(), route.path()), body.as_ref());
         let mut from = self.http.base().clone();
         for _ in 0..=HOPS {
             let answer = self.http.exchange(&request).await.map_err(|error| self.fault(error))?;
             let Some(next) = redirection(route, &from, &answer)? else { return Ok(answer.into()) };
             let asked = if route.path().is_empty() { String::new() } else { format!(" /{}", route.path()) };
-            told.once(
+            log.once(
                 &format!("redirection of {route:?}"),
                 &format!("redirects {}{asked} to {}", route.method(), shown(&next)),
                 "has no redirections",
@@ -141,16 +146,16 @@ impl Client {
             from = next;
         }
         let (status, to) = (StatusCode::LOOP_DETECTED, shown(&from));
-        Err(Fault::Redirected { status, to, why: "is one redirection too many" })
+        Err(ExchangeError::Redirected { status, to, why: "is one redirection too many" })
     }
 
-    fn fault(&self, error: TransportError) -> Fault {
+    fn fault(&self, error: TransportError) -> ExchangeError {
         match error {
-            TransportError::Connect(cause) | TransportError::Tls(cause) => Fault::Connect(cause),
-            TransportError::Cut(cause) => Fault::Cut(cause),
-            TransportError::Timeout(_) => Fault::Timeout(self.total),
-            TransportError::TooLarge(limit) => Fault::TooLarge(limit),
-            error => Fault::Other(error),
+            TransportError::Connect(cause) | TransportError::Tls(cause) => ExchangeError::Connect(cause),
+            TransportError::Cut(cause) => ExchangeError::Cut(cause),
+            TransportError::Timeout(_) => ExchangeError::Timeout(self.total),
+            TransportError::TooLarge(limit) => ExchangeError::TooLarge(limit),
+            error => ExchangeError::Other(error),
         }
     }
 }
@@ -169,7 +174,7 @@ fn stated(route: Route, request: Request, body: Option<&Vec<u8>>) -> Request {
 ///
 /// # Errors
 /// It cannot be followed: it would lose the body of a request, leads from https to http, or nowhere.
-fn redirection(route: Route, from: &Url, answer: &zonewright_http::Answer) -> Result<Option<Url>, Fault> {
+fn redirection(route: Route, from: &Url, answer: &zonewright_http::Answer) -> Result<Option<Url>, ExchangeError> {
     let status = answer.status;
     if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -177,7 +182,7 @@ fn redirection(route: Route, from: &Url, answer: &zonewright_http::Answer) -> Re
     let to = answer.header(&LOCATION).unwrap_or_default();
     let next = resolved(from, &to);
     let to = next.as_ref().map_or(to, shown);
-    let refuse = |why| Err(Fault::Redirected { status, to: to.clone(), why });
+    let refuse = |why| Err(ExchangeError::Redirected { status, to: to.clone(), why });
     if route.method() == Method::POST && !matches!(status.as_u16(), 307 | 308) {
         return refuse("would turn a POST into a GET");
     }

@@ -47,7 +47,7 @@ pub(crate) struct Config {
     pub(crate) connect: Duration,
     /// Longest time for one request with its answer.
     pub(crate) total: Duration,
-    /// Most octets in an answer.
+    /// Most bytes in an answer.
     pub(crate) limit: Option<usize>,
     /// File with the authorities to trust; empty is the system's.
     pub(crate) ca: String,
@@ -82,7 +82,7 @@ impl Config {
             peer: Peer::parse(text)?,
             connect: write,
             total: read + write,
-            limit: usize::try_from(settings.int("webhook-provider-max-body-size")).ok().filter(|octets| *octets > 0),
+            limit: usize::try_from(settings.int("webhook-provider-max-body-size")).ok().filter(|bytes| *bytes > 0),
             ca: settings.text("tls-ca").to_owned(),
             times: RequestTimes::clone(&from.shared.get()),
         })
@@ -133,7 +133,7 @@ fn decoded(text: &str) -> Vec<u8> {
     out
 }
 
-/// The octet of the two hexadecimal digits at the start.
+/// The byte of the two hexadecimal digits at the start.
 fn hex(text: &[u8]) -> Option<u8> {
     let digit = |at: usize| text.get(at).and_then(|digit| char::from(*digit).to_digit(16));
     u8::try_from(digit(0)? * 16 + digit(1)?).ok()
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_addresses_are_told_without_their_passwords() {
+    fn bad_addresses_are_reported_without_their_passwords() {
         for text in ["localhost:8888", "", "ftp://me:secret@host", "http://", "http://me:secret@", "http://ho st"] {
             let error = Peer::parse(text).expect_err(text).to_string();
             assert!(error.contains("--webhook-provider-url") && !error.contains("secret"), "{text}: {error}");

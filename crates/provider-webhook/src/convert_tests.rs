@@ -143,7 +143,7 @@ fn properties_are_options_and_labels_are_not() {
 }
 
 #[test]
-fn what_the_protocol_lacks_is_told() {
+fn what_the_protocol_lacks_is_reported() {
     let plain = set("a.b 0 A 192.0.2.1");
     let weighted = RecordSet { routing: Routing::Weighted { weight: 1 }, ..plain.clone() };
     let alias =

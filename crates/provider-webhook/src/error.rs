@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use zonewright_core::error::Retry;
 use zonewright_core::{Error, ErrorKind};
-use zonewright_http::{Cause, Delivery, StatusCode, TransportError};
+use zonewright_http::{Delivery, StatusCode, TransportCause, TransportError};
 
 /// One failed exchange.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum ExchangeError {
     #[error("cannot connect; check --webhook-provider-url, and that the webhook provider runs")]
-    Connect(#[source] Cause),
+    Connect(#[source] TransportCause),
     #[error("the connection broke before the answer was complete")]
-    Cut(#[source] Cause),
+    Cut(#[source] TransportCause),
     #[error(
         "no complete answer within {} s (--webhook-provider-read-timeout and --webhook-provider-write-timeout together)",
         .0.as_secs_f32()
@@ -67,7 +67,7 @@ fn media_text(found: Option<&str>) -> String {
     )
 }
 
-impl Fault {
+impl ExchangeError {
     /// Whether the request may have reached the peer.
     pub(crate) fn was_sent(&self) -> bool {
         match self {

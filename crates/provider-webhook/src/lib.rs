@@ -65,9 +65,9 @@ use crate::apply::Strikes;
 use crate::client::Client;
 use crate::config::Config;
 use crate::convert::{Quoting, Spellings, encode, plain};
-use crate::error::Fault;
+use crate::error::ExchangeError;
 use crate::once_log::OnceLog;
-use crate::view::{Listed, UNSET};
+use crate::view::{PeerListing, UNSET};
 use crate::wire::Endpoint;
 
 /// The catalog entry. The option table is open: every key without `/` or beginning with `webhook/` is passed as text.
@@ -93,7 +93,7 @@ const ROOT: &str = ".";
 pub struct Webhook {
     instance: InstanceId,
     client: Client,
-    told: OnceLog,
+    log: OnceLog,
     strikes: Strikes,
     state: Mutex<State>,
 }
@@ -113,13 +113,13 @@ impl Webhook {
     pub fn new(config: &ProviderConfig) -> Result<Self> {
         let config = Config::parse(config)?;
         let instance = config.instance.clone();
-        let (told, strikes, state) = (OnceLog::default(), Strikes::default(), Mutex::default());
-        Ok(Self { instance, client: Client::new(config)?, told, strikes, state })
+        let (log, strikes, state) = (OnceLog::default(), Strikes::default(), Mutex::default());
+        Ok(Self { instance, client: Client::new(config)?, log, strikes, state })
     }
 
     /// What the peer did against the protocol so far, one sentence for each thing.
-    pub fn told(&self) -> Vec<String> {
-        self.told.all()
+    pub fn reported(&self) -> Vec<String> {
+        self.log.all()
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -136,7 +136,7 @@ impl Webhook {
         self.state().spellings.old(set, quoting)
     }
 
-    fn error(&self, operation: &'static str, fault: Fault) -> Error {
+    fn error(&self, operation: &'static str, fault: ExchangeError) -> Error {
         fault.into_error(operation, &self.client.address())
     }
 
@@ -211,7 +211,7 @@ impl Provider for Webhook {
         if !is_root(zone) {
             return Err(self.no_such_zone(zone, OPERATION));
         }
-        let Listed { sets, spellings } = self.list().await.map_err(|fault| self.error(OPERATION, fault))?;
+        let PeerListing { sets, spellings } = self.list().await.map_err(|fault| self.error(OPERATION, fault))?;
         self.state().spellings = spellings;
         let sets = sets.into_values();
         Ok(match read {
@@ -247,7 +247,7 @@ impl Provider for Webhook {
                 Ok(answers) => answers,
                 Err(fault) => return Adjustment::unknown(sets, &self.error(OPERATION, fault)),
             };
-            for one in adjust::matched(sets, &asked, answers, &self.told) {
+            for one in adjust::matched(sets, &asked, answers, &self.log) {
                 if let Some(sets) = adjusted.get_mut(one.from) {
                     sets.push(one.set);
                 }

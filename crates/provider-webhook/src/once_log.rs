@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tracing::warn;
 
-/// Most sentences that are kept and logged; a peer that has more to hide has been told of.
+/// Most sentences that are kept and logged; a peer with more faults has been reported often enough.
 const MOST: usize = 200;
 
 /// Sentences by what they are about. Each is logged when it first comes up.
@@ -19,7 +19,7 @@ impl OnceLog {
         self.sentences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells what the peer did, what the protocol says, and what is done about it; once for each `about`.
+    /// Logs what the peer did, what the protocol says, and what is done about it; once for each `about`.
     pub(crate) fn once(&self, about: &str, did: &str, protocol: &str, so: &str) {
         let mut sentences = self.sentences();
         if sentences.len() < MOST && !sentences.contains_key(about) {
@@ -41,15 +41,12 @@ mod tests {
 
     #[test]
     fn each_sentence_comes_once_and_their_number_has_an_end() {
-        let told = OnceLog::default();
+        let log = OnceLog::default();
         for _ in 0..2 {
-            told.once("media", "answered text", "wants JSON", "it is read all the same");
+            log.once("media", "answered text", "wants JSON", "it is read all the same");
         }
-        assert_eq!(
-            told.all(),
-            ["the webhook provider answered text; the protocol wants JSON; it is read all the same"]
-        );
-        (0..2 * MOST).for_each(|i| told.once(&i.to_string(), "", "", ""));
-        assert_eq!(told.all().len(), MOST);
+        assert_eq!(log.all(), ["the webhook provider answered text; the protocol wants JSON; it is read all the same"]);
+        (0..2 * MOST).for_each(|i| log.once(&i.to_string(), "", "", ""));
+        assert_eq!(log.all().len(), MOST);
     }
 }

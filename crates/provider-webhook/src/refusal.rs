@@ -1,7 +1,7 @@
 //! What the server end says where not everything was applied, beside the status 500 that the protocol has for it.
 //!
 //! In: outcomes. Out: a JSON body that names each refused name with the reason; external-dns does not look at it. The
-//! client end reads it, so that the others need not be tried one by one, and a conflict is told from a bad record.
+//! client end reads it, so that the others need not be tried one by one, and a conflict is distinguished from a bad record.
 
 use serde::{Deserialize, Serialize};
 use zonewright_core::ErrorKind;

@@ -16,20 +16,20 @@ pub(crate) const UNSET: Ttl = Ttl::ZERO;
 
 /// A listing.
 #[derive(Debug, Default)]
-pub(crate) struct Listed {
+pub(crate) struct PeerListing {
     pub(crate) sets: BTreeMap<RecordKey, RecordSet>,
     pub(crate) spellings: Spellings,
 }
 
-impl Listed {
-    /// Takes over a listing, and tells what is wrong with it.
-    pub(crate) fn of(list: List, told: &OnceLog) -> Self {
-        tell_nulls(&list, told);
+impl PeerListing {
+    /// Takes over a listing, and logs what is wrong with it.
+    pub(crate) fn of(list: List, log: &OnceLog) -> Self {
+        report_nulls(&list, log);
         let mut listed = Self::default();
         for endpoint in list.endpoints {
             match decode(&endpoint, Some(UNSET)) {
-                Ok(set) => listed.add(set, endpoint, told),
-                Err(error) => told.once(
+                Ok(set) => listed.add(set, endpoint, log),
+                Err(error) => log.once(
                     &format!("listed name {:?}", endpoint.name),
                     &format!("lists the name {:?}: {error}", endpoint.name),
                     "has domain names",
@@ -40,14 +40,14 @@ impl Listed {
         listed
     }
 
-    fn add(&mut self, set: RecordSet, endpoint: Endpoint, told: &OnceLog) {
+    fn add(&mut self, set: RecordSet, endpoint: Endpoint, log: &OnceLog) {
         match self.sets.get_mut(&set.key) {
             None => {
                 self.spellings.note(&set, endpoint);
                 self.sets.insert(set.key.clone(), set);
             }
             Some(first) => {
-                told.once(
+                log.once(
                     &format!("{} listed twice", set.key),
                     &format!("lists {} more than once", set.key),
                     "has all targets of a name, type and set identifier in one endpoint",
@@ -61,9 +61,9 @@ impl Listed {
     }
 }
 
-fn tell_nulls(list: &List, told: &OnceLog) {
+fn report_nulls(list: &List, log: &OnceLog) {
     if list.is_null {
-        told.once(
+        log.once(
             "null for a list",
             "answered GET /records with null",
             "has a list; programs in Go write an empty one so",
@@ -71,7 +71,7 @@ fn tell_nulls(list: &List, told: &OnceLog) {
         );
     }
     if list.nulls > 0 {
-        told.once(
+        log.once(
             "null in a list",
             &format!("lists {} endpoints that are null", list.nulls),
             "has objects",

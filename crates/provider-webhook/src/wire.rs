@@ -89,7 +89,7 @@ pub(crate) struct Filter {
     pub(crate) outdated: bool,
 }
 
-/// A list of endpoints, and what its form tells of its author.
+/// A list of endpoints, and what its form shows of its author.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct List {
     pub(crate) endpoints: Vec<Endpoint>,
@@ -155,15 +155,15 @@ impl<'de> Deserialize<'de> for Endpoint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut fields = Fields::deserialize(deserializer)?;
         let name: String = fields.take("dnsName")?;
-        let told = |error: D::Error| de::Error::custom(format!("endpoint {name:?}: {error}"));
-        let labels: BTreeMap<String, Option<String>> = fields.take("labels").map_err(told)?;
+        let named = |error: D::Error| de::Error::custom(format!("endpoint {name:?}: {error}"));
+        let labels: BTreeMap<String, Option<String>> = fields.take("labels").map_err(named)?;
         Ok(Self {
-            targets: fields.take::<Vec<Option<String>>, _>("targets").map_err(told)?.into_iter().map(empty).collect(),
-            rtype: fields.take("recordType").map_err(told)?,
-            set_id: fields.take("setIdentifier").map_err(told)?,
-            ttl: fields.take::<i64, _>("recordTTL").map_err(told)?.max(0),
+            targets: fields.take::<Vec<Option<String>>, _>("targets").map_err(named)?.into_iter().map(empty).collect(),
+            rtype: fields.take("recordType").map_err(named)?,
+            set_id: fields.take("setIdentifier").map_err(named)?,
+            ttl: fields.take::<i64, _>("recordTTL").map_err(named)?.max(0),
             labels: labels.into_iter().map(|(key, value)| (key, empty(value))).collect(),
-            properties: fields.take("providerSpecific").map_err(told)?,
+            properties: fields.take("providerSpecific").map_err(named)?,
             name,
         })
     }

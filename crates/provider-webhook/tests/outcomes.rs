@@ -1,4 +1,4 @@
-//! What became of groups, told by the status and, where that says too little, by the records.
+//! What became of groups, by the status and, where that says too little, by the records.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -101,14 +101,14 @@ async fn a_wrong_success_is_believed_when_the_records_show_it() {
     }
     assert_eq!(listed(&provider).await, [] as [&str; 0]);
     assert!(
-        matches!(provider.told().as_slice(), [one] if one.contains("answered POST /records with 200")),
+        matches!(provider.reported().as_slice(), [one] if one.contains("answered POST /records with 200")),
         "{:?}",
-        provider.told()
+        provider.reported()
     );
 }
 
 #[tokio::test]
-async fn after_an_error_of_the_peer_the_records_tell_what_was_done() {
+async fn after_an_error_of_the_peer_the_records_show_what_was_done() {
     let peer = Peer::start().await;
     peer.holds(json!({"dnsName": "old.b", "recordType": "A", "targets": ["192.0.2.9"], "recordTTL": 60}));
     peer.script().bad = Some(("bad", 500));

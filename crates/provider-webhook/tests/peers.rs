@@ -1,4 +1,4 @@
-//! Peers that are old, sloppy or out of order: each is told in a sentence, and never half believed.
+//! Peers that are old, sloppy or out of order: each is reported in a sentence, and never half believed.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -35,7 +35,7 @@ fn check(error: &Error, kind: ErrorKind, parts: &[&str]) {
 }
 
 #[tokio::test]
-async fn what_is_no_webhook_provider_is_told() {
+async fn what_is_no_webhook_provider_is_reported() {
     use ErrorKind::{Configuration, Protocol, Throttled, Unauthorized, Unavailable};
     let html = with_media(200, "text/html", "<html>");
     for (given, kind, part) in [
@@ -89,11 +89,11 @@ async fn records_that_cannot_be_trusted_are_no_records() {
 }
 
 #[tokio::test]
-async fn sloppy_answers_are_read_and_told_once() {
+async fn sloppy_answers_are_read_and_reported_once() {
     let a = r#"{"dnsName":"a.b","recordType":"A","targets":["192.0.2.1"]}"#;
     let more = r#"{"dnsName":"A.B","recordType":"A","targets":["192.0.2.2"],"recordTTL":9}"#;
     let line = "a.b 0 A 192.0.2.1";
-    for (given, expected, told) in [
+    for (given, expected, reported) in [
         (
             with_media(200, "application/json", &format!("[{a}]")),
             vec![line],
@@ -111,24 +111,24 @@ async fn sloppy_answers_are_read_and_told_once() {
         peer.says("GET /records", given);
         let provider = peer.provider();
         for _ in 0..2 {
-            assert_eq!(listed(&provider).await, expected, "{told}");
+            assert_eq!(listed(&provider).await, expected, "{reported}");
         }
-        let sentences = provider.told();
+        let sentences = provider.reported();
         assert!(
-            matches!(sentences.as_slice(), [one] if one.contains(told) && one.contains("; the protocol ")),
-            "{told}: {sentences:?}"
+            matches!(sentences.as_slice(), [one] if one.contains(reported) && one.contains("; the protocol ")),
+            "{reported}: {sentences:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_similar_media_type_and_an_outdated_filter_are_told() {
+async fn a_similar_media_type_and_an_outdated_filter_are_reported() {
     let peer = Peer::start().await;
     peer.says("GET /", with_media(200, &MEDIA.to_uppercase(), r#"{"filters":["example.com"]}"#));
     let provider = peer.provider();
     assert!(zone(&provider).await.covers(&DnsName::parse("a.other").unwrap()));
-    let told = provider.told().join("\n");
-    assert!(told.contains("`filters`") && told.contains("GET of its address"), "{told}");
+    let reported = provider.reported().join("\n");
+    assert!(reported.contains("`filters`") && reported.contains("GET of its address"), "{reported}");
 }
 
 #[tokio::test]
@@ -140,7 +140,11 @@ async fn a_peer_without_adjustendpoints_leaves_endpoints_as_they_are() {
         let wanted = [set("a.b A ttl=60 192.0.2.1")];
         let adjusted = provider.adjust(&root(), &wanted).await;
         assert_eq!(adjusted.iter().flat_map(Adjustment::sets).collect::<Vec<_>>(), [&wanted[0]]);
-        assert!(matches!(provider.told().as_slice(), [one] if one.contains("very old")), "{:?}", provider.told());
+        assert!(
+            matches!(provider.reported().as_slice(), [one] if one.contains("very old")),
+            "{:?}",
+            provider.reported()
+        );
     }
 }
 
@@ -162,7 +166,7 @@ async fn adjusting_fails_as_a_whole() {
 }
 
 #[tokio::test]
-async fn an_answer_is_read_up_to_the_limit_and_not_an_octet_further() {
+async fn an_answer_is_read_up_to_the_limit_and_not_a_byte_further() {
     let body = r#"[{"dnsName":"a.b","recordType":"A","targets":["192.0.2.1"]}]"#;
     let exact = i64::try_from(body.len()).unwrap();
     for (limit, fits) in [(exact, true), (exact - 1, false), (0, true), (-1, true)] {
@@ -195,8 +199,12 @@ async fn redirections_are_followed_as_far_as_they_can_be_trusted() {
     let provider = peer.provider();
     let zone = zone(&provider).await;
     assert!(matches!(provider.apply(&zone, &[create("a.b")]).await.as_slice(), [Outcome::Applied]));
-    assert_eq!(provider.told().len(), 2, "{:?}", provider.told());
-    assert!(provider.told()[0].contains("set --webhook-provider-url to the new address"), "{:?}", provider.told());
+    assert_eq!(provider.reported().len(), 2, "{:?}", provider.reported());
+    assert!(
+        provider.reported()[0].contains("set --webhook-provider-url to the new address"),
+        "{:?}",
+        provider.reported()
+    );
 
     for (location, part) in
         [("/records", "one redirection too many"), ("", "leads nowhere"), ("ftp://a/b", "leads nowhere")]
@@ -238,14 +246,14 @@ async fn a_query_of_the_address_is_sent_and_never_shown() {
     peer.says("GET /records", Answer { headers: vec![("location", "/x?token=s3cret".to_owned())], ..answer(301, "") });
     peer.says("GET /x", answer(500, ""));
     let redirected = provider.records(&zone, Read::All).await.unwrap_err();
-    let told = provider.told().join(" ");
-    assert!(told.contains("redirects GET /records to"), "{told}");
-    let shown = format!("{error:?} {redirected:?} {told} {provider:?}");
+    let reported = provider.reported().join(" ");
+    assert!(reported.contains("redirects GET /records to"), "{reported}");
+    let shown = format!("{error:?} {redirected:?} {reported} {provider:?}");
     assert!(!shown.contains("s3cret"), "{shown}");
 }
 
-/// A peer that reads a request, answers with these octets, and then hangs up, or waits for ever.
-async fn raw(octets: &'static str, hangs_up: bool) -> String {
+/// A peer that reads a request, answers with these bytes, and then hangs up, or waits for ever.
+async fn raw(bytes: &'static str, hangs_up: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -253,7 +261,7 @@ async fn raw(octets: &'static str, hangs_up: bool) -> String {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await;
-            let _ = stream.write_all(octets.as_bytes()).await;
+            let _ = stream.write_all(bytes.as_bytes()).await;
             if !hangs_up {
                 kept.push(stream);
             }
@@ -278,14 +286,14 @@ async fn after_a_cut_or_a_long_silence_nobody_knows() {
             "no complete answer within 0.12 s",
         ),
     ];
-    for (octets, hangs_up, kind, part) in cases {
-        let url = raw(octets, hangs_up).await;
+    for (bytes, hangs_up, kind, part) in cases {
+        let url = raw(bytes, hangs_up).await;
         let timeouts = [short("webhook-provider-read-timeout"), short("webhook-provider-write-timeout")];
         let provider = Webhook::new(&config(&url, &timeouts)).unwrap();
         check(&provider.records(&root(), Read::All).await.unwrap_err(), kind, &[part]);
         let outcomes = provider.apply(&root(), &[create("a.b"), create("b.b")]).await;
         for outcome in &outcomes {
-            let Outcome::Unknown(error) = outcome else { panic!("{octets:?}: {outcomes:?}") };
+            let Outcome::Unknown(error) = outcome else { panic!("{bytes:?}: {outcomes:?}") };
             check(error, kind, &[part]);
         }
     }

@@ -200,7 +200,7 @@ async fn a_record_and_its_claim_are_sent_as_external_dns_sends_them() {
         ]})
     );
     assert_eq!(listed(&provider).await, ["mx.example 0 MX 10 m.example."]);
-    assert_eq!(provider.told(), [] as [&str; 0], "nobody did anything wrong");
+    assert_eq!(provider.reported(), [] as [&str; 0], "nobody did anything wrong");
 }
 
 #[tokio::test]
@@ -339,14 +339,14 @@ async fn each_adjusted_set_keeps_where_it_came_from() {
             &["left a.example A out", "a.example A (s), whose name and set identifier nobody asked about"],
         ),
     ];
-    for (i, (adjust, expected, told)) in cases.into_iter().enumerate() {
+    for (i, (adjust, expected, reported)) in cases.into_iter().enumerate() {
         let peer = Peer::start().await;
         peer.script().adjust = Some(adjust);
         let provider = peer.provider();
         assert_eq!(adjusted(&provider, &[set(one), set(two), set(three)]).await, expected, "case {i}");
-        let sentences = provider.told();
-        assert_eq!(sentences.len(), told.len(), "case {i}: {sentences:?}");
-        for part in told {
+        let sentences = provider.reported();
+        assert_eq!(sentences.len(), reported.len(), "case {i}: {sentences:?}");
+        for part in reported {
             assert!(
                 sentences.iter().any(|sentence| sentence.contains(part)),
                 "case {i}: {part} is not in {sentences:?}"

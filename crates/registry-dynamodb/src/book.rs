@@ -57,7 +57,7 @@ struct TableState {
     /// What stood before groups were opened that are not closed yet.
     before: HashMap<(ZoneKey, RecordKey), Option<Row>>,
     /// Keys that are no keys, and were reported.
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
     /// Rows of ours whose records were not seen.
     missing: Missing,
 }
@@ -77,8 +77,8 @@ impl Book {
     }
 
     /// What others have changed in the rows of the zone's names since this was last asked.
-    pub(crate) fn news(&self, zone: &Zone) -> ExternalChanges {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner).news(zone)
+    pub(crate) fn external_changes(&self, zone: &Zone) -> ExternalChanges {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).external_changes(zone)
     }
 
     /// Ends rows of ours that name the zone and speak for nothing there, once enough readings have shown that. What the table
@@ -129,7 +129,7 @@ impl Book {
         let rows = self.rows();
         let found = rows.only(&canonical).ok().flatten().filter(|found| found.row.owner == self.me)?;
         let (key, owner) = (found.key.to_owned(), self.me.clone());
-        Some(match found.row.released(zone) {
+        Some(match found.row.without_zone(zone) {
             Some(row) => Write::Update { key, owner, row },
             None => Write::Delete { key, owner },
         })
@@ -195,21 +195,21 @@ impl Book {
     /// Rows by the records that they are about. What is no row of a record is reported once, and left.
     fn sort_out(&self, state: &mut TableState, stored: Vec<Stored>) -> Rows {
         let mut rows = Rows::default();
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for stored in stored {
             let canonical = key::parse(&stored.key).and_then(|record| key::text(&record));
             let problem = canonical.as_ref().err().or(stored.row.as_ref().err());
             if let Some(problem) = problem {
-                if !state.told.contains(&stored.key) {
+                if !state.reported.contains(&stored.key) {
                     warn!(table = self.table.name, row = stored.key, "a row that is no claim is left alone: {problem}");
                 }
-                told.insert(stored.key.clone());
+                reported.insert(stored.key.clone());
             }
             if let Ok(canonical) = canonical {
                 rows.set(canonical, stored);
             }
         }
-        state.told = told;
+        state.reported = reported;
         rows
     }
 

@@ -10,7 +10,7 @@ use zonewright_core::zone::{Zone, ZoneKey};
 const KEPT: u64 = 1_000;
 
 /// Names whose rows were not what memory said: each with the reading that showed it, and for each zone the reading that it
-/// was last told of.
+/// last received.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     reading: u64,
@@ -32,14 +32,14 @@ impl Changes {
             }
             self.names.insert(name, reading);
         }
-        // Every zone that is served has been told of older ones; one that is not begins with a plan for every name.
+        // Every zone that is served has received older ones; one that is not begins with a plan for every name.
         let oldest = reading.saturating_sub(KEPT);
         self.names.retain(|_, at| *at > oldest);
         self.contested.retain(|_, at| *at > oldest);
     }
 
     /// What is new in a zone since this was last asked.
-    pub(super) fn news(&mut self, zone: &Zone) -> ExternalChanges {
+    pub(super) fn external_changes(&mut self, zone: &Zone) -> ExternalChanges {
         let reading = self.reading;
         let seen = self.seen.insert(zone.key.clone(), reading).unwrap_or(0);
         let fresh = |names: &BTreeMap<DnsName, u64>| {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_every_zone_was_told_is_not_kept() {
+    fn what_every_zone_has_received_is_not_kept() {
         let mut changes = Changes::default();
         for n in 0..3 * KEPT {
             changes.note([(DnsName::parse(&format!("n{n}.example")).unwrap(), true)].into_iter());

@@ -183,7 +183,7 @@ impl ClaimEffect<'_> {
             (Self::Return { .. }, false) => Some(before?.clone()),
             (_, false) => row.undone(zone, before),
             (Self::Stand { resource, labels, .. }, true) => Some(row.settled(zone, *resource, labels)),
-            (Self::Go { .. } | Self::Give { owner: None, .. } | Self::End { .. }, true) => row.released(zone),
+            (Self::Go { .. } | Self::Give { owner: None, .. } | Self::End { .. }, true) => row.without_zone(zone),
             (Self::Give { owner: Some(owner), .. }, true) => Some(row.given(owner)),
         };
         let (key, owner) = (key.to_owned(), me.clone());

@@ -9,7 +9,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Credentials, Region};
 use secrecy::ExposeSecret;
-use zonewright_aws::house_client;
+use zonewright_aws::sdk_http_client;
 use zonewright_core::Result;
 use zonewright_http::{Connection, Proxies, RequestTimes};
 
@@ -29,7 +29,7 @@ impl DynamoConfig {
         let connection =
             Connection { proxies: Proxies::from_env()?, connect_timeout: CONNECT, ..Connection::default() };
         let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
-            .http_client(house_client(&connection, RequestTimes::default(), str::to_owned)?)
+            .http_client(sdk_http_client(&connection, RequestTimes::default(), str::to_owned)?)
             // A throttled call is repeated by `table`, where batches are known; nothing else is repeated below the engine.
             .retry_config(RetryConfig::disabled())
             .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(CALL).build());

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told() {
+    fn what_is_no_key_is_reported() {
         for (row, problem) in [
             ("", "expected NAME#TYPE#SET"),
             ("a.example.com", "expected NAME#TYPE#SET"),
@@ -70,8 +70,8 @@ mod tests {
             ("#A#", "is no name"),
             ("a.example.com#?!#", "is no record type"),
         ] {
-            let told = parse(row).unwrap_err();
-            assert!(told.contains(problem), "{row:?}: {told}");
+            let error = parse(row).unwrap_err();
+            assert!(error.contains(problem), "{row:?}: {error}");
         }
     }
 

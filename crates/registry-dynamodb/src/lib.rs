@@ -174,7 +174,7 @@ impl ClaimStore for DynamoRegistry {
     /// are gone.
     async fn resync(&self, zone: &Zone, contents: &dyn Contents, _changed: bool) -> Result<ExternalChanges> {
         self.book.tidy(zone, contents).await;
-        Ok(self.book.news(zone))
+        Ok(self.book.external_changes(zone))
     }
 
     fn item_keys(&self, _zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {

@@ -121,7 +121,7 @@ impl Row {
     }
 
     /// The record in `zone` is gone, or is ours no longer. `None` if no right is left. A row that speaks for all zones goes.
-    pub(crate) fn released(&self, zone: &str) -> Option<Self> {
+    pub(crate) fn without_zone(&self, zone: &str) -> Option<Self> {
         let mut next = self.clone();
         next.open.remove(zone);
         next.zones.as_mut()?.remove(zone);
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(row.resource.as_deref(), Some("service/default/web"));
         assert_eq!(row.written(), labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect());
         assert!(row.speaks("any", None) && row.is_confirmed("any"), "it speaks in every zone");
-        assert_eq!(row.released("any"), None);
+        assert_eq!(row.without_zone("any"), None);
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
             settled.speaks("z 1%", Some(&two)) && settled.speaks("z 1%", None) && !settled.speaks("z2", Some(&one))
         );
         assert_eq!(settled.resource.as_deref(), Some("r"));
-        assert_eq!(settled.released("z 1%"), None, "with its last zone it goes");
+        assert_eq!(settled.without_zone("z 1%"), None, "with its last zone it goes");
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
         let both = first.opened("z2", digests(&[&one])).settled("z2", None, &vec![]);
         assert!(both.is_confirmed("z1") && both.is_confirmed("z2"));
         assert_eq!(both.other_zones("z1"), ["z2"]);
-        assert_eq!(both.released("z2"), Some(first.clone()));
+        assert_eq!(both.without_zone("z2"), Some(first.clone()));
         assert_eq!(first.opened("z2", digests(&[&one])).undone("z2", Some(&first)), Some(first.clone()));
         let going = first.opened("z1", digests(&[&one]));
         assert!(!going.speaks("z1", None), "the record of a delete that was begun is gone: no right is left");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_does_not_parse_is_told() {
+    fn a_mark_that_does_not_parse_is_reported() {
         let row = Row::read(me(), BTreeMap::from([(OPEN.to_owned(), "abc".to_owned())]));
         assert!(row.unwrap_err().contains("expected DIGEST@ZONE"));
     }

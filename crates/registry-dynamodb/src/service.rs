@@ -26,7 +26,7 @@ pub type Item = BTreeMap<String, Value>;
 /// Some rows, and where to go on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The rows.
+    /// The rows of this page.
     pub items: Vec<Item>,
     /// The key of the last row looked at; `None` after the last page.
     pub last: Option<Item>,

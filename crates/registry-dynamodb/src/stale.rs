@@ -27,13 +27,13 @@ pub(crate) struct Missing(HashMap<ZoneKey, Missed>);
 #[derive(Debug, Default)]
 struct Missed {
     readings: HashMap<RecordKey, u8>,
-    /// Whether it was told that too many are missing.
-    told: bool,
+    /// Whether it was reported that too many are missing.
+    reported: bool,
 }
 
 /// What follows from a reading.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct MissingRows {
     /// The rows of these records end.
     pub(crate) end: Vec<RecordKey>,
     /// So many more are missing that it is the reading that is doubted; reported once.
@@ -43,7 +43,7 @@ pub(crate) struct Verdict {
 impl Missing {
     /// Counts one more reading of a zone. `missing` are the records that it did not show, each with whether a write of ours
     /// may be why; `of` is the number of rows that name the zone.
-    pub(crate) fn count(&mut self, zone: &ZoneKey, missing: &BTreeMap<RecordKey, bool>, of: usize) -> Verdict {
+    pub(crate) fn count(&mut self, zone: &ZoneKey, missing: &BTreeMap<RecordKey, bool>, of: usize) -> MissingRows {
         let missed = self.0.entry(zone.clone()).or_default();
         missed.readings.retain(|key, _| missing.contains_key(key));
         for key in missing.keys() {
@@ -55,14 +55,14 @@ impl Missing {
         let (explained, lost): (Vec<RecordKey>, Vec<RecordKey>) =
             due.into_iter().partition(|key| missing.get(key) == Some(&true));
         if lost.len() > MOST.max(of / 10) {
-            let told = std::mem::replace(&mut missed.told, true);
-            let doubted = (!told).then_some(lost.len());
-            return Verdict { end: explained, doubted };
+            let reported = std::mem::replace(&mut missed.reported, true);
+            let doubted = (!reported).then_some(lost.len());
+            return MissingRows { end: explained, doubted };
         }
-        missed.told = false;
+        missed.reported = false;
         let mut end: Vec<RecordKey> = explained.into_iter().chain(lost).collect();
         end.sort();
-        Verdict { end, doubted: None }
+        MissingRows { end, doubted: None }
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
             assert_eq!(last.end.len(), expected, "{count} of {of}");
             assert_eq!(last.doubted, Some(count).filter(|_| expected == 0), "{count} of {of}");
             if expected == 0 {
-                assert_eq!(read(count, false), Verdict::default(), "told once");
+                assert_eq!(read(count, false), MissingRows::default(), "reported once");
                 assert_eq!(read(count, true).end.len(), count, "our own writes took them away");
                 assert_eq!(read(3, false).end.len(), 3, "the others came back");
             }

@@ -262,8 +262,8 @@ mod tests {
             (item(&[("o", text("me")), ("l", text("x"))]), "is no map"),
             (item(&[("o", text("me")), ("l", map(Value::Other))]), "label \"resource\" is no text"),
         ] {
-            let told = row(parts).unwrap_err();
-            assert!(told.contains(problem), "{told}");
+            let error = row(parts).unwrap_err();
+            assert!(error.contains(problem), "{error}");
         }
         let sound = row(item(&[("o", text("me")), ("l", map(text("r")))])).unwrap();
         assert_eq!((sound.owner.as_str(), sound.resource.as_deref()), ("me", Some("r")));

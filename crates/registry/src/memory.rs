@@ -86,11 +86,11 @@ impl MemoryRegistry {
 
     /// Whether everything in a record set was published by this process.
     fn made(&self, zone: &Zone, set: &RecordSet) -> bool {
-        self.strangers(zone, set).is_some_and(|others| others.is_empty())
+        self.foreign_values(zone, set).is_some_and(|others| others.is_empty())
     }
 
     /// The values of a record set that were not published by this process; `None` if none was.
-    fn strangers(&self, zone: &Zone, set: &RecordSet) -> Option<Vec<RData>> {
+    fn foreign_values(&self, zone: &Zone, set: &RecordSet) -> Option<Vec<RData>> {
         let published = self.published();
         let states = published.get(&(zone.key.clone(), set.key.clone()))?;
         let RecordData::Records(records) = &set.data else {
@@ -206,7 +206,7 @@ impl ClaimFormat for MemoryRegistry {
             && let Some((holder, set)) = published.find(&zone.key, key)
             && holder == zone.key
         {
-            match self.strangers(zone, &set) {
+            match self.foreign_values(zone, &set) {
                 None => claims.retain(|claim| !ours(claim)),
                 Some(others) => {
                     let labels = others.iter().map(|value| (FOREIGN_VALUE_LABEL.into(), value.to_string().into()));

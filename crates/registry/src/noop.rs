@@ -94,7 +94,7 @@ impl ClaimFormat for NoopRegistry {
         &self,
         _zone: &Zone,
         record: &RecordSet,
-        _custody: &OwnershipChange,
+        _change: &OwnershipChange,
         _published: &dyn Published,
     ) -> Result<Option<Group>, Dropped> {
         Err(Dropped {

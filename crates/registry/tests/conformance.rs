@@ -55,7 +55,7 @@ impl Harness for Noop {
 }
 
 struct ConfigMaps {
-    shelf: Arc<MemoryDocuments>,
+    store: Arc<MemoryDocuments>,
     limit: usize,
     ours: ConfigMapRegistry,
     theirs: ConfigMapRegistry,
@@ -64,13 +64,13 @@ struct ConfigMaps {
 impl ConfigMaps {
     /// Objects of this size at most.
     fn new(limit: usize) -> Self {
-        let shelf = Arc::new(MemoryDocuments::default());
-        let (ours, theirs) = (Self::of("me", &shelf, limit), Self::of("other", &shelf, limit));
-        Self { shelf, limit, ours, theirs }
+        let store = Arc::new(MemoryDocuments::default());
+        let (ours, theirs) = (Self::of("me", &store, limit), Self::of("other", &store, limit));
+        Self { store, limit, ours, theirs }
     }
 
-    fn of(owner: &str, shelf: &Arc<MemoryDocuments>, limit: usize) -> ConfigMapRegistry {
-        let config = ConfigMapConfig::new(owner, shelf.clone()).expect("an owner");
+    fn of(owner: &str, store: &Arc<MemoryDocuments>, limit: usize) -> ConfigMapRegistry {
+        let config = ConfigMapConfig::new(owner, store.clone()).expect("an owner");
         ConfigMapRegistry::new(ConfigMapConfig { limit, ..config })
     }
 }
@@ -89,7 +89,7 @@ impl Harness for ConfigMaps {
     }
 
     fn again(&self) -> Box<dyn Registry> {
-        Box::new(Self::of("me", &self.shelf, self.limit))
+        Box::new(Self::of("me", &self.store, self.limit))
     }
 }
 
@@ -100,9 +100,9 @@ struct Memory {
 
 impl Memory {
     fn new() -> Self {
-        let shelf = Arc::new(MemoryDocuments::default());
-        let ours = MemoryRegistry::over("me", shelf.clone()).expect("an owner");
-        Self { ours, theirs: ConfigMaps::of("other", &shelf, zonewright_registry::configmap::LONGEST) }
+        let store = Arc::new(MemoryDocuments::default());
+        let ours = MemoryRegistry::over("me", store.clone()).expect("an owner");
+        Self { ours, theirs: ConfigMaps::of("other", &store, zonewright_registry::configmap::LONGEST) }
     }
 }
 

@@ -43,7 +43,7 @@ pub trait Measured: Cloud + Sized {
     const PAGE: usize;
     /// The operations that list zones.
     const ZONES: &'static [&'static str];
-    /// What a name can meet that somebody else made meanwhile.
+    /// What a name can meet that another writer made meanwhile.
     const CONFLICTS: &'static [Conflict];
     /// Records of a large zone, and the same for people.
     const LARGE: (usize, &'static str) = (100_000, "100,000");
@@ -69,7 +69,7 @@ pub trait Measured: Cloud + Sized {
     fn refused(zone: &str) -> Value;
 }
 
-/// A record of somebody else.
+/// A foreign record.
 #[derive(Debug)]
 pub struct Conflict {
     /// For people.
@@ -212,7 +212,7 @@ impl<C: Measured> Pair<'_, C> {
         Ok(())
     }
 
-    /// Puts a record of somebody else in place, at both services.
+    /// Puts a foreign record in place, at both services.
     fn foreign(&self, name: &str, conflict: &Conflict) {
         for service in [&self.theirs, &self.ours] {
             if let Some(zone) = self.zones.first() {
@@ -259,7 +259,7 @@ async fn steps<C: Measured>(programs: &Programs, zones: usize) -> Result<Vec<Row
     Ok(rows)
 }
 
-/// The start with a zone in which somebody else has a lot.
+/// The start with a zone that holds many foreign records.
 async fn large<C: Measured>(programs: &Programs) -> Result<Row> {
     let work = Work::new(1);
     let what = format!("{}: start, {} records, nothing to do", title(1), C::LARGE.1);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_told_by_what_they_are_for() {
+    fn requests_are_distinguished_by_their_purpose() {
         let all =
             [("ChangeResourceRecordSets", 2), ("CREATE", 200), ("ListHostedZones", 1), ("ListResourceRecordSets", 7)];
         assert_eq!(cells::<Route53>(&calls(&all)), "**10** | 1 | 7 | 2");

@@ -115,8 +115,8 @@ pub fn draw(recorded: &[Round], dice: &mut Dice, changes: Option<usize>) -> Opti
         if round.changes.len() >= changes {
             break;
         }
-        if let Some(told) = change(&mut round, dice) {
-            round.changes.push(told);
+        if let Some(described) = change(&mut round, dice) {
+            round.changes.push(described);
         }
     }
     Some(round)
@@ -361,15 +361,15 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_told_by_its_seed_and_every_kind_of_change_is_drawn() {
+    fn a_round_follows_from_its_seed_and_every_kind_of_change_is_drawn() {
         let recorded = recorded();
-        let mut told = String::new();
+        let mut described = String::new();
         for number in 0..400 {
             let draw = || draw(&recorded, &mut Dice::new(7, number), None).expect("a round");
             let (one, two) = (draw(), draw());
             assert_eq!((one.as_run(), one.manifest()), (two.as_run(), two.manifest()));
             assert!(one.changes.len() <= CHANGES, "{:?}", one.changes);
-            told.extend(one.changes.iter().map(|change| format!("{change}\n")));
+            described.extend(one.changes.iter().map(|change| format!("{change}\n")));
         }
         for kind in [
             "-> \"10.",
@@ -384,7 +384,7 @@ mod tests {
             "published",
             "without \"Service",
         ] {
-            assert!(told.contains(kind), "{kind} is never drawn:\n{told}");
+            assert!(described.contains(kind), "{kind} is never drawn:\n{described}");
         }
     }
 
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_told_from_addresses_and_words() {
+    fn hosts_are_distinguished_from_addresses_and_words() {
         assert!(is_host("a.example.org") && is_host("*.example.org"));
         assert!(!is_host("192.0.2.1") && !is_host("web") && !is_host("a..org") && !is_host("10Gi.5"));
     }

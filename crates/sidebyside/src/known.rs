@@ -1,4 +1,4 @@
-//! Where the two differ on purpose: `docs/differences.md` tells users the same.
+//! Where the two differ on purpose: `docs/differences.md` says the same to users.
 //!
 //! A round is known to differ where each of its differences is explained by a line of [`KNOWN`].
 
@@ -49,7 +49,7 @@ const KNOWN: &[Known] = &[
         explains: |found, _| found.has_flag("--unstructured-resource") && found.names_go_fields(),
     },
     Known {
-        why: "a name that no zone can hold is left out and told",
+        why: "a name that no zone can hold is left out and reported",
         explains: |_, line| missing(line) && !is_name(subject(line)),
     },
     Known {

@@ -33,7 +33,7 @@ use zonewright_sidebyside::dice::Dice;
 use zonewright_sidebyside::draw::draw;
 use zonewright_sidebyside::round::{Round, recorded};
 
-use crate::pair::{Pair, Verdict};
+use crate::pair::{Pair, RoundResult};
 
 const USAGE: &str = "\
 sidebyside --external-dns PATH [--zonewright PATH] [--rounds N] [--seed N] [--round N] [--changes N] [--jobs N]
@@ -144,11 +144,18 @@ async fn play(options: &Options) -> Result<bool> {
 }
 
 impl Figures {
-    async fn take(&mut self, number: u64, verdict: Verdict, round: &Round, pair: &Pair<'_>, seed: u64) -> Result<()> {
+    async fn take(
+        &mut self,
+        number: u64,
+        verdict: RoundResult,
+        round: &Round,
+        pair: &Pair<'_>,
+        seed: u64,
+    ) -> Result<()> {
         match verdict {
-            Verdict::Equal => self.equal += 1,
-            Verdict::Known(reason) => *self.known.entry(reason).or_default() += 1,
-            Verdict::Differs(_) => {
+            RoundResult::Equal => self.equal += 1,
+            RoundResult::Known(reason) => *self.known.entry(reason).or_default() += 1,
+            RoundResult::Differs(_) => {
                 self.unknown.push(number);
                 let (round, lines) = shrink::smallest(pair, round).await?;
                 println!("\nround {number} of seed {seed}, from {}", round.base);

@@ -23,7 +23,7 @@ use crate::recorded::Run;
 /// How long one program may take for one round.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What Zonewright is told besides, so that what it does more carefully on purpose does not hide the rest: names that
+/// Further flags of Zonewright, so that what it does more carefully on purpose does not hide the rest: names that
 /// several objects want are joined as in external-dns, nothing is held, and a blank status is taken for what it says.
 const AS_THE_OTHER: &[&str] = &["--no-brake", "--same-name=union", "--status-grace=1ns"];
 
@@ -37,7 +37,7 @@ pub(crate) struct Pair<'a> {
 
 /// How a round went.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum RoundResult {
     Equal,
     /// They differ, and each difference is one of those on purpose; the reason of the first.
     Known(&'static str),
@@ -50,7 +50,7 @@ impl Pair<'_> {
     ///
     /// # Errors
     /// A program cannot be started, or a file not be written.
-    pub(crate) async fn play(&self, round: &Round) -> Result<Verdict> {
+    pub(crate) async fn play(&self, round: &Round) -> Result<RoundResult> {
         let mut run: Run = serde_json::from_value(round.as_run()).context("the round as a run")?;
         let (theirs, ours) = tokio::join!(self.theirs(round, &run), self.ours(round, &run));
         let (theirs, ours) = (theirs?, ours?);
@@ -59,12 +59,12 @@ impl Pair<'_> {
         run.changes = theirs.sent.changes.clone();
         let lines = differences(&run, &ours);
         if lines.is_empty() {
-            return Ok(Verdict::Equal);
+            return Ok(RoundResult::Equal);
         }
         let reason = Found::new(round, &theirs.output, &theirs.sent.desired).reason(&lines);
         Ok(match reason {
-            Some(reason) => Verdict::Known(reason),
-            None => Verdict::Differs(lines.into_iter().chain(last_words("external-dns", &theirs.output)).collect()),
+            Some(reason) => RoundResult::Known(reason),
+            None => RoundResult::Differs(lines.into_iter().chain(last_words("external-dns", &theirs.output)).collect()),
         })
     }
 
@@ -78,7 +78,7 @@ impl Pair<'_> {
         run.args.push(format!("--state-dir={}", folder.path().join("state").display()));
         let path = self.zonewright.to_str().context("a plain path")?;
         let mut played = Program { path, limit: LIMIT }.play(&objects, &run).await;
-        // It tells by its status that something was left out; external-dns leaves things out without a word.
+        // Its status says that something was left out; external-dns leaves things out without a word.
         played.failed &= !played.output.contains("run id=") || played.sent.desired.is_empty();
         Ok(played)
     }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use zonewright_sidebyside::round::Round;
 
-use crate::pair::{Pair, Verdict};
+use crate::pair::{Pair, RoundResult};
 
 /// How many smaller rounds are tried.
 const TRIES: usize = 24;
@@ -25,8 +25,8 @@ pub(crate) async fn smallest(pair: &Pair<'_>, round: &Round) -> Result<(Round, V
 
 async fn differences(pair: &Pair<'_>, round: &Round) -> Result<Option<Vec<String>>> {
     Ok(match pair.play(round).await? {
-        Verdict::Differs(lines) => Some(lines),
-        Verdict::Equal | Verdict::Known(_) => None,
+        RoundResult::Differs(lines) => Some(lines),
+        RoundResult::Equal | RoundResult::Known(_) => None,
     })
 }
 

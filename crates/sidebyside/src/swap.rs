@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::cloud::{Cloud, Ended, Programs, Which};
 
-/// A service with its zones, in each of which somebody else has a record.
+/// A service with its zones, each of which holds a foreign record.
 pub trait Account {
     /// The service.
     type Service: Cloud;

@@ -16,43 +16,43 @@ use crate::lookup::{Dependency, Lookup};
 use crate::options::SourceOptions;
 use crate::other_prefix::Other;
 use crate::readers::Reader;
-use crate::role::{Role, Scope};
+use crate::role::{MapScope, SourceRole};
 use crate::store::{Object, Store};
 
 /// An object whose mapping takes longer is named in the log.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// What is to be mapped.
-pub struct Batch {
-    pub(crate) items: Vec<Item>,
+pub struct MappingBatch {
+    pub(crate) items: Vec<BatchItem>,
     pub(crate) store: Store,
-    pub(crate) roles: Arc<[Role]>,
+    pub(crate) roles: Arc<[SourceRole]>,
     pub(crate) options: Arc<SourceOptions>,
     /// The well-known annotation prefix that is not in force.
     pub(crate) other_prefix: Option<Arc<Other>>,
     pub(crate) published: Option<Arc<dyn PublishedNames>>,
 }
 
-impl std::fmt::Debug for Batch {
+impl std::fmt::Debug for MappingBatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Batch").field("items", &self.items).finish_non_exhaustive()
+        f.debug_struct("MappingBatch").field("items", &self.items).finish_non_exhaustive()
     }
 }
 
 /// One object as one source reads it.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct BatchItem {
     pub(crate) reader: Reader,
     /// The object; `None` if it is gone.
     pub(crate) object: Option<Object>,
-    /// Whether a DELETE event said that the object which was told last is gone.
+    /// Whether a DELETE event said that the object which was reported last is gone.
     pub(crate) tombstone: bool,
 }
 
 /// What came of one object.
 #[derive(Debug)]
 pub struct MappedItem {
-    pub(crate) item: Item,
+    pub(crate) item: BatchItem,
     /// `None` if it is gone.
     pub(crate) result: Option<Mapping>,
 }
@@ -75,12 +75,12 @@ impl Mapping {
     }
 }
 
-impl Batch {
+impl MappingBatch {
     /// Maps everything.
     pub fn map(self) -> Vec<MappedItem> {
         let Self { items, store, roles, options, other_prefix, published } = self;
         let prefix = other_prefix.as_ref().map(|other| other.prefix);
-        let map = |item: Item| {
+        let map = |item: BatchItem| {
             let role = roles.get(item.reader.source);
             let result = item.object.as_ref().zip(role).map(|(object, role)| {
                 let lookup = Lookup::new(&store, &role.reads).with_published(published.as_deref());
@@ -92,13 +92,19 @@ impl Batch {
     }
 }
 
-fn map(object: &Object, role: &Role, options: &SourceOptions, other: Option<&Other>, lookup: Lookup<'_>) -> Mapping {
+fn map(
+    object: &Object,
+    role: &SourceRole,
+    options: &SourceOptions,
+    other: Option<&Other>,
+    lookup: Lookup<'_>,
+) -> Mapping {
     let began = Instant::now();
-    let mut mapped = (role.map)(object, &Scope { role, options, lookup: &lookup });
+    let mut mapped = (role.map)(object, &MapScope { role, options, lookup: &lookup });
     if let Some(other) = other
         && (carries(&object.meta().annotations, other.prefix) || lookup.has_found_prefix())
     {
-        let second = (role.map)(object, &Scope { role, options: &other.options, lookup: &lookup });
+        let second = (role.map)(object, &MapScope { role, options: &other.options, lookup: &lookup });
         other.note(object.reference(), &mut mapped, second);
     }
     let took = began.elapsed();

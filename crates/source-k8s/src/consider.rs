@@ -1,6 +1,6 @@
 //! What objects ask for, and what they would ask for: for people who look for a name.
 //!
-//! In comes a snapshot of the objects with what was told of them; out goes, for each object that has to do with a name, what it asks
+//! In comes a snapshot of the objects with what was reported of them; out goes, for each object that has to do with a name, what it asks
 //! for, which annotations were read, and which flags keep it from asking. It is found out by mapping the object once more with the
 //! flags lifted, so that every source is explained and none knows of it. Slow: only a question of a person makes it.
 
@@ -20,16 +20,16 @@ use crate::lookup::Lookup;
 use crate::objects::{Ingress, Meta};
 use crate::options::SourceOptions;
 use crate::readers::Reader;
-use crate::role::{Role, Scope};
+use crate::role::{MapScope, SourceRole};
 use crate::store::{Object, Store};
 
-/// A snapshot of everything, and what was told of the objects that may be meant.
+/// A snapshot of everything, and what was reported of the objects that may be meant.
 pub(crate) struct Snapshot {
     pub(crate) store: Store,
-    pub(crate) roles: Arc<[Role]>,
+    pub(crate) roles: Arc<[SourceRole]>,
     pub(crate) options: Arc<SourceOptions>,
     pub(crate) published: Option<Arc<dyn PublishedNames>>,
-    pub(crate) told: Vec<(Reader, ObjectRef, Arc<Mapped>)>,
+    pub(crate) reported: Vec<(Reader, ObjectRef, Arc<Mapped>)>,
 }
 
 /// The names that a mapping is about.
@@ -43,7 +43,7 @@ pub(crate) fn names_of(mapped: &Mapped) -> impl Iterator<Item = &DnsName> {
     own.chain(mapped.pending.iter().map(|pending| &pending.name)).chain(other)
 }
 
-/// Whether what was told of an object may have to do with a subject.
+/// Whether what was reported of an object may have to do with a subject.
 pub(crate) fn concerns(subject: &Subject, object: &ObjectRef, mapped: &Mapped) -> bool {
     match subject {
         Subject::Object(asked) => asked.means(object),
@@ -69,7 +69,7 @@ pub(crate) fn is_puzzling(object: &Object, mapped: &Mapped, options: &SourceOpti
 }
 
 /// An object of which nothing is known but who it is.
-fn bare(object: &ObjectRef, role: Option<&Role>) -> Considered {
+fn bare(object: &ObjectRef, role: Option<&SourceRole>) -> Considered {
     Considered {
         object: object.to_string(),
         source: role.map(|role| role.source.shared().to_string()).unwrap_or_default(),
@@ -91,14 +91,17 @@ impl Snapshot {
         for (at, role) in self.roles.iter().enumerate() {
             for object in self.store.all(role.kind) {
                 let reader = Reader { source: at, key: object.key() };
-                let told = self.told.iter().find(|(told, ..)| *told == reader).map(|(.., mapped)| &**mapped);
-                found.extend(self.look(subject, role, object, told, &open));
+                let reported =
+                    self.reported.iter().find(|(reported, ..)| *reported == reader).map(|(.., mapped)| &**mapped);
+                found.extend(self.look(subject, role, object, reported, &open));
             }
         }
         // Of an object that cannot be read nothing but that is known.
         let held =
             |reader: &Reader| self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).is_some();
-        found.extend(self.told.iter().filter(|(reader, ..)| !held(reader)).map(|told| self.unreadable(told)));
+        found.extend(
+            self.reported.iter().filter(|(reader, ..)| !held(reader)).map(|reported| self.unreadable(reported)),
+        );
         if found.is_empty() {
             found.extend(self.elsewhere(subject));
         }
@@ -108,8 +111,8 @@ impl Snapshot {
     /// An object in a namespace that is not read: whether it is there nobody knows here.
     fn elsewhere(&self, subject: &Subject) -> Option<Consideration> {
         let Subject::Object(asked) = subject else { return None };
-        let out_of_reach = |role: &&Role| role.reach().is_some_and(|reach| !reach.has(&asked.namespace));
-        let named = |role: &&Role| asked.is_kind(role.kind.spec().name);
+        let out_of_reach = |role: &&SourceRole| role.reach().is_some_and(|reach| !reach.has(&asked.namespace));
+        let named = |role: &&SourceRole| asked.is_kind(role.kind.spec().name);
         let role = self.roles.iter().filter(named).find(out_of_reach)?;
         let meta =
             Meta { namespace: asked.namespace.as_str().into(), name: asked.name.as_str().into(), ..Meta::default() };
@@ -123,9 +126,9 @@ impl Snapshot {
     fn look(
         &self,
         subject: &Subject,
-        role: &Role,
+        role: &SourceRole,
         object: &Object,
-        told: Option<&Mapped>,
+        reported: Option<&Mapped>,
         open: &SourceOptions,
     ) -> Option<Consideration> {
         let reference = object.reference();
@@ -136,9 +139,9 @@ impl Snapshot {
             return None;
         }
         let unread = annotated::unread(&object.meta().annotations, &self.options);
-        // Of an object that was pruned nothing is left but what was told.
+        // Of an object that was pruned nothing is left but what was reported.
         let lifted = if object.is_pruned() { Mapped::default() } else { self.map(role, object, open) };
-        let mapped = told.cloned().unwrap_or_default();
+        let mapped = reported.cloned().unwrap_or_default();
         let asked = names_of(&mapped).cloned().collect::<BTreeSet<DnsName>>();
         let would: BTreeSet<DnsName> = names_of(&lifted).filter(|name| !asked.contains(*name)).cloned().collect();
         if let Subject::Name(name) = subject {
@@ -179,13 +182,13 @@ impl Snapshot {
         Consideration { object: object.clone(), considered, mapped: Arc::clone(mapped) }
     }
 
-    fn map(&self, role: &Role, object: &Object, options: &SourceOptions) -> Mapped {
+    fn map(&self, role: &SourceRole, object: &Object, options: &SourceOptions) -> Mapped {
         let lookup = Lookup::new(&self.store, &role.reads).with_published(self.published.as_deref());
-        (role.map)(object, &Scope { role, options, lookup: &lookup })
+        (role.map)(object, &MapScope { role, options, lookup: &lookup })
     }
 
     /// What keeps an object from asking for names: each flag without which, all others lifted, they are not asked for.
-    fn dropped(&self, role: &Role, object: &Object, names: &BTreeSet<DnsName>) -> Vec<Dropped> {
+    fn dropped(&self, role: &SourceRole, object: &Object, names: &BTreeSet<DnsName>) -> Vec<Dropped> {
         if names.is_empty() {
             return Vec::new();
         }

@@ -38,7 +38,7 @@ enum Known {
 
 /// The trust in one kind.
 #[derive(Debug, Clone)]
-pub struct View {
+pub struct KindTrust {
     link: Link,
     known: Known,
     settled: bool,
@@ -52,7 +52,7 @@ pub struct View {
     doubts: u64,
 }
 
-impl View {
+impl KindTrust {
     /// The view of a kind that has not been listed; `seen` if an earlier process listed it. Until `patience` it is tried again
     /// before it counts as settled; a list that has begun by then is waited for to its end.
     pub fn new(seen: bool, patience: Instant) -> Self {

@@ -84,7 +84,7 @@ fn endpoint(name: &str, rtype: &str, targets: &[String]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feed::{Event, polled};
+    use crate::feed::{FeedEvent, polled};
     use crate::index::Index;
     use crate::kind::Kind;
     use crate::options::{SourceKind, SourceOptions};
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(Fake::new(&options.templates).endpoints(), first, "the same in each process");
         let mut index =
             Index::new(std::sync::Arc::new(options.clone()), &zonewright_core::source::SeenKinds::default());
-        let events: Vec<Event> = polled::list(Kind::Fake, first, &options);
+        let events: Vec<FeedEvent> = polled::list(Kind::Fake, first, &options);
         for event in events {
             index.apply(event, tokio::time::Instant::now());
         }

@@ -1,10 +1,10 @@
 //! From objects to what they ask for, with the work of a change bounded by what reads it.
 //!
-//! In come feed [`Event`]s; out come core's updates and evidence. The index holds the objects, for each mapped object
+//! In come feed [`FeedEvent`]s; out come core's updates and evidence. The index holds the objects, for each mapped object
 //! what its mapper gave last and what it read, and how far each kind can be trusted. What must hold: after any events,
-//! what has been told equals what mapping every object from scratch would give.
+//! what has been reported equals what mapping every object from scratch would give.
 //!
-//! What is told of an object:
+//! What is reported of an object:
 //! - It maps to something: `Present`, once for each change of the result.
 //! - It is there and asks for nothing (its annotation was removed, a filter excludes it): `Present` with an empty result
 //!   if it asked for something before, since that is a deliberate edit; nothing at all otherwise, so that memory follows
@@ -19,15 +19,15 @@ use tokio::time::Instant;
 use zonewright_core::endpoint::{KindId, Kinds, Mapped, ObjectRef};
 use zonewright_core::source::{PublishedNames, SeenKinds};
 
-use crate::evidence::View;
-use crate::feed::{Event, Unreadable};
+use crate::evidence::KindTrust;
+use crate::feed::{FeedEvent, Unreadable};
 use crate::kind::Kind;
 use crate::lookup::Reads;
 use crate::options::SourceOptions;
 use crate::other_prefix::Other;
 use crate::readers::{Reader, Readers};
 use crate::sources::crd::Status;
-use crate::sources::{self, Role};
+use crate::sources::{self, SourceRole};
 use crate::store::{Object, ObjectKey, Store};
 use crate::unread::Unread;
 
@@ -35,14 +35,14 @@ mod consider;
 mod mapping;
 mod trust;
 
-/// What was told of one object.
+/// What was reported of one object.
 #[derive(Debug)]
 struct Reported {
     who: Who,
     mapped: Arc<Mapped>,
 }
 
-/// The object that something was told of, as far as its reader does not say who it is.
+/// The object that something was reported of, as far as its reader does not say who it is.
 #[derive(Debug, PartialEq, Eq)]
 enum Who {
     /// All but the UID is as the reader's key says.
@@ -79,19 +79,19 @@ pub struct Index {
     options: Arc<SourceOptions>,
     /// The well-known annotation prefix that is not in force.
     other_prefix: Option<Arc<Other>>,
-    roles: Arc<[Role]>,
+    roles: Arc<[SourceRole]>,
     reads: Reads,
     ids: BTreeMap<Kind, KindId>,
     store: Store,
     readers: Readers,
-    views: BTreeMap<Kind, View>,
+    views: BTreeMap<Kind, KindTrust>,
     /// Kinds whose list is under way, and the objects that it held so far.
     listing: BTreeMap<Kind, BTreeSet<ObjectKey>>,
     /// Objects that are there and of which nothing is known.
     unread: Unread,
-    told: BTreeMap<Reader, Reported>,
+    reported: BTreeMap<Reader, Reported>,
     dirty: BTreeSet<Reader>,
-    /// What is being mapped, by a [`Batch`] that is not back yet.
+    /// What is being mapped, by a [`MappingBatch`] that is not back yet.
     in_flight: BTreeSet<Reader>,
     /// Objects as they were and as they became while that goes on.
     changes: Vec<(Option<Object>, Option<Object>)>,
@@ -105,26 +105,29 @@ pub struct Index {
     /// What to report in the status of objects.
     statuses: BTreeMap<ObjectKey, Status>,
     remapped: u64,
-    /// Where the slow pass over everything that was told is.
+    /// How far the slow pass over everything that was reported has come.
     reviewed: Option<Reader>,
     /// The kinds of whose objects nothing is kept, once they are mapped, but who they are.
     forgotten: BTreeSet<Kind>,
     /// The kinds that mappings rest on, each set of them once.
     kinds: Vec<Kinds>,
-    /// How many objects were told of when the tables were last laid out anew.
+    /// How many objects had been reported when the tables were last laid out anew.
     laid_out: usize,
 }
 
 impl std::fmt::Debug for Index {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Index").field("told", &self.told.len()).field("dirty", &self.dirty).finish_non_exhaustive()
+        f.debug_struct("Index")
+            .field("reported", &self.reported.len())
+            .field("dirty", &self.dirty)
+            .finish_non_exhaustive()
     }
 }
 
 impl Index {
     /// An empty index; `seen` are the kinds that an earlier process saw.
     pub fn new(options: Arc<SourceOptions>, seen: &SeenKinds) -> Self {
-        let roles: Arc<[Role]> = sources::roles(&options).into();
+        let roles: Arc<[SourceRole]> = sources::roles(&options).into();
         let reads = sources::reads(&*roles);
         let ids: BTreeMap<Kind, KindId> = reads.keys().map(|kind| (*kind, kind.id())).collect();
         let patience = Instant::now() + options.patience;
@@ -135,10 +138,10 @@ impl Index {
             reads,
             store: Store::default(),
             readers: Readers::default(),
-            views: ids.iter().map(|(kind, id)| (*kind, View::new(seen.may_hold(id), patience))).collect(),
+            views: ids.iter().map(|(kind, id)| (*kind, KindTrust::new(seen.may_hold(id), patience))).collect(),
             listing: BTreeMap::new(),
             unread: Unread::default(),
-            told: BTreeMap::new(),
+            reported: BTreeMap::new(),
             dirty: BTreeSet::new(),
             in_flight: BTreeSet::new(),
             changes: Vec::new(),
@@ -187,7 +190,7 @@ impl Index {
             ("objects", self.ids.keys().map(|kind| self.store.len(*kind)).sum()),
             ("listing", self.listing.values().map(BTreeSet::len).sum()),
             ("unread", self.unread.len()),
-            ("told", self.told.len()),
+            ("reported", self.reported.len()),
             ("dirty", self.dirty.len()),
             ("tombstones", self.tombstones.len()),
             ("statuses", self.statuses.len()),
@@ -223,39 +226,39 @@ impl Index {
     }
 
     /// Takes in an event that happened at `now`. Events of kinds that nobody reads are dropped.
-    pub fn apply(&mut self, event: Event, now: Instant) {
+    pub fn apply(&mut self, event: FeedEvent, now: Instant) {
         match event {
-            Event::Begin(kind) => {
-                self.view(kind, View::begun);
+            FeedEvent::Begin(kind) => {
+                self.view(kind, KindTrust::begun);
                 self.listing.insert(kind, BTreeSet::new());
             }
             // What a list shows says nothing of the rest before its end.
-            Event::Listed(object) => drop(self.put(object)),
-            Event::Applied(object) => {
+            FeedEvent::Listed(object) => drop(self.put(object)),
+            FeedEvent::Applied(object) => {
                 if let Some(kind) = self.put(object) {
-                    self.view(kind, View::object_seen);
+                    self.view(kind, KindTrust::object_seen);
                 }
             }
-            Event::Done(kind) => self.end_list(kind, now),
-            Event::Deleted(key) => self.delete(&key),
-            Event::Removed(keys) => self.remove_unproven(&keys),
-            Event::Open(kind) => self.view(kind, View::open),
-            Event::Lost(kind, since) => self.fail(kind, now, |view| view.lost(since)),
-            Event::Forbidden(kind) => self.fail(kind, now, |view| view.lost(now)),
-            Event::Unreadable(object) => self.keep_unreadable(object),
-            Event::Denied(kind) => self.fail(kind, now, View::deny),
-            Event::Blind(kind) => self.fail(kind, now, View::blind),
+            FeedEvent::Done(kind) => self.end_list(kind, now),
+            FeedEvent::Deleted(key) => self.delete(&key),
+            FeedEvent::Removed(keys) => self.remove_unproven(&keys),
+            FeedEvent::Open(kind) => self.view(kind, KindTrust::open),
+            FeedEvent::Lost(kind, since) => self.fail(kind, now, |view| view.lost(since)),
+            FeedEvent::Forbidden(kind) => self.fail(kind, now, |view| view.lost(now)),
+            FeedEvent::Unreadable(object) => self.keep_unreadable(object),
+            FeedEvent::Denied(kind) => self.fail(kind, now, KindTrust::deny),
+            FeedEvent::Blind(kind) => self.fail(kind, now, KindTrust::blind),
         }
     }
 
-    fn fail(&mut self, kind: Kind, now: Instant, turn: impl FnOnce(&mut View)) {
+    fn fail(&mut self, kind: Kind, now: Instant, turn: impl FnOnce(&mut KindTrust)) {
         self.view(kind, |view| {
             turn(view);
             view.failed(now);
         });
     }
 
-    fn view(&mut self, kind: Kind, turn: impl FnOnce(&mut View)) {
+    fn view(&mut self, kind: Kind, turn: impl FnOnce(&mut KindTrust)) {
         if let Some(view) = self.views.get_mut(&kind) {
             turn(view);
         }
@@ -311,24 +314,24 @@ impl Index {
     fn delete(&mut self, key: &ObjectKey) {
         if self.drop_object(key) {
             let readers = (0..self.roles.len()).map(|source| Reader { source, key: key.clone() });
-            self.tombstones.extend(readers.filter(|reader| self.told.contains_key(reader)));
+            self.tombstones.extend(readers.filter(|reader| self.reported.contains_key(reader)));
         }
     }
 
     fn remove_unproven(&mut self, keys: &[ObjectKey]) {
         let kinds: BTreeSet<Kind> = keys.iter().map(|key| key.kind).collect();
-        let before: Vec<(Kind, usize)> = kinds.into_iter().map(|kind| (kind, self.telling(kind))).collect();
+        let before: Vec<(Kind, usize)> = kinds.into_iter().map(|kind| (kind, self.reported_of(kind))).collect();
         for key in keys {
             self.drop_object(key);
         }
         for (kind, before) in before {
-            let after = self.telling(kind);
+            let after = self.reported_of(kind);
             self.view(kind, |view| view.shrunk(before, after));
         }
     }
 
     /// Number of objects whose being there says something about the others.
-    fn telling(&self, kind: Kind) -> usize {
+    fn reported_of(&self, kind: Kind) -> usize {
         self.store.all(kind).filter(|object| !is_servers_own(&object.key())).count()
     }
 
@@ -336,7 +339,7 @@ impl Index {
         let Some(listed) = self.listing.remove(&kind) else { return };
         let missing: Vec<ObjectKey> =
             self.store.all(kind).map(Object::key).filter(|key| !listed.contains(key)).collect();
-        let before = self.telling(kind);
+        let before = self.reported_of(kind);
         for key in &missing {
             self.drop_object(key);
         }

@@ -1,7 +1,7 @@
 //! Cluster objects to endpoints: feeds, the dependency index, and one mapper for each kind.
 //!
 //! A feed (a cluster's watches, or a folder of manifests) hands objects to the index; the index asks the mappers, pure
-//! functions from an object and a [`lookup::Lookup`] to what it asks for; a [`source::K8sSource`] tells the engine what
+//! functions from an object and a [`lookup::Lookup`] to what it asks for; a [`source::K8sSource`] reports to the engine what
 //! changed, and how far it can be trusted.
 
 pub mod annotations;

@@ -14,21 +14,21 @@ use zonewright_core::source::{Presence, PublishedNames};
 use crate::annotations::carries;
 use crate::kind::Kind;
 use crate::objects::{EndpointSlice, Node, Pod, TextMap};
-use crate::store::{Object, ObjectKey, Shape, Store};
+use crate::store::{Object, ObjectKey, Store, TypedObject};
 
 /// Labels that must all be there; an empty selector matches everything.
 pub type LabelMap = BTreeMap<String, String>;
 
 /// How far a source sees the objects of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
+pub enum ReadScope {
     /// Every namespace, or a cluster-scoped kind.
     All,
     /// One namespace.
     Namespace(Arc<str>),
 }
 
-impl Reach {
+impl ReadScope {
     /// What is meant by a namespace flag: empty for all.
     pub fn of(namespace: &str) -> Self {
         if namespace.is_empty() { Self::All } else { Self::Namespace(Arc::from(namespace)) }
@@ -50,7 +50,7 @@ impl Reach {
 }
 
 /// What a source reads, and how far.
-pub type Reads = BTreeMap<Kind, Reach>;
+pub type Reads = BTreeMap<Kind, ReadScope>;
 
 /// One thing that a mapper read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -172,20 +172,20 @@ impl<'a> Lookup<'a> {
     }
 
     /// One object.
-    pub fn object<T: Shape>(&self, kind: Kind, namespace: &str, name: &str) -> Option<Arc<T>> {
+    pub fn object<T: TypedObject>(&self, kind: Kind, namespace: &str, name: &str) -> Option<Arc<T>> {
         self.note(Dependency::Object(ObjectKey::new(kind, namespace, name)));
         self.seen(kind, self.store.object(kind, namespace, name))
     }
 
     /// Every object of a kind, sorted by namespace and name.
-    pub fn all<T: Shape>(&self, kind: Kind) -> Vec<Arc<T>> {
+    pub fn all<T: TypedObject>(&self, kind: Kind) -> Vec<Arc<T>> {
         self.note(Dependency::All(kind));
         self.store.all(kind).filter_map(|object| self.seen(kind, Some(object))).collect()
     }
 
     /// The Pods or Services of one namespace (`None` for all) that `selector` matches, sorted; an empty selector matches
     /// all of them. A Pod is matched by its labels, a Service by those that it selects by.
-    pub fn selected<T: Shape>(&self, kind: Kind, namespace: Option<&str>, selector: &LabelMap) -> Vec<Arc<T>> {
+    pub fn selected<T: TypedObject>(&self, kind: Kind, namespace: Option<&str>, selector: &LabelMap) -> Vec<Arc<T>> {
         self.note(Dependency::Selected {
             kind,
             namespace: namespace.map(Arc::from),
@@ -227,7 +227,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// The body of an object that the source may see.
-    fn seen<T: Shape>(&self, kind: Kind, object: Option<&Object>) -> Option<Arc<T>> {
+    fn seen<T: TypedObject>(&self, kind: Kind, object: Option<&Object>) -> Option<Arc<T>> {
         let object = object?;
         let reach = self.reach.get(&kind)?;
         if self.prefix.is_some_and(|prefix| carries(&object.meta().annotations, prefix)) {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     fn reads(kinds: &[Kind]) -> Reads {
-        kinds.iter().map(|kind| (*kind, Reach::All)).collect()
+        kinds.iter().map(|kind| (*kind, ReadScope::All)).collect()
     }
 
     fn selector(labels: &[(&str, &str)]) -> LabelMap {

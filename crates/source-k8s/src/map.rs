@@ -25,10 +25,10 @@ use crate::annotations::{self, Annotation, Annotations, Elements};
 use crate::kind::Kind;
 use crate::lookup::Lookup;
 use crate::objects::Meta;
-use crate::role::Scope;
+use crate::role::MapScope;
 
-pub(crate) use self::wanted::Settings;
-use self::wanted::Wanted;
+pub(crate) use self::wanted::EndpointSettings;
+use self::wanted::EndpointTargets;
 
 /// The reason of the note on an object whose annotations all begin with a prefix that is not in force. Readers count
 /// these and log the first.
@@ -45,11 +45,11 @@ const SUSPECT_TARGET: &str = "SuspectTarget";
 #[derive(Debug)]
 pub(crate) struct Mapping<'a> {
     pub(crate) annotations: Annotations<'a>,
-    pub(crate) scope: Scope<'a>,
+    pub(crate) scope: MapScope<'a>,
     pub(crate) meta: &'a Meta,
     origin: Arc<Origin>,
-    settings: Rc<Settings>,
-    wanted: BTreeMap<(DnsName, RecordType, Option<SetId>), Wanted>,
+    settings: Rc<EndpointSettings>,
+    wanted: BTreeMap<(DnsName, RecordType, Option<SetId>), EndpointTargets>,
     pending: BTreeMap<DnsName, Pending>,
     unknown: Vec<Unknown>,
     notes: Notes,
@@ -64,8 +64,8 @@ fn choice(meta: &Meta) -> Option<Choice> {
 
 impl<'a> Mapping<'a> {
     /// Begins to map an object. Its annotations are not read yet: it may not count.
-    pub(crate) fn new(meta: &'a Meta, scope: &Scope<'a>) -> Self {
-        let Scope { role, options, .. } = *scope;
+    pub(crate) fn new(meta: &'a Meta, scope: &MapScope<'a>) -> Self {
+        let MapScope { role, options, .. } = *scope;
         let origin = Origin {
             source: role.source.shared(),
             rank: options.rank(role.source),
@@ -79,7 +79,7 @@ impl<'a> Mapping<'a> {
             scope: *scope,
             meta,
             origin: Arc::new(origin),
-            settings: Rc::new(Settings { resource, ..Settings::default() }),
+            settings: Rc::new(EndpointSettings { resource, ..EndpointSettings::default() }),
             wanted: BTreeMap::new(),
             pending: BTreeMap::new(),
             unknown: Vec::new(),
@@ -90,30 +90,31 @@ impl<'a> Mapping<'a> {
 
     /// Reads what the annotations say about all endpoints: TTL, set identifier, properties, policy.
     pub(crate) fn read_settings(&mut self) {
-        self.tell_other_prefix();
+        self.report_other_prefix();
         let all = self.annotations;
         let ttl = self.read_ttl(&all);
         let (set_id, properties) = self.read_properties(&all);
         let policy = self.read_policy(&all);
-        self.settings = Rc::new(Settings { ttl, set_id, properties, policy, ..Settings::clone(&self.settings) });
+        self.settings =
+            Rc::new(EndpointSettings { ttl, set_id, properties, policy, ..EndpointSettings::clone(&self.settings) });
     }
 
     /// Reads TTL and policy only: what a source heeds whose objects have no provider-specific settings.
     pub(crate) fn read_ttl_and_policy(&mut self) {
-        self.tell_other_prefix();
+        self.report_other_prefix();
         let all = self.annotations;
         let ttl = self.read_ttl(&all);
         let policy = self.read_policy(&all);
-        self.settings = Rc::new(Settings { ttl, policy, ..Settings::clone(&self.settings) });
+        self.settings = Rc::new(EndpointSettings { ttl, policy, ..EndpointSettings::clone(&self.settings) });
     }
 
     /// The settings in force.
-    pub(crate) fn settings(&self) -> Rc<Settings> {
+    pub(crate) fn settings(&self) -> Rc<EndpointSettings> {
         Rc::clone(&self.settings)
     }
 
     /// From now on these settings hold; returns those that held until now.
-    pub(crate) fn put_settings(&mut self, settings: Rc<Settings>) -> Rc<Settings> {
+    pub(crate) fn put_settings(&mut self, settings: Rc<EndpointSettings>) -> Rc<EndpointSettings> {
         std::mem::replace(&mut self.settings, settings)
     }
 
@@ -136,7 +137,7 @@ impl<'a> Mapping<'a> {
         annotations.plain(annotations::POLICY).and_then(|word| self.policy(word))
     }
 
-    fn tell_other_prefix(&mut self) {
+    fn report_other_prefix(&mut self) {
         if let Some(prefix) = self.annotations.other_prefix() {
             self.warn(
                 OTHER_ANNOTATION_PREFIX,
@@ -172,9 +173,9 @@ impl<'a> Mapping<'a> {
         }
     }
 
-    /// Tells the object's owner that something does not work as asked.
+    /// Reports to the object's owner that something does not work as asked.
     pub(crate) fn warn(&mut self, reason: &'static str, message: String) {
-        self.tell(Severity::Warning, reason, message);
+        self.note(Severity::Warning, reason, message);
     }
 
     /// The same for what an object may have very many of: the message is made for the first few only.
@@ -182,12 +183,12 @@ impl<'a> Mapping<'a> {
         self.notes.add_with(&self.origin.object, Severity::Warning, reason, message);
     }
 
-    /// Tells the object's owner something; the same thing once, and of one kind the first few and a count.
-    pub(crate) fn tell(&mut self, severity: Severity, reason: &'static str, message: String) {
+    /// Reports something to the object's owner; the same thing once, and of one kind the first few and a count.
+    pub(crate) fn note(&mut self, severity: Severity, reason: &'static str, message: String) {
         self.notes.add_with(&self.origin.object, severity, reason, || message);
     }
 
-    /// Tells that an annotation has a value that means nothing.
+    /// Reports that an annotation has a value that means nothing.
     pub(crate) fn bad_annotation(&mut self, annotation: Annotation<'_>, expected: &str) {
         let message = format!("annotation {}={:?}: expected {expected}", annotation.key, annotation.value);
         self.warn(INVALID_ANNOTATION, message);
@@ -240,7 +241,7 @@ impl<'a> Mapping<'a> {
             }
         }
         if unread > 0 {
-            self.cannot_tell([label], &format!("it is not known yet which of {total} names are published"));
+            self.cannot_determine([label], &format!("it is not known yet which of {total} names are published"));
         } else if let Some(first) = left.first() {
             let message = format!(
                 "{field}: {total} names, at most {limit} are taken (--max-names-per-annotation); {} are left out, the first: \
@@ -327,9 +328,9 @@ impl<'a> Mapping<'a> {
         self.entry(name, rtype, sharing).point_to(host);
     }
 
-    fn entry(&mut self, name: &DnsName, rtype: RecordType, sharing: Sharing) -> &mut Wanted {
+    fn entry(&mut self, name: &DnsName, rtype: RecordType, sharing: Sharing) -> &mut EndpointTargets {
         let key = (name.clone(), rtype, self.settings.set_id.clone());
-        self.wanted.entry(key).or_insert_with(|| Wanted::new(sharing, Rc::clone(&self.settings)))
+        self.wanted.entry(key).or_insert_with(|| EndpointTargets::new(sharing, Rc::clone(&self.settings)))
     }
 
     /// Whether nothing has been asked for that has targets.
@@ -337,8 +338,8 @@ impl<'a> Mapping<'a> {
         self.wanted.is_empty()
     }
 
-    /// Tells that the object asks for something that cannot be determined now; what is published under its label stays.
-    pub(crate) fn cannot_tell(&mut self, labels: impl IntoIterator<Item = Option<Arc<str>>>, reason: &str) {
+    /// Notes that the object asks for something that cannot be determined now; what is published under its label stays.
+    pub(crate) fn cannot_determine(&mut self, labels: impl IntoIterator<Item = Option<Arc<str>>>, reason: &str) {
         let unknown = labels.into_iter().map(|resource| Unknown { resource, reason: reason.to_owned() });
         self.unknown.extend(unknown);
     }

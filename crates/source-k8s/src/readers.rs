@@ -97,7 +97,7 @@ impl Readers {
         found
     }
 
-    /// The names of the objects of a cluster-scoped kind that somebody read.
+    /// The names of the objects of a cluster-scoped kind that a reader read.
     pub fn objects_read(&self, kind: Kind) -> BTreeSet<Arc<str>> {
         let from = Dependency::Object(ObjectKey::new(kind, "", ""));
         let read = self.plain.range(from..).map_while(|(dependency, _)| match dependency {

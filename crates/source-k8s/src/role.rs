@@ -6,15 +6,15 @@ use std::sync::Arc;
 use zonewright_core::endpoint::Mapped;
 
 use crate::kind::Kind;
-use crate::lookup::{Lookup, Reach, Reads};
+use crate::lookup::{Lookup, ReadScope, Reads};
 use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// What a mapper is given besides its object.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope<'a> {
+pub struct MapScope<'a> {
     /// Whose mapper it is.
-    pub role: &'a Role,
+    pub role: &'a SourceRole,
     /// The options of all sources.
     pub options: &'a SourceOptions,
     /// What the cluster holds, as far as the source sees it.
@@ -22,11 +22,11 @@ pub struct Scope<'a> {
 }
 
 /// A pure function from an object, and what it looks up, to what the object asks for.
-pub type MapFn = fn(&Object, &Scope<'_>) -> Mapped;
+pub type MapFn = fn(&Object, &MapScope<'_>) -> Mapped;
 
 /// One source's work on one kind.
 #[derive(Clone)]
-pub struct Role {
+pub struct SourceRole {
     /// The source.
     pub source: SourceKind,
     /// The kind whose objects it maps.
@@ -40,36 +40,36 @@ pub struct Role {
     pub map: MapFn,
 }
 
-impl fmt::Debug for Role {
+impl fmt::Debug for SourceRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Role").field("source", &self.source).field("kind", &self.kind).finish_non_exhaustive()
+        f.debug_struct("SourceRole").field("source", &self.source).field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 
-impl Role {
+impl SourceRole {
     /// A role that sees the objects of its own kind in the namespace of `--namespace`.
     pub(crate) fn new(source: SourceKind, kind: Kind, label: &str, options: &SourceOptions, map: MapFn) -> Self {
-        let reads = Reads::from([(kind, Reach::of(&options.namespace))]);
+        let reads = Reads::from([(kind, ReadScope::of(&options.namespace))]);
         Self { source, kind, labels: vec![Arc::from(label)], reads, map }
     }
 
     /// The same role, which also reads these kinds as far as `reach`.
-    pub(crate) fn reading(mut self, kinds: impl IntoIterator<Item = Kind>, reach: &Reach) -> Self {
+    pub(crate) fn reading(mut self, kinds: impl IntoIterator<Item = Kind>, reach: &ReadScope) -> Self {
         self.reads.extend(kinds.into_iter().map(|kind| (kind, reach.clone())));
         self
     }
 
     /// How far it sees the objects that it maps.
-    pub fn reach(&self) -> Option<&Reach> {
+    pub fn reach(&self) -> Option<&ReadScope> {
         self.reads.get(&self.kind)
     }
 }
 
 /// What all roles read, and how far altogether.
-pub fn reads<'a>(roles: impl IntoIterator<Item = &'a Role>) -> Reads {
+pub fn reads<'a>(roles: impl IntoIterator<Item = &'a SourceRole>) -> Reads {
     let mut all = Reads::new();
     for (kind, reach) in roles.into_iter().flat_map(|role| &role.reads) {
-        let joined = all.remove(kind).map_or_else(|| reach.clone(), |known: Reach| known.join(reach));
+        let joined = all.remove(kind).map_or_else(|| reach.clone(), |known: ReadScope| known.join(reach));
         all.insert(*kind, joined);
     }
     all

@@ -16,9 +16,9 @@ use zonewright_core::endpoint::KindId;
 use zonewright_core::explain::{Consideration, Subject};
 use zonewright_core::source::{Evidence, KindState, PublishedNames, Review, Source, SourceErrors, Update};
 
-use crate::batch::Batch;
-use crate::feed::Event;
-use crate::feed::manifests::{Fault, UnreadObject};
+use crate::batch::MappingBatch;
+use crate::feed::FeedEvent;
+use crate::feed::manifests::{FileProblem, UnreadObject};
 use crate::index::Index;
 use crate::kind::Kind;
 use crate::lookup::Reads;
@@ -42,11 +42,11 @@ struct State {
     index: Index,
     /// The trust in each kind when the engine last took something over.
     taken: Trust,
-    /// The trust that the engine was told last; `None` as long as it has not asked.
-    told: Option<Trust>,
+    /// The trust that was last reported to the engine; `None` as long as it has not asked.
+    reported: Option<Trust>,
     /// The engine was given nothing because it has to ask for the evidence first.
     held: bool,
-    faults: Vec<Fault>,
+    faults: Vec<FileProblem>,
     unread: Vec<UnreadObject>,
     /// Why the last attempt to read a kind failed.
     failed: BTreeMap<Kind, String>,
@@ -62,7 +62,7 @@ impl State {
         Self {
             index,
             taken: Trust::new(),
-            told: None,
+            reported: None,
             held: false,
             faults: Vec::new(),
             unread: Vec::new(),
@@ -86,9 +86,9 @@ impl State {
     /// Begins to take what there is now. An engine that asked for the evidence, and takes objects that came after it was
     /// weakened, would act on a trust that is gone. So it gets nothing and is woken at once, to ask again; but no more than
     /// once in a row.
-    fn begin(&mut self, now: Instant) -> Option<Batch> {
+    fn begin(&mut self, now: Instant) -> Option<MappingBatch> {
         let trust = self.trust(now);
-        let outdated = self.told.as_ref().is_some_and(|told| *told != trust);
+        let outdated = self.reported.as_ref().is_some_and(|reported| *reported != trust);
         self.held = outdated && !self.held;
         if self.held {
             return None;
@@ -98,7 +98,7 @@ impl State {
     }
 
     fn evidence(&mut self, now: Instant) -> Evidence {
-        self.told = Some(self.trust(now));
+        self.reported = Some(self.trust(now));
         self.index.evidence(now)
     }
 }
@@ -111,12 +111,14 @@ impl K8sSource {
     }
 
     /// Takes in what a feed saw, in order.
-    pub fn feed(&self, events: impl IntoIterator<Item = Event>) {
+    pub fn feed(&self, events: impl IntoIterator<Item = FeedEvent>) {
         let now = Instant::now();
         let mut state = self.state();
         for event in events {
-            let failed =
-                matches!(event, Event::Lost(..) | Event::Unreadable(_) | Event::Forbidden(_) | Event::Blind(_));
+            let failed = matches!(
+                event,
+                FeedEvent::Lost(..) | FeedEvent::Unreadable(_) | FeedEvent::Forbidden(_) | FeedEvent::Blind(_)
+            );
             state.failures += u64::from(failed);
             state.index.apply(event, now);
         }
@@ -133,7 +135,7 @@ impl K8sSource {
     }
 
     /// Takes in everything that is wrong with the manifests now; what was not before is reported.
-    pub(crate) fn note_faults(&self, faults: Vec<Fault>) {
+    pub(crate) fn note_faults(&self, faults: Vec<FileProblem>) {
         let mut state = self.state();
         for fault in faults.iter().filter(|fault| !state.faults.contains(fault)) {
             tracing::error!(file = %fault.file.display(), line = fault.line, "{}", fault.message);
@@ -144,7 +146,7 @@ impl K8sSource {
     }
 
     /// What is wrong with the manifests now.
-    pub fn faults(&self) -> Vec<Fault> {
+    pub fn faults(&self) -> Vec<FileProblem> {
         self.state().faults.clone()
     }
 
@@ -238,13 +240,13 @@ impl Source for K8sSource {
     fn take(&self, everything: bool) -> Update {
         let _mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = self.state().begin(Instant::now());
-        let update = batch.map(Batch::map).map(|mapped| self.state().index.finish(mapped, everything));
+        let update = batch.map(MappingBatch::map).map(|mapped| self.state().index.finish(mapped, everything));
         self.mapped.notify_waiters();
         update.unwrap_or_default()
     }
 
     fn review(&self, most: usize) -> Review {
-        // Nothing is told meanwhile that the caller has not taken over.
+        // Nothing is reported meanwhile that the caller has not taken over.
         let _mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
         self.state().index.review(most)
     }

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use zonewright_core::source::SeenKinds;
 use zonewright_core::{Error, ErrorKind, Result};
 
-use crate::feed::manifests::{ManifestFeed, Wanted};
+use crate::feed::manifests::{DocumentReads, ManifestFeed};
 use crate::feed::polled;
 use crate::index::Index;
 #[cfg(feature = "cluster")]
@@ -26,13 +26,13 @@ impl K8sSource {
     pub fn manifests(dir: &Path, options: SourceOptions, seen: &SeenKinds) -> Result<(Arc<Self>, JoinSet<()>)> {
         let mut reads = options.reads();
         reads.retain(|kind, _| !kind.is_polled());
-        let wanted = Wanted { reads, keep: options.keep() };
+        let wanted = DocumentReads { reads, keep: options.keep() };
         let feed = ManifestFeed::new(dir, wanted).map_err(|error| {
             let context = format!("--manifests {}: expected a folder that can be read: {error}", dir.display());
             Error::new(ErrorKind::Configuration, "open the manifests folder", context)
         })?;
         let options = Arc::new(options);
-        let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen)));
+        let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen).keeping_little()));
         let mut tasks = JoinSet::new();
         tasks.spawn(feed.run(Arc::clone(&source)));
         polled::spawn(&mut tasks, &options, &source);
@@ -55,10 +55,10 @@ impl K8sSource {
         (source, tasks)
     }
 
-    /// Tells DNSEndpoints in their status what was read of them, until `ending` is over; then what is due is still written.
+    /// Writes into the status of DNSEndpoints what was read of them, until `ending` is over; then what is due is still written.
     /// Not for a dry run.
     #[cfg(feature = "cluster")]
-    pub async fn tell_statuses(
+    pub async fn report_statuses(
         self: Arc<Self>,
         cluster: zonewright_cluster::Cluster,
         ending: impl Future<Output = ()> + Send,

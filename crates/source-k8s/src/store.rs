@@ -46,7 +46,7 @@ macro_rules! define_bodies {
             }
         }
 
-        $(impl Shape for $shape {
+        $(impl TypedObject for $shape {
             fn of(body: &Body) -> Option<&Arc<Self>> {
                 match body {
                     Body::$shape(body) => Some(body),
@@ -93,7 +93,7 @@ define_bodies!(
 );
 
 /// A struct that objects are read into.
-pub trait Shape: DeserializeOwned + Send + Sync + 'static {
+pub trait TypedObject: DeserializeOwned + Send + Sync + 'static {
     /// The body, if it has this shape.
     fn of(body: &Body) -> Option<&Arc<Self>>;
 
@@ -130,7 +130,7 @@ impl Keep {
     }
 }
 
-/// Kind, namespace and name: what tells one object from another.
+/// Kind, namespace and name: what distinguishes one object from another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectKey {
     /// The kind.
@@ -171,7 +171,7 @@ macro_rules! define_reading {
 }
 every_kind!(define_reading);
 
-fn read_as<T: Shape>(kind: Kind, value: Value, keep: &Keep) -> Result<Body, Misshapen> {
+fn read_as<T: TypedObject>(kind: Kind, value: Value, keep: &Keep) -> Result<Body, Misshapen> {
     let mut object = T::deserialize(&value).map_err(|error| misshapen::<T>(&value, &error))?;
     object.prune(&keep.annotations);
     object.metadata_mut().whole = keep.keeps_whole(kind).then(|| Arc::new(whole(kind, value)));
@@ -184,7 +184,7 @@ fn read_as<T: Shape>(kind: Kind, value: Value, keep: &Keep) -> Result<Body, Miss
 pub struct Misshapen(String);
 
 /// Reads once more, and keeps track of the place.
-fn misshapen<T: Shape>(value: &Value, error: &serde_json::Error) -> Misshapen {
+fn misshapen<T: TypedObject>(value: &Value, error: &serde_json::Error) -> Misshapen {
     match serde_path_to_error::deserialize::<_, T>(value) {
         Err(placed) if placed.path().iter().next().is_some() => Misshapen(format!("{}: {error}", placed.path())),
         _ => Misshapen(error.to_string()),
@@ -201,7 +201,7 @@ impl Object {
     }
 
     /// An object that was read into its shape already; what `keep` does not name and no mapper reads is dropped.
-    pub fn from_shape<T: Shape>(kind: Kind, mut object: T, keep: &Keep) -> Self {
+    pub fn from_shape<T: TypedObject>(kind: Kind, mut object: T, keep: &Keep) -> Self {
         object.prune(&keep.annotations);
         Self { kind, body: object.wrap() }
     }
@@ -212,7 +212,7 @@ impl Object {
     }
 
     /// The body, if it has this shape.
-    pub fn body<T: Shape>(&self) -> Option<&Arc<T>> {
+    pub fn body<T: TypedObject>(&self) -> Option<&Arc<T>> {
         T::of(&self.body)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zonewright_core::catalog::Settings as Flags;
 use zonewright_core::{Error, ErrorKind};
-use zonewright_template::{Input, Kind as TypedKind, Shape, Template};
+use zonewright_template::{Input, ObjectKind as TypedKind, Shape, Template};
 
 use crate::options::SourceKind;
 

@@ -14,7 +14,7 @@ use crate::kind::Kind;
 use crate::lookup::Dependency;
 use crate::objects::Meta;
 use crate::options::SourceKind;
-use crate::role::Role;
+use crate::role::SourceRole;
 use crate::store::ObjectKey;
 
 /// The reason of the note on an object that cannot be read.
@@ -55,7 +55,7 @@ impl Unread {
     }
 
     /// What is reported on the object itself: under its label something is asked for, and it cannot be determined what.
-    pub(crate) fn mapped(&self, role: &Role, key: &ObjectKey) -> Option<(ObjectRef, Mapped)> {
+    pub(crate) fn mapped(&self, role: &SourceRole, key: &ObjectKey) -> Option<(ObjectRef, Mapped)> {
         let flaw = self.0.get(key).filter(|_| !key.name.is_empty())?;
         let (namespace, name) = (Arc::clone(&key.namespace), Arc::clone(&key.name));
         let meta = Meta { namespace, name, uid: Arc::clone(&flaw.uid), ..Meta::default() };
@@ -91,8 +91,8 @@ impl Unread {
 
 /// Whether the label of an object of this kind says everything that its mapping could have published: not where claims carry
 /// none, where several objects make up one record, or where the label takes more than the object's name.
-pub(crate) fn has_labels(roles: &[Role], kind: Kind) -> bool {
+pub(crate) fn has_labels(roles: &[SourceRole], kind: Kind) -> bool {
     let named = !matches!(kind, Kind::Custom(spec) if spec.name.is_empty());
-    let tells = |role: &Role| named && !role.labels.is_empty() && role.source != SourceKind::Node;
-    roles.iter().filter(|role| role.kind == kind).all(tells)
+    let is_labelled = |role: &SourceRole| named && !role.labels.is_empty() && role.source != SourceKind::Node;
+    roles.iter().filter(|role| role.kind == kind).all(is_labelled)
 }

@@ -44,11 +44,11 @@ impl Lab {
         };
         let cluster = connect(&connection).await.unwrap();
         let (source, mut tasks) = K8sSource::watch(&cluster, options, &SeenKinds::default());
-        tasks.spawn(source.clone().tell_statuses(cluster, std::future::pending()));
+        tasks.spawn(source.clone().report_statuses(cluster, std::future::pending()));
         Self { source, engine: Engine::default(), gone: Vec::new(), _tasks: tasks }
     }
 
-    /// Waits for wake-ups, and takes over what they tell, until `condition` holds.
+    /// Waits for wake-ups, and takes over what they report, until `condition` holds.
     async fn until(&mut self, what: &str, condition: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + DEADLINE;
         loop {

@@ -1,4 +1,4 @@
-//! What is told when a template cannot be read, or gives nothing for an object. Each names its flag and place.
+//! What is reported when a template cannot be read, or gives nothing for an object. Each names its flag and place.
 
 use std::fmt;
 
@@ -51,12 +51,12 @@ pub struct TemplateFailure {
 
 /// An error at a byte of the joined text, before its flag and value are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct TextError {
     pub(crate) offset: usize,
     pub(crate) message: String,
 }
 
-impl Fault {
+impl TextError {
     pub(crate) fn new(offset: usize, message: impl Into<String>) -> Self {
         Self { offset, message: message.into() }
     }

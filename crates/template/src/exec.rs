@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::access;
 use crate::ast::{Branch, Command, Expr, Node, Pipe, Term, Tree};
-use crate::error::Fault;
+use crate::error::TextError;
 use crate::format;
 use crate::functions::{self, Sources};
 use crate::limits::{self, Budget};
@@ -14,7 +14,7 @@ use crate::value::{Text, Value};
 /// Why an execution stopped.
 #[derive(Debug)]
 pub(crate) struct Halt {
-    pub(crate) fault: Fault,
+    pub(crate) fault: TextError,
     /// Whether the other reading of the object may help. It cannot where a value is absent or a limit is passed.
     pub(crate) retry: bool,
 }
@@ -46,11 +46,11 @@ struct Run<'t, 'a> {
 }
 
 fn failed(at: usize) -> impl FnOnce(String) -> Halt {
-    move |message| Halt { fault: Fault::new(at, message), retry: true }
+    move |message| Halt { fault: TextError::new(at, message), retry: true }
 }
 
 fn last(at: usize, message: impl Into<String>) -> Halt {
-    Halt { fault: Fault::new(at, message), retry: false }
+    Halt { fault: TextError::new(at, message), retry: false }
 }
 
 impl<'t, 'a> Run<'t, 'a> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::ast::Term;
-use crate::error::Fault;
+use crate::error::TextError;
 use crate::{number, text};
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct Lexer<'t> {
 }
 
 /// Splits `source` into its pieces.
-pub(crate) fn split(source: &str) -> Result<Vec<Piece>, Fault> {
+pub(crate) fn split(source: &str) -> Result<Vec<Piece>, TextError> {
     let mut lexer = Lexer { source, at: 0 };
     let mut pieces = Vec::new();
     let mut trim = false;
@@ -82,7 +82,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// Reads one action to its end; says whether the text after it is trimmed.
-    fn action(&mut self, open: usize, pieces: &mut Vec<Piece>) -> Result<bool, Fault> {
+    fn action(&mut self, open: usize, pieces: &mut Vec<Piece>) -> Result<bool, TextError> {
         let comment = self.rest().trim_start_matches(is_space);
         if comment.starts_with("/*") {
             self.at = self.source.len() - comment.len();
@@ -115,15 +115,15 @@ impl<'t> Lexer<'t> {
         None
     }
 
-    fn comment(&mut self, open: usize) -> Result<bool, Fault> {
-        let end = self.rest().find("*/").ok_or_else(|| Fault::new(open, "unclosed comment"))?;
+    fn comment(&mut self, open: usize) -> Result<bool, TextError> {
+        let end = self.rest().find("*/").ok_or_else(|| TextError::new(open, "unclosed comment"))?;
         self.at += end + 2;
-        self.close().ok_or_else(|| Fault::new(open, "a comment must end with */}} or */ -}}"))
+        self.close().ok_or_else(|| TextError::new(open, "a comment must end with */}} or */ -}}"))
     }
 
-    fn token(&mut self, open: usize) -> Result<Token, Fault> {
+    fn token(&mut self, open: usize) -> Result<Token, TextError> {
         let at = self.at;
-        let Some(c) = self.rest().chars().next() else { return Err(Fault::new(open, "unclosed action")) };
+        let Some(c) = self.rest().chars().next() else { return Err(TextError::new(open, "unclosed action")) };
         let next = self.rest()[c.len_utf8()..].chars().next();
         match c {
             c if is_space(c) => {
@@ -149,7 +149,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    fn sign(&mut self, c: char, next: Option<char>) -> Result<Token, Fault> {
+    fn sign(&mut self, c: char, next: Option<char>) -> Result<Token, TextError> {
         let (token, len) = match (c, next) {
             ('(', _) => (Token::Open, 1),
             (')', _) => (Token::Close, 1),
@@ -157,7 +157,7 @@ impl<'t> Lexer<'t> {
             (',', _) => (Token::Comma, 1),
             (':', Some('=')) => (Token::Declare, 2),
             ('=', _) => (Token::Assign, 1),
-            _ => return Err(Fault::new(self.at, format!("unexpected {c:?} in an action"))),
+            _ => return Err(TextError::new(self.at, format!("unexpected {c:?} in an action"))),
         };
         self.at += len;
         Ok(token)
@@ -171,7 +171,7 @@ impl<'t> Lexer<'t> {
         &rest[..len]
     }
 
-    fn field(&mut self) -> Result<Token, Fault> {
+    fn field(&mut self) -> Result<Token, TextError> {
         let at = self.at;
         let name = &self.word(1)[1..];
         self.ended(at)?;
@@ -179,18 +179,20 @@ impl<'t> Lexer<'t> {
     }
 
     /// A name must be followed by something that can follow a name.
-    fn ended(&self, start: usize) -> Result<(), Fault> {
+    fn ended(&self, start: usize) -> Result<(), TextError> {
         let rest = self.rest();
         match rest.chars().next() {
             None => Ok(()),
             Some(c) if is_space(c) || matches!(c, '.' | ',' | '|' | ':' | ')' | '(' | '=') => Ok(()),
             Some(_) if rest.starts_with("}}") => Ok(()),
-            Some(c) => Err(Fault::new(self.at, format!("unexpected {c:?} after {:?}", &self.source[start..self.at]))),
+            Some(c) => {
+                Err(TextError::new(self.at, format!("unexpected {c:?} after {:?}", &self.source[start..self.at])))
+            }
         }
     }
 
     /// The body of a quoted text on one line, the lexer past its closing quote.
-    fn body(&mut self, quote: char) -> Result<&'t str, Fault> {
+    fn body(&mut self, quote: char) -> Result<&'t str, TextError> {
         let (start, mut escaped) = (self.at, false);
         for (i, c) in self.rest()[1..].char_indices() {
             match c {
@@ -204,28 +206,28 @@ impl<'t> Lexer<'t> {
                 _ => {}
             }
         }
-        Err(Fault::new(start, "a quoted text without its closing quote"))
+        Err(TextError::new(start, "a quoted text without its closing quote"))
     }
 
-    fn quoted(&mut self, quote: char) -> Result<String, Fault> {
+    fn quoted(&mut self, quote: char) -> Result<String, TextError> {
         let at = self.at;
-        text::unquote(self.body(quote)?, quote).map_err(|m| Fault::new(at, m))
+        text::unquote(self.body(quote)?, quote).map_err(|m| TextError::new(at, m))
     }
 
-    fn character(&mut self) -> Result<Token, Fault> {
+    fn character(&mut self) -> Result<Token, TextError> {
         let at = self.at;
-        let value = text::character(self.body('\'')?).map_err(|m| Fault::new(at, m))?;
+        let value = text::character(self.body('\'')?).map_err(|m| TextError::new(at, m))?;
         Ok(Token::Number(Arc::new(Term::Int(value))))
     }
 
-    fn raw(&mut self) -> Result<Token, Fault> {
+    fn raw(&mut self) -> Result<Token, TextError> {
         let rest = &self.rest()[1..];
-        let len = rest.find('`').ok_or_else(|| Fault::new(self.at, "a raw text without its closing `"))?;
+        let len = rest.find('`').ok_or_else(|| TextError::new(self.at, "a raw text without its closing `"))?;
         self.at += len + 2;
         Ok(Token::Text(rest[..len].replace('\r', "").into()))
     }
 
-    fn number(&mut self) -> Result<Token, Fault> {
+    fn number(&mut self) -> Result<Token, TextError> {
         let at = self.at;
         let mut previous = ' ';
         for (i, c) in self.rest().char_indices() {
@@ -236,7 +238,7 @@ impl<'t> Lexer<'t> {
             (self.at, previous) = (at + i + c.len_utf8(), c);
         }
         let found = &self.source[at..self.at];
-        let term = number::parse(found).ok_or_else(|| Fault::new(at, format!("bad number {found:?}")))?;
+        let term = number::parse(found).ok_or_else(|| TextError::new(at, format!("bad number {found:?}")))?;
         self.ended(at).map(|()| Token::Number(Arc::new(term)))
     }
 }

@@ -10,7 +10,7 @@
 //! Go's text/template: actions, pipelines, variables, `if`, `with`, `range`, `define`, `block`, `template`, `break`,
 //! `continue`, comments and trim markers, with Go's functions (but `call`, see [`mod@functions`]) and those of external-dns.
 //! It is read by a parser and an evaluator of our own, because the published crates fall short: `gotmpl` 0.6 drops the
-//! rest of a text after a stray `{{end}}`, takes an unclosed `{{if}}` for a whole one and does not tell a structure from a
+//! rest of a text after a stray `{{end}}`, takes an unclosed `{{if}}` for a whole one and does not distinguish a structure from a
 //! map; `gtmpl` 0.7 lacks `slice`, `break` and `continue`; both overflow the stack on hostile texts, and neither gives a
 //! position when an execution fails.
 //!
@@ -53,5 +53,5 @@ mod value;
 
 pub use error::{Position, TemplateError, TemplateFailure};
 pub use output::{Pair, Pairs, Skipped};
-pub use shape::{Kind, Shape};
+pub use shape::{ObjectKind, Shape};
 pub use template::{Input, Template};

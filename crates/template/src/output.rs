@@ -28,7 +28,7 @@ pub struct Skipped {
 pub struct Pairs {
     /// The pairs, sorted by item.
     pub pairs: Vec<Pair>,
-    /// The items that are no pairs, to be told.
+    /// The items that are no pairs, to be reported.
     pub skipped: Vec<Skipped>,
 }
 

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use crate::ast::{Branch, Command, Expr, Node, Pipe, Term, Tree};
-use crate::error::Fault;
+use crate::error::TextError;
 use crate::functions;
 use crate::lexer::{self, Piece, Token};
 use crate::limits;
 use crate::tokens::{Tokens, describe};
 
-type Result<T> = std::result::Result<T, Fault>;
+type Result<T> = std::result::Result<T, TextError>;
 
 /// Reads a whole template.
 pub(crate) fn parse(source: &str) -> Result<Tree> {
@@ -18,8 +18,8 @@ pub(crate) fn parse(source: &str) -> Result<Tree> {
     let mut parser = Parser { pieces: pieces.into_iter(), tree: Tree::default(), ..Parser::new(source.len()) };
     parser.tree.body = match parser.block("the template")? {
         (body, Stop::End, _) => body,
-        (_, Stop::Word(word), at) => return Err(Fault::new(at, format!("unexpected {{{{{word}}}}}"))),
-        (_, Stop::Else(_), at) => return Err(Fault::new(at, "unexpected {{else}}")),
+        (_, Stop::Word(word), at) => return Err(TextError::new(at, format!("unexpected {{{{{word}}}}}"))),
+        (_, Stop::Else(_), at) => return Err(TextError::new(at, "unexpected {{else}}")),
     };
     Ok(parser.tree)
 }
@@ -52,7 +52,7 @@ impl Parser {
     fn deeper(&mut self, at: usize) -> Result<()> {
         self.depth += 1;
         if self.depth > limits::NESTING {
-            return Err(Fault::new(at, format!("nested deeper than {} levels", limits::NESTING)));
+            return Err(TextError::new(at, format!("nested deeper than {} levels", limits::NESTING)));
         }
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Parser {
         if top {
             return Ok((nodes, Stop::End, self.end));
         }
-        Err(Fault::new(self.end, format!("the text ends inside {owner}: {{{{end}}}} is missing")))
+        Err(TextError::new(self.end, format!("the text ends inside {owner}: {{{{end}}}} is missing")))
     }
 
     fn action(&mut self, mut tokens: Tokens) -> Result<Node> {
@@ -111,7 +111,9 @@ impl Parser {
             if tokens.keyword(word) {
                 tokens.finish(word)?;
                 let inside = self.ranges > 0;
-                return inside.then_some(node).ok_or_else(|| Fault::new(open, format!("{{{{{word}}}}} outside range")));
+                return inside
+                    .then_some(node)
+                    .ok_or_else(|| TextError::new(open, format!("{{{{{word}}}}} outside range")));
             }
         }
         Ok(Node::Action(self.whole(tokens, "an action", 1)?))
@@ -145,7 +147,7 @@ impl Parser {
             rest.finish("else")?;
             let (body, stop, _) = self.block(word)?;
             if matches!(stop, Stop::Else(_)) {
-                return Err(Fault::new(open, format!("a second {{{{else}}}} in one {word}")));
+                return Err(TextError::new(open, format!("a second {{{{else}}}} in one {word}")));
             }
             otherwise = body;
             break;
@@ -162,7 +164,7 @@ impl Parser {
             Some((_, Token::Text(name))) => Ok(name),
             other => {
                 let found = other.map_or("end of the action".into(), |(_, t)| describe(&t));
-                Err(Fault::new(at, format!("expected a quoted name in {place}, found {found}")))
+                Err(TextError::new(at, format!("expected a quoted name in {place}, found {found}")))
             }
         }
     }
@@ -200,7 +202,7 @@ impl Parser {
         (self.vars, self.ranges) = (vars, ranges);
         self.depth -= 1;
         if matches!(stop, Stop::Else(_)) {
-            return Err(Fault::new(at, format!("unexpected {{{{else}}}} in {word}")));
+            return Err(TextError::new(at, format!("unexpected {{{{else}}}} in {word}")));
         }
         self.add(at, name, body)
     }
@@ -210,7 +212,7 @@ impl Parser {
         let empty = |body: &[Node]| body.iter().all(|n| matches!(n, Node::Text(_, t) if t.trim().is_empty()));
         match self.tree.named.get(&name) {
             Some(old) if !empty(old) && !empty(&body) => {
-                Err(Fault::new(at, format!("template {name:?} is defined twice")))
+                Err(TextError::new(at, format!("template {name:?} is defined twice")))
             }
             Some(old) if !empty(old) => Ok(()),
             _ => {
@@ -231,7 +233,10 @@ impl Parser {
             let stage = tokens.at();
             let command = self.command(tokens, place)?;
             if !commands.is_empty() && !takes_argument(&command.first) {
-                return Err(Fault::new(stage, format!("stage {} of a pipeline is no function", commands.len() + 1)));
+                return Err(TextError::new(
+                    stage,
+                    format!("stage {} of a pipeline is no function", commands.len() + 1),
+                ));
             }
             commands.push(command);
             if !matches!(tokens.peek(), Some(Token::Bar)) {
@@ -258,7 +263,9 @@ impl Parser {
                 Some((_, Token::Declare)) => break false,
                 Some((_, Token::Assign)) => break true,
                 Some((_, Token::Comma)) if names.len() < most => {}
-                Some((at, Token::Comma)) => return Err(Fault::new(at, format!("too many declarations in {place}"))),
+                Some((at, Token::Comma)) => {
+                    return Err(TextError::new(at, format!("too many declarations in {place}")));
+                }
                 _ => return Ok((Vec::new(), false)),
             }
         };
@@ -275,13 +282,15 @@ impl Parser {
 
     fn known(&self, at: usize, name: &Arc<str>) -> Result<()> {
         let known = self.vars.contains(name);
-        known.then_some(()).ok_or_else(|| Fault::new(at, format!("undefined variable {name:?}")))
+        known.then_some(()).ok_or_else(|| TextError::new(at, format!("undefined variable {name:?}")))
     }
 
     fn command(&mut self, tokens: &mut Tokens, place: &str) -> Result<Command> {
         let Some(first) = self.operand(tokens)? else {
             return Err(match tokens.peek() {
-                None | Some(Token::Close | Token::Bar) => Fault::new(tokens.at(), format!("missing value for {place}")),
+                None | Some(Token::Close | Token::Bar) => {
+                    TextError::new(tokens.at(), format!("missing value for {place}"))
+                }
                 Some(_) => tokens.unexpected(place),
             });
         };
@@ -325,7 +334,7 @@ impl Parser {
         self.deeper(at)?;
         let pipe = self.pipe(tokens, "a parenthesis", 1)?;
         if !matches!(tokens.list.next(), Some((_, Token::Close))) {
-            return Err(Fault::new(at, "unclosed ("));
+            return Err(TextError::new(at, "unclosed ("));
         }
         self.depth -= 1;
         let mut fields = Vec::new();
@@ -361,7 +370,7 @@ fn word(at: usize, name: Arc<str>) -> Result<Term> {
         "true" => Ok(Term::Bool(true)),
         "false" => Ok(Term::Bool(false)),
         _ if functions::is_known(&name) => Ok(Term::Function(name)),
-        _ => Err(Fault::new(at, format!("function {name:?} not defined"))),
+        _ => Err(TextError::new(at, format!("function {name:?} not defined"))),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use crate::naming;
-use crate::shape::{Kind, Shape};
+use crate::shape::{ObjectKind, Shape};
 use crate::table;
 use crate::value::{Text, Value, kind};
 
@@ -36,7 +36,7 @@ pub(crate) fn second(object: &Json) -> Result<Value<'_>, String> {
 }
 
 /// A copy of `object` that says its kind and API version, where a typed one lacks them; nothing if it has both.
-pub(crate) fn with_type_meta(object: &Map<String, Json>, kind: Kind) -> Option<Json> {
+pub(crate) fn with_type_meta(object: &Map<String, Json>, kind: ObjectKind) -> Option<Json> {
     let lacks = |key: &str| object.get(key).and_then(Json::as_str).is_none_or(str::is_empty);
     if !lacks("kind") {
         return None;

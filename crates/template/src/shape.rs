@@ -11,7 +11,7 @@
 
 /// The kinds that have a typed reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ObjectKind {
     /// A core Service.
     Service,
     /// A core Node.
@@ -54,7 +54,7 @@ pub enum Kind {
     RouteGroup,
 }
 
-impl Kind {
+impl ObjectKind {
     /// Every kind.
     pub const ALL: [Self; 20] = [
         Self::Service,
@@ -123,7 +123,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// As the Go structure of that kind.
-    Typed(Kind),
+    Typed(ObjectKind),
     /// As the `unstructured` source does: `.Name .Namespace .Kind .APIVersion .Labels .Annotations .Metadata .Spec .Status
     /// .Object`, where the first level of `.Spec` and `.Status` also answers to Go names (`.Spec.DNSNames` for `dnsNames`).
     Unstructured,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value as Json;
 
 use crate::ast::Tree;
-use crate::error::{Fault, Position, TemplateError, TemplateFailure};
+use crate::error::{Position, TemplateError, TemplateFailure, TextError};
 use crate::exec::{self, Halt};
 use crate::functions::Sources;
 use crate::limits;
@@ -101,7 +101,7 @@ impl Template {
         };
         let object = whole.map_or(Cow::Borrowed(input.object), Cow::Owned);
         let sources = Sources { bound: input.source, known: input.sources };
-        let start = |message| Halt { fault: Fault::new(0, message), retry: true };
+        let start = |message| Halt { fault: TextError::new(0, message), retry: true };
         let first = root::first(&object, input.shape).map_err(start);
         let first = first.and_then(|dot| exec::run(&self.tree, &dot, false, sources));
         let halt = match first {
@@ -115,11 +115,11 @@ impl Template {
             .map_err(|again| self.both(input, halt, &again))
     }
 
-    fn halted(&self, input: Input<'_>, fault: Fault) -> TemplateFailure {
+    fn halted(&self, input: Input<'_>, fault: TextError) -> TemplateFailure {
         self.failure(input, Some(fault.offset), fault.message)
     }
 
-    /// Both readings failed: the message tells both, once where they agree.
+    /// Both readings failed: the message names both, once where they agree.
     fn both(&self, input: Input<'_>, first: Halt, again: &Halt) -> TemplateFailure {
         if first.fault == again.fault {
             return self.halted(input, first.fault);
@@ -139,10 +139,10 @@ impl Template {
     }
 }
 
-fn read(text: &str) -> Result<Tree, Fault> {
+fn read(text: &str) -> Result<Tree, TextError> {
     if text.len() > limits::TEMPLATE_BYTES {
         let most = limits::TEMPLATE_BYTES;
-        return Err(Fault::new(most, format!("the values of the flag are longer than {most} bytes in all")));
+        return Err(TextError::new(most, format!("the values of the flag are longer than {most} bytes in all")));
     }
     parser::parse(text)
 }

@@ -1,9 +1,9 @@
 //! The tokens of one action, looked at one by one. In come those of the lexer; out go they again, or what was unexpected.
 
-use crate::error::Fault;
+use crate::error::TextError;
 use crate::lexer::Token;
 
-type Result<T> = std::result::Result<T, Fault>;
+type Result<T> = std::result::Result<T, TextError>;
 
 /// The tokens of one action, read from the front.
 pub(crate) struct Tokens {
@@ -36,9 +36,12 @@ impl Tokens {
         found
     }
 
-    pub(crate) fn unexpected(&mut self, place: &str) -> Fault {
+    pub(crate) fn unexpected(&mut self, place: &str) -> TextError {
         let at = self.at();
-        Fault::new(at, format!("unexpected {} in {place}", self.peek().map_or("end of the action".into(), describe)))
+        TextError::new(
+            at,
+            format!("unexpected {} in {place}", self.peek().map_or("end of the action".into(), describe)),
+        )
     }
 
     pub(crate) fn finish(mut self, place: &str) -> Result<()> {

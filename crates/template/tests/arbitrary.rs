@@ -5,7 +5,7 @@ mod common;
 use common::input;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
-use zonewright_template::{Kind, Shape, Template};
+use zonewright_template::{ObjectKind, Shape, Template};
 
 fn cases(base: u32) -> ProptestConfig {
     let times = if std::env::var_os("ZONEWRIGHT_SOAK").is_some() { 500 } else { 1 };
@@ -13,7 +13,7 @@ fn cases(base: u32) -> ProptestConfig {
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
-    prop_oneof![Just(Shape::Unstructured), proptest::sample::select(Kind::ALL.to_vec()).prop_map(Shape::Typed),]
+    prop_oneof![Just(Shape::Unstructured), proptest::sample::select(ObjectKind::ALL.to_vec()).prop_map(Shape::Typed),]
 }
 
 fn key() -> impl Strategy<Value = String> {

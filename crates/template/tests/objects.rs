@@ -4,7 +4,7 @@ mod common;
 
 use common::{SERVICE, check, input, names, pairs, parse, service};
 use serde_json::{Value, json};
-use zonewright_template::{Input, Kind, Shape, Template};
+use zonewright_template::{Input, ObjectKind, Shape, Template};
 
 const UNSTRUCTURED: Shape = Shape::Unstructured;
 
@@ -58,7 +58,7 @@ fn absent_typed_fields_have_zero_values() {
 }
 
 #[test]
-fn data_of_a_wrong_type_is_told() {
+fn data_of_a_wrong_type_is_reported() {
     let wrong = object("Service", &json!({"spec": {"ports": "x", "type": 5, "selector": []}}));
     check("{{.Spec.Ports}}", &wrong, SERVICE, "!ports: expected a list, found a text");
     check("{{.Spec.Type}}", &wrong, SERVICE, "!type: expected a text, found a number");
@@ -84,51 +84,61 @@ fn every_kind_is_read_by_its_go_names() {
     let openshift = json!({"spec": {"host": "a.x"}, "status": {"ingress": [{"routerCanonicalHostname": "r.x"}]}});
     let first_v4 = r#"{{range .Status.Addresses}}{{if and (eq .Type "ExternalIP") (isIPv4 .Address)}}ip-{{.Address | replace "." "-"}}.x{{break}}{{end}}{{end}}"#;
     for (kind, object, text, expected) in [
-        (Kind::Pod, &pod, "{{range .Status.PodIPs}}{{.IP}},{{end}}", "10.0.0.1,::1"),
-        (Kind::Pod, &pod, "{{.Spec.NodeName}}.{{(index .Spec.Containers 0).Name}}.{{.Kind | toLower}}", "n1.c.pod"),
-        (Kind::Pod, &pod, "{{.Spec.Nope}}", "!can't evaluate field Nope in type PodSpec"),
-        (Kind::Node, &node, "{{.Status.NodeInfo.Architecture}}.{{.Namespace}}.x", "arm64..x"),
-        (Kind::Node, &node, first_v4, "ip-243-186-136-160.x"),
-        (Kind::Node, &node, "{{.Status.Capacity.cpu}}", "4"),
-        (Kind::Ingress, &ingress, "{{range .Spec.Rules}}{{.Host}}.int,{{end}}", "a.x.int,b.x.int"),
-        (Kind::Ingress, &ingress, "{{range .Spec.TLS}}{{index .Hosts 0}}{{end}}", "c.x"),
+        (ObjectKind::Pod, &pod, "{{range .Status.PodIPs}}{{.IP}},{{end}}", "10.0.0.1,::1"),
         (
-            Kind::Ingress,
+            ObjectKind::Pod,
+            &pod,
+            "{{.Spec.NodeName}}.{{(index .Spec.Containers 0).Name}}.{{.Kind | toLower}}",
+            "n1.c.pod",
+        ),
+        (ObjectKind::Pod, &pod, "{{.Spec.Nope}}", "!can't evaluate field Nope in type PodSpec"),
+        (ObjectKind::Node, &node, "{{.Status.NodeInfo.Architecture}}.{{.Namespace}}.x", "arm64..x"),
+        (ObjectKind::Node, &node, first_v4, "ip-243-186-136-160.x"),
+        (ObjectKind::Node, &node, "{{.Status.Capacity.cpu}}", "4"),
+        (ObjectKind::Ingress, &ingress, "{{range .Spec.Rules}}{{.Host}}.int,{{end}}", "a.x.int,b.x.int"),
+        (ObjectKind::Ingress, &ingress, "{{range .Spec.TLS}}{{index .Hosts 0}}{{end}}", "c.x"),
+        (
+            ObjectKind::Ingress,
             &ingress,
             "{{.Spec.DefaultBackend.Service.Port.Number}}.{{.APIVersion}}",
             "80.networking.k8s.io/v1",
         ),
-        (Kind::HttpRoute, &route, "{{range .Spec.Hostnames}}{{.}},{{end}}", "a.x,b.x"),
-        (Kind::HttpRoute, &route, "{{range .Spec.hostnames}}{{.}},{{end}}", "a.x,b.x"),
-        (Kind::TlsRoute, &route, "{{(index .Spec.ParentRefs 0).Name}}.{{.Kind}}", "gw.TLSRoute"),
-        (Kind::TcpRoute, &route, "{{(index .Spec.ParentRefs 0).Name}}", "gw"),
-        (Kind::IstioGateway, &istio, "{{range .Spec.Servers}}{{range .Hosts}}{{.}},{{end}}{{end}}", "a.x,b.x"),
-        (Kind::IstioGateway, &istio, "{{(index .Spec.Servers 0).Port.Number}}.{{.Kind}}", "80.Gateway"),
-        (Kind::IstioVirtualService, &json!({"spec": {"hosts": ["h.x"]}}), "{{index .Spec.Hosts 0}}", "h.x"),
-        (Kind::Route, &openshift, "{{range .Status.Ingress}}{{.RouterCanonicalHostname}}{{end}}", "r.x"),
+        (ObjectKind::HttpRoute, &route, "{{range .Spec.Hostnames}}{{.}},{{end}}", "a.x,b.x"),
+        (ObjectKind::HttpRoute, &route, "{{range .Spec.hostnames}}{{.}},{{end}}", "a.x,b.x"),
+        (ObjectKind::TlsRoute, &route, "{{(index .Spec.ParentRefs 0).Name}}.{{.Kind}}", "gw.TLSRoute"),
+        (ObjectKind::TcpRoute, &route, "{{(index .Spec.ParentRefs 0).Name}}", "gw"),
+        (ObjectKind::IstioGateway, &istio, "{{range .Spec.Servers}}{{range .Hosts}}{{.}},{{end}}{{end}}", "a.x,b.x"),
+        (ObjectKind::IstioGateway, &istio, "{{(index .Spec.Servers 0).Port.Number}}.{{.Kind}}", "80.Gateway"),
+        (ObjectKind::IstioVirtualService, &json!({"spec": {"hosts": ["h.x"]}}), "{{index .Spec.Hosts 0}}", "h.x"),
+        (ObjectKind::Route, &openshift, "{{range .Status.Ingress}}{{.RouterCanonicalHostname}}{{end}}", "r.x"),
         (
-            Kind::HttpProxy,
+            ObjectKind::HttpProxy,
             &json!({"spec": {"virtualhost": {"fqdn": "f.x"}}}),
             "{{with .Spec.VirtualHost}}{{.Fqdn}}{{end}}",
             "f.x",
         ),
         (
-            Kind::VirtualServer,
+            ObjectKind::VirtualServer,
             &json!({"spec": {"host": "v.x"}, "status": {"vsAddress": "1.1.1.1"}}),
             "{{.Spec.Host}}.{{.Status.VSAddress}}",
             "v.x.1.1.1.1",
         ),
-        (Kind::IngressRoute, &json!({"spec": {"routes": [{"match": "m"}]}}), "{{(index .Spec.Routes 0).Match}}", "m"),
-        (Kind::IngressRoute, &json!({"spec": {"x": 1}}), "{{.Spec.X}}", "!can't evaluate field X"),
-        (Kind::IngressRouteTcp, &json!({}), "{{.Kind}}", "IngressRouteTCP"),
         (
-            Kind::RouteGroup,
+            ObjectKind::IngressRoute,
+            &json!({"spec": {"routes": [{"match": "m"}]}}),
+            "{{(index .Spec.Routes 0).Match}}",
+            "m",
+        ),
+        (ObjectKind::IngressRoute, &json!({"spec": {"x": 1}}), "{{.Spec.X}}", "!can't evaluate field X"),
+        (ObjectKind::IngressRouteTcp, &json!({}), "{{.Kind}}", "IngressRouteTCP"),
+        (
+            ObjectKind::RouteGroup,
             &json!({"metadata": {"name": "r"}, "spec": {"hosts": ["h.x"]}}),
             "{{.Metadata.Name}}.{{index .Spec.Hosts 0}}",
             "r.h.x",
         ),
-        (Kind::Proxy, &json!({"spec": {"dnsNames": "d"}}), "{{.Spec.DNSNames}}{{.Spec.dnsNames}}", "dd"),
-        (Kind::Proxy, &json!({"spec": {}}), "{{.Spec.Absent}}", "!can't evaluate field Absent"),
+        (ObjectKind::Proxy, &json!({"spec": {"dnsNames": "d"}}), "{{.Spec.DNSNames}}{{.Spec.dnsNames}}", "dd"),
+        (ObjectKind::Proxy, &json!({"spec": {}}), "{{.Spec.Absent}}", "!can't evaluate field Absent"),
     ] {
         check(text, object, Shape::Typed(kind), expected);
     }
@@ -136,7 +146,7 @@ fn every_kind_is_read_by_its_go_names() {
 
 #[test]
 fn every_kind_has_a_table_and_says_its_kind() {
-    for kind in Kind::ALL {
+    for kind in ObjectKind::ALL {
         let (name, version) = kind.type_meta();
         let text = "{{.Kind}} {{.APIVersion}} {{.Name}} {{.GetName}} {{.ObjectMeta.Name}} {{.TypeMeta.Kind}}";
         let object = json!({"metadata": {"name": "n"}});

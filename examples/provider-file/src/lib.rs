@@ -121,7 +121,7 @@ fn line(set: &RecordSet, data: &RData) -> String {
 #[async_trait]
 impl Provider for FileProvider {
     fn capability(&self, _zone: Option<&Zone>) -> Capability {
-        // A file tells nothing of what changed in it: it is read whole.
+        // A file does not show what changed in it: it is read whole.
         Capability { audit: Audit::Listing, ..Capability::authoritative(BATCH, TtlRange::any(Ttl::from_wire(TTL))) }
     }
 

@@ -35,7 +35,7 @@ pub(super) fn program(platform: Platform, revision: &str) -> Result<PathBuf> {
         let source = standard_library::source()?;
         // Cargo looks for the source in the toolchain, which is not ours to write to; with this it looks here.
         cargo.env("__CARGO_TESTS_ONLY_SRC_ROOT", source.join("library"));
-        cargo.env("RUSTC_BOOTSTRAP", "1").arg("-Zbuild-std=std,panic_unwind");
+        cargo.env("RUSTC_BOOTSTRAP", "1").arg("-Zbuild-std=std,panic_abort");
         remapped.push((source, "/rustc"));
     }
     cargo

@@ -65,6 +65,14 @@ pub(super) fn run_tests(
     Ok(())
 }
 
+/// What cargo writes before the name of a program that it runs.
+const RUNNING: &str = "     Running ";
+
+/// Whether this line says that a program runs: everything is built.
+pub(super) fn is_announced(line: &str) -> bool {
+    line.contains(RUNNING)
+}
+
 /// Knows which program is running.
 struct Reader<'a> {
     root: &'a Path,
@@ -117,7 +125,7 @@ impl<'a> Reader<'a> {
         if let Some((_, name)) = text.split_once("   Doc-tests ") {
             return Some(format!("doc-tests {name}"));
         }
-        let (source, path) = text.split_once("     Running ")?.1.strip_suffix(')')?.rsplit_once(" (")?;
+        let (source, path) = text.split_once(RUNNING)?.1.strip_suffix(')')?.rsplit_once(" (")?;
         let package = self.packages.get(Path::new(path).file_name()?.to_str()?)?;
         let folder = package.strip_prefix(self.root).unwrap_or(package);
         Some(format!("{} {}", folder.display(), source.strip_prefix("unittests ").unwrap_or(source)))

@@ -102,25 +102,25 @@ fn first_page(frame: &mut Frame<'_>, picture: &Picture, state: &mut State, now: 
     let columns = ["name", "type", "TTL", "records", "held by"];
     if area.width >= WIDE {
         let [left, right] = Layout::horizontal([Constraint::Fill(6), Constraint::Fill(5)]).spacing(2).areas(area);
-        let [changes, told] =
+        let [changes, reported] =
             Layout::vertical([Constraint::Fill(1), Constraint::Fill(u16::from(notes > 0))]).areas(right);
         table(frame, " Records ", columns, &picture.rows, state, now, left);
         frame.render_widget(events(picture, now, changes), changes);
-        frame.render_widget(note_lines(picture, told, 3), told);
+        frame.render_widget(note_lines(picture, reported, 3), reported);
         return;
     }
-    let told = if notes == 0 { 0 } else { clamped(notes, 4) + 1 };
+    let reported = if notes == 0 { 0 } else { clamped(notes, 4) + 1 };
     let wanted = clamped(picture.rows.len(), usize::from(area.height)) + 2;
-    let left = area.height.saturating_sub(told);
-    let [records, changes, told] = Layout::vertical([
+    let left = area.height.saturating_sub(reported);
+    let [records, changes, reported] = Layout::vertical([
         Constraint::Length(wanted.min(left.saturating_mul(3) / 5)),
         Constraint::Fill(1),
-        Constraint::Length(told),
+        Constraint::Length(reported),
     ])
     .areas(area);
     table(frame, " Records ", columns, &picture.rows, state, now, records);
     frame.render_widget(events(picture, now, changes), changes);
-    frame.render_widget(note_lines(picture, told, 1), told);
+    frame.render_widget(note_lines(picture, reported, 1), reported);
 }
 
 fn clamped(number: usize, most: usize) -> u16 {

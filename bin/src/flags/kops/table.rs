@@ -3,7 +3,7 @@
 use zonewright_core::catalog::FlagKind::{Bool, Int, List, Secret, Text};
 use zonewright_core::catalog::{FlagKind, FlagSpec};
 
-/// The word of the command.
+/// The name of the command.
 pub(in crate::flags) const WORD: &str = "kops";
 
 /// What it does, in one line.

@@ -11,7 +11,7 @@ use zonewright_source_k8s::options::KOPS;
 
 use super::table::CLIENT;
 
-/// The word of dns-controller for a provider, and ours.
+/// The name of a provider in dns-controller, and here.
 const PROVIDERS: [(&str, &str); 2] = [("aws-route53", "aws"), ("google-clouddns", "google")];
 
 /// Providers of dns-controller that are not here.

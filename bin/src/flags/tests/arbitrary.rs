@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn a_secret_in_a_file_is_never_told(form in proptest::sample::select(FORMS.to_vec()), mut table in table(), listed in any::<bool>()) {
+    fn a_secret_in_a_file_is_never_shown(form in proptest::sample::select(FORMS.to_vec()), mut table in table(), listed in any::<bool>()) {
         table.retain(|_, value| !value.to_string().contains(HUSH));
         let secret = if listed { Value::from(vec![HUSH, HUSH]) } else { HUSH.into() };
         table.insert("rfc2136-tsig-secret".to_owned(), secret);

@@ -197,7 +197,7 @@ mod availability {
     }
 
     #[test]
-    fn a_record_type_that_matches_nothing_is_told() {
+    fn a_record_type_that_matches_nothing_is_reported() {
         let notices = with("--managed-record-types=A --managed-record-types=cname").unwrap().notices;
         let [Notice::Warning(text)] = notices.as_slice() else { panic!("{notices:?}") };
         assert!(text.starts_with("--managed-record-types=cname matches no record type"), "{text}");

@@ -81,7 +81,7 @@ impl World {
             _ => Harm::Stopped,
         };
         let lasts = duration(&mut self.dice, self.long);
-        self.story.tell(format!("{victim:?} is {harm:?} for {lasts:?}"));
+        self.story.note(format!("{victim:?} is {harm:?} for {lasts:?}"));
         match (victim, harm) {
             (Victim::Dns, Harm::Frozen) => self.site.dns.stop(),
             // One that is stopped in order is so as it comes back.
@@ -96,7 +96,7 @@ impl World {
                 // One that has only just begun does not listen for signals yet.
                 let at_once = status.signal() == Some(rustix::process::Signal::TERM.as_raw());
                 assert!(status.success() || at_once, "it ends in order whatever is broken: {status}");
-                self.story.tell("it has ended");
+                self.story.note("it has ended");
             }
         }
         self.faults.push(Fault { victim, harm, until: Instant::now() + lasts });
@@ -128,7 +128,7 @@ impl World {
                 (Victim::Daemon(n), Harm::Frozen) => self.runners[n].daemon.thaw(),
                 (Victim::Daemon(n), _) => self.runners[n].start_again(),
             }
-            self.story.tell(format!("{victim:?} works again"));
+            self.story.note(format!("{victim:?} works again"));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Objects that come, go and change, and what they ask for.
 //!
-//! Each place holds at most one object, of a kind that its number tells. The first places are never empty: where a kind that
+//! Each place holds at most one object, of a kind that follows from its number. The first places are never empty: where a kind that
 //! had objects has none after a reconnect, the daemon rightly doubts the answer, and that is not the matter here.
 
 use std::collections::BTreeMap;
@@ -119,23 +119,23 @@ impl Objects {
         let mut body = object.annotations_and_spec(Kind::of(place));
         body["metadata"]["name"] = json!(format!("o{place}"));
         kube.post(&self.path(place), &body).expect_success();
-        let told = format!("o{place} comes: {object}");
+        let line = format!("o{place} comes: {object}");
         self.places[place] = Some(object);
         self.write_status(kube, place);
-        told
+        line
     }
 
     /// Changes an object, and writes what differs.
     fn change(&mut self, kube: &KubeApi, place: usize, change: impl FnOnce(&mut Object)) -> String {
         let Some(object) = self.places[place].as_mut() else { return format!("o{place} is not there") };
         change(object);
-        let (mut body, told) = (object.annotations_and_spec(Kind::of(place)), format!("o{place} now: {object}"));
+        let (mut body, line) = (object.annotations_and_spec(Kind::of(place)), format!("o{place} now: {object}"));
         if object.ttl == 0 {
             body["metadata"]["annotations"][TTL] = Value::Null;
         }
         self.write_status(kube, place);
         kube.patch(&format!("{}/o{place}", self.path(place)), &body).expect_success();
-        told
+        line
     }
 
     fn write_status(&self, kube: &KubeApi, place: usize) {

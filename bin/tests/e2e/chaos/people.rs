@@ -163,15 +163,15 @@ impl People {
 
     /// Sends a message with these preconditions; what it adds is his once it was taken.
     fn send(&mut self, site: &Site, what: &str, expected: &str, script: &str, lines: &[String]) -> String {
-        let told = lines.join(" | ");
+        let line = lines.join(" | ");
         match site.dns.try_nsupdate(&format!("{expected}{script}")) {
             Ok(()) => {}
             // A datagram that was sent twice is refused the second time, though the first one was taken.
             Err(_) if !lines.is_empty() && all_stand(site, lines) => {}
-            Err(error) => return format!("person: {what} {told}: {}", error.trim()),
+            Err(error) => return format!("person: {what} {line}: {}", error.trim()),
         }
         self.lines.extend(lines.iter().cloned());
-        format!("person: {what} {told}")
+        format!("person: {what} {line}")
     }
 
     /// A name where only the daemons have something, with a claim for each of its record sets.

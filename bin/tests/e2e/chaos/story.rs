@@ -18,7 +18,7 @@ impl Story {
     }
 
     /// Adds an event that happened just now.
-    pub(super) fn tell(&mut self, event: impl std::fmt::Display) {
+    pub(super) fn note(&mut self, event: impl std::fmt::Display) {
         self.events.push(format!("{:8.3} s  {event}", self.began.elapsed().as_secs_f64()));
     }
 

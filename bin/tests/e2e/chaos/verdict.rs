@@ -35,13 +35,13 @@ impl World {
         });
         let zone = self.site.since_start().join("\n");
         assert!(settled.is_some(), "after {SETTLES:?}:\n{}\nthe zone:\n{zone}", self.differences().join("\n"));
-        self.story.tell("the zone is as it should be");
+        self.story.note("the zone is as it should be");
         for runner in &self.runners {
             runner.daemon.ready_within(LATER);
         }
         let silent = poll(SETTLES, || self.is_silent().then_some(()));
         assert!(silent.is_some(), "updates go on and on");
-        self.story.tell("there is silence");
+        self.story.note("there is silence");
         assert_eq!(self.differences(), Vec::<String>::new(), "what was settled stays so");
         self.people_have_theirs();
         for runner in &self.runners {
@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// Deletes that nobody saw happen may be held by the brake. That is right, and somebody lets them go.
+    /// Deletes that nobody saw happen may be held by the brake. That is right, and the test approves them.
     fn approve_what_is_held(&mut self) {
         for runner in &self.runners {
             let state = format!("--state-dir={}", runner.state.1);
@@ -57,7 +57,7 @@ impl World {
             let words = plans.lines().filter_map(|line| line.split(' ').next());
             for hash in words.filter(|word| word.len() == 12 && word.bytes().all(|b| b.is_ascii_hexdigit())) {
                 let approved = command(&["approve", hash, &state]).status.success();
-                self.story.tell(format!("the held plan {hash} is approved: {approved}"));
+                self.story.note(format!("the held plan {hash} is approved: {approved}"));
             }
         }
     }
@@ -102,7 +102,7 @@ impl World {
                 alternatives.iter().any(|records| records.iter().collect::<Vec<_>>() == stands)
             };
             if !right {
-                let held = if self.people.hold(&name) { " and somebody else has it" } else { "" };
+                let held = if self.people.hold(&name) { " and another writer has it" } else { "" };
                 found.push(format!("{name}: asked for is one of {alternatives:?}{held}, what stands is {stands:?}"));
             }
         }

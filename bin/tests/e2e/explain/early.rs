@@ -52,7 +52,7 @@ fn a_zone_that_is_being_read_is_named() {
         .check(space.state_dir(), None);
 }
 
-/// The zones may not be listed: the object is told.
+/// The zones may not be listed: an event on the object says so.
 #[test]
 fn zones_that_cannot_be_listed_are_named_with_the_answer() {
     require!(KubeApi::TOOLS);

@@ -18,9 +18,9 @@ fn stated(space: &Space<'_>, name: &str, host: &str, address: &str) {
     space.service(name, &[(HOSTNAME, host), (TARGET, address)], json!({ "type": "LoadBalancer" }));
 }
 
-/// The delete is told on the object that withdrew the name, with the plan's hash, which `approve` takes.
+/// The delete is reported on the object that withdrew the name, with the plan's hash, which `approve` takes.
 #[test]
-fn a_held_delete_is_told_on_the_object_that_withdrew_the_name() {
+fn a_held_delete_is_reported_on_the_object_that_withdrew_the_name() {
     needs!(Bind);
     let (kube, site) = (shared(), Site::start(Bind));
     let space = Space::new(&kube);
@@ -38,7 +38,7 @@ fn a_held_delete_is_told_on_the_object_that_withdrew_the_name() {
     let name = left.last().and_then(|record| record.split(' ').next()).expect("a record").to_owned();
     let object = format!("{name}.{ZONE}");
     case(&object, Cause::HeldDelete, &["zonewright approve", &object]).check(space.state_dir(), None);
-    space.is_told(&name, "DeleteHeld", &["zonewright approve", &object]);
+    space.expect_event(&name, "DeleteHeld", &["zonewright approve", &object]);
     // The text says the same, and what it says to do works.
     let said = run(space.state_dir(), &object, &[]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -48,9 +48,9 @@ fn a_held_delete_is_told_on_the_object_that_withdrew_the_name() {
     site.shows(&[]);
 }
 
-/// A published name that is edited to one outside of the filter: one Event tells both.
+/// A published name that is edited to one outside of the filter: one Event names both.
 #[test]
-fn a_name_that_is_edited_out_of_the_filter_is_told_with_the_one_that_goes() {
+fn a_name_that_is_edited_out_of_the_filter_is_reported_with_the_one_that_goes() {
     needs!(Bind);
     let (kube, site) = (shared(), Site::start(Bind));
     let space = Space::new(&kube);
@@ -59,16 +59,16 @@ fn a_name_that_is_edited_out_of_the_filter_is_told_with_the_one_that_goes() {
     let line = site.line(&space).args(&["--interval=1s", "--domain-filter=shop.test", "--events-filtered"]);
     let _daemon = line.start();
     site.shows(&["web 0 A 192.0.2.1"]);
-    space.is_told("other", "NameFiltered", &["other.test is outside of --domain-filter=shop.test"]);
+    space.expect_event("other", "NameFiltered", &["other.test is outside of --domain-filter=shop.test"]);
     space.annotate("services", "web", &[(HOSTNAME, "web.other.test")]);
-    space.is_told("web", "NameFiltered", &["web.other.test", "--domain-filter=shop.test", "web.shop.test"]);
+    space.expect_event("web", "NameFiltered", &["web.other.test", "--domain-filter=shop.test", "web.shop.test"]);
     case("web.other.test", Cause::NameFiltered, &["--domain-filter=shop.test"]).check(space.state_dir(), None);
     site.shows(&[]);
 }
 
 /// Somebody sets the record back, again and again.
 #[test]
-fn a_name_that_another_writer_changes_back_is_named_and_told() {
+fn a_name_that_another_writer_changes_back_is_named_and_reported() {
     needs!(Bind);
     let (kube, site) = (shared(), Site::start(Bind));
     let space = Space::new(&kube);
@@ -99,7 +99,7 @@ fn what_stays_by_policy_or_after_an_undo() {
     space.delete("services", "gone");
     case(at("once"), Cause::Policy, &["updates"]).event("once", &["updates"]).check(space.state_dir(), Some(&space));
     case(at("gone"), Cause::KeptByPolicy, &["deletes", "--policy=sync"]).check(space.state_dir(), None);
-    // Journals tell milliseconds, people seconds: what comes now is later by at least one.
+    // Journals record milliseconds, people name seconds: what comes now is later by at least one.
     let then = jiff::Timestamp::now();
     space.annotate("services", "undone", &[(TARGET, "192.0.2.3")]);
     site.shows(&["gone 0 A 192.0.2.1", "once 0 A 192.0.2.1", "undone 0 A 192.0.2.3"]);

@@ -1,5 +1,5 @@
 //! "Why is my name not there?": every cause is set up for real, `explain` has to name it, and the Event has to be there where one is due.
-//! The sentences are the table's (`zonewright_core::explain::Cause`), so what is compared is the word of the cause and what was filled in.
+//! The sentences are the table's (`zonewright_core::explain::Cause`), so what is compared is the name of the cause and what was filled in.
 
 mod daemons;
 mod early;
@@ -65,7 +65,7 @@ impl Case {
         if let Some((object, texts)) = &self.event {
             let reason = self.cause.row().event.expect("a cause with an event");
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            space.expect("events need a cluster").is_told(object, reason, &texts);
+            space.expect("events need a cluster").expect_event(object, reason, &texts);
         }
     }
 }

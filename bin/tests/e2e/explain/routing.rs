@@ -20,7 +20,7 @@ fn routed(space: &Space<'_>, name: &str, host: &str, address: &str, routing: &[(
 }
 
 #[test]
-fn kinds_of_policies_that_do_not_go_together_are_named_and_told() {
+fn kinds_of_policies_that_do_not_go_together_are_named_and_reported() {
     require!(KubeApi::TOOLS);
     let (kube, service) = (shared(), Route53::start());
     let space = Space::new(&kube);
@@ -50,7 +50,7 @@ fn kinds_of_policies_that_do_not_go_together_are_named_and_told() {
 
 /// At Cloud DNS all routed items of a name are in one set, where each place is there once.
 #[test]
-fn a_place_that_another_object_has_is_named_and_told() {
+fn a_place_that_another_object_has_is_named_and_reported() {
     require!(KubeApi::TOOLS);
     let (kube, service) = (shared(), CloudDns::start());
     let space = Space::new(&kube);

@@ -144,7 +144,7 @@ fn cases(space: &Space<'_>) -> Vec<Case> {
 }
 
 #[test]
-fn every_cause_is_named_and_told() {
+fn every_cause_is_named_and_reported() {
     needs!(Bind);
     let (kube, site) = (shared(), Site::with_rules("deny ddns name denied.shop.test;"));
     site.dns.nsupdate(CLAIMS);
@@ -172,7 +172,7 @@ fn every_cause_is_named_and_told() {
     for case in cases(&space) {
         case.check(space.state_dir(), Some(&space));
     }
-    // Daemons that share a cluster by domain filter do not tell each other's names.
+    // Daemons that share a cluster by domain filter do not report each other's names.
     for object in ["outside", "nets", "six"] {
         assert_eq!(space.events(object), [], "{object}");
     }

@@ -34,8 +34,8 @@ fn refused(object: &Record<'_>, spec: &Value, texts: &[&str]) {
     let collection = object.path.rsplit_once('/').expect("a path").0;
     let answer = object.world.kube().post(collection, &object.object(spec, &json!({})));
     let message = answer.body["message"].as_str().unwrap_or_default();
-    let told = texts.iter().all(|text| message.contains(text));
-    assert!(answer.status == 422 && told, "{}: {} {message}, expected {texts:?}", object.name, answer.status);
+    let found = texts.iter().all(|text| message.contains(text));
+    assert!(answer.status == 422 && found, "{}: {} {message}, expected {texts:?}", object.name, answer.status);
     assert!(message.contains("dnsrecords.zonewright.dev"), "{message}");
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong, and what Gardener is told of it. A code that is not for retries makes a whole shoot stop: what passes has none.
+//! What goes wrong, and what is reported to Gardener. A code that is not for retries makes a whole shoot stop: what passes has none.
 
 use std::net::{TcpListener, UdpSocket};
 use std::time::{Duration, Instant};
@@ -103,10 +103,10 @@ fn credentials_that_are_refused() {
     aws.service.fail(CHANGE, Fault::Denied, 1000);
     denied.create(&a("denied", "192.0.2.1"));
     assert_eq!(denied.fails(&[]), ["ERR_INFRA_UNAUTHORIZED"]);
-    denied.is_told("ProviderFailed", "AccessDenied");
+    denied.expect_event("ProviderFailed", "AccessDenied");
     aws.service.fail(CHANGE, Fault::Denied, 0);
     denied.does("reconcile", &Value::Null);
-    denied.is_told("Succeeded", "");
+    denied.expect_event("Succeeded", "");
     // The clock of this machine is no fault of the account.
     aws.service.fail(CHANGE, Fault::Skewed, 1000);
     let late = world.record("late");
@@ -133,7 +133,7 @@ fn what_is_wrong_is_an_event() {
         let object = world.record(name);
         object.create(&spec);
         object.fails(&[text]);
-        object.is_told(reason, text);
+        object.expect_event(reason, text);
     }
     let first = world.record("first");
     first.created(&a("web", "192.0.2.1"));
@@ -143,7 +143,7 @@ fn what_is_wrong_is_an_event() {
         super::accept::now().get(..19) > created.as_str().and_then(|text| text.get(..19))
     });
     second.create(&a("web", "192.0.2.2"));
-    second.is_told("RecordContested", "first");
+    second.expect_event("RecordContested", "first");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn one_broken_account_does_not_slow_another() {
     drop((datagrams, connections));
 }
 
-/// An account that is told to slow down, with many objects; another one of the same service goes on.
+/// An account that is asked to slow down, with many objects; another one of the same service goes on.
 #[test]
 fn one_throttled_account_does_not_slow_another() {
     require!(KubeApi::TOOLS);

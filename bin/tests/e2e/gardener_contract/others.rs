@@ -114,8 +114,8 @@ fn zones_in_other_words(world: &World, provider: &str) {
     record.deleted();
 }
 
-/// A public and a private zone of Azure, by a principal and by a workload identity. The Secrets name no cloud: it is the one in which the
-/// process is told to be, as in an Azure Stack.
+/// A public and a private zone of Azure, by a principal and by a workload identity. The Secrets name no cloud: it is the one that the
+/// configuration of the process names, as in an Azure Stack.
 #[cfg(feature = "provider-azure")]
 #[test]
 fn at_azure() {

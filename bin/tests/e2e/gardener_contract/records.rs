@@ -186,7 +186,7 @@ fn a_wildcard_touches_no_other_name() {
     aws.shows(&others);
 }
 
-/// Two objects for one name and type: the older one has it, the younger one is told, and nothing flaps. When the older one goes, the
+/// Two objects for one name and type: the older one has it, the younger one gets an event, and nothing flaps. When the older one goes, the
 /// younger one takes the name over at its next request.
 #[test]
 fn of_two_objects_for_one_record_the_older_one_has_it() {

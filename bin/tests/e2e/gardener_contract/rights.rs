@@ -66,7 +66,7 @@ fn the_rights_are_exactly_those_that_are_used() {
     aws.service.fail("ChangeResourceRecordSets", Fault::Denied, 1000);
     object.ask("reconcile", &json!({ "values": ["192.0.2.2"] }));
     object.fails(&[]);
-    object.is_told("ProviderFailed", "");
+    object.expect_event("ProviderFailed", "");
     // Another process says the same again: the Event becomes a series.
     world.kill();
     world.start();

@@ -268,9 +268,9 @@ impl Record<'_> {
             let status = self.status();
             let (error, state) = (&status["lastError"], &status["lastOperation"]["state"]);
             let description = error["description"].as_str()?;
-            let told = *state == "Error" && texts.iter().all(|text| description.contains(text));
+            let found = *state == "Error" && texts.iter().all(|text| description.contains(text));
             let codes = error["codes"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            told.then(|| codes.map(str::to_owned).collect())
+            found.then(|| codes.map(str::to_owned).collect())
         });
         failed.unwrap_or_else(|| panic!("no error with {texts:?} in {:#}", self.get()))
     }
@@ -284,7 +284,7 @@ impl Record<'_> {
 
     /// Waits for an Event on it with this reason, whose note holds this text.
     #[track_caller]
-    pub(super) fn is_told(&self, reason: &str, text: &str) {
+    pub(super) fn expect_event(&self, reason: &str, text: &str) {
         let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.namespace);
         let events = || -> Vec<Value> {
             let list = self.world.kube().get(&path).expect_success();
@@ -293,8 +293,8 @@ impl Record<'_> {
         };
         let fits =
             |event: &Value| event["reason"] == reason && event["note"].as_str().is_some_and(|note| note.contains(text));
-        let told = zonewright_testkit::poll(LATER, || events().iter().any(fits).then_some(()));
-        assert!(told.is_some(), "no event {reason} with {text:?} on {}: {:#?}", self.name, events());
+        let found = zonewright_testkit::poll(LATER, || events().iter().any(fits).then_some(()));
+        assert!(found.is_some(), "no event {reason} with {text:?} on {}: {:#?}", self.name, events());
     }
 
     /// Deletes as Gardener does, and does not wait.

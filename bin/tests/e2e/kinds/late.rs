@@ -20,7 +20,7 @@ const HELD: &str = "zonewright_held_deletes{zone=\"rfc2136/shop.test\"}";
 const OTHERS: [&str; 2] = ["s0 0 A 192.0.0.1", "s1 0 A 192.0.0.2"];
 const LATES: [&str; 2] = ["late 0 CNAME edge.cloud.test.", "later 0 CNAME edge.cloud.test."];
 
-/// How often the daemon has asked for a collection and was told that there is none.
+/// How often the daemon has asked for a collection and was answered that there is none.
 fn refusals(kube: &KubeApi, collection: &str) -> usize {
     let refused = |event: &&Value| {
         let uri = event["requestURI"].as_str().unwrap_or_default();
@@ -56,7 +56,7 @@ fn a_kind_that_comes_late_and_goes_again() {
     create(&space);
     until("the late kind's names", LATER, || site.ours().len() == 4);
     site.shows(&[OTHERS, LATES].concat());
-    // What never comes is asked for again and again, and told once.
+    // What never comes is asked for again and again, and logged once.
     let never = format!("/apis/{NEVER}/v1/namespaces/{}/things", space.name);
     until("the other kind to be asked for twice", LATER, || refusals(&kube, &never) >= 2);
     daemon.ready();
@@ -90,7 +90,7 @@ fn a_kind_that_comes_late_and_goes_again() {
     daemon.measures(HELD, 0.0);
     assert_eq!(site.serial(), serial);
     site.shows(&rest);
-    // A definition that goes takes its objects with it: the API server tells the watch of each one's deletion.
+    // A definition that goes takes its objects with it: the API server reports each one's deletion to the watch.
     kube.delete(&LATE.definition_path()).expect_success();
     site.shows(&OTHERS[..1]);
     daemon.unready(&["routegroups.v1.late.test: not read completely"], SOON);

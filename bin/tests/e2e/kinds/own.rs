@@ -49,9 +49,9 @@ fn dns_endpoints() {
     daemon.ready();
 }
 
-/// One pass ends only when objects are told what was found out about them.
+/// One pass ends only when the events say what was found out about objects.
 #[test]
-fn one_pass_tells_before_it_ends() {
+fn one_pass_posts_events_before_it_ends() {
     needs!(Bind);
     let (kube, site) = (crds::shared(), Site::start(Bind));
     let space = Space::new(&kube);
@@ -66,8 +66,8 @@ fn one_pass_tells_before_it_ends() {
     assert_eq!(site.ours().len(), 20);
     for n in 0..20 {
         let name = format!("e{n}");
-        let told = space.events(&name);
-        assert!(told.iter().any(|(_, note)| note.contains("elsewhere.test")), "{name}: {told:?}");
+        let events = space.events(&name);
+        assert!(events.iter().any(|(_, note)| note.contains("elsewhere.test")), "{name}: {events:?}");
         let object = kube.get(&format!("{}/{name}", space.path(kind))).expect_success();
         assert_eq!(object["status"]["observedGeneration"], 1, "{name}");
     }

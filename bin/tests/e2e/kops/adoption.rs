@@ -53,7 +53,7 @@ fn what_stands_is_left_alone_unless_it_is_to_be_adopted() {
     let (plane, site) = taken_over();
     let daemon = plane.at(&site).start();
     plane.join(3);
-    plane.is_told("kube-system", "kube-apiserver-cp-3", "ForeignRecord", &format!("api.internal.{ZONE}"));
+    plane.expect_event("kube-system", "kube-apiserver-cp-3", "ForeignRecord", &format!("api.internal.{ZONE}"));
     goes_on(&plane, &site, "web");
     assert_eq!(addresses(&site), ["10.0.0.1", "10.0.0.2"]);
     drop(daemon);
@@ -86,7 +86,7 @@ fn other_values_are_not_adopted() {
     let (plane, site) = taken_over();
     plane.join(3);
     let daemon = plane.at(&site).arg("--adopt-unowned").start();
-    plane.is_told("kube-system", "kube-apiserver-cp-3", "ForeignRecord", &format!("api.internal.{ZONE}"));
+    plane.expect_event("kube-system", "kube-apiserver-cp-3", "ForeignRecord", &format!("api.internal.{ZONE}"));
     goes_on(&plane, &site, "web");
     assert_eq!(addresses(&site), ["10.0.0.1", "10.0.0.2"]);
     drop(daemon);
@@ -135,7 +135,7 @@ fn without_a_registry_matching_values_are_adopted() {
     internal(&site, &[1, 2, 3]);
     plane.leave(1);
     internal(&site, &[2, 3]);
-    // A value of somebody else in a record of ours stays, and ours come and go beside it.
+    // A foreign value in a record of ours stays, and ours come and go beside it.
     site.dns.nsupdate(&format!("update add api.internal.{ZONE} 60 A 10.0.0.99"));
     plane.leave(2);
     until("its own value to go", LATER, || addresses(&site) == ["10.0.0.3", "10.0.0.99"]);
@@ -161,7 +161,7 @@ fn two_processes_without_a_registry_have_each_its_own_values() {
     let first = one.at(&site).arg("--registry=noop").start();
     site.shows(&["joint 60 A 10.0.0.1"]);
     let second = two.at(&site).arg("--registry=noop").start();
-    two.is_told("kube-system", "member-2", "ForeignRecord", &joint);
+    two.expect_event("kube-system", "member-2", "ForeignRecord", &joint);
     site.shows(&["joint 60 A 10.0.0.1"]);
     // Whoever runs both puts the second value there.
     site.dns.nsupdate(&format!("update add {joint} 60 A 10.0.0.2"));
@@ -201,7 +201,7 @@ fn placeholders_of_kops_are_adopted() {
         plane.reached("services", "only6", &format!("only6.{ZONE}"), "2001:db8::6");
         let line = plane.at(&site).arg(format!("--registry={registry}"));
         let mut daemon = line.start();
-        plane.is_told("kube-system", "kube-apiserver-cp-1", "ForeignRecord", &format!("api.internal.{ZONE}"));
+        plane.expect_event("kube-system", "kube-apiserver-cp-1", "ForeignRecord", &format!("api.internal.{ZONE}"));
         assert_eq!(addresses(&site), ["203.0.113.123"]);
         daemon.kill();
         let daemon = line.arg("--adopt-unowned").start();
@@ -214,7 +214,7 @@ fn placeholders_of_kops_are_adopted() {
         // Nobody asks for addresses of the other family there, so nobody takes it over.
         assert_eq!(at("only6", "A"), ["203.0.113.123"]);
         // More values than the placeholder are somebody's: they are checked where the site ends, as is the name that nobody asks for.
-        plane.is_told("default", "names", "ForeignRecord", &format!("beside.{ZONE}"));
+        plane.expect_event("default", "names", "ForeignRecord", &format!("beside.{ZONE}"));
         drop(daemon);
     }
 }

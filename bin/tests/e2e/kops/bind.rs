@@ -28,19 +28,19 @@ fn shows(site: &Site, numbers: &[u8], more: &[&str]) {
 const SPAN: usize = 100;
 
 /// Three control-plane nodes come up one after another, are rolled one after another, and one is lost; the daemon itself is killed on the
-/// way. The API's name has addresses all the time, although a record of somebody else is in the way elsewhere.
+/// way. The API's name has addresses all the time, although a foreign record is in the way elsewhere.
 #[test]
 fn the_name_of_the_api_is_never_without_addresses() {
     needs!(Bind);
     let (plane, site) = (Plane::start(), Site::start(Bind));
-    // `mail` is a record of somebody else.
+    // `mail` is a foreign record.
     plane.service("clash", "LoadBalancer", &[(EXTERNAL, &format!("mail.{ZONE}"))]);
     plane.reached_at("services", "clash", &["192.0.2.66"]);
     let line = plane.at(&site);
     let mut daemon = line.start();
     plane.join(1);
     shows(&site, &[1], &[]);
-    plane.is_told("default", "clash", "ForeignRecord", &format!("mail.{ZONE}"));
+    plane.expect_event("default", "clash", "ForeignRecord", &format!("mail.{ZONE}"));
     let prober = Prober::start(site.dns.addr(), &format!("api.internal.{ZONE}"));
     plane.join(2);
     shows(&site, &[1, 2], &[]);
@@ -132,7 +132,7 @@ fn two_clusters_share_a_zone() {
     site.shows(&["api.one 60 A 10.0.0.1", "api.two 60 A 10.0.0.2"]);
     // The second one asks for a name of the first.
     pod(&two, 3, &format!("api.one.{ZONE}"));
-    two.is_told("kube-system", "api-3", "ForeignRecord", &one.owner());
+    two.expect_event("kube-system", "api-3", "ForeignRecord", &one.owner());
     site.shows(&["api.one 60 A 10.0.0.1", "api.two 60 A 10.0.0.2"]);
     two.gone("api-2");
     site.shows(&["api.one 60 A 10.0.0.1"]);
@@ -168,12 +168,12 @@ fn as_a_pod_that_starts_before_the_api_server() {
     for missing in ["memory only", "is missing"] {
         assert!(!daemon.log().contains(missing), "{}", daemon.log());
     }
-    // An event that the next process tells again, and a journal that it goes on with.
+    // An event that the next process posts again, and a journal that it goes on with.
     plane.service("odd", "ClusterIP", &[(EXTERNAL, &format!("odd.{ZONE}"))]);
-    until("the event", SOON, || plane.times_told("default", "odd", "InvalidAnnotation") == 1);
+    until("the event", SOON, || plane.event_count("default", "odd", "InvalidAnnotation") == 1);
     daemon.kill();
     let daemon = line.start();
-    until("the same event again", SOON, || plane.times_told("default", "odd", "InvalidAnnotation") == 2);
+    until("the same event again", SOON, || plane.event_count("default", "odd", "InvalidAnnotation") == 2);
     plane.join(2);
     shows(&site, &[1, 2], &[]);
     assert!(daemon.terminate().status.success());

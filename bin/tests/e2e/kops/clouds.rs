@@ -84,7 +84,7 @@ mod route53 {
         super::shows(|| shown(service, zone), expected);
     }
 
-    /// Two zones of one name: neither is managed, and that is told; with an id the right one is. Host names of load balancers are aliases.
+    /// Two zones of one name: neither is managed, and that is reported; with an id the right one is. Host names of load balancers are aliases.
     #[test]
     fn a_zone_by_its_id_and_load_balancers_as_aliases() {
         require!(KubeApi::TOOLS);
@@ -100,7 +100,7 @@ mod route53 {
         let daemon = line(&plane, &service).arg(format!("--zone={ZONE}")).start();
         let said = daemon.says_within(&[&format!("2 zones have the name {ZONE}, so none of them is managed")], LATER);
         assert!(said.contains(&private) && said.contains(&public), "{said}");
-        plane.is_told("default", "web", "NoMatchingZone", &format!("--zone={ZONE}/{private}"));
+        plane.expect_event("default", "web", "NoMatchingZone", &format!("--zone={ZONE}/{private}"));
         drop(daemon);
         assert!(shown(&service, &public).is_empty() && shown(&service, &private).len() == 1);
 
@@ -141,7 +141,7 @@ mod route53 {
             let [api, inner] = [format!("api.{ZONE} A 60 {external}"), format!("api.internal.{ZONE} A 60 {internal}")];
             shows(&service, &zone, &[&api, &inner, &legacy]);
         });
-        plane.is_told("default", "clash", "ForeignRecord", &format!("legacy.{ZONE}"));
+        plane.expect_event("default", "clash", "ForeignRecord", &format!("legacy.{ZONE}"));
         drop(daemon);
         for name in ["api", "api.internal"] {
             assert_eq!(service.vanished(&zone, &format!("{name}.{ZONE}"), "A"), 0, "{name} was away in between");
@@ -163,7 +163,7 @@ mod route53 {
         let line = line(&plane, &service).arg("--adopt-unowned");
         // Wanted as an alias it is another record, so it is somebody's.
         let daemon = line.start();
-        plane.is_told("default", "web", "ForeignRecord", &format!("web.{ZONE}"));
+        plane.expect_event("default", "web", "ForeignRecord", &format!("web.{ZONE}"));
         shows(&service, &zone, &[&cname]);
         drop(daemon);
         let daemon = line.clone().arg("--kops-cname").start();
@@ -267,7 +267,7 @@ mod clouddns {
     }
 
     /// The rules choose the zone by name and id; host names of load balancers are CNAMEs, since there are no aliases; a clashing record
-    /// of somebody else holds nothing up, and the API's names are there all the time.
+    /// of another writer holds nothing up, and the API's names are there all the time.
     #[test]
     fn a_control_plane_comes_up_is_rolled_and_loses_a_node() {
         require!(KubeApi::TOOLS);
@@ -287,7 +287,7 @@ mod clouddns {
             let [api, inner] = [format!("api.{ZONE} A 60 {external}"), format!("api.internal.{ZONE} A 60 {internal}")];
             shows(|| shown(&service, &zone), &[&api, &inner, &legacy, &web]);
         });
-        plane.is_told("default", "web", "ForeignRecord", &format!("legacy.{ZONE}"));
+        plane.expect_event("default", "web", "ForeignRecord", &format!("legacy.{ZONE}"));
         drop(daemon);
         for name in ["api", "api.internal"] {
             assert_eq!(service.vanished(&zone, &format!("{name}.{ZONE}."), "A"), 0, "{name} was away in between");

@@ -9,7 +9,7 @@ use crate::site::{Site, ZONE};
 use crate::{LATER, SOON, needs, until};
 
 #[test]
-fn objects_that_cannot_be_served_are_told_and_the_others_go_on() {
+fn objects_that_cannot_be_served_are_reported_and_the_others_go_on() {
     needs!(Bind);
     let (plane, site) = (Plane::start(), Site::start(Bind));
     let at = |name: &str| format!("{name}.{ZONE}");
@@ -20,18 +20,18 @@ fn objects_that_cannot_be_served_are_told_and_the_others_go_on() {
     plane.service("names", "NodePort", &[(INTERNAL, &format!("a..b.{ZONE}, {}", at("good")))]);
     let daemon = plane.at(&site).start();
     site.shows(&["good 60 A 10.0.0.101"]);
-    plane.is_told("default", "both", "InvalidAnnotation", "expected one of them on a Service of type NodePort");
-    plane.is_told("default", "other", "InvalidAnnotation", "not ClusterIP");
-    plane.is_told("default", "outside", "NoMatchingZone", "api.elsewhere.test lies in none of the zones");
-    plane.is_told("default", "names", "InvalidHostname", "a..b");
+    plane.expect_event("default", "both", "InvalidAnnotation", "expected one of them on a Service of type NodePort");
+    plane.expect_event("default", "other", "InvalidAnnotation", "not ClusterIP");
+    plane.expect_event("default", "outside", "NoMatchingZone", "api.elsewhere.test lies in none of the zones");
+    plane.expect_event("default", "names", "InvalidHostname", "a..b");
     for text in ["InvalidAnnotation", "NoMatchingZone", "InvalidHostname"] {
         daemon.says(&[text]);
     }
     drop(daemon);
-    // Told again by the next process, it is the same event once more, with no other rights than those of `deploy/kops`.
-    assert_eq!(plane.times_told("default", "both", "InvalidAnnotation"), 1);
+    // Posted again by the next process, it is the same event once more, with no other rights than those of `deploy/kops`.
+    assert_eq!(plane.event_count("default", "both", "InvalidAnnotation"), 1);
     let daemon = plane.at(&site).start();
-    until("a series", SOON, || plane.times_told("default", "both", "InvalidAnnotation") == 2);
+    until("a series", SOON, || plane.event_count("default", "both", "InvalidAnnotation") == 2);
     drop(daemon);
 }
 
@@ -75,7 +75,7 @@ fn nothing_is_removed_before_every_kind_has_been_listed() {
         plane.reached(plural(resource), &format!("{resource}-new"), &format!("new-{resource}.{ZONE}"), "192.0.2.3");
         expected.push(format!("new-{resource} 60 A 192.0.2.3"));
         site.shows(&expected.iter().map(String::as_str).collect::<Vec<_>>());
-        plane.is_told("default", &format!("{resource}-stays"), "WaitingForEvidence", resource);
+        plane.expect_event("default", &format!("{resource}-stays"), "WaitingForEvidence", resource);
         plane.grant_again(group, resource);
         expected.retain(|record| *record != format!("{resource} 60 A 192.0.2.2"));
         until("what is wanted no longer to go", LATER, || site.ours().len() == expected.len());

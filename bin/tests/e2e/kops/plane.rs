@@ -205,9 +205,9 @@ impl Plane {
         until("the rights", SOON, || self.kube.may(User::Zonewright, "list", group, resource));
     }
 
-    /// How often the events on an object of `namespace` with this reason were told.
+    /// How often the events on an object of `namespace` with this reason were posted.
     #[track_caller]
-    pub(super) fn times_told(&self, namespace: &str, object: &str, reason: &str) -> i64 {
+    pub(super) fn event_count(&self, namespace: &str, object: &str, reason: &str) -> i64 {
         let list = self.kube.get(&format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events")).expect_success();
         let items = list["items"].as_array().expect("a list");
         let about = items.iter().filter(|event| event["regarding"]["name"] == object && event["reason"] == reason);
@@ -230,7 +230,7 @@ impl Plane {
 
     /// Waits for an Event on an object of `namespace` whose reason is this and whose note holds this text.
     #[track_caller]
-    pub(super) fn is_told(&self, namespace: &str, object: &str, reason: &str, text: &str) {
+    pub(super) fn expect_event(&self, namespace: &str, object: &str, reason: &str, text: &str) {
         let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
         let events = || -> Vec<(String, String)> {
             let list = self.kube.get(&path).expect_success();
@@ -240,8 +240,8 @@ impl Plane {
             about.map(|event| (word(&event["reason"]), word(&event["note"]))).collect()
         };
         let fits = |(r, note): &(String, String)| (r == reason || r == "SeveralProblems") && note.contains(text);
-        let told = zonewright_testkit::poll(SOON, || events().iter().any(fits).then_some(()));
-        assert!(told.is_some(), "no event {reason} with {text:?} on {object}: {:#?}", events());
+        let found = zonewright_testkit::poll(SOON, || events().iter().any(fits).then_some(()));
+        assert!(found.is_some(), "no event {reason} with {text:?} on {object}: {:#?}", events());
     }
 }
 

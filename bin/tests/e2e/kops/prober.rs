@@ -86,7 +86,7 @@ impl Prober {
     }
 }
 
-/// Asks at `first` and whenever the turn comes again, until it is told to stop; what was due by then is asked.
+/// Asks at `first` and whenever the turn comes again, until it is stopped; what was due by then is asked.
 fn ask(
     server: SocketAddr,
     question: &[u8],

@@ -92,7 +92,7 @@ fn values_are_joined_and_duplicates_removed() {
     drop(daemon);
 }
 
-/// An entry of a load balancer with an address and a host name: both cannot stand at one name, so the address does, and that is told.
+/// An entry of a load balancer with an address and a host name: both cannot stand at one name, so the address does, and that is reported.
 #[test]
 fn an_entry_with_an_address_and_a_host_name() {
     needs!(Bind);
@@ -105,12 +105,12 @@ fn an_entry_with_an_address_and_a_host_name() {
     let daemon = plane.at(&site).start();
     site.shows(&["web 60 A 192.0.2.1", "shop 60 A 192.0.2.1"]);
     for object in ["web", "shop"] {
-        plane.is_told("default", object, "CnameConflict", &at(object));
+        plane.expect_event("default", object, "CnameConflict", &at(object));
     }
     drop(daemon);
 }
 
-/// Host names of several load balancers cannot be joined: the first object keeps the name, and the other one is told.
+/// Host names of several load balancers cannot be joined: the first object keeps the name, and the other one gets an event.
 #[test]
 fn two_host_names_of_load_balancers() {
     needs!(Bind);
@@ -119,7 +119,7 @@ fn two_host_names_of_load_balancers() {
     let daemon = plane.at(&site).start();
     site.shows(&["web 60 CNAME lb-1.cloud.test."]);
     plane.reached("ingresses", "two", &at("web"), "lb-0.cloud.test");
-    plane.is_told("default", "two", "NameConflict", &at("web"));
+    plane.expect_event("default", "two", "NameConflict", &at("web"));
     site.shows(&["web 60 CNAME lb-1.cloud.test."]);
     plane.delete("services", "one");
     site.shows(&["web 60 CNAME lb-0.cloud.test."]);

@@ -43,21 +43,21 @@ const HEAD: [&str; 11] = [
 ];
 
 pub(super) fn run(options: &Options) -> Result<String> {
-    let mut desks = vec![("now", DaemonSetup::of(options.new.as_deref(), FULL)?)];
+    let mut setups = vec![("now", DaemonSetup::of(options.new.as_deref(), FULL)?)];
     if let Some(old) = &options.old {
-        desks.push(("before", DaemonSetup::of(Some(old), FULL)?));
+        setups.push(("before", DaemonSetup::of(Some(old), FULL)?));
     }
     let mut lab = Lab::default();
     let (mut rows, mut passes) = (Vec::new(), Vec::new());
     for (number, row) in options.scale.iter().enumerate() {
         lab.fill(*row)?;
         if number == 0 && row.names == FIRST && !row.folder {
-            passes = single_passes(&desks, &lab)?;
+            passes = single_passes(&setups, &lab)?;
         }
         let bare = nsupdate(*row)?;
         eprintln!("    {row:?}: nsupdate {}", seconds(bare));
         rows.push(line(*row, "`nsupdate`", [seconds(bare), "1.00".to_owned()], microseconds_each(bare, row.names)));
-        for (program, setup) in &desks {
+        for (program, setup) in &setups {
             let measured = measure(setup, &lab, *row, options)?;
             eprintln!("    {row:?} {program}: {measured:?}");
             rows.push(measured.line(*row, program, bare));
@@ -195,10 +195,10 @@ fn changes(kube: &KubeApi, dns: &Dns, row: Row) -> Result<Times> {
 }
 
 /// How long a single pass takes that brings so many new names, with the events of all of them.
-fn single_passes(desks: &[(&str, DaemonSetup)], lab: &Lab) -> Result<Vec<Vec<String>>> {
+fn single_passes(setups: &[(&str, DaemonSetup)], lab: &Lab) -> Result<Vec<Vec<String>>> {
     let mut rows = Vec::new();
     for names in ONCE {
-        for (program, setup) in desks {
+        for (program, setup) in setups {
             let dns = Dns::start(0);
             // The others are out of sight.
             let filter = format!("--regex-domain-filter={}", first_names(names));
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_names_are_told_from_the_others() {
+    fn the_first_names_are_distinguished_from_the_others() {
         assert_eq!(first_names(20), "^((a-)?n(0000|0001)[0-9]\\.)?bench\\.test$");
         let row = Row { names: 7, foreign: 9, folder: true };
         let cells = line(row, "now", ["1".to_owned(), "2".to_owned()], "3".to_owned());

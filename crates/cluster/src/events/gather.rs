@@ -81,7 +81,7 @@ mod tests {
             note("c", Warning, "X", "p"),
             note("c", Warning, "X", "q"),
         ];
-        let told: Vec<_> =
+        let gathered: Vec<_> =
             gather(notes).into_iter().map(|n| (n.object.name.to_string(), n.reason, n.message)).collect();
         let expected = [
             ("a", SEVERAL_PROBLEMS, "(1) one; (2) two"),
@@ -90,7 +90,7 @@ mod tests {
             ("a", "Y", "and"),
             ("c", "X", "(1) p; (2) q"),
         ];
-        assert_eq!(told, expected.map(|(who, reason, text)| (who.to_owned(), reason, text.to_owned())));
+        assert_eq!(gathered, expected.map(|(who, reason, text)| (who.to_owned(), reason, text.to_owned())));
         assert_eq!(gather(Vec::new()), []);
     }
 
@@ -98,14 +98,14 @@ mod tests {
     fn what_is_too_long_is_shortened_and_no_problem_lost() {
         let problem =
             |n: usize| note("a", Severity::Warning, "X", &format!("problem {n}: {} is wrong", "x".repeat(300)));
-        let told = gather((1..=9).map(problem).collect()).remove(0).message;
-        assert!(told.len() <= MAX_NOTE, "{}", told.len());
+        let gathered = gather((1..=9).map(problem).collect()).remove(0).message;
+        assert!(gathered.len() <= MAX_NOTE, "{}", gathered.len());
         for n in 1..=9 {
-            assert!(told.contains(&format!("({n}) problem {n}: x")), "{told}");
+            assert!(gathered.contains(&format!("({n}) problem {n}: x")), "{gathered}");
         }
-        assert_eq!(told.matches("x is wrong").count(), 9);
-        let told = gather((1..=60).map(problem).collect()).remove(0).message;
-        assert!(told.len() <= MAX_NOTE && told.contains("(11) problem 11: x"), "{told}");
-        assert!(told.ends_with("; and 49 more, see the log"), "{told}");
+        assert_eq!(gathered.matches("x is wrong").count(), 9);
+        let gathered = gather((1..=60).map(problem).collect()).remove(0).message;
+        assert!(gathered.len() <= MAX_NOTE && gathered.contains("(11) problem 11: x"), "{gathered}");
+        assert!(gathered.ends_with("; and 49 more, see the log"), "{gathered}");
     }
 }

@@ -1,7 +1,7 @@
 //! Notes become Kubernetes Events, where `kubectl describe` shows them. In: [`Note`]s, at any rate. Out: a bounded stream of
 //! POSTs (events.k8s.io/v1), and counters of what was not posted.
 //!
-//! What must hold: telling never blocks; what is reported again within ten minutes is not posted again; an object has no more than
+//! What must hold: reporting never blocks; what is reported again within ten minutes is not posted again; an object has no more than
 //! 25 events at once and then one in five minutes, all together no more than a burst of [`BURST`] and then 20 a second; who ends
 //! waits [`LAST`] at most; no failure to post ever reaches the caller.
 
@@ -54,7 +54,7 @@ pub struct EventReporter {
 pub struct EventTally {
     /// Stored by the API server, or taken by it in a dry run.
     pub posted: u64,
-    /// Told again too soon, about an object without UID, or of one that had its share.
+    /// Reported again too soon, about an object without UID, or about one that had its share.
     pub skipped: u64,
     /// Lost because the queue was full.
     pub dropped: u64,

@@ -77,8 +77,8 @@ impl EventPoster {
             }
         }
         self.notes.close();
-        let told = from_fn(|| self.notes.try_recv().ok());
-        let left: Vec<Note> = waiting.into_iter().chain(told).collect();
+        let queued = from_fn(|| self.notes.try_recv().ok());
+        let left: Vec<Note> = waiting.into_iter().chain(queued).collect();
         self.post_last(gather(left)).await;
     }
 
@@ -243,8 +243,8 @@ fn kind(severity: Severity) -> &'static str {
 }
 
 /// At most this many bytes, cut between characters.
-fn cut(text: &str, octets: usize) -> &str {
-    text.get(..text.floor_char_boundary(octets)).unwrap_or(text)
+fn cut(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ fn options(dry_run: bool) -> EventOptions {
     EventOptions { dry_run, instance: "zonewright-0".to_owned() }
 }
 
-/// Tells the notes, posts them all, and says what became of them.
-async fn tell(fake: &Fake, dry_run: bool, notes: &[Note]) -> EventTally {
+/// Reports the notes, posts them all, and returns what became of them.
+async fn report_all(fake: &Fake, dry_run: bool, notes: &[Note]) -> EventTally {
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(dry_run));
     for note in notes {
         reporter.tell(note);
@@ -52,7 +52,7 @@ fn terminating() -> Value {
 async fn a_note_becomes_an_event_on_its_object() {
     let fake = Fake::new(vec![posted()]);
     let note = note("web", "InvalidName", "a_b.example.com is no host name");
-    assert_eq!(tell(&fake, false, &[note]).await.posted, 1);
+    assert_eq!(report_all(&fake, false, &[note]).await.posted, 1);
     let event = fake.sent(0);
     let check = |path: &str, expected: &str| {
         assert_eq!(event.pointer(path).and_then(Value::as_str), Some(expected), "{path}");
@@ -71,7 +71,7 @@ async fn a_note_becomes_an_event_on_its_object() {
 #[tokio::test(start_paused = true)]
 async fn a_dry_run_stores_nothing() {
     let fake = Fake::new(vec![posted().with("?dryRun=All")]);
-    tell(&fake, true, &[note("web", "One", "text")]).await;
+    report_all(&fake, true, &[note("web", "One", "text")]).await;
     assert_eq!(fake.requests().len(), 1);
 }
 
@@ -80,8 +80,8 @@ async fn repeated_notes_and_objects_without_uid_are_skipped() {
     let fake = Fake::new(vec![posted()]);
     let mut unborn = note("manifest", "One", "text");
     unborn.object.uid = "".into();
-    let told = [note("web", "One", "text"), note("web", "One", "text"), unborn];
-    assert_eq!(tell(&fake, false, &told).await, EventTally { posted: 1, skipped: 2, ..EventTally::default() });
+    let notes = [note("web", "One", "text"), note("web", "One", "text"), unborn];
+    assert_eq!(report_all(&fake, false, &notes).await, EventTally { posted: 1, skipped: 2, ..EventTally::default() });
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,7 +92,7 @@ async fn an_event_that_is_there_becomes_a_series() {
         Step::json(&POST.replace("POST", "PATCH"), &found),
         Step::json(&POST.replace("POST", "PATCH"), &found),
     ]);
-    assert_eq!(tell(&fake, false, &[note("web", "One", "text")]).await.posted, 1);
+    assert_eq!(report_all(&fake, false, &[note("web", "One", "text")]).await.posted, 1);
     assert_eq!(fake.sent(1), json!({}), "the first patch changes nothing");
     assert_eq!(fake.sent(2)["series"]["count"], 5);
 }
@@ -102,7 +102,7 @@ async fn a_thousand_objects_have_their_events_within_a_minute() {
     let fake = Fake::new((0..1_000).map(|_| posted()).collect());
     let notes: Vec<_> = (0..1_000).map(|number| note(&format!("web-{number}"), "One", "text")).collect();
     let start = Instant::now();
-    assert_eq!(tell(&fake, false, &notes).await.posted, 1_000);
+    assert_eq!(report_all(&fake, false, &notes).await.posted, 1_000);
     // 25 at once, the others 50 ms apart, after the wait for more of the first.
     assert_eq!(start.elapsed(), TOGETHER + Duration::from_millis(975 * 50));
 }
@@ -129,11 +129,11 @@ async fn an_object_has_no_more_than_its_share() {
 async fn the_end_waits_five_seconds_and_problems_go_first() {
     let fake = Fake::new((0..2_000).map(|_| posted()).collect());
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
-    let told = |name: String, severity| Note { severity, ..note(&name, "One", "text") };
+    let of = |name: String, severity| Note { severity, ..note(&name, "One", "text") };
     for number in 0..500 {
-        reporter.tell(&told(format!("fine-{number}"), Severity::Normal));
+        reporter.tell(&of(format!("fine-{number}"), Severity::Normal));
     }
-    reporter.tell(&told("broken".to_owned(), Severity::Warning));
+    reporter.tell(&of("broken".to_owned(), Severity::Warning));
     let start = Instant::now();
     poster.run(ready(())).await;
     assert_eq!((start.elapsed(), fake.sent(0)["type"].clone()), (LAST, json!("Warning")));
@@ -171,19 +171,19 @@ async fn what_is_wrong_with_one_object_is_one_event() {
         drop(reporter);
     };
     tokio::join!(poster.run(pending()), reporting);
-    let told = |at: usize| (fake.sent(at)["reason"].clone(), fake.sent(at)["note"].clone());
-    assert_eq!(told(0), (json!("SeveralProblems"), json!("(1) the TTL; (2) the zone")));
-    assert_eq!((told(1).1, told(2).1), (json!("the host"), json!("the target")));
+    let sent = |at: usize| (fake.sent(at)["reason"].clone(), fake.sent(at)["note"].clone());
+    assert_eq!(sent(0), (json!("SeveralProblems"), json!("(1) the TTL; (2) the zone")));
+    assert_eq!((sent(1).1, sent(2).1), (json!("the host"), json!("the target")));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_told_before_the_end_is_posted() {
+async fn what_was_reported_before_the_end_is_posted() {
     let fake = Fake::new(vec![posted(), posted()]);
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
     reporter.tell(&note("web", "One", "the TTL"));
-    let told = Instant::now();
+    let begun = Instant::now();
     poster.run(sleep(TOGETHER / 5)).await;
-    assert_eq!((reporter.tally().posted, told.elapsed() < TOGETHER), (1, true));
+    assert_eq!((reporter.tally().posted, begun.elapsed() < TOGETHER), (1, true));
     // What comes after is lost, and counted.
     reporter.tell(&note("web", "Two", "the host"));
     assert_eq!(reporter.tally().dropped, 1);
@@ -214,7 +214,7 @@ async fn what_cannot_be_posted_is_dropped_and_the_next_goes_on() {
         (Step::refused(POST, 422, "Invalid", "no"), 1),
     ] {
         let fake = Fake::new(vec![refusal, posted()]);
-        let tally = tell(&fake, false, &[note("web", "One", "text"), note("api", "Two", "text")]).await;
+        let tally = report_all(&fake, false, &[note("web", "One", "text"), note("api", "Two", "text")]).await;
         assert_eq!((tally.failed, tally.posted), (1, 1));
         assert_eq!(fake.requests().len(), attempts + 1);
     }
@@ -223,7 +223,7 @@ async fn what_cannot_be_posted_is_dropped_and_the_next_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn a_passing_failure_is_tried_three_times() {
     let fake = Fake::new(vec![Step::unreachable(POST), Step::refused(POST, 503, "", "away"), posted()]);
-    assert_eq!(tell(&fake, false, &[note("web", "One", "text")]).await.posted, 1);
+    assert_eq!(report_all(&fake, false, &[note("web", "One", "text")]).await.posted, 1);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn only_a_missing_right_is_one() {
 fn names_and_notes_fit_the_api() {
     let long = note(&"x".repeat(253), "One", &"ä".repeat(1_000));
     assert!(event_name(&long).len() <= 253);
-    let told = event(&long, "me").note.unwrap();
-    assert!((MAX_NOTE - 8..=MAX_NOTE).contains(&told.len()) && told.contains(" ... "), "{}", told.len());
+    let text = event(&long, "me").note.unwrap();
+    assert!((MAX_NOTE - 8..=MAX_NOTE).contains(&text.len()) && text.contains(" ... "), "{}", text.len());
     assert!(event_name(&note("a.", "One", "")).starts_with("a.") && !event_name(&note("a.", "One", "")).contains(".."));
 }

@@ -39,8 +39,8 @@ impl Fingerprint {
             hash.update(part);
             hash.update([0]);
         }
-        let octets: [u8; 32] = hash.finalize().into();
-        Self(octets.iter().take(8).fold(0, |number, octet| number << 8 | u64::from(*octet)))
+        let bytes: [u8; 32] = hash.finalize().into();
+        Self(bytes.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
     /// Sixteen hexadecimal digits.
@@ -51,12 +51,12 @@ impl Fingerprint {
 
 impl Recent {
     pub(super) fn holds(&self, note: &Note, now: Instant) -> bool {
-        self.0.get(&Fingerprint::of(note)).is_some_and(|told| now.duration_since(*told) < QUIET)
+        self.0.get(&Fingerprint::of(note)).is_some_and(|posted| now.duration_since(*posted) < QUIET)
     }
 
     pub(super) fn add(&mut self, note: &Note, now: Instant) {
         if self.0.len() >= MOST {
-            self.0.retain(|_, told| now.duration_since(*told) < QUIET);
+            self.0.retain(|_, posted| now.duration_since(*posted) < QUIET);
         }
         if self.0.len() >= MOST {
             // A flood: rather reported twice than remembered without end.

@@ -243,8 +243,8 @@ pub(crate) fn object_name(owner: &str) -> String {
 
 /// Eight hexadecimal digits.
 fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().take(4).fold(String::new(), |mut out, octet| {
-        write!(out, "{octet:02x}").expect("writing to a string cannot fail");
+    Sha256::digest(text).iter().take(4).fold(String::new(), |mut out, byte| {
+        write!(out, "{byte:02x}").expect("writing to a string cannot fail");
         out
     })
 }
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn octets_that_are_no_text_are_refused() {
+    async fn bytes_that_are_no_text_are_refused() {
         let (store, fake) = store(Vec::new());
         assert_eq!(store.save(&[0xff]).await.unwrap_err().kind, ErrorKind::Invalid);
         assert!(fake.requests().is_empty());

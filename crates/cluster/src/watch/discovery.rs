@@ -38,7 +38,7 @@ struct Resource {
 
 /// What discovery says about a kind.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum KindAvailability {
     /// It is listed.
     Listed,
     /// It is listed, and its objects live outside namespaces.
@@ -48,15 +48,15 @@ pub(super) enum Verdict {
 }
 
 /// Asks discovery about the kind.
-pub(super) async fn verdict(cluster: &Cluster, spec: &WatchSpec) -> Result<Verdict, Failure> {
+pub(super) async fn verdict(cluster: &Cluster, spec: &WatchSpec) -> Result<KindAvailability, Failure> {
     let path = spec.group_path();
     match cluster.read::<Resources>(&path).await {
         Ok(found) => {
             let resource = found.resources.iter().find(|resource| resource.name == spec.plural);
             Ok(match resource.map(|resource| resource.namespaced) {
-                Some(Some(false)) => Verdict::ClusterScoped,
-                Some(_) => Verdict::Listed,
-                None => Verdict::Denied(format!("{path} of the API server has no resource {:?}", spec.plural)),
+                Some(Some(false)) => KindAvailability::ClusterScoped,
+                Some(_) => KindAvailability::Listed,
+                None => KindAvailability::Denied(format!("{path} of the API server has no resource {:?}", spec.plural)),
             })
         }
         Err(failure) if failure.code() == Some(404) && !spec.group.is_empty() => of_group(cluster, spec).await,
@@ -64,15 +64,15 @@ pub(super) async fn verdict(cluster: &Cluster, spec: &WatchSpec) -> Result<Verdi
     }
 }
 
-async fn of_group(cluster: &Cluster, spec: &WatchSpec) -> Result<Verdict, Failure> {
+async fn of_group(cluster: &Cluster, spec: &WatchSpec) -> Result<KindAvailability, Failure> {
     let found: Groups = cluster.read("/apis").await?;
     let Some(group) = found.groups.iter().find(|group| group.name == spec.group) else {
-        return Ok(Verdict::Denied(format!("the API server has no group {}", spec.group)));
+        return Ok(KindAvailability::Denied(format!("the API server has no group {}", spec.group)));
     };
     if group.versions.iter().any(|version| version.version == spec.version) {
-        return Ok(Verdict::Listed);
+        return Ok(KindAvailability::Listed);
     }
     let served = group.versions.iter().map(|version| &*version.version).collect::<Vec<_>>().join(", ");
     let (group, version) = (&spec.group, &spec.version);
-    Ok(Verdict::Denied(format!("the API server has no version {version} of {group}; it has {served}")))
+    Ok(KindAvailability::Denied(format!("the API server has no version {version} of {group}; it has {served}")))
 }

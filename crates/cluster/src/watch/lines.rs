@@ -47,7 +47,7 @@ impl Lines {
 
     fn take(&mut self) -> Option<Vec<u8>> {
         let rest = self.buffer.get(self.searched..).unwrap_or_default();
-        let Some(length) = rest.iter().position(|octet| *octet == b'\n') else {
+        let Some(length) = rest.iter().position(|byte| *byte == b'\n') else {
             self.searched = self.buffer.len();
             return None;
         };
@@ -58,17 +58,17 @@ impl Lines {
         Some(line)
     }
 
-    fn append(&mut self, octets: &[u8]) -> Result<(), End> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), End> {
         self.buffer.drain(..self.start);
         self.searched -= self.start;
         self.start = 0;
         if self.buffer.is_empty() && self.buffer.capacity() > KEPT {
             self.buffer = Vec::new();
         }
-        if self.buffer.len() + octets.len() > LONGEST {
+        if self.buffer.len() + bytes.len() > LONGEST {
             return Err(End::lost(format!("an event of the watch is longer than {LONGEST} bytes")));
         }
-        self.buffer.extend_from_slice(octets);
+        self.buffer.extend_from_slice(bytes);
         Ok(())
     }
 }

@@ -5,19 +5,19 @@ use kube::core::params::ListParams;
 use serde::de::DeserializeOwned;
 
 use super::wire::{ListOnly, Page};
-use super::{End, Event, Watcher};
+use super::{End, WatchEvent, Watcher};
 use crate::api::{Failure, unreachable};
 
 impl<T: DeserializeOwned + Send> Watcher<'_, T> {
     /// Lists everything in pages; afterwards `version` is that of the list.
     pub(super) async fn list_pages(&mut self) -> Result<(), End> {
         let mut page = self.page(None).await?;
-        self.tell(Event::Begin).await?;
+        self.report(WatchEvent::Begin).await?;
         let mut outstanding = 0;
         loop {
             outstanding = page.outstanding(outstanding);
             for object in page.objects {
-                self.tell(object.map_or_else(super::wire::Unfit::event, Event::Listed)).await?;
+                self.report(object.map_or_else(super::wire::Unfit::event, WatchEvent::Listed)).await?;
             }
             match page.more {
                 Some(token) => page = self.next_page(token).await?,
@@ -31,7 +31,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         }
         self.paged = true;
         self.version = Some(page.version);
-        self.tell(Event::Done).await
+        self.report(WatchEvent::Done).await
     }
 
     async fn next_page(&mut self, token: String) -> Result<Page<T>, End> {
@@ -45,11 +45,11 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
 
     async fn page(&self, token: Option<String>) -> Result<Page<T>, End> {
         let limit = self.paged.then_some(self.spec.page_size.max(1));
-        let octets = match self.list_request(limit, token).await {
-            Ok(octets) => octets,
+        let bytes = match self.list_request(limit, token).await {
+            Ok(bytes) => bytes,
             Err(failure) => return Err(self.end_of("list", failure).await),
         };
-        Page::parse(&octets).map_err(End::lost)
+        Page::parse(&bytes).map_err(End::lost)
     }
 
     /// Whether the server's history reaches as far as ours. A version below ours means that etcd was restored or wiped: a
@@ -57,13 +57,13 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
     pub(super) async fn is_same_history(&self, version: &str) -> Result<bool, End> {
         // Versions are numbers wherever etcd is behind them; elsewhere they cannot be compared.
         let Ok(ours) = version.parse::<u64>() else { return Ok(true) };
-        let octets = match self.list_request(Some(1), None).await {
-            Ok(octets) => octets,
+        let bytes = match self.list_request(Some(1), None).await {
+            Ok(bytes) => bytes,
             // Whoever may only watch is given everything anew.
             Err(failure) if failure.code() == Some(403) => return Ok(false),
             Err(failure) => return Err(self.end_of("list", failure).await),
         };
-        let list: ListOnly = serde_json::from_slice(&octets).map_err(End::lost)?;
+        let list: ListOnly = serde_json::from_slice(&bytes).map_err(End::lost)?;
         Ok(list.metadata.resource_version.parse::<u64>().map_or(true, |theirs| theirs >= ours))
     }
 

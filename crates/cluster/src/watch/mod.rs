@@ -1,15 +1,15 @@
 //! One kind, watched for ever. In: a [`WatchSpec`] and the type that an object is cut down to while it is read. Out: the
-//! [`Event`]s.
+//! [`WatchEvent`]s.
 //!
 //! What must hold:
 //! - A DELETE event of the API server is distinguished from an object that is merely missing in a new list: only the first
-//!   becomes [`Event::Deleted`]. The second is what was not listed between [`Event::Begin`] and [`Event::Done`].
+//!   becomes [`WatchEvent::Deleted`]. The second is what was not listed between [`WatchEvent::Begin`] and [`WatchEvent::Done`].
 //! - A watch that breaks is resumed where it broke, so that its DELETE events stay proofs. Before that the server is asked
 //!   whether its history reaches as far as ours: after a restore of etcd a watch from a version of the lost future would be
 //!   silent for ever.
-//! - [`Event::Lost`] comes at the moment when the connection breaks, and within half a minute when it stalls.
-//! - [`Event::Done`] comes only after every object of the list: pages that hold fewer than the server counts are no list.
-//! - One object that cannot be read is one [`Event::Unreadable`]; the others go on.
+//! - [`WatchEvent::Lost`] comes at the moment when the connection breaks, and within half a minute when it stalls.
+//! - [`WatchEvent::Done`] comes only after every object of the list: pages that hold fewer than the server counts are no list.
+//! - One object that cannot be read is one [`WatchEvent::Unreadable`]; the others go on.
 //!
 //! Requests follow <https://kubernetes.io/docs/reference/using-api/api-concepts/>: a streaming list where the server can,
 //! else pages of [`WatchSpec::page_size`].
@@ -61,19 +61,19 @@ pub struct WatchSpec {
 
 /// The name of one object of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub struct WatchKey {
     /// Namespace; empty for an object outside namespaces.
     pub namespace: String,
-    /// Name.
+    /// `metadata.name`.
     pub name: String,
-    /// UID.
+    /// `metadata.uid`; empty where it is not known.
     pub uid: String,
 }
 
-/// What a watch tells. The order is: `Begin`, `Listed`..., `Done`, `Open`, then changes; after `Lost` either `Open` (resumed
+/// What a watch reports. The order is: `Begin`, `Listed`..., `Done`, `Open`, then changes; after `Lost` either `Open` (resumed
 /// without a gap) or `Begin` again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event<T> {
+pub enum WatchEvent<T> {
     /// A list begins. What was known before stays valid until `Done`; a list that breaks off is begun again.
     Begin,
     /// An object of the list.
@@ -82,17 +82,17 @@ pub enum Event<T> {
     Done,
     /// An object was created or changed.
     Applied(T),
-    /// The API server told of this object's deletion, with no gap between this event and what was told before: a
+    /// The API server reported this object's deletion, with no gap between this event and what was reported before: a
     /// tombstone. May come within a list too; the object is then no part of it, whatever `Listed` said.
-    Deleted(Key),
+    Deleted(WatchKey),
     /// An object, listed or changed, that does not fit the type. It exists; nothing else is known of it.
     Unreadable {
         /// The object.
-        key: Key,
+        key: WatchKey,
         /// Which field is wrong, and what was expected.
         error: String,
     },
-    /// The watch is open: from now on the view is as fresh as can be. Told once for each `Lost`, `Denied` or `Forbidden`,
+    /// The watch is open: from now on the view is as fresh as can be. Reported once for each `Lost`, `Denied` or `Forbidden`,
     /// not for each connection.
     Open,
     /// The view is no longer fresh: a list or watch failed. It is tried again, first after a fraction of a second, then
@@ -100,7 +100,7 @@ pub enum Event<T> {
     Lost {
         /// When the view stopped being fresh: the same for every failure until the next `Open`.
         since: Instant,
-        /// What happened.
+        /// What happened, a sentence for the log.
         text: String,
     },
     /// The API server's own discovery says that it does not know this kind. Asked again every 30 s.
@@ -122,7 +122,7 @@ pub enum Event<T> {
 ///
 /// `T` is decoded straight from the answer's bytes: fields that it does not name are skipped, never stored. Objects in
 /// lists carry neither `apiVersion` nor `kind`.
-pub async fn watch<T>(cluster: &Cluster, spec: WatchSpec, sink: mpsc::Sender<Event<T>>)
+pub async fn watch<T>(cluster: &Cluster, spec: WatchSpec, sink: mpsc::Sender<WatchEvent<T>>)
 where
     T: DeserializeOwned + Send,
 {
@@ -149,7 +149,7 @@ where
 struct Watcher<'a, T> {
     cluster: &'a Cluster,
     spec: WatchSpec,
-    sink: mpsc::Sender<Event<T>>,
+    sink: mpsc::Sender<WatchEvent<T>>,
     /// The resource version up to which everything was reported; `None` before the first list.
     version: Option<String>,
     /// The connection broke: the server may not be the one that it was.
@@ -174,7 +174,7 @@ enum Lists {
     Paged,
 }
 
-/// What the sink was last told about the watch.
+/// What was last reported to the sink about the watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,

@@ -7,10 +7,10 @@ use kube::core::params::WatchParams;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::discovery::{self, Verdict};
+use super::discovery::{self, KindAvailability};
 use super::lines::Lines;
 use super::wire::{Line, Unfit};
-use super::{Backoff, End, Event, Lists, State, Watcher};
+use super::{Backoff, End, Lists, State, WatchEvent, Watcher};
 use crate::api::{Failure, Refusal, uncompressed, unreachable};
 
 /// How long the server is asked to keep a watch open, in seconds; less than the five minutes after which many proxies cut.
@@ -88,14 +88,16 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
 
     async fn list_and_follow(&mut self, mut lines: Lines) -> Result<(), End> {
         let opened = Instant::now();
-        self.tell(Event::Begin).await?;
+        self.report(WatchEvent::Begin).await?;
         loop {
             let Some(line) = self.hear(&mut lines, SILENCES_IN_LIST).await? else {
                 return Err(End::lost("the server ended a streaming list before its end"));
             };
             match line {
-                Line::Present { object, .. } => self.tell(object.map_or_else(Unfit::event, Event::Listed)).await?,
-                Line::Gone { key, .. } => self.tell(Event::Deleted(key)).await?,
+                Line::Present { object, .. } => {
+                    self.report(object.map_or_else(Unfit::event, WatchEvent::Listed)).await?;
+                }
+                Line::Gone { key, .. } => self.report(WatchEvent::Deleted(key)).await?,
                 Line::Bookmark { initial_events_end: false, .. } => {}
                 Line::Bookmark { version, .. } => {
                     self.version = Some(version);
@@ -105,7 +107,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
             }
         }
         self.stream_again();
-        self.tell(Event::Done).await?;
+        self.report(WatchEvent::Done).await?;
         self.opened().await?;
         self.hear_out(lines, opened).await
     }
@@ -120,7 +122,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         }
     }
 
-    /// Tells every change until the connection ends.
+    /// Reports every change until the connection ends.
     async fn hear_out(&mut self, mut lines: Lines, opened: Instant) -> Result<(), End> {
         let end = loop {
             match self.hear(&mut lines, SILENCES).await {
@@ -141,13 +143,13 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
 
     async fn change(&mut self, line: Line<T>) -> Result<(), End> {
         let (version, event) = match line {
-            Line::Present { object, version } => (version, Some(object.map_or_else(Unfit::event, Event::Applied))),
-            Line::Gone { key, version } => (version, Some(Event::Deleted(key))),
+            Line::Present { object, version } => (version, Some(object.map_or_else(Unfit::event, WatchEvent::Applied))),
+            Line::Gone { key, version } => (version, Some(WatchEvent::Deleted(key))),
             Line::Bookmark { version, .. } => (version, None),
             Line::Error(refusal) => return Err(self.end_of_event(refusal).await),
         };
         if let Some(event) = event {
-            self.tell(event).await?;
+            self.report(event).await?;
         }
         // Only after the event was taken: a version runs ahead of no event.
         if !version.is_empty() {
@@ -199,8 +201,8 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
             Failure::Refused(refusal) if refusal.code == 403 => End::Forbidden { verb, text: refusal.message.clone() },
             Failure::Refused(refusal) if refusal.code == 404 => {
                 match discovery::verdict(self.cluster, &self.spec).await {
-                    Ok(Verdict::Denied(denial)) => End::Denied(denial),
-                    Ok(Verdict::ClusterScoped) if self.spec.namespaced => End::ClusterScoped,
+                    Ok(KindAvailability::Denied(denial)) => End::Denied(denial),
+                    Ok(KindAvailability::ClusterScoped) if self.spec.namespaced => End::ClusterScoped,
                     Ok(_) => End::lost(format!("{text}, though its discovery lists the kind")),
                     Err(other) => End::lost(format!("{text}; its discovery: {other}")),
                 }
@@ -213,7 +215,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         self.end_of("watch", Failure::Refused(Box::new(refusal))).await
     }
 
-    /// Tells the sink about the end of a connection, and says how long to wait before the next.
+    /// Reports the end of a connection to the sink, and returns how long to wait before the next.
     async fn after(&mut self, end: End) -> Result<Duration, End> {
         self.doubt = !matches!(end, End::Planned);
         match end {
@@ -239,14 +241,14 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
                 self.version = None;
                 self.stream_again();
                 self.not_open();
-                self.tell(Event::Denied { text }).await?;
+                self.report(WatchEvent::Denied { text }).await?;
                 Ok(Backoff::hopeless())
             }
             End::Forbidden { verb, text } => {
                 tracing::debug!(kind = %self.spec, verb, text, "right missing");
                 self.version = None;
                 self.not_open();
-                self.tell(Event::Forbidden { verb, text }).await?;
+                self.report(WatchEvent::Forbidden { verb, text }).await?;
                 Ok(if verb == "list" { self.backoff.rightless() } else { Backoff::hopeless() })
             }
         }
@@ -260,7 +262,7 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         }
         self.complained = true;
         let since = self.not_open();
-        self.tell(Event::Lost { since, text }).await
+        self.report(WatchEvent::Lost { since, text }).await
     }
 
     /// Since when the view is not fresh.
@@ -280,10 +282,10 @@ impl<T: DeserializeOwned + Send> Watcher<'_, T> {
         self.state = State::Open;
         self.complained = false;
         tracing::debug!(kind = %self.spec, "watch open");
-        self.tell(Event::Open).await
+        self.report(WatchEvent::Open).await
     }
 
-    pub(super) async fn tell(&self, event: Event<T>) -> Result<(), End> {
+    pub(super) async fn report(&self, event: WatchEvent<T>) -> Result<(), End> {
         self.sink.send(event).await.map_err(|_| End::Closed)
     }
 }

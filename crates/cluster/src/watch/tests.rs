@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Event, WatchSpec, watch};
+use super::{WatchEvent, WatchSpec, watch};
 use crate::ConnectOptions;
 use crate::fake::{Fake, Piece, Step};
 
@@ -37,43 +37,43 @@ fn spec() -> WatchSpec {
     WatchSpec { page_size: 2, ..WatchSpec::new("", "v1", "services", "Service", true) }
 }
 
-fn word(event: &Event<Service>) -> String {
+fn word(event: &WatchEvent<Service>) -> String {
     match event {
-        Event::Begin => "begin".to_owned(),
-        Event::Listed(object) => format!("listed {}", object.metadata.name),
-        Event::Done => "done".to_owned(),
-        Event::Applied(object) => format!("applied {}", object.metadata.name),
-        Event::Deleted(key) => format!("deleted {}/{} {}", key.namespace, key.name, key.uid),
-        Event::Unreadable { key, .. } => format!("unreadable {}", key.name),
-        Event::Open => "open".to_owned(),
-        Event::Lost { .. } => "lost".to_owned(),
-        Event::Denied { .. } => "denied".to_owned(),
-        Event::Forbidden { verb, .. } => format!("forbidden {verb}"),
+        WatchEvent::Begin => "begin".to_owned(),
+        WatchEvent::Listed(object) => format!("listed {}", object.metadata.name),
+        WatchEvent::Done => "done".to_owned(),
+        WatchEvent::Applied(object) => format!("applied {}", object.metadata.name),
+        WatchEvent::Deleted(key) => format!("deleted {}/{} {}", key.namespace, key.name, key.uid),
+        WatchEvent::Unreadable { key, .. } => format!("unreadable {}", key.name),
+        WatchEvent::Open => "open".to_owned(),
+        WatchEvent::Lost { .. } => "lost".to_owned(),
+        WatchEvent::Denied { .. } => "denied".to_owned(),
+        WatchEvent::Forbidden { verb, .. } => format!("forbidden {verb}"),
     }
 }
 
-/// Everything that is told within this virtual time.
-async fn events_of(fake: &Fake, spec: WatchSpec, within: Duration) -> Vec<(Instant, Event<Service>)> {
+/// Everything that is reported within this virtual time.
+async fn events_of(fake: &Fake, spec: WatchSpec, within: Duration) -> Vec<(Instant, WatchEvent<Service>)> {
     let cluster = fake.cluster_with(&ConnectOptions { qps: 1_000, burst: 1_000, ..ConnectOptions::default() });
     let (sink, mut events) = mpsc::channel(100);
     let running = tokio::spawn(async move { watch(&cluster, spec, sink).await });
     let end = Instant::now() + within;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while let Ok(Some(event)) = timeout_at(end, events.recv()).await {
-        told.push((Instant::now(), event));
+        reported.push((Instant::now(), event));
     }
     drop(events);
     running.await.unwrap();
-    told
+    reported
 }
 
-async fn told_by(fake: &Fake, within: Duration) -> Vec<String> {
+async fn reported_by(fake: &Fake, within: Duration) -> Vec<String> {
     events_of(fake, spec(), within).await.iter().map(|(_, event)| word(event)).collect()
 }
 
-/// What is told within five seconds.
-async fn told(steps: Vec<Step>) -> Vec<String> {
-    told_by(&Fake::new(steps), Duration::from_secs(5)).await
+/// What is reported within five seconds.
+async fn reported(steps: Vec<Step>) -> Vec<String> {
+    reported_by(&Fake::new(steps), Duration::from_secs(5)).await
 }
 
 fn service(name: &str, version: u64) -> Value {

@@ -1,4 +1,4 @@
-//! What lists and watches look like on the wire. In: octets. Out: the caller's objects, and the little that the watch itself
+//! What lists and watches look like on the wire. In: bytes. Out: the caller's objects, and the little that the watch itself
 //! must know. Everything else of an object is skipped while it is read.
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{Event, Key};
+use super::{WatchEvent, WatchKey};
 use crate::api::Refusal;
 
 /// On the last of the initial events of a streaming list.
@@ -21,7 +21,7 @@ pub(super) enum Line<T> {
     /// An object was there, came or changed.
     Present { object: Result<T, Unfit>, version: String },
     /// An object was deleted.
-    Gone { key: Key, version: String },
+    Gone { key: WatchKey, version: String },
     /// Nothing happened up to this version.
     Bookmark { version: String, initial_events_end: bool },
     /// The server gives up.
@@ -31,7 +31,7 @@ pub(super) enum Line<T> {
 /// An object that does not fit the caller's type.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unfit {
-    key: Key,
+    key: WatchKey,
     error: String,
 }
 
@@ -107,8 +107,8 @@ struct BookmarkHead {
 }
 
 impl Head {
-    fn key(self) -> Key {
-        Key { namespace: self.namespace, name: self.name, uid: self.uid }
+    fn key(self) -> WatchKey {
+        WatchKey { namespace: self.namespace, name: self.name, uid: self.uid }
     }
 }
 
@@ -138,8 +138,8 @@ impl<T: DeserializeOwned> Line<T> {
 
 impl<T: DeserializeOwned> Page<T> {
     /// Reads a page; the error says what is wrong with it. An object that does not fit `T` is no such error.
-    pub(super) fn parse(octets: &[u8]) -> Result<Self, String> {
-        let raw: RawPage<'_> = serde_json::from_slice(octets).map_err(|e| said(octets, &e))?;
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let raw: RawPage<'_> = serde_json::from_slice(bytes).map_err(|e| said(bytes, &e))?;
         Ok(Self {
             objects: raw.items.unwrap_or_default().into_iter().map(object).collect(),
             version: raw.metadata.resource_version,
@@ -159,8 +159,8 @@ impl<T> Page<T> {
 }
 
 impl Unfit {
-    pub(super) fn event<T>(self) -> Event<T> {
-        Event::Unreadable { key: self.key, error: self.error }
+    pub(super) fn event<T>(self) -> WatchEvent<T> {
+        WatchEvent::Unreadable { key: self.key, error: self.error }
     }
 }
 
@@ -183,8 +183,8 @@ fn bookmark<T>(object: &str) -> Result<Line<T>, String> {
 }
 
 /// The error with the beginning of what it is about.
-fn said(octets: &[u8], error: &serde_json::Error) -> String {
-    let shown = String::from_utf8_lossy(octets.get(..80).unwrap_or(octets)).into_owned();
+fn said(bytes: &[u8], error: &serde_json::Error) -> String {
+    let shown = String::from_utf8_lossy(bytes.get(..80).unwrap_or(bytes)).into_owned();
     format!("not what the API promises: {error}, in {shown:?}")
 }
 

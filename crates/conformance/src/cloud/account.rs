@@ -99,7 +99,7 @@ impl CloudAccount {
     }
 
     fn fails(&self, fault: Fault, operation: &'static str, broken: CloudFault) -> Result<Answer> {
-        let key = if broken == CloudFault::TellsKeys { &*self.key } else { "..." };
+        let key = if broken == CloudFault::ShowsKeys { &*self.key } else { "..." };
         if broken == CloudFault::LogsKeys {
             tracing::debug!(key = self.key, "a request has failed");
         }

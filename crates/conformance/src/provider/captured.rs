@@ -10,10 +10,10 @@ use tracing_subscriber::fmt::MakeWriter;
 #[derive(Default)]
 struct Watch {
     secrets: Vec<String>,
-    told: Vec<String>,
+    logged: Vec<String>,
 }
 
-static WATCH: Mutex<Watch> = Mutex::new(Watch { secrets: Vec::new(), told: Vec::new() });
+static WATCH: Mutex<Watch> = Mutex::new(Watch { secrets: Vec::new(), logged: Vec::new() });
 
 /// Begins to search every line that the process logs, of our own code and of its libraries, down to the last level that a user can
 /// ask for. Whether that is possible: a process has one log, and another may have been set up.
@@ -35,8 +35,8 @@ pub(super) fn watch(secrets: Vec<String>) -> bool {
 }
 
 /// The lines that showed this secret.
-pub(super) fn told(secret: &str) -> Vec<String> {
-    lock().told.iter().filter(|line| line.contains(secret)).cloned().collect()
+pub(super) fn logged(secret: &str) -> Vec<String> {
+    lock().logged.iter().filter(|line| line.contains(secret)).cloned().collect()
 }
 
 fn lock() -> MutexGuard<'static, Watch> {
@@ -51,7 +51,7 @@ impl io::Write for Lines {
         let line = String::from_utf8_lossy(bytes);
         let mut watch = lock();
         if watch.secrets.iter().any(|secret| line.contains(secret.as_str())) {
-            watch.told.push(line.into_owned());
+            watch.logged.push(line.into_owned());
         }
         Ok(bytes.len())
     }
@@ -77,7 +77,7 @@ mod tests {
     fn a_line_is_found_by_what_it_shows() {
         assert!(watch(vec!["opensesame".to_owned(), "closesesame".to_owned()]));
         tracing::trace!(password = "opensesame", "a door");
-        assert!(told("opensesame").iter().any(|line| line.contains("a door")));
-        assert!(told("closesesame").is_empty());
+        assert!(logged("opensesame").iter().any(|line| line.contains("a door")));
+        assert!(logged("closesesame").is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! The way to a state of the zone while requests fail: what is told on the way must be true.
+//! The way to a state of the zone while requests fail: what is reported on the way must be true.
 
 use std::time::Duration;
 
@@ -91,15 +91,15 @@ impl<'w, 'a> Disturbed<'w, 'a> {
         };
         let undone = |change: &Change| after.get(change.key()) == before.get(change.key());
         let (all_done, all_undone) = (group.changes().all(done), group.changes().all(undone));
-        let as_told = match outcome {
+        let as_reported = match outcome {
             Outcome::Applied => all_done,
             Outcome::Refused { .. } | Outcome::NotSent(_) => all_undone,
             Outcome::Unknown(_) if self.walk.capability.batch.atomic == Atomicity::Batch => all_done || all_undone,
             Outcome::Unknown(_) => group.changes().all(|change| done(change) || undone(change)),
         };
         assert!(
-            as_told,
-            "{}: {} is told as {outcome:?}; since then:{}",
+            as_reported,
+            "{}: {} is reported as {outcome:?}; since then:{}",
             self.when,
             group.headline(),
             difference(after, before)
@@ -117,10 +117,10 @@ async fn pause(retry: Retry) {
 impl Walk<'_> {
     /// Demands that an error says something, and nothing that was given in confidence.
     pub(crate) fn discreet(&self, error: &Error) {
-        let told = format!("{error} {error:?}");
-        assert!(!error.to_string().trim().is_empty(), "an error without a word: {told}");
+        let text = format!("{error} {error:?}");
+        assert!(!error.to_string().trim().is_empty(), "an error without a word: {text}");
         for secret in self.service().into_iter().flat_map(Service::secrets) {
-            assert!(!told.contains(&secret), "an error shows what was given in confidence: {told}");
+            assert!(!text.contains(&secret), "an error shows what was given in confidence: {text}");
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Begins with the zone as it is: everything in it is somebody else's.
+    /// Begins with the zone as it is: everything in it is foreign.
     pub(crate) async fn start(harness: &'a dyn Harness) -> Self {
         let capability = harness.provider().capability(Some(harness.zone()));
         let expected = by_key(harness.dump().await, "the zone");
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
         self.capability.types.has(rtype)
     }
 
-    /// Somebody else puts a set in place.
+    /// Another writer puts a set in place.
     pub(crate) async fn foreign(&mut self, set: RecordSet) {
         self.harness.insert(set).await;
         self.expected = self.dump().await;
@@ -149,7 +149,7 @@ impl<'a> Walk<'a> {
     pub(crate) async fn foreign_stands(&self, when: &str) {
         let zone = self.dump().await;
         for (key, set) in self.expected.iter().filter(|(key, _)| self.is_foreign(key)) {
-            assert_eq!(zone.get(key), Some(set), "{when}: a record of somebody else");
+            assert_eq!(zone.get(key), Some(set), "{when}: a foreign record");
         }
     }
 
@@ -197,17 +197,17 @@ impl<'a> Walk<'a> {
 
     /// Demands that a group is refused with one of these kinds, that the error says something, and that nothing changed.
     pub(crate) async fn refused(&self, group: Group, kinds: &[ErrorKind]) {
-        let told = group.headline();
+        let headline = group.headline();
         match self.apply(&[group]).await.as_slice() {
             [Outcome::Refused { error, .. } | Outcome::NotSent(error)] => {
                 assert!(
                     kinds.contains(&error.kind),
-                    "{told}: refused as {:?} ({error}); expected {kinds:?}",
+                    "{headline}: refused as {:?} ({error}); expected {kinds:?}",
                     error.kind
                 );
-                assert!(!error.to_string().trim().is_empty(), "{told}: refused without a word");
+                assert!(!error.to_string().trim().is_empty(), "{headline}: refused without a word");
             }
-            other => panic!("{told}: {other:?}; expected a refusal"),
+            other => panic!("{headline}: {other:?}; expected a refusal"),
         }
         self.check().await;
     }

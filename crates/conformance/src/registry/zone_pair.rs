@@ -87,7 +87,7 @@ impl ZonePair {
     pub(crate) async fn decorate(&self, registry: &dyn Registry, group: Group) -> Result<Group, Stopped> {
         registry.load().await.unwrap_or_else(|e| panic!("load: {e:?}"));
         let zone = self.zone_of(&group.name);
-        one(registry.decorate(&zone, vec![group], self)).map_err(|(_, dropped)| told(dropped.reason))
+        one(registry.decorate(&zone, vec![group], self)).map_err(|(_, dropped)| stopped(dropped.reason))
     }
 
     /// Carries a group out: decorate, prepare, the zone, commit. A group that is refused leaves the zones as they were.
@@ -121,7 +121,7 @@ impl ZonePair {
         group: Group,
     ) -> Result<Group, Stopped> {
         let prepared = one(registry.prepare(zone, vec![group]).await);
-        let group = prepared.map_err(|(_, dropped)| told(dropped.reason))?;
+        let group = prepared.map_err(|(_, dropped)| stopped(dropped.reason))?;
         let broken = group.preconditions().into_iter().find(|condition| !self.holds(&zone.key, condition));
         let broken = broken.map(|condition| format!("{condition:?}"));
         let outcome = match &broken {
@@ -137,19 +137,19 @@ impl ZonePair {
         broken.map_or(Ok(group), |condition| Err(Stopped::Refused(condition)))
     }
 
-    /// The process ends while it carries a group out: before the zone is told, or right after that.
-    pub(crate) async fn crash(&mut self, registry: &dyn Registry, group: Group, told_zone: bool) {
+    /// The process ends while it carries a group out: before the zone has it, or right after that.
+    pub(crate) async fn crash(&mut self, registry: &dyn Registry, group: Group, in_zone: bool) {
         let about = group.headline();
         let group = self.decorate(registry, group).await.unwrap_or_else(|e| panic!("{about}: {e}"));
         let zone = self.zone_of(&group.name);
         let prepared = one(registry.prepare(&zone, vec![group]).await);
         let group = prepared.unwrap_or_else(|(_, dropped)| panic!("{about}: {}", dropped.reason));
-        if told_zone {
+        if in_zone {
             group.changes().for_each(|change| self.apply(&zone.key, change));
         }
     }
 
-    /// Tells a registry what was read of all zones.
+    /// Hands to a registry what was read of all zones.
     pub(crate) async fn read(&self, registry: &dyn Registry) {
         for (zone, sets) in &self.zones {
             let read = registry.resync(zone, &Held(sets), true).await;
@@ -211,7 +211,7 @@ fn one<T>(answers: Vec<T>) -> T {
     }
 }
 
-fn told(reason: String) -> Stopped {
+fn stopped(reason: String) -> Stopped {
     assert!(!reason.trim().is_empty(), "a group is dropped without a word");
     Stopped::Dropped(reason)
 }

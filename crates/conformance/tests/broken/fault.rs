@@ -63,7 +63,7 @@ pub(crate) enum Fault {
     TouchesForeign,
     /// Nothing ever changes.
     AlwaysUnchanged,
-    /// The history does not tell what went.
+    /// The history does not show what went.
     DeltaWithoutRemoved,
     /// The history forgets its first step.
     DeltaLosesAStep,
@@ -81,7 +81,7 @@ pub(crate) enum Fault {
     DeclaresTooLittle,
     /// Zones are not found by their ids.
     LosesZones,
-    /// It is an error to ask whether changes are served, since that cannot be told.
+    /// It is an error to ask whether changes are served, since that is not known.
     CannotTell,
 }
 
@@ -295,7 +295,7 @@ impl Provider for Broken {
 
     async fn served(&self, zone: &Zone) -> Result<Option<bool>> {
         if self.fault == Fault::CannotTell {
-            return Err(Error::new(ErrorKind::Unsupported, "ask whether changes are served", "it cannot be told"));
+            return Err(Error::new(ErrorKind::Unsupported, "ask whether changes are served", "it is not known"));
         }
         self.local.served(zone).await
     }

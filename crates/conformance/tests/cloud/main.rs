@@ -109,7 +109,7 @@ const FAULTS: &[(CloudFault, bool, &str)] = &[
     (CloudFault::OneZone, false, "zones_of_one_name_are_two"),
     (CloudFault::IgnoresThrottling, false, "throttled_at_any_request"),
     (CloudFault::EmptyIfRefused, false, "refused_at_any_request"),
-    (CloudFault::TellsKeys, false, "not_carried_out_at_any_request"),
+    (CloudFault::ShowsKeys, false, "not_carried_out_at_any_request"),
     (CloudFault::LogsKeys, false, "not_carried_out_at_any_request"),
     (CloudFault::SaysNotSent, false, "answer_lost_at_any_request"),
     (CloudFault::EmptyIfUnreadable, false, "unreadable_at_any_request"),

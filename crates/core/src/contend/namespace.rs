@@ -3,7 +3,7 @@
 //! In: what is asked for at one name, and what is published there. Out: the same without the members of other namespaces than
 //! the one that holds the name, each of which is reported.
 
-use super::{Note, PublishedRecord, RecordKey, RecordType, Row, SameName, Scene, Targets, union_of};
+use super::{ContentionFacts, Note, PublishedRecord, RecordKey, RecordType, Row, SameName, Targets, union_of};
 use crate::endpoint::Endpoint;
 
 /// Leaves the members of one namespace: that of the holder of a published record, else of those who ask for what is
@@ -12,7 +12,7 @@ pub(super) fn keep_one(
     at: &dyn Fn(RecordType) -> RecordKey,
     types: &mut Row<'_>,
     mode: SameName,
-    scene: &dyn Scene,
+    scene: &dyn ContentionFacts,
     notes: &mut Vec<Note>,
 ) {
     let members: Vec<&Endpoint> = types.values().flatten().copied().filter(|e| union_of(e, mode).is_some()).collect();
@@ -25,7 +25,7 @@ pub(super) fn keep_one(
     let Some(home) = home(&members, &standings) else { return };
     let stays = |endpoint: &&Endpoint| union_of(endpoint, mode).is_none() || namespace(endpoint) == home;
     for (rtype, endpoints) in types.iter_mut() {
-        let told = endpoints.iter().filter(|endpoint| !stays(endpoint)).map(|endpoint| {
+        let left_out = endpoints.iter().filter(|endpoint| !stays(endpoint)).map(|endpoint| {
             let text = format!(
                 "{} is held by objects of namespace {home:?}, and its members come from one namespace \
                  (--union-namespaces=same)",
@@ -33,7 +33,7 @@ pub(super) fn keep_one(
             );
             Note::warning(&endpoint.origin.object, "NameConflict", text)
         });
-        notes.extend(told);
+        notes.extend(left_out);
         endpoints.retain(stays);
     }
     types.retain(|_, endpoints| !endpoints.is_empty());

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{NameRules, Note, Scene};
+use super::{ContentionFacts, NameRules, Note};
 use crate::capability::RoutingKind;
 use crate::endpoint::Endpoint;
 use crate::record::RecordKey;
@@ -15,7 +15,7 @@ use crate::rtype::RecordType;
 /// published, else that of the oldest object.
 pub(super) fn keep_one_kind<'e>(
     endpoints: &[&'e Endpoint],
-    scene: &dyn Scene,
+    scene: &dyn ContentionFacts,
     notes: &mut Vec<Note>,
 ) -> Vec<&'e Endpoint> {
     let mut kinds: BTreeMap<RecordType, BTreeSet<Option<RoutingKind>>> = BTreeMap::new();
@@ -38,7 +38,7 @@ pub(super) fn keep_one_kind<'e>(
 pub(super) fn keep_cname_apart<'e>(
     endpoints: &[&'e Endpoint],
     rules: NameRules,
-    scene: &dyn Scene,
+    scene: &dyn ContentionFacts,
     notes: &mut Vec<Note>,
 ) -> Vec<&'e Endpoint> {
     let is_cname = |endpoint: &&Endpoint| endpoint.rtype == RecordType::Cname;
@@ -64,7 +64,7 @@ pub(super) fn keep_cname_apart<'e>(
 }
 
 /// The endpoint whose kind of policy the name has.
-fn home<'e>(rivals: &[&'e Endpoint], rtype: RecordType, scene: &dyn Scene) -> Option<&'e Endpoint> {
+fn home<'e>(rivals: &[&'e Endpoint], rtype: RecordType, scene: &dyn ContentionFacts) -> Option<&'e Endpoint> {
     let published = scene.published(rtype);
     let holder = |e: &&&Endpoint| published.iter().any(|record| record.is_held_by(e));
     let alike = |e: &&&Endpoint| published.iter().any(|record| record.set.routing.kind() == e.routing.kind());

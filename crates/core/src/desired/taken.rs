@@ -13,7 +13,7 @@ use crate::plan::OtherPrefixRequest;
 pub struct Taken {
     /// The names to plan again.
     pub dirty: BTreeSet<DnsName>,
-    /// What to tell the owners of the objects that came or changed.
+    /// Notes for the owners of the objects that came or changed.
     pub notes: Vec<Note>,
     /// Names that began to wait for their targets.
     pub waiting: Vec<Waiting>,
@@ -42,7 +42,7 @@ impl Taken {
 pub struct Waiting {
     /// The object that asks.
     pub object: ObjectRef,
-    /// The name.
+    /// The name, which has no targets for now.
     pub name: DnsName,
     /// Why there are no targets.
     pub reason: String,
@@ -53,7 +53,7 @@ pub struct Waiting {
 /// An object that asks for names in the place of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The object.
+    /// The object whose names changed.
     pub object: ObjectRef,
     /// What it does not ask for any more.
     pub left: Vec<DnsName>,

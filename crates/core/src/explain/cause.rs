@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::plan::Why;
 
 /// What the table says of a cause. Sentence and advice have blanks such as `{name}`, which a
-/// [`Verdict`](super::Verdict) fills in.
+/// [`Finding`](super::Finding) fills in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct CauseText {
     /// The cause as one word, in JSON too.
     pub word: &'static str,
     /// The sentence that names the cause.
     pub sentence: &'static str,
     /// The sentence that says what to do.
     pub advice: &'static str,
-    /// The reason of the event on the object, and the label of the metric; `None` where there is no object to tell, or nothing
+    /// The reason of the event on the object, and the label of the metric; `None` where there is no object for an event, or nothing
     /// wrong with it.
     pub event: Option<&'static str>,
 }
@@ -33,9 +33,9 @@ macro_rules! causes {
             pub const ALL: &[Self] = &[$(Self::$cause,)*];
 
             /// What the table says of it.
-            pub const fn row(self) -> Row {
+            pub const fn row(self) -> CauseText {
                 match self {
-                    $(Self::$cause => Row {
+                    $(Self::$cause => CauseText {
                         word: stringify!($cause), sentence: $sentence, advice: $advice, event: $event,
                     },)*
                 }
@@ -273,7 +273,7 @@ causes! {
     /// It stands, and nobody asks for it: the delete is held.
     HeldDelete { Some("DeleteHeld"),
         "{record} is no longer asked for, and its delete is held in plan {hash}: {detail}.",
-        "Look at it with `zonewright plans`, and let it go with `zonewright approve {hash}`." }
+        "Look at it with `zonewright plans`, and approve it with `zonewright approve {hash}`." }
     /// It stands, and nobody asks for it: the policy keeps it.
     KeptByPolicy { None,
         "{record} is no longer asked for, and stays since the policy allows no {detail}.",

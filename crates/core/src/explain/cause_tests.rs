@@ -11,7 +11,7 @@ fn blanks(text: &str) -> Vec<&str> {
 fn every_cause_has_one_sentence_and_one_advice() {
     let mut words = BTreeSet::new();
     for cause in Cause::ALL {
-        let Row { word, sentence, advice, event } = cause.row();
+        let CauseText { word, sentence, advice, event } = cause.row();
         assert!(words.insert(word), "{word} twice");
         for text in [sentence, advice] {
             assert!(text.ends_with('.') && !text.ends_with(" ."), "{word}: {text}");
@@ -75,7 +75,7 @@ fn page() -> String {
         if let Some((heading, _)) = SECTIONS.iter().find(|(_, first)| first == cause) {
             let _ = write!(out, "\n### {heading}\n\n| cause | sentence | what to do | event |\n|---|---|---|---|\n");
         }
-        let Row { word, sentence, advice, event } = cause.row();
+        let CauseText { word, sentence, advice, event } = cause.row();
         let event = event.map(|event| format!("`{event}`")).unwrap_or_default();
         let _ = writeln!(out, "| `{word}` | {sentence} | {advice} | {event} |");
     }

@@ -1,22 +1,22 @@
 //! Why a name is there, or is not: what is asked, what is answered, and the table of causes.
 //!
 //! In comes a [`Subject`], a name or an object; out goes an [`Explanation`]: what was found on the way from the objects to the zone,
-//! and one [`Verdict`] that names the cause in one sentence and says in another what to do. What must hold: every verdict is a row of
+//! and one [`Finding`] that names the cause in one sentence and says in another what to do. What must hold: every finding is a row of
 //! the one table of [`Cause`], so that a cause has its sentence, its advice, its event and its metric label, or does not compile.
 
 mod cause;
+mod finding;
 mod nearest;
 mod subject;
-mod verdict;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use cause::{Cause, Row};
+pub use cause::{Cause, CauseText};
+pub use finding::{BLANKS, Finding};
 pub use nearest::nearest;
 pub use subject::{ObjectName, Subject, SubjectError};
-pub use verdict::{BLANKS, Verdict};
 
 use crate::endpoint::{Mapped, ObjectRef};
 use crate::name::DnsName;
@@ -27,7 +27,7 @@ pub struct Explanation {
     /// What was asked about.
     pub subject: String,
     /// The cause. For an object with several names it is that of the first name that is not published.
-    pub verdict: Verdict,
+    pub verdict: Finding,
     /// Where this was found out: a running daemon, or a dry run of this command.
     pub place: String,
     /// The objects that were considered.
@@ -42,12 +42,12 @@ pub struct Explanation {
 /// What is known of one name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameExplanation {
-    /// The name.
+    /// The name that was asked about, or that the object asks for.
     pub name: DnsName,
-    /// The cause.
-    pub verdict: Verdict,
+    /// The main cause, with what to do.
+    pub verdict: Finding,
     /// Everything else that keeps a part of what is asked for from being published.
-    pub further: Vec<Verdict>,
+    pub further: Vec<Finding>,
     /// Every zone that the name could go to.
     pub zones: Vec<ZoneExplanation>,
 }
@@ -61,7 +61,7 @@ pub struct ZoneExplanation {
     pub chosen: bool,
     /// What shall stand, a line for each record set.
     pub wanted: Vec<String>,
-    /// What stands.
+    /// The record sets that stand at the name.
     pub published: Vec<PublishedSet>,
     /// The last delete at the name where nothing stands, as far as the journal goes back: when, what, for whom and in which plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,9 +147,9 @@ pub struct Considered {
 /// An object that was considered, with its mapping as far as one is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consideration {
-    /// The object.
+    /// The object that was considered.
     pub object: ObjectRef,
-    /// For people.
+    /// What the command shows of it.
     pub considered: Considered,
     /// What it asks for now.
     pub mapped: Arc<Mapped>,
@@ -158,9 +158,9 @@ pub struct Consideration {
 /// An annotation that nothing reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadAnnotation {
-    /// The key.
+    /// The key with its prefix, as the object has it.
     pub key: String,
-    /// The value.
+    /// The value, as the object has it.
     pub value: String,
     /// Why: [`Cause::OtherPrefix`] or [`Cause::MisspeltAnnotation`].
     pub cause: Cause,
@@ -171,7 +171,7 @@ pub struct UnreadAnnotation {
 /// Why an object does not ask for something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// The cause.
+    /// The cause, a row of the table.
     pub cause: Cause,
     /// The flag, or the annotation, with its value.
     pub by: String,

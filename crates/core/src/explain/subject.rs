@@ -13,7 +13,7 @@ use crate::name::{DnsName, NameError};
 pub enum Subject {
     /// A DNS name.
     Name(DnsName),
-    /// An object.
+    /// An object of the cluster or of the manifests.
     Object(ObjectName),
 }
 
@@ -24,7 +24,7 @@ pub struct ObjectName {
     pub kind: String,
     /// The namespace; empty for cluster-scoped objects.
     pub namespace: String,
-    /// The name.
+    /// `metadata.name`.
     pub name: String,
 }
 

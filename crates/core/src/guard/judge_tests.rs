@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 
 fn held(done: usize, counted: usize, free: usize, owned: usize) -> bool {
-    judge(&Brake::default(), Scope::Zone, Load { counted, done, free, owned, peak: 0 }).is_some()
+    judge(&Brake::default(), BrakeScope::Zone, Load { counted, done, free, owned, peak: 0 }).is_some()
 }
 
 #[test]
@@ -31,13 +31,13 @@ fn what_was_deleted_within_the_window_counts_too() {
 fn each_scope_has_its_numbers_and_says_what_it_judged() {
     let brake = Brake { process_min_deletes: 50, process_percent: 20, ..Brake::default() };
     let load = Load { counted: 30, owned: 200, peak: 200, ..Load::default() };
-    assert!(judge(&brake, Scope::Zone, load).unwrap().starts_with("30 deletes are wanted and 0 were done"));
-    assert_eq!(judge(&brake, Scope::Process, load), None, "50 always pass");
+    assert!(judge(&brake, BrakeScope::Zone, load).unwrap().starts_with("30 deletes are wanted and 0 were done"));
+    assert_eq!(judge(&brake, BrakeScope::Process, load), None, "50 always pass");
     let sum = load + load;
     assert_eq!((sum.counted, sum.owned), (60, 400));
-    assert_eq!(judge(&brake, Scope::Instance, sum), None, "a fifth of 400 may go");
+    assert_eq!(judge(&brake, BrakeScope::Instance, sum), None, "a fifth of 400 may go");
     let sum = sum + Load { done: 21, ..Load::default() };
-    let reason = judge(&brake, Scope::Process, sum).unwrap();
+    let reason = judge(&brake, BrakeScope::Process, sum).unwrap();
     assert!(reason.starts_with("60 deletes are wanted in all zones and 21 were done"), "{reason}");
 }
 
@@ -49,15 +49,15 @@ fn an_owner_is_not_left_without_anything_it_had_lately() {
     assert!(!held(0, 3, 8, 12));
     assert!(!held(0, 0, 12, 12), "only counted deletes are held");
     let lately = Load { counted: 4, owned: 4, peak: 12, ..Load::default() };
-    let reason = judge(&Brake::default(), Scope::Process, lately).unwrap();
+    let reason = judge(&Brake::default(), BrakeScope::Process, lately).unwrap();
     assert!(reason.ends_with("nothing of the 12 records that were owned in all zones lately"), "{reason}");
-    assert_eq!(judge(&Brake::default(), Scope::Zone, Load { peak: 4, ..lately }), None);
+    assert_eq!(judge(&Brake::default(), BrakeScope::Zone, Load { peak: 4, ..lately }), None);
 }
 
 #[test]
 fn each_number_can_be_switched_off() {
     let load = Load { counted: 50, owned: 50, peak: 50, ..Load::default() };
-    let judge = |brake: Brake| judge(&brake, Scope::Zone, load).is_some();
+    let judge = |brake: Brake| judge(&brake, BrakeScope::Zone, load).is_some();
     assert!(!judge(Brake { enabled: false, ..Brake::default() }));
     assert!(judge(Brake { min_deletes: 1_000, ..Brake::default() }), "the floor still holds");
     assert!(!judge(Brake { min_deletes: 1_000, owner_floor: 0, ..Brake::default() }));
@@ -74,7 +74,7 @@ fn what_would_leave_nothing_stays_held_though_something_came() {
         reason: "nothing would be left".to_owned(),
         since: crate::clock::Timestamp(0),
         floor: true,
-        scope: Scope::Zone,
+        scope: BrakeScope::Zone,
         kinds: AcceptedKinds::new(),
     };
     let (brake, none) = (Brake::default(), BTreeSet::new());

@@ -10,7 +10,7 @@ mod window;
 
 use std::time::Duration;
 
-pub use plan::{AcceptedKinds, Approval, Digest, HeldPlan, JointPlan, SAMPLES, Scope, hash};
+pub use plan::{AcceptedKinds, Approval, BrakeScope, Digest, HeldPlan, JointPlan, SAMPLES, hash};
 pub use window::{Peaks, Window};
 
 /// The numbers of the brake; flags change or switch off each.
@@ -52,10 +52,10 @@ impl Default for Brake {
 
 impl Brake {
     /// How many of `owned` records may go within the window.
-    pub fn limit(&self, scope: Scope, owned: usize) -> usize {
+    pub fn limit(&self, scope: BrakeScope, owned: usize) -> usize {
         let (least, percent) = match scope {
-            Scope::Zone => (self.min_deletes, self.percent),
-            Scope::Instance | Scope::Process => (self.process_min_deletes, self.process_percent),
+            BrakeScope::Zone => (self.min_deletes, self.percent),
+            BrakeScope::Instance | BrakeScope::Process => (self.process_min_deletes, self.process_percent),
         };
         least.max(owned * percent / 100)
     }
@@ -113,7 +113,7 @@ impl std::ops::Add for Load {
 }
 
 /// Whether the counted deletes are held, and why. `None` lets them pass.
-pub fn judge(brake: &Brake, scope: Scope, load: Load) -> Option<String> {
+pub fn judge(brake: &Brake, scope: BrakeScope, load: Load) -> Option<String> {
     let Load { counted, done, owned, .. } = load;
     if !brake.enabled || counted == 0 {
         return None;
@@ -130,25 +130,25 @@ pub fn judge(brake: &Brake, scope: Scope, load: Load) -> Option<String> {
 }
 
 /// Whether the counted deletes would leave nothing of what an owner has had lately.
-pub fn leaves_nothing(brake: &Brake, scope: Scope, load: Load) -> Option<String> {
+pub fn leaves_nothing(brake: &Brake, scope: BrakeScope, load: Load) -> Option<String> {
     let Load { counted, free, owned, .. } = load;
     let left = owned.saturating_sub(counted + free);
     let peak = load.peak.max(owned);
     let in_force = brake.enabled && brake.owner_floor > 0 && peak >= brake.owner_floor;
     (in_force && counted > 0 && left == 0).then(|| {
         let place = match scope {
-            Scope::Zone => "here",
-            Scope::Instance | Scope::Process => over(scope).trim_start(),
+            BrakeScope::Zone => "here",
+            BrakeScope::Instance | BrakeScope::Process => over(scope).trim_start(),
         };
         format!("{counted} deletes would leave nothing of the {peak} records that were owned {place} lately")
     })
 }
 
-fn over(scope: Scope) -> &'static str {
+fn over(scope: BrakeScope) -> &'static str {
     match scope {
-        Scope::Zone => "",
-        Scope::Instance => " in all zones of the instance",
-        Scope::Process => " in all zones",
+        BrakeScope::Zone => "",
+        BrakeScope::Instance => " in all zones of the instance",
+        BrakeScope::Process => " in all zones",
     }
 }
 

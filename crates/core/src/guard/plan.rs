@@ -42,7 +42,7 @@ impl std::fmt::Display for Digest {
 /// Which records a hold was judged over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scope {
+pub enum BrakeScope {
     /// Those of one zone.
     #[default]
     Zone,
@@ -138,7 +138,7 @@ pub struct HeldPlan {
     /// Whether they would leave the owner nothing ([`super::leaves_nothing`]).
     pub floor: bool,
     /// What the hold was judged over.
-    pub scope: Scope,
+    pub scope: BrakeScope,
     /// The doubt about kinds that some of the deletes wait for, and that an approval accepts for them.
     pub kinds: AcceptedKinds,
 }
@@ -158,7 +158,7 @@ struct StoredPlan {
     #[serde(default)]
     floor: bool,
     #[serde(default)]
-    scope: Scope,
+    scope: BrakeScope,
     #[serde(default)]
     kinds: AcceptedKinds,
 }
@@ -175,7 +175,7 @@ impl From<StoredPlan> for HeldPlan {
 }
 
 impl HeldPlan {
-    /// Why it is still held, though it would no longer leave the owner nothing: what was made since must not let go what was
+    /// Why it is still held, though it would no longer leave the owner nothing: what was made since must not let pass what was
     /// held. Not so where one of its deletes is no longer wanted; `counted` are those that are, `withheld` those that wait for
     /// evidence.
     pub fn stays(
@@ -202,7 +202,7 @@ pub struct JointPlan {
     /// Names it in commands: over the hashes of the zones' plans.
     pub hash: String,
     /// What they were judged over.
-    pub scope: Scope,
+    pub scope: BrakeScope,
     /// The zones, each with the number of deletes that are held there.
     pub zones: BTreeMap<String, usize>,
     /// Why they are held.
@@ -266,7 +266,7 @@ mod tests {
         assert!(!approval.covers(&set("b.example A 192.0.2.1").key, &shown, Timestamp(9)));
         assert!(approval.spend(&record.key) && !approval.spend(&record.key));
         assert!(!approval.covers(&record.key, &shown, Timestamp(9)), "spent");
-        assert!(!approval.is_over(Timestamp(9)), "what it let go is remembered, so that an undo finds it");
+        assert!(!approval.is_over(Timestamp(9)), "what it approved is remembered, so that an undo finds it");
         assert!(approval.is_over(Timestamp(10)));
     }
 
@@ -277,7 +277,7 @@ mod tests {
             "hash": "abc", "deletes": [[key, "192.0.2.1"]], "reason": "many", "since": 5, "floor": true
         }))
         .unwrap();
-        assert_eq!((plan.held.len(), plan.samples.len(), plan.floor, plan.scope), (1, 1, true, Scope::Zone));
+        assert_eq!((plan.held.len(), plan.samples.len(), plan.floor, plan.scope), (1, 1, true, BrakeScope::Zone));
         let approval: Approval = serde_json::from_value(serde_json::json!({ "keys": [key], "until": 9 })).unwrap();
         let record = set("a.example A 192.0.2.7");
         assert!(approval.covers(&record.key, &Digest::of(&record, None), Timestamp(8)));

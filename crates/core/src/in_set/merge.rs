@@ -28,7 +28,7 @@ pub struct Merged {
 
 /// Groups as they go to the provider.
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
+pub struct MergedGroups {
     /// What is sent.
     pub merged: Vec<Merged>,
     /// The positions of the groups that cannot be carried out, and why.
@@ -46,7 +46,7 @@ pub fn names(groups: &[Group]) -> BTreeSet<DnsName> {
     changed.chain(required(groups)).collect()
 }
 
-/// The names of which a plan has to be told what stands there, and what it may take for standing elsewhere: a change of a plain set
+/// The names that have to be read for a plan, and what the plan may take for standing elsewhere: a change of a plain set
 /// states its old side, and the provider itself holds the zone against that.
 pub fn reading(groups: &[Group]) -> (BTreeSet<DnsName>, Wholes) {
     let mut names: BTreeSet<DnsName> = required(groups).collect();
@@ -80,8 +80,8 @@ fn is_plain(change: &Change) -> bool {
 }
 
 /// Turns groups into such of whole sets.
-pub fn plan(groups: &[Group], wholes: &Wholes) -> Plan {
-    let mut plan = Plan::default();
+pub fn plan(groups: &[Group], wholes: &Wholes) -> MergedGroups {
+    let mut plan = MergedGroups::default();
     for mut members in together(groups) {
         // The first that cannot be carried out beside the others is left out, until all can.
         loop {

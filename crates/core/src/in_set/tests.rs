@@ -121,7 +121,7 @@ fn what_does_not_stand_any_more_is_a_conflict() {
 }
 
 #[test]
-fn an_item_that_nothing_would_tell_from_another_is_refused() {
+fn an_item_that_nothing_distinguishes_from_another_is_refused() {
     let stands = whole(&[(weight(10), 1)]);
     check(&[stands], &[create(item("blue", weight(10), 1))], &[], &[(0, "weighted:10 stands there already")]);
 }

@@ -37,14 +37,14 @@ pub fn one_ttl(
         let Some((ttl, by)) = foreign.or_else(holder) else { continue };
         for wanted in wanted.iter_mut().filter(|wanted| is_item(&&**wanted)) {
             if let Some(asked) = wanted.ttl.filter(|asked| Some(*asked) != ttl) {
-                notes.push(told(wanted, asked, ttl, &by));
+                notes.push(adjusted(wanted, asked, ttl, &by));
             }
             wanted.ttl = ttl;
         }
     }
 }
 
-fn told(wanted: &Wanted, asked: Ttl, ttl: Option<Ttl>, by: &str) -> Note {
+fn adjusted(wanted: &Wanted, asked: Ttl, ttl: Option<Ttl>, by: &str) -> Note {
     let ttl = ttl.map_or_else(|| "the default".to_owned(), |ttl| ttl.to_string());
     let text = format!(
         "{}: the TTL is {ttl} and not {asked}: all items of a name and type share one record set, and its TTL is that of {by}",

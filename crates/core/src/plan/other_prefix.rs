@@ -88,7 +88,7 @@ impl OtherPrefixRequest {
 }
 
 impl Row<'_> {
-    /// Why a record must neither go nor give way to another: somebody asks for it under the other prefix, and its holder
+    /// Why a record must neither go nor give way to another: an object asks for it under the other prefix, and its holder
     /// does not ask for it under one in force.
     pub(super) fn asked_under_other_prefix(&self, set: &RecordSet, resource: Option<&Arc<str>>) -> Option<Why> {
         let key = &set.key;

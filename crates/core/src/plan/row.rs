@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::foreign_values::{beside, is_shared};
 use super::{
-    Adoptable, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, Facts, NamePlan, OWN_LABELS, POLICY_LABEL, Placed,
+    Adoptable, FOREIGN_VALUE_LABEL, FORMER_OWNER_LABEL, NamePlan, OWN_LABELS, POLICY_LABEL, Placed, PlanFacts,
     PlannedGroup, Policy, Rules, Skip, Why,
 };
 use crate::change::{Change, Group, Step};
@@ -24,7 +24,7 @@ pub(super) struct Row<'a> {
     /// Types that stand at the name and are not ours to plan.
     pub(super) beside: Vec<RecordType>,
     pub(super) rules: Rules<'a>,
-    pub(super) facts: &'a dyn Facts,
+    pub(super) facts: &'a dyn PlanFacts,
 }
 
 impl Row<'_> {

@@ -18,7 +18,7 @@ struct World {
     other_prefix: Vec<OtherPrefixRequest>,
 }
 
-impl Facts for World {
+impl PlanFacts for World {
     fn ownership(&self, key: &RecordKey) -> Ownership {
         self.claims.get(key).cloned().unwrap_or(Ownership::Unclaimed)
     }
@@ -223,7 +223,7 @@ fn create_update_delete_and_nothing() {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone_and_told() {
+fn what_is_not_ours_is_left_alone_and_reported() {
     let wanted = &["a: x.example A 192.0.2.9"];
     case(&["x.example A 192.0.2.1 = -"], wanted).gives(&[], &["ForeignRecord"]);
     case(&["x.example A 192.0.2.1 = other"], wanted).gives(&[], &["ForeignRecord"]);
@@ -455,7 +455,7 @@ fn apex_delegations_are_never_deleted() {
     case.gives(&[], &[]);
 }
 
-/// A stranger's address keeps a CNAME out, so that the object's former address stays.
+/// A foreign address keeps a CNAME out, so that the object's former address stays.
 #[test]
 fn a_claim_is_moved_where_what_was_to_replace_its_record_cannot_come() {
     let elsewhere = |world: &mut World| {
@@ -634,7 +634,7 @@ fn values_of_others_stay() {
 
 /// A placeholder is one of the known values alone.
 #[test]
-fn what_holds_a_place_is_told_from_what_is_somebodys() {
+fn what_holds_a_place_is_distinguished_from_what_is_owned() {
     let placeholders = [crate::RData::A(std::net::Ipv4Addr::new(203, 0, 113, 123))];
     for (stands, expected) in [
         ("x.example A 203.0.113.123 = -", true),

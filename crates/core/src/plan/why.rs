@@ -36,7 +36,7 @@ pub enum Why {
     Pending(String),
     /// An object asks for it under a well-known annotation prefix that is not in force.
     OtherPrefix {
-        /// The object.
+        /// The object that carries the prefix.
         object: ObjectRef,
         /// The prefix, with its final slash.
         prefix: Arc<str>,
@@ -54,14 +54,14 @@ pub enum Why {
 pub struct Skip {
     /// What it is about.
     pub key: RecordKey,
-    /// The reason.
+    /// Why the plan leaves it undone.
     pub why: Why,
-    /// The objects to tell.
+    /// The objects that get an event.
     pub objects: Vec<ObjectRef>,
 }
 
 impl Why {
-    /// The object that is the reason, where it is to be told itself.
+    /// The object that is the reason, where it gets the event itself.
     pub(super) fn object(&self) -> Option<&ObjectRef> {
         match self {
             Self::OtherPrefix { object, .. } => Some(object),

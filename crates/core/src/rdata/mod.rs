@@ -64,7 +64,7 @@ pub enum RData {
         flags: u8,
         /// Property name in lower case.
         tag: Arc<str>,
-        /// Property value.
+        /// Property value, as bytes (RFC 8659 4.1).
         value: Arc<[u8]>,
     },
     /// RFC 3403.
@@ -88,7 +88,7 @@ pub struct Naptr {
     pub flags: Vec<u8>,
     /// Services, e.g. `E2U+sip`.
     pub services: Vec<u8>,
-    /// Substitution expression.
+    /// Substitution expression, as bytes; empty where `replacement` counts.
     pub regexp: Vec<u8>,
     /// Next name; the root if the expression is used.
     pub replacement: DnsName,
@@ -97,9 +97,9 @@ pub struct Naptr {
 /// Data of a type that is not modelled.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Opaque {
-    /// Its type.
+    /// Its record type.
     pub rtype: RecordType,
-    /// Its content.
+    /// Its data, as text or on the wire.
     pub content: Content,
 }
 

@@ -96,14 +96,14 @@ impl MemoryDocuments {
     fn read_as<T>(&self, read: impl FnOnce(&State) -> T) -> Result<T> {
         let mut state = self.state();
         state.reads += 1;
-        if state.dead { Err(dead("read the shelf")) } else { Ok(read(&state)) }
+        if state.dead { Err(dead("read the documents")) } else { Ok(read(&state)) }
     }
 
     fn write(&self, name: &str, expected: Option<&Version>, document: &Document) -> Result<Version> {
         let mut state = self.state();
         state.writes += 1;
         if state.dead {
-            return Err(dead("write the shelf"));
+            return Err(dead("write the document"));
         }
         for (name, document) in std::mem::take(&mut state.overtaking) {
             state.put(&name, &document);
@@ -114,16 +114,16 @@ impl MemoryDocuments {
         }
         let standing = state.documents.get(name).map(|(version, _)| Version(version.to_string()));
         if standing.as_ref() != expected {
-            return Err(Error::new(ErrorKind::Conflict, "write the shelf", format!("{name} has changed")));
+            return Err(Error::new(ErrorKind::Conflict, "write the document", format!("{name} has changed")));
         }
         state.dead = matches!(fault, Fault::CrashBefore | Fault::CrashAfter);
         if matches!(fault, Fault::Before | Fault::CrashBefore) {
-            return Err(dead("write the shelf"));
+            return Err(dead("write the document"));
         }
         let version = state.put(name, document);
         match fault {
             Fault::None | Fault::Conflict => Ok(version),
-            _ => Err(Error::new(ErrorKind::Timeout, "write the shelf", "no answer")),
+            _ => Err(Error::new(ErrorKind::Timeout, "write the document", "no answer")),
         }
     }
 }
@@ -190,31 +190,31 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_was_read_is_replaced() {
-        let shelf = MemoryDocuments::default();
-        let first = shelf.create("a", &text("1")).await.unwrap();
-        assert_eq!(shelf.create("a", &text("2")).await.unwrap_err().kind, ErrorKind::Conflict);
-        let second = shelf.replace("a", &first, &text("2")).await.unwrap();
-        assert_eq!(shelf.replace("a", &first, &text("3")).await.unwrap_err().kind, ErrorKind::Conflict);
-        assert_eq!(shelf.read("a").await.unwrap(), Some((second.clone(), text("2"))));
-        shelf.edit("a", None);
-        assert_eq!(shelf.replace("a", &second, &text("3")).await.unwrap_err().kind, ErrorKind::Conflict);
+        let store = MemoryDocuments::default();
+        let first = store.create("a", &text("1")).await.unwrap();
+        assert_eq!(store.create("a", &text("2")).await.unwrap_err().kind, ErrorKind::Conflict);
+        let second = store.replace("a", &first, &text("2")).await.unwrap();
+        assert_eq!(store.replace("a", &first, &text("3")).await.unwrap_err().kind, ErrorKind::Conflict);
+        assert_eq!(store.read("a").await.unwrap(), Some((second.clone(), text("2"))));
+        store.edit("a", None);
+        assert_eq!(store.replace("a", &second, &text("3")).await.unwrap_err().kind, ErrorKind::Conflict);
     }
 
     #[tokio::test]
     async fn faults_come_in_the_order_given() {
-        let shelf = MemoryDocuments::default();
-        shelf.fail([Fault::Before, Fault::After, Fault::Conflict, Fault::CrashAfter]);
-        assert_eq!(shelf.create("a", &text("1")).await.unwrap_err().kind, ErrorKind::Unavailable);
-        assert_eq!(shelf.document("a"), None);
-        assert_eq!(shelf.create("a", &text("1")).await.unwrap_err().kind, ErrorKind::Timeout);
-        assert_eq!(shelf.document("a"), Some(text("1")));
-        let (version, _) = shelf.read("a").await.unwrap().unwrap();
-        assert_eq!(shelf.replace("a", &version, &text("2")).await.unwrap_err().kind, ErrorKind::Conflict);
-        let (version, _) = shelf.read("a").await.unwrap().unwrap();
-        assert!(shelf.replace("a", &version, &text("2")).await.is_err() && shelf.is_dead());
-        assert!(shelf.list().await.is_err());
-        shelf.revive();
-        assert_eq!(shelf.list().await.unwrap().len(), 1);
-        assert_eq!(shelf.document("a"), Some(text("2")));
+        let store = MemoryDocuments::default();
+        store.fail([Fault::Before, Fault::After, Fault::Conflict, Fault::CrashAfter]);
+        assert_eq!(store.create("a", &text("1")).await.unwrap_err().kind, ErrorKind::Unavailable);
+        assert_eq!(store.document("a"), None);
+        assert_eq!(store.create("a", &text("1")).await.unwrap_err().kind, ErrorKind::Timeout);
+        assert_eq!(store.document("a"), Some(text("1")));
+        let (version, _) = store.read("a").await.unwrap().unwrap();
+        assert_eq!(store.replace("a", &version, &text("2")).await.unwrap_err().kind, ErrorKind::Conflict);
+        let (version, _) = store.read("a").await.unwrap().unwrap();
+        assert!(store.replace("a", &version, &text("2")).await.is_err() && store.is_dead());
+        assert!(store.list().await.is_err());
+        store.revive();
+        assert_eq!(store.list().await.unwrap().len(), 1);
+        assert_eq!(store.document("a"), Some(text("2")));
     }
 }

@@ -178,7 +178,7 @@ async fn what_is_kept_small_comes_back_whole() {
         assert_eq!(view.find(&set.key).as_ref(), Some(set));
         assert!(view.holds(&set.key) && !view.holds(&RecordKey { rtype: RecordType::Mx, ..set.key.clone() }));
     }
-    assert!(std::mem::size_of::<Slim>() <= 80, "{} octets", std::mem::size_of::<Slim>());
+    assert!(std::mem::size_of::<Slim>() <= 80, "{} bytes", std::mem::size_of::<Slim>());
 }
 
 #[tokio::test(start_paused = true)]
@@ -213,7 +213,7 @@ async fn a_lagging_listing_does_not_undo_a_targeted_read() {
     assert_eq!(shown(&view).len(), 1, "it does not lag");
 }
 
-/// A name that keeps what was written is not known beyond that: no delta tells what a listing showed that was passed over.
+/// A name that keeps what was written is not known beyond that: no delta shows what a listing showed that was passed over.
 #[tokio::test(start_paused = true)]
 async fn what_a_listing_showed_otherwise_at_a_written_name_is_listed_again() {
     let mut view = ZoneView::default();
@@ -222,7 +222,7 @@ async fn what_a_listing_showed_otherwise_at_a_written_name_is_listed_again() {
     tokio::time::advance(Duration::from_secs(1)).await;
     let change = Change::Create { to: set("a.example AAAA ttl=1 2001:db8::1") };
     view.write(&Group::of(Step::record(change, None), vec![]), Instant::now(), Clone::clone);
-    // Somebody took the A away before the listing began, and our write was not there yet.
+    // Another writer took the A away before the listing began, and our write was not there yet.
     view.take(full(&[]), None, began, NONE);
     assert_eq!(shown(&view).len(), 2);
     assert_eq!(view.token(), None, "what changes since that listing is not all");

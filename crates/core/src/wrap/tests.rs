@@ -109,13 +109,13 @@ fn target_filter() {
         "c.example CNAME x.example.",
         "d.example AAAA ::ffff:10.1.1.1",
     );
-    let told = "! TargetFiltered";
+    let note = "! TargetFiltered";
     for (include, exclude, expected) in [
         (&[][..], &[][..], &[v4, v6, host, odd][..]),
-        (&["10.0.0.0/8"], &[], &["a.example A 10.0.0.1", odd, told, told]),
-        (&[], &["10.0.0.0/8"], &["a.example A 1.2.3.4", v6, host, told]),
-        (&["0.0.0.0/0"], &["10.0.0.0/8"], &["a.example A 1.2.3.4", told, told, told]),
-        (&["2001:db8::/32", "1.0.0.0/8"], &[], &["a.example A 1.2.3.4", v6, told, told]),
+        (&["10.0.0.0/8"], &[], &["a.example A 10.0.0.1", odd, note, note]),
+        (&[], &["10.0.0.0/8"], &["a.example A 1.2.3.4", v6, host, note]),
+        (&["0.0.0.0/0"], &["10.0.0.0/8"], &["a.example A 1.2.3.4", note, note, note]),
+        (&["2001:db8::/32", "1.0.0.0/8"], &[], &["a.example A 1.2.3.4", v6, note, note]),
     ] {
         let (target_nets, excluded_target_nets) = (nets(include), nets(exclude));
         check(&Wrapping { target_nets, excluded_target_nets, ..Wrapping::default() }, &mapped(&line), expected);
@@ -215,7 +215,7 @@ fn what_is_asked_for_under_another_prefix_is_wrapped_too() {
     assert!(lines.contains(&"a.example A 1.2.3.4".to_owned()), "{lines:?}");
 }
 
-/// A source that has nothing but troubles.
+/// A source that has nothing but errors.
 struct Troubled;
 
 #[async_trait]

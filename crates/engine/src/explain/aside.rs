@@ -3,38 +3,38 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use zonewright_core::clock::utc;
-use zonewright_core::explain::{Cause, Consideration, Dropped, Subject, UnreadAnnotation, Verdict};
+use zonewright_core::explain::{Cause, Consideration, Dropped, Finding, Subject, UnreadAnnotation};
 use zonewright_core::name::DnsName;
 
 use crate::context::EngineContext;
 
 /// The cause where an object asks for no name at all.
-pub(super) fn of_object(context: &EngineContext, subject: &Subject, considered: &[Consideration]) -> Verdict {
+pub(super) fn of_object(context: &EngineContext, subject: &Subject, considered: &[Consideration]) -> Finding {
     let read = read_sources(context);
     let about = |object: &str| vec![("object", object.to_owned()), ("name", String::new()), ("detail", read.clone())];
     let Some(first) = considered.first() else {
         let about = about(&subject.to_string());
         let subject = subject.to_string();
         let before = not_ready(context, &subject).or_else(|| unread_kinds(context, &subject));
-        return before.unwrap_or_else(|| Verdict::new(Cause::NoSuchObject, about));
+        return before.unwrap_or_else(|| Finding::new(Cause::NoSuchObject, about));
     };
     let said = considered.iter().find_map(|one| by_objects(None, one).pop_front());
     said.unwrap_or_else(|| {
         let mut about = about(&first.considered.object);
         about.push(("expected", "external-dns.kubernetes.io/hostname".to_owned()));
-        Verdict::new(Cause::NoNames, about)
+        Finding::new(Cause::NoNames, about)
     })
 }
 
 /// What an object says of why it does not ask for a name, or for any.
-pub(super) fn by_objects(name: Option<&DnsName>, one: &Consideration) -> VecDeque<Verdict> {
+pub(super) fn by_objects(name: Option<&DnsName>, one: &Consideration) -> VecDeque<Finding> {
     let considered = &one.considered;
     let object = &considered.object;
     let title = name.map_or_else(|| "its names".to_owned(), ToString::to_string);
     let mut out = VecDeque::new();
     let concerned = |names: &[DnsName]| name.is_none_or(|name| names.is_empty() || names.contains(name));
     for Dropped { cause, by, .. } in considered.dropped.iter().filter(|dropped| concerned(&dropped.names)) {
-        out.push_back(Verdict::new(*cause, [("name", &title), ("object", object), ("flag", by), ("value", by)]));
+        out.push_back(Finding::new(*cause, [("name", &title), ("object", object), ("flag", by), ("value", by)]));
     }
     for UnreadAnnotation { key, value, cause, expected } in &considered.unread {
         let asks = name.is_none_or(|name| mentions(value, name));
@@ -46,20 +46,20 @@ pub(super) fn by_objects(name: Option<&DnsName>, one: &Consideration) -> VecDequ
             _ => (format!("{key}={value}"), expected.clone()),
         };
         let about = [("name", title.clone()), ("object", object.clone()), ("value", shown), ("expected", expected)];
-        out.push_back(Verdict::new(*cause, about));
+        out.push_back(Finding::new(*cause, about));
     }
     for note in &considered.notes {
         let Some((reason, message)) = note.split_once(": ") else { continue };
         let Some(cause) = Cause::of_note(reason) else { continue };
         if name.is_none_or(|name| mentions(message, name)) || cause == Cause::TemplateFailed {
-            out.push_back(Verdict::new(cause, [("name", &*title), ("object", object), ("detail", message)]));
+            out.push_back(Finding::new(cause, [("name", &*title), ("object", object), ("detail", message)]));
         }
     }
     out
 }
 
 /// An object asks for the name, and none of its targets is one.
-pub(super) fn invalid_targets(name: &DnsName, one: &Consideration) -> Option<Verdict> {
+pub(super) fn invalid_targets(name: &DnsName, one: &Consideration) -> Option<Finding> {
     one.mapped.pending.iter().find(|pending| pending.name == *name)?;
     let about = |message: &str| {
         [("name", name.to_string()), ("object", one.considered.object.clone()), ("detail", message.to_owned())]
@@ -69,7 +69,7 @@ pub(super) fn invalid_targets(name: &DnsName, one: &Consideration) -> Option<Ver
     notes
         .into_iter()
         .find(|(reason, _)| wrong(reason))
-        .map(|(_, message)| Verdict::new(Cause::InvalidTarget, about(message)))
+        .map(|(_, message)| Finding::new(Cause::InvalidTarget, about(message)))
 }
 
 /// Whether a text holds a name as a word of its own.
@@ -80,7 +80,7 @@ pub(super) fn mentions(text: &str, name: &DnsName) -> bool {
 }
 
 /// Why nothing can be said for certain yet: planning has not begun.
-pub(super) fn not_ready(context: &EngineContext, name: &str) -> Option<Verdict> {
+pub(super) fn not_ready(context: &EngineContext, name: &str) -> Option<Finding> {
     if context.has_started() {
         return None;
     }
@@ -88,11 +88,11 @@ pub(super) fn not_ready(context: &EngineContext, name: &str) -> Option<Verdict> 
     let unread = desired_state.evidence.kinds.iter().filter(|(_, state)| !state.complete);
     let unread: Vec<String> = unread.map(|(kind, _)| kind.to_string()).collect();
     let detail = if unread.is_empty() { "everything".to_owned() } else { unread.join(", ") };
-    Some(Verdict::new(Cause::NotStarted, [("name", name.to_owned()), ("detail", detail)]))
+    Some(Finding::new(Cause::NotStarted, [("name", name.to_owned()), ("detail", detail)]))
 }
 
 /// Kinds that cannot be read, if there are any.
-pub(super) fn unread_kinds(context: &EngineContext, name: &str) -> Option<Verdict> {
+pub(super) fn unread_kinds(context: &EngineContext, name: &str) -> Option<Finding> {
     let desired_state = context.desired_state();
     let errors = &desired_state.errors;
     let unread = desired_state.evidence.kinds.iter().filter(|(_, state)| !state.is_evidence());
@@ -105,14 +105,14 @@ pub(super) fn unread_kinds(context: &EngineContext, name: &str) -> Option<Verdic
         return None;
     }
     let detail: Vec<String> = by_reason.iter().map(|(why, kinds)| format!("{}: {why}", kinds.join(", "))).collect();
-    Some(Verdict::new(Cause::KindUnread, [("name", name.to_owned()), ("detail", detail.join("; "))]))
+    Some(Finding::new(Cause::KindUnread, [("name", name.to_owned()), ("detail", detail.join("; "))]))
 }
 
 /// Objects that may ask for any name, since it cannot be determined for which; a few of them.
-pub(super) fn unknown(context: &EngineContext) -> Vec<Verdict> {
+pub(super) fn unknown(context: &EngineContext) -> Vec<Finding> {
     let desired_state = context.desired_state();
     let verdict = |(object, reason): (String, &str)| {
-        Verdict::new(Cause::TemplateFailed, [("object", &*object), ("detail", reason)])
+        Finding::new(Cause::TemplateFailed, [("object", &*object), ("detail", reason)])
     };
     desired_state.table.unknowns().take(3).map(verdict).collect()
 }
@@ -128,7 +128,7 @@ pub(super) fn read_sources(context: &EngineContext) -> String {
 }
 
 /// An object asks for the name and has no targets.
-pub(super) fn pending(context: &EngineContext, name: &DnsName) -> Option<Verdict> {
+pub(super) fn pending(context: &EngineContext, name: &DnsName) -> Option<Finding> {
     let grace = context.config.status_grace;
     let desired_state = context.desired_state();
     let asked = desired_state.table.at(name);
@@ -140,5 +140,5 @@ pub(super) fn pending(context: &EngineContext, name: &DnsName) -> Option<Verdict
         ("detail", pending.reason.clone()),
         ("when", utc(since.plus(grace))),
     ];
-    Some(Verdict::new(Cause::PendingTargets, about))
+    Some(Finding::new(Cause::PendingTargets, about))
 }

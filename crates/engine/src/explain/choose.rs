@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 
 use zonewright_core::endpoint::Endpoint;
-use zonewright_core::explain::{Cause, Consideration, Subject, Verdict};
+use zonewright_core::explain::{Cause, Consideration, Finding, Subject};
 use zonewright_core::name::DnsName;
-use zonewright_core::quota::Limits;
+use zonewright_core::quota::QuotaLimits;
 
 use super::aside;
 use super::zone::Findings;
@@ -22,10 +22,10 @@ pub(super) fn choose(
     name: &DnsName,
     considered: &[Consideration],
     found: &[Findings],
-) -> VecDeque<Verdict> {
+) -> VecDeque<Finding> {
     let mut out = VecDeque::new();
     out.extend(aside::not_ready(context, name.as_str()));
-    let concerns = |said: &&(Option<String>, Verdict)| match subject {
+    let concerns = |said: &&(Option<String>, Finding)| match subject {
         Subject::Name(_) => false,
         Subject::Object(asked) => said.0.as_deref().is_some_and(|object| {
             let (kind, rest) = object.split_once(' ').unwrap_or((object, ""));
@@ -37,7 +37,7 @@ pub(super) fn choose(
     out.extend(notes().filter(concerns).map(|(_, verdict)| verdict.clone()));
     out.extend(found.iter().flat_map(|one| one.undone.iter().cloned()));
     out.extend(waiting(context, name));
-    let published: Vec<Verdict> = found.iter().flat_map(|one| one.published.iter().cloned()).collect();
+    let published: Vec<Finding> = found.iter().flat_map(|one| one.published.iter().cloned()).collect();
     if published.is_empty() {
         out.extend(notes().map(|(_, verdict)| verdict.clone()));
         out.extend(on_the_way(context, name, found));
@@ -52,7 +52,7 @@ pub(super) fn choose(
         out.extend(aside::unread_kinds(context, name.as_str()));
         if out.is_empty() {
             let about = [("name", name.to_string()), ("detail", aside::read_sources(context))];
-            out.push_back(Verdict::new(Cause::NotAsked, about));
+            out.push_back(Finding::new(Cause::NotAsked, about));
             out.extend(aside::unknown(context));
         }
     } else {
@@ -63,8 +63,8 @@ pub(super) fn choose(
 }
 
 /// Records that wait for room.
-fn waiting(context: &EngineContext, name: &DnsName) -> Vec<Verdict> {
-    let Limits { per_object, per_namespace } = context.config.quotas;
+fn waiting(context: &EngineContext, name: &DnsName) -> Vec<Finding> {
+    let QuotaLimits { per_object, per_namespace } = context.config.quotas;
     let desired_state = context.desired_state();
     let asked = desired_state.table.at(name);
     let waits = |endpoint: &&&Endpoint| quotas::waits(context, &desired_state, endpoint, &asked.endpoints);
@@ -76,13 +76,13 @@ fn waiting(context: &EngineContext, name: &DnsName) -> Vec<Verdict> {
             ("object", endpoint.origin.object.to_string()),
             ("flag", flag),
         ];
-        Verdict::new(Cause::QuotaExceeded, about)
+        Finding::new(Cause::QuotaExceeded, about)
     };
     asked.endpoints.iter().filter(waits).map(verdict).collect()
 }
 
 /// Objects ask for the name, and it reaches no zone.
-fn on_the_way(context: &EngineContext, name: &DnsName, found: &[Findings]) -> Vec<Verdict> {
+fn on_the_way(context: &EngineContext, name: &DnsName, found: &[Findings]) -> Vec<Finding> {
     let config = &context.config;
     let desired_state = context.desired_state();
     let asked = desired_state.table.at(name);
@@ -92,23 +92,23 @@ fn on_the_way(context: &EngineContext, name: &DnsName, found: &[Findings]) -> Ve
     let served = found.iter().any(|one| one.counts);
     if let Some(flag) = config.filter.excluding(name).or_else(|| of_instance().filter(|_| !served)) {
         let about = [("name", name.to_string()), ("object", object), ("flag", flag)];
-        return vec![Verdict::new(Cause::NameFiltered, about)];
+        return vec![Finding::new(Cause::NameFiltered, about)];
     }
     if !found.iter().any(|one| one.zone.chosen) {
-        let troubles = context.instances.iter().filter_map(|instance| {
+        let errors = context.instances.iter().filter_map(|instance| {
             let listing = instance.listing();
             let error = listing.error.as_ref().map(|(error, _)| error.chain());
             error.or_else(|| (!listing.tried).then(|| format!("{} has not answered yet", instance.id)))
         });
-        let troubles: Vec<String> = troubles.collect();
-        let (cause, detail) = if troubles.is_empty() {
+        let errors: Vec<String> = errors.collect();
+        let (cause, detail) = if errors.is_empty() {
             let titles: Vec<String> = context.zone_handles().iter().map(|handle| handle.title.clone()).collect();
             let titles = if titles.is_empty() { "there is no zone at all".to_owned() } else { titles.join(", ") };
             (Cause::NoMatchingZone, titles)
         } else {
-            (Cause::ZonesUnknown, troubles.join("; "))
+            (Cause::ZonesUnknown, errors.join("; "))
         };
-        return vec![Verdict::new(cause, [("name", name.to_string()), ("object", object), ("detail", detail)])];
+        return vec![Finding::new(cause, [("name", name.to_string()), ("object", object), ("detail", detail)])];
     }
     let unmanaged = asked.endpoints.iter().filter(|endpoint| !config.managed.contains(&endpoint.rtype));
     let managed: Vec<String> = config.managed.iter().map(ToString::to_string).collect();
@@ -119,13 +119,13 @@ fn on_the_way(context: &EngineContext, name: &DnsName, found: &[Findings]) -> Ve
             ("object", endpoint.origin.object.to_string()),
             ("flag", format!("--managed-record-types={}", managed.join(","))),
         ];
-        Verdict::new(Cause::TypeFiltered, about)
+        Finding::new(Cause::TypeFiltered, about)
     };
     unmanaged.map(verdict).collect()
 }
 
 /// Objects ask for the name under a prefix that is not in force.
-fn other_prefix(context: &EngineContext, name: &DnsName) -> Vec<Verdict> {
+fn other_prefix(context: &EngineContext, name: &DnsName) -> Vec<Finding> {
     let desired_state = context.desired_state();
     let asked = desired_state.table.at(name);
     let verdict = |request: &zonewright_core::plan::OtherPrefixRequest| {
@@ -135,7 +135,7 @@ fn other_prefix(context: &EngineContext, name: &DnsName) -> Vec<Verdict> {
             ("value", request.prefix().to_owned()),
             ("expected", "the prefix in force".to_owned()),
         ];
-        Verdict::new(Cause::OtherPrefix, about)
+        Finding::new(Cause::OtherPrefix, about)
     };
     asked.other_prefix.iter().map(verdict).collect()
 }

@@ -5,7 +5,7 @@ use zonewright_core::name::DnsName;
 use zonewright_core::record::RecordKey;
 
 use crate::context::EngineContext;
-use crate::journal::{JournalRecord, Query, Verdict, last};
+use crate::journal::{EntryResult, JournalRecord, Query, last};
 
 /// So many entries of a name are looked at.
 const ENTRIES: usize = 50;
@@ -27,7 +27,7 @@ pub(super) async fn of_name(context: &EngineContext, name: &DnsName) -> Vec<Jour
 /// The last delete of a record in a zone, as one line.
 pub(super) fn deleted(entries: &[JournalRecord], zone: &str) -> Option<String> {
     let removed = |record: &JournalRecord| {
-        let applied = record.closing.as_ref().is_some_and(|closing| closing.verdict == Verdict::Applied);
+        let applied = record.closing.as_ref().is_some_and(|closing| closing.verdict == EntryResult::Applied);
         let mut steps = record.entry.steps.iter().filter(|step| !step.claim && step.to.is_none());
         let step = steps.next().filter(|_| applied && record.entry.zone == zone)?;
         let (at, plan, set) = (utc(record.entry.at), &record.entry.plan, step.from.as_ref()?);
@@ -40,7 +40,7 @@ pub(super) fn deleted(entries: &[JournalRecord], zone: &str) -> Option<String> {
 /// The last entry that wrote a record in a zone.
 pub(super) fn written(entries: &[JournalRecord], zone: &str, key: &RecordKey) -> Option<Written> {
     let wrote = |record: &&JournalRecord| {
-        let applied = record.closing.as_ref().is_some_and(|closing| closing.verdict == Verdict::Applied);
+        let applied = record.closing.as_ref().is_some_and(|closing| closing.verdict == EntryResult::Applied);
         let steps = &record.entry.steps;
         applied
             && record.entry.zone == zone

@@ -14,7 +14,7 @@ mod zone;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use zonewright_core::explain::{Cause, Consideration, Considered, Explanation, NameExplanation, Subject, Verdict};
+use zonewright_core::explain::{Cause, Consideration, Considered, Explanation, Finding, NameExplanation, Subject};
 use zonewright_core::name::DnsName;
 
 use self::choose::choose;
@@ -84,7 +84,7 @@ async fn of_name(
         }
     }
     let mut verdicts = choose(context, subject, name, considered, &found);
-    let verdict = verdicts.pop_front().unwrap_or_else(|| Verdict::new(Cause::NotAsked, [("name", name)]));
+    let verdict = verdicts.pop_front().unwrap_or_else(|| Finding::new(Cause::NotAsked, [("name", name)]));
     let verdict = verdict.with_flags(&context.config.command_flags);
     let further = verdicts.into_iter().filter(|other| *other != verdict).collect();
     NameExplanation { name: name.clone(), verdict, further, zones: found.into_iter().map(|one| one.zone).collect() }

@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use tokio::time::timeout;
-use zonewright_core::explain::{Cause, Verdict};
+use zonewright_core::explain::{Cause, Finding};
 use zonewright_core::name::DnsName;
 use zonewright_core::provider::Record;
 use zonewright_core::rdata::RData;
 use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::rtype::RecordType;
 
-use super::zone::{Findings, PATIENCE, Place};
+use super::zone::{Findings, NameInZone, PATIENCE};
 
 /// Asks name servers, for people who want to know what is answered.
 #[async_trait]
@@ -29,7 +29,7 @@ pub trait NameServers: Send + Sync {
 /// What one server answers from the zone itself, not from a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAnswer {
-    /// The server.
+    /// The host name of the server.
     pub server: DnsName,
     /// The records of the answer, those that an alias leads to included. None: there is no such record.
     pub records: Vec<Record>,
@@ -38,7 +38,7 @@ pub struct ServerAnswer {
 /// So many types of a name are asked for.
 const TYPES: usize = 4;
 
-impl Place<'_> {
+impl NameInZone<'_> {
     /// Asks the servers that the zone's own records name.
     pub(super) async fn ask_name_servers(&self, out: &mut Findings) {
         let Some(servers) = self.servers else { return };
@@ -92,7 +92,7 @@ impl Place<'_> {
                 ("zone", self.handle.zone.name.to_string()),
                 ("detail", format!("its server answers: {}", lines.join("; "))),
             ];
-            out.undone.push(Verdict::new(Cause::NotServed, about));
+            out.undone.push(Finding::new(Cause::NotServed, about));
         }
         out.zone.served.extend(lines);
     }

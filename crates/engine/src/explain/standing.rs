@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use tokio::time::timeout;
 use zonewright_core::capability::Audit;
 use zonewright_core::claim::Ownership;
-use zonewright_core::explain::{Cause, PublishedSet, Verdict};
+use zonewright_core::explain::{Cause, Finding, PublishedSet};
 use zonewright_core::provider::{Listing, Read};
 use zonewright_core::record::{RecordKey, RecordSet};
 
 use super::journal::{self, Written};
-use super::zone::{Findings, PATIENCE, Place};
+use super::zone::{Findings, NameInZone, PATIENCE};
 
-impl Place<'_> {
+impl NameInZone<'_> {
     /// What stands at the name, and whose it is.
     pub(super) fn standing(&self, out: &mut Findings) {
         let sets = self.handle.view().at(self.name);
@@ -92,7 +92,7 @@ impl Place<'_> {
                 ("zone", self.handle.zone.name.to_string()),
                 ("detail", said),
             ];
-            out.undone.push(Verdict::new(Cause::NotServed, about));
+            out.undone.push(Finding::new(Cause::NotServed, about));
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use zonewright_core::change::Change;
 use zonewright_core::clock::{Timestamp, utc};
 use zonewright_core::endpoint::Note;
-use zonewright_core::explain::{Cause, HeldDelete, ParkedName, PublishedSet, Verdict, ZoneExplanation};
+use zonewright_core::explain::{Cause, Finding, HeldDelete, ParkedName, PublishedSet, ZoneExplanation};
 use zonewright_core::name::DnsName;
 use zonewright_core::plan::{NamePlan, Placed, Skip, Why};
 use zonewright_core::record::RecordKey;
@@ -29,7 +29,7 @@ use crate::provider_instance::ProviderInstance;
 use crate::worker::Worker;
 use crate::zone_handle::ZoneHandle;
 
-/// So long a server or a provider is waited for: somebody sits in front of the answer.
+/// How long a server or a provider is waited for: a person waits for the answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What was found out of a name in one zone.
@@ -39,26 +39,26 @@ pub(super) struct Findings {
     /// Whether the name is within the filters of the zone and its instance.
     pub(super) counts: bool,
     /// What is not as it is asked for.
-    pub(super) undone: Vec<Verdict>,
-    /// What is.
-    pub(super) published: Vec<Verdict>,
+    pub(super) undone: Vec<Finding>,
+    /// Of what is published.
+    pub(super) published: Vec<Finding>,
     /// What was said of objects on the way, with the object.
-    pub(super) said: Vec<(Option<String>, Verdict)>,
+    pub(super) said: Vec<(Option<String>, Finding)>,
     /// What stands and is not ours, where nobody asks.
-    pub(super) foreign: Vec<Verdict>,
+    pub(super) foreign: Vec<Finding>,
     /// The zone was not read to its end.
-    pub(super) unread: Option<Verdict>,
+    pub(super) unread: Option<Finding>,
 }
 
 /// The name in the zone.
-pub(super) struct Place<'a> {
+pub(super) struct NameInZone<'a> {
     pub(super) context: &'a Arc<EngineContext>,
     pub(super) instance: &'a Arc<ProviderInstance>,
     pub(super) handle: &'a Arc<ZoneHandle>,
     pub(super) name: &'a DnsName,
     pub(super) servers: Option<&'a dyn NameServers>,
     pub(super) entries: Vec<JournalRecord>,
-    trouble: Option<LastAttempt>,
+    last_attempt: Option<LastAttempt>,
 }
 
 /// Looks at a name in a zone.
@@ -77,7 +77,8 @@ pub(super) async fn look(
         return out;
     }
     let entries = journal::of_name(context, name).await;
-    let place = Place { context, instance, handle, name, servers, entries, trouble: handle.troubles.at(name) };
+    let place =
+        NameInZone { context, instance, handle, name, servers, entries, last_attempt: handle.last_attempts.at(name) };
     place.health(&mut out);
     place.standing(&mut out);
     if out.counts && context.config.filter.matches(name) {
@@ -87,7 +88,7 @@ pub(super) async fn look(
     out
 }
 
-impl Place<'_> {
+impl NameInZone<'_> {
     fn now(&self) -> Timestamp {
         self.context.clock.now()
     }
@@ -97,7 +98,7 @@ impl Place<'_> {
         utc(self.now().plus(at.saturating_duration_since(Instant::now())))
     }
 
-    fn verdict(&self, cause: Cause, key: Option<&RecordKey>, detail: &str) -> Verdict {
+    fn verdict(&self, cause: Cause, key: Option<&RecordKey>, detail: &str) -> Finding {
         let record = key.map_or_else(|| self.name.to_string(), ToString::to_string);
         let about = [
             ("name", self.name.to_string()),
@@ -105,7 +106,7 @@ impl Place<'_> {
             ("zone", self.handle.zone.name.to_string()),
             ("detail", detail.to_owned()),
         ];
-        Verdict::new(cause, about)
+        Finding::new(cause, about)
     }
 
     /// How the zone does as a whole.
@@ -123,7 +124,7 @@ impl Place<'_> {
             (None, false) => out.unread = Some(self.verdict(Cause::ZoneUnread, None, "")),
             _ => {}
         }
-        if let Some(LastAttempt { error, attempts, until, .. }) = &self.trouble {
+        if let Some(LastAttempt { error, attempts, until, .. }) = &self.last_attempt {
             let parked = ParkedName { attempts: *attempts, next: self.moment(*until), error: error.clone() };
             out.zone.last_answer = Some(error.clone());
             out.zone.parked = Some(parked);
@@ -170,9 +171,9 @@ impl Place<'_> {
         out.undone.push(self.refused(Cause::RecordRefused, error, None));
     }
 
-    fn refused(&self, cause: Cause, error: &str, until: Option<Instant>) -> Verdict {
+    fn refused(&self, cause: Cause, error: &str, until: Option<Instant>) -> Finding {
         let when = until.map_or_else(|| "the next attempt".to_owned(), |until| self.moment(until));
-        Verdict::new(cause, [("name", self.name.to_string()), ("detail", error.to_owned()), ("when", when)])
+        Finding::new(cause, [("name", self.name.to_string()), ("detail", error.to_owned()), ("when", when)])
     }
 
     fn notes(&self, notes: Vec<Note>, out: &mut Findings) {
@@ -187,7 +188,7 @@ impl Place<'_> {
                     ("zone", self.handle.zone.name.to_string()),
                     ("detail", note.message),
                 ];
-                out.said.push((Some(object), Verdict::new(cause, about)));
+                out.said.push((Some(object), Finding::new(cause, about)));
             }
         }
     }
@@ -219,7 +220,7 @@ impl Place<'_> {
         }
     }
 
-    fn stands(&self, placed: &Placed) -> Verdict {
+    fn stands(&self, placed: &Placed) -> Finding {
         let key = &placed.set.key;
         let written = self.written(key);
         let (when, by) = match written {
@@ -230,10 +231,10 @@ impl Place<'_> {
             }
         };
         let about = [("name", key.to_string()), ("record", key.to_string()), ("when", when), ("by", by)];
-        Verdict::new(Cause::Published, about)
+        Finding::new(Cause::Published, about)
     }
 
-    fn foreign(&self, set: &PublishedSet) -> Verdict {
+    fn foreign(&self, set: &PublishedSet) -> Finding {
         let zone = self.handle.zone.name.to_string();
         let about = [
             ("name", self.name.to_string()),
@@ -241,11 +242,11 @@ impl Place<'_> {
             ("owner", set.owner.clone()),
             ("zone", zone),
         ];
-        Verdict::new(Cause::NotOurs, about)
+        Finding::new(Cause::NotOurs, about)
     }
 
     /// Why a part is left undone.
-    fn left_undone(&self, skip: &Skip) -> Verdict {
+    fn left_undone(&self, skip: &Skip) -> Finding {
         let cause = Cause::from(&skip.why);
         let text = skip.why.to_string();
         let standing = self.handle.view().find(&skip.key).map(|set| set.to_string());
@@ -290,7 +291,7 @@ impl Place<'_> {
         if let (Why::Foreign(_) | Why::Unclaimed, Some(standing)) = (&skip.why, standing) {
             about.push(("record", standing));
         }
-        Verdict::new(cause, about)
+        Finding::new(cause, about)
     }
 
     /// The object that the claim on a record names.
@@ -299,7 +300,7 @@ impl Place<'_> {
     }
 
     /// Why something that is planned is not done yet.
-    fn to_do(&self, change: &Change, out: &Findings) -> Verdict {
+    fn to_do(&self, change: &Change, out: &Findings) -> Finding {
         let key = change.key();
         if let Some(held) = &out.zone.held
             && matches!(change, Change::Delete { .. })
@@ -310,7 +311,7 @@ impl Place<'_> {
                 ("hash", held.hash.clone()),
                 ("detail", held.reason.clone()),
             ];
-            return Verdict::new(Cause::HeldDelete, about);
+            return Finding::new(Cause::HeldDelete, about);
         }
         if let Some(why) = pinning::why(self.context, &self.handle.label(), self.name) {
             return self.verdict(Cause::RecordPinned, Some(key), &why);
@@ -320,7 +321,7 @@ impl Place<'_> {
         if let Some(contest) = contest {
             return self.verdict(Cause::RecordContested, Some(key), &contest);
         }
-        if let Some(LastAttempt { obstacle, error, until, .. }) = &self.trouble {
+        if let Some(LastAttempt { obstacle, error, until, .. }) = &self.last_attempt {
             match obstacle {
                 Obstacle::Refused | Obstacle::Unadjusted => {
                     return self.refused(Cause::RecordRefused, error, Some(*until));

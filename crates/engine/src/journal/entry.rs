@@ -14,7 +14,7 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::zone::Zone;
 
 use super::handover::Handover;
-use super::terms::Terms;
+use super::terms::ClaimTerms;
 
 /// Where a change came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -70,24 +70,25 @@ pub struct EntryStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<RecordSet>,
     /// What the claim on the record said before.
-    #[serde(default, skip_serializing_if = "Terms::is_empty")]
-    pub had: Terms,
+    #[serde(default, skip_serializing_if = "ClaimTerms::is_empty")]
+    pub had: ClaimTerms,
     /// What it shall say.
-    #[serde(default, skip_serializing_if = "Terms::is_empty")]
-    pub has: Terms,
+    #[serde(default, skip_serializing_if = "ClaimTerms::is_empty")]
+    pub has: ClaimTerms,
 }
 
 impl EntryStep {
     /// A step of a group as it is sent.
     pub fn new(step: &Step) -> Self {
-        let had = step.held.as_deref().map(Terms::from);
-        let has = Terms { owner: step.owner.clone(), resource: step.resource.clone(), labels: step.labels.clone() };
+        let had = step.held.as_deref().map(ClaimTerms::from);
+        let has =
+            ClaimTerms { owner: step.owner.clone(), resource: step.resource.clone(), labels: step.labels.clone() };
         Self {
             claim: step.role == Role::Claim,
             from: step.change.from().cloned(),
             to: step.change.to().cloned(),
             had: had.unwrap_or_default(),
-            has: if step.change.to().is_some() { has } else { Terms::default() },
+            has: if step.change.to().is_some() { has } else { ClaimTerms::default() },
         }
     }
 
@@ -145,7 +146,7 @@ impl<'de> Deserialize<'de> for WriterId {
     }
 }
 
-/// What tells an entry from every other.
+/// Distinguishes an entry from every other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryKey {
     /// Grows from entry to entry of one writer, over restarts too.
@@ -162,7 +163,7 @@ pub struct Entry {
     /// Who wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writer: Option<WriterId>,
-    /// When.
+    /// When the entry was written, in milliseconds since 1970.
     pub at: Timestamp,
     /// The zone, by its key as text.
     pub zone: String,
@@ -175,7 +176,7 @@ pub struct Entry {
     /// Which of them.
     #[serde(default)]
     pub cause: Cause,
-    /// The changes.
+    /// The changes of records and claims, with both sides.
     pub steps: Vec<EntryStep>,
     /// Records that stay as they are, and whose claims change hands. Where the claims are kept outside the zones, there are no
     /// changes beside.
@@ -223,7 +224,7 @@ impl Entry {
         })
     }
 
-    /// What tells it from every other.
+    /// Distinguishes it from every other.
     pub fn key(&self) -> EntryKey {
         EntryKey { id: self.id, writer: self.writer }
     }
@@ -232,7 +233,7 @@ impl Entry {
 /// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum EntryResult {
     /// It is in force.
     Applied,
     /// It was refused.
@@ -247,7 +248,7 @@ pub enum Verdict {
     SomethingElse,
 }
 
-impl Verdict {
+impl EntryResult {
     /// The words for people.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -261,7 +262,7 @@ impl Verdict {
     }
 }
 
-impl From<&Outcome> for Verdict {
+impl From<&Outcome> for EntryResult {
     fn from(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Applied => Self::Applied,
@@ -280,10 +281,10 @@ pub struct Closing {
     /// Who wrote the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writer: Option<WriterId>,
-    /// When.
+    /// When the outcome was written, in milliseconds since 1970.
     pub at: Timestamp,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: EntryResult,
     /// Whether a reading of the zone found it out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub found: bool,
@@ -294,7 +295,7 @@ pub struct Closing {
 
 impl Closing {
     /// An outcome without an error.
-    pub fn new(of: EntryKey, at: Timestamp, verdict: Verdict) -> Self {
+    pub fn new(of: EntryKey, at: Timestamp, verdict: EntryResult) -> Self {
         Self { id: of.id, writer: of.writer, at, verdict, found: false, error: None }
     }
 

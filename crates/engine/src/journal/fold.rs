@@ -14,9 +14,9 @@ use zonewright_core::endpoint::ObjectRef;
 use zonewright_core::name::DnsName;
 use zonewright_core::record::{RecordKey, RecordSet};
 
-use super::entry::{Entry, EntryStep, Verdict};
+use super::entry::{Entry, EntryResult, EntryStep};
 use super::handover::{Handover, line};
-use super::terms::Terms;
+use super::terms::ClaimTerms;
 use super::transfer::OwnershipTransfer;
 
 /// What became of one key over the stretch.
@@ -29,9 +29,9 @@ pub struct Span {
     /// What stood there before.
     pub before: Option<RecordSet>,
     /// What its claim said when we left it.
-    pub terms_left: Terms,
+    pub terms_left: ClaimTerms,
     /// What its claim said before.
-    pub terms_before: Terms,
+    pub terms_before: ClaimTerms,
 }
 
 /// Keys that go back together.
@@ -111,12 +111,14 @@ pub struct Fold {
 
 impl Fold {
     /// Takes in the next older entry.
-    pub fn take(&mut self, entry: &Entry, verdict: Option<Verdict>) {
+    pub fn take(&mut self, entry: &Entry, verdict: Option<EntryResult>) {
         let applied = match verdict {
-            Some(Verdict::Applied) => true,
-            None | Some(Verdict::Unknown) => false,
+            Some(EntryResult::Applied) => true,
+            None | Some(EntryResult::Unknown) => false,
             // Nothing of it stood; what did is for the entries around it to fit.
-            Some(Verdict::Refused | Verdict::NotSent | Verdict::NotApplied | Verdict::SomethingElse) => return,
+            Some(
+                EntryResult::Refused | EntryResult::NotSent | EntryResult::NotApplied | EntryResult::SomethingElse,
+            ) => return,
         };
         let steps: Vec<(&RecordKey, &EntryStep)> =
             entry.steps.iter().filter_map(|step| Some((step.key()?, step))).collect();
@@ -139,7 +141,7 @@ impl Fold {
                 left: step.to.clone(),
                 before: None,
                 terms_left: step.has.clone(),
-                terms_before: Terms::default(),
+                terms_before: ClaimTerms::default(),
             });
             span.before.clone_from(&step.from);
             span.terms_before = step.had.clone();
@@ -149,7 +151,7 @@ impl Fold {
             let passed = group.handed.entry(one.key.clone()).or_insert_with(|| OwnershipTransfer {
                 record: one.record.clone(),
                 left: one.has.clone(),
-                before: Terms::default(),
+                before: ClaimTerms::default(),
                 bare: entry.steps.is_empty(),
                 latest: !group.spans.contains_key(&one.key),
             });
@@ -252,7 +254,7 @@ impl Folded {
         self.spans.iter().filter(|(_, span)| !span.claim)
     }
 
-    /// The group that brings back what stood before; `stands` tells what stands there now.
+    /// The group that brings back what stood before; `stands` gives what stands there now.
     ///
     /// # Errors
     /// Why it cannot be.
@@ -287,7 +289,7 @@ impl Folded {
 }
 
 fn change(from: Option<RecordSet>, to: Option<RecordSet>) -> Option<Change> {
-    EntryStep { claim: false, from, to, had: Terms::default(), has: Terms::default() }.change()
+    EntryStep { claim: false, from, to, had: ClaimTerms::default(), has: ClaimTerms::default() }.change()
 }
 
 impl Span {

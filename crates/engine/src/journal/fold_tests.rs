@@ -15,14 +15,20 @@ fn steps(at: &str, line: &str) -> [EntryStep; 2] {
     let claim = |record: &Option<RecordSet>| record.as_ref().map(claim_of);
     let (had, has) = (terms(from.as_ref()), terms(to.as_ref()));
     [
-        EntryStep { claim: true, from: claim(&from), to: claim(&to), had: Terms::default(), has: Terms::default() },
+        EntryStep {
+            claim: true,
+            from: claim(&from),
+            to: claim(&to),
+            had: ClaimTerms::default(),
+            has: ClaimTerms::default(),
+        },
         EntryStep { claim: false, from, to, had, has },
     ]
 }
 
-fn terms(record: Option<&RecordSet>) -> Terms {
+fn terms(record: Option<&RecordSet>) -> ClaimTerms {
     let owner = record.and_then(|_| zonewright_core::claim::OwnerId::new("me"));
-    Terms { resource: owner.is_some().then(|| "service/ns/a".into()), owner, labels: Vec::new() }
+    ClaimTerms { resource: owner.is_some().then(|| "service/ns/a".into()), owner, labels: Vec::new() }
 }
 
 /// The claim of a record: where it stands, and for it to change with each update, what the record says.
@@ -48,7 +54,7 @@ pub(crate) fn entry(id: u64, at: &str, lines: &[&str]) -> Entry {
     }
 }
 
-pub(crate) fn closing(id: u64, verdict: Verdict) -> Closing {
+pub(crate) fn closing(id: u64, verdict: EntryResult) -> Closing {
     Closing::new(EntryKey { id, writer: None }, Timestamp(i64::try_from(id).unwrap()), verdict)
 }
 
@@ -62,7 +68,7 @@ fn lines_come_back_as_they_were_written() {
         to.options.set("k", zonewright_core::options::OptionValue::Bool(true));
         to.ttl = zonewright_core::record::Ttl::from_secs(60);
     }
-    let failed = Closing { found: true, error: Some("no \"answer\"\n".to_owned()), ..closing(7, Verdict::Unknown) };
+    let failed = Closing { found: true, error: Some("no \"answer\"\n".to_owned()), ..closing(7, EntryResult::Unknown) };
     for line in [Line::Change(whole), Line::Change(entry(8, "x.example", &["A 192.0.2.1 -> -"])), Line::Outcome(failed)]
     {
         let text = line.text();
@@ -76,7 +82,7 @@ fn lines_come_back_as_they_were_written() {
 }
 
 /// Folds entries, given oldest first, and shows what an undo does to a zone that holds `stands`.
-fn undo(entries: &[(&str, &[&str], Verdict)], stands: &[&str]) -> Vec<String> {
+fn undo(entries: &[(&str, &[&str], EntryResult)], stands: &[&str]) -> Vec<String> {
     let mut fold = Fold::default();
     for (id, (at, lines, verdict)) in entries.iter().enumerate().rev() {
         fold.take(&entry(u64::try_from(id).unwrap(), at, lines), Some(*verdict));
@@ -97,8 +103,8 @@ fn undo(entries: &[(&str, &[&str], Verdict)], stands: &[&str]) -> Vec<String> {
 
 #[test]
 fn what_was_done_is_undone_and_nothing_else() {
-    use Verdict::{Applied, NotApplied, Refused, SomethingElse, Unknown};
-    let check = |entries: &[(&str, &[&str], Verdict)], stands: &[&str], expected: &[&str]| {
+    use EntryResult::{Applied, NotApplied, Refused, SomethingElse, Unknown};
+    let check = |entries: &[(&str, &[&str], EntryResult)], stands: &[&str], expected: &[&str]| {
         assert_eq!(undo(entries, stands), expected, "{entries:?} on {stands:?}");
     };
     let (x, one, two, three) = ("x.example", "A 192.0.2.1", "A 192.0.2.2", "A 192.0.2.3");
@@ -121,7 +127,7 @@ fn what_was_done_is_undone_and_nothing_else() {
     check(&[(x, moved, Applied), (x, back, Applied)], &[&x1], &[]);
     check(&[(x, came, Applied), (x, went, Applied)], &[], &[]);
     // What was not carried out is not undone.
-    for verdict in [Refused, NotApplied, SomethingElse, Verdict::NotSent] {
+    for verdict in [Refused, NotApplied, SomethingElse, EntryResult::NotSent] {
         check(&[(x, moved, verdict)], &[&x1], &[]);
     }
     check(
@@ -134,13 +140,13 @@ fn what_was_done_is_undone_and_nothing_else() {
         &[&x2],
         &["x.example: it is not known yet what became of the last change; try again in a minute"],
     );
-    // Somebody else changed it since.
+    // Another writer changed it since.
     let changed = "x.example: changed since by another writer:";
     check(&[(x, moved, Applied)], &[&x3], &[&format!("{changed} x.example A 192.0.2.3 stands there")]);
     check(&[(x, moved, Applied)], &[], &[&format!("{changed} x.example A is gone")]);
     check(&[(x, went, Applied)], &[&x2], &[&format!("{changed} x.example A 192.0.2.2 stands there")]);
     check(&[(x, moved, Applied)], &[&x1], &["x.example: it is as it was before already"]);
-    // Somebody else changed it in between: what they made of it comes back.
+    // Another writer changed it in between: what it was then comes back.
     check(
         &[(x, came, Applied), (x, again, Applied)],
         &[&x3],
@@ -169,7 +175,7 @@ fn the_claim_of_a_record_goes_back_with_it() {
     step.steps.remove(0);
     step.steps[0].had.resource = Some("service/ns/former".into());
     let mut fold = Fold::default();
-    fold.take(&step, Some(Verdict::Applied));
+    fold.take(&step, Some(EntryResult::Applied));
     let group = fold.finish()[0].inverse(|_| Some(set("x.example A ttl=5 192.0.2.2"))).unwrap();
     let [only] = group.steps.as_slice() else { panic!("{group:?}") };
     assert_eq!(
@@ -186,15 +192,15 @@ fn the_claim_of_a_record_goes_back_with_it() {
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// We bring a name to hold this: nothing, an address, or a CNAME.
-    Ours(u8, u8, Verdict),
-    /// Somebody else writes the record of a name, or takes it away.
+    Ours(u8, u8, EntryResult),
+    /// Another writer writes the record of a name, or takes it away.
     Foreign(u8, u8),
-    /// Somebody else writes the claim of a name, or takes it away.
+    /// Another writer writes the claim of a name, or takes it away.
     ForeignClaim(u8, u8),
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let verdict = prop_oneof![8 => Just(Verdict::Applied), 1 => Just(Verdict::Refused), 1 => Just(Verdict::NotApplied)];
+    let verdict = prop_oneof![8 => Just(EntryResult::Applied), 1 => Just(EntryResult::Refused), 1 => Just(EntryResult::NotApplied)];
     prop_oneof![
         6 => (0..4_u8, 0..5_u8, verdict).prop_map(|(n, to, verdict)| Event::Ours(n, to, verdict)),
         1 => (0..4_u8, 0..4_u8).prop_map(|(n, to)| Event::Foreign(n, to)),
@@ -219,7 +225,7 @@ fn ours(zone: &Zone, n: u8, to: u8) -> Vec<EntryStep> {
     let mut steps = Vec::new();
     let mut step = |claim: bool, from: Option<&RecordSet>, to: Option<RecordSet>| {
         if from != to.as_ref() {
-            steps.push(EntryStep { claim, from: from.cloned(), to, had: terms(from), has: Terms::default() });
+            steps.push(EntryStep { claim, from: from.cloned(), to, had: terms(from), has: ClaimTerms::default() });
         }
     };
     for standing in zone.values().filter(|set| set.key.name == at) {
@@ -247,9 +253,9 @@ fn put(zone: &mut Zone, key: &RecordKey, to: Option<RecordSet>) {
 #[derive(Debug, Default)]
 struct History {
     zone: Zone,
-    entries: Vec<(Entry, Verdict)>,
+    entries: Vec<(Entry, EntryResult)>,
     foreign: Vec<RecordKey>,
-    /// What each key held since somebody else last changed it.
+    /// What each key held since another writer last changed it.
     since: BTreeMap<RecordKey, Vec<Option<RecordSet>>>,
     /// The same as it was before they did; it counts again if they put back what they found.
     former: BTreeMap<RecordKey, Vec<Option<RecordSet>>>,
@@ -263,7 +269,7 @@ impl History {
                 if steps.is_empty() {
                     return;
                 }
-                if verdict == Verdict::Applied {
+                if verdict == EntryResult::Applied {
                     for step in &steps {
                         put(&mut self.zone, step.key().unwrap(), step.to.clone());
                         let key = step.key().unwrap();
@@ -335,7 +341,7 @@ proptest! {
         let touched: std::collections::BTreeSet<&RecordKey> = history
             .entries
             .iter()
-            .filter(|(_, verdict)| *verdict == Verdict::Applied)
+            .filter(|(_, verdict)| *verdict == EntryResult::Applied)
             .flat_map(|(entry, _)| entry.steps.iter().filter_map(EntryStep::key))
             .collect();
         for key in then.keys().chain(now.keys()).chain(zone.keys()) {
@@ -345,11 +351,11 @@ proptest! {
                 prop_assert_eq!(zone.get(key), then.get(key), "{} is as it was", key);
             }
         }
-        // What somebody else wrote last stands, or what we made of it: nothing older comes back.
+        // What another writer wrote last stands, or what we made of it: nothing older comes back.
         for key in &history.foreign {
             prop_assert!(history.since[key].contains(&zone.get(key).cloned()), "{} is older than what others made of it", key);
             let last = history.entries.iter().rev().find(|(entry, verdict)| {
-                *verdict == Verdict::Applied && entry.steps.iter().any(|step| step.key() == Some(key))
+                *verdict == EntryResult::Applied && entry.steps.iter().any(|step| step.key() == Some(key))
             });
             let left = last.and_then(|(entry, _)| entry.steps.iter().find(|s| s.key() == Some(key))?.to.clone());
             if last.is_none() || left.as_ref() != now.get(key) {
@@ -370,11 +376,11 @@ fn an_alias_is_compared_as_a_whole() {
         claim: false,
         from: alias("one.test"),
         to: alias("two.test"),
-        had: Terms::default(),
-        has: Terms::default(),
+        had: ClaimTerms::default(),
+        has: ClaimTerms::default(),
     }];
     let mut fold = Fold::default();
-    fold.take(&moved, Some(Verdict::Applied));
+    fold.take(&moved, Some(EntryResult::Applied));
     let folded = fold.finish();
     assert!(folded[0].inverse(|_| alias("three.test")).is_err());
     assert_eq!(folded[0].inverse(|_| alias("two.test")).unwrap().steps[0].change.to(), alias("one.test").as_ref());

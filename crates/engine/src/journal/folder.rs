@@ -17,14 +17,14 @@ use zonewright_core::store::{JournalStore, Visitor};
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct FolderLimits {
     /// A file that holds so many bytes is followed by the next.
     pub file_size: u64,
     /// So many files are kept.
     pub files: usize,
 }
 
-impl Default for Limits {
+impl Default for FolderLimits {
     /// Ten files of 8 MiB.
     fn default() -> Self {
         Self { file_size: 8 << 20, files: 10 }
@@ -34,14 +34,14 @@ impl Default for Limits {
 /// A journal in a folder.
 #[derive(Debug)]
 pub struct FolderJournal {
-    place: Place,
-    limits: Limits,
+    place: JournalFolder,
+    limits: FolderLimits,
     /// One append of this process at a time; the lock keeps others away.
     turn: Arc<Mutex<()>>,
 }
 
 #[derive(Debug, Clone)]
-struct Place {
+struct JournalFolder {
     folder: PathBuf,
     prefix: String,
     /// How long the lock may be away.
@@ -63,8 +63,8 @@ const LOOK: Duration = Duration::from_millis(5);
 
 impl FolderJournal {
     /// The journal of files that begin with `prefix` in `folder`. Nothing is made before something is appended.
-    pub fn new(folder: impl Into<PathBuf>, prefix: &str, limits: Limits) -> Self {
-        let place = Place { folder: folder.into(), prefix: prefix.to_owned(), patience: PATIENCE };
+    pub fn new(folder: impl Into<PathBuf>, prefix: &str, limits: FolderLimits) -> Self {
+        let place = JournalFolder { folder: folder.into(), prefix: prefix.to_owned(), patience: PATIENCE };
         Self { place, limits, turn: Arc::default() }
     }
 
@@ -73,7 +73,7 @@ impl FolderJournal {
     }
 }
 
-impl Place {
+impl JournalFolder {
     fn path(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{}-{number:06}.{EXTENSION}", self.prefix))
     }
@@ -163,7 +163,7 @@ fn make(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-fn last_octet(file: &mut File) -> io::Result<u8> {
+fn last_byte(file: &mut File) -> io::Result<u8> {
     let mut last = [0];
     file.seek(SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
@@ -173,7 +173,7 @@ fn last_octet(file: &mut File) -> io::Result<u8> {
 /// Puts what a crash tore off on a line of its own. Returns the length.
 fn mend(file: &mut File) -> io::Result<u64> {
     let length = file.seek(SeekFrom::End(0))?;
-    if length > 0 && last_octet(file)? != b'\n' {
+    if length > 0 && last_byte(file)? != b'\n' {
         file.write_all(b"\n")?;
         return Ok(length + 1);
     }
@@ -181,7 +181,7 @@ fn mend(file: &mut File) -> io::Result<u64> {
 }
 
 /// Appends to the newest file, or to the next one if that is full.
-fn append(place: &Place, limits: Limits, text: &[u8]) -> io::Result<()> {
+fn append(place: &JournalFolder, limits: FolderLimits, text: &[u8]) -> io::Result<()> {
     make(&place.folder)?;
     let _lock = place.lock()?;
     let mut current = place.newest()?;

@@ -18,7 +18,7 @@ impl Folder {
     }
 
     fn journal(&self, file_size: u64, files: usize) -> FolderJournal {
-        FolderJournal::new(&self.0, "me", Limits { file_size, files })
+        FolderJournal::new(&self.0, "me", FolderLimits { file_size, files })
     }
 
     fn files(&self) -> BTreeSet<String> {
@@ -199,7 +199,7 @@ struct Mounted(PathBuf);
 
 #[cfg(target_os = "linux")]
 impl Mounted {
-    /// One of 64 KiB; only the administrator may make it, and without the right to, `test` is told to be skipped.
+    /// One of 64 KiB; only the administrator may make it, and without the right to, `test` is reported as skipped.
     fn on(folder: &Folder, test: &str) -> Option<Self> {
         fs::create_dir_all(&folder.0).unwrap();
         let arguments = ["-t", "tmpfs", "-o", "size=64k", "tmpfs"];
@@ -251,7 +251,7 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_confirmed() {
 async fn a_folder_that_cannot_be_made_is_an_error_of_its_place() {
     let folder = Folder::new("blocked");
     fs::write(&folder.0, "a file").unwrap();
-    let journal = FolderJournal::new(folder.0.join("journal"), "me", Limits::default());
+    let journal = FolderJournal::new(folder.0.join("journal"), "me", FolderLimits::default());
     let error = put(&journal, &["one"]).await.unwrap_err();
     assert_eq!((error.kind, error.operation), (ErrorKind::Unavailable, "write the journal"));
     assert!(error.context.contains("blocked"), "{error}");

@@ -14,22 +14,22 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::{ClaimAnomaly, ClaimFormat, Published};
 use zonewright_core::zone::{Zone, ZoneKey};
 
-use super::terms::Terms;
+use super::terms::ClaimTerms;
 
 /// A record whose claim changes hands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handover {
-    /// The record.
+    /// The record whose claim changes hands.
     pub key: RecordKey,
     /// How it stands; `None` where the claim speaks for a record that is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<RecordSet>,
     /// What the claim said before; nothing where nobody claimed it.
-    #[serde(default, skip_serializing_if = "Terms::is_empty")]
-    pub had: Terms,
+    #[serde(default, skip_serializing_if = "ClaimTerms::is_empty")]
+    pub had: ClaimTerms,
     /// What it shall say.
-    #[serde(default, skip_serializing_if = "Terms::is_empty")]
-    pub has: Terms,
+    #[serde(default, skip_serializing_if = "ClaimTerms::is_empty")]
+    pub has: ClaimTerms,
 }
 
 impl fmt::Display for Handover {
@@ -39,14 +39,14 @@ impl fmt::Display for Handover {
 }
 
 /// A claim that changes hands, as people read it.
-pub(crate) fn line(key: &RecordKey, had: &Terms, has: &Terms) -> String {
-    let who = |terms: &Terms| terms.owner.as_ref().map_or_else(|| "nobody".to_owned(), ToString::to_string);
+pub(crate) fn line(key: &RecordKey, had: &ClaimTerms, has: &ClaimTerms) -> String {
+    let who = |terms: &ClaimTerms| terms.owner.as_ref().map_or_else(|| "nobody".to_owned(), ToString::to_string);
     format!("claim of {key}: owner {} -> {}", who(had), who(has))
 }
 
 impl Handover {
     /// The records whose claims change hands by a group, which stand as `published` shows them. A group that changes records
-    /// tells of its claims by itself.
+    /// shows its claims by itself.
     pub fn of(registry: &dyn ClaimFormat, zone: &Zone, group: &Group, published: &dyn Published) -> Vec<Self> {
         if registry.owner().is_none() || group.records().next().is_some() {
             return Vec::new();
@@ -57,7 +57,7 @@ impl Handover {
         let after = After { group, zone: &zone.key, published };
         let handover = |(key, record): (RecordKey, Option<RecordSet>)| {
             let terms = |published: &dyn Published| {
-                Terms::of(&judge(&registry.claims(zone, &key, published), registry.owner()), registry.owner())
+                ClaimTerms::of(&judge(&registry.claims(zone, &key, published), registry.owner()), registry.owner())
             };
             let (had, has) = (terms(published), terms(&after));
             Self { key, record, had, has }
@@ -67,12 +67,12 @@ impl Handover {
 
     /// What a step says of a claim that is kept outside the zones.
     fn stored(step: &StoreStep) -> Self {
-        let had = step.held.as_deref().map(Terms::from).unwrap_or_default();
+        let had = step.held.as_deref().map(ClaimTerms::from).unwrap_or_default();
         let has = match &step.effect {
             StoreEffect::Assign { owner: owner @ Some(_), resource, labels, .. } => {
-                Terms { owner: owner.clone(), resource: resource.clone(), labels: labels.clone() }
+                ClaimTerms { owner: owner.clone(), resource: resource.clone(), labels: labels.clone() }
             }
-            StoreEffect::Assign { owner: None, .. } | StoreEffect::End(_) => Terms::default(),
+            StoreEffect::Assign { owner: None, .. } | StoreEffect::End(_) => ClaimTerms::default(),
         };
         Self { key: step.key().clone(), record: step.record().cloned(), had, has }
     }
@@ -81,7 +81,7 @@ impl Handover {
         self.had.owner != self.has.owner
     }
 
-    /// Whether what it should be is so: `owner` tells whose the record is now. `None` where neither that nor what was before
+    /// Whether what it should be is so: `owner` is whose the record is now. `None` where neither that nor what was before
     /// is so.
     pub(crate) fn is_done(&self, owner: Option<&OwnerId>) -> Option<bool> {
         match owner {
@@ -101,7 +101,7 @@ pub fn owner_of(ownership: &Ownership, me: Option<&OwnerId>) -> Option<OwnerId> 
     }
 }
 
-impl Terms {
+impl ClaimTerms {
     fn of(ownership: &Ownership, me: Option<&OwnerId>) -> Self {
         let claim = ownership.claim().map(Self::from).unwrap_or_default();
         Self { owner: owner_of(ownership, me), ..claim }
@@ -159,8 +159,8 @@ mod tests {
     use super::*;
     use zonewright_core::testing::set;
 
-    fn terms(owner: &str) -> Terms {
-        Terms { owner: OwnerId::new(owner), ..Terms::default() }
+    fn terms(owner: &str) -> ClaimTerms {
+        ClaimTerms { owner: OwnerId::new(owner), ..ClaimTerms::default() }
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Mode {
 /// Where a journal is kept, and how much depends on it.
 #[derive(Clone)]
 pub struct Journaling {
-    /// The place.
+    /// Where the lines are kept.
     pub store: Arc<dyn JournalStore>,
     /// What is done where it cannot be written.
     pub mode: Mode,

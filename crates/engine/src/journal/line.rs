@@ -8,7 +8,7 @@ use super::entry::{Closing, Entry, EntryKey, WriterId};
 /// The version of the form of a line.
 pub const VERSION: u32 = 1;
 
-/// One line.
+/// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     /// A change that is about to be sent.

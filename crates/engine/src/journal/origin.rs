@@ -10,14 +10,14 @@ use super::entry::Cause;
 
 /// A round, an undo, or a command, with the hash that names it.
 #[derive(Debug, Clone)]
-pub struct Origin {
+pub struct EntryOrigin {
     plan: String,
     cause: Cause,
-    /// The deletes that approvals let go, each with the hash that was approved.
+    /// The approved deletes, each with the hash that was approved.
     approved: Arc<BTreeMap<RecordKey, String>>,
 }
 
-impl Origin {
+impl EntryOrigin {
     /// Something that begins now.
     pub(crate) fn new(plan: String, cause: Cause) -> Self {
         Self { plan, cause, approved: Arc::default() }

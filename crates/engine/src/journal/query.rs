@@ -8,7 +8,7 @@ use zonewright_core::error::Result;
 use zonewright_core::name::DnsName;
 use zonewright_core::store::JournalStore;
 
-use super::entry::{Closing, Entry, EntryKey, Verdict};
+use super::entry::{Closing, Entry, EntryKey, EntryResult};
 use super::line::{Head, HeadKind, Line};
 
 /// Which entries are asked for; nothing given is all of them.
@@ -46,7 +46,7 @@ fn is_zone(zone: &str, entry: &Entry) -> bool {
 /// An entry with what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// The entry.
+    /// The entry as it was written ahead.
     pub entry: Entry,
     /// What became of it; `None` if nothing is written down.
     pub closing: Option<Closing>,
@@ -54,7 +54,7 @@ pub struct JournalRecord {
 
 /// How much of the past a journal holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct JournalReach {
     /// The moment of the oldest line.
     pub oldest: Option<Timestamp>,
     /// Lines that could not be read: torn ones, and those of a later version.
@@ -70,8 +70,8 @@ pub async fn read(
     store: &dyn JournalStore,
     query: &Query,
     mut take: impl FnMut(JournalRecord) -> ControlFlow<()> + Send,
-) -> Result<Reach> {
-    let mut reach = Reach::default();
+) -> Result<JournalReach> {
+    let mut reach = JournalReach::default();
     let mut closings: HashMap<EntryKey, Closing> = HashMap::new();
     let mut done = false;
     let mut line = |text: &[u8]| {
@@ -105,7 +105,7 @@ pub async fn read(
 ///
 /// # Errors
 /// As [`JournalStore::read`].
-pub async fn last(store: &dyn JournalStore, query: &Query, limit: usize) -> Result<(Vec<JournalRecord>, Reach)> {
+pub async fn last(store: &dyn JournalStore, query: &Query, limit: usize) -> Result<(Vec<JournalRecord>, JournalReach)> {
     let mut found = Vec::new();
     let take = |record| {
         found.push(record);
@@ -136,7 +136,7 @@ pub async fn scan(store: &dyn JournalStore) -> Result<(u64, Vec<Entry>)> {
             HeadKind::Outcome => {
                 if let std::collections::hash_map::Entry::Vacant(place) = closed.entry(head.key()) {
                     let Some(Line::Outcome(closing)) = Line::parse(text) else { return };
-                    place.insert(closing.verdict != Verdict::Unknown);
+                    place.insert(closing.verdict != EntryResult::Unknown);
                 }
             }
             HeadKind::Change => {
@@ -166,7 +166,7 @@ mod tests {
         store
     }
 
-    async fn ids(store: &MemoryJournal, query: Query) -> Vec<(u64, Option<Verdict>)> {
+    async fn ids(store: &MemoryJournal, query: Query) -> Vec<(u64, Option<EntryResult>)> {
         let mut found = Vec::new();
         let take = |record: JournalRecord| {
             found.push((record.entry.id, record.closing.map(|closing| closing.verdict)));
@@ -181,16 +181,16 @@ mod tests {
         for id in 1..=4 {
             all.push(Line::Change(entry(id, &format!("n{}.example", id % 2), &["- -> A 192.0.2.1"])));
         }
-        all.push(Line::Outcome(closing(1, Verdict::Applied)));
-        all.push(Line::Outcome(closing(2, Verdict::Unknown)));
-        all.push(Line::Outcome(closing(3, Verdict::Unknown)));
-        all.push(Line::Outcome(closing(3, Verdict::NotApplied)));
+        all.push(Line::Outcome(closing(1, EntryResult::Applied)));
+        all.push(Line::Outcome(closing(2, EntryResult::Unknown)));
+        all.push(Line::Outcome(closing(3, EntryResult::Unknown)));
+        all.push(Line::Outcome(closing(3, EntryResult::NotApplied)));
         all
     }
 
     #[tokio::test]
     async fn what_is_asked_for_comes_newest_first_with_its_last_outcome() {
-        use Verdict::{Applied, NotApplied, Unknown};
+        use EntryResult::{Applied, NotApplied, Unknown};
         let store = journal(&sample()).await;
         let of = |text: &str| Query { name: Some(name(text)), ..Query::default() };
         let all = [(4, None), (3, Some(NotApplied)), (2, Some(Unknown)), (1, Some(Applied))];
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_limit_ends_the_search_and_the_reach_is_told_all_the_same() {
+    async fn a_limit_ends_the_search_and_the_reach_is_reported_all_the_same() {
         let mut lines: Vec<String> = sample().iter().map(Line::text).collect();
         lines.insert(2, lines[2][..20].to_owned());
         lines.push(lines[0].replacen("\"v\":1", "\"v\":2", 1));
@@ -220,7 +220,7 @@ mod tests {
             ControlFlow::Break(())
         };
         let reach = read(&store, &Query::default(), take).await.unwrap();
-        assert_eq!((taken, reach), (1, Reach { oldest: Some(Timestamp(1)), unreadable: 2 }));
+        assert_eq!((taken, reach), (1, JournalReach { oldest: Some(Timestamp(1)), unreadable: 2 }));
     }
 
     #[tokio::test]

@@ -7,19 +7,19 @@ use zonewright_core::claim::{Claim, ClaimRank, OwnerId};
 
 /// What a claim says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Terms {
+pub struct ClaimTerms {
     /// Whose the record is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<OwnerId>,
     /// For which resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<Arc<str>>,
-    /// Further labels.
+    /// Further labels of the claim, as key and value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<(Arc<str>, Arc<str>)>,
 }
 
-impl Terms {
+impl ClaimTerms {
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -32,7 +32,7 @@ impl Terms {
     }
 }
 
-impl From<&Claim> for Terms {
+impl From<&Claim> for ClaimTerms {
     fn from(claim: &Claim) -> Self {
         Self { owner: Some(claim.owner.clone()), resource: claim.resource.clone(), labels: claim.labels.clone() }
     }

@@ -7,7 +7,7 @@ use zonewright_core::change::{Precondition, StoreStep};
 use zonewright_core::record::{RecordKey, RecordSet};
 
 use super::fold::{Folded, UndoRefusal, meets};
-use super::terms::Terms;
+use super::terms::ClaimTerms;
 
 /// What became of the claim on a record that stayed as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub struct OwnershipTransfer {
     /// How the record stood; `None` where the claim spoke for a record that was gone.
     pub record: Option<RecordSet>,
     /// What the claim said when we left it.
-    pub left: Terms,
+    pub left: ClaimTerms,
     /// What it said before.
-    pub before: Terms,
+    pub before: ClaimTerms,
     /// Whether the claim is kept outside the zones: nothing of it stands there.
     pub bare: bool,
     /// Whether nothing newer changed the record.
@@ -25,7 +25,7 @@ pub struct OwnershipTransfer {
 }
 
 impl OwnershipTransfer {
-    /// Whether somebody took a claim that nobody had: to give that up, the record may hold what it will.
+    /// Whether an owner took a record that nobody claimed: to give that up, the record may hold any content.
     fn is_adoption(&self) -> bool {
         self.record.is_some() && self.before.owner.is_none()
     }
@@ -65,7 +65,7 @@ impl Folded {
 
 impl OwnershipTransfer {
     fn step(&self, record: RecordSet) -> StoreStep {
-        let Terms { owner, resource, labels } = self.before.clone();
+        let ClaimTerms { owner, resource, labels } = self.before.clone();
         StoreStep { held: self.left.claim(), ..StoreStep::assign(record, owner, resource, labels) }
     }
 }

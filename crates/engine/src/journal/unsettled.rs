@@ -7,7 +7,7 @@ use zonewright_core::change::Change;
 use zonewright_core::claim::OwnerId;
 use zonewright_core::record::{RecordKey, RecordSet};
 
-use super::entry::{Entry, EntryStep, Verdict};
+use super::entry::{Entry, EntryResult, EntryStep};
 use super::handover::Handover;
 
 /// What is known of an entry, as far as its settling needs it.
@@ -34,7 +34,7 @@ impl EntryEffects {
         &self,
         stands: impl Fn(&RecordKey) -> Option<RecordSet>,
         owner: impl Fn(&RecordKey) -> Option<OwnerId>,
-    ) -> Verdict {
+    ) -> EntryResult {
         if self.changes.is_empty() {
             return self.verdict_of_owners(owner);
         }
@@ -48,20 +48,20 @@ impl EntryEffects {
             self.changes.iter().zip(&stands).all(|(change, stands)| met(side(change), stands))
         };
         if all(Change::to) {
-            Verdict::Applied
+            EntryResult::Applied
         } else if all(Change::from) {
-            Verdict::NotApplied
+            EntryResult::NotApplied
         } else {
-            Verdict::SomethingElse
+            EntryResult::SomethingElse
         }
     }
 
-    fn verdict_of_owners(&self, owner: impl Fn(&RecordKey) -> Option<OwnerId>) -> Verdict {
+    fn verdict_of_owners(&self, owner: impl Fn(&RecordKey) -> Option<OwnerId>) -> EntryResult {
         let all = |done: bool| self.handed.iter().all(|one| one.is_done(owner(&one.key).as_ref()) == Some(done));
         match (all(true), all(false)) {
-            (true, _) => Verdict::Applied,
-            (_, true) => Verdict::NotApplied,
-            _ => Verdict::SomethingElse,
+            (true, _) => EntryResult::Applied,
+            (_, true) => EntryResult::NotApplied,
+            _ => EntryResult::SomethingElse,
         }
     }
 }
@@ -69,7 +69,7 @@ impl EntryEffects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::Terms;
+    use crate::journal::ClaimTerms;
     use zonewright_core::testing::set;
 
     fn owner(text: &str) -> Option<OwnerId> {
@@ -79,14 +79,14 @@ mod tests {
     #[test]
     fn where_nothing_changes_in_the_zone_the_owner_decides() {
         let record = set("a.example A 192.0.2.1");
-        let terms = |text: &str| Terms { owner: owner(text), ..Terms::default() };
+        let terms = |text: &str| ClaimTerms { owner: owner(text), ..ClaimTerms::default() };
         let handed = Handover { key: record.key.clone(), record: Some(record), had: terms("x"), has: terms("y") };
         let effects = EntryEffects { changes: vec![], handed: vec![handed] };
         for (now, expected) in [
-            ("y", Verdict::Applied),
-            ("x", Verdict::NotApplied),
-            ("z", Verdict::SomethingElse),
-            ("", Verdict::SomethingElse),
+            ("y", EntryResult::Applied),
+            ("x", EntryResult::NotApplied),
+            ("z", EntryResult::SomethingElse),
+            ("", EntryResult::SomethingElse),
         ] {
             assert_eq!(effects.verdict(|_| None, |_| owner(now)), expected, "{now}");
         }
@@ -95,13 +95,13 @@ mod tests {
     #[test]
     fn where_the_zone_holds_the_claim_it_decides() {
         let (text, record) = (set("a-a.example TXT \"x\""), set("a.example A 192.0.2.1"));
-        let terms = Terms { owner: owner("x"), ..Terms::default() };
-        let handed = Handover { key: record.key.clone(), record: Some(record), had: terms, has: Terms::default() };
+        let terms = ClaimTerms { owner: owner("x"), ..ClaimTerms::default() };
+        let handed = Handover { key: record.key.clone(), record: Some(record), had: terms, has: ClaimTerms::default() };
         let effects = EntryEffects { changes: vec![Change::Delete { from: text.clone() }], handed: vec![handed] };
         let verdict = |stands: Option<RecordSet>| effects.verdict(|_| stands.clone(), |_| None);
-        assert_eq!(verdict(None), Verdict::Applied);
-        assert_eq!(verdict(Some(text)), Verdict::NotApplied);
-        assert_eq!(verdict(Some(set("a-a.example TXT \"y\""))), Verdict::SomethingElse);
+        assert_eq!(verdict(None), EntryResult::Applied);
+        assert_eq!(verdict(Some(text)), EntryResult::NotApplied);
+        assert_eq!(verdict(Some(set("a-a.example TXT \"y\""))), EntryResult::SomethingElse);
         assert_eq!(effects.keys().count(), 2);
     }
 }

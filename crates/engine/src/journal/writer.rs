@@ -22,11 +22,11 @@ use zonewright_core::record::{RecordKey, RecordSet};
 use zonewright_core::registry::{Published, Registry};
 use zonewright_core::zone::Zone;
 
-use super::entry::{Cause, Closing, Entry, EntryKey, Heading, Verdict, WriterId};
+use super::entry::{Cause, Closing, Entry, EntryKey, EntryResult, Heading, WriterId};
 use super::handover::Handover;
 use super::journaling::{Journaling, Mode};
 use super::line::Line;
-use super::origin::Origin;
+use super::origin::EntryOrigin;
 use super::query::{JournalRecord, scan};
 use super::unsettled::EntryEffects;
 
@@ -81,7 +81,7 @@ pub struct JournalWriter {
     journaling: Journaling,
     clock: Clock,
     identity: WriterId,
-    /// Failed writes.
+    /// Writes to the store that failed.
     errors: Counter,
     /// The next id; larger than any that this process gave out or found.
     next: AtomicU64,
@@ -92,7 +92,7 @@ pub struct JournalWriter {
     news: AtomicBool,
     /// Whether any change was written down.
     written: AtomicBool,
-    /// By zone.
+    /// Entries without an outcome, by the zone's key as text.
     open: Mutex<BTreeMap<String, Vec<Open>>>,
     /// Zones of which something was found open since their worker last looked.
     found: Mutex<BTreeSet<String>>,
@@ -109,7 +109,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl JournalWriter {
-    /// A writer that has read nothing yet. `identity` tells it from every other that writes to the same store.
+    /// A writer that has read nothing yet. `identity` distinguishes it from every other that writes to the same store.
     pub fn new(journaling: Journaling, clock: Clock, identity: WriterId) -> Self {
         let now = u64::try_from(clock.now().0).unwrap_or(0);
         Self {
@@ -143,8 +143,8 @@ impl JournalWriter {
     }
 
     /// What begins now, for a reason.
-    pub fn origin(&self, cause: Cause) -> Origin {
-        Origin::new(self.plan(cause.as_str()), cause)
+    pub fn origin(&self, cause: Cause) -> EntryOrigin {
+        EntryOrigin::new(self.plan(cause.as_str()), cause)
     }
 
     /// A hash that names what begins now.
@@ -209,7 +209,7 @@ impl JournalWriter {
     ///
     /// # Errors
     /// It could not be written, and nothing may be sent that is not.
-    pub(crate) async fn begin(&self, to: Destination<'_>, origin: &Origin, groups: &[Group]) -> Result<Begun> {
+    pub(crate) async fn begin(&self, to: Destination<'_>, origin: &EntryOrigin, groups: &[Group]) -> Result<Begun> {
         if self.journaling.mode == Mode::Off {
             return Ok(Begun::nothing(groups));
         }
@@ -227,7 +227,7 @@ impl JournalWriter {
         }
     }
 
-    fn entry(&self, to: Destination<'_>, origin: &Origin, group: &Group) -> Option<Entry> {
+    fn entry(&self, to: Destination<'_>, origin: &EntryOrigin, group: &Group) -> Option<Entry> {
         let handed = Handover::of(to.registry, to.zone, group, to.published);
         let heading = || {
             let (plan, cause) = origin.of(group);
@@ -323,7 +323,7 @@ impl JournalWriter {
 
     /// Takes note of an entry that a command left without an outcome. Returns its zone, where that was not known.
     pub(crate) fn found(&self, record: &JournalRecord) -> Option<String> {
-        let settled = record.closing.as_ref().is_some_and(|closing| closing.verdict != Verdict::Unknown);
+        let settled = record.closing.as_ref().is_some_and(|closing| closing.verdict != EntryResult::Unknown);
         if settled || self.journaling.mode == Mode::Off || !is_over(&record.entry, self.clock.now()) {
             return None;
         }

@@ -2,8 +2,8 @@
 //!
 //! A group is never split. For one bad group among n, at most 2 log2 n calls are made besides those that were needed anyway;
 //! none where the reply names the offender. Where [`MOST_DENIED`] groups were not allowed and none was accepted, the rest is not
-//! sent: nothing suggests that it would fare better. Nor is it after trouble that lasted longer than what was read of the zone is
-//! good for, where the zone cannot be told what to expect.
+//! sent: nothing suggests that it would fare better. Nor is it after failures that lasted longer than what was read of the zone is
+//! good for, where writes cannot state what they expect of the zone.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -24,7 +24,7 @@ use zonewright_core::zone::{Zone, ZoneId, ZoneKey};
 
 use super::retry::READ_HOLDS;
 
-/// So many updates in a row may be refused as not allowed before it is taken for the trouble of the zone.
+/// So many updates in a row may be refused as not allowed before the zone counts as failing.
 pub const MOST_DENIED: usize = 16;
 
 /// One call of `apply` on this layer may become many on the provider.
@@ -35,7 +35,7 @@ pub struct Batcher {
 }
 
 impl Batcher {
-    /// Around `inner`.
+    /// The layer around a provider.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
         Self { inner, ended: Mutex::default() }
     }
@@ -173,9 +173,9 @@ impl Provider for Batcher {
         let by_reading = self.capability(Some(zone)).preconditions.read_first();
         let begun = Instant::now();
         // Why some group of the last call was not sent, or it is not known what became of it.
-        let mut trouble: Option<Error> = None;
+        let mut failure: Option<Error> = None;
         while let Some(part) = waiting.pop() {
-            let late = trouble.as_ref().filter(|_| by_reading && begun.elapsed() > READ_HOLDS);
+            let late = failure.as_ref().filter(|_| by_reading && begun.elapsed() > READ_HOLDS);
             if let Some(error) = denials.stop().or(late) {
                 for at in part {
                     outcomes[at] = Some(Outcome::NotSent(error.clone()));
@@ -188,7 +188,7 @@ impl Provider for Batcher {
                 let call: Vec<Group> = part.iter().map(|i| groups[*i].clone()).collect();
                 self.call(zone, &call, batch.interval).await
             };
-            trouble = results.iter().find_map(|outcome| match outcome {
+            failure = results.iter().find_map(|outcome| match outcome {
                 Outcome::NotSent(error) | Outcome::Unknown(error) => Some(error.clone()),
                 Outcome::Applied | Outcome::Refused { .. } => None,
             });

@@ -18,8 +18,8 @@ pub(super) fn conflict(
     let Some(own) = here.iter().find(|other| other.key == set.key) else {
         return Some(format!("{} was confirmed, but is not there", set.key));
     };
-    if let Some(stranger) = own.data.as_records().iter().find(|data| !set.data.as_records().contains(data)) {
-        return Some(format!("{}: {stranger} was put there by another writer meanwhile", set.key));
+    if let Some(foreign) = own.data.as_records().iter().find(|data| !set.data.as_records().contains(data)) {
+        return Some(format!("{}: {foreign} was put there by another writer meanwhile", set.key));
     }
     let other = here.iter().find(|other| excludes(set, other))?;
     Some(format!("{}: {} was put beside it by another writer meanwhile", set.key, other.key))

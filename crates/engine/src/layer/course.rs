@@ -17,7 +17,7 @@ pub(super) struct Write {
 }
 
 impl Write {
-    /// The record sets that it creates, records and claims: beside either a stranger may have put something.
+    /// The record sets that it creates, records and claims: beside either another writer may have put something.
     pub(super) fn created(&self) -> impl Iterator<Item = &RecordSet> {
         self.steps.iter().filter_map(|step| match &step.change {
             Change::Create { to } => Some(to),
@@ -43,7 +43,7 @@ impl Write {
 
     /// What has to hold before an intent is written, which speaks for one content of its record alone: the record that goes stands
     /// as it was read, and where one comes nothing stands. A listing that is old or ended early may have said otherwise, and if this
-    /// process died before the create was refused, the intent would make a stranger's record of the same content ours.
+    /// process died before the create was refused, the intent would make a foreign record of the same content ours.
     pub(super) fn rests_on(&self, group: &Group) -> Vec<Precondition> {
         let condition = |step: &Step| match &step.change {
             Change::Create { to } => self.announces(to).then(|| Precondition::Absent(to.key.clone())),
@@ -74,7 +74,7 @@ pub(super) fn whole(group: &Group) -> Vec<Write> {
 }
 
 /// The group as one write, and where it makes a record, another one that makes its new claims of intents: in between the name
-/// can be read back, and a process that dies there leaves no claim over what a stranger put beside the record.
+/// can be read back, and a process that dies there leaves no claim over what another writer put beside the record.
 pub(super) fn announced(group: &Group) -> Vec<Write> {
     if !group.records().any(|step| matches!(step.change, Change::Create { .. })) {
         return whole(group);

@@ -56,7 +56,7 @@ impl Budgets {
 }
 
 impl Deadline {
-    /// Around `inner`.
+    /// The layer around a provider; `limit` is the time for one call.
     pub fn new(inner: Arc<dyn Provider>, limit: Duration) -> Self {
         Self { inner, limit, budgets: Budgets::default() }
     }

@@ -18,7 +18,7 @@ pub struct DryRun {
 }
 
 impl DryRun {
-    /// Around `inner`.
+    /// The layer around a provider.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
         Self { inner }
     }

@@ -24,7 +24,7 @@ pub struct Metered {
 }
 
 impl Metered {
-    /// Around `inner`.
+    /// The layer around a provider; metrics carry the name of the instance.
     pub fn new(inner: Arc<dyn Provider>, instance: InstanceId, metrics: Arc<Metrics>) -> Self {
         Self { inner, instance, webhook: false, metrics }
     }

@@ -19,7 +19,7 @@ use zonewright_core::zone::{Zone, ZoneId};
 /// The longest pause that is waited here; what asks for more goes back to the zone's own back-off.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// How long what was read of a zone is good enough to write by, where the zone cannot be told what to expect: a write that has
+/// How long what was read of a zone is good enough to write by, where writes cannot state what they expect of the zone: a write that has
 /// to wait for longer goes back, and the zone is read again before it.
 pub(super) const READ_HOLDS: Duration = Duration::from_secs(3);
 

@@ -127,7 +127,7 @@ fn names_go_to_the_longest_zone() {
     assert_eq!(zones.capability(None).zone_rule, ZoneRule::LongestSuffix);
 }
 
-/// Whoever asks why a name is not served is told of the zones that the rules leave open, as long as they do.
+/// Whoever asks why a name is not served is shown the zones that the rules leave open, as long as they do.
 #[tokio::test(start_paused = true)]
 async fn what_the_rules_leave_open_can_be_asked_for() {
     let inner = Zones::with(&["a.test/1", "a.test/2", "b.test/3"]);

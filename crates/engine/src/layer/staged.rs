@@ -1,6 +1,6 @@
 //! Keeps record and claim together where the provider cannot.
 //!
-//! In: groups. What changes nothing only tells a registry whose a record is, and is not sent. Out: the same outcomes as if
+//! In: groups. What changes nothing only assigns a record to an owner in a registry, and is not sent. Out: the same outcomes as if
 //! each group had been carried out in one step. Where nothing is atomic ([`Atomicity::None`]) a group becomes a row of single
 //! writes with intents (`course`); the n-th writes of all groups go together. Where a create merely adds
 //! ([`CreateMode::Additive`]) the name is read back before the intent becomes a claim, and what was added beside something
@@ -34,7 +34,7 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Around `inner`.
+    /// The layer around a provider.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
         Self { inner }
     }
@@ -108,7 +108,7 @@ impl Staged {
     async fn go_back(&self, zone: &Zone, course: &Course<'_>, somebody: bool) -> bool {
         let WayBack { groups, whole } = course.way_back(somebody);
         for group in groups {
-            // What was deleted is not put back beside what somebody put there since: it is not known whose that is.
+            // What was deleted is not put back beside what another writer put there since: it is not known whose that is.
             if somebody && self.is_taken(zone, &group).await {
                 return false;
             }
@@ -119,7 +119,7 @@ impl Staged {
         whole
     }
 
-    /// Carries out what takes a write back. A provider that holds a delete against what stands is told to leave what came beside ours.
+    /// Carries out what takes a write back. Where the provider holds a delete against what stands, what came beside ours is left.
     async fn take_back(&self, zone: &Zone, mut group: Group) -> bool {
         let gone = group.changes().filter_map(deleted).map(|set| set.key.name.clone());
         let names: BTreeSet<DnsName> = gone.filter(|_| self.reads_itself(zone)).collect();

@@ -117,9 +117,9 @@ fn check_pairs(what: &str, sets: &Sets) {
             continue;
         }
         // Whoever puts a record there now must not find it claimed.
-        let target = if rtype == RecordType::A { "203.0.113.9" } else { "stranger.test" };
-        let stranger = set(&format!("x.example {rtype} {target}"));
-        assert!(!speaks_for(sets, &stranger), "{what}: a right without a record: {sets:?}");
+        let target = if rtype == RecordType::A { "203.0.113.9" } else { "foreign.test" };
+        let foreign = set(&format!("x.example {rtype} {target}"));
+        assert!(!speaks_for(sets, &foreign), "{what}: a right without a record: {sets:?}");
     }
 }
 
@@ -199,7 +199,7 @@ async fn one_bad_group_leaves_the_others_alone() {
 #[tokio::test]
 async fn what_was_added_beside_something_foreign_is_withdrawn() {
     let theirs = "a-x.example TXT heritage=external-dns,external-dns/owner=other";
-    for (rtype, stranger) in [
+    for (rtype, foreign) in [
         ("A 192.0.2.1", "x.example A 203.0.113.1"),
         ("CNAME y.test", "x.example A 203.0.113.1"),
         // Beside our claim counts too: two owners would have one record.
@@ -207,11 +207,11 @@ async fn what_was_added_beside_something_foreign_is_withdrawn() {
     ] {
         let alone = [(Atomicity::None, Preconditions::None), (Atomicity::Batch, Preconditions::None)];
         for (atomic, preconditions) in alone.into_iter().chain([(Atomicity::Batch, Preconditions::Read)]) {
-            if atomic == Atomicity::None && stranger == theirs {
+            if atomic == Atomicity::None && foreign == theirs {
                 // There our intent stands first, and was read back before they came.
                 continue;
             }
-            let stranger = set(stranger);
+            let foreign = set(foreign);
             let to = set(&format!("x.example {rtype}"));
             let at = format!("{}-x.example", to.key.rtype.lower());
             let group = group(vec![record(Change::Create { to }), Step::claim(Change::Create { to: claim(&at) })]);
@@ -219,14 +219,14 @@ async fn what_was_added_beside_something_foreign_is_withdrawn() {
                 atomic,
                 create: CreateMode::Additive,
                 preconditions,
-                stranger: Mutex::new(Some(stranger.clone())),
+                foreign: Mutex::new(Some(foreign.clone())),
                 ..Plain::new(&[])
             });
             let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
             let refused =
                 |o: &Outcome| matches!(o, Outcome::Refused { error, .. } if error.kind == ErrorKind::Conflict);
             assert!(outcomes.iter().all(refused), "{outcomes:?}");
-            assert_eq!(provider.sets().into_values().collect::<Vec<_>>(), [stranger]);
+            assert_eq!(provider.sets().into_values().collect::<Vec<_>>(), [foreign]);
         }
     }
 }
@@ -252,10 +252,10 @@ fn where_a_create_merely_adds_the_claim_comes_after_the_reading_back() {
     assert_eq!(course::announced(&group(vec![record(Change::Create { to }), claimed])).len(), 1);
 }
 
-/// A change of type fails since somebody put the old type there again: ours is not put back beside it.
+/// A change of type fails since another writer put the old type there again: ours is not put back beside it.
 #[tokio::test]
-async fn what_was_deleted_is_not_put_back_beside_a_strangers_record() {
-    let (old, stranger) = (set("x.example CNAME y.test"), set("x.example CNAME their.test"));
+async fn what_was_deleted_is_not_put_back_beside_a_foreign_record() {
+    let (old, foreign) = (set("x.example CNAME y.test"), set("x.example CNAME their.test"));
     let group = group(vec![
         record(Change::Delete { from: old.clone() }),
         record(Change::Create { to: set("x.example A 192.0.2.1") }),
@@ -264,13 +264,13 @@ async fn what_was_deleted_is_not_put_back_beside_a_strangers_record() {
     ]);
     let provider = Arc::new(Plain {
         create: CreateMode::Additive,
-        stranger: Mutex::new(Some(stranger.clone())),
+        foreign: Mutex::new(Some(foreign.clone())),
         ..Plain::new(&[old, claim("cname-x.example")])
     });
     let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
     assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{outcomes:?}");
     let sets = provider.sets();
-    assert_eq!(sets.get(&stranger.key), Some(&stranger), "{sets:?}");
+    assert_eq!(sets.get(&foreign.key), Some(&foreign), "{sets:?}");
     let claims = sets.values().filter(|set| set.key.rtype == RecordType::Txt);
     let texts: Vec<String> = claims.map(|set| set.data.to_string()).collect();
     assert!(
@@ -280,8 +280,8 @@ async fn what_was_deleted_is_not_put_back_beside_a_strangers_record() {
 }
 /// Where a create merely adds, what is put back is read like what was added.
 #[tokio::test]
-async fn what_is_put_back_beside_a_strangers_record_is_withdrawn() {
-    let (old, stranger) = (set("x.example A 192.0.2.1"), set("x.example A 203.0.113.1"));
+async fn what_is_put_back_beside_a_foreign_record_is_withdrawn() {
+    let (old, foreign) = (set("x.example A 192.0.2.1"), set("x.example A 203.0.113.1"));
     let of_old = claim("a-x.example");
     let going =
         vec![record(Change::Delete { from: old.clone() }), Step::claim(Change::Delete { from: of_old.clone() })];
@@ -289,20 +289,20 @@ async fn what_is_put_back_beside_a_strangers_record_is_withdrawn() {
         create: CreateMode::Additive,
         // The claim cannot be taken away after its record: the record is put back, and meets what came meanwhile.
         fault: Some((2, Fault::Down)),
-        stranger: Mutex::new(Some(stranger.clone())),
+        foreign: Mutex::new(Some(foreign.clone())),
         ..Plain::new(&[old, of_old])
     });
     let outcomes = Staged::new(provider.clone()).apply(&zone(), &[group(going)]).await;
     assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{outcomes:?}");
     let sets = provider.sets();
-    assert_eq!(sets.get(&stranger.key), Some(&stranger), "{sets:?}");
-    assert!(!speaks_for(&sets, &stranger), "nothing speaks for it: {sets:?}");
+    assert_eq!(sets.get(&foreign.key), Some(&foreign), "{sets:?}");
+    assert!(!speaks_for(&sets, &foreign), "nothing speaks for it: {sets:?}");
 }
 
 #[tokio::test]
-async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_a_strangers_record() {
+async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_a_foreign_record() {
     for create in [CreateMode::Guarded, CreateMode::Additive] {
-        let stranger = set("x.example A 203.0.113.1");
+        let foreign = set("x.example A 203.0.113.1");
         let (before, after) =
             (claim("a-x.example"), set("a-x.example TXT heritage=external-dns,external-dns/owner=new"));
         let group = group(vec![
@@ -310,13 +310,13 @@ async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_a_strangers_re
             Step::claim(Change::Update { from: before.clone(), to: after }),
         ]);
         let mut provider = Plain::new(std::slice::from_ref(&before));
-        (provider.create, provider.stranger) = (create, Mutex::new(Some(stranger.clone())));
+        (provider.create, provider.foreign) = (create, Mutex::new(Some(foreign.clone())));
         let provider = Arc::new(provider);
         let outcomes = Staged::new(provider.clone()).apply(&zone(), std::slice::from_ref(&group)).await;
         // Not all is as before: the names are read before anything else is done.
         assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{create:?}: {outcomes:?}");
         let sets = provider.sets();
-        assert_eq!(sets.get(&stranger.key), Some(&stranger), "{create:?}");
+        assert_eq!(sets.get(&foreign.key), Some(&foreign), "{create:?}");
         let left: Vec<String> = sets[&before.key].data.as_records().iter().map(ToString::to_string).collect();
         assert!(left.iter().all(|text| text.contains(zonewright_core::intent::HERITAGE)), "{create:?}: {left:?}");
     }
@@ -348,7 +348,7 @@ async fn a_claim_that_was_lowered_to_an_intent_is_not_raised_over_an_edited_reco
     assert!(!speaks_for(&sets, &edited), "{sets:?}");
 }
 
-/// An update finds a stranger's claim beside ours: whose the record is must be read before it is touched again.
+/// An update finds a foreign claim beside ours: whose the record is must be read before it is touched again.
 #[tokio::test]
 async fn an_updated_record_is_not_put_back_where_its_claim_has_changed() {
     let (from, to) = (set("x.example A 192.0.2.1"), set("x.example A 192.0.2.2"));

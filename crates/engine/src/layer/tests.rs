@@ -225,7 +225,7 @@ async fn a_write_is_repeated_only_if_it_was_never_sent() {
     assert_eq!(*inner.sizes.lock().unwrap(), [3, 1]);
 }
 
-/// Where the zone cannot be told what to expect, what was read of it is not written by after a long pause.
+/// Where writes cannot state what they expect of the zone, what was read of it is not written by after a long pause.
 #[tokio::test(start_paused = true)]
 async fn a_write_does_not_outlast_what_was_read() {
     let throttled = |seconds| {

@@ -61,7 +61,7 @@ impl<'a> Course<'a> {
         Group { steps: write.steps.clone(), requires, ..self.group.clone() }
     }
 
-    /// What a write of records takes for granted of the claims that the group changes later: somebody may have changed one since it
+    /// What a write of records takes for granted of the claims that the group changes later: another writer may have changed one since it
     /// was read.
     pub(super) fn claims_unwritten(&self, write: &Write) -> Vec<Precondition> {
         if !write.steps.iter().any(|step| step.role == Role::Record) {
@@ -77,9 +77,9 @@ impl<'a> Course<'a> {
             .collect()
     }
 
-    /// The writes that are in force, undone from the last to the first. Where `somebody` else may have put a record there, or
+    /// The writes that are in force, undone from the last to the first. Where another writer (`somebody`) may have put a record there, or
     /// changed the one that the next write was for, an intent does not become the claim again that it was: that would speak
-    /// for the stranger's record. Where that next write was for a claim, an updated record stays as it is: whose it is now
+    /// for the foreign record. Where that next write was for a claim, an updated record stays as it is: whose it is now
     /// is to be read first.
     pub(super) fn way_back(&self, somebody: bool) -> WayBack {
         let in_force = || self.writes.iter().take(self.done).rev();

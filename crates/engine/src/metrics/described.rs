@@ -6,7 +6,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Metric, Registry};
 
-/// One metric.
+/// A metric as the page of metrics shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricDescription {
     /// The name under which it is served, without the suffixes of histograms.

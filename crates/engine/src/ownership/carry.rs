@@ -8,7 +8,7 @@ use zonewright_core::error::{Error, ErrorKind};
 use zonewright_core::zone::Zone;
 
 use super::{Action, InstanceSnapshot};
-use crate::journal::{Destination, JournalWriter, Origin, owner_of};
+use crate::journal::{Destination, EntryOrigin, JournalWriter, owner_of};
 use crate::pipeline::Pipeline;
 
 /// Most groups that are sent together.
@@ -17,7 +17,7 @@ const PIECE: usize = 500;
 impl InstanceSnapshot {
     /// Carries actions out, each written down before. Returns the outcome of each, in order. What earlier commands left unsettled
     /// is settled first, by the zones as they were read.
-    pub async fn carry_out(&self, actions: &[Action], journal: &JournalWriter, origin: &Origin) -> Vec<Outcome> {
+    pub async fn carry_out(&self, actions: &[Action], journal: &JournalWriter, origin: &EntryOrigin) -> Vec<Outcome> {
         journal.load_beside_daemon().await;
         for (zone, view) in &self.zones {
             let registry = &self.instance.registry;
@@ -33,7 +33,7 @@ impl InstanceSnapshot {
         outcomes
     }
 
-    async fn send(&self, actions: &[Action], journal: &JournalWriter, origin: &Origin) -> Vec<Outcome> {
+    async fn send(&self, actions: &[Action], journal: &JournalWriter, origin: &EntryOrigin) -> Vec<Outcome> {
         let Some(zone) = actions.first().map(|action| &action.zone) else { return Vec::new() };
         let pipeline = self.pipeline(zone, journal);
         let groups: Vec<Group> = actions.iter().map(|action| action.group.clone()).collect();

@@ -63,7 +63,7 @@ fn handed(instance: &ProviderInstance, handle: &ZoneHandle, folded: &Folded) -> 
             continue;
         }
         if owner == passed.before.owner {
-            // Where the claim stands in the zone, its text tells whether all of it is back.
+            // Where the claim stands in the zone, its text shows whether all of it is back.
             if folded.spans.is_empty() {
                 return Err(UndoRefusal::Back);
             }

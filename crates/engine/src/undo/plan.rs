@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use zonewright_core::clock::Timestamp;
 use zonewright_core::name::DnsName;
 
-use crate::journal::{Folded, Query, Reach};
+use crate::journal::{Folded, JournalReach, Query};
 
 /// What shall be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct UndoPlan {
     /// How long the names will be pinned.
     pub pin_for: Duration,
     /// How far back the journal goes.
-    pub reach: Reach,
+    pub reach: JournalReach,
     /// Whether nothing would be sent.
     pub dry_run: bool,
 }

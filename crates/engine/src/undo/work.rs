@@ -12,7 +12,7 @@ use zonewright_core::record::RecordKey;
 use super::judge::judge;
 use super::plan::{Order, UndoReport};
 use super::title;
-use crate::journal::{Cause, Folded, Origin};
+use crate::journal::{Cause, EntryOrigin, Folded};
 use crate::pipeline::{Unclaimed, piece_size};
 use crate::worker::Worker;
 use crate::write_through::{self, Landed};
@@ -60,7 +60,7 @@ async fn work(
     }
     let names: BTreeSet<DnsName> = groups.iter().flat_map(names_of).collect();
     pinning::pin(worker, plan, until, &names);
-    // What is set back here was let go by nobody any more.
+    // The approvals of the deletes that are set back here end.
     let keys = groups.iter().flat_map(Group::changes).map(|change| change.key().clone()).collect();
     worker.context.state.revoke(&worker.handle.label(), &keys);
     if let Err(problem) = worker.context.state.save().await {
@@ -105,7 +105,7 @@ async fn send_all(
     report: &mut UndoReport,
     kept: &mut BTreeSet<DnsName>,
 ) -> Result<()> {
-    let origin = Origin::new(plan.to_owned(), Cause::Undo);
+    let origin = EntryOrigin::new(plan.to_owned(), Cause::Undo);
     let size = piece_size(worker.capability().batch);
     let mut problem: Option<Error> = None;
     let mut groups = groups.into_iter().peekable();
@@ -117,7 +117,7 @@ async fn send_all(
         }
         let piece = decorated(worker, piece, report);
         let landed = write_through::carry_out(worker, &origin, piece).await;
-        let Landed { done, unclaimed, unfinished, problem: trouble } = landed;
+        let Landed { done, unclaimed, unfinished, problem: failure } = landed;
         let refused = |Unclaimed { group, reason, .. }: Unclaimed| (group.headline(), reason);
         report.failed.extend(unclaimed.into_iter().map(refused));
         for (group, outcome) in &done {
@@ -130,7 +130,7 @@ async fn send_all(
             }
         }
         worker.handle.inbox.again(unfinished);
-        problem = trouble;
+        problem = failure;
     }
     problem.map_or(Ok(()), Err)
 }

@@ -44,7 +44,7 @@ async fn an_hour_of_rest_walks_over_no_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_that_was_not_told_is_found_within_hours() {
+async fn a_change_that_was_not_reported_is_found_within_hours() {
     let world = world(30);
     let engine = world.start().await;
     rest(&engine).await;

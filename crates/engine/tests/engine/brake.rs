@@ -56,8 +56,8 @@ async fn many_small_zones_are_not_emptied_one_by_one() {
 
     let joint = engine.joint_plans();
     assert_eq!((joint.len(), joint[0].deletes(), joint[0].zones.len()), (1, 270, 30));
-    let told = world.reports.0.lock().unwrap().iter().any(|note| note.message.contains(&joint[0].hash));
-    assert!(told, "the joint plan is told with its hash");
+    let reported = world.reports.0.lock().unwrap().iter().any(|note| note.message.contains(&joint[0].hash));
+    assert!(reported, "the joint plan is reported with its hash");
     assert_eq!(engine.approve(&joint[0].hash).unwrap().1, 270);
     rest(&engine).await;
     assert_eq!((world.sim.all(), engine.plans().len()), (Vec::new(), 0));
@@ -260,7 +260,7 @@ async fn another_content_is_another_delete() {
     assert_eq!((after(&engine, MINUTE).await.held, world.sim.records().len()), (30, 30));
 }
 
-/// What an operator let go takes no room: ordinary deletes go on in the same hour.
+/// What an operator approved takes no room: ordinary deletes go on in the same hour.
 #[tokio::test(start_paused = true)]
 async fn approved_deletes_take_no_room() {
     let world = zones(1, 90);
@@ -287,7 +287,7 @@ async fn approved_deletes_take_no_room() {
     assert_eq!((world.sim.records().len(), engine.plans().len()), (25, 0));
 }
 
-/// Who sets back what he let go does not let it go a second time when the names are no longer on hold.
+/// An operator who undoes approved deletes does not approve them a second time when the names are no longer pinned.
 #[tokio::test(start_paused = true)]
 async fn an_undo_revokes_the_approval() {
     let mut world = zones(1, 60);

@@ -329,9 +329,9 @@ async fn a_claim_that_was_left_behind_gives_way_to_one_of_another_kind() {
     engine.stop().await;
 }
 
-/// A claim of somebody else's stands where ours belongs, with a weight.
+/// A foreign claim stands where ours belongs, with a weight.
 #[tokio::test(start_paused = true)]
-async fn a_strangers_claim_of_another_kind_stays_and_the_object_is_told() {
+async fn a_foreign_claim_of_another_kind_stays_and_is_reported_to_the_object() {
     let (cloud, _, instance) = cloud("one", "example");
     let theirs = set("zw-a-www.example TXT heritage=external-dns,external-dns/owner=them");
     let theirs = RecordSet {

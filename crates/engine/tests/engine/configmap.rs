@@ -18,8 +18,8 @@ fn world() -> World {
 }
 
 /// A process with a registry of its own over the shelf.
-async fn start(world: &World, shelf: &Arc<MemoryDocuments>, limit: usize) -> Engine {
-    let config = ConfigMapConfig::new("me", shelf.clone()).unwrap();
+async fn start(world: &World, store: &Arc<MemoryDocuments>, limit: usize) -> Engine {
+    let config = ConfigMapConfig::new("me", store.clone()).unwrap();
     world.start_with(Arc::new(ConfigMapRegistry::new(ConfigMapConfig { limit, ..config }))).await
 }
 
@@ -30,46 +30,46 @@ async fn calm(engine: &Engine) {
     }
 }
 
-fn text(shelf: &MemoryDocuments) -> String {
-    shelf.names().iter().filter_map(|name| shelf.document(name)).map(|document| document.text).collect()
+fn text(store: &MemoryDocuments) -> String {
+    store.names().iter().filter_map(|name| store.document(name)).map(|document| document.text).collect()
 }
 
 /// Everything stands as it should, the objects say so, and nothing more is done.
-async fn is_converged(world: &World, shelf: &MemoryDocuments, engine: &Engine, expected: &[&str], about: &str) {
+async fn is_converged(world: &World, store: &MemoryDocuments, engine: &Engine, expected: &[&str], about: &str) {
     calm(engine).await;
     assert_eq!(world.sim.records(), expected, "{about}");
-    let text = text(shelf);
+    let text = text(store);
     assert!(!text.contains("intent"), "{about}: an intent is left open: {text}");
     let owned = text.matches("\"owner\":\"me\"").count();
     let ours = expected.iter().filter(|line| !line.contains(" A 198.51.100.")).count();
     assert_eq!(owned, ours, "{about}: {text}");
-    let (writes, stored) = (world.sim.calls().1, shelf.calls().1);
+    let (writes, stored) = (world.sim.calls().1, store.calls().1);
     calm(engine).await;
-    assert_eq!((world.sim.calls().1, shelf.calls().1), (writes, stored), "{about}: not silent");
+    assert_eq!((world.sim.calls().1, store.calls().1), (writes, stored), "{about}: not silent");
 }
 
 #[tokio::test(start_paused = true)]
 async fn records_come_change_and_go() {
-    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
+    let (world, store) = (world(), Arc::new(MemoryDocuments::default()));
     world.cluster.put("web", &["www.example A 192.0.2.1"]);
-    let engine = start(&world, &shelf, LONGEST).await;
+    let engine = start(&world, &store, LONGEST).await;
     rest(&engine).await;
-    is_converged(&world, &shelf, &engine, &[FOREIGN, "www.example A 192.0.2.1"], "created").await;
+    is_converged(&world, &store, &engine, &[FOREIGN, "www.example A 192.0.2.1"], "created").await;
     assert!(world.sim.all().iter().all(|line| !line.contains("TXT")), "no claim stands in the zone");
     world.cluster.put("web", &["www.example CNAME lb.example.", "b.example A 192.0.2.3"]);
     let expected = ["b.example A 192.0.2.3", FOREIGN, "www.example CNAME lb.example."];
-    is_converged(&world, &shelf, &engine, &expected, "changed").await;
+    is_converged(&world, &store, &engine, &expected, "changed").await;
     world.cluster.delete("web");
-    is_converged(&world, &shelf, &engine, &[FOREIGN], "deleted").await;
+    is_converged(&world, &store, &engine, &[FOREIGN], "deleted").await;
     engine.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_stands_already_is_left_alone() {
-    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
+    let (world, store) = (world(), Arc::new(MemoryDocuments::default()));
     world.cluster.put("web", &["foreign.example A 192.0.2.1"]);
-    let engine = start(&world, &shelf, LONGEST).await;
-    is_converged(&world, &shelf, &engine, &[FOREIGN], "foreign").await;
+    let engine = start(&world, &store, LONGEST).await;
+    is_converged(&world, &store, &engine, &[FOREIGN], "foreign").await;
     assert!(world.reports.has("web", "ForeignRecord"));
     engine.stop().await;
 }
@@ -81,9 +81,9 @@ async fn a_crash_at_any_point_strands_nothing() {
     for cut in 0..16 {
         for crash in [ShelfFault::CrashBefore, ShelfFault::CrashAfter] {
             let about = format!("{crash:?} at write {cut}");
-            let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
-            shelf.fail(std::iter::repeat_n(ShelfFault::None, cut).chain([crash]));
-            let mut engine = start(&world, &shelf, LONGEST).await;
+            let (world, store) = (world(), Arc::new(MemoryDocuments::default()));
+            store.fail(std::iter::repeat_n(ShelfFault::None, cut).chain([crash]));
+            let mut engine = start(&world, &store, LONGEST).await;
             for (lines, expected) in [
                 (
                     &["www.example A 192.0.2.1", "x.example A 192.0.2.5"][..],
@@ -94,23 +94,23 @@ async fn a_crash_at_any_point_strands_nothing() {
             ] {
                 world.cluster.put("web", lines);
                 rest(&engine).await;
-                if shelf.is_dead() {
+                if store.is_dead() {
                     crashes += 1;
                     engine.stop().await;
-                    shelf.revive();
-                    engine = start(&world, &shelf, LONGEST).await;
+                    store.revive();
+                    engine = start(&world, &store, LONGEST).await;
                 }
-                is_converged(&world, &shelf, &engine, expected, &about).await;
+                is_converged(&world, &store, &engine, expected, &about).await;
             }
             world.cluster.delete("web");
             rest(&engine).await;
-            if shelf.is_dead() {
+            if store.is_dead() {
                 crashes += 1;
                 engine.stop().await;
-                shelf.revive();
-                engine = start(&world, &shelf, LONGEST).await;
+                store.revive();
+                engine = start(&world, &store, LONGEST).await;
             }
-            is_converged(&world, &shelf, &engine, &[FOREIGN], &about).await;
+            is_converged(&world, &store, &engine, &[FOREIGN], &about).await;
             engine.stop().await;
         }
     }
@@ -123,8 +123,8 @@ async fn a_lost_answer_and_a_restart_strand_nothing() {
     for fault in [Fault::LostAnswer, Fault::LostWrite] {
         for restart in [false, true] {
             let about = format!("{fault:?}, restart: {restart}");
-            let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
-            let mut engine = start(&world, &shelf, LONGEST).await;
+            let (world, store) = (world(), Arc::new(MemoryDocuments::default()));
+            let mut engine = start(&world, &store, LONGEST).await;
             rest(&engine).await;
             for (lines, expected) in [
                 (&["www.example A 192.0.2.1"][..], &[FOREIGN, "www.example A 192.0.2.1"][..]),
@@ -139,10 +139,10 @@ async fn a_lost_answer_and_a_restart_strand_nothing() {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 if restart {
                     engine.stop().await;
-                    engine = start(&world, &shelf, LONGEST).await;
+                    engine = start(&world, &store, LONGEST).await;
                 }
                 world.sim.fault("example", None);
-                is_converged(&world, &shelf, &engine, expected, &about).await;
+                is_converged(&world, &store, &engine, expected, &about).await;
             }
             engine.stop().await;
         }
@@ -152,8 +152,8 @@ async fn a_lost_answer_and_a_restart_strand_nothing() {
 /// A foreign record that comes while our write hangs is never ours.
 #[tokio::test(start_paused = true)]
 async fn a_record_that_was_faster_stays_foreign() {
-    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
-    let engine = start(&world, &shelf, LONGEST).await;
+    let (world, store) = (world(), Arc::new(MemoryDocuments::default()));
+    let engine = start(&world, &store, LONGEST).await;
     rest(&engine).await;
     world.sim.fault("example", Fault::LostWrite);
     world.cluster.put("web", &["www.example A 192.0.2.1"]);
@@ -162,24 +162,24 @@ async fn a_record_that_was_faster_stays_foreign() {
     world.sim.fault("example", None);
     calm(&engine).await;
     world.cluster.delete("web");
-    is_converged(&world, &shelf, &engine, &[FOREIGN, "www.example A 198.51.100.7"], "theirs").await;
+    is_converged(&world, &store, &engine, &[FOREIGN, "www.example A 198.51.100.7"], "theirs").await;
     engine.stop().await;
 }
 
 /// Many records in many small objects; the objects vanish, and with them every right.
 #[tokio::test(start_paused = true)]
 async fn many_records_and_the_loss_of_their_objects() {
-    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
+    let (world, store) = (world(), Arc::new(MemoryDocuments::default()));
     let lines: Vec<String> = (0..300).map(|number| format!("n{number}.example A 192.0.2.1")).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     world.cluster.put("web", &lines);
-    let engine = start(&world, &shelf, 4_000).await;
+    let engine = start(&world, &store, 4_000).await;
     let mut expected: Vec<&str> = lines.iter().copied().chain([FOREIGN]).collect();
     expected.sort_by_key(|line| name(line.split(' ').next().unwrap()));
-    is_converged(&world, &shelf, &engine, &expected, "many").await;
-    assert!(shelf.names().len() >= 16, "{:?}", shelf.names());
-    for object in shelf.names() {
-        shelf.edit(&object, None);
+    is_converged(&world, &store, &engine, &expected, "many").await;
+    assert!(store.names().len() >= 16, "{:?}", store.names());
+    for object in store.names() {
+        store.edit(&object, None);
     }
     world.cluster.delete("web");
     calm(&engine).await;
@@ -191,25 +191,25 @@ async fn many_records_and_the_loss_of_their_objects() {
 async fn a_dry_run_writes_no_object() {
     let mut world = world();
     world.config.dry_run = true;
-    let shelf = Arc::new(MemoryDocuments::default());
+    let store = Arc::new(MemoryDocuments::default());
     world.cluster.put("web", &["www.example A 192.0.2.1"]);
-    let engine = start(&world, &shelf, LONGEST).await;
+    let engine = start(&world, &store, LONGEST).await;
     calm(&engine).await;
-    assert_eq!((shelf.calls().1, shelf.names().len()), (0, 0));
+    assert_eq!((store.calls().1, store.names().len()), (0, 0));
     engine.stop().await;
 }
 
-async fn start_as(world: &World, owner: &str, shelf: &Arc<MemoryDocuments>) -> Engine {
-    world.start_with(Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, shelf.clone()).unwrap()))).await
+async fn start_as(world: &World, owner: &str, store: &Arc<MemoryDocuments>) -> Engine {
+    world.start_with(Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, store.clone()).unwrap()))).await
 }
 
-/// A name that another owner lets go is taken, though nothing changes in the zone any more.
+/// A name that another owner disowns is taken, though nothing changes in the zone any more.
 #[tokio::test(start_paused = true)]
 async fn a_name_that_another_owner_lets_go_is_taken() {
-    let (one, shelf) = (world(), Arc::new(MemoryDocuments::default()));
+    let (one, store) = (world(), Arc::new(MemoryDocuments::default()));
     let two = one.beside();
     one.cluster.put("a", &["www.example A 192.0.2.1"]);
-    let engines = (start_as(&one, "me", &shelf).await, start_as(&two, "other", &shelf).await);
+    let engines = (start_as(&one, "me", &store).await, start_as(&two, "other", &store).await);
     calm(&engines.0).await;
     two.cluster.put("b", &["www.example A 192.0.2.2"]);
     calm(&engines.0).await;
@@ -224,11 +224,11 @@ async fn a_name_that_another_owner_lets_go_is_taken() {
 /// Two clusters under one owner id that change the type of one name back and forth, each with the claims of both in hand.
 #[tokio::test(start_paused = true)]
 async fn two_clusters_with_one_owner_id_come_to_rest() {
-    let (one, shelf) = (world(), Arc::new(MemoryDocuments::default()));
+    let (one, store) = (world(), Arc::new(MemoryDocuments::default()));
     let two = one.beside();
     one.cluster.put("a", &["www.example A 192.0.2.1"]);
     two.cluster.put("b", &["www.example CNAME lb.example."]);
-    let engines = (start_as(&one, "me", &shelf).await, start_as(&two, "me", &shelf).await);
+    let engines = (start_as(&one, "me", &store).await, start_as(&two, "me", &store).await);
     after(&engines.0, Duration::from_mins(20)).await;
     let fought = |engine: &Engine| {
         engine
@@ -250,17 +250,17 @@ async fn two_clusters_with_one_owner_id_come_to_rest() {
 /// Listings that lack a record of ours end no claim on it: it is looked up by its name.
 #[tokio::test(start_paused = true)]
 async fn a_record_that_listings_leave_out_stays_ours() {
-    let (world, shelf) = (world(), Arc::new(MemoryDocuments::default()));
+    let (world, store) = (world(), Arc::new(MemoryDocuments::default()));
     world.cluster.put("web", &["www.example A 192.0.2.1"]);
-    let engine = start(&world, &shelf, LONGEST).await;
+    let engine = start(&world, &store, LONGEST).await;
     rest(&engine).await;
     world.sim.hide("www.example");
     for number in 1..=5 {
         world.sim.insert(&[&format!("foreign.example A 198.51.100.{number}")]);
         after(&engine, Duration::from_secs(61)).await;
-        assert!(!text(&shelf).contains("intent"), "{}", text(&shelf));
+        assert!(!text(&store).contains("intent"), "{}", text(&store));
     }
-    assert_eq!(text(&shelf).matches("\"owner\":\"me\"").count(), 1, "{}", text(&shelf));
+    assert_eq!(text(&store).matches("\"owner\":\"me\"").count(), 1, "{}", text(&store));
     // What is gone indeed is found out, too.
     world.cluster.put("web", &["www.example A 192.0.2.2"]);
     after(&engine, Duration::from_secs(61)).await;

@@ -1,4 +1,4 @@
-//! Doubt goes by object: what cannot be told of one holds back what it had, and nothing else.
+//! Doubt goes by object: what is not known of one holds back what it had, and nothing else.
 
 use std::time::Duration;
 

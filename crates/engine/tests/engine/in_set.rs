@@ -27,7 +27,7 @@ const KEPT: [Kept; 3] = [Kept::Texts, Kept::Sealed, Kept::Objects];
 /// One zone, and what owners keep beside it.
 struct Site {
     cloud: Arc<Cloud>,
-    shelf: Arc<MemoryDocuments>,
+    store: Arc<MemoryDocuments>,
     kept: Kept,
 }
 
@@ -35,7 +35,7 @@ impl Site {
     fn new(kept: Kept) -> Self {
         let account = Arc::new(CloudAccount::default());
         let cloud = Arc::new(Cloud::new("one", &name("example"), &account).in_set());
-        Self { cloud, shelf: Arc::default(), kept }
+        Self { cloud, store: Arc::default(), kept }
     }
 
     fn registry(&self, owner: &str) -> Arc<dyn Registry> {
@@ -48,7 +48,7 @@ impl Site {
         match self.kept {
             Kept::Texts => texts(None),
             Kept::Sealed => texts(Some("0123456789abcdef0123456789abcdef")),
-            Kept::Objects => Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, self.shelf.clone()).unwrap())),
+            Kept::Objects => Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, self.store.clone()).unwrap())),
         }
     }
 
@@ -176,7 +176,7 @@ async fn an_edit_in_between_is_read_again_and_not_written_over() {
     let world = World::new(&[]);
     put(&world, "blue", "192.0.2.1", 10);
     let engine = site.start(&world, "me").await;
-    // Since the last reading somebody has added an item; nobody has told the engine.
+    // Since the last reading another writer has added an item, which the engine does not know of.
     site.insert(&[(10, "192.0.2.1"), (50, "203.0.113.1")]);
     put(&world, "blue", "192.0.2.2", 20);
     rest(&engine).await;
@@ -300,7 +300,7 @@ async fn the_brake_counts_items() {
     assert_eq!(
         site.cloud.dump(),
         before,
-        "four of six items are more than the brake lets go, though they are one record set"
+        "four of six items are more than the brake allows, though they are one record set"
     );
     engine.stop().await;
 }

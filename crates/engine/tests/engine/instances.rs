@@ -82,7 +82,7 @@ async fn a_choice_that_is_none_takes_nothing_away() {
     rest(&engine).await;
     assert_eq!(twins.stand(), lines(&["a.example A 192.0.2.1"], &["c.example A 192.0.2.3"]));
     for who in ["a", "b", "c"] {
-        assert!(twins.world.reports.has(who, "UnknownProvider"), "{who} is told");
+        assert!(twins.world.reports.has(who, "UnknownProvider"), "{who} gets an event");
     }
     engine.stop().await;
     let engine = twins.start().await;

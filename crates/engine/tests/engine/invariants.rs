@@ -57,7 +57,7 @@ async fn an_owner_edited_by_hand_is_respected_at_once() {
     assert!(world.reports.has("a", "ForeignRecord"));
 }
 
-/// 1: the same where the zone cannot be told what to expect: record and claim are read right before.
+/// 1: the same where the provider takes no preconditions: record and claim are read right before.
 #[tokio::test(start_paused = true)]
 async fn without_preconditions_record_and_claim_are_read_before() {
     let world = World::new(&["example"]);
@@ -83,7 +83,7 @@ pub(crate) fn many(count: usize) -> World {
     world
 }
 
-/// 2: an object whose wishes cannot be told in full keeps what is published for it, and only that.
+/// 2: an object whose desired records are not known in full keeps what is published for it, and only that.
 #[tokio::test(start_paused = true)]
 async fn what_an_object_may_still_ask_for_stays() {
     let world = World::new(&["example"]);
@@ -109,7 +109,7 @@ async fn what_an_object_may_still_ask_for_stays() {
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.2 ; 192.0.2.3"]);
 }
 
-/// An object is told of what was done for it, if that was asked for.
+/// An event on an object says what was done for it, if that was asked for.
 #[tokio::test(start_paused = true)]
 async fn changes_are_announced() {
     for announce in [true, false] {
@@ -146,7 +146,7 @@ async fn an_approval_beside_the_state_counts_once() {
     assert_eq!((world.sim.records().len(), engine.plans()[0].1.hash.clone()), (60, hash));
 }
 
-/// 2: the brake holds, tells, and lets go what is approved.
+/// 2: the brake holds, reports, and sends what is approved.
 #[tokio::test(start_paused = true)]
 async fn a_mass_delete_is_held_until_it_is_approved() {
     let world = many(60);
@@ -160,7 +160,7 @@ async fn a_mass_delete_is_held_until_it_is_approved() {
     assert!(world.reports.has("zonewright-pod", "PlanHeld"));
     assert!(engine.metrics().text().contains("zonewright_held_deletes{zone=\"sim/example\"} 60"));
     after(&engine, Duration::from_mins(10)).await;
-    assert_eq!(world.sim.all(), before, "time does not let it go");
+    assert_eq!(world.sim.all(), before, "time does not approve it");
 
     engine.stop().await;
     let engine = world.start().await;
@@ -168,8 +168,8 @@ async fn a_mass_delete_is_held_until_it_is_approved() {
     let plans = engine.plans();
     assert_eq!(plans[0].1.held.len(), 60, "it is held after a restart too");
     after(&engine, Duration::from_secs(10)).await;
-    let told = world.reports.0.lock().unwrap().iter().filter(|note| note.reason == "PlanHeld").count();
-    assert_eq!(told, 2, "each process says so once");
+    let reported = world.reports.0.lock().unwrap().iter().filter(|note| note.reason == "PlanHeld").count();
+    assert_eq!(reported, 2, "each process says so once");
     assert!(engine.approve("000000000000").is_none());
     engine.approve(&plans[0].1.hash).unwrap();
     rest(&engine).await;
@@ -189,12 +189,15 @@ async fn a_held_plan_settles_before_it_is_reported() {
     let plan = engine.plans()[0].1.clone();
     assert_eq!(plan.held.len(), 15, "what is held can be seen and approved at once");
     after(&engine, Duration::from_secs(10)).await;
-    let told: Vec<String> = {
+    let reported: Vec<String> = {
         let reports = world.reports.0.lock().unwrap();
         reports.iter().filter(|note| note.reason == "PlanHeld").map(|note| note.message.clone()).collect()
     };
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("15 deletes in zone example are held") && told[0].contains(&plan.hash), "{told:?}");
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert!(
+        reported[0].starts_with("15 deletes in zone example are held") && reported[0].contains(&plan.hash),
+        "{reported:?}"
+    );
 }
 
 /// 2: an approval is of exactly what was shown: once the plan has changed it does nothing, wherever it is given.

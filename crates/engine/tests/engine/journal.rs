@@ -28,7 +28,7 @@ fn shown(record: &JournalRecord) -> String {
     format!("{}: {outcome}", changes.join(", "))
 }
 
-/// A journal that fails while it is told to, and counts.
+/// A journal that fails while a test asks for it, and counts.
 #[derive(Default)]
 struct Moody {
     inner: MemoryJournal,
@@ -79,9 +79,9 @@ async fn every_change_is_there_with_what_stood_before_and_what_became_of_it() {
     rest(&engine).await;
     world.cluster.delete("a");
     rest(&engine).await;
-    let told = history(&engine).await;
+    let recorded = history(&engine).await;
     assert_eq!(
-        told,
+        recorded,
         [
             "- x.example 0 A 192.0.2.2: applied",
             "~ x.example A 192.0.2.2 (was 192.0.2.1): applied",
@@ -139,17 +139,17 @@ fn what_a_crash_left_open_is_settled_by_a_reading() {
     world.sim.unstall_reads();
     crash(&world);
     let claim = "TXT \"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a\"";
-    // The call was carried out for the first name, not for the second, and the third was somebody else's meanwhile.
+    // The call was carried out for the first name, not for the second, and the third was another writer's meanwhile.
     world.sim.insert(&["x.example A 192.0.2.1", &format!("a-x.example {claim}"), "z.example A 203.0.113.1"]);
     world.sim.fault("example", None);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let engine = world.start().await;
         rest(&engine).await;
-        let mut told = history(&engine).await;
-        told.sort();
+        let mut recorded = history(&engine).await;
+        recorded.sort();
         assert_eq!(
-            told,
+            recorded,
             [
                 "+ x.example A 192.0.2.1: applied (found)",
                 "+ y.example A 192.0.2.1: applied",
@@ -195,8 +195,8 @@ async fn best_effort_goes_on_and_says_so_once() {
     }
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.3"]);
     assert!(engine.health().is_ready());
-    let told = world.reports.0.lock().unwrap().iter().filter(|note| note.reason == "JournalFailed").count();
-    assert_eq!(told, 1);
+    let recorded = world.reports.0.lock().unwrap().iter().filter(|note| note.reason == "JournalFailed").count();
+    assert_eq!(recorded, 1);
     assert!(engine.metrics().text().contains("zonewright_journal_errors_total 3"));
     moody.fails.store(false, Ordering::SeqCst);
     world.cluster.put("a", &["x.example A 192.0.2.4"]);

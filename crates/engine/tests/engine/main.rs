@@ -1,4 +1,4 @@
-//! The engine as a whole, on a paused clock: a simulated provider that enforces preconditions and fails as told, and a
+//! The engine as a whole, on a paused clock: a simulated provider that enforces preconditions and fails as a test asks, and a
 //! source whose objects and evidence the test sets.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]

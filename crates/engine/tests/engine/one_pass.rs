@@ -1,5 +1,5 @@
 //! One pass (`--once`): what fails is tried again until the time for that is over, what goes on is waited for, and whatever
-//! was not read or not written is told.
+//! was not read or not written is reported.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,23 +119,23 @@ async fn sources_that_go_on_are_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_is_not_read_is_told_with_its_reason() {
+async fn a_kind_that_is_not_read_is_reported_with_its_reason() {
     let world = world(2);
     world.cluster.trust(false, false);
     assert_eq!(pass(&world).await.0.failures(), ["services: not read to its end"]);
     let reason = "web.yaml:2: no YAML".to_owned();
     let unread = [(Arc::from("services"), reason)].into_iter().collect();
-    *world.cluster.troubles.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
+    *world.cluster.errors.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
     assert_eq!(pass(&world).await.0.failures(), ["services: web.yaml:2: no YAML"]);
 }
 
-/// A pass that is broken off before anything was taken over tells all the same what it did not read.
+/// A pass that is broken off before anything was taken over reports all the same what it did not read.
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_was_never_taken_over_is_told() {
+async fn a_kind_that_was_never_taken_over_is_reported() {
     let world = world(2);
     world.cluster.trust(false, false);
     let unread = [(Arc::from("services"), "no answer".to_owned())].into_iter().collect();
-    *world.cluster.troubles.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
+    *world.cluster.errors.lock().unwrap() = SourceErrors { unread, ..SourceErrors::default() };
     let engine = world.start().await;
     assert!(engine.outcome().failures().contains(&"services: no answer".to_owned()), "{}", engine.outcome());
 }
@@ -201,7 +201,7 @@ async fn a_dry_run_can_be_looked_at() {
     assert!(zone.held.is_none());
 }
 
-/// Held deletes are told with what would go; a pass that sends what it plans keeps nothing to look at.
+/// Held deletes are reported with what would go; a pass that sends what it plans keeps nothing to look at.
 #[tokio::test(start_paused = true)]
 async fn held_deletes_can_be_looked_at() {
     let mut world = world(30);

@@ -10,7 +10,7 @@ use zonewright_core::change::Outcome;
 use zonewright_core::registry::{OwnershipChange, Registry};
 use zonewright_core::testing::documents::MemoryDocuments;
 use zonewright_core::zone::InstanceId;
-use zonewright_engine::journal::{Cause, JournalWriter, Origin, Query, WriterId};
+use zonewright_engine::journal::{Cause, EntryOrigin, JournalWriter, Query, WriterId};
 use zonewright_engine::layer::Layers;
 use zonewright_engine::metrics::Metrics;
 use zonewright_engine::ownership::{InstanceSnapshot, Proposal, Scope};
@@ -34,7 +34,7 @@ pub(crate) const KEPT: [Kept; 2] = [Kept::Zone, Kept::Objects];
 
 pub(crate) struct Shop {
     pub(crate) world: World,
-    pub(crate) shelf: Arc<MemoryDocuments>,
+    pub(crate) store: Arc<MemoryDocuments>,
     pub(crate) kept: Kept,
 }
 
@@ -42,13 +42,13 @@ impl Shop {
     pub(crate) fn new(kept: Kept) -> Self {
         let world = World::new(&["example"]);
         world.sim.insert(&["foreign.example A 203.0.113.1"]);
-        Self { world, shelf: Arc::default(), kept }
+        Self { world, store: Arc::default(), kept }
     }
 
     pub(crate) fn registry(&self, owner: &str) -> Arc<dyn Registry> {
         match self.kept {
             Kept::Zone => Arc::new(TxtRegistry::new(TxtConfig::new(owner).unwrap()).unwrap()),
-            Kept::Objects => Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, self.shelf.clone()).unwrap())),
+            Kept::Objects => Arc::new(ConfigMapRegistry::new(ConfigMapConfig::new(owner, self.store.clone()).unwrap())),
         }
     }
 
@@ -73,7 +73,7 @@ impl Shop {
         InstanceSnapshot::read(instance, scope).await.unwrap()
     }
 
-    pub(crate) fn journal(&self, cause: Cause) -> (JournalWriter, Origin) {
+    pub(crate) fn journal(&self, cause: Cause) -> (JournalWriter, EntryOrigin) {
         let journal = JournalWriter::new(self.world.journal.clone(), self.world.clock, WriterId::random());
         let origin = journal.origin(cause);
         (journal, origin)
@@ -115,7 +115,7 @@ impl Shop {
     /// The zone to the letter, and whose the records are by the objects.
     pub(crate) fn whole(&self) -> Vec<String> {
         let mut all = self.world.sim.all();
-        let texts = self.shelf.names().into_iter().filter_map(|name| Some((self.shelf.document(&name)?.text, name)));
+        let texts = self.store.names().into_iter().filter_map(|name| Some((self.store.document(&name)?.text, name)));
         for (text, name) in texts {
             let entries: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
             let owned = entries.iter().filter(|entry| entry["owner"].as_str().is_some_and(|owner| !owner.is_empty()));
@@ -274,7 +274,7 @@ async fn a_release_is_undone_by_taking_the_claims_again() {
     }
 }
 
-/// Of what was released, somebody else has taken one and changed the other since: the rest comes back.
+/// Of what was released, another owner has taken one and another writer changed the other since: the rest comes back.
 #[tokio::test(start_paused = true)]
 async fn what_others_took_or_changed_since_a_release_stays_theirs() {
     for kept in KEPT {
@@ -285,7 +285,7 @@ async fn what_others_took_or_changed_since_a_release_stays_theirs() {
         shop.world.sim.insert(&["y.example A 203.0.113.9"]);
         let other = shop.world.beside();
         other.cluster.put("b", &["x.example A 192.0.2.1"]);
-        let mut other = Shop { world: other, shelf: shop.shelf.clone(), kept };
+        let mut other = Shop { world: other, store: shop.store.clone(), kept };
         other.world.config.adopt = true;
         let second = other.world.start_with(other.registry("other")).await;
         after(&second, MINUTE * 3).await;

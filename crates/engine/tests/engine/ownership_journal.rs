@@ -51,12 +51,12 @@ async fn the_next_command_settles_what_an_earlier_one_left_open() {
         shop.world.sim.fault("example", Fault::LostWrite);
         if kept == Kept::Objects {
             // Nothing is sent to the zone: it is the objects that fail.
-            shop.shelf.fail([zonewright_core::testing::documents::Fault::CrashBefore]);
+            shop.store.fail([zonewright_core::testing::documents::Fault::CrashBefore]);
         }
         let outcomes = snapshot.carry_out(&proposal.actions, &journal, &origin).await;
         assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Unknown(_))), "{kept:?}: {outcomes:?}");
         shop.world.sim.fault("example", None);
-        shop.shelf.revive();
+        shop.store.revive();
         tokio::time::sleep(MINUTE * 2).await;
         let second = shop.transfer("me", "other").await;
         let engine = shop.start().await;

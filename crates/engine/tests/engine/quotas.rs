@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use zonewright_core::quota::Limits;
+use zonewright_core::quota::QuotaLimits;
 
 use crate::sim::{World, after, rest};
 
@@ -10,7 +10,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 
 fn world(per_namespace: usize, per_object: usize) -> World {
     let mut world = World::new(&["example", "other.test"]);
-    world.config.quotas = Limits { per_namespace, per_object };
+    world.config.quotas = QuotaLimits { per_namespace, per_object };
     world
 }
 
@@ -52,7 +52,7 @@ async fn a_restart_with_less_room_takes_nothing_away() {
     let engine = world.start().await;
     rest(&engine).await;
     engine.stop().await;
-    world.config.quotas = Limits { per_namespace: 2, per_object: 1 };
+    world.config.quotas = QuotaLimits { per_namespace: 2, per_object: 1 };
     world.cluster.put("a", &["a.example A 192.0.2.1"]);
     world.cluster.put(
         "z",

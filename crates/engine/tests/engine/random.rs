@@ -50,8 +50,8 @@ fn foreign(world: &World) -> Vec<String> {
 
 /// Whatever was done in the last while goes back, as far as the zone lets it.
 async fn undo(engine: &zonewright_engine::Engine, last: Duration) {
-    let (told, _) = engine.history(&Query::default(), 1).await.unwrap();
-    let Some(newest) = told.first().map(|told| told.entry.at.0) else { return };
+    let (recorded, _) = engine.history(&Query::default(), 1).await.unwrap();
+    let Some(newest) = recorded.first().map(|recorded| recorded.entry.at.0) else { return };
     let since = Timestamp(newest - i64::try_from(last.as_millis()).unwrap());
     let query = Query { since: Some(since), ..Query::default() };
     let plan = engine.plan_undo(&UndoRequest { query, pin_for: Duration::from_mins(10) }).await.unwrap();

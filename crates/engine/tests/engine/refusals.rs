@@ -14,10 +14,10 @@ fn times(world: &World, who: &str, reason: &str) -> usize {
     world.reports.0.lock().unwrap().iter().filter(|note| &*note.object.name == who && note.reason == reason).count()
 }
 
-/// How often objects were told that their zone does not work.
+/// How many events on objects say that their zone does not work.
 fn blamed_on_the_zone(world: &World) -> Vec<String> {
-    let told = world.reports.0.lock().unwrap();
-    let of_zone = told.iter().filter(|note| note.reason.starts_with("ZoneNot"));
+    let notes = world.reports.0.lock().unwrap();
+    let of_zone = notes.iter().filter(|note| note.reason.starts_with("ZoneNot"));
     of_zone.map(|note| format!("{}: {}", note.object.name, note.message)).collect()
 }
 
@@ -89,7 +89,7 @@ async fn refused_names_are_tried_again() {
     assert_eq!(world.sim.records().len(), 4);
 }
 
-/// Nothing is accepted at all: that is the zone's trouble.
+/// Nothing is accepted at all: the zone fails.
 #[tokio::test(start_paused = true)]
 async fn sixteen_refusals_in_a_row_pause_the_zone() {
     let (world, engine) = refusing(40).await;
@@ -114,7 +114,7 @@ async fn sixteen_refusals_in_a_row_pause_the_zone() {
     assert!(is_ready(&engine));
 }
 
-/// A single accepted name ends the pause; that the others are refused is from then on their own trouble.
+/// A single accepted name ends the pause; the others that are refused are from then on parked by themselves.
 #[tokio::test(start_paused = true)]
 async fn in_a_paused_zone_new_names_go_first() {
     let (world, engine) = refusing(40).await;
@@ -150,7 +150,7 @@ async fn refused_names_that_come_first_keep_the_others_back_for_one_pause() {
     assert!(is_ready(&engine));
 }
 
-/// A zone that refuses everything and is asked for nothing any more has no trouble.
+/// A zone that refuses everything and is asked for nothing any more does not fail.
 #[tokio::test(start_paused = true)]
 async fn a_pause_ends_when_nobody_asks_for_anything_refused() {
     let (world, engine) = refusing(20).await;

@@ -1,4 +1,4 @@
-//! What a person is shown: by the probes, on objects, in metrics. A problem is told where it is looked for, and ends.
+//! What a person is shown: by the probes, on objects, in metrics. A problem is reported where it is looked for, and ends.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,7 +40,7 @@ async fn loops_that_do_not_turn_are_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn objects_are_told_once_while_their_zone_does_not_work() {
+async fn objects_get_one_event_while_their_zone_does_not_work() {
     let world = World::new(&["example"]);
     world.sim.fault("example", Fault::Denied);
     world.cluster.put("a", &["a.example A 192.0.2.1"]);
@@ -53,16 +53,16 @@ async fn objects_are_told_once_while_their_zone_does_not_work() {
     world.sim.fault("example", None);
     after(&engine, 2 * MINUTE).await;
     assert_eq!(world.sim.records().len(), 2);
-    // What is over with the next attempt is nobody's business, and what does not wait is not told.
+    // What is over with the next attempt is not reported, nor is what does not wait.
     world.sim.fault("example", Fault::NoReads);
     tokio::time::sleep(10 * MINUTE).await;
     assert!(!engine.health().is_ready());
     assert_eq!((times(&world, "a", "ZoneNotServed"), times(&world, "b", "ZoneNotServed")), (1, 1));
 }
 
-/// Whether the names lie in a zone at all is not known then. A failure that is over with the next attempt is not told.
+/// Whether the names lie in a zone at all is not known then. A failure that is over with the next attempt is not reported.
 #[tokio::test(start_paused = true)]
-async fn objects_are_told_once_while_the_zones_cannot_be_listed() {
+async fn objects_get_one_event_while_the_zones_cannot_be_listed() {
     let world = World::new(&["example"]);
     world.cluster.put("a", &["a.example A 192.0.2.1"]);
     world.sim.fail_lists(1);
@@ -104,7 +104,7 @@ async fn a_denied_name_is_explained() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_zone_that_vanishes_is_told_and_loses_nothing() {
+async fn a_zone_that_vanishes_is_reported_and_loses_nothing() {
     let world = World::new(&["example", "other.test"]);
     world.cluster.put("a", &["a.example A 192.0.2.1", "a.other.test A 192.0.2.1"]);
     let engine = world.start().await;
@@ -127,7 +127,7 @@ async fn troubles_of_sources_are_counted_and_named() {
     let world = World::new(&["example"]);
     let engine = world.start().await;
     rest(&engine).await;
-    *world.cluster.troubles.lock().unwrap() =
+    *world.cluster.errors.lock().unwrap() =
         SourceErrors { failures: 3, standing: vec!["web.yaml:2: no YAML".to_owned()], ..SourceErrors::default() };
     after(&engine, MINUTE).await;
     assert_eq!(measured(&engine, "external_dns_source_errors_total"), 3);
@@ -141,7 +141,7 @@ async fn troubles_of_sources_are_counted_and_named() {
         engine.health()
     );
     world.cluster.trust(true, true);
-    *world.cluster.troubles.lock().unwrap() = SourceErrors { failures: 4, ..SourceErrors::default() };
+    *world.cluster.errors.lock().unwrap() = SourceErrors { failures: 4, ..SourceErrors::default() };
     after(&engine, MINUTE).await;
     assert_eq!(measured(&engine, "external_dns_source_errors_total"), 4);
     assert!(engine.health().is_ready() && measured(&engine, "zonewright_source_faults") == 0);

@@ -67,7 +67,7 @@ async fn lost_deletes_that_are_tried_again_do_not_use_up_the_brake() {
     assert_eq!((world.sim.records().len(), outcome.held), (85, 0));
 }
 
-/// 2: a wish that cannot be written keeps what is published for it; once it can be, or is gone, that goes on.
+/// 2: a desired record that cannot be written keeps what is published for it; once it can be written, or is not desired any more, planning goes on.
 #[tokio::test(start_paused = true)]
 async fn a_wish_that_cannot_be_written_keeps_what_stands() {
     let world = World::new(&["example"]);
@@ -136,7 +136,7 @@ async fn an_intent_whose_record_a_listing_leaves_out_stays() {
     rest(&engine).await;
     let claim = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/ns/a";
     let intent = Intent::new([&set("x.example A 192.0.2.1")], claim).to_string().replace(' ', "_");
-    // Who asked for it cannot be told now.
+    // It is not known now who asked for it.
     world.cluster.trust(false, false);
     world.sim.hide("x.example");
     world.sim.insert(&[&format!("a-x.example TXT \"{intent}\""), "x.example A 192.0.2.1"]);
@@ -157,7 +157,7 @@ async fn a_name_whose_intent_goes_is_planned_by_what_was_read_then() {
     world.cluster.put("a", &["x.example A 192.0.2.1"]);
     let engine = world.start().await;
     rest(&engine).await;
-    assert_eq!(world.sim.records(), ["x.example A 203.0.113.1"], "a stranger's");
+    assert_eq!(world.sim.records(), ["x.example A 203.0.113.1"], "foreign");
     world.sim.content().sets.remove(&set("x.example A 203.0.113.1").key);
     after(&engine, Duration::from_mins(10)).await;
     assert_eq!(world.sim.records(), ["x.example A 192.0.2.1"]);
@@ -214,7 +214,7 @@ async fn a_broken_zone_holds_up_no_other() {
     }
 }
 
-/// 5: errors are pauses, and health tells the truth.
+/// 5: errors are pauses, and the probes say what is.
 #[tokio::test(start_paused = true)]
 async fn health_tells_the_truth() {
     let world = many(3);
@@ -252,7 +252,7 @@ async fn after_convergence_only_the_audit_calls() {
     assert!(more_reads - reads <= 61, "one cheap question a minute, not {}", more_reads - reads);
 }
 
-/// 5: credentials that are refused, at the start or while running, are told; once they are mended all goes on by itself.
+/// 5: credentials that are refused, at the start or while running, are reported; once they are mended all goes on by itself.
 #[tokio::test(start_paused = true)]
 async fn credentials_that_are_mended_need_no_restart() {
     for running in [false, true] {
@@ -337,7 +337,7 @@ async fn the_same_input_gives_the_same_plan() {
     assert_eq!(plans[0], plans[2]);
 }
 
-/// 9 for one name: what an audit finds is planned like what a source tells.
+/// 9 for one name: what an audit finds is planned like what a source reports.
 #[tokio::test(start_paused = true)]
 async fn a_foreign_change_is_repaired_by_the_audit() {
     let world = many(3);

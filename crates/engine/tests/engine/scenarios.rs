@@ -171,7 +171,7 @@ async fn a_blank_status_keeps_the_record_for_its_grace() {
 
 /// Fewer domains, fewer record types: what falls outside is left alone. Fewer objects: what nobody asks for goes.
 #[tokio::test(start_paused = true)]
-async fn what_falls_outside_is_released_and_what_nobody_asks_for_goes() {
+async fn what_is_out_of_scope_stays_and_what_nobody_asks_for_goes() {
     let narrow: [fn(&mut World); 3] = [
         |world| world.config.filter = DomainFilter::new(&["x.example".to_owned()], &[], "", "").unwrap(),
         |world| world.config.managed = [RecordType::A].into(),
@@ -188,9 +188,9 @@ async fn what_falls_outside_is_released_and_what_nobody_asks_for_goes() {
         let engine = world.start().await;
         rest(&engine).await;
         after(&engine, Duration::from_mins(10)).await;
-        let released = at < 2;
-        assert_eq!(world.sim.records().len(), if released { 2 } else { 1 });
-        let line = format!("zonewright_released_records{{zone=\"sim/example\"}} {}", u8::from(released));
+        let out_of_scope = at < 2;
+        assert_eq!(world.sim.records().len(), if out_of_scope { 2 } else { 1 });
+        let line = format!("zonewright_released_records{{zone=\"sim/example\"}} {}", u8::from(out_of_scope));
         assert!(engine.metrics().text().contains(&line), "{line}");
         engine.stop().await;
     }
@@ -248,7 +248,7 @@ async fn a_lost_record_is_created_again_under_its_standing_claim() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_name_outside_every_zone_is_told() {
+async fn a_name_outside_every_zone_is_reported() {
     let world = World::new(&["example"]);
     world.cluster.put("a", &["x.other A 192.0.2.1"]);
     let engine = world.start().await;
@@ -257,7 +257,7 @@ async fn a_name_outside_every_zone_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_denied_name_is_told_and_holds_nothing() {
+async fn a_denied_name_is_reported_and_holds_nothing() {
     struct NoA;
     impl NamePolicy for NoA {
         fn permit(&self, endpoint: &Endpoint) -> Result<(), Denied> {

@@ -102,11 +102,11 @@ async fn what_was_done_since_goes_back_and_stays_so() {
         holds.iter().map(|(zone, hold)| (zone.as_str(), hold.plan.clone(), hold.names.len())).collect::<Vec<_>>(),
         [("sim/example", plan.hash.clone(), 3)]
     );
-    assert!(engine.plans().is_empty(), "a delete on hold is no held plan");
+    assert!(engine.plans().is_empty(), "the delete of a pinned name is no held plan");
     assert!(engine.undo(&plan.hash).await.is_err(), "a plan is carried out once");
-    // The history tells of it, under the plan's hash.
-    let told = engine.history(&Query { plan: Some(plan.hash), ..Query::default() }, 10).await.unwrap().0;
-    assert_eq!(told.len(), 3);
+    // The history shows it, under the plan's hash.
+    let recorded = engine.history(&Query { plan: Some(plan.hash), ..Query::default() }, 10).await.unwrap().0;
+    assert_eq!(recorded.len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -304,7 +304,7 @@ async fn a_dry_run_sends_nothing_and_holds_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_is_told_and_not_held() {
+async fn what_is_refused_is_reported_and_not_held() {
     let (world, engine, then, _) = changed().await;
     world.sim.refuse(&["x.example"]);
     let (_, report) = undo(&engine, since(then)).await;
@@ -314,7 +314,7 @@ async fn what_is_refused_is_told_and_not_held() {
     assert!(world.sim.records().contains(&"x.example A 192.0.2.2".to_owned()));
 }
 
-/// The write is carried out and its answer is lost: the names stay on hold, and a reading finds out.
+/// The write is carried out and its answer is lost: the names stay pinned, and a reading finds out.
 #[tokio::test(start_paused = true)]
 async fn an_unanswered_undo_is_held_and_settled() {
     let (world, engine, then, before) = changed().await;
@@ -325,8 +325,8 @@ async fn an_unanswered_undo_is_held_and_settled() {
     world.sim.fault("example", None);
     after(&engine, MINUTE * 5).await;
     assert_eq!((world.sim.all(), engine.pins()[0].1.names.len()), (before, 3));
-    let told = history(&engine).await;
-    assert!(told[..3].iter().all(|line| line.ends_with(": applied (found)")), "{told:?}");
+    let recorded = history(&engine).await;
+    assert!(recorded[..3].iter().all(|line| line.ends_with(": applied (found)")), "{recorded:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -405,7 +405,7 @@ async fn an_approved_plan_is_undone_by_its_hash() {
     assert_eq!(world.sim.all(), now);
 }
 
-/// Where the zone cannot be told what to expect, what stands there is read right before all the same.
+/// Where the provider takes no preconditions, what stands there is read right before all the same.
 #[tokio::test(start_paused = true)]
 async fn without_preconditions_the_reading_decides() {
     let (world, engine, then, _) = changed().await;

@@ -1,4 +1,4 @@
-//! Ten minutes in which somebody else has used up the quota of an account, played with a real provider through the engine.
+//! Ten minutes in which another client has used up the quota of an account, played with a real provider through the engine.
 //!
 //! In: a provider at its service on loopback. Out: nothing is lost, and how many requests were sent meanwhile. The tests of a provider
 //! take this file beside the simulated world of the engine's own tests.

@@ -191,7 +191,7 @@ impl AzureDns {
         self.service().pace.set(limit);
     }
 
-    /// How many seconds the fault [`Fault::Throttled`] tells callers to wait; 1 if never set.
+    /// How many seconds the fault [`Fault::Throttled`] asks callers to wait; 1 if never set.
     pub fn set_retry_after(&self, seconds: u64) {
         self.service().retry_after = Some(seconds);
     }

@@ -154,7 +154,7 @@ impl Refusal {
         Self::front(401, "ExpiredAuthenticationToken", text)
     }
 
-    /// Somebody who may not.
+    /// A caller without the right.
     pub(super) fn denied(action: &str, scope: &str) -> Self {
         let client = "00000000-0000-0000-0000-00000000c11e";
         let text = format!(

@@ -78,7 +78,7 @@ pub(super) struct Zone {
 }
 
 impl Zone {
-    /// A zone with its SOA record, and with NS records if it is public. `number` tells zones apart.
+    /// A zone with its SOA record, and with NS records if it is public. `number` distinguishes zones.
     pub(super) fn new(kind: Kind, subscription: &str, group: &str, name: &str, number: usize) -> Self {
         let id = format!(
             "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/{}/{name}",

@@ -1,5 +1,5 @@
 //! Who calls, and where callers get their tokens: the token endpoint of OAuth 2.0, the metadata server of a machine, the exchange of
-//! another identity's token, and tokens of a service account that somebody may act as.
+//! another identity's token, and tokens of a service account that a caller may act as.
 //!
 //! <https://developers.google.com/identity/protocols/oauth2/service-account>,
 //! <https://cloud.google.com/compute/docs/metadata/overview>, <https://cloud.google.com/iam/docs/reference/sts/rest>

@@ -82,12 +82,12 @@ impl Refusal {
         Self::new(403, "rateLimitExceeded", "Rate Limit Exceeded")
     }
 
-    /// Nobody, or somebody whose credentials are over.
+    /// A caller without credentials, or with expired ones.
     pub(super) fn credentials() -> Self {
         Self::new(401, "authError", "Invalid Credentials")
     }
 
-    /// Somebody who may not.
+    /// A caller without the right.
     pub(super) fn forbidden() -> Self {
         Self::new(403, "forbidden", "Forbidden")
     }

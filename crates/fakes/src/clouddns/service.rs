@@ -31,7 +31,7 @@ pub(super) struct Service {
     pub(super) page: Option<usize>,
     /// How many requests a project has.
     pub(super) pace: Pace,
-    /// How many seconds the fault [`Fault::Throttled`] tells callers to wait; 1 without.
+    /// How many seconds the fault [`Fault::Throttled`] asks callers to wait; 1 without.
     pub(super) retry_after: Option<u64>,
     /// How often a new change is `pending`.
     pub(super) pending: usize,

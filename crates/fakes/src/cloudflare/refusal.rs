@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn all_missing_data_are_told() {
+    fn all_missing_data_are_named() {
         let refusal = Refusal::missing_data(&["port", "target"]);
         let errors = ["port is a required data field.", "target is a required data field."]
             .map(|message| json!({ "code": 9101, "message": message }));

@@ -79,14 +79,14 @@ impl Service {
         if body.get("ConsistentRead").and_then(Value::as_bool) != Some(true) {
             self.stale_reads += 1;
         }
-        let octets = self.page;
+        let bytes = self.page;
         let limit = body.get("Limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
         let start = body.get("ExclusiveStartKey").and_then(Value::as_object);
         let filter = filter(body)?;
         let projection = body.get("ProjectionExpression").and_then(Value::as_str);
         let names: Option<BTreeSet<&str>> = projection.map(|names| names.split(',').map(str::trim).collect());
         let table = self.table(text(body, "TableName")?)?;
-        let (page, next) = table.page(start, octets, limit.unwrap_or(usize::MAX))?;
+        let (page, next) = table.page(start, bytes, limit.unwrap_or(usize::MAX))?;
         let read = page.len();
         // The page is filled before the filter is looked at, so a page without items may have a successor.
         let kept =

@@ -95,9 +95,9 @@ impl DynamoDb {
         self.service().tables.get(table).map(|table| table.items().cloned().collect()).unwrap_or_default()
     }
 
-    /// How many octets a page of a scan reads at most; 1 MiB if never set.
-    pub fn set_page(&self, octets: usize) {
-        self.service().page = octets;
+    /// How many bytes a page of a scan reads at most; 1 MiB if never set.
+    pub fn set_page(&self, bytes: usize) {
+        self.service().page = bytes;
     }
 
     /// Lets the next `times` calls of `operation` (`Scan`, ...) fail; 0 ends all faults of the operation.

@@ -9,10 +9,10 @@ use super::partiql::{Condition, Operand, Statement};
 /// An item: attribute names and typed values (`{"S": ".."}`).
 pub type Item = Map<String, Value>;
 
-/// Longest hash key in octets.
-const KEY_OCTETS: usize = 2048;
-/// Largest item in octets.
-const ITEM_OCTETS: usize = 400 * 1024;
+/// Longest hash key in bytes.
+const KEY_BYTES: usize = 2048;
+/// Largest item in bytes.
+const ITEM_BYTES: usize = 400 * 1024;
 
 /// An error of the service.
 #[derive(Debug, Clone)]
@@ -101,17 +101,17 @@ impl Table {
     pub(super) fn page(
         &self,
         start: Option<&Item>,
-        octets: usize,
+        bytes: usize,
         limit: usize,
     ) -> Result<(Vec<&Item>, Option<Item>), Refusal> {
         let after = start.map(|item| self.key(item)).transpose()?;
         let (mut page, mut size, mut last) = (Vec::new(), 0, None);
         let rest = self.items.iter().filter(|(key, _)| after.as_ref().is_none_or(|after| *key > after));
         for (_, item) in rest {
-            if !page.is_empty() && (size >= octets || page.len() >= limit) {
+            if !page.is_empty() && (size >= bytes || page.len() >= limit) {
                 return Ok((page, last));
             }
-            size += octets_of(&Value::Object(item.clone()));
+            size += bytes_of(&Value::Object(item.clone()));
             let key = self.schema.attributes().filter_map(|(name, _)| Some((name.clone(), item.get(name)?.clone())));
             last = Some(key.collect());
             page.push(item);
@@ -132,7 +132,7 @@ impl Table {
                 0 => {
                     Err(Refusal::invalid(format!("A key attribute cannot contain an empty string value. Key: {name}")))
                 }
-                1..=KEY_OCTETS => Ok(text.to_owned()),
+                1..=KEY_BYTES => Ok(text.to_owned()),
                 _ => Err(Refusal::invalid("Size of hashkey has exceeded the maximum size limit of2048 bytes")),
             }
         };
@@ -207,7 +207,7 @@ fn meets(item: &Item, conditions: &[Condition]) -> bool {
 /// An item whose size and types are allowed.
 fn sound(item: Item) -> Result<Item, Refusal> {
     item.values().try_for_each(typed)?;
-    if octets_of(&Value::Object(item.clone())) > ITEM_OCTETS {
+    if bytes_of(&Value::Object(item.clone())) > ITEM_BYTES {
         return Err(Refusal::invalid("Item size has exceeded the maximum allowed size"));
     }
     Ok(item)
@@ -227,11 +227,11 @@ pub(super) fn typed(value: &Value) -> Result<(), Refusal> {
 }
 
 /// About what a value weighs: names and texts.
-fn octets_of(value: &Value) -> usize {
+fn bytes_of(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
-        Value::Array(list) => list.iter().map(octets_of).sum(),
-        Value::Object(map) => map.iter().map(|(name, value)| name.len() + octets_of(value)).sum(),
+        Value::Array(list) => list.iter().map(bytes_of).sum(),
+        Value::Object(map) => map.iter().map(|(name, value)| name.len() + bytes_of(value)).sum(),
         _ => 1,
     }
 }

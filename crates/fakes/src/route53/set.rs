@@ -21,7 +21,7 @@ pub struct RecordSet {
     pub name: String,
     /// `A`, `TXT` and so on.
     pub kind: String,
-    /// Tells the sets of one name and type apart; none where there is no routing policy.
+    /// Distinguishes the sets of one name and type; none where there is no routing policy.
     pub identifier: Option<String>,
     /// The routing policy; none in a simple set.
     pub routing: Option<Routing>,
@@ -183,7 +183,7 @@ impl Alias {
 }
 
 impl Routing {
-    /// The element that says it, whose name tells the policies apart.
+    /// The element that says it, whose name distinguishes the policies.
     pub(super) fn policy(&self) -> &'static str {
         match self {
             Self::Weight(_) => "Weight",

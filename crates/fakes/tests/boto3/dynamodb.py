@@ -98,7 +98,7 @@ refused = {
     "Parameters": [text("a#A#"), text("other")],
     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
 }
-answers["batch tells the old item"] = batch(refused)[0]["Error"]["Item"]["o"]
+answers["batch returns the old item"] = batch(refused)[0]["Error"]["Item"]["o"]
 many = [insert("n%d#A#" % number, "me") for number in range(26)]
 answers["26 in a batch"] = outcome(lambda: batch(*many))
 answers["one item twice in a batch"] = outcome(lambda: batch(insert("n#A#", "me"), insert("n#A#", "me")))

@@ -32,7 +32,7 @@ fn a_table_is_served() {
         ("no PartiQL", json!("ValidationException")),
         ("select", json!([{ "k": "a#A#", "o": "me", "l": { "resource": "new" } }])),
         ("batch", json!([null, "DuplicateItem", "ConditionalCheckFailed", null])),
-        ("batch tells the old item", json!({ "S": "me" })),
+        ("batch returns the old item", json!({ "S": "me" })),
         ("26 in a batch", json!("ValidationException")),
         ("none in a batch", json!("ValidationException")),
         ("one item twice in a batch", json!("ValidationException")),

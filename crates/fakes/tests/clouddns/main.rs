@@ -247,8 +247,8 @@ fn faults_come_on_demand() {
     let expected = [false, false, false, false, false, false, true, true, true, false, true, false, false, true];
     assert_eq!(stands, expected);
     let outcomes: Vec<&str> = answers["changes"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
-    let told =
+    let expected =
         ["429", "403", "403", "401", "500", "503", "500", "lost", "lost", "lost", "lost", "unread", "502", "done"];
-    assert_eq!(outcomes, told);
+    assert_eq!(outcomes, expected);
     assert_eq!(answers["pages"], json!(["a.example.org. A", "a.example.org. A", "example.org. NS"]));
 }

@@ -32,9 +32,9 @@ def outcome(request):
     try:
         return request.execute()
     except HttpError as error:
-        told = json.loads(error.content)["error"]
-        assert told["code"] == error.resp.status and told["message"] == told["errors"][0]["message"]
-        return "%d %s %s" % (told["code"], told["errors"][0]["reason"], told["message"])
+        body = json.loads(error.content)["error"]
+        assert body["code"] == error.resp.status and body["message"] == body["errors"][0]["message"]
+        return "%d %s %s" % (body["code"], body["errors"][0]["reason"], body["message"])
 
 
 def everything(resource, field, **arguments):
@@ -57,7 +57,7 @@ def change(additions=(), deletions=(), zone="main"):
     return outcome(changes.create(project="p", managedZone=zone, body=body))
 
 
-def told(made):
+def status_of(made):
     return made if isinstance(made, str) else made["status"]
 
 
@@ -149,7 +149,7 @@ answers["delete of another content"] = change([], [one("www.example.org.", "A", 
 change([one("www.example.org.", "A", ["192.0.2.9", "192.0.2.8"])], [www])
 answers["replace"] = at("www.example.org.", "A")["rrdatas"]
 turned = change([www], [one("www.example.org.", "A", ["192.0.2.8", "192.0.2.9"])])
-answers["values in another order"] = "done" if told(turned) == "pending" else turned
+answers["values in another order"] = "done" if status_of(turned) == "pending" else turned
 answers["second is wrong"] = change([one("y.example.org.", "A", ["192.0.2.1"]), one("z.example.org.", "A", ["x"])])
 answers["nothing of a refused change"] = at("y.example.org.", "A") is None
 answers["CNAME beside A"] = change([one("www.example.org.", "CNAME", ["b.org."])])

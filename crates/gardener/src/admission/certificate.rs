@@ -1,4 +1,4 @@
-//! The server's certificate and key, as files that somebody else renews.
+//! The server's certificate and key, as files that another program renews.
 //!
 //! In: a folder with `tls.crt` and `tls.key` (PEM), as a mounted Secret of type kubernetes.io/tls has them. Out: what a TLS server
 //! is configured with. The files are read again every few seconds. A pair that cannot be used, such as a new certificate whose key is

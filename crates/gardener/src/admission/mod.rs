@@ -9,8 +9,8 @@ mod review;
 mod server;
 
 pub use certificate::Certificate;
-pub use review::{Unreadable, review};
-pub use server::Server;
+pub use review::{UnreadableReview, review};
+pub use server::AdmissionServer;
 
 /// Where the API server asks.
 pub const PATH: &str = "/validate-extensions-gardener-cloud-v1alpha1-dnsrecord";

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::validate::{FieldError, LISTED, Spec, sentence, spec_errors};
+use crate::validate::{FieldError, LISTED, UncheckedSpec, sentence, spec_errors};
 
 /// The API version of reviews.
 const VERSION: &str = "admission.k8s.io/v1";
@@ -18,7 +18,7 @@ const RESOURCE: &str = "dnsrecords";
 
 /// Why a request is no review of a DNSRecord.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
+pub enum UnreadableReview {
     /// It is no JSON, or not of this form.
     #[error("the body is no AdmissionReview: {0}")]
     Form(#[from] serde_json::Error),
@@ -68,7 +68,7 @@ struct Resource {
 #[serde(default)]
 struct Object {
     metadata: Metadata,
-    spec: Spec,
+    spec: UncheckedSpec,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -83,15 +83,15 @@ struct Metadata {
 ///
 /// # Errors
 /// It is no review of a DNSRecord.
-pub fn review(body: &[u8]) -> Result<Value, Unreadable> {
+pub fn review(body: &[u8]) -> Result<Value, UnreadableReview> {
     let review: Review = serde_json::from_slice(body)?;
     if review.api_version != VERSION || review.kind != KIND {
-        return Err(Unreadable::Kind { version: review.api_version, kind: review.kind });
+        return Err(UnreadableReview::Kind { version: review.api_version, kind: review.kind });
     }
-    let request = review.request.ok_or(Unreadable::Empty)?;
+    let request = review.request.ok_or(UnreadableReview::Empty)?;
     let Resource { group, resource } = &request.resource;
     if group != GROUP || resource != RESOURCE {
-        return Err(Unreadable::Resource(format!("{resource}.{group}")));
+        return Err(UnreadableReview::Resource(format!("{resource}.{group}")));
     }
     let errors = verdict(&request);
     Ok(answer(&request, &errors))
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_one_is_told_each_field() {
+    fn a_bad_one_is_refused_with_each_field() {
         let mut bad = object();
         bad["spec"]["values"] = json!(["192.0.2.1", "2001:db8::1"]);
         bad["spec"]["ttl"] = json!(-1);

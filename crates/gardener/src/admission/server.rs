@@ -20,11 +20,11 @@ const BREATH: Duration = Duration::from_millis(100);
 
 /// The webhook over HTTPS.
 #[derive(Debug)]
-pub struct Server {
+pub struct AdmissionServer {
     certificate: Certificate,
 }
 
-impl Server {
+impl AdmissionServer {
     /// A server with this certificate.
     pub fn new(certificate: Certificate) -> Self {
         Self { certificate }

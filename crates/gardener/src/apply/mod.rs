@@ -3,7 +3,7 @@
 //! In: the account, the zone, the registry, what is asked for. Out: it stands so, or why not. What must hold: the name is read
 //! right before it is changed, and what was read is the precondition of the change; nothing is sent where nothing differs; before
 //! the first change is sent, that is written down ([`Mark`]); an unknown outcome is read back before anything else is done; what
-//! is somebody else's stays.
+//! is foreign stays.
 
 mod plan;
 mod view;
@@ -23,32 +23,32 @@ use zonewright_core::provider::{Adjustment, Listing, Read};
 use zonewright_core::registry::{Dropped, OwnershipChange, Registry};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordKey, RecordSet, RecordType, Zone};
 
-use crate::accounts::Account;
+use crate::accounts::ProviderAccount;
 use crate::convert::IpStack;
-use crate::failure::Failure;
-use plan::{Asked, Plan, RecordAtName};
+use crate::failure::OperationFailure;
+use plan::{ApplyPlan, RecordAtName, RequestedName};
 use view::View;
 
-/// How often a change is planned anew after somebody else was faster.
+/// How often a change is planned anew after another writer was faster.
 const ATTEMPTS: usize = 4;
 /// Types under which an object's records, or claims on them, may stand.
 const TYPES: [RecordType; 4] = [RecordType::A, RecordType::Aaaa, RecordType::Cname, RecordType::Txt];
 
-/// Told right before the first change is sent, and where the records stand already as they are wanted. Where it fails nothing is sent.
+/// Called right before the first change is sent, and where the records stand already as they are wanted. Where it fails nothing is sent.
 #[async_trait]
 pub trait Mark: Send + Sync {
     /// Writes down that the zone holds records of the object, or is about to.
     ///
     /// # Errors
     /// It is not written.
-    async fn sending(&self) -> Result<(), Failure>;
+    async fn sending(&self) -> Result<(), OperationFailure>;
 }
 
 /// Where a name is changed, and for whom.
-pub struct Place<'a> {
-    /// The account.
-    pub account: &'a Account,
-    /// The zone.
+pub struct ChangeTarget<'a> {
+    /// The account by which the change is sent.
+    pub account: &'a ProviderAccount,
+    /// The zone that holds the name.
     pub zone: &'a Zone,
     /// Who keeps claims, if anybody does.
     pub registry: &'a dyn Registry,
@@ -58,9 +58,12 @@ pub struct Place<'a> {
     pub is_rival: &'a (dyn Fn(&str) -> bool + Send + Sync),
 }
 
-impl std::fmt::Debug for Place<'_> {
+impl std::fmt::Debug for ChangeTarget<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Place").field("zone", &self.zone.name).field("resource", &self.resource).finish_non_exhaustive()
+        f.debug_struct("ChangeTarget")
+            .field("zone", &self.zone.name)
+            .field("resource", &self.resource)
+            .finish_non_exhaustive()
     }
 }
 
@@ -71,19 +74,19 @@ enum Job<'a> {
 }
 
 /// What became of a group.
-enum Sent {
+enum GroupResult {
     Applied,
     /// The zone was not what had been read.
     Outrun(Error),
     Unknown(Error),
 }
 
-impl Place<'_> {
+impl ChangeTarget<'_> {
     /// Makes the name hold what an endpoint asks for.
     ///
     /// # Errors
     /// Why it does not. [`ErrorKind::NotFound`] of the provider means that the zone is gone.
-    pub async fn bring(&self, endpoint: &Endpoint, stack: IpStack, mark: &dyn Mark) -> Result<(), Failure> {
+    pub async fn bring(&self, endpoint: &Endpoint, stack: IpStack, mark: &dyn Mark) -> Result<(), OperationFailure> {
         let forms = self.forms(endpoint, stack)?;
         self.settle(&endpoint.name, Job::Bring { endpoint, forms }, mark).await
     }
@@ -91,46 +94,46 @@ impl Place<'_> {
     /// Takes away what an object of this name and type had published.
     ///
     /// # Errors
-    /// As [`Place::bring`].
-    pub async fn withdraw(&self, name: &DnsName, rtype: RecordType, mark: &dyn Mark) -> Result<(), Failure> {
+    /// As [`ChangeTarget::bring`].
+    pub async fn withdraw(&self, name: &DnsName, rtype: RecordType, mark: &dyn Mark) -> Result<(), OperationFailure> {
         self.settle(name, Job::Withdraw(rtype), mark).await
     }
 
     /// Reads, plans and sends until there is nothing to do.
-    async fn settle(&self, name: &DnsName, job: Job<'_>, mark: &dyn Mark) -> Result<(), Failure> {
+    async fn settle(&self, name: &DnsName, job: Job<'_>, mark: &dyn Mark) -> Result<(), OperationFailure> {
         let _turn = self.account.turn(&self.zone.key.zone, name).await;
         let mut last: Option<Error> = None;
         let mut unknown: Option<Error> = None;
         for _ in 0..ATTEMPTS {
             let view = self.read(name).await?;
             let plan = self.plan(name, &job, &view).await?;
-            let adopting = matches!(plan, Plan::Adopt(_));
+            let adopting = matches!(plan, ApplyPlan::Adopt(_));
             let Some(group) = self.group(plan, &view)? else {
                 // What stands as it is wanted is the object's own from here on: whatever becomes of it takes the record along.
                 return if matches!(job, Job::Bring { .. }) { mark.sending().await } else { Ok(()) };
             };
             // It was read back, and is not in force: the next attempt starts with a pause.
             if let Some(error) = unknown {
-                return Err(Failure::Provider(error));
+                return Err(OperationFailure::Provider(error));
             }
             mark.sending().await?;
             match self.send(group).await? {
-                Sent::Applied if adopting => {}
-                Sent::Applied => return Ok(()),
-                Sent::Outrun(error) => last = Some(error),
-                Sent::Unknown(error) => unknown = Some(error),
+                GroupResult::Applied if adopting => {}
+                GroupResult::Applied => return Ok(()),
+                GroupResult::Outrun(error) => last = Some(error),
+                GroupResult::Unknown(error) => unknown = Some(error),
             }
         }
         let outrun = || Error::new(ErrorKind::Conflict, "change records", format!("{name} keeps changing"));
-        Err(Failure::Provider(unknown.or(last).unwrap_or_else(outrun)))
+        Err(OperationFailure::Provider(unknown.or(last).unwrap_or_else(outrun)))
     }
 
-    async fn plan(&self, name: &DnsName, job: &Job<'_>, view: &View) -> Result<Plan, Failure> {
+    async fn plan(&self, name: &DnsName, job: &Job<'_>, view: &View) -> Result<ApplyPlan, OperationFailure> {
         match job {
             Job::Withdraw(rtype) => Ok(plan::withdraw(name, *rtype, &self.standing(name, view))),
             Job::Bring { endpoint, forms } => {
                 let sets = self.wanted(forms, view).await?;
-                let asked = Asked {
+                let asked = RequestedName {
                     name,
                     rtype: endpoint.rtype,
                     sets: &sets,
@@ -145,7 +148,7 @@ impl Place<'_> {
     }
 
     /// The forms in which an endpoint is published.
-    fn forms(&self, endpoint: &Endpoint, stack: IpStack) -> Result<Vec<Endpoint>, Failure> {
+    fn forms(&self, endpoint: &Endpoint, stack: IpStack) -> Result<Vec<Endpoint>, OperationFailure> {
         let provider = &self.account.provider;
         let made = provider.interpret(self.zone, endpoint);
         let candidates = [self.zone.key.zone.clone()];
@@ -157,13 +160,13 @@ impl Place<'_> {
         if forms.is_empty() {
             let notes: Vec<String> = done.notes.into_iter().map(|note| note.message).collect();
             let text = if notes.is_empty() { "it cannot be published here".to_owned() } else { notes.join("; ") };
-            return Err(Failure::Configuration(text));
+            return Err(OperationFailure::Configuration(text));
         }
         Ok(forms)
     }
 
     /// What shall stand, as the provider would read it back.
-    async fn wanted(&self, forms: &[Endpoint], view: &View) -> Result<Vec<RecordSet>, Failure> {
+    async fn wanted(&self, forms: &[Endpoint], view: &View) -> Result<Vec<RecordSet>, OperationFailure> {
         let capability = self.account.provider.capability(Some(self.zone));
         let mut sets = Vec::with_capacity(forms.len());
         for form in forms {
@@ -180,36 +183,37 @@ impl Place<'_> {
                 objects: Vec::new(),
             };
             let lowered = lower(&wanted, self.zone, &capability, &self.account.options, view.set(&wanted.key));
-            let told = lowered.notes.into_iter().map(|note| note.message).collect::<Vec<_>>().join("; ");
-            sets.push(lowered.set.ok_or_else(|| Failure::Configuration(told.clone()))?);
-            if !told.is_empty() {
-                debug!(zone = %self.zone.name, "{told}");
+            let reported = lowered.notes.into_iter().map(|note| note.message).collect::<Vec<_>>().join("; ");
+            sets.push(lowered.set.ok_or_else(|| OperationFailure::Configuration(reported.clone()))?);
+            if !reported.is_empty() {
+                debug!(zone = %self.zone.name, "{reported}");
             }
         }
         let mut adjusted = Vec::with_capacity(sets.len());
         for answer in self.account.provider.adjust(self.zone, &sets).await {
             match answer {
                 Adjustment::As { sets, .. } => adjusted.extend(sets),
-                Adjustment::Refused(why) => return Err(Failure::Configuration(why)),
-                Adjustment::Unknown(error) => return Err(Failure::Provider(error)),
+                Adjustment::Refused(why) => return Err(OperationFailure::Configuration(why)),
+                Adjustment::Unknown(error) => return Err(OperationFailure::Provider(error)),
             }
         }
         Ok(adjusted)
     }
 
     /// Reads the name, and where claims on its records may stand.
-    async fn read(&self, name: &DnsName) -> Result<View, Failure> {
+    async fn read(&self, name: &DnsName) -> Result<View, OperationFailure> {
         let keys = TYPES.map(|rtype| RecordKey::simple(name.clone(), rtype));
         let mut names: BTreeSet<DnsName> =
             keys.iter().flat_map(|key| self.registry.claim_names(self.zone, key)).collect();
         names.retain(|claim| claim.is_within(&self.zone.name));
         names.insert(name.clone());
-        let listing = self.account.provider.records(self.zone, Read::Names(&names)).await.map_err(Failure::Provider)?;
+        let listing =
+            self.account.provider.records(self.zone, Read::Names(&names)).await.map_err(OperationFailure::Provider)?;
         match listing {
             Listing::Names(sets) | Listing::Full { sets, .. } => Ok(View::new(self.zone.clone(), sets)),
             _ => {
                 let text = format!("{name} could not be read in zone {}", self.zone.name);
-                Err(Failure::Provider(Error::new(ErrorKind::Protocol, "read names", text)))
+                Err(OperationFailure::Provider(Error::new(ErrorKind::Protocol, "read names", text)))
             }
         }
     }
@@ -229,29 +233,29 @@ impl Place<'_> {
     }
 
     /// The group of a plan, with what becomes of claims.
-    fn group(&self, plan: Plan, view: &View) -> Result<Option<Group>, Failure> {
+    fn group(&self, plan: ApplyPlan, view: &View) -> Result<Option<Group>, OperationFailure> {
         let group = match plan {
-            Plan::Nothing => return Ok(None),
-            Plan::Adopt(set) => {
+            ApplyPlan::Nothing => return Ok(None),
+            ApplyPlan::Adopt(set) => {
                 let change = OwnershipChange::Take(Some(self.resource.clone()));
                 let assigned = self.registry.assign(self.zone, &set, &change, view);
-                return assigned.map_err(|Dropped { reason }| Failure::Held(reason));
+                return assigned.map_err(|Dropped { reason }| OperationFailure::Held(reason));
             }
-            Plan::Change(group) => group,
+            ApplyPlan::Change(group) => group,
         };
         let decorated = self.registry.decorate(self.zone, vec![group], view).pop();
         match decorated {
             Some(Ok(group)) => Ok(Some(group)),
-            Some(Err((_, Dropped { reason }))) => Err(Failure::Held(reason)),
+            Some(Err((_, Dropped { reason }))) => Err(OperationFailure::Held(reason)),
             None => Ok(None),
         }
     }
 
-    async fn send(&self, group: Group) -> Result<Sent, Failure> {
+    async fn send(&self, group: Group) -> Result<GroupResult, OperationFailure> {
         let group = match self.registry.prepare(self.zone, vec![group]).await.pop() {
             Some(Ok(group)) => group,
-            Some(Err((_, Dropped { reason }))) => return Err(Failure::Held(reason)),
-            None => return Ok(Sent::Applied),
+            Some(Err((_, Dropped { reason }))) => return Err(OperationFailure::Held(reason)),
+            None => return Ok(GroupResult::Applied),
         };
         for change in group.records().map(|step: &Step| &step.change) {
             info!(zone = %self.zone.name, object = %self.resource, "{change}");
@@ -261,12 +265,12 @@ impl Place<'_> {
         let outcome = self.account.provider.apply(self.zone, &groups).await.pop().unwrap_or_else(lost);
         let committed = self.registry.commit(self.zone, &groups, std::slice::from_ref(&outcome)).await;
         let sent = match outcome {
-            Outcome::Applied => Sent::Applied,
-            Outcome::Refused { error, .. } if error.kind == ErrorKind::Conflict => Sent::Outrun(error),
-            Outcome::Refused { error, .. } | Outcome::NotSent(error) => return Err(Failure::Provider(error)),
-            Outcome::Unknown(error) => Sent::Unknown(error),
+            Outcome::Applied => GroupResult::Applied,
+            Outcome::Refused { error, .. } if error.kind == ErrorKind::Conflict => GroupResult::Outrun(error),
+            Outcome::Refused { error, .. } | Outcome::NotSent(error) => return Err(OperationFailure::Provider(error)),
+            Outcome::Unknown(error) => GroupResult::Unknown(error),
         };
-        committed.map_err(Failure::Provider)?;
+        committed.map_err(OperationFailure::Provider)?;
         Ok(sent)
     }
 }

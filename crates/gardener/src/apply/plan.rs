@@ -11,7 +11,7 @@ use zonewright_core::change::{Change, Group, Step};
 use zonewright_core::claim::{OwnerId, Ownership};
 use zonewright_core::{DnsName, RecordData, RecordSet, RecordType};
 
-use crate::failure::Failure;
+use crate::failure::OperationFailure;
 
 /// A set at the name.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(super) struct RecordAtName<'v> {
 
 /// What one object asks for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct RequestedName<'a> {
     pub(super) name: &'a DnsName,
     /// The type that the object states.
     pub(super) rtype: RecordType,
@@ -39,7 +39,7 @@ pub(super) struct Asked<'a> {
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Plan {
+pub(super) enum ApplyPlan {
     Nothing,
     /// This record stands as it is wanted, and nobody's claim is on it: it becomes ours.
     Adopt(RecordSet),
@@ -65,8 +65,8 @@ impl RecordAtName<'_> {
     }
 
     /// Whether the set may be changed.
-    fn may_change(&self) -> Result<(), Failure> {
-        let (key, held) = (&self.set.key, |text: String| Err(Failure::Held(text)));
+    fn may_change(&self) -> Result<(), OperationFailure> {
+        let (key, held) = (&self.set.key, |text: String| Err(OperationFailure::Held(text)));
         if is_routed(self.set) {
             return held(format!(
                 "{key} takes part in a routing policy, which a DNSRecord cannot have; it stays as it is"
@@ -94,7 +94,7 @@ impl RecordAtName<'_> {
 ///
 /// # Errors
 /// Who or what is in the way.
-pub(super) fn bring(asked: &Asked<'_>, standing: &[RecordAtName<'_>]) -> Result<Plan, Failure> {
+pub(super) fn bring(asked: &RequestedName<'_>, standing: &[RecordAtName<'_>]) -> Result<ApplyPlan, OperationFailure> {
     let routed = |found: &&RecordAtName<'_>| {
         is_routed(found.set) && asked.sets.iter().any(|set| set.key.rtype == found.set.key.rtype)
     };
@@ -114,7 +114,7 @@ pub(super) fn bring(asked: &Asked<'_>, standing: &[RecordAtName<'_>]) -> Result<
             continue;
         };
         if found.ownership == Ownership::Unclaimed && wanted.data == found.set.data {
-            return Ok(Plan::Adopt(found.set.clone()));
+            return Ok(ApplyPlan::Adopt(found.set.clone()));
         }
         if !wanted.is_met_by(found.set) {
             found.may_change()?;
@@ -124,14 +124,14 @@ pub(super) fn bring(asked: &Asked<'_>, standing: &[RecordAtName<'_>]) -> Result<
         }
     }
     if steps.is_empty() {
-        return Ok(Plan::Nothing);
+        return Ok(ApplyPlan::Nothing);
     }
-    Ok(Plan::Change(group(asked.name, steps)))
+    Ok(ApplyPlan::Change(group(asked.name, steps)))
 }
 
 /// What takes away the records of an object: those of its type, and for a CNAME the aliases in its place. What is not ours, or
 /// another object's, stays.
-pub(super) fn withdraw(name: &DnsName, rtype: RecordType, standing: &[RecordAtName<'_>]) -> Plan {
+pub(super) fn withdraw(name: &DnsName, rtype: RecordType, standing: &[RecordAtName<'_>]) -> ApplyPlan {
     let published = |found: &&RecordAtName<'_>| {
         let alias = rtype == RecordType::Cname && found.set.key.rtype.is_address() && found.alias().is_some();
         (found.set.key.rtype == rtype || alias) && found.may_change().is_ok()
@@ -141,11 +141,11 @@ pub(super) fn withdraw(name: &DnsName, rtype: RecordType, standing: &[RecordAtNa
         ..Step::record(Change::Delete { from: found.set.clone() }, None)
     };
     let steps: Vec<Step> = standing.iter().filter(published).map(delete).collect();
-    if steps.is_empty() { Plan::Nothing } else { Plan::Change(group(name, steps)) }
+    if steps.is_empty() { ApplyPlan::Nothing } else { ApplyPlan::Change(group(name, steps)) }
 }
 
 /// Whether a set is a former shape of what is asked for.
-fn must_go(asked: &Asked<'_>, standing: &[RecordAtName<'_>], found: &RecordAtName<'_>) -> bool {
+fn must_go(asked: &RequestedName<'_>, standing: &[RecordAtName<'_>], found: &RecordAtName<'_>) -> bool {
     let key = &found.set.key;
     if !is_of_family(asked.rtype) || !is_of_family(key.rtype) || asked.sets.iter().any(|set| set.key == *key) {
         return false;
@@ -166,7 +166,7 @@ fn is_alias(set: &RecordSet) -> bool {
 }
 
 /// A CNAME cannot stand beside other data, nor other data beside a CNAME that is not this object's to replace.
-fn blocked(asked: &Asked<'_>, standing: &[RecordAtName<'_>]) -> Result<(), Failure> {
+fn blocked(asked: &RequestedName<'_>, standing: &[RecordAtName<'_>]) -> Result<(), OperationFailure> {
     for wanted in asked.sets {
         let beside = |found: &&RecordAtName<'_>| {
             asked.cname.alone
@@ -175,13 +175,13 @@ fn blocked(asked: &Asked<'_>, standing: &[RecordAtName<'_>]) -> Result<(), Failu
         };
         if let Some(found) = standing.iter().find(beside) {
             let text = format!("{} cannot stand beside {}, which is there already", wanted.key, found.set.key);
-            return Err(Failure::Held(text));
+            return Err(OperationFailure::Held(text));
         }
     }
     Ok(())
 }
 
-fn step(change: Change, found: &RecordAtName<'_>, asked: &Asked<'_>) -> Step {
+fn step(change: Change, found: &RecordAtName<'_>, asked: &RequestedName<'_>) -> Step {
     let resource = change.to().map(|_| asked.resource.clone());
     let owner = change.to().and(asked.owner).cloned();
     Step { held: found.ownership.claim().cloned().map(Box::new), owner, ..Step::record(change, resource) }

@@ -15,13 +15,13 @@ fn of(line: &str) -> RecordSet {
     RecordSet { data: RecordData::Alias(alias), ..bare }
 }
 
-fn plan(rtype: RecordType, wanted: &[&str], standing: &[(&str, Ownership)]) -> Result<Plan, Failure> {
+fn plan(rtype: RecordType, wanted: &[&str], standing: &[(&str, Ownership)]) -> Result<ApplyPlan, OperationFailure> {
     let wanted: Vec<RecordSet> = wanted.iter().map(|line| of(line)).collect();
     let sets: Vec<(RecordSet, Ownership)> = standing.iter().map(|(line, owner)| (of(line), owner.clone())).collect();
     let standing: Vec<RecordAtName<'_>> =
         sets.iter().map(|(set, ownership)| RecordAtName { set, ownership: ownership.clone(), rival: None }).collect();
     let (resource, at) = (Arc::from("dnsrecord/ns/a"), name("x.example"));
-    let asked = Asked {
+    let asked = RequestedName {
         name: &at,
         rtype,
         sets: &wanted,
@@ -34,11 +34,11 @@ fn plan(rtype: RecordType, wanted: &[&str], standing: &[(&str, Ownership)]) -> R
 }
 
 /// The changes as lines: `+`, `~` or `-` and the set.
-fn changes(plan: Result<Plan, Failure>) -> Vec<String> {
+fn changes(plan: Result<ApplyPlan, OperationFailure>) -> Vec<String> {
     match plan {
-        Ok(Plan::Nothing) => Vec::new(),
-        Ok(Plan::Adopt(set)) => vec![format!("adopt {set}")],
-        Ok(Plan::Change(group)) => group.changes().map(ToString::to_string).collect(),
+        Ok(ApplyPlan::Nothing) => Vec::new(),
+        Ok(ApplyPlan::Adopt(set)) => vec![format!("adopt {set}")],
+        Ok(ApplyPlan::Change(group)) => group.changes().map(ToString::to_string).collect(),
         Err(failure) => vec![format!("! {}", failure.text())],
     }
 }
@@ -73,7 +73,7 @@ fn sets_of_other_types_stay() {
         &["+ x.example A 192.0.2.1"],
     );
     check(Txt, &["x.example TXT t"], &["x.example A 192.0.2.1", "x.example MX 1_m"], &["+ x.example TXT \"t\""]);
-    // Somebody's own alias of the other family is no shape of this object.
+    // A foreign alias of the other family is no shape of this object.
     check(A, &["x.example A 192.0.2.1"], &["x.example AAAA alias:h"], &["+ x.example A 192.0.2.1"]);
 }
 
@@ -119,7 +119,7 @@ fn a_routing_policy_stays() {
     weighted.key.set_id = SetId::new("blue");
     let standing = [RecordAtName { set: &weighted, ownership: OURS, rival: None }];
     let (resource, at, sets) = (Arc::from("r"), name("x.example"), [of("x.example A 192.0.2.1")]);
-    let asked = Asked {
+    let asked = RequestedName {
         name: &at,
         rtype: RecordType::A,
         sets: &sets,
@@ -129,7 +129,7 @@ fn a_routing_policy_stays() {
         apex: false,
     };
     assert!(changes(bring(&asked, &standing)).join("").contains("routing policy"));
-    assert_eq!(withdraw(&at, RecordType::A, &standing), Plan::Nothing);
+    assert_eq!(withdraw(&at, RecordType::A, &standing), ApplyPlan::Nothing);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_rivals_record_stays() {
     };
     let standing =
         [RecordAtName { set: &found, ownership: Ownership::Ours(Some(claim)), rival: Some("dnsrecord/ns/b".into()) }];
-    assert_eq!(withdraw(&name("x.example"), RecordType::A, &standing), Plan::Nothing);
+    assert_eq!(withdraw(&name("x.example"), RecordType::A, &standing), ApplyPlan::Nothing);
 }
 
 #[test]

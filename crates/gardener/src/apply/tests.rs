@@ -10,7 +10,7 @@ use zonewright_registry::txt::{TxtConfig, TxtRegistry};
 use super::*;
 use crate::testing::{Fault, Script, account, record};
 
-/// Counts; fails where it is told to.
+/// Counts; fails where a test asks for it.
 #[derive(Debug, Default)]
 struct Marks {
     written: AtomicUsize,
@@ -19,9 +19,9 @@ struct Marks {
 
 #[async_trait]
 impl Mark for Marks {
-    async fn sending(&self) -> Result<(), Failure> {
+    async fn sending(&self) -> Result<(), OperationFailure> {
         if self.fail {
-            return Err(Failure::Cluster(Error::new(ErrorKind::Unavailable, "change object", "no answer")));
+            return Err(OperationFailure::Cluster(Error::new(ErrorKind::Unavailable, "change object", "no answer")));
         }
         self.written.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -30,7 +30,7 @@ impl Mark for Marks {
 
 struct Case {
     script: Arc<Script>,
-    account: Account,
+    account: ProviderAccount,
     zone: Zone,
     registry: Box<dyn Registry>,
     marks: Marks,
@@ -49,8 +49,8 @@ impl Case {
         Self { registry: Box::new(registry), ..Self::new() }
     }
 
-    fn place(&self) -> Place<'_> {
-        Place {
+    fn place(&self) -> ChangeTarget<'_> {
+        ChangeTarget {
             account: &self.account,
             zone: &self.zone,
             registry: &*self.registry,
@@ -59,7 +59,7 @@ impl Case {
         }
     }
 
-    async fn bring(&self, line: &str, stack: IpStack) -> Result<(), Failure> {
+    async fn bring(&self, line: &str, stack: IpStack) -> Result<(), OperationFailure> {
         let endpoint = crate::convert::endpoint(&record(line)).unwrap();
         self.place().bring(&endpoint, stack, &self.marks).await
     }
@@ -130,7 +130,7 @@ async fn what_stood_before_is_taken_over_without_a_registry() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_that_is_not_written_down_before() {
     let case = Case { marks: Marks { fail: true, ..Marks::default() }, ..Case::new() };
-    assert!(matches!(case.bring(ADDRESS, IpStack::Ipv4).await, Err(Failure::Cluster(_))));
+    assert!(matches!(case.bring(ADDRESS, IpStack::Ipv4).await, Err(OperationFailure::Cluster(_))));
     assert_eq!((case.script.writes(), case.script.shown().len()), (0, 0));
     let equal = Case::new();
     equal.script.put(set("x.example.com A ttl=120 192.0.2.1"));
@@ -151,7 +151,7 @@ async fn an_unknown_outcome_is_read_back() {
     let case = Case::new();
     case.script.fault(Fault::Lost(false));
     let failure = case.bring(ADDRESS, IpStack::Ipv4).await.unwrap_err();
-    assert!(matches!(&failure, Failure::Provider(error) if error.kind == ErrorKind::Timeout), "{failure:?}");
+    assert!(matches!(&failure, OperationFailure::Provider(error) if error.kind == ErrorKind::Timeout), "{failure:?}");
     assert!(failure.codes().is_empty());
     assert_eq!(case.script.writes(), 1, "the next attempt waits");
 }
@@ -167,7 +167,7 @@ async fn who_is_outrun_reads_again() {
         case.script.fault(Fault::Meanwhile(set(&format!("x.example.com A ttl=60 198.51.100.{n}"))));
     }
     let failure = case.bring("x.example.com A 192.0.2.2", IpStack::Ipv4).await.unwrap_err();
-    assert!(matches!(&failure, Failure::Provider(error) if error.kind == ErrorKind::Conflict), "{failure:?}");
+    assert!(matches!(&failure, OperationFailure::Provider(error) if error.kind == ErrorKind::Conflict), "{failure:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -186,7 +186,7 @@ async fn refusals_go_to_the_status_by_their_kind() {
 async fn what_the_zone_cannot_hold_is_said() {
     let case = Case::new();
     let failure = case.bring("example.com CNAME web.other.org", IpStack::Ipv4).await.unwrap_err();
-    assert!(matches!(&failure, Failure::Configuration(text) if text.contains("apex")), "{failure:?}");
+    assert!(matches!(&failure, OperationFailure::Configuration(text) if text.contains("apex")), "{failure:?}");
     assert_eq!(case.script.writes(), 0);
 }
 
@@ -221,7 +221,7 @@ async fn with_a_registry_equal_values_are_adopted_and_others_are_not() {
     let case = Case::owned("us");
     case.script.put(set("x.example.com A ttl=60 198.51.100.1"));
     let failure = case.bring(ADDRESS, IpStack::Ipv4).await.unwrap_err();
-    assert!(matches!(&failure, Failure::Held(text) if text.contains("nobody claims it")), "{failure:?}");
+    assert!(matches!(&failure, OperationFailure::Held(text) if text.contains("nobody claims it")), "{failure:?}");
     case.place().withdraw(&name("x.example.com"), RecordType::A, &case.marks).await.unwrap();
     assert_eq!(case.script.shown(), ["x.example.com 60 A 198.51.100.1"]);
 }
@@ -233,7 +233,7 @@ async fn with_a_registry_another_owner_is_named() {
     let ours = Case { account: account(&theirs.script), ..Case::owned("us") };
     for line in [ADDRESS, "x.example.com A 192.0.2.2", "x.example.com CNAME h.other.org"] {
         let failure = ours.bring(line, IpStack::Ipv4).await.unwrap_err();
-        assert!(matches!(&failure, Failure::Held(text) if text.contains("them")), "{failure:?}");
+        assert!(matches!(&failure, OperationFailure::Held(text) if text.contains("them")), "{failure:?}");
     }
     assert_eq!(theirs.script.writes(), 1);
 }

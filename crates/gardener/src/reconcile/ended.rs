@@ -5,9 +5,9 @@ use zonewright_core::endpoint::Note;
 
 use super::{Break, Reconciler, Task, now};
 use crate::convert;
-use crate::failure::Failure;
-use crate::filter::Request;
-use crate::operation::Action;
+use crate::failure::OperationFailure;
+use crate::filter::OperationRequest;
+use crate::operation::Procedure;
 use crate::queue::Finished;
 use crate::status;
 use crate::types::DnsRecord;
@@ -18,7 +18,7 @@ impl Reconciler {
         self.status(&record, &patch).await
     }
 
-    /// Writes the success, if it says anything new or somebody asked; whoever lost to this object looks again.
+    /// Writes the success, if it says anything new or was asked for; objects that lost to this one are looked at again.
     pub(super) async fn succeed(
         &self,
         record: DnsRecord,
@@ -41,7 +41,7 @@ impl Reconciler {
             }
             debug!(object = %record.record_name(), operation = task.0.as_str(), "succeeded");
         }
-        if Request::of(&record) == Request::Restore {
+        if OperationRequest::of(&record) == OperationRequest::Restore {
             self.without_request(record.clone()).await?;
         }
         if let Some(zone) = zone.filter(|_| asked) {
@@ -53,12 +53,12 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Writes the error, if it says anything new or somebody asked. An error of that write counts for nothing.
+    /// Writes the error, if it says anything new or was asked for. An error of that write counts for nothing.
     pub(super) async fn fail(
         &self,
         record: &DnsRecord,
         task: Task,
-        failure: &Failure,
+        failure: &OperationFailure,
         asked: bool,
     ) -> Result<Finished, Break> {
         self.tally.attempt(task.0, false);
@@ -79,9 +79,9 @@ impl Reconciler {
 }
 
 /// A deletion without its Secret says nothing of the configuration: the Secret may go first.
-fn codes(task: Task, failure: &Failure) -> &'static [&'static str] {
+fn codes(task: Task, failure: &OperationFailure) -> &'static [&'static str] {
     match (task.1, failure) {
-        (Action::Delete, Failure::NoSecret(_) | Failure::Configuration(_)) => &[],
+        (Procedure::Delete, OperationFailure::NoSecret(_) | OperationFailure::Configuration(_)) => &[],
         _ => failure.codes(),
     }
 }

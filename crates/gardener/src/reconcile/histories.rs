@@ -67,8 +67,8 @@ fn records(line: &str, value: &str) -> Vec<String> {
 }
 
 /// What goes wrong with calls from now on, by chance.
-fn upsets(seed: &Seed, mut dice: StdRng, told: &Transcript) {
-    let told = told.clone();
+fn upsets(seed: &Seed, mut dice: StdRng, transcript: &Transcript) {
+    let transcript = transcript.clone();
     seed.script.fuse.plan(move |what| {
         if !dice.random_bool(0.2) {
             return None;
@@ -84,7 +84,7 @@ fn upsets(seed: &Seed, mut dice: StdRng, told: &Transcript) {
             3..=5 => Upset::Lost,
             _ => Upset::Refused(*kinds.choose(&mut dice)?),
         };
-        told.lock().unwrap().push(format!("  {what}: {upset:?}"));
+        transcript.lock().unwrap().push(format!("  {what}: {upset:?}"));
         Some(upset)
     });
 }
@@ -93,7 +93,7 @@ struct History {
     seed: Seed,
     dice: StdRng,
     objects: [Object; 2],
-    told: Transcript,
+    transcript: Transcript,
 }
 
 /// What was asked for, and what went wrong, in order.
@@ -110,7 +110,7 @@ impl History {
             seed,
             dice: StdRng::seed_from_u64(number),
             objects,
-            told: Arc::new(Mutex::new(vec![format!("seed {number}")])),
+            transcript: Arc::new(Mutex::new(vec![format!("seed {number}")])),
         }
     }
 
@@ -121,7 +121,7 @@ impl History {
         let there = self.seed.api.read(&Seed::name(object.name));
         let deleting = there.as_ref().is_some_and(DnsRecord::is_deleting);
         let choice = dice.random_range(0..10);
-        self.told.lock().unwrap().push(format!("{} {choice} {value}", object.name));
+        self.transcript.lock().unwrap().push(format!("{} {choice} {value}", object.name));
         match (&object.asked, choice) {
             (Asked::Gone(left), _) if there.is_none() => {
                 let adopts = !left.is_empty();
@@ -175,7 +175,7 @@ impl History {
     /// Works while calls go wrong, and is started again where it was killed.
     async fn under_upsets(&mut self) {
         for _ in 0..self.dice.random_range(1..4) {
-            upsets(&self.seed, StdRng::seed_from_u64(self.dice.random()), &self.told);
+            upsets(&self.seed, StdRng::seed_from_u64(self.dice.random()), &self.transcript);
             let lives = self.seed.works().await;
             if !lives || self.dice.random_bool(0.1) {
                 self.seed.restart();
@@ -193,17 +193,17 @@ impl History {
             expected.extend(object.shown());
             let there = self.seed.api.read(&Seed::name(object.name));
             match &object.asked {
-                Asked::Gone(_) => assert!(there.is_none(), "{} is there: {:#?}", object.name, self.told),
+                Asked::Gone(_) => assert!(there.is_none(), "{} is there: {:#?}", object.name, self.transcript),
                 Asked::Value(_) | Asked::Migrated(_) => {
                     let says = &self.seed.api.objects.lock().unwrap()[&Seed::name(object.name)].clone();
-                    assert!(self.seed.is_done(object.name), "{}: {says:#} {:#?}", object.name, self.told);
+                    assert!(self.seed.is_done(object.name), "{}: {says:#} {:#?}", object.name, self.transcript);
                 }
             }
         }
         expected.sort();
         let mut shown = self.seed.script.shown();
         shown.sort();
-        assert_eq!(shown, expected, "{:#?}", self.told);
+        assert_eq!(shown, expected, "{:#?}", self.transcript);
     }
 }
 

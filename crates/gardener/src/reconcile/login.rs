@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use super::{Break, Reconciler};
-use crate::accounts::Account;
-use crate::failure::Failure;
+use crate::accounts::ProviderAccount;
+use crate::failure::OperationFailure;
 use crate::queue::{Attempt, Lane};
-use crate::secret::{Kind, Wanted};
+use crate::secret::{ProviderKind, SpecHints};
 use crate::types::DnsRecord;
 
 impl Reconciler {
@@ -17,9 +17,9 @@ impl Reconciler {
     pub(super) async fn account(
         &self,
         record: &DnsRecord,
-        kind: Kind,
+        kind: ProviderKind,
         attempt: &Attempt,
-    ) -> Result<Result<Arc<Account>, Failure>, Break> {
+    ) -> Result<Result<Arc<ProviderAccount>, OperationFailure>, Break> {
         let found = self.open(record, kind).await?;
         if let Ok(account) = &found {
             let lane = Lane::Account(account.id.clone());
@@ -32,29 +32,33 @@ impl Reconciler {
         Ok(found)
     }
 
-    async fn open(&self, record: &DnsRecord, kind: Kind) -> Result<Result<Arc<Account>, Failure>, Break> {
+    async fn open(
+        &self,
+        record: &DnsRecord,
+        kind: ProviderKind,
+    ) -> Result<Result<Arc<ProviderAccount>, OperationFailure>, Break> {
         let secret = record.secret();
         if secret.name.is_empty() {
             let text = "spec.secretRef.name: expected the name of a Secret".to_owned();
-            return Ok(Err(Failure::Configuration(text)));
+            return Ok(Err(OperationFailure::Configuration(text)));
         }
         let place = format!("Secret {}/{}", secret.namespace, secret.name);
         let Some(values) = self.objects.secret(&secret).await? else {
-            return Ok(Err(Failure::NoSecret(format!("{place} is not there"))));
+            return Ok(Err(OperationFailure::NoSecret(format!("{place} is not there"))));
         };
         let folder = match self.accounts.tokens() {
             Ok(folder) => folder,
             Err(failure) => return Ok(Err(failure)),
         };
         let whose = format!("{}/{}", secret.namespace, secret.name);
-        let wanted = Wanted {
+        let wanted = SpecHints {
             region: record.spec.region.as_deref(),
             zone: record.stated_zone().or(record.known_zone()),
             tokens: Some((folder, &whose)),
         };
         let login = match kind.login(&values, wanted) {
             Ok(login) => login,
-            Err(problem) => return Ok(Err(Failure::Configuration(format!("{place}: {problem}")))),
+            Err(problem) => return Ok(Err(OperationFailure::Configuration(format!("{place}: {problem}")))),
         };
         Ok(self.accounts.account(kind, login).await)
     }

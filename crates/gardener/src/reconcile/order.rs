@@ -1,7 +1,7 @@
 //! The order of writes in each operation, and what each of them demands of the object's version.
 
 use serde_json::json;
-use zonewright_cluster::Part;
+use zonewright_cluster::PatchTarget;
 
 use super::seed::Seed;
 use super::{LINE, SHOWN, ZONES};
@@ -35,7 +35,7 @@ async fn each_operation_writes_in_its_order() {
     assert!(seed.is_gone("a"));
 }
 
-/// The finalizer is written into the version that was read: one that somebody else adds meanwhile stays.
+/// The finalizer is written into the version that was read: one that another client adds meanwhile stays.
 #[tokio::test(start_paused = true)]
 async fn a_finalizer_that_comes_meanwhile_stays() {
     let seed = Seed::new(ZONES);
@@ -44,7 +44,7 @@ async fn a_finalizer_that_comes_meanwhile_stays() {
     seed.script.fuse.plan(move |what| {
         if what == "finalizer" && std::mem::take(&mut first) {
             let other = json!({ "metadata": { "finalizers": ["example.com/other"] } });
-            api.upgrade()?.change(&Seed::name("a"), Part::Object, &other).unwrap();
+            api.upgrade()?.change(&Seed::name("a"), PatchTarget::Object, &other).unwrap();
         }
         None
     });

@@ -10,19 +10,19 @@ use tracing::{debug, info, warn};
 use zonewright_core::{ErrorKind, RecordType};
 
 use super::{Break, Former, Reconciler, Task};
-use crate::accounts::Account;
-use crate::apply::Place;
+use crate::accounts::ProviderAccount;
+use crate::apply::ChangeTarget;
 use crate::convert;
-use crate::failure::Failure;
+use crate::failure::OperationFailure;
 use crate::filter::Home;
 use crate::queue::{Attempt, Finished};
-use crate::secret::Kind;
-use crate::sent::{self, Sent};
+use crate::secret::ProviderKind;
+use crate::sent::{self, SentChanges};
 use crate::status;
 use crate::types::{DnsRecord, FINALIZER};
 use crate::zone::{self, Search};
 
-/// How long the provider is tried before a shoot that is forced to go is let go.
+/// How long the provider is tried before the finalizer of a shoot that is forced to go is removed.
 const FORCED: Duration = Duration::from_mins(1);
 
 impl Reconciler {
@@ -30,7 +30,7 @@ impl Reconciler {
         &self,
         record: DnsRecord,
         task: Task,
-        (kind, home): (Kind, Home),
+        (kind, home): (ProviderKind, Home),
         attempt: &Attempt,
     ) -> Result<Finished, Break> {
         if !record.has_finalizer() {
@@ -48,7 +48,7 @@ impl Reconciler {
         let done = match found {
             Ok(account) if home.is_forced() => {
                 let taken = tokio::time::timeout(FORCED, self.withdraw_all(&record, &account)).await;
-                taken.unwrap_or_else(|_| Err(Failure::Configuration("no answer in time".to_owned())))
+                taken.unwrap_or_else(|_| Err(OperationFailure::Configuration("no answer in time".to_owned())))
             }
             Ok(account) => self.withdraw_all(&record, &account).await,
             Err(failure) => Err(failure),
@@ -67,8 +67,8 @@ impl Reconciler {
     }
 
     /// Takes the records away from every zone in which they may stand.
-    async fn withdraw_all(&self, record: &DnsRecord, account: &Account) -> Result<(), Failure> {
-        let Some(sent) = Sent::of(record) else {
+    async fn withdraw_all(&self, record: &DnsRecord, account: &ProviderAccount) -> Result<(), OperationFailure> {
+        let Some(sent) = SentChanges::of(record) else {
             // Another controller worked on it: the zone is what spec and status say, or has to be found.
             let Ok((name, _)) = convert::key(record) else { return Ok(()) };
             let found = zone::find(account, record, &name, Search::Trusting).await;
@@ -77,7 +77,7 @@ impl Reconciler {
                     let text = zone::text_of(account.kind, &account.scope, &zone.key.zone);
                     self.withdraw(record, account, &text).await
                 }
-                Err(Failure::NoZone(_)) => Ok(()),
+                Err(OperationFailure::NoZone(_)) => Ok(()),
                 Err(failure) => Err(failure),
             };
         };
@@ -88,22 +88,27 @@ impl Reconciler {
     }
 
     /// Takes the records away from one zone, unless they belong to another DNSRecord.
-    pub(super) async fn withdraw(&self, record: &DnsRecord, account: &Account, text: &str) -> Result<(), Failure> {
+    pub(super) async fn withdraw(
+        &self,
+        record: &DnsRecord,
+        account: &ProviderAccount,
+        text: &str,
+    ) -> Result<(), OperationFailure> {
         let Ok((name, rtype)) = convert::key(record) else { return Ok(()) };
         match self.contend(record, text) {
             Ok(()) => {}
-            Err(Failure::Contested(why)) => {
+            Err(OperationFailure::Contested(why)) => {
                 info!(object = %record.record_name(), "the record stays: {why}");
                 return Ok(());
             }
             Err(failure) => return Err(failure),
         }
         let id = zone::id_of(account.kind, &account.scope, text);
-        let Some(zone) = account.zone(&id).await.map_err(Failure::Provider)? else { return Ok(()) };
+        let Some(zone) = account.zone(&id).await.map_err(OperationFailure::Provider)? else { return Ok(()) };
         let done = self.take_away(record, account, (Former { zone, name }, rtype), text).await;
         match done {
             // The zone is gone, and the records with it.
-            Err(Failure::Provider(error)) if error.kind == ErrorKind::NotFound => {
+            Err(OperationFailure::Provider(error)) if error.kind == ErrorKind::NotFound => {
                 account.forget(&id);
                 Ok(())
             }
@@ -114,16 +119,16 @@ impl Reconciler {
     async fn take_away(
         &self,
         record: &DnsRecord,
-        account: &Account,
+        account: &ProviderAccount,
         (former, rtype): (Former, RecordType),
         text: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), OperationFailure> {
         let Former { zone, name } = former;
         if !zone.covers(&name) {
             return Ok(());
         }
         let (rival, resource) = (self.rival(record), super::resource(record));
-        let place = Place { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
+        let place = ChangeTarget { account, zone: &zone, registry: &*self.registry, resource, is_rival: &rival };
         place.withdraw(&name, rtype, &self.mark_of_former(record, text)).await
     }
 

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
-use zonewright_cluster::Part;
+use zonewright_cluster::PatchTarget;
 use zonewright_core::catalog::{ProviderEntry, Settings};
 use zonewright_core::endpoint::Note;
 use zonewright_core::provider::Provider;
@@ -19,8 +19,8 @@ use zonewright_registry::noop::NoopRegistry;
 
 use super::super::*;
 use crate::accounts::Backend;
-use crate::filter::Scope;
-use crate::secret::Values;
+use crate::filter::RecordFilter;
+use crate::secret::SecretValues;
 use crate::testing::{Fuse, Script, Upset};
 use crate::types::{OPERATION, RecordName, SecretObject, SecretRef, TIMESTAMP};
 
@@ -69,10 +69,10 @@ fn merge(target: &mut Value, patch: &Value) {
 }
 
 /// What a patch says, in two or three words; one that may be carried out in any version of the object says so.
-fn what(part: Part, patch: &Value) -> String {
+fn what(part: PatchTarget, patch: &Value) -> String {
     let (meta, status) = (&patch["metadata"], &patch["status"]);
     let locked = if meta["resourceVersion"].is_string() { "" } else { " in any version" };
-    if part == Part::Object {
+    if part == PatchTarget::Object {
         let text = match &meta["finalizers"] {
             Value::Array(names) if !names.is_empty() => "finalizer",
             Value::Array(_) | Value::Null if meta.get("finalizers").is_some() => "no finalizer",
@@ -93,7 +93,12 @@ impl Api {
         objects.get(name).map(|object| serde_json::from_value(object.clone()).unwrap())
     }
 
-    pub(super) fn change(&self, name: &RecordName, part: Part, patch: &Value) -> zonewright_core::Result<DnsRecord> {
+    pub(super) fn change(
+        &self,
+        name: &RecordName,
+        part: PatchTarget,
+        patch: &Value,
+    ) -> zonewright_core::Result<DnsRecord> {
         let mut objects = self.objects.lock().unwrap();
         let gone = || Error::new(ErrorKind::NotFound, "change object", "gone");
         let object = objects.get_mut(name).ok_or_else(gone)?;
@@ -104,7 +109,7 @@ impl Api {
         let next = version.as_str().unwrap_or("0").parse::<u64>().unwrap() + 1;
         let spec = object["spec"].clone();
         let mut patch = patch.clone();
-        patch.as_object_mut().unwrap().retain(|key, _| (key == "status") == (part == Part::Status));
+        patch.as_object_mut().unwrap().retain(|key, _| (key == "status") == (part == PatchTarget::Status));
         merge(object, &patch);
         object["metadata"]["resourceVersion"] = next.to_string().into();
         if object["spec"] != spec {
@@ -132,7 +137,7 @@ impl Objects for Api {
         Ok(self.read(name))
     }
 
-    async fn secret(&self, secret: &SecretRef) -> zonewright_core::Result<Option<Values>> {
+    async fn secret(&self, secret: &SecretRef) -> zonewright_core::Result<Option<SecretValues>> {
         self.fuse.call().await;
         planned(self.fuse.upset("read Secret").await)?;
         if !*self.secret.lock().unwrap() {
@@ -142,10 +147,10 @@ impl Objects for Api {
         let usual = json!({ "accessKeyID": id, "secretAccessKey": "a2V5" });
         let data = self.secrets.lock().unwrap().get(&secret.name).cloned().unwrap_or(usual);
         let secret: SecretObject = serde_json::from_value(json!({ "data": data })).unwrap();
-        Ok(Some(Values::of(&secret)))
+        Ok(Some(SecretValues::of(&secret)))
     }
 
-    async fn merge(&self, name: &RecordName, part: Part, patch: &Value) -> zonewright_core::Result<DnsRecord> {
+    async fn merge(&self, name: &RecordName, part: PatchTarget, patch: &Value) -> zonewright_core::Result<DnsRecord> {
         self.fuse.call().await;
         let what = what(part, patch);
         let upset = self.fuse.upset(&what).await;
@@ -156,7 +161,7 @@ impl Objects for Api {
         if changed.is_ok() {
             self.log.lock().unwrap().push(what);
         }
-        if part == Part::Status {
+        if part == PatchTarget::Status {
             *self.statuses.lock().unwrap() += 1;
         }
         self.fuse.call().await;
@@ -183,8 +188,8 @@ pub(super) struct Seed {
     pub(super) script: Arc<Script>,
     pub(super) reconciler: Arc<Reconciler>,
     pub(super) shared: Shared,
-    /// Versions of objects that the watch has told of.
-    pub(super) told: Mutex<BTreeSet<(RecordName, String)>>,
+    /// Versions of objects that the watch has reported.
+    pub(super) seen: Mutex<BTreeSet<(RecordName, String)>>,
 }
 
 impl Seed {
@@ -194,7 +199,7 @@ impl Seed {
         let shared = Shared::default();
         shared.get::<Scripts>().0.lock().unwrap().insert("dns".to_owned(), script.clone());
         let reconciler = Self::process(&api, &shared);
-        Self { api, script, reconciler, shared, told: Mutex::default() }
+        Self { api, script, reconciler, shared, seen: Mutex::default() }
     }
 
     /// Another account, whose Secret has this name.
@@ -205,7 +210,7 @@ impl Seed {
     }
 
     pub(super) fn process(api: &Arc<Api>, shared: &Shared) -> Arc<Reconciler> {
-        let backends = [Backend { kind: Kind::Route53, entry: ENTRY }];
+        let backends = [Backend { kind: ProviderKind::Route53, entry: ENTRY }];
         Self::process_of(api, shared, &backends, (Settings::default(), 5))
     }
 
@@ -217,13 +222,13 @@ impl Seed {
         (settings, at_once): (Settings, usize),
     ) -> Arc<Reconciler> {
         let types: Vec<String> = backends.iter().map(|backend| backend.kind.as_str().to_owned()).collect();
-        let scope = Scope::new(&[], &types, false);
+        let scope = RecordFilter::new(&[], &types, false);
         Arc::new(Reconciler {
             objects: api.clone(),
-            accounts: Accounts::new(backends, settings, shared.clone(), Arc::default()),
+            accounts: ProviderAccounts::new(backends, settings, shared.clone(), Arc::default()),
             registry: Arc::new(NoopRegistry),
-            world: Arc::new(Mutex::new(World::new(scope, at_once))),
-            tally: Tally::default(),
+            world: Arc::new(Mutex::new(ClusterState::new(scope, at_once))),
+            tally: ControllerMetrics::default(),
             reporter: api.clone(),
         })
     }
@@ -231,24 +236,24 @@ impl Seed {
     /// The process is killed, and started again: everything is listed.
     pub(super) fn restart(&mut self) {
         self.script.fuse.set(None);
-        self.told.lock().unwrap().clear();
+        self.seen.lock().unwrap().clear();
         self.reconciler = Self::process(&self.api, &self.shared);
-        self.tell_all();
+        self.deliver_all();
     }
 
-    fn tell_all(&self) {
+    fn deliver_all(&self) {
         let names: Vec<RecordName> = self.api.objects.lock().unwrap().keys().cloned().collect();
         for name in names {
-            self.tell(&name);
+            self.deliver(&name);
         }
     }
 
-    /// The watch tells of an object as it is.
-    fn tell(&self, name: &RecordName) {
+    /// The watch reports an object as it is.
+    fn deliver(&self, name: &RecordName) {
         match self.api.read(name) {
             Some(record) => {
                 let version = record.metadata.resource_version.clone();
-                if self.told.lock().unwrap().insert((name.clone(), version)) {
+                if self.seen.lock().unwrap().insert((name.clone(), version)) {
                     self.reconciler.world().record(record);
                 }
             }
@@ -283,12 +288,12 @@ impl Seed {
             },
         });
         self.api.objects.lock().unwrap().insert(Self::name(name), object);
-        self.tell(&Self::name(name));
+        self.deliver(&Self::name(name));
     }
 
     pub(super) fn change(&self, name: &str, patch: &Value) {
-        let _ = self.api.change(&Self::name(name), Part::Object, patch);
-        self.tell(&Self::name(name));
+        let _ = self.api.change(&Self::name(name), PatchTarget::Object, patch);
+        self.deliver(&Self::name(name));
     }
 
     pub(super) fn asks(&self, name: &str, operation: &str, spec: &Value) {
@@ -316,7 +321,7 @@ impl Seed {
                     return false;
                 };
                 self.reconciler.world().queue.finish(&attempt, finished, Instant::now(), 0.0);
-                self.tell(&attempt.name);
+                self.deliver(&attempt.name);
             }
         }
     }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::seed::Seed;
 use super::*;
 use crate::attempts;
-use crate::world::Listed;
+use crate::world::ListedKinds;
 
 /// Objects of one account.
 const MANY: usize = 1_000;
@@ -31,7 +31,7 @@ impl Drop for Working {
 }
 
 pub(super) fn working(seed: &Seed) -> Working {
-    seed.reconciler.world().listed = Listed { records: true, namespaces: true, clusters: true };
+    seed.reconciler.world().listed = ListedKinds { records: true, namespaces: true, clusters: true };
     let (reconciler, stop) = (seed.reconciler.clone(), CancellationToken::new());
     let end = stop.clone();
     tokio::spawn(async move { attempts::run(&reconciler, &Notify::new(), end).await });

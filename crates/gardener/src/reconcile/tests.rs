@@ -76,7 +76,7 @@ async fn a_start_leaves_what_is_done_alone() {
 async fn events_of_its_own_writes_cost_no_call_of_the_provider() {
     let seed = Seed::new(ZONES);
     seed.create("a", LINE, "reconcile");
-    // The watch tells of the object while the attempt is under way, with the annotation that it still has.
+    // The watch reports the object while the attempt is under way, with the annotation that it still has.
     let asked = seed.api.read(&Seed::name("a")).unwrap();
     let attempts = seed.reconciler.world().queue.begin(Instant::now());
     seed.reconciler.world().record(asked);
@@ -113,7 +113,7 @@ async fn migrated_and_restored() {
     // In the other seed: nothing happens before it is restored, and then the zone is found anew.
     let there = Seed {
         api: Arc::new(Api { secret: Mutex::new(true), fuse: seed.script.fuse.clone(), ..Api::default() }),
-        told: Mutex::default(),
+        seen: Mutex::default(),
         ..seed
     };
     let there = Seed { reconciler: Seed::process(&there.api, &there.shared), ..there };

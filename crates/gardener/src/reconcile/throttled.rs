@@ -29,13 +29,13 @@ async fn an_account_that_is_throttled_for_ten_minutes_holds_up_no_other() {
     busy.unreadable(Some(ErrorKind::Throttled));
     {
         let mut world = seed.reconciler.world();
-        world.listed = crate::world::Listed { records: true, namespaces: true, clusters: true };
+        world.listed = crate::world::ListedKinds { records: true, namespaces: true, clusters: true };
     }
     let (due, stop) = (Arc::new(Notify::new()), CancellationToken::new());
-    let (reconciler, told) = (seed.reconciler.clone(), due.clone());
+    let (reconciler, notified) = (seed.reconciler.clone(), due.clone());
     let working = tokio::spawn({
         let stop = stop.clone();
-        async move { attempts::run(&reconciler, &told, stop).await }
+        async move { attempts::run(&reconciler, &notified, stop).await }
     });
     for n in 0..MANY {
         seed.create_with("busy", &format!("busy-{n}"), &format!("b{n}.busy.test A 192.0.2.1"), "reconcile");

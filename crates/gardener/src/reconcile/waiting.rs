@@ -140,7 +140,7 @@ async fn what_is_looked_at_and_in_which_order() {
     assert_eq!(look(&seed, &now), Look::Pending("another generation"));
     let status = |patch: &serde_json::Value| {
         let patch = json!({ "status": patch });
-        seed.api.change(&Seed::name("a"), zonewright_cluster::Part::Status, &patch).unwrap();
+        seed.api.change(&Seed::name("a"), zonewright_cluster::PatchTarget::Status, &patch).unwrap();
     };
     status(&json!({ "lastError": { "description": "x" } }));
     assert_eq!(look(&seed, &now), Look::Failed(vec![]), "an error goes before the generation");

@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use zonewright_cluster::Part;
+use zonewright_cluster::PatchTarget;
 
 use super::{Break, Reconciler, Task, now};
 use crate::apply::Mark;
-use crate::failure::Failure;
-use crate::filter::Request;
-use crate::sent::Sent;
+use crate::failure::OperationFailure;
+use crate::filter::OperationRequest;
+use crate::sent::SentChanges;
 use crate::status;
 use crate::types::{DnsRecord, FINALIZER, OPERATION};
 
@@ -39,7 +39,7 @@ impl Reconciler {
 
     /// Takes the operation annotation off, if it still asks for what it did.
     pub(super) async fn without_request(&self, record: DnsRecord) -> Result<DnsRecord, Break> {
-        if Request::of(&record) == Request::None {
+        if OperationRequest::of(&record) == OperationRequest::None {
             return Ok(record);
         }
         self.object(&record, &json!({ "metadata": { "annotations": { OPERATION: null } } })).await
@@ -49,12 +49,12 @@ impl Reconciler {
     pub(super) async fn object(&self, record: &DnsRecord, patch: &Value) -> Result<DnsRecord, Break> {
         let mut patch = patch.clone();
         patch["metadata"]["resourceVersion"] = record.metadata.resource_version.as_str().into();
-        Ok(self.objects.merge(&record.record_name(), Part::Object, &patch).await?)
+        Ok(self.objects.merge(&record.record_name(), PatchTarget::Object, &patch).await?)
     }
 
     pub(super) async fn status(&self, record: &DnsRecord, patch: &Value) -> Result<DnsRecord, Break> {
         self.tally.status_write();
-        Ok(self.objects.merge(&record.record_name(), Part::Status, patch).await?)
+        Ok(self.objects.merge(&record.record_name(), PatchTarget::Status, patch).await?)
     }
 }
 
@@ -70,8 +70,8 @@ pub(super) struct StatusMark<'a> {
 
 #[async_trait]
 impl Mark for StatusMark<'_> {
-    async fn sending(&self) -> Result<(), Failure> {
-        let sent = Sent::of(self.record);
+    async fn sending(&self) -> Result<(), OperationFailure> {
+        let sent = SentChanges::of(self.record);
         let is_named = sent.as_ref().is_some_and(|sent| sent.zones().contains(self.zone));
         if is_named && (self.leaves || self.record.known_zone() == Some(self.zone)) {
             return Ok(());
@@ -80,7 +80,7 @@ impl Mark for StatusMark<'_> {
         let patch = status::marked(self.zone, &mark);
         match self.reconciler.status(self.record, &patch).await {
             Ok(_) | Err(Break::Moved(_)) => Ok(()),
-            Err(Break::Cluster(error)) => Err(Failure::Cluster(error)),
+            Err(Break::Cluster(error)) => Err(OperationFailure::Cluster(error)),
         }
     }
 }

@@ -11,8 +11,8 @@ use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::kinds::{CLIENT, SUBSCRIPTION, TENANT, Wanted, in_project, in_subscription, json_of};
-use super::{Login, Token, Values, hex};
+use super::kinds::{CLIENT, SUBSCRIPTION, SpecHints, TENANT, in_project, in_subscription, json_of};
+use super::{Login, SecretValues, WorkloadToken, hex};
 
 /// Where Google exchanges tokens, and where a service account is impersonated.
 const EXCHANGE: &str = "https://sts.googleapis.com/v1/token";
@@ -23,8 +23,8 @@ const TAKEN: [&str; 6] =
 
 /// A workload identity.
 pub(super) struct Identity<'s> {
-    secret: &'s Values,
-    token: Token,
+    secret: &'s SecretValues,
+    token: WorkloadToken,
     /// What stands under `config`.
     config: Value,
 }
@@ -34,11 +34,11 @@ impl<'s> Identity<'s> {
     ///
     /// # Errors
     /// Its `config` is no JSON.
-    pub(super) fn of(secret: &'s Values, wanted: Wanted<'_>) -> Result<Option<Self>, String> {
+    pub(super) fn of(secret: &'s SecretValues, wanted: SpecHints<'_>) -> Result<Option<Self>, String> {
         let Some((token, (folder, place))) = secret.secret(&["token"]).zip(wanted.tokens) else { return Ok(None) };
         let config = secret.first(&["config"]).map_or(Ok(Value::Null), |text| json_of("config", text))?;
         let name = hex(&Sha256::digest(place.as_bytes()));
-        Ok(Some(Self { secret, token: Token { path: folder.join(name), text: token }, config }))
+        Ok(Some(Self { secret, token: WorkloadToken { path: folder.join(name), text: token }, config }))
     }
 
     /// The value of a key, or of the field of `config` that is its first name.
@@ -88,7 +88,7 @@ impl<'s> Identity<'s> {
     ///
     /// # Errors
     /// What of them is missing or must not be.
-    pub(super) fn clouddns(self, wanted: Wanted<'_>) -> Result<Login, String> {
+    pub(super) fn clouddns(self, wanted: SpecHints<'_>) -> Result<Login, String> {
         const KEY: &str = "credentialsConfig";
         let stated = self.secret.first(&[KEY]).map(|text| json_of(KEY, text)).transpose()?;
         let (stated, project) = match (stated, &self.config) {

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use zonewright_core::catalog::FlagValue;
 
 use super::identity::Identity;
-use super::{Login, Scope, Values};
+use super::{Login, SecretValues, ZoneScope};
 
 /// Region of Route 53 where neither spec nor Secret says one, as with Gardener's own extension.
 const AWS_REGION: &str = "us-west-2";
 
 /// A type of DNSRecords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ProviderKind {
     /// Amazon Route 53.
     Route53,
     /// Google Cloud DNS.
@@ -32,7 +32,7 @@ pub enum Kind {
 
 /// What a spec says beside the Secret.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct SpecHints<'a> {
     /// `spec.region`.
     pub region: Option<&'a str>,
     /// `spec.zone`, else `status.zone`.
@@ -41,8 +41,8 @@ pub struct Wanted<'a> {
     pub tokens: Option<(&'a Path, &'a str)>,
 }
 
-impl Kind {
-    /// Every type.
+impl ProviderKind {
+    /// Every type that is handled.
     pub const ALL: [Self; 6] =
         [Self::Route53, Self::CloudDns, Self::AzureDns, Self::AzurePrivateDns, Self::Cloudflare, Self::Rfc2136];
 
@@ -84,7 +84,7 @@ impl Kind {
     ///
     /// # Errors
     /// Which key is missing or cannot be used, without its value.
-    pub fn login(self, secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
+    pub fn login(self, secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String> {
         let login = match self {
             Self::Route53 => route53(secret, wanted),
             Self::CloudDns => clouddns(secret, wanted),
@@ -100,7 +100,7 @@ fn text(value: &str) -> FlagValue {
     FlagValue::Text(value.to_owned())
 }
 
-fn route53(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
+fn route53(secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String> {
     const ID: &[&str] = &["accessKeyID", "accessKeyId", "AWS_ACCESS_KEY_ID"];
     const KEY: &[&str] = &["secretAccessKey", "AWS_SECRET_ACCESS_KEY"];
     let region = wanted.region.or_else(|| secret.first(&["region", "AWS_REGION"])).unwrap_or(AWS_REGION);
@@ -122,7 +122,7 @@ fn route53(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
     Ok(Login { credentials, ..Login::default() })
 }
 
-fn clouddns(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
+fn clouddns(secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String> {
     const KEY: &str = "serviceaccount.json";
     if secret.first(&[KEY]).is_none()
         && let Some(identity) = Identity::of(secret, wanted)?
@@ -147,7 +147,7 @@ fn clouddns(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
 /// A login at Cloud DNS; a zone of another project is named with it.
 pub(super) fn in_project(
     credentials: SecretString,
-    wanted: Wanted<'_>,
+    wanted: SpecHints<'_>,
     own: Option<&str>,
     missing: &str,
 ) -> Result<Login, String> {
@@ -160,12 +160,12 @@ pub(super) fn in_project(
     Ok(Login {
         credentials: BTreeMap::from([("credentials".to_owned(), credentials)]),
         flags: vec![("google-project", text(&project))],
-        scope: Scope::Project(project),
+        scope: ZoneScope::Project(project),
         token: None,
     })
 }
 
-fn azure(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
+fn azure(secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String> {
     let cloud = match secret.first(&["azureCloud", "AZURE_CLOUD"]).unwrap_or_default().to_ascii_lowercase().as_str() {
         "" => None,
         "azurepublic" => Some("AzurePublicCloud"),
@@ -199,7 +199,7 @@ pub(super) fn in_subscription(file: &Value, subscription: String) -> Login {
     Login {
         credentials: BTreeMap::from([("azure.json".to_owned(), file.to_string().into())]),
         flags: vec![("azure-resource-group", text("*"))],
-        scope: Scope::Subscription(subscription),
+        scope: ZoneScope::Subscription(subscription),
         token: None,
     }
 }
@@ -210,13 +210,13 @@ pub(super) fn json_of(key: &str, value: &str) -> Result<Value, String> {
         .map_err(|error| format!("{key} is no JSON (line {} column {})", error.line(), error.column()))
 }
 
-fn cloudflare(secret: &Values) -> Result<Login, String> {
+fn cloudflare(secret: &SecretValues) -> Result<Login, String> {
     let token = secret.needed(&["apiToken", "CLOUDFLARE_API_TOKEN"])?;
     let credentials = BTreeMap::from([("apiToken".to_owned(), token)]);
     Ok(Login { credentials, ..Login::default() })
 }
 
-fn rfc2136(secret: &Values, wanted: Wanted<'_>) -> Result<Login, String> {
+fn rfc2136(secret: &SecretValues, wanted: SpecHints<'_>) -> Result<Login, String> {
     let server = secret.needed(&["server", "Server"])?;
     let zones: Vec<&str> = [secret.first(&["zone", "Zone"]), wanted.zone].into_iter().flatten().collect();
     let mut zones: Vec<String> = zones.iter().map(|zone| zone.trim_end_matches('.').to_ascii_lowercase()).collect();

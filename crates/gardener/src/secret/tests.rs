@@ -5,23 +5,23 @@ use serde_json::json;
 use super::*;
 
 /// `key=value` pairs, values as they are.
-fn values(pairs: &[&str]) -> Values {
+fn values(pairs: &[&str]) -> SecretValues {
     let pair = |text: &&str| text.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned().into()));
-    Values(pairs.iter().filter_map(pair).collect())
+    SecretValues(pairs.iter().filter_map(pair).collect())
 }
 
 /// The credentials and flags that come of it, as `key=value`, sorted.
-fn login(kind: Kind, pairs: &[&str], wanted: Wanted<'_>) -> Result<Vec<String>, String> {
+fn login(kind: ProviderKind, pairs: &[&str], wanted: SpecHints<'_>) -> Result<Vec<String>, String> {
     let login = kind.login(&values(pairs), wanted)?;
     let secrets = login.credentials.iter().map(|(key, value)| format!("{key}={}", value.expose_secret()));
     let flags = login.flags.iter().map(|(key, value)| format!("--{key}={}", text_of(value)));
     Ok(secrets.chain(flags).collect())
 }
 
-const NOTHING: Wanted<'_> = Wanted { region: None, zone: None, tokens: None };
+const NOTHING: SpecHints<'_> = SpecHints { region: None, zone: None, tokens: None };
 
-fn federated(place: &str) -> Wanted<'_> {
-    Wanted { tokens: Some((Path::new("/tokens"), place)), ..NOTHING }
+fn federated(place: &str) -> SpecHints<'_> {
+    SpecHints { tokens: Some((Path::new("/tokens"), place)), ..NOTHING }
 }
 
 /// The name of the file of a Secret.
@@ -32,7 +32,7 @@ fn file(place: &str) -> String {
 
 #[test]
 fn workload_identities() {
-    let check = |kind: Kind, pairs: &[&str], expected: &[String]| {
+    let check = |kind: ProviderKind, pairs: &[&str], expected: &[String]| {
         let login = kind.login(&values(pairs), federated("ns/dns")).unwrap();
         let shown = login.credentials.iter().map(|(key, value)| format!("{key}={}", value.expose_secret()));
         assert_eq!(shown.collect::<Vec<_>>(), expected);
@@ -41,16 +41,20 @@ fn workload_identities() {
     };
     let path = file("ns/dns");
     let aws = ["region=us-west-2".to_owned(), "roleARN=arn".to_owned(), format!("webIdentityTokenFile={path}")];
-    check(Kind::Route53, &["token=t0ken", "roleARN=arn"], &aws);
-    check(Kind::Route53, &["token=t0ken\n", r#"config={"kind":"WorkloadIdentityConfig","roleARN":"arn"}"#], &aws);
+    check(ProviderKind::Route53, &["token=t0ken", "roleARN=arn"], &aws);
+    check(
+        ProviderKind::Route53,
+        &["token=t0ken\n", r#"config={"kind":"WorkloadIdentityConfig","roleARN":"arn"}"#],
+        &aws,
+    );
     let azure = json!({
         "cloud": null, "subscriptionId": "s", "tenantId": "t", "aadClientId": "c", "useWorkloadIdentityExtension": true,
         "aadFederatedTokenFile": path,
     });
     let azure = [format!("azure.json={azure}")];
-    check(Kind::AzureDns, &["token=t0ken", "subscriptionID=s", "tenantID=t", "clientID=c"], &azure);
+    check(ProviderKind::AzureDns, &["token=t0ken", "subscriptionID=s", "tenantID=t", "clientID=c"], &azure);
     let config = r#"config={"subscriptionID":"s","tenantID":"t","clientID":"c"}"#;
-    check(Kind::AzureDns, &["token=t0ken", config], &azure);
+    check(ProviderKind::AzureDns, &["token=t0ken", config], &azure);
     let external = |source: &str| {
         json!({
             "type": "external_account", "audience": "a", "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
@@ -61,10 +65,10 @@ fn workload_identities() {
     expected["credential_source"]["format"] = json!({ "type": "text" });
     let google = [format!("credentials={expected}")];
     let stated = external("/etc/passwd");
-    check(Kind::CloudDns, &["token=t0ken", "projectID=p", &format!("credentialsConfig={stated}")], &google);
-    check(Kind::CloudDns, &["token=t0ken", "projectID=p", &format!("config={stated}")], &google);
+    check(ProviderKind::CloudDns, &["token=t0ken", "projectID=p", &format!("credentialsConfig={stated}")], &google);
+    check(ProviderKind::CloudDns, &["token=t0ken", "projectID=p", &format!("config={stated}")], &google);
     let config = json!({ "projectID": "p", "credentialsConfig": stated });
-    check(Kind::CloudDns, &["token=t0ken", &format!("config={config}")], &google);
+    check(ProviderKind::CloudDns, &["token=t0ken", &format!("config={config}")], &google);
     // Another address would be sent the token.
     for (field, url) in [
         ("token_url", "https://sts.example.com/v1/token"),
@@ -73,7 +77,7 @@ fn workload_identities() {
         let mut stated = external("/x");
         stated[field] = url.into();
         let pairs = ["token=t0ken", "projectID=p", &format!("credentialsConfig={stated}")];
-        let error = Kind::CloudDns.login(&values(&pairs), federated("ns/dns")).unwrap_err();
+        let error = ProviderKind::CloudDns.login(&values(&pairs), federated("ns/dns")).unwrap_err();
         assert!(error.contains(field), "{error}");
     }
 }
@@ -84,7 +88,7 @@ fn a_workload_identity_is_that_of_its_secret() {
     let id = |token: &str, place: &str| {
         let pairs = [format!("token={token}"), "roleARN=arn".to_owned()];
         let pairs = pairs.each_ref().map(String::as_str);
-        Kind::Route53.login(&values(&pairs), federated(place)).unwrap().id(Kind::Route53)
+        ProviderKind::Route53.login(&values(&pairs), federated(place)).unwrap().id(ProviderKind::Route53)
     };
     assert_eq!(id("one", "ns/dns"), id("two", "ns/dns"));
     assert_ne!(id("one", "ns/dns"), id("one", "other/dns"));
@@ -95,7 +99,7 @@ fn a_token_is_kept_for_this_user_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let keep = |text: &str| {
-        let token = Token { path: folder.path().join("t"), text: text.into() };
+        let token = WorkloadToken { path: folder.path().join("t"), text: text.into() };
         token.keep().unwrap();
         std::fs::read_to_string(&token.path).unwrap()
     };
@@ -107,23 +111,23 @@ fn a_token_is_kept_for_this_user_alone() {
 
 #[test]
 fn both_namings() {
-    let check = |kind: Kind, pairs: &[&str], expected: &[&str]| {
+    let check = |kind: ProviderKind, pairs: &[&str], expected: &[&str]| {
         assert_eq!(login(kind, pairs, NOTHING).unwrap(), expected, "{pairs:?}");
     };
     let aws = ["accessKeyID=id", "region=us-west-2", "secretAccessKey=key"];
-    check(Kind::Route53, &["accessKeyID=id", "secretAccessKey=key"], &aws);
-    check(Kind::Route53, &["accessKeyId=id", "secretAccessKey=key"], &aws);
-    check(Kind::Route53, &["AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key"], &aws);
-    check(Kind::Route53, &["accessKeyID= id\n", "secretAccessKey=\tkey\n"], &aws);
-    check(Kind::Route53, &["accessKeyID=id", "AWS_ACCESS_KEY_ID=other", "secretAccessKey=key"], &aws);
-    check(Kind::Route53, &["accessKeyID=", "AWS_ACCESS_KEY_ID=id", "secretAccessKey=key"], &aws);
+    check(ProviderKind::Route53, &["accessKeyID=id", "secretAccessKey=key"], &aws);
+    check(ProviderKind::Route53, &["accessKeyId=id", "secretAccessKey=key"], &aws);
+    check(ProviderKind::Route53, &["AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key"], &aws);
+    check(ProviderKind::Route53, &["accessKeyID= id\n", "secretAccessKey=\tkey\n"], &aws);
+    check(ProviderKind::Route53, &["accessKeyID=id", "AWS_ACCESS_KEY_ID=other", "secretAccessKey=key"], &aws);
+    check(ProviderKind::Route53, &["accessKeyID=", "AWS_ACCESS_KEY_ID=id", "secretAccessKey=key"], &aws);
     check(
-        Kind::Route53,
+        ProviderKind::Route53,
         &["AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key", "AWS_REGION=eu-west-1", "AWS_SESSION_TOKEN=t"],
         &["accessKeyID=id", "region=eu-west-1", "secretAccessKey=key", "sessionToken=t"],
     );
-    check(Kind::Cloudflare, &["apiToken=t"], &["apiToken=t"]);
-    check(Kind::Cloudflare, &["CLOUDFLARE_API_TOKEN=t "], &["apiToken=t"]);
+    check(ProviderKind::Cloudflare, &["apiToken=t"], &["apiToken=t"]);
+    check(ProviderKind::Cloudflare, &["CLOUDFLARE_API_TOKEN=t "], &["apiToken=t"]);
     let updates = [
         "algorithm=hmac-sha256",
         "server=ns:53",
@@ -132,7 +136,7 @@ fn both_namings() {
         "--rfc2136-zone=example.com",
     ];
     check(
-        Kind::Rfc2136,
+        ProviderKind::Rfc2136,
         &[
             "Server=ns:53",
             "Zone=example.com.",
@@ -143,17 +147,17 @@ fn both_namings() {
         &updates,
     );
     check(
-        Kind::Rfc2136,
+        ProviderKind::Rfc2136,
         &["server=ns:53", "zone=Example.com", "tsigKeyName=k.", "tsigSecret=c2VjcmV0", "algorithm=hmac-sha256"],
         &updates,
     );
     let file = r#"azure.json={"aadClientId":"c","aadClientSecret":"x","cloud":"AzureUSGovernmentCloud","subscriptionId":"s","tenantId":"t"}"#;
     let azure = [file, "--azure-resource-group=*"];
     let short = ["subscriptionID=s", "tenantID=t", "clientID=c", "clientSecret=x", "azureCloud=azureGOVERNMENT"];
-    check(Kind::AzureDns, &short, &azure);
-    check(Kind::AzurePrivateDns, &short, &azure);
+    check(ProviderKind::AzureDns, &short, &azure);
+    check(ProviderKind::AzurePrivateDns, &short, &azure);
     check(
-        Kind::AzureDns,
+        ProviderKind::AzureDns,
         &[
             "AZURE_SUBSCRIPTION_ID=s",
             "AZURE_TENANT_ID=t",
@@ -167,15 +171,16 @@ fn both_namings() {
 
 #[test]
 fn region_and_project_of_the_spec() {
-    let region = Wanted { region: Some("ap-south-1"), ..NOTHING };
-    let found = login(Kind::Route53, &["accessKeyID=id", "secretAccessKey=key", "region=eu-west-1"], region).unwrap();
+    let region = SpecHints { region: Some("ap-south-1"), ..NOTHING };
+    let found =
+        login(ProviderKind::Route53, &["accessKeyID=id", "secretAccessKey=key", "region=eu-west-1"], region).unwrap();
     assert!(found.contains(&"region=ap-south-1".to_owned()), "{found:?}");
     let account = r#"serviceaccount.json={"type":"service_account","project_id":"own"}"#;
     let project = |zone: Option<&str>| {
-        let login = Kind::CloudDns.login(&values(&[account]), Wanted { zone, ..NOTHING }).unwrap();
+        let login = ProviderKind::CloudDns.login(&values(&[account]), SpecHints { zone, ..NOTHING }).unwrap();
         login.scope
     };
-    let of = |name: &str| Scope::Project(name.to_owned());
+    let of = |name: &str| ZoneScope::Project(name.to_owned());
     assert_eq!(project(None), of("own"));
     assert_eq!(project(Some("example-com")), of("own"));
     assert_eq!(project(Some("other/example-com")), of("other"));
@@ -184,57 +189,61 @@ fn region_and_project_of_the_spec() {
 #[test]
 fn the_zone_of_dynamic_updates_may_be_in_the_spec() {
     let key = ["server=ns", "tsigKeyName=k", "tsigSecret=c2VjcmV0"];
-    let wanted = Wanted { zone: Some("Example.com."), ..NOTHING };
-    let found = login(Kind::Rfc2136, &key, wanted).unwrap();
+    let wanted = SpecHints { zone: Some("Example.com."), ..NOTHING };
+    let found = login(ProviderKind::Rfc2136, &key, wanted).unwrap();
     assert_eq!(found.last().map(String::as_str), Some("--rfc2136-zone=example.com"));
-    assert!(login(Kind::Rfc2136, &key, NOTHING).unwrap_err().contains("spec.zone"));
+    assert!(login(ProviderKind::Rfc2136, &key, NOTHING).unwrap_err().contains("spec.zone"));
     let root = [key.as_slice(), &["zone=."]].concat();
     for (pairs, zone) in [(key.as_slice(), Some(".")), (&root, None)] {
-        let error = login(Kind::Rfc2136, pairs, Wanted { zone, ..NOTHING }).unwrap_err();
+        let error = login(ProviderKind::Rfc2136, pairs, SpecHints { zone, ..NOTHING }).unwrap_err();
         assert!(error.contains("the root is not served"), "{error}");
     }
 }
 
 #[test]
 fn what_is_missing_is_named_and_no_value_is_shown() {
-    let check = |kind: Kind, pairs: &[&str], texts: &[&str]| {
+    let check = |kind: ProviderKind, pairs: &[&str], texts: &[&str]| {
         let error = login(kind, pairs, federated("ns/dns")).unwrap_err();
         assert!(texts.iter().all(|text| error.contains(text)), "{error}");
         assert!(!error.contains("s3cr3t"), "{error}");
     };
-    check(Kind::Route53, &[], &["accessKeyID or accessKeyId or AWS_ACCESS_KEY_ID", "aws-route53"]);
-    check(Kind::Route53, &["accessKeyID=id", "secretAccessKey= "], &["secretAccessKey"]);
-    check(Kind::Route53, &["token=s3cr3t"], &["roleARN"]);
-    check(Kind::Route53, &["token=s3cr3t", "config=s3cr3t"], &["config is no JSON"]);
-    check(Kind::AzureDns, &["token=s3cr3t", "subscriptionID=s", "tenantID=t"], &["clientID"]);
-    check(Kind::CloudDns, &["token=s3cr3t", "projectID=p"], &["external_account"]);
-    check(Kind::CloudDns, &[], &["serviceaccount.json"]);
-    check(Kind::CloudDns, &["serviceaccount.json=s3cr3t"], &["no JSON"]);
-    check(Kind::CloudDns, &[r#"serviceaccount.json={"type":"authorized_user","x":"s3cr3t"}"#], &["service_account"]);
-    check(Kind::CloudDns, &[r#"serviceaccount.json={"type":"service_account"}"#], &["project_id"]);
+    check(ProviderKind::Route53, &[], &["accessKeyID or accessKeyId or AWS_ACCESS_KEY_ID", "aws-route53"]);
+    check(ProviderKind::Route53, &["accessKeyID=id", "secretAccessKey= "], &["secretAccessKey"]);
+    check(ProviderKind::Route53, &["token=s3cr3t"], &["roleARN"]);
+    check(ProviderKind::Route53, &["token=s3cr3t", "config=s3cr3t"], &["config is no JSON"]);
+    check(ProviderKind::AzureDns, &["token=s3cr3t", "subscriptionID=s", "tenantID=t"], &["clientID"]);
+    check(ProviderKind::CloudDns, &["token=s3cr3t", "projectID=p"], &["external_account"]);
+    check(ProviderKind::CloudDns, &[], &["serviceaccount.json"]);
+    check(ProviderKind::CloudDns, &["serviceaccount.json=s3cr3t"], &["no JSON"]);
+    check(
+        ProviderKind::CloudDns,
+        &[r#"serviceaccount.json={"type":"authorized_user","x":"s3cr3t"}"#],
+        &["service_account"],
+    );
+    check(ProviderKind::CloudDns, &[r#"serviceaccount.json={"type":"service_account"}"#], &["project_id"]);
     // It could name any file of this process, and any address to send it to.
     let external = r#"serviceaccount.json={"type":"external_account","credential_source":{"file":"/s3cr3t"}}"#;
-    check(Kind::CloudDns, &[external], &["credentialsConfig"]);
-    check(Kind::AzureDns, &["subscriptionID=s"], &["tenantID or AZURE_TENANT_ID"]);
-    check(Kind::Cloudflare, &["apiKey=s3cr3t"], &["apiToken or CLOUDFLARE_API_TOKEN"]);
-    check(Kind::Rfc2136, &["Server=ns", "Zone=z"], &["tsigKeyName or TSIGKeyName"]);
+    check(ProviderKind::CloudDns, &[external], &["credentialsConfig"]);
+    check(ProviderKind::AzureDns, &["subscriptionID=s"], &["tenantID or AZURE_TENANT_ID"]);
+    check(ProviderKind::Cloudflare, &["apiKey=s3cr3t"], &["apiToken or CLOUDFLARE_API_TOKEN"]);
+    check(ProviderKind::Rfc2136, &["Server=ns", "Zone=z"], &["tsigKeyName or TSIGKeyName"]);
 }
 
 #[test]
 fn another_secret_is_another_account_and_the_same_is_the_same() {
-    let id = |kind: Kind, pairs: &[&str]| kind.login(&values(pairs), NOTHING).unwrap().id(kind);
-    let one = id(Kind::Route53, &["accessKeyID=id", "secretAccessKey=key"]);
-    assert_eq!(one, id(Kind::Route53, &["AWS_ACCESS_KEY_ID=id ", "AWS_SECRET_ACCESS_KEY=key"]));
-    assert_ne!(one, id(Kind::Route53, &["accessKeyID=id", "secretAccessKey=new"]));
-    assert_ne!(one, id(Kind::Route53, &["accessKeyID=id", "secretAccessKey=key", "region=eu-west-1"]));
-    assert_ne!(one, id(Kind::Cloudflare, &["apiToken=key"]));
+    let id = |kind: ProviderKind, pairs: &[&str]| kind.login(&values(pairs), NOTHING).unwrap().id(kind);
+    let one = id(ProviderKind::Route53, &["accessKeyID=id", "secretAccessKey=key"]);
+    assert_eq!(one, id(ProviderKind::Route53, &["AWS_ACCESS_KEY_ID=id ", "AWS_SECRET_ACCESS_KEY=key"]));
+    assert_ne!(one, id(ProviderKind::Route53, &["accessKeyID=id", "secretAccessKey=new"]));
+    assert_ne!(one, id(ProviderKind::Route53, &["accessKeyID=id", "secretAccessKey=key", "region=eu-west-1"]));
+    assert_ne!(one, id(ProviderKind::Cloudflare, &["apiToken=key"]));
 }
 
 #[test]
 fn values_come_in_base64() {
     let secret: SecretObject =
         serde_json::from_str(r#"{ "data": { "apiToken": "dG9rZW4K", "bad": "%%%", "bytes": "/w==" } }"#).unwrap();
-    let values = Values::of(&secret);
+    let values = SecretValues::of(&secret);
     assert_eq!(values.first(&["bad", "bytes", "apiToken"]), Some("token"));
     assert!(!format!("{values:?} {secret:?}").contains("token\n"), "secrets never print");
 }

@@ -17,14 +17,14 @@ pub(crate) enum Upset {
     Lost,
 }
 
-type Plan = Box<dyn FnMut(&str) -> Option<Upset> + Send>;
+type UpsetPlan = Box<dyn FnMut(&str) -> Option<Upset> + Send>;
 
 /// Ends the process that it is given to, at the call of a number; whoever waits for it waits for ever. Or upsets calls by a plan.
 #[derive(Default)]
 pub(crate) struct Fuse {
     left: Mutex<Option<usize>>,
     calls: AtomicUsize,
-    plan: Mutex<Option<Plan>>,
+    plan: Mutex<Option<UpsetPlan>>,
 }
 
 impl fmt::Debug for Fuse {
@@ -45,7 +45,7 @@ impl Fuse {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// From now on calls are upset by this plan, which is told what each of them does.
+    /// From now on calls are upset by this plan, which gets what each of them does.
     pub(crate) fn plan(&self, plan: impl FnMut(&str) -> Option<Upset> + Send + 'static) {
         *self.plan.lock().unwrap() = Some(Box::new(plan));
     }

@@ -16,16 +16,16 @@ mod values;
 mod tests;
 
 pub use error::{FieldError, Problem};
-pub use spec::{SecretReference, Spec};
+pub use spec::{SecretReference, UncheckedSpec};
 
-use name::Place;
+use name::NamePosition;
 
 /// The record types that a DNSRecord can have.
 pub const RECORD_TYPES: [&str; 4] = ["A", "AAAA", "CNAME", "TXT"];
 
 /// The rules that a spec breaks, by the order of its fields. With `old`, those of a change as well; `deleting` says that the
 /// object has a deletion timestamp.
-pub fn spec_errors(new: &Spec, old: Option<&Spec>, deleting: bool) -> Vec<FieldError> {
+pub fn spec_errors(new: &UncheckedSpec, old: Option<&UncheckedSpec>, deleting: bool) -> Vec<FieldError> {
     match old {
         Some(old) if old == new => Vec::new(),
         Some(_) if deleting => {
@@ -52,7 +52,7 @@ pub fn sentence(errors: &[FieldError]) -> String {
 }
 
 /// What stays as it was created.
-fn fixed(new: &Spec, old: &Spec) -> Vec<FieldError> {
+fn fixed(new: &UncheckedSpec, old: &UncheckedSpec) -> Vec<FieldError> {
     let fields = [
         ("spec.type", &new.provider, &old.provider),
         ("spec.name", &new.name, &old.name),
@@ -72,7 +72,7 @@ fn fixed(new: &Spec, old: &Spec) -> Vec<FieldError> {
     errors
 }
 
-fn rules(spec: &Spec) -> Vec<FieldError> {
+fn rules(spec: &UncheckedSpec) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if spec.provider.is_empty() {
         errors.push(FieldError::required("spec.type", "the type of a provider is expected, such as aws-route53"));
@@ -89,7 +89,7 @@ fn rules(spec: &Spec) -> Vec<FieldError> {
         }
     }
     let known = RECORD_TYPES.contains(&spec.record_type.as_str());
-    errors.extend(name::error("spec.name", &spec.name, Place::of_record(&spec.record_type)));
+    errors.extend(name::error("spec.name", &spec.name, NamePosition::of_record(&spec.record_type)));
     if !known {
         errors.push(FieldError::not_supported("spec.recordType", &spec.record_type, &RECORD_TYPES));
     }

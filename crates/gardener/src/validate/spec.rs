@@ -10,7 +10,7 @@ use crate::types::DnsRecordSpec;
 /// `spec` of a DNSRecord.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Spec {
+pub struct UncheckedSpec {
     /// The provider's type.
     #[serde(rename = "type")]
     pub provider: String,
@@ -34,7 +34,7 @@ pub struct Spec {
     pub ttl: Option<i64>,
 }
 
-impl Spec {
+impl UncheckedSpec {
     /// What the controller has read of an object.
     pub fn of(spec: &DnsRecordSpec) -> Self {
         let (name, namespace) = (spec.secret_ref.name.clone(), spec.secret_ref.namespace.clone());
@@ -57,7 +57,7 @@ impl Spec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct SecretReference {
-    /// Its name.
+    /// The name of the Secret.
     pub name: String,
     /// Its namespace; that of the object if empty.
     pub namespace: String,

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Spec, spec_errors};
+use super::{UncheckedSpec, spec_errors};
 
-fn spec(changes: &[(&str, Value)]) -> Spec {
+fn spec(changes: &[(&str, Value)]) -> UncheckedSpec {
     let mut spec = json!({
         "type": "aws-route53",
         "secretRef": { "name": "dns" },
@@ -18,7 +18,7 @@ fn spec(changes: &[(&str, Value)]) -> Spec {
     serde_json::from_value(spec).unwrap()
 }
 
-fn said(new: &Spec, old: Option<&Spec>, deleting: bool) -> Vec<String> {
+fn said(new: &UncheckedSpec, old: Option<&UncheckedSpec>, deleting: bool) -> Vec<String> {
     spec_errors(new, old, deleting).iter().map(ToString::to_string).collect()
 }
 
@@ -60,7 +60,7 @@ fn an_empty_object_has_exactly_these_errors() {
         "spec.recordType: Unsupported value: \"\": supported values: A, AAAA, CNAME, TXT",
         "spec.values: Required value: at least one value is expected",
     ];
-    assert_eq!(said(&Spec::default(), None, false), expected);
+    assert_eq!(said(&UncheckedSpec::default(), None, false), expected);
 }
 
 #[test]

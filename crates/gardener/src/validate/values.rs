@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::FieldError;
-use super::name::{self, Place};
+use super::name::{self, NamePosition};
 
 /// What is wrong with the values of a record of this type. Those of a type that is not known are not looked at.
 pub(super) fn errors(record_type: &str, values: &[String]) -> Vec<FieldError> {
@@ -27,7 +27,7 @@ pub(super) fn errors(record_type: &str, values: &[String]) -> Vec<FieldError> {
             "AAAA" => {
                 address::<Ipv6Addr>(&field, value, "an IPv6 address is expected", "IPv4 addresses belong in A records")
             }
-            "CNAME" => name::error(&field, value, Place::Target),
+            "CNAME" => name::error(&field, value, NamePosition::Target),
             // Texts may hold anything, nothing included.
             _ => None,
         }

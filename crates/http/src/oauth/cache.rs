@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 use zonewright_core::{ErrorKind, Result};
 
-use super::Token;
+use super::AccessToken;
 use crate::credentials::Headers;
 
 /// A token is asked for anew so long before its end, or half its life if that is shorter.
@@ -34,7 +34,7 @@ impl TokenCache {
     /// There is no token.
     pub async fn get<F>(&self, text: &SecretString, ask: impl FnOnce() -> F) -> Result<SecretString>
     where
-        F: Future<Output = Result<Token>>,
+        F: Future<Output = Result<AccessToken>>,
     {
         let of = Sha256::digest(text.expose_secret()).to_vec();
         let mut held = self.0.lock().await;
@@ -43,7 +43,7 @@ impl TokenCache {
             return Ok(held.token.clone());
         }
         match ask().await {
-            Ok(Token { secret, lifetime }) => {
+            Ok(AccessToken { secret, lifetime }) => {
                 let (now, early) = (Instant::now(), BEFORE.min(lifetime / 2));
                 let fresh = lifetime.saturating_sub(early);
                 *held = Some(Held {
@@ -90,8 +90,8 @@ mod tests {
 
     use super::*;
 
-    fn token(text: &str, seconds: u64) -> Token {
-        Token { secret: text.to_owned().into(), lifetime: Duration::from_secs(seconds) }
+    fn token(text: &str, seconds: u64) -> AccessToken {
+        AccessToken { secret: text.to_owned().into(), lifetime: Duration::from_secs(seconds) }
     }
 
     #[tokio::test]

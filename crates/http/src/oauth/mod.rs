@@ -30,16 +30,16 @@ use crate::patience::Patience;
 use crate::proxy::Proxies;
 use crate::request::{Repeat, Request};
 use crate::retry::RetryPolicy;
-use crate::status::Explanation;
+use crate::status::AnswerExplanation;
 
 /// How long a token is good where nobody says it.
 const LIFETIME: Duration = Duration::from_hours(1);
 
 const ASK: &str = "ask for a token";
 
-/// A token.
+/// An access token, and how long it is valid.
 #[derive(Debug)]
-pub struct Token {
+pub struct AccessToken {
     /// What goes behind `Bearer`.
     pub secret: SecretString,
     /// From now on.
@@ -100,7 +100,7 @@ impl TokenWay {
     ///
     /// # Errors
     /// There is none.
-    pub async fn post(&self, url: &str, request: impl FnOnce(Request) -> Request) -> Result<Token> {
+    pub async fn post(&self, url: &str, request: impl FnOnce(Request) -> Request) -> Result<AccessToken> {
         // A second token does no harm.
         let request = request(Request::new(Method::POST, "")).repeat(Repeat::Idempotent);
         let answer = self.client(url)?.send(ASK, &request).await?;
@@ -116,7 +116,7 @@ impl TokenWay {
         url: &str,
         fields: &[(&str, &str)],
         user: Option<&(String, SecretString)>,
-    ) -> Result<Token> {
+    ) -> Result<AccessToken> {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         self.post(url, |request| {
             let request = request.body("application/x-www-form-urlencoded", body);
@@ -133,7 +133,7 @@ impl TokenWay {
 }
 
 /// What an answer without a token says, in either of two forms.
-fn explain(answer: &Answer) -> Option<Explanation> {
+fn explain(answer: &Answer) -> Option<AnswerExplanation> {
     let body: Value = answer.json().ok()?;
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let message = match body.get("error")? {
@@ -143,7 +143,7 @@ fn explain(answer: &Answer) -> Option<Explanation> {
         },
         error => text(error.get("message"))?,
     };
-    Some(Explanation { message, ..Explanation::default() })
+    Some(AnswerExplanation { message, ..AnswerExplanation::default() })
 }
 
 /// What Microsoft's service says, without the ids and the time of the request behind it: they differ each time, and one refusal would be
@@ -156,7 +156,7 @@ fn without_request(said: &str) -> &str {
 ///
 /// # Errors
 /// [`ErrorKind::Protocol`] if there is none. Nothing of the answer is shown.
-pub fn read_token(operation: &'static str, answer: &Answer) -> Result<Token> {
+pub fn read_token(operation: &'static str, answer: &Answer) -> Result<AccessToken> {
     #[derive(Deserialize)]
     struct Body {
         #[serde(alias = "accessToken")]
@@ -167,7 +167,7 @@ pub fn read_token(operation: &'static str, answer: &Answer) -> Result<Token> {
     let body: Option<Body> = answer.json().ok();
     let body = body.filter(|body| !body.access_token.trim().is_empty());
     let body = body.ok_or_else(|| Error::new(ErrorKind::Protocol, operation, "the answer has no token"))?;
-    Ok(Token {
+    Ok(AccessToken {
         secret: body.access_token.trim().to_owned().into(),
         lifetime: body.expires_in.map_or(LIFETIME, Duration::from_secs),
     })

@@ -1,6 +1,6 @@
 //! An established security context as a signer of messages (RFC 3645 5).
 //!
-//! In: octets. Out: codes over them (RFC 2743's message integrity codes), and whether a code is the server's. Only
+//! In: bytes. Out: codes over them (RFC 2743's message integrity codes), and whether a code is the server's. Only
 //! giving a context up touches the network.
 
 use std::fmt;
@@ -26,7 +26,7 @@ pub(super) struct Context {
     /// Counts messages, so only one at a time can use it.
     inner: Mutex<ClientCtx>,
     renew: Instant,
-    /// Where the server can be told that it is given up; absent where only TLS gets there.
+    /// Where the message goes that gives it up; absent where only TLS gets there.
     address: Option<SocketAddr>,
 }
 
@@ -56,7 +56,7 @@ impl Context {
         Ok(Self { name, renew: Instant::now() + usable(lifetime, promised), inner: Mutex::new(inner), address })
     }
 
-    /// Tells the server to forget it, and does not wait for the answer: a server that does not hear this forgets it later.
+    /// Asks the server to forget it, and does not wait for the answer: a server that does not hear this forgets it later.
     pub(super) fn give_up(self: Arc<Self>) {
         let Some(address) = self.address else { return };
         let mut message = tkey::deletion(&self.name, now());

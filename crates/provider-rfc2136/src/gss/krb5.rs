@@ -42,7 +42,7 @@ impl From<Error> for Said {
 }
 
 impl Said {
-    /// Whether a KDC answered, and said no. Else it could not be asked, or has trouble of its own.
+    /// Whether a KDC answered, and said no. Else it could not be asked, or has an error of its own.
     pub(crate) fn is_no(&self) -> bool {
         #[expect(clippy::cast_possible_wrap, reason = "the library's numbers are negative")]
         let number = i64::from(self.minor as i32) - FIRST;

@@ -14,9 +14,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use zonewright_core::ErrorKind;
 
+use super::error::{KerberosError, PATIENCE};
 use super::krb5::{self, Said};
-use super::trouble::{KerberosError, PATIENCE};
-use crate::error::Fault;
+use crate::error::ExchangeError;
 
 /// How long a KDC's no stands.
 const PAUSE: Duration = Duration::from_mins(1);
@@ -75,7 +75,7 @@ impl Login {
     }
 
     /// Begins a context with `service`, and returns the first token for it; logs in where there is no good ticket.
-    pub(super) async fn begin(self: &Arc<Self>, service: &str) -> Result<(Pending, Vec<u8>), Fault> {
+    pub(super) async fn begin(self: &Arc<Self>, service: &str) -> Result<(Pending, Vec<u8>), ExchangeError> {
         let (login, name) = (Arc::clone(self), service.to_owned());
         let work = move || {
             let credential = login.credential()?;
@@ -117,7 +117,7 @@ fn usable(credential: &Cred) -> Duration {
 
 impl Pending {
     /// Takes in the server's token. The second value is the next one for it, `None` if both sides agree.
-    pub(super) async fn go_on(self, token: Vec<u8>, service: &str) -> Result<(Self, Option<Vec<u8>>), Fault> {
+    pub(super) async fn go_on(self, token: Vec<u8>, service: &str) -> Result<(Self, Option<Vec<u8>>), ExchangeError> {
         let name = service.to_owned();
         let work = move || {
             let Self(mut context) = self;
@@ -136,7 +136,7 @@ impl Pending {
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, KerberosError> + Send + 'static,
     step: impl Fn() -> String,
-) -> Result<T, Fault> {
+) -> Result<T, ExchangeError> {
     match timeout(PATIENCE, spawn_blocking(work)).await {
         Ok(Ok(done)) => Ok(done?),
         // The thread's end is not waited for: the library gives up by itself.

@@ -1,4 +1,4 @@
-//! Keys: in, the name of an algorithm and a secret; out, codes over octets, and whether a code is the right one.
+//! Keys: in, the name of an algorithm and a secret; out, codes over bytes, and whether a code is the right one.
 
 use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretSlice};
@@ -50,7 +50,7 @@ impl Algorithm {
 
 /// A shared key. Its `Debug` form leaves the secret out.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct TsigKey {
     pub(crate) name: DnsName,
     pub(crate) algorithm: Algorithm,
     pub(crate) secret: SecretSlice<u8>,
@@ -80,14 +80,14 @@ macro_rules! fed {
     }};
 }
 
-impl Key {
-    /// The most octets that signing adds to a message: the record's fixed fields and the longest code.
+impl TsigKey {
+    /// The most bytes that signing adds to a message: the record's fixed fields and the longest code.
     pub(crate) fn overhead(&self) -> usize {
         self.name.to_wire().len() + self.algorithm().to_wire().len() + 26 + 64
     }
 }
 
-impl Signer for Key {
+impl Signer for TsigKey {
     fn name(&self) -> &DnsName {
         &self.name
     }

@@ -57,7 +57,7 @@ mod tests {
             (Rcode::NOTAUTH, ErrorKind::Unauthorized, Group, Group),
             (Rcode::NOTIMP, ErrorKind::Unsupported, Group, Group),
         ] {
-            let fault = || crate::error::Fault::Rcode { rcode, trusted: true };
+            let fault = || crate::error::ExchangeError::Rcode { rcode, trusted: true };
             for (count, expected) in [(1, one), (3, several)] {
                 let error = server.error(fault(), OPERATION, &DnsName::parse("z").unwrap());
                 assert!(error.context.contains(&rcode.to_string()), "{error}");

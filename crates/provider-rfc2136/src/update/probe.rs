@@ -1,4 +1,4 @@
-//! Whether a server tells upper from lower case: in, what a group demands; out, a question that only a server that does not
+//! Whether a server distinguishes upper from lower case: in, what a group demands; out, a question that only a server that does not
 //! would answer yes.
 
 use zonewright_core::rdata::Txt;

@@ -187,7 +187,7 @@ async fn the_next_server_takes_over_with_the_same_login() {
 }
 
 #[tokio::test]
-async fn who_cannot_log_in_is_told_so() {
+async fn a_failed_login_is_reported() {
     require!(DnsSoftware::Bind.tools(), Realm::TOOLS);
     own_process!();
     let (realm, server) = site();
@@ -375,7 +375,7 @@ async fn those_who_wait_share_a_failure() {
     all_applied(&apply(&provider, &groups[0]).await);
 }
 
-/// The server is told when nobody will use the context again.
+/// A message to the server says when nobody will use the context again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_context_is_given_up_in_the_end() {
     require!(DnsSoftware::Bind.tools(), Realm::TOOLS);

@@ -82,7 +82,7 @@ async fn an_unsigned_refusal_is_one_once_it_was_read_back() {
     }
 }
 
-/// PowerDNS answers a wrong secret so. Nothing can be read back then; nothing was done, and it is told whose key it is.
+/// PowerDNS answers a wrong secret so. Nothing can be read back then; nothing was done, and the error says whose key it is.
 #[tokio::test]
 async fn a_wrong_secret_names_key_and_server() {
     for software in DnsSoftware::ALL {

@@ -7,7 +7,7 @@ use aws_sdk_route53::Client;
 use aws_sdk_route53::types::{
     AliasTarget as WireAlias, Change, ChangeAction, ChangeBatch, ResourceRecord, ResourceRecordSet, RrType,
 };
-use zonewright_aws::{Access, AccessConfig, house_client};
+use zonewright_aws::{Access, AccessConfig, sdk_http_client};
 use zonewright_conformance::live::{EmptyZone, pick, settings};
 use zonewright_conformance::provider::Harness;
 use zonewright_core::catalog::{FlagValue, ProviderConfig};
@@ -46,7 +46,7 @@ impl Tried {
         let provider = Route53::new(&config)?;
         let zone = pick(provider.zones().await?, zone)?;
         let connection = Connection { proxies: Proxies::from_env()?, ..Connection::default() };
-        let http = house_client(&connection, RequestTimes::default(), str::to_owned)?;
+        let http = sdk_http_client(&connection, RequestTimes::default(), str::to_owned)?;
         let access = match &options.access {
             Some([id, secret, endpoint]) => AccessConfig {
                 keys: Some(zonewright_aws::AccessKeys { id: id.clone(), secret: secret.clone().into(), token: None }),

@@ -25,7 +25,7 @@ impl Server {
     /// Adjusts endpoints.
     ///
     /// # Errors
-    /// The zones are not known, or the provider cannot tell.
+    /// The zones are not known, or the provider does not answer.
     pub(super) async fn adjust(&self, asked: Vec<Endpoint>) -> Result<Vec<Endpoint>> {
         let zones = self.zones().await?;
         let mut shares: BTreeMap<usize, Share> = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! What a request asks for, carried out; and what of it was not.
 //!
 //! In: the body of POST /records. Out: how many names have everything that was asked for, and the others with the reason.
-//! Everything that can be applied is applied: a bad record takes only its own name along. Where a provider cannot be told
-//! what to expect, the names are read right before they are changed.
+//! Everything that can be applied is applied: a bad record takes only its own name along. Where a provider takes no
+//! preconditions, the names are read right before they are changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ const OPERATION: &str = "apply changes";
 type Sent = (usize, Group);
 
 /// What is to be done by the position of the zone, and for each bundle what already speaks against it.
-type Plan = (BTreeMap<usize, Vec<Sent>>, Vec<Option<Refusal>>);
+type ZonePlans = (BTreeMap<usize, Vec<Sent>>, Vec<Option<Refusal>>);
 
 impl Server {
     /// Carries a request out.
@@ -47,7 +47,7 @@ impl Server {
                 }
             }
         }
-        Ok(told(bundles.len(), refused.into_iter().flatten().collect()))
+        Ok(logged(bundles.len(), refused.into_iter().flatten().collect()))
     }
 
     async fn apply(&self, zone: &Zone, sent: Vec<Sent>) -> Vec<(usize, Outcome)> {
@@ -64,7 +64,7 @@ impl Server {
         outcomes
     }
 
-    /// Reads what a zone that cannot be told what to expect holds: the groups that still fit, and the outcomes of the others.
+    /// Reads what a zone holds whose provider takes no preconditions: the groups that still fit, and the outcomes of the others.
     async fn still_true(&self, zone: &Zone, sent: Vec<Sent>) -> (Vec<Sent>, Vec<(usize, Outcome)>) {
         let names: BTreeSet<DnsName> = sent
             .iter()
@@ -93,8 +93,8 @@ impl Server {
     }
 }
 
-fn sorted(places: &Places<'_>, bundles: &[Bundle]) -> Plan {
-    let (mut work, mut refused): Plan = (BTreeMap::new(), Vec::with_capacity(bundles.len()));
+fn sorted(places: &Places<'_>, bundles: &[Bundle]) -> ZonePlans {
+    let (mut work, mut refused): ZonePlans = (BTreeMap::new(), Vec::with_capacity(bundles.len()));
     for (at, bundle) in bundles.iter().enumerate() {
         let groups = places.groups(bundle);
         refused.push(groups.as_ref().err().map(|objection| objected(bundle, objection)));
@@ -153,7 +153,7 @@ fn failed(bundle: &Bundle, outcome: &Outcome, begun: bool) -> Option<Refusal> {
     })
 }
 
-fn told(names: usize, refused: Vec<Refusal>) -> Refusals {
+fn logged(names: usize, refused: Vec<Refusal>) -> Refusals {
     let applied = names - refused.len().min(names);
     for Refusal { name, outcome, kind, error } in &refused {
         warn!(name, outcome, kind, error, "a change was not applied");

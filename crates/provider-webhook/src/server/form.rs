@@ -22,7 +22,7 @@ const ROUTING: &str = "zonewright/routing";
 const HEALTH: &str = "zonewright/alias-health";
 /// The zone that an alias's target lives in, where the provider asks for it.
 const ZONE: &str = "zonewright/alias-zone";
-/// The word of external-dns for an alias.
+/// The property by which external-dns asks for an alias.
 const ALIAS: &str = "alias";
 
 /// What an endpoint says beyond the fields of the protocol.

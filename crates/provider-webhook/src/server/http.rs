@@ -70,16 +70,16 @@ impl Server {
     async fn apply_posted(self: Arc<Self>, body: Body) -> Response {
         let posted = match self.read(body).await {
             Ok(posted) => posted,
-            Err(unread) => return unread.told(),
+            Err(unread) => return unread.refusals(),
         };
         // A caller that hangs up must not leave half a change behind.
         let server = self.clone();
         let done = self.begun.spawn(async move { server.carry_out(posted).await });
         match done.await {
-            Ok(Ok(told)) if told.refused.is_empty() => StatusCode::NO_CONTENT.into_response(),
-            Ok(Ok(told)) => {
+            Ok(Ok(refusals)) if refusals.refused.is_empty() => StatusCode::NO_CONTENT.into_response(),
+            Ok(Ok(refusals)) => {
                 let kind = [(header::CONTENT_TYPE, "application/json")];
-                (StatusCode::INTERNAL_SERVER_ERROR, kind, write::json(&told)).into_response()
+                (StatusCode::INTERNAL_SERVER_ERROR, kind, write::json(&refusals)).into_response()
             }
             Ok(Err(error)) => failed(&error),
             Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "it is not known what was done"),
@@ -89,29 +89,29 @@ impl Server {
     async fn adjust_posted(&self, body: Body) -> Response {
         let asked: List = match self.read(body).await {
             Ok(asked) => asked,
-            Err(unread) => return unread.told(),
+            Err(unread) => return unread.refusals(),
         };
         self.adjust(asked.endpoints).await.map_or_else(|error| failed(&error), |all| said(write::list(&all)))
     }
 
     /// The first JSON value of a body; what follows it is not looked at, as in external-dns.
     async fn read<T: DeserializeOwned>(&self, body: Body) -> Result<T, Unread> {
-        let octets = match self.times.read {
-            None => self.octets(body).await,
-            Some(limit) => tokio::time::timeout(limit, self.octets(body)).await.unwrap_or(Err(Unread::Late(limit))),
+        let bytes = match self.times.read {
+            None => self.bytes(body).await,
+            Some(limit) => tokio::time::timeout(limit, self.bytes(body)).await.unwrap_or(Err(Unread::Late(limit))),
         }?;
-        Ok(T::deserialize(&mut serde_json::Deserializer::from_slice(&octets))?)
+        Ok(T::deserialize(&mut serde_json::Deserializer::from_slice(&bytes))?)
     }
 
-    async fn octets(&self, mut body: Body) -> Result<Vec<u8>, Unread> {
-        let mut octets = Vec::new();
+    async fn bytes(&self, mut body: Body) -> Result<Vec<u8>, Unread> {
+        let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
-            octets.extend_from_slice(frame?.data_ref().map_or(&[], |data| data.as_ref()));
-            if let Some(limit) = self.limit.filter(|limit| octets.len() > *limit) {
+            bytes.extend_from_slice(frame?.data_ref().map_or(&[], |data| data.as_ref()));
+            if let Some(limit) = self.limit.filter(|limit| bytes.len() > *limit) {
                 return Err(Unread::TooLarge(limit));
             }
         }
-        Ok(octets)
+        Ok(bytes)
     }
 }
 
@@ -129,7 +129,7 @@ enum Unread {
 }
 
 impl Unread {
-    fn told(&self) -> Response {
+    fn refusals(&self) -> Response {
         let status = match self {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Late(_) | Self::Cut(_) | Self::Json(_) => StatusCode::BAD_REQUEST,

@@ -13,7 +13,7 @@
 //! | `POST /records` | 204, or 500 with the names that were not done, each with its reason |
 //!
 //! A body that is no JSON of the protocol is answered with 400, one that is too large with 413, another method on the two
-//! paths with 400, trouble of the provider with 500.
+//! paths with 400, errors of the provider with 500.
 
 mod adjust;
 mod ask;
@@ -37,7 +37,7 @@ use zonewright_core::provider::{Listing, Provider};
 use zonewright_core::{Error, ErrorKind, RecordType, Result, Zone};
 
 pub use pace::Times;
-pub use scope::Scope;
+pub use scope::ServedNames;
 
 use self::place::Places;
 use crate::wire::{Endpoint, Filter};
@@ -49,10 +49,10 @@ pub struct Serving {
     /// The options that the provider knows.
     pub options: OptionReader,
     /// The domain filter of the flags.
-    pub scope: Scope,
+    pub scope: ServedNames,
     /// Bounds of waiting.
     pub times: Times,
-    /// Most octets in the body of a request; `None` is no limit.
+    /// Most bytes in the body of a request; `None` is no limit.
     pub limit: Option<usize>,
 }
 
@@ -66,15 +66,15 @@ impl std::fmt::Debug for Serving {
 pub struct Server {
     provider: Arc<dyn Provider>,
     options: OptionReader,
-    scope: Scope,
+    scope: ServedNames,
     times: Times,
     limit: Option<usize>,
     /// Requests that are being answered, and changes whose caller is gone.
     begun: TaskTracker,
-    /// Held from reading what stands to changing it, where the provider cannot be told what to expect.
+    /// Held from reading what stands to changing it, where the provider takes no preconditions.
     reading: tokio::sync::Mutex<()>,
-    /// The last trouble with reading, until a reading works.
-    trouble: Mutex<Option<String>>,
+    /// The last error of a reading, until a reading works.
+    read_error: Mutex<Option<String>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -87,8 +87,8 @@ impl Server {
     /// A server that does not listen yet.
     pub fn new(serving: Serving) -> Arc<Self> {
         let Serving { provider, options, scope, times, limit } = serving;
-        let (begun, reading, trouble) = (TaskTracker::new(), tokio::sync::Mutex::default(), Mutex::default());
-        Arc::new(Self { provider, options, scope, times, limit, begun, reading, trouble })
+        let (begun, reading, read_error) = (TaskTracker::new(), tokio::sync::Mutex::default(), Mutex::default());
+        Arc::new(Self { provider, options, scope, times, limit, begun, reading, read_error })
     }
 
     /// Answers on `listener` until `stop` is cancelled, and then to the end of what has begun.
@@ -101,16 +101,16 @@ impl Server {
     /// # Errors
     /// What went wrong.
     pub fn readable(&self) -> std::result::Result<(), String> {
-        self.trouble().clone().map_or(Ok(()), Err)
+        self.read_error().clone().map_or(Ok(()), Err)
     }
 
-    fn trouble(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    fn read_error(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.read_error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps in mind whether a reading worked.
     fn noted<T>(&self, result: Result<T>) -> Result<T> {
-        *self.trouble() = result.as_ref().err().map(Error::chain);
+        *self.read_error() = result.as_ref().err().map(Error::chain);
         result
     }
 
@@ -133,7 +133,7 @@ impl Server {
     }
 
     async fn filter(&self) -> Result<Filter> {
-        Ok(self.scope.told(&self.zones().await?))
+        Ok(self.scope.offered(&self.zones().await?))
     }
 
     /// Everything that the zones hold, but for their SOA records, which nobody asks for.

@@ -126,7 +126,7 @@ impl<I> Paced<I> {
         Self { inner, times, turn: Turn::new(), seen: None, reading: None, writing: None }
     }
 
-    /// Whether the time for the next octets of the other side is over.
+    /// Whether the time for the next bytes of the other side is over.
     fn kept_waiting(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let state = self.turn.0.load(Ordering::Relaxed);
         if self.seen != Some(state) {
@@ -165,7 +165,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Paced<I> {
         let before = buf.filled().len();
         let result = Pin::new(&mut self.inner).poll_read(cx, buf);
         if buf.filled().len() > before && self.seen == Some(IDLE) {
-            // The first octets of another request.
+            // The first bytes of another request.
             let _ = self.turn.0.compare_exchange(IDLE, HEAD, Ordering::Relaxed, Ordering::Relaxed);
         }
         result
@@ -210,9 +210,9 @@ mod tests {
 
     /// Reads until it breaks, and says after how many seconds.
     async fn broken_after(paced: &mut Paced<DuplexStream>) -> u64 {
-        let (start, mut octets) = (Instant::now(), [0; 8]);
+        let (start, mut bytes) = (Instant::now(), [0; 8]);
         loop {
-            match paced.read(&mut octets).await {
+            match paced.read(&mut bytes).await {
                 Ok(0) => panic!("the other side has closed"),
                 Ok(_) => {}
                 Err(error) => {
@@ -254,8 +254,8 @@ mod tests {
             tokio::time::sleep(Duration::from_mins(10)).await;
             theirs.write_all(b"x").await.unwrap();
         };
-        let mut octets = [0; 8];
-        let (read, ()) = tokio::join!(paced.read(&mut octets), later);
+        let mut bytes = [0; 8];
+        let (read, ()) = tokio::join!(paced.read(&mut bytes), later);
         assert_eq!(read.unwrap(), 1);
         drop(ours);
         assert_eq!(broken_after(&mut paced).await, 30);
@@ -278,10 +278,10 @@ mod tests {
         let (mut paced, mut theirs) = pair(TIMES);
         let start = Instant::now();
         let slow = tokio::spawn(async move {
-            let mut octets = [0; 4];
+            let mut bytes = [0; 4];
             for _ in 0..3 {
                 tokio::time::sleep(Duration::from_secs(9)).await;
-                theirs.read_exact(&mut octets).await.unwrap();
+                theirs.read_exact(&mut bytes).await.unwrap();
             }
             theirs
         });

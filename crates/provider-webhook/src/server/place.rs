@@ -21,7 +21,7 @@ use zonewright_core::{DnsName, ErrorKind, RData, RecordData, RecordKey, RecordSe
 
 use super::ask::{Ask, Bundle};
 use super::form::Form;
-use super::scope::Scope;
+use super::scope::ServedNames;
 use crate::convert::{decode, ttl};
 use crate::wire;
 
@@ -40,7 +40,7 @@ fn invalid(text: impl Into<String>) -> Objection {
 pub(super) struct Places<'a> {
     pub(super) zones: &'a [Zone],
     pub(super) rule: ZoneRule,
-    pub(super) scope: &'a Scope,
+    pub(super) scope: &'a ServedNames,
     pub(super) options: &'a OptionReader,
     pub(super) capability: &'a dyn Fn(&Zone) -> Capability,
     pub(super) interpret: &'a dyn Fn(&Zone, &Endpoint) -> Interpretation,

@@ -21,7 +21,7 @@ fn zones() -> Vec<Zone> {
 /// `zone: change; change` for each group of each name, or `name! what speaks against it`.
 fn placed(json: &str, narrow: impl Fn(&mut Capability)) -> Vec<String> {
     let zones = zones();
-    let scope = Scope::new(&[], &["out.test".to_owned()], "", "").unwrap();
+    let scope = ServedNames::new(&[], &["out.test".to_owned()], "", "").unwrap();
     let capability = |_: &Zone| {
         let mut capability = Capability::authoritative(100, TtlRange::any(Ttl::ZERO));
         narrow(&mut capability);

@@ -1,7 +1,7 @@
 //! Which names the server end answers for.
 //!
 //! In: the domain filter of the flags, and the zones of the provider. Out: the zones that count, and the filter that
-//! callers are told: the zones as far as the flags let them, so that nobody plans what has no place here.
+//! callers get: the zones as far as the flags let them, so that nobody plans what has no place here.
 
 use zonewright_core::filter::{DomainFilter, FilterError};
 use zonewright_core::{DnsName, Zone};
@@ -10,7 +10,7 @@ use crate::wire::Filter;
 
 /// The domain filter of the flags, as it was given and as it works.
 #[derive(Debug, Clone, Default)]
-pub struct Scope {
+pub struct ServedNames {
     include: Vec<String>,
     exclude: Vec<String>,
     regex_include: String,
@@ -18,7 +18,7 @@ pub struct Scope {
     filter: DomainFilter,
 }
 
-impl Scope {
+impl ServedNames {
     /// The scope of the four flags together; if either regular expression is set, the lists are not looked at.
     ///
     /// # Errors
@@ -44,8 +44,8 @@ impl Scope {
         zones
     }
 
-    /// The filter that callers are told. Without any zone it is that of the flags: what is planned then is refused aloud.
-    pub(super) fn told(&self, zones: &[Zone]) -> Filter {
+    /// The filter that callers get. Without any zone it is that of the flags: what is planned then is refused aloud.
+    pub(super) fn offered(&self, zones: &[Zone]) -> Filter {
         if !self.regex_include.is_empty() || !self.regex_exclude.is_empty() {
             let (regex_include, regex_exclude) = (self.regex_include.clone(), self.regex_exclude.clone());
             return Filter { regex_include, regex_exclude, ..Filter::default() };
@@ -85,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_told_the_zones_as_far_as_the_flags_let_them() {
+    fn callers_see_the_zones_as_far_as_the_flags_let_them() {
         let check = |zones: &[&str], include: &[&str], exclude: &[&str], expected: &[&str]| {
-            let scope = Scope::new(&owned(include), &owned(exclude), "", "").unwrap();
+            let scope = ServedNames::new(&owned(include), &owned(exclude), "", "").unwrap();
             let zone = |name: &&str| Zone::new(&InstanceId::from("i"), name, DnsName::parse(name).unwrap());
-            let told = scope.told(&scope.of(zones.iter().map(zone).collect()));
-            assert_eq!((told.include, told.exclude), (owned(expected), owned(exclude)), "{zones:?} {include:?}");
+            let offered = scope.offered(&scope.of(zones.iter().map(zone).collect()));
+            assert_eq!((offered.include, offered.exclude), (owned(expected), owned(exclude)), "{zones:?} {include:?}");
         };
         check(&["b.test", "a.test"], &[], &[], &["a.test", "b.test"]);
         check(&["a.test", "b.test"], &["a.test"], &[], &["a.test"]);
@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn expressions_go_out_as_they_are() {
-        let scope = Scope::new(&owned(&["a.test"]), &[], "x$", "y").unwrap();
-        let told = scope.told(&[]);
-        assert_eq!((told.regex_include.as_str(), told.regex_exclude.as_str()), ("x$", "y"));
-        assert!(told.include.is_empty());
+        let scope = ServedNames::new(&owned(&["a.test"]), &[], "x$", "y").unwrap();
+        let offered = scope.offered(&[]);
+        assert_eq!((offered.regex_include.as_str(), offered.regex_exclude.as_str()), ("x$", "y"));
+        assert!(offered.include.is_empty());
         assert!(scope.takes(&DnsName::parse("a.x").unwrap()) && !scope.takes(&DnsName::parse("y.x").unwrap()));
-        assert!(Scope::new(&[], &[], "(", "").is_err());
+        assert!(ServedNames::new(&[], &[], "(", "").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Answers as Go writes them, so that a caller cannot tell the two apart.
+//! Answers as Go writes them, so that a caller cannot distinguish the two.
 //!
 //! In: what is to be said. Out: JSON with a line end, `null` for a list without elements, and `<`, `>`, `&` escaped.
 

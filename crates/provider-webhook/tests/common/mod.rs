@@ -1,4 +1,4 @@
-//! A peer that enforces the protocol, counts its calls, and can be told to misbehave.
+//! A peer that enforces the protocol, counts its calls, and misbehaves where a test asks for it.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 

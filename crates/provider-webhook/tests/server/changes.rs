@@ -49,7 +49,7 @@ async fn records_come_change_and_go() {
     }
 }
 
-/// For a provider with preconditions, and for one that would do whatever it is told.
+/// For a provider with preconditions, and for one that would do whatever it is asked.
 #[tokio::test]
 async fn what_has_changed_meanwhile_is_refused_and_kept() {
     for naive in [false, true] {
@@ -118,9 +118,9 @@ async fn a_record_and_its_claim_come_together_or_not_at_all() {
     assert!(!stands.iter().any(|line| line.starts_with("taken.")), "{stands:?}");
 }
 
-/// Two zones are no atomic whole: what is done in the first stands, and nobody is told that nothing does.
+/// Two zones are no atomic whole: what is done in the first stands, and the answer does not say that nothing was done.
 #[tokio::test]
-async fn half_of_a_pair_in_two_zones_is_told_as_unknown() {
+async fn half_of_a_pair_in_two_zones_is_reported_as_unknown() {
     let zones = vec!["example.test", "sub.example.test"];
     let site = Site::start(Setting { zones, ..Setting::default() }).await;
     let claim = r#"{"dnsName":"a-sub.example.test","recordType":"TXT","targets":["ours"],"labels":{"ownedRecord":"sub.example.test"}}"#;

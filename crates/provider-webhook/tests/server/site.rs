@@ -21,7 +21,7 @@ use zonewright_core::zone::{InstanceId, ZoneId};
 use zonewright_core::{DnsName, Error, ErrorKind, RecordSet, Result, Zone};
 use zonewright_engine::layer::Layers;
 use zonewright_provider_local::{Local, LocalConfig};
-use zonewright_provider_webhook::server::{Scope, Server, Serving, Times};
+use zonewright_provider_webhook::server::{ServedNames, Server, Serving, Times};
 
 /// What a test changes of the usual.
 pub(crate) struct Setting {
@@ -30,7 +30,7 @@ pub(crate) struct Setting {
     pub(crate) times: Times,
     pub(crate) limit: Option<usize>,
     pub(crate) dry_run: bool,
-    /// The provider takes no preconditions, and does whatever it is told.
+    /// The provider takes no preconditions, and does whatever it is asked.
     pub(crate) naive: bool,
 }
 
@@ -76,7 +76,7 @@ impl Served {
         let server = Server::new(Serving {
             provider: layers.around(provider, &Arc::default()),
             options,
-            scope: Scope::new(&include, &[], "", "").unwrap(),
+            scope: ServedNames::new(&include, &[], "", "").unwrap(),
             times: setting.times,
             limit: setting.limit,
         });
@@ -128,7 +128,7 @@ impl Site {
         sets.iter().filter(|set| set.key.name != zone).map(ToString::to_string).collect()
     }
 
-    /// Somebody else puts a set in place.
+    /// Another writer puts a set in place.
     pub(crate) fn holds(&self, line: &str) {
         self.local.insert(&DnsName::parse("example.test").unwrap(), crate::common::set(line)).unwrap();
     }

@@ -124,7 +124,7 @@ async fn endpoints_come_back_as_they_would_be_read() {
 }
 
 #[tokio::test]
-async fn trouble_of_the_provider_is_500_and_told_to_the_probe() {
+async fn an_error_of_the_provider_is_500_and_fails_the_probe() {
     let site = Site::usual().await;
     site.behind.broken.store(true, Ordering::Relaxed);
     let create = format!("{{\"create\":[{ONE}]}}");

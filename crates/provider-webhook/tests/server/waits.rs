@@ -44,8 +44,8 @@ async fn a_head_that_does_not_come_is_given_up() {
     let site = Site::start(Setting { times, ..Setting::default() }).await;
     let mut stream = TcpStream::connect(site.address).await.unwrap();
     stream.write_all(b"GET / HT").await.unwrap();
-    let mut octets = Vec::new();
-    let closed = tokio::time::timeout(LONG, stream.read_to_end(&mut octets)).await;
+    let mut bytes = Vec::new();
+    let closed = tokio::time::timeout(LONG, stream.read_to_end(&mut bytes)).await;
     assert!(closed.is_ok(), "it stays open");
 }
 

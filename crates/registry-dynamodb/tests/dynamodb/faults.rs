@@ -18,8 +18,8 @@ async fn nothing_is_sent_while_rows_cannot_be_written() {
         let before = shown(&service);
         service.fail("BatchExecuteStatement", fault, usize::MAX);
         for group in [create("new.example A 192.0.2.1"), update(WWW, "www.example A 192.0.2.2"), delete(WWW)] {
-            let told = zones.open(&registry, "z", group).await.unwrap_err();
-            assert!(told.contains("table \"claims\""), "{told}");
+            let reason = zones.open(&registry, "z", group).await.unwrap_err();
+            assert!(reason.contains("table \"claims\""), "{reason}");
         }
         assert_eq!(shown(&service), before);
         service.fail("BatchExecuteStatement", fault, 0);
@@ -83,8 +83,8 @@ async fn a_table_that_goes_missing_takes_no_record_along() {
     zones.carry(&registry, "z", create(WWW)).await.unwrap();
     let rows = service.drop_table(TABLE);
     registry.load().await.unwrap_err();
-    let told = zones.open(&registry, "z", delete(WWW)).await.unwrap_err();
-    assert!(told.contains("ResourceNotFound"), "{told}");
+    let reason = zones.open(&registry, "z", delete(WWW)).await.unwrap_err();
+    assert!(reason.contains("ResourceNotFound"), "{reason}");
     service.create_table(TABLE, zonewright_fakes::dynamodb::Schema::hash("k", "S"));
     registry.load().await.unwrap();
     assert!(!zones.is_ours(&registry, "z", WWW), "an empty table gives no right");

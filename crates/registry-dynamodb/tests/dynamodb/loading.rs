@@ -1,4 +1,4 @@
-//! What is read from the table, and what is told of a table that cannot be read.
+//! What is read from the table, and what is reported of a table that cannot be read.
 
 use std::time::Duration;
 
@@ -51,9 +51,9 @@ async fn what_others_change_in_the_table_is_seen_with_the_next_reading() {
     assert!(!zones.is_ours(&registry, "z", "www.example A 192.0.2.1"));
 }
 
-/// A claim of ours that somebody takes away or gives to another owner is told apart from what only has to be planned again.
+/// A claim of ours that another writer takes away or gives to another owner is distinguished from what only has to be planned again.
 #[tokio::test]
-async fn what_others_did_to_claims_is_told() {
+async fn what_others_did_to_claims_is_reported() {
     let service = service();
     service.put(TABLE, row("www.example#A#", "me"));
     service.put(TABLE, row("their.example#A#", "other"));
@@ -68,16 +68,16 @@ async fn what_others_did_to_claims_is_told() {
             |names: std::collections::BTreeSet<_>| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         (text(names), text(contested))
     };
-    let told = |names: &str, contested: &str| (names.to_owned(), contested.to_owned());
-    assert_eq!(news().await, told("", ""));
+    let expected = |names: &str, contested: &str| (names.to_owned(), contested.to_owned());
+    assert_eq!(news().await, expected("", ""));
     service.remove(TABLE, "their.example#A#");
     service.put(TABLE, row("new.example#A#", "me"));
-    assert_eq!(news().await, told("new.example their.example", ""));
+    assert_eq!(news().await, expected("new.example their.example", ""));
     service.put(TABLE, row("www.example#A#", "other"));
-    assert_eq!(news().await, told("www.example", "www.example"));
+    assert_eq!(news().await, expected("www.example", "www.example"));
     service.remove(TABLE, "new.example#A#");
-    assert_eq!(news().await, told("new.example", "new.example"));
-    assert_eq!(news().await, told("", ""), "once");
+    assert_eq!(news().await, expected("new.example", "new.example"));
+    assert_eq!(news().await, expected("", ""), "once");
 }
 
 #[tokio::test]
@@ -130,10 +130,10 @@ async fn within_the_cache_time_nothing_is_read_again() {
 }
 
 #[tokio::test]
-async fn a_table_of_another_shape_is_told_in_the_words_of_external_dns() {
+async fn a_table_of_another_shape_is_reported_in_the_words_of_external_dns() {
     let with_range = Schema { range: Some(("r".to_owned(), "S".to_owned())), ..Schema::hash("k", "S") };
     let k_as_range = Schema { range: Some(("k".to_owned(), "S".to_owned())), ..Schema::hash("h", "S") };
-    for (schema, told) in [
+    for (schema, expected) in [
         (Schema::hash("k", "N"), "table \"claims\" attribute \"k\" must have type \"S\", not \"N\""),
         (Schema::hash("other", "S"), "table \"claims\" must have attribute \"k\" of type \"S\""),
         (k_as_range, "table \"claims\" must have hash key \"k\""),
@@ -143,7 +143,7 @@ async fn a_table_of_another_shape_is_told_in_the_words_of_external_dns() {
         service.create_table(TABLE, schema);
         let registry = registry(&service, "me").await;
         let error = registry.load().await.unwrap_err();
-        assert_eq!((error.kind, error.context.as_str()), (ErrorKind::Configuration, told));
+        assert_eq!((error.kind, error.context.as_str()), (ErrorKind::Configuration, expected));
         // Once it is put right, it works without a restart.
         service.create_table(TABLE, Schema::hash("k", "S"));
         registry.load().await.unwrap();
@@ -151,8 +151,8 @@ async fn a_table_of_another_shape_is_told_in_the_words_of_external_dns() {
 }
 
 #[tokio::test]
-async fn what_keeps_the_table_from_being_read_is_told() {
-    for (operation, fault, kind, told) in [
+async fn what_keeps_the_table_from_being_read_is_reported() {
+    for (operation, fault, kind, expected) in [
         ("DescribeTable", Fault::Denied, ErrorKind::Unauthorized, "needs dynamodb:DescribeTable"),
         ("Scan", Fault::Denied, ErrorKind::Unauthorized, "is not authorized to perform: dynamodb:Scan"),
         ("Scan", Fault::Throttled, ErrorKind::Throttled, "ProvisionedThroughputExceeded"),
@@ -164,7 +164,7 @@ async fn what_keeps_the_table_from_being_read_is_told() {
         service.fail(operation, fault, usize::MAX);
         let error = registry.load().await.unwrap_err();
         assert_eq!(error.kind, kind, "{error:?}");
-        assert!(error.chain().contains(told), "{}", error.chain());
+        assert!(error.chain().contains(expected), "{}", error.chain());
         assert!(error.chain().contains("table \"claims\""), "{}", error.chain());
         service.fail(operation, fault, 0);
         registry.load().await.unwrap();
@@ -215,8 +215,8 @@ async fn rows_that_cannot_be_read_keep_their_place_and_hurt_nobody_else() {
         zones.put("z", set(&line));
         assert_eq!(zones.whose(&registry, "z", &line), Ownership::Unclaimed, "{name}");
         zones.take("z", &line);
-        let told = zones.open(&registry, "z", create(&line)).await.unwrap_err();
-        assert!(told.contains("cannot be read") && told.contains(problem), "{told}");
+        let reason = zones.open(&registry, "z", create(&line)).await.unwrap_err();
+        assert!(reason.contains("cannot be read") && reason.contains(problem), "{reason}");
     }
     assert_eq!(service.items(TABLE), before);
 }
@@ -231,8 +231,8 @@ async fn two_spellings_of_one_key_are_left_alone() {
     let registry = loaded(&service, "me").await;
     let mut zones = Zones::new(&["z"]);
     zones.put("z", set("www.example A 192.0.2.1"));
-    let told = zones.open(&registry, "z", delete("www.example A 192.0.2.1")).await.unwrap_err();
-    assert!(told.contains("several rows speak for it"), "{told}");
+    let reason = zones.open(&registry, "z", delete("www.example A 192.0.2.1")).await.unwrap_err();
+    assert!(reason.contains("several rows speak for it"), "{reason}");
     assert_eq!(service.items(TABLE).len(), 3);
     // One odd spelling is written where it stands.
     zones.put("z", set("odd.example A 192.0.2.1"));
@@ -244,13 +244,13 @@ async fn two_spellings_of_one_key_are_left_alone() {
 async fn settings_that_cannot_work_name_their_flag() {
     let service = service();
     let sound = config(&service, "me");
-    for (settings, told) in [
+    for (settings, expected) in [
         (DynamoConfig { table: String::new(), ..sound.clone() }, "table cannot be empty"),
         (DynamoConfig { table: "a\"b".to_owned(), ..sound.clone() }, "dynamodb-table"),
     ] {
         let error = DynamoRegistry::connect(settings).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Configuration);
-        assert!(error.context.contains(told), "{}", error.context);
+        assert!(error.context.contains(expected), "{}", error.context);
     }
     assert!(!format!("{sound:?}").contains("\"secret\""), "keys are not shown");
 }

@@ -104,8 +104,8 @@ async fn txt_claims_of_others_count() {
     assert_eq!(zones.whose(&registry, "z", WWW), foreign);
     assert_eq!(registry.upgrade(&zones.zone("z"), &set(WWW), &zones), None);
     for group in [update(WWW, OTHER), delete(WWW)] {
-        let told = zones.open(&registry, "z", group).await.unwrap_err();
-        assert!(told.contains("\"other\""), "{told}");
+        let reason = zones.open(&registry, "z", group).await.unwrap_err();
+        assert!(reason.contains("\"other\""), "{reason}");
     }
     zones.take("z", WWW);
     zones.open(&registry, "z", create(WWW)).await.unwrap_err();
@@ -127,8 +127,8 @@ async fn a_row_of_ours_that_was_taken_away_does_not_come_back_by_itself() {
     let decorated = registry.decorate(&zone, vec![update(WWW, OTHER)], &zones).pop().unwrap().unwrap();
     service.remove(TABLE, "www.example#A#");
     registry.load().await.unwrap();
-    let told = registry.prepare(&zone, vec![decorated]).await.pop().unwrap().unwrap_err().1.reason;
-    assert!(told.contains("no row"), "{told}");
+    let reason = registry.prepare(&zone, vec![decorated]).await.pop().unwrap().unwrap_err().1.reason;
+    assert!(reason.contains("no row"), "{reason}");
     assert_eq!(shown(&service), Vec::<String>::new());
 }
 

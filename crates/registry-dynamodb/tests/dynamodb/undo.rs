@@ -162,7 +162,7 @@ async fn a_transfer_is_taken_back_while_the_row_is_still_the_new_owners() {
     let give = OwnershipChange::Give(OwnerId::new("other").unwrap());
     let plan = shop.order("me", Cause::Transfer, |snapshot| snapshot.hand_over(&give)).await;
     assert_eq!((shop.owned("me"), shop.owned("other")), (0, 2));
-    // Of the two, one passes on to a third.
+    // One of the two is given to a third owner.
     let mut row =
         shop.table.items(crate::support::TABLE).into_iter().find(|row| row["k"]["S"] == "y.example#A#").unwrap();
     row["o"]["S"] = "third".into();

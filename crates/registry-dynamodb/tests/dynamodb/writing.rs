@@ -68,7 +68,7 @@ async fn without_an_answer_the_row_speaks_only_for_what_was_announced() {
     // As after a crash: another process reads the table.
     let later = loaded(&service, "me").await;
     zones.put("z", set(OTHER));
-    assert_eq!(zones.whose(&later, "z", OTHER), Ownership::Unclaimed, "somebody else made another record");
+    assert_eq!(zones.whose(&later, "z", OTHER), Ownership::Unclaimed, "another writer made another record");
     zones.put("z", set(WWW));
     assert!(zones.is_ours(&later, "z", WWW), "ours was carried out");
     let confirm = later.upgrade(&zones.zone("z"), &set(WWW), &zones).unwrap();
@@ -102,7 +102,7 @@ async fn a_delete_that_was_cut_off_leaves_no_right_to_what_comes_later() {
     assert!(zones.is_ours(&later, "z", WWW), "it was not carried out: still ours to delete");
     zones.apply("z", &group);
     zones.put("z", set(OTHER));
-    assert!(!zones.is_ours(&later, "z", OTHER), "it was carried out, and somebody else came");
+    assert!(!zones.is_ours(&later, "z", OTHER), "it was carried out, and another writer came");
     // Ours comes back in the end, over the row that was left.
     zones.take("z", OTHER);
     zones.carry(&later, "z", create(OTHER)).await.unwrap();
@@ -129,15 +129,15 @@ async fn an_owner_edited_by_hand_is_respected_at_once() {
     for group in [update(WWW, OTHER), delete(WWW)] {
         // The registry has not read the table since.
         let registry = &registry;
-        let told = zones.open(registry, "z", group).await.unwrap_err();
-        assert!(told.contains("\"other\""), "{told}");
+        let reason = zones.open(registry, "z", group).await.unwrap_err();
+        assert!(reason.contains("\"other\""), "{reason}");
     }
     assert_eq!(shown(&service), ["www.example#A# other resource=service/ns/old"]);
     // So is a row that was taken away.
     let registry = loaded(&service, "other").await;
     service.remove(TABLE, "www.example#A#");
-    let told = zones.open(&registry, "z", delete(WWW)).await.unwrap_err();
-    assert!(told.contains("not ours any more"), "{told}");
+    let reason = zones.open(&registry, "z", delete(WWW)).await.unwrap_err();
+    assert!(reason.contains("not ours any more"), "{reason}");
 }
 
 #[tokio::test]
@@ -148,11 +148,11 @@ async fn two_owners_never_create_one_record() {
     zones.carry(&mine, "z", create(WWW)).await.unwrap();
     zones.take("z", WWW);
     // The other has not seen the row, and the record is gone.
-    let told = zones.open(&theirs, "z", create(OTHER)).await.unwrap_err();
-    assert!(told.contains("came into table \"claims\""), "{told}");
+    let reason = zones.open(&theirs, "z", create(OTHER)).await.unwrap_err();
+    assert!(reason.contains("came into table \"claims\""), "{reason}");
     theirs.load().await.unwrap();
-    let told = zones.open(&theirs, "z", create(OTHER)).await.unwrap_err();
-    assert!(told.contains("belongs to another owner: \"me\""), "{told}");
+    let reason = zones.open(&theirs, "z", create(OTHER)).await.unwrap_err();
+    assert!(reason.contains("belongs to another owner: \"me\""), "{reason}");
     assert_eq!(shown(&service), [settled("me")]);
 }
 
@@ -167,8 +167,8 @@ async fn of_a_group_that_cannot_be_opened_as_a_whole_nothing_stays_open() {
     service.put(TABLE, alias);
     let steps = [delete(WWW), create("www.example CNAME lb.example")].map(|group| group.steps);
     let swap = Group { steps: steps.concat(), ..delete(WWW) };
-    let told = zones.open(&registry, "z", swap).await.unwrap_err();
-    assert!(told.contains("www.example#CNAME#"), "{told}");
+    let reason = zones.open(&registry, "z", swap).await.unwrap_err();
+    assert!(reason.contains("www.example#CNAME#"), "{reason}");
     service.remove(TABLE, "www.example#CNAME#");
     assert_eq!(shown(&service), before);
 }
@@ -224,16 +224,16 @@ async fn claims_change_hands_while_the_record_stays() {
     let zone = zones.zone("z");
     let take = OwnershipChange::Take(Some(RESOURCE.into()));
     let give = OwnershipChange::Give(theirs.owner().unwrap().clone());
-    for (custody, expected) in [(&take, vec![settled("me")]), (&give, vec![settled("other")])] {
-        let group = mine.assign(&zone, &set(WWW), custody, &zones).unwrap().unwrap();
-        assert!(group.changes_nothing(), "{custody:?}");
+    for (change, expected) in [(&take, vec![settled("me")]), (&give, vec![settled("other")])] {
+        let group = mine.assign(&zone, &set(WWW), change, &zones).unwrap().unwrap();
+        assert!(group.changes_nothing(), "{change:?}");
         zones.hand_over(&mine, "z", group).await.unwrap();
-        assert_eq!(shown(&service), expected, "{custody:?}");
-        assert_eq!(mine.assign(&zone, &set(WWW), custody, &zones), Ok(None), "it is so already");
+        assert_eq!(shown(&service), expected, "{change:?}");
+        assert_eq!(mine.assign(&zone, &set(WWW), change, &zones), Ok(None), "it is so already");
     }
-    for custody in [&take, &OwnershipChange::Disown] {
-        let told = mine.assign(&zone, &set(WWW), custody, &zones).unwrap_err();
-        assert!(told.reason.contains("belongs to another owner"), "{}", told.reason);
+    for change in [&take, &OwnershipChange::Disown] {
+        let reason = mine.assign(&zone, &set(WWW), change, &zones).unwrap_err();
+        assert!(reason.reason.contains("belongs to another owner"), "{}", reason.reason);
     }
     theirs.load().await.unwrap();
     let group = theirs.assign(&zone, &set(WWW), &OwnershipChange::Disown, &zones).unwrap().unwrap();
@@ -250,8 +250,8 @@ async fn a_handover_that_met_another_owner_does_nothing() {
     zones.put("z", set(WWW));
     let take = mine.assign(&zones.zone("z"), &set(WWW), &OwnershipChange::Take(None), &zones).unwrap().unwrap();
     service.put(TABLE, row("www.example#A#", "other"));
-    let told = zones.hand_over(&mine, "z", take).await.unwrap_err();
-    assert!(told.contains("www.example#A#"), "{told}");
+    let reason = zones.hand_over(&mine, "z", take).await.unwrap_err();
+    assert!(reason.contains("www.example#A#"), "{reason}");
     assert_eq!(shown(&service), ["www.example#A# other resource=service/ns/old"]);
 }
 
@@ -261,8 +261,8 @@ async fn a_lost_answer_takes_no_right_and_blocks_nothing_for_long() {
     let registry = loaded(&service, "me").await;
     let mut zones = Zones::new(&["z"]);
     service.fail("BatchExecuteStatement", Fault::AnswerLost, 1);
-    let told = zones.open(&registry, "z", create(WWW)).await.unwrap_err();
-    assert!(told.contains("InternalServerError"), "{told}");
+    let reason = zones.open(&registry, "z", create(WWW)).await.unwrap_err();
+    assert!(reason.contains("InternalServerError"), "{reason}");
     zones.put("z", set(OTHER));
     registry.load().await.unwrap();
     assert!(!zones.is_ours(&registry, "z", OTHER));

@@ -37,7 +37,7 @@ pub(super) fn assign(
     }
 }
 
-/// The group that tells whose a record is, and changes nothing.
+/// The group that states whose a record is, and changes nothing.
 pub(crate) fn handed(
     record: &RecordSet,
     owner: Option<&OwnerId>,

@@ -11,14 +11,14 @@ use std::hash::{Hash, Hasher};
 use serde_json::Value;
 use zonewright_core::claim::OwnerId;
 
-use super::entry::{Entry, Place};
+use super::entry::{Entry, ZoneRecord};
 use super::right::{Right, Seal};
 
 /// Where a ConfigMap has the list.
 const FIELD: &str = "data.records";
 
 /// The entries of an object.
-pub(super) type Entries = BTreeMap<Place, Entry>;
+pub(super) type Entries = BTreeMap<ZoneRecord, Entry>;
 
 /// A text that was read.
 #[derive(Debug, Default)]
@@ -76,13 +76,13 @@ impl Parsed {
     }
 
     fn refuse(&mut self, index: usize, owner: Option<&str>, problem: &str, holder: &OwnerId) -> Result<(), String> {
-        let told = format!("{FIELD}[{index}]: {problem}");
+        let text = format!("{FIELD}[{index}]: {problem}");
         match owner {
             Some(owner) if owner != holder.as_str() => {
-                self.passed_over.push(told);
+                self.passed_over.push(text);
                 Ok(())
             }
-            _ => Err(told),
+            _ => Err(text),
         }
     }
 }
@@ -99,12 +99,12 @@ pub(super) fn write(entries: &Entries) -> String {
 }
 
 /// A number that differs where an entry differs; for comparing within one process.
-pub(super) fn print(place: &Place, entry: &Entry) -> u64 {
+pub(super) fn print(place: &ZoneRecord, entry: &Entry) -> u64 {
     print_of(place, entry, entry.seal(&place.key))
 }
 
 /// [`print`] of an entry whose record stands as `seal`.
-pub(super) fn print_of(place: &Place, entry: &Entry, seal: Seal) -> u64 {
+pub(super) fn print_of(place: &ZoneRecord, entry: &Entry, seal: Seal) -> u64 {
     let mut hasher = DefaultHasher::new();
     place.hash(&mut hasher);
     (&entry.owner, &entry.resource, &entry.labels, &entry.intent, entry.given, entry.lost).hash(&mut hasher);
@@ -116,7 +116,7 @@ pub(super) fn print_of(place: &Place, entry: &Entry, seal: Seal) -> u64 {
 }
 
 /// What the entries say of owners, by record.
-pub(super) fn rights<'a>(entries: &'a Entries, holder: &'a OwnerId) -> impl Iterator<Item = (&'a Place, Right)> {
+pub(super) fn rights<'a>(entries: &'a Entries, holder: &'a OwnerId) -> impl Iterator<Item = (&'a ZoneRecord, Right)> {
     entries.iter().filter_map(move |(place, entry)| Some((place, entry.right(place, holder).ok()??)))
 }
 

@@ -84,14 +84,14 @@ fn is_false(value: &bool) -> bool {
 
 /// Which record of which zone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct ZoneRecord {
     /// First, so that an object is in the order of the names.
     pub(super) key: RecordKey,
     /// Instance and zone as text.
     pub(super) zone: Arc<str>,
 }
 
-impl Place {
+impl ZoneRecord {
     pub(super) fn new(zone: &ZoneKey, key: &RecordKey) -> Self {
         Self { key: key.clone(), zone: Arc::from(zone.to_string()) }
     }
@@ -115,8 +115,8 @@ fn flaw(field: &'static str, found: &str, expected: &str) -> Flaw {
 }
 
 impl Entry {
-    /// The entry of a record set; without a right of somebody it belongs to `elsewhere`, or nobody.
-    pub(super) fn of(place: &Place, set: &RecordSet, right: Option<&Right>, elsewhere: Option<&OwnerId>) -> Self {
+    /// The entry of a record set; without a right, it belongs to `elsewhere`, or to nobody.
+    pub(super) fn of(place: &ZoneRecord, set: &RecordSet, right: Option<&Right>, elsewhere: Option<&OwnerId>) -> Self {
         let mut entry = Self {
             dnsname: place.key.name.to_string(),
             rtype: place.key.rtype.to_string(),
@@ -133,7 +133,7 @@ impl Entry {
     }
 
     /// An entry for a claim on a record of which nothing more is known.
-    pub(super) fn bare(place: &Place, right: &Right) -> Self {
+    pub(super) fn bare(place: &ZoneRecord, right: &Right) -> Self {
         let set = RecordSet::simple(place.key.name.clone(), place.key.rtype, None, []);
         Self::of(place, &set, Some(right), None)
     }
@@ -169,19 +169,19 @@ impl Entry {
     ///
     /// # Errors
     /// The first field that cannot be read.
-    pub(super) fn place(&self) -> Result<Place, Flaw> {
+    pub(super) fn place(&self) -> Result<ZoneRecord, Flaw> {
         let name =
             DnsName::parse(&self.dnsname).map_err(|e| flaw("dnsname", &self.dnsname, &format!("a name: {e}")))?;
         let rtype: RecordType = self.rtype.parse().map_err(|_| flaw("type", &self.rtype, "a record type"))?;
         let set_id = self.set_identifier.as_deref().and_then(SetId::new);
-        Ok(Place { key: RecordKey { name, rtype, set_id }, zone: Arc::from(&*self.zone) })
+        Ok(ZoneRecord { key: RecordKey { name, rtype, set_id }, zone: Arc::from(&*self.zone) })
     }
 
     /// What it says about the owner of its record, in an object of `holder`; nothing where nobody owns it.
     ///
     /// # Errors
     /// The first field that cannot be read.
-    pub(super) fn right(&self, place: &Place, holder: &OwnerId) -> Result<Option<Right>, Flaw> {
+    pub(super) fn right(&self, place: &ZoneRecord, holder: &OwnerId) -> Result<Option<Right>, Flaw> {
         let Some(owner) = OwnerId::new(&self.owner).filter(|_| !self.zone.is_empty()) else { return Ok(None) };
         let kind = match (self.given, owner == *holder) {
             (true, _) => Kind::Given,
@@ -265,11 +265,11 @@ mod tests {
 
     use super::*;
 
-    fn place(name: &str, rtype: RecordType) -> Place {
-        Place { key: RecordKey::simple(DnsName::parse(name).unwrap(), rtype), zone: Arc::from("sim/org") }
+    fn place(name: &str, rtype: RecordType) -> ZoneRecord {
+        ZoneRecord { key: RecordKey::simple(DnsName::parse(name).unwrap(), rtype), zone: Arc::from("sim/org") }
     }
 
-    fn set(place: &Place, data: &[&str]) -> RecordSet {
+    fn set(place: &ZoneRecord, data: &[&str]) -> RecordSet {
         let data = data.iter().map(|text| RData::parse(place.key.rtype, text).unwrap());
         RecordSet::simple(place.key.name.clone(), place.key.rtype, None, data)
     }

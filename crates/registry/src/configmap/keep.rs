@@ -15,7 +15,7 @@ use zonewright_core::documents::{Document, DocumentStore, Version};
 use zonewright_core::{Error, ErrorKind, Result};
 
 use super::document::{self, Entries};
-use super::entry::{Entry, Place};
+use super::entry::{Entry, ZoneRecord};
 use super::name;
 use super::right::Right;
 use super::table::Table;
@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 8;
 const MOST_SHARDS: usize = 4096;
 
 /// What becomes of an entry. An object is only replaced as it was read, but what was read for that may be newer than what the
-/// edit rests on: what another process of the owner, or somebody by hand, made of the entry since is not written over.
+/// edit rests on: what another process of the owner, or a person by hand, made of the entry since is not written over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
     /// The new one, or none.
@@ -58,7 +58,7 @@ impl Edit {
     }
 
     /// Whether it may be written.
-    fn fits(&self, table: &Table, place: &Place, standing: Option<&Entry>) -> bool {
+    fn fits(&self, table: &Table, place: &ZoneRecord, standing: Option<&Entry>) -> bool {
         let stands = |over: &Over| match over {
             Over::Entry(expected) => standing == Some(expected),
             Over::Right(expected) => table.says(place, standing, expected.as_ref()),
@@ -68,7 +68,7 @@ impl Edit {
 }
 
 /// What becomes of entries.
-pub(super) type Edits = HashMap<Place, Edit>;
+pub(super) type Edits = HashMap<ZoneRecord, Edit>;
 
 /// A record of a group that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub(super) struct Writer {
     /// Edits that are not written yet.
     pub(super) dirty: Edits,
     /// Records of groups that are under way.
-    pub(super) flight: HashMap<Place, Flight>,
+    pub(super) flight: HashMap<ZoneRecord, Flight>,
 }
 
 impl Writer {
@@ -106,7 +106,7 @@ impl Writer {
 pub(super) struct Keeper {
     pub(super) owner: OwnerId,
     base: String,
-    shelf: Arc<dyn DocumentStore>,
+    store: Arc<dyn DocumentStore>,
     limit: usize,
     table: RwLock<Table>,
 }
@@ -121,9 +121,9 @@ enum Put {
 }
 
 impl Keeper {
-    pub(super) fn new(owner: OwnerId, shelf: Arc<dyn DocumentStore>, limit: usize) -> Self {
+    pub(super) fn new(owner: OwnerId, store: Arc<dyn DocumentStore>, limit: usize) -> Self {
         let table = RwLock::new(Table::new(&owner));
-        Self { base: name::base(owner.as_str()), owner, shelf, limit, table }
+        Self { base: name::base(owner.as_str()), owner, store, limit, table }
     }
 
     pub(super) fn table(&self) -> RwLockReadGuard<'_, Table> {
@@ -139,13 +139,13 @@ impl Keeper {
     }
 
     fn place(&self, index: usize) -> String {
-        self.shelf.place(&self.name(index))
+        self.store.place(&self.name(index))
     }
 
     /// Writes edits, and those that are left from earlier. Returns the records whose entries do not stand as they should, and
     /// the first failure.
-    pub(super) async fn put(&self, writer: &mut Writer, edits: Edits) -> (HashSet<Place>, Option<Error>) {
-        let asked: HashSet<Place> = edits.keys().cloned().collect();
+    pub(super) async fn put(&self, writer: &mut Writer, edits: Edits) -> (HashSet<ZoneRecord>, Option<Error>) {
+        let asked: HashSet<ZoneRecord> = edits.keys().cloned().collect();
         writer.dirty.extend(edits);
         let (mut refused, mut problem) = (HashSet::new(), None);
         if let Err(error) = self.put_all(writer, &mut refused, &mut problem).await {
@@ -159,7 +159,7 @@ impl Keeper {
     async fn put_all(
         &self,
         writer: &mut Writer,
-        refused: &mut HashSet<Place>,
+        refused: &mut HashSet<ZoneRecord>,
         problem: &mut Option<Error>,
     ) -> Result<()> {
         let mut failed: BTreeSet<usize> = BTreeSet::new();
@@ -196,7 +196,7 @@ impl Keeper {
     }
 
     /// Takes over what an object says of records, in the place of what was not written.
-    async fn believe(&self, writer: &mut Writer, index: usize, places: &[Place]) -> Result<()> {
+    async fn believe(&self, writer: &mut Writer, index: usize, places: &[ZoneRecord]) -> Result<()> {
         if places.is_empty() {
             return Ok(());
         }
@@ -286,8 +286,8 @@ impl Keeper {
         let notes = notes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let document = Document { notes, text };
         match version {
-            Some(version) => self.shelf.replace(&self.name(index), version, &document).await,
-            None => self.shelf.create(&self.name(index), &document).await,
+            Some(version) => self.store.replace(&self.name(index), version, &document).await,
+            None => self.store.create(&self.name(index), &document).await,
         }
     }
 }
@@ -296,9 +296,9 @@ impl Keeper {
 #[derive(Debug, Default)]
 pub(super) struct Left {
     /// Nothing may be done that rests on them.
-    refused: HashSet<Place>,
+    refused: HashSet<ZoneRecord>,
     /// They are done with.
-    passed_over: Vec<Place>,
+    passed_over: Vec<ZoneRecord>,
 }
 
 /// Carries edits out, but for those that are out of date, and for entries that another writer gave to another owner meanwhile.

@@ -8,7 +8,7 @@
 //!   crash strands no record, and a refused record never turns into a right;
 //! - an object that cannot be read stops everything; one that is gone takes its claims with it, so that its records are
 //!   nobody's and are left alone (`keep`);
-//! - claims of other owners are read from their objects on the same shelf, and never from what ours notes of them.
+//! - claims of other owners are read from their objects in the same store, and never from what ours notes of them.
 //!
 //! Records of nobody and of others are listed for whoever looks at the object; the process keeps no copy of them (`table`).
 
@@ -43,7 +43,7 @@ use zonewright_core::{DnsName, RData, RecordKey, RecordSet, Result, Zone};
 pub use flags::ENTRY;
 
 use document::Entries;
-use entry::{Entry, Place};
+use entry::{Entry, ZoneRecord};
 use keep::{Edit, Edits, Flight, Keeper, Over, Writer};
 use right::{Right, Seal};
 use step::Action;
@@ -61,21 +61,21 @@ pub struct ConfigMapConfig {
     /// `--txt-owner-id`: who we are.
     pub owner: OwnerId,
     /// Where the objects are.
-    pub shelf: Arc<dyn DocumentStore>,
+    pub store: Arc<dyn DocumentStore>,
     /// Longest text of one object in bytes; what is longer is split.
     pub limit: usize,
 }
 
 impl ConfigMapConfig {
-    /// Claims of `owner` on `shelf`.
+    /// Claims of `owner` on `store`.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] if `owner` is empty.
-    pub fn new(owner: &str, shelf: Arc<dyn DocumentStore>) -> Result<Self> {
+    pub fn new(owner: &str, store: Arc<dyn DocumentStore>) -> Result<Self> {
         let context = "owner id cannot be empty";
         let empty = || Error::new(ErrorKind::Configuration, "configure the configmap registry", context);
         let owner = OwnerId::new(owner).ok_or_else(|| empty().retry(Retry::Never))?;
-        Ok(Self { owner, shelf, limit: LONGEST })
+        Ok(Self { owner, store, limit: LONGEST })
     }
 }
 
@@ -92,7 +92,7 @@ impl fmt::Debug for ConfigMapConfig {
 pub struct ConfigMapRegistry {
     keeper: Keeper,
     writer: Mutex<Writer>,
-    /// Tells what this process announced from what others did.
+    /// Distinguishes what this process announced from what others did.
     process: String,
 }
 
@@ -111,15 +111,15 @@ pub fn object_name(owner: &OwnerId) -> String {
 struct Prepared {
     group: Group,
     /// Each record, with what our entry said before, and the entry that is to be written ahead.
-    records: Vec<(Place, Flight)>,
+    records: Vec<(ZoneRecord, Flight)>,
 }
 
 impl ConfigMapRegistry {
     /// A registry by `config`. Nothing is read yet.
     pub fn new(config: ConfigMapConfig) -> Self {
-        let ConfigMapConfig { owner, shelf, limit } = config;
+        let ConfigMapConfig { owner, store, limit } = config;
         let chance = RandomState::new().build_hasher().finish();
-        Self { keeper: Keeper::new(owner, shelf, limit), writer: Mutex::default(), process: format!("{chance:016x}") }
+        Self { keeper: Keeper::new(owner, store, limit), writer: Mutex::default(), process: format!("{chance:016x}") }
     }
 
     fn me(&self) -> &OwnerId {
@@ -127,16 +127,16 @@ impl ConfigMapRegistry {
     }
 
     /// What is said of a record; the lock is not held on.
-    fn rights(&self, place: &Place) -> Vec<Right> {
+    fn rights(&self, place: &ZoneRecord) -> Vec<Right> {
         self.keeper.table().rights(place)
     }
 
     fn of_record(&self, zone: &Zone, record: &RecordSet) -> Vec<Claim> {
-        step::claims(&self.rights(&Place::new(&zone.key, &record.key)), Some(Seal::of(record)))
+        step::claims(&self.rights(&ZoneRecord::new(&zone.key, &record.key)), Some(Seal::of(record)))
     }
 
     fn check(&self, zone: &Zone, group: &Group) -> Result<(), String> {
-        let rights = |action: Action<'_>| self.rights(&Place::new(&zone.key, action.key()));
+        let rights = |action: Action<'_>| self.rights(&ZoneRecord::new(&zone.key, action.key()));
         Action::all(group).try_for_each(|action| step::check(self.me(), action, &rights(action)))
     }
 
@@ -147,7 +147,7 @@ impl ConfigMapRegistry {
         }
         let mut prepared = Prepared { group, records: Vec::new() };
         for action in Action::all(&prepared.group) {
-            let place = Place::new(&zone.key, action.key());
+            let place = ZoneRecord::new(&zone.key, action.key());
             let table = self.keeper.table();
             let base = table.own(&place).cloned();
             let claims = step::claims(&table.rights(&place), action.from().map(Seal::of));
@@ -163,7 +163,7 @@ impl ConfigMapRegistry {
     }
 
     /// Takes over what became of one action, and notes the edit that its entry needs.
-    fn settle(&self, writer: &mut Writer, place: Place, action: Action<'_>, flight: Flight, outcome: &Outcome) {
+    fn settle(&self, writer: &mut Writer, place: ZoneRecord, action: Action<'_>, flight: Flight, outcome: &Outcome) {
         let mut table = self.keeper.table_mut();
         table.unsettle(&place.zone);
         let (right, stands) = match outcome {
@@ -211,7 +211,7 @@ impl ConfigMapRegistry {
                     .map(|(p, e)| (p.clone(), e.clone()))
                     .collect();
                 let mut work = |table: &Table, entries: &mut Entries| {
-                    let here = |place: &&Place| table.home(place) == index;
+                    let here = |place: &&ZoneRecord| table.home(place) == index;
                     let others = others.iter().filter(|(place, _)| here(place)).map(|(p, e)| (p.clone(), e.clone()));
                     keep::apply(table, entries, &others.collect());
                     let known: Entries = entries.extract_if(.., |place, _| place.zone == text).collect();
@@ -250,7 +250,7 @@ impl ClaimFormat for ConfigMapRegistry {
     }
 
     fn claims(&self, zone: &Zone, key: &RecordKey, published: &dyn Published) -> Vec<Claim> {
-        let rights = self.rights(&Place::new(&zone.key, key));
+        let rights = self.rights(&ZoneRecord::new(&zone.key, key));
         if rights.is_empty() {
             return Vec::new();
         }
@@ -339,7 +339,7 @@ impl ClaimStore for ConfigMapRegistry {
             self.follow(&mut writer, zone, contents).await?;
         }
         writer.rest();
-        Ok(self.keeper.table_mut().news(&text))
+        Ok(self.keeper.table_mut().external_changes(&text))
     }
 
     fn item_keys(&self, zone: &Zone, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
@@ -365,7 +365,7 @@ impl ClaimStore for ConfigMapRegistry {
         let planned: Vec<Result<Prepared, (Group, Dropped)>> =
             groups.into_iter().map(|group| self.ahead(zone, group)).collect();
         let records = || planned.iter().flatten().flat_map(|prepared| &prepared.records);
-        let edit = |(place, flight): &(Place, Flight)| {
+        let edit = |(place, flight): &(ZoneRecord, Flight)| {
             // What is still to be written of it is newer than what stands.
             let known = || vec![Over::Right(flight.former.clone())];
             let over = writer.dirty.get(place).map_or_else(known, Edit::around);
@@ -379,7 +379,7 @@ impl ClaimStore for ConfigMapRegistry {
             if edits.is_empty() && !waits { (HashSet::new(), None) } else { self.keeper.put(&mut writer, edits).await };
         let answers = planned.into_iter().map(|planned| {
             let prepared = planned?;
-            let changed = |(place, flight): &(Place, Flight)| match flight.ahead {
+            let changed = |(place, flight): &(ZoneRecord, Flight)| match flight.ahead {
                 Some(_) => refused.contains(place),
                 // Nothing had to be written of it, and what was read for the others may say something else.
                 None => writer.dirty.contains_key(place) || !self.keeper.table().is_as(place, flight.former.as_ref()),
@@ -405,7 +405,7 @@ impl ClaimStore for ConfigMapRegistry {
         let mut writer = self.writer().await;
         for (group, outcome) in groups.iter().zip(outcomes) {
             for action in Action::all(group) {
-                let place = Place::new(&zone.key, action.key());
+                let place = ZoneRecord::new(&zone.key, action.key());
                 let Some(flight) = writer.flight.remove(&place) else { continue };
                 self.settle(&mut writer, place, action, flight, outcome);
             }

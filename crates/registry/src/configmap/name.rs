@@ -43,8 +43,8 @@ pub(super) fn shard_of(base: &str, name: &str) -> Option<usize> {
 
 /// 16 hexadecimal digits.
 fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().take(8).fold(String::new(), |mut out, octet| {
-        write!(out, "{octet:02x}").expect("writing to a string cannot fail");
+    Sha256::digest(text).iter().take(8).fold(String::new(), |mut out, byte| {
+        write!(out, "{byte:02x}").expect("writing to a string cannot fail");
         out
     })
 }

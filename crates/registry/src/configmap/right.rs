@@ -77,7 +77,7 @@ pub(super) struct Right {
 }
 
 /// What a right says while it counts.
-pub(super) type Word<'a> = (&'a Option<Arc<str>>, &'a Vec<(Arc<str>, Arc<str>)>);
+pub(super) type RightTerms<'a> = (&'a Option<Arc<str>>, &'a Vec<(Arc<str>, Arc<str>)>);
 
 impl Right {
     /// A right of `owner` without conditions, resource and labels.
@@ -96,7 +96,7 @@ impl Right {
     }
 
     /// What it says of a record that stands as `standing`, or does not stand; `None` where it does not speak for it.
-    pub(super) fn speaks(&self, standing: Option<Seal>) -> Option<Word<'_>> {
+    pub(super) fn speaks(&self, standing: Option<Seal>) -> Option<RightTerms<'_>> {
         if let Some(next) = self.next.as_ref().filter(|next| Some(next.seal) == standing) {
             return Some((&next.resource, &next.labels));
         }
@@ -193,7 +193,7 @@ mod tests {
         let open = Right { only: Some(seal("192.0.2.1")), ..own() };
         let confirmed = open.clone().settled(Some(seal("192.0.2.1")), false, false).unwrap();
         assert_eq!((confirmed.only, confirmed.is_open()), (None, false));
-        assert_eq!(open.settled(Some(seal("192.0.2.2")), false, false), None, "somebody else's record");
+        assert_eq!(open.settled(Some(seal("192.0.2.2")), false, false), None, "a foreign record");
         let next = Next { seal: seal("192.0.2.2"), resource: Some(Arc::from("new")), labels: vec![] };
         let changing = Right { next: Some(Box::new(next)), ..own() };
         let settled = |data| changing.clone().settled(Some(seal(data)), false, false).unwrap().resource;

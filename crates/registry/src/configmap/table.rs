@@ -15,7 +15,7 @@ use zonewright_core::registry::{Contents, ExternalChanges};
 use zonewright_core::{DnsName, RecordKey, RecordSet, ZoneKey};
 
 use super::document::{self, Entries};
-use super::entry::{Entry, Place};
+use super::entry::{Entry, ZoneRecord};
 use super::right::{Kind, Right, Seal};
 
 /// The claims on so many records, or on a tenth of ours in the zone if that is more, may end after one reading.
@@ -28,7 +28,7 @@ pub(super) struct Shard {
     pub(super) version: Option<Version>,
     /// The number of shards that it was written for; 0 if it holds what belongs elsewhere.
     pub(super) of: usize,
-    rights: HashMap<Place, Right>,
+    rights: HashMap<ZoneRecord, Right>,
     prints: HashMap<Arc<str>, u64>,
 }
 
@@ -37,14 +37,14 @@ pub(super) struct Shard {
 pub(super) struct Foreign {
     pub(super) version: Version,
     owner: OwnerId,
-    rights: HashMap<Place, Right>,
+    rights: HashMap<ZoneRecord, Right>,
     /// Records that it hands to others than us (that may have been before we handed them back), or of which it speaks itself.
-    spoken: HashSet<Place>,
+    spoken: HashSet<ZoneRecord>,
 }
 
-/// A zone takes its news with each reading; one that this process does not serve never does, and begins with a plan for every
+/// A zone takes its changed names with each reading; one that this process does not serve never does, and begins with a plan for every
 /// name if it is served later. More names are not kept.
-const MOST_NEWS: usize = 50_000;
+const MOST_CHANGED: usize = 50_000;
 
 /// Everything that is known.
 #[derive(Debug)]
@@ -55,9 +55,9 @@ pub(super) struct Table {
     pub(super) shards: BTreeMap<usize, Shard>,
     pub(super) foreign: BTreeMap<String, Foreign>,
     /// Names whose rights were changed by another writer, by zone.
-    news: HashMap<Arc<str>, BTreeSet<DnsName>>,
+    changed: HashMap<Arc<str>, BTreeSet<DnsName>>,
     /// What our objects said of records before another writer changed that.
-    former: HashMap<Place, Right>,
+    former: HashMap<ZoneRecord, Right>,
     /// Zones that need no further look until something changes.
     settled: HashSet<Arc<str>>,
     /// Zones whose last reading missed too many of our records.
@@ -69,7 +69,7 @@ pub(super) struct Table {
 /// The shard of a name among `width`, the same for ever: the first 32 bits of its SHA-256.
 pub(super) fn home(name: &DnsName, width: usize) -> usize {
     let hash = Sha256::digest(name.as_str());
-    let number = hash.iter().take(4).fold(0usize, |number, octet| number << 8 | usize::from(*octet));
+    let number = hash.iter().take(4).fold(0usize, |number, byte| number << 8 | usize::from(*byte));
     number & (width.max(1) - 1)
 }
 
@@ -80,7 +80,7 @@ impl Table {
             width: 1,
             shards: BTreeMap::new(),
             foreign: BTreeMap::new(),
-            news: HashMap::new(),
+            changed: HashMap::new(),
             former: HashMap::new(),
             settled: HashSet::new(),
             doubted: HashSet::new(),
@@ -90,7 +90,7 @@ impl Table {
 
     /// Takes over what one of our objects holds. `ours`: we wrote it.
     pub(super) fn ingest(&mut self, index: usize, version: Option<Version>, of: usize, entries: &Entries, ours: bool) {
-        let mut rights: HashMap<Place, Right> =
+        let mut rights: HashMap<ZoneRecord, Right> =
             document::rights(entries, &self.owner).map(|(place, right)| (place.clone(), right)).collect();
         let mut prints: HashMap<Arc<str>, u64> = HashMap::new();
         for (place, entry) in entries {
@@ -136,26 +136,26 @@ impl Table {
     }
 
     /// Keeps what our objects said where they say something else now.
-    fn remember(&mut self, former: &HashMap<Place, Right>, now: &HashMap<Place, Right>) {
+    fn remember(&mut self, former: &HashMap<ZoneRecord, Right>, now: &HashMap<ZoneRecord, Right>) {
         let own = |right: &&Right| right.kind == Kind::Own;
-        let same = |place: &Place, right: &Right| now.get(place).is_some_and(|now| now.says_as(right));
+        let same = |place: &ZoneRecord, right: &Right| now.get(place).is_some_and(|now| now.says_as(right));
         for (place, right) in former.iter().filter(|(place, right)| own(right) && !same(place, right)) {
-            if self.former.len() < MOST_NEWS {
+            if self.former.len() < MOST_CHANGED {
                 self.former.entry(place.clone()).or_insert_with(|| right.clone());
             }
         }
     }
 
-    fn note(&mut self, former: &HashMap<Place, Right>, now: &HashMap<Place, Right>) {
-        let same = |place: &Place| match (former.get(place), now.get(place)) {
+    fn note(&mut self, former: &HashMap<ZoneRecord, Right>, now: &HashMap<ZoneRecord, Right>) {
+        let same = |place: &ZoneRecord| match (former.get(place), now.get(place)) {
             (Some(old), Some(new)) => old.owner == new.owner && old.resource == new.resource && old.only == new.only,
             _ => false,
         };
-        let changed: Vec<&Place> = former.keys().chain(now.keys()).filter(|place| !same(place)).collect();
+        let changed: Vec<&ZoneRecord> = former.keys().chain(now.keys()).filter(|place| !same(place)).collect();
         for place in changed {
-            let news = self.news.entry(place.zone.clone()).or_default();
-            if news.len() < MOST_NEWS {
-                news.insert(place.key.name.clone());
+            let changed = self.changed.entry(place.zone.clone()).or_default();
+            if changed.len() < MOST_CHANGED {
+                changed.insert(place.key.name.clone());
             }
         }
     }
@@ -163,13 +163,13 @@ impl Table {
     /// Takes over an object of another owner: its own records, and what it hands to others.
     pub(super) fn ingest_foreign(&mut self, name: &str, version: Version, owner: &OwnerId, entries: &Entries) {
         let counts = |right: &Right| matches!(right.kind, Kind::Own | Kind::Given);
-        let all: Vec<(Place, Right)> = document::rights(entries, owner)
+        let all: Vec<(ZoneRecord, Right)> = document::rights(entries, owner)
             .filter(|(_, right)| counts(right))
             .map(|(place, right)| (place.clone(), right))
             .collect();
         let taken = all.iter().filter(|(_, right)| right.kind != Kind::Given || right.owner != self.owner);
         let spoken = taken.map(|(place, _)| place.clone()).collect();
-        let rights: HashMap<Place, Right> = all.into_iter().collect();
+        let rights: HashMap<ZoneRecord, Right> = all.into_iter().collect();
         let former = self.foreign.remove(name).map(|former| former.rights).unwrap_or_default();
         if self.loaded {
             self.note(&former, &rights);
@@ -187,19 +187,19 @@ impl Table {
         }
     }
 
-    pub(super) fn home(&self, place: &Place) -> usize {
+    pub(super) fn home(&self, place: &ZoneRecord) -> usize {
         home(&place.key.name, self.width)
     }
 
     /// The keys with set identifiers at these names of which our own objects speak.
     pub(super) fn item_keys(&self, zone: &ZoneKey, names: &BTreeSet<DnsName>) -> BTreeSet<RecordKey> {
-        let is_item = |place: &&Place| place.key.set_id.is_some() && names.contains(&place.key.name);
+        let is_item = |place: &&ZoneRecord| place.key.set_id.is_some() && names.contains(&place.key.name);
         let all = self.shards.values().flat_map(|shard| shard.rights.keys()).filter(is_item);
-        all.filter(|place| **place == Place::new(zone, &place.key)).map(|place| place.key.clone()).collect()
+        all.filter(|place| **place == ZoneRecord::new(zone, &place.key)).map(|place| place.key.clone()).collect()
     }
 
     /// What our own objects say of a record. The entry where it belongs wins.
-    pub(super) fn own(&self, place: &Place) -> Option<&Right> {
+    pub(super) fn own(&self, place: &ZoneRecord) -> Option<&Right> {
         let at_home = self.shards.get(&self.home(place)).and_then(|shard| shard.rights.get(place));
         at_home.or_else(|| {
             let elsewhere = |shard: &&Shard| shard.of != self.width;
@@ -208,7 +208,7 @@ impl Table {
     }
 
     /// Sets what we know of a record, before it is written.
-    pub(super) fn set(&mut self, place: &Place, right: Option<Right>) {
+    pub(super) fn set(&mut self, place: &ZoneRecord, right: Option<Right>) {
         let home = self.home(place);
         self.settled.remove(&place.zone);
         for shard in self.shards.values_mut() {
@@ -222,7 +222,7 @@ impl Table {
     }
 
     /// Everything that is said of a record: by our objects, then by those of others.
-    pub(super) fn rights(&self, place: &Place) -> Vec<Right> {
+    pub(super) fn rights(&self, place: &ZoneRecord) -> Vec<Right> {
         let own = self.own(place).filter(|right| !(right.kind == Kind::Noted && self.hears(&right.owner)));
         own.into_iter().chain(self.foreign.values().filter_map(|foreign| foreign.rights.get(place))).cloned().collect()
     }
@@ -235,13 +235,13 @@ impl Table {
     }
 
     /// Whether an entry of one of our objects says `expected` of our right to its record.
-    pub(super) fn says(&self, place: &Place, entry: Option<&Entry>, expected: Option<&Right>) -> bool {
+    pub(super) fn says(&self, place: &ZoneRecord, entry: Option<&Entry>, expected: Option<&Right>) -> bool {
         let found = entry.and_then(|entry| entry.right(place, &self.owner).ok().flatten());
         same(found.as_ref(), expected)
     }
 
     /// Whether our objects still say `expected` of our right to a record.
-    pub(super) fn is_as(&self, place: &Place, expected: Option<&Right>) -> bool {
+    pub(super) fn is_as(&self, place: &ZoneRecord, expected: Option<&Right>) -> bool {
         same(self.own(place), expected)
     }
 
@@ -250,7 +250,7 @@ impl Table {
         self.foreign.values().any(|foreign| foreign.owner == *owner)
     }
 
-    fn is_taken(&self, place: &Place, owner: &OwnerId) -> bool {
+    fn is_taken(&self, place: &ZoneRecord, owner: &OwnerId) -> bool {
         self.foreign.values().any(|foreign| foreign.owner == *owner && foreign.spoken.contains(place))
     }
 
@@ -258,8 +258,8 @@ impl Table {
     /// write of ours took away, the reading is doubted: they stay, for the records as they were. Returns how many those
     /// are, once.
     pub(super) fn settle(&mut self, zone: &Arc<str>, contents: &dyn Contents) -> Option<usize> {
-        let in_zone = |place: &&Place| place.zone == *zone;
-        let places: Vec<Place> = self
+        let in_zone = |place: &&ZoneRecord| place.zone == *zone;
+        let places: Vec<ZoneRecord> = self
             .shards
             .values()
             .flat_map(|shard| shard.rights.keys().filter(in_zone).cloned().collect::<Vec<_>>())
@@ -289,7 +289,7 @@ impl Table {
     }
 
     /// The entry of a record that stands.
-    pub(super) fn entry(&self, place: &Place, set: &RecordSet) -> Entry {
+    pub(super) fn entry(&self, place: &ZoneRecord, set: &RecordSet) -> Entry {
         let seal = Some(Seal::of(set));
         let foreign = self.foreign.values().filter_map(|foreign| foreign.rights.get(place));
         let elsewhere = foreign.filter(|right| right.kind == Kind::Own && right.speaks(seal).is_some());
@@ -303,7 +303,7 @@ impl Table {
         let mut wanted = Entries::new();
         contents.each(&mut |set| {
             if home(&set.key.name, self.width) == shard {
-                let place = Place::new(zone, &set.key);
+                let place = ZoneRecord::new(zone, &set.key);
                 let entry = self.entry(&place, &set);
                 wanted.insert(place, entry);
             }
@@ -321,11 +321,11 @@ impl Table {
 
     /// The records of a zone that our own objects claim for us, in the order of their keys.
     pub(super) fn owned(&self, zone: &ZoneKey) -> BTreeSet<RecordKey> {
-        let own = |(_, right): &(&Place, &Right)| right.kind == Kind::Own;
+        let own = |(_, right): &(&ZoneRecord, &Right)| right.kind == Kind::Own;
         self.claimed(&Arc::from(zone.to_string())).filter(own).map(|(place, _)| place.key.clone()).collect()
     }
 
-    fn claimed(&self, zone: &Arc<str>) -> impl Iterator<Item = (&Place, &Right)> {
+    fn claimed(&self, zone: &Arc<str>) -> impl Iterator<Item = (&ZoneRecord, &Right)> {
         let zone = zone.clone();
         self.shards.values().flat_map(|shard| &shard.rights).filter(move |(place, _)| place.zone == zone)
     }
@@ -334,13 +334,13 @@ impl Table {
     pub(super) fn stale(&self, zone: &ZoneKey, contents: &dyn Contents) -> BTreeSet<usize> {
         let text: Arc<str> = Arc::from(zone.to_string());
         let mut sums: BTreeMap<usize, u64> = BTreeMap::new();
-        let mut standing: HashSet<Place> = HashSet::new();
-        let mut add = |place: &Place, print: u64| {
+        let mut standing: HashSet<ZoneRecord> = HashSet::new();
+        let mut add = |place: &ZoneRecord, print: u64| {
             let sum = sums.entry(self.home(place)).or_default();
             *sum = sum.wrapping_add(print);
         };
         contents.each(&mut |set| {
-            let place = Place { key: set.key.clone(), zone: text.clone() };
+            let place = ZoneRecord { key: set.key.clone(), zone: text.clone() };
             add(&place, document::print(&place, &self.entry(&place, &set)));
             if self.own(&place).is_some() {
                 standing.insert(place);
@@ -377,17 +377,17 @@ impl Table {
     }
 
     pub(super) fn has_news(&self, zone: &Arc<str>) -> bool {
-        self.news.contains_key(zone)
+        self.changed.contains_key(zone)
     }
 
     /// What another writer has changed since the last call.
-    pub(super) fn news(&mut self, zone: &Arc<str>) -> ExternalChanges {
-        let former: Vec<(Place, Right)> = self.former.extract_if(|place, _| place.zone == *zone).collect();
+    pub(super) fn external_changes(&mut self, zone: &Arc<str>) -> ExternalChanges {
+        let former: Vec<(ZoneRecord, Right)> = self.former.extract_if(|place, _| place.zone == *zone).collect();
         // What only went from one of our objects to another one says the same.
-        let same = |place: &Place, right: &Right| self.own(place).is_some_and(|now| now.says_as(right));
+        let same = |place: &ZoneRecord, right: &Right| self.own(place).is_some_and(|now| now.says_as(right));
         let contested = former.iter().filter(|(place, right)| !same(place, right));
         let contested = contested.map(|(place, _)| place.key.name.clone()).collect();
-        ExternalChanges { names: self.news.remove(zone).unwrap_or_default(), contested }
+        ExternalChanges { names: self.changed.remove(zone).unwrap_or_default(), contested }
     }
 }
 
@@ -402,14 +402,14 @@ fn same(found: Option<&Right>, expected: Option<&Right>) -> bool {
 }
 
 /// The print of the entry of a record that does not stand: with the data that it was last known with.
-fn right_print(place: &Place, right: &Right) -> u64 {
+fn right_print(place: &ZoneRecord, right: &Right) -> u64 {
     let mut entry = Entry::bare(place, right);
     entry.belong(right);
     document::print_of(place, &entry, right.seen)
 }
 
 /// How often a record was missed is known to this process alone.
-fn carry_over(former: &HashMap<Place, Right>, rights: &mut HashMap<Place, Right>) {
+fn carry_over(former: &HashMap<ZoneRecord, Right>, rights: &mut HashMap<ZoneRecord, Right>) {
     for (place, right) in rights {
         if let Some(known) = former.get(place).filter(|known| known.owner == right.owner) {
             right.absent = known.absent;

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_others_are_told() {
+    fn names_of_others_are_reported() {
         for (prefix, suffix, claim, back) in [
             ("", ".foo.bar", "a-example.foo", "-"),
             ("", "-txt", "foo.ex.com", "-"),

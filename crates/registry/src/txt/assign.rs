@@ -27,7 +27,7 @@ pub(super) fn assign(view: &View<'_>, record: &RecordSet, change: &OwnershipChan
         }
         (OwnershipChange::Give(owner), Ownership::Foreign(other)) if *owner == other => return Ok(None),
         (OwnershipChange::Give(owner), Ownership::Ours(Some(claim))) => give(&mut draft, record, owner, &claim),
-        (OwnershipChange::Disown, Ownership::Ours(_)) => release(&mut draft, record),
+        (OwnershipChange::Disown, Ownership::Ours(_)) => disown(&mut draft, record),
         (_, other) => Err(draft.not_ours(&record.key, &other, &claims)),
     };
     done.map_err(|reason| Dropped { reason })?;
@@ -46,11 +46,11 @@ fn give(draft: &mut Draft<'_>, record: &RecordSet, owner: &OwnerId, claim: &Clai
     let heritage = Heritage::new(owner, claim.resource.as_ref(), &claim.labels);
     if !draft.view.is_at_home(&record.key, claim) {
         draft.place(record, &heritage)?;
-        return release(draft, record);
+        return disown(draft, record);
     }
     for site in draft.own_sites(&record.key).collect::<Vec<_>>() {
         if claim.site.as_ref().is_none_or(|(_, set)| set.key != site.set.key) {
-            draft.release(&record.key, site)?;
+            draft.withdraw_claim(&record.key, site)?;
             continue;
         }
         let text = draft.text(&record.key, &heritage)?;
@@ -62,9 +62,9 @@ fn give(draft: &mut Draft<'_>, record: &RecordSet, owner: &OwnerId, claim: &Clai
     Ok(())
 }
 
-fn release(draft: &mut Draft<'_>, record: &RecordSet) -> Result<(), String> {
+fn disown(draft: &mut Draft<'_>, record: &RecordSet) -> Result<(), String> {
     for site in draft.own_sites(&record.key).collect::<Vec<_>>() {
-        draft.release(&record.key, site)?;
+        draft.withdraw_claim(&record.key, site)?;
     }
     Ok(())
 }

@@ -50,13 +50,13 @@ impl Cipher {
     /// [`BadKey`] if `key` is neither 32 bytes long nor the standard base64 of 32 bytes.
     pub(super) fn new(key: &SecretString) -> Result<Self, BadKey> {
         let text = key.expose_secret();
-        let octets = Zeroizing::new(match text.len() {
+        let bytes = Zeroizing::new(match text.len() {
             KEY_LENGTH => text.as_bytes().to_vec(),
             _ => BASE64.decode(text).map_err(|_| BadKey)?,
         });
-        let octets: &[u8; KEY_LENGTH] = octets.as_slice().try_into().map_err(|_| BadKey)?;
-        let nonces = <Hmac<Sha256> as Mac>::new_from_slice(octets).map_err(|_| BadKey)?;
-        Ok(Self { aead: Aes256Gcm::new(octets.into()), nonces })
+        let bytes: &[u8; KEY_LENGTH] = bytes.as_slice().try_into().map_err(|_| BadKey)?;
+        let nonces = <Hmac<Sha256> as Mac>::new_from_slice(bytes).map_err(|_| BadKey)?;
+        Ok(Self { aead: Aes256Gcm::new(bytes.into()), nonces })
     }
 
     /// The sealed form of a claim's text for the record at `place`.
@@ -70,8 +70,8 @@ impl Cipher {
 
     /// The text of a claim in sealed form; `None` if it does not open under this key.
     pub(super) fn open(&self, text: &str) -> Option<String> {
-        let octets = decode(text)?;
-        let (nonce, sealed) = octets.split_first_chunk::<NONCE_LENGTH>()?;
+        let bytes = decode(text)?;
+        let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LENGTH>()?;
         unpack(&self.aead.decrypt(nonce.into(), sealed).ok()?)
     }
 
@@ -81,8 +81,8 @@ impl Cipher {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);
         }
-        let octets: [u8; KEY_LENGTH] = mac.finalize().into_bytes().into();
-        *octets.first_chunk().expect("a digest is longer than a nonce")
+        let bytes: [u8; KEY_LENGTH] = mac.finalize().into_bytes().into();
+        *bytes.first_chunk().expect("a digest is longer than a nonce")
     }
 }
 
@@ -94,12 +94,12 @@ impl fmt::Debug for Cipher {
 
 /// Whether a text may be the sealed form of a claim, under whatever key.
 pub(super) fn looks_sealed(text: &str) -> bool {
-    decode(text).is_some_and(|octets| octets.len() >= SHORTEST)
+    decode(text).is_some_and(|bytes| bytes.len() >= SHORTEST)
 }
 
 fn decode(text: &str) -> Option<Vec<u8>> {
     // Most texts are no base64 at all: found out without an allocation.
-    let is_base64 = |octet: u8| octet.is_ascii_alphanumeric() || b"+/=\r\n".contains(&octet);
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(&byte);
     let folded = || text.replace(['\r', '\n'], "");
     text.bytes().all(is_base64).then(|| BASE64.decode(folded()).ok()).flatten()
 }

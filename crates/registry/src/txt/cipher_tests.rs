@@ -8,7 +8,7 @@ fn cipher(key: &str) -> Cipher {
 }
 
 #[test]
-fn keys_are_32_octets_or_their_base64() {
+fn keys_are_32_bytes_or_their_base64() {
     for (key, works) in [
         (RAW, true),
         ("ZPitL0NGVQBZbTD6DwXJzD8RiStSazzYXQsdUowLURY=", true),
@@ -55,7 +55,7 @@ fn what_external_dns_sealed_opens() {
         assert!(looks_sealed(sealed));
         // Line ends inside base64 are passed over, as in Go.
         assert_eq!(cipher(key).open(&format!("{}\r\n{}", &sealed[..40], &sealed[40..])).as_deref(), Some(text));
-        assert_eq!(cipher("another key, also of 32 octets!!").open(sealed), None, "another key");
+        assert_eq!(cipher("another key, also of 32 bytes!!!").open(sealed), None, "another key");
         assert_eq!(cipher(key).open(&sealed[..sealed.len() - 4]), None, "cut off");
         assert_eq!(cipher(key).open(&sealed.replacen('2', "3", 1)), None, "damaged");
     }
@@ -70,7 +70,7 @@ fn the_form_is_that_of_external_dns() {
     assert_eq!(packed, pack(text));
     // Header without name and time, of the highest level; one block in fixed codes; a flush.
     let start = "1f8b08000000000002ffca482dca2c494c4fb54dad28492dca4bccd14dc92bd641e6e8e797e7a516d9824900000000ffff";
-    let hex: Vec<String> = packed.iter().map(|octet| format!("{octet:02x}")).collect();
+    let hex: Vec<String> = packed.iter().map(|byte| format!("{byte:02x}")).collect();
     assert!(hex.concat().starts_with(start), "{hex:?}");
     assert_eq!(packed.len(), sealed.len() - NONCE_LENGTH - 16);
 }
@@ -81,7 +81,7 @@ fn a_nonce_serves_one_text_at_one_place() {
     assert_eq!(nonce("p", "text"), nonce("p", "text"));
     let nonces = [nonce("p", "text"), nonce("p", "other"), nonce("q", "text"), nonce("pt", "ext")];
     assert!((1..nonces.len()).all(|at| !nonces[at..].contains(&nonces[at - 1])), "{nonces:?}");
-    let (one, two) = (cipher(RAW), cipher("another key, also of 32 octets!!"));
+    let (one, two) = (cipher(RAW), cipher("another key, also of 32 bytes!!!"));
     assert_ne!(one.nonce("p", b"x"), two.nonce("p", b"x"), "another key");
 }
 
@@ -122,15 +122,15 @@ proptest! {
 
     #[test]
     fn damage_anywhere_is_noticed(text in "\\PC{0,100}", at in any::<prop::sample::Index>(), bit in 0..8_u32) {
-        let mut octets = BASE64.decode(cipher(RAW).seal("p", &text)).unwrap();
-        let at = at.index(octets.len());
-        octets[at] ^= 1_u8 << bit;
-        prop_assert_eq!(cipher(RAW).open(&BASE64.encode(octets)), None);
+        let mut bytes = BASE64.decode(cipher(RAW).seal("p", &text)).unwrap();
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1_u8 << bit;
+        prop_assert_eq!(cipher(RAW).open(&BASE64.encode(bytes)), None);
     }
 
     #[test]
-    fn arbitrary_text_never_panics(text in "\\PC{0,200}", octets in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = (cipher(RAW).open(&text), looks_sealed(&text), unpack(&octets));
-        prop_assert_eq!(cipher(RAW).open(&BASE64.encode(octets)), None);
+    fn arbitrary_text_never_panics(text in "\\PC{0,200}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = (cipher(RAW).open(&text), looks_sealed(&text), unpack(&bytes));
+        prop_assert_eq!(cipher(RAW).open(&BASE64.encode(bytes)), None);
     }
 }

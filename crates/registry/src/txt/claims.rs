@@ -15,7 +15,7 @@ use super::intents::begun;
 use super::record::is_record;
 use super::rules::apex_type;
 use super::value::Heritage;
-use super::view::{Format, Place, Site, View, holds_closed, is_alias, places, reads_old, text_key};
+use super::view::{ClaimPlace, Format, Site, View, holds_closed, is_alias, places, reads_old, text_key};
 use super::{apex, former};
 
 /// Stands for the owner of a claim that does not open. No owner id has a comma, so nobody can be taken for it.
@@ -74,7 +74,7 @@ impl View<'_> {
         claims
     }
 
-    fn site(&self, place: &Place, key: &RecordKey) -> Option<Site> {
+    fn site(&self, place: &ClaimPlace, key: &RecordKey) -> Option<Site> {
         let text = text_key(&place.name, key.set_id.as_ref());
         let (zone, set) = self.published.find(&self.zone.key, &text)?;
         if zone != self.zone.key
@@ -83,7 +83,7 @@ impl View<'_> {
             return None;
         }
         let claims = self.read(place.format, key, &zone, &set);
-        let Place { format, earlier, .. } = *place;
+        let ClaimPlace { format, earlier, .. } = *place;
         let counts = !claims.is_empty() && !is_record(self, &zone, &set);
         counts.then(|| apex::undoubted(self, key, Site { format, earlier, zone, set, claims }))
     }

@@ -21,14 +21,14 @@ use zonewright_core::{DnsName, RData, RecordData, RecordKey, RecordSet, RecordTy
 
 use super::former::rival;
 use super::intents::{holds_intent, is_void};
-use super::ledger::{Entry, Ledger};
+use super::ledger::{ClaimLedger, Entry};
 use super::record::{is_record, mistaken, own_keys};
 use super::rewrite::{foreign_members, rewritten};
 use super::value::Heritage;
 use super::view::{Format, Site, View, text_key};
 
 pub(super) fn decorate(view: &View<'_>, groups: Vec<Group>) -> Vec<Result<Group, (Group, Dropped)>> {
-    let mut ledger = Ledger::of(&groups);
+    let mut ledger = ClaimLedger::of(&groups);
     let decorated = groups.into_iter().enumerate().map(|(index, group)| {
         let draft =
             Draft::of(view, &group).and_then(|draft| ledger.admit(index, &group.name, draft.entry()).map(|()| draft));
@@ -119,7 +119,7 @@ impl<'a> Draft<'a> {
             return Err(self.not_ours(key, &ownership, &claims));
         }
         for site in self.own_sites(key) {
-            self.release(key, site)?;
+            self.withdraw_claim(key, site)?;
         }
         Ok(())
     }
@@ -134,13 +134,13 @@ impl<'a> Draft<'a> {
     fn free_name(&mut self, key: &RecordKey) -> Result<(), String> {
         let in_the_way = |site: &Site| site.format == Format::Old && site.set.key.name == key.name;
         for site in self.own_sites(key).filter(in_the_way) {
-            self.release(key, site)?;
+            self.withdraw_claim(key, site)?;
         }
         Ok(())
     }
 
     /// Withdraws our member of a set of claims, unless another record needs it.
-    pub(super) fn release(&mut self, key: &RecordKey, site: Site) -> Result<(), String> {
+    pub(super) fn withdraw_claim(&mut self, key: &RecordKey, site: Site) -> Result<(), String> {
         let others = self.view.reliant(key, site.format, &site.set.key.name, &self.gone);
         // A claim that may be only this record's would make the other ours once this one is gone.
         let relies = |other: &RecordKey| rival(self.view, other, site.format, &site.set.key.name).is_none();
@@ -196,7 +196,7 @@ impl<'a> Draft<'a> {
         let key = &to.key;
         let target = self.target(key)?;
         self.check_free(key, &target)?;
-        self.check_strangers(key, &target)?;
+        self.check_foreign(key, &target)?;
         if let Some(other) = rival(self.view, key, Format::Current, &target) {
             return Err(shared(key, &target, &other));
         }
@@ -296,7 +296,7 @@ impl<'a> Draft<'a> {
     }
 
     /// No new claim makes a record ours that is not.
-    fn check_strangers(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
+    fn check_foreign(&self, key: &RecordKey, target: &DnsName) -> Result<(), String> {
         let is_ours = |key: &RecordKey| judge(&self.view.claims(key), Some(&self.view.rules.owner)).is_ours();
         let others = self.view.reliant(key, Format::Current, target, &self.gone);
         others.iter().find(|other| !is_ours(other)).map_or(Ok(()), |other| Err(shared(key, target, other)))
@@ -309,14 +309,14 @@ impl<'a> Draft<'a> {
         if let Some(other) = mistaken(self.view, key, claim) {
             return Err(format!(
                 "the ownership record of {key} belongs at {name}, and once it stands there the ownership record {} would \
-                 read as a TXT record; another --txt-prefix or --txt-suffix tells them apart",
+                 read as a TXT record; another --txt-prefix or --txt-suffix distinguishes them",
                 other.key
             ));
         }
         if is_record(self.view, &self.view.zone.key, claim) {
             return Err(format!(
                 "the ownership record of {key} belongs at {name}, and would read as a TXT record there: by the former \
-                 names another ownership record speaks for it; another --txt-prefix or --txt-suffix tells them apart"
+                 names another ownership record speaks for it; another --txt-prefix or --txt-suffix distinguishes them"
             ));
         }
         Ok(())
@@ -369,7 +369,7 @@ impl<'a> Draft<'a> {
         self.before.iter().chain(&self.after)
     }
 
-    /// Leaves to the group the claims that it changes itself, and drops what it need not be told twice.
+    /// Leaves to the group the claims that it changes itself, and drops what is required twice.
     fn settle(&mut self, group: &Group) -> Result<(), String> {
         let own = |key: &RecordKey| group.steps.iter().find(|step| step.change.key() == key);
         if let Some(step) = self.changes().filter_map(|change| own(change.key())).find(|step| step.role == Role::Record)
@@ -404,6 +404,6 @@ impl<'a> Draft<'a> {
 fn shared(key: &RecordKey, target: &DnsName, other: &RecordKey) -> String {
     format!(
         "{key} would share its ownership record at {target} with {other}, which stands already; another --txt-prefix, \
-         --txt-suffix or --txt-wildcard-replacement tells them apart"
+         --txt-suffix or --txt-wildcard-replacement distinguishes them"
     )
 }

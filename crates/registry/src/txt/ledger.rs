@@ -21,12 +21,12 @@ pub(super) struct Entry<'a> {
 type Users = BTreeMap<RecordKey, (usize, DnsName)>;
 
 /// Who uses what in this round.
-pub(super) struct Ledger {
+pub(super) struct ClaimLedger {
     changed: Users,
     relied: Users,
 }
 
-impl Ledger {
+impl ClaimLedger {
     /// Begins with what the groups change by themselves.
     pub(super) fn of(groups: &[Group]) -> Self {
         let mut changed = Users::new();

@@ -15,7 +15,7 @@
 //! Claims that former settings put elsewhere are read as well and moved (`former`): today's is written, and once both have been
 //! read back the former goes.
 //!
-//! Claims of a former owner (`--migrate-from-txt-owner`) are ours as well. They are rewritten where somebody asks for their
+//! Claims of a former owner (`--migrate-from-txt-owner`) are ours as well. They are rewritten where an object asks for their
 //! record, and until then their record is retained: who else went by that name cannot be determined.
 //!
 //! An *intent* (`intents`) is a write that was begun: it speaks only for the record that it announced, exactly as announced.

@@ -52,7 +52,7 @@ fn says(rules: &Rules, set: &RecordSet, heritage: &Heritage, formed: bool) -> bo
     heritage.says(standing) && (!formed || is_in_form())
 }
 
-/// Whether a claim has the options of its record. Where set identifiers tell several sets apart they have to be equal.
+/// Whether a claim has the options of its record. Where set identifiers distinguish several sets they have to be equal.
 /// Elsewhere, as in external-dns, they follow the record when it is updated; an option that the record had and its claim
 /// has not is one that the provider does not keep on TXT records, and says nothing.
 fn are_alike(claim: &RecordSet, from: Option<&RecordSet>, to: &RecordSet) -> bool {

@@ -45,5 +45,5 @@ pub(super) fn upgrade(view: &View<'_>, record: &RecordSet) -> Option<Group> {
 fn drop_leftovers(view: &View<'_>, key: &RecordKey, claim: &Claim, draft: &mut Draft<'_>) -> Option<()> {
     let (_, home) = claim.site.as_ref()?;
     draft.requires.push(home.clone());
-    leftovers(view, key).into_iter().try_for_each(|site| draft.release(key, site)).ok()
+    leftovers(view, key).into_iter().try_for_each(|site| draft.withdraw_claim(key, site)).ok()
 }

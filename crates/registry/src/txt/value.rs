@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_written_in_the_order_of_their_octets() {
+    fn labels_are_written_in_the_order_of_their_bytes() {
         let cases: [(Labels, &str); 4] = [
             (&[], "heritage=external-dns"),
             (
@@ -254,7 +254,7 @@ mod tests {
     fn with_a_key_both_forms_are_read_and_one_is_written() {
         let text = "heritage=external-dns,external-dns/owner=me";
         let codec = |key: &str, seals| Codec::sealed(Cipher::new(&key.to_owned().into()).unwrap(), seals);
-        let (ours, other) = ("01234567890123456789012345678901", "another key, also of 32 octets!!");
+        let (ours, other) = ("01234567890123456789012345678901", "another key, also of 32 bytes!!!");
         let sealed = codec(ours, true).write(&key(), &heritage(&[("owner", "me")])).unwrap();
         assert_eq!(plain().read(&sealed), None);
         // Codec, claim; what is read; whether it has the form of today; whether it is closed.
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn intents_are_told_apart() {
+    fn intents_are_distinguished() {
         assert!(is_intent(&Txt::from_text("heritage=zonewright-intent,zonewright/owner=me")));
         assert!(!is_intent(&Txt::from_text("heritage=external-dns,external-dns/owner=me")));
         assert_eq!(plain().read(&Txt::from_text("heritage=zonewright-intent,external-dns/owner=me")), None);
@@ -290,8 +290,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_octets_never_panic(octets in prop::collection::vec(any::<u8>(), 0..300)) {
-            let txt = Txt::from_octets(&octets);
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let txt = Txt::from_octets(&bytes);
             let _ = (plain().read(&txt), is_intent(&txt));
         }
 

@@ -30,10 +30,10 @@ pub(super) enum Format {
 
 /// A name where claims on a record may stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ClaimPlace {
     /// The name.
     pub(super) name: DnsName,
-    /// Why there.
+    /// The format whose rule gives this name.
     pub(super) format: Format,
     /// Whether nobody looks there by the settings of today.
     pub(super) earlier: bool,
@@ -69,11 +69,11 @@ pub(super) struct View<'a> {
 }
 
 /// The places for the claims on `key`, by rank; each name once. Names that cannot exist are left out.
-pub(super) fn places(rules: &Rules, zone: &Zone, key: &RecordKey) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::with_capacity(4);
+pub(super) fn places(rules: &Rules, zone: &Zone, key: &RecordKey) -> Vec<ClaimPlace> {
+    let mut places: Vec<ClaimPlace> = Vec::with_capacity(4);
     let mut add = |name: Option<DnsName>, format, earlier| {
         if let Some(name) = name.filter(|name| places.iter().all(|place| place.name != *name)) {
-            places.push(Place { name, format, earlier });
+            places.push(ClaimPlace { name, format, earlier });
         }
     };
     add(rules.target(zone, key).ok(), Format::Current, false);

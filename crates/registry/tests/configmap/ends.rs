@@ -10,18 +10,18 @@ use crate::support::{self, Zones, announce, audit, carry, create, delete, is_our
 
 #[tokio::test]
 async fn a_record_that_is_gone_is_claimed_only_as_it_was_and_then_not_at_all() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     zones.sets.clear();
     audit(&registry, &zones).await;
     zones.put("a.org A 192.0.2.66");
-    assert!(!is_ours(&registry, &zones, "a.org A"), "somebody else's record at the same name");
+    assert!(!is_ours(&registry, &zones, "a.org A"), "a foreign record at the same name");
     zones.sets.clear();
     for _ in 0..3 {
         audit(&registry, &zones).await;
     }
-    assert_eq!(record(&shelf, "a.org"), None);
+    assert_eq!(record(&store, "a.org"), None);
     zones.put("a.org A 192.0.2.1");
     assert!(!is_ours(&registry, &zones, "a.org A"));
 }
@@ -32,7 +32,7 @@ async fn a_claim_ends_after_three_readings_without_its_record_unless_most_are_mi
     // Our records, those missing, and whether the claims on these end.
     for (owned, missing, ends) in [(1, 1, true), (20, 20, true), (21, 21, false), (300, 30, true), (300, 31, false)] {
         let about = format!("{missing} of {owned}");
-        let (shelf, registry) = start();
+        let (store, registry) = start();
         let mut zones = Zones::new(&[]);
         let lines: Vec<String> = (0..owned).map(|number| format!("n{number}.org A 192.0.2.1")).collect();
         carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
@@ -43,12 +43,12 @@ async fn a_claim_ends_after_three_readings_without_its_record_unless_most_are_mi
         for _ in 0..2 {
             audit(&registry, &zones).await;
         }
-        assert_eq!(records(&shelf, "me-registry").len(), owned, "{about}: a reading may lag behind");
+        assert_eq!(records(&store, "me-registry").len(), owned, "{about}: a reading may lag behind");
         for _ in 0..4 {
             audit(&registry, &zones).await;
         }
         let listed = if ends { owned - missing } else { owned };
-        assert_eq!(records(&shelf, "me-registry").len(), listed, "{about}");
+        assert_eq!(records(&store, "me-registry").len(), listed, "{about}");
         // What others put there is theirs; ours is ours if it comes to light as it was.
         zones.put("n0.org A 192.0.2.99");
         gone.iter().skip(1).for_each(|line| zones.put(line));
@@ -61,7 +61,7 @@ async fn a_claim_ends_after_three_readings_without_its_record_unless_most_are_mi
 
 #[tokio::test]
 async fn an_owner_that_leaves_ends_claims_without_a_record() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&["foreign.org A 192.0.2.9"]);
     let lines = ["a.org A 192.0.2.1", "b.org A 192.0.2.2", "c.org A 192.0.2.3"];
     carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
@@ -77,42 +77,42 @@ async fn an_owner_that_leaves_ends_claims_without_a_record() {
     assert!(ready.iter().all(Group::changes_nothing), "nothing is sent");
     let outcomes: Vec<Outcome> = ready.iter().map(|_| Outcome::Applied).collect();
     registry.commit(&zones.zone, &ready, &outcomes).await.unwrap();
-    let restarted = support::registry(&shelf, LONGEST);
+    let restarted = support::registry(&store, LONGEST);
     audit(&restarted, &zones).await;
     let owned = |line: &str| is_ours(&restarted, &zones, line);
     assert_eq!(lines.map(owned), [true, false, true]);
     assert!(!owned("d.org A 192.0.2.4") && restarted.leftovers(&zones.zone, &zones).is_empty());
-    assert_eq!(records(&shelf, "me-registry").len(), 3, "a, c, and the one of nobody");
+    assert_eq!(records(&store, "me-registry").len(), 3, "a, c, and the one of nobody");
 }
 
 /// Deletes that a killed process had announced and carried out are no reason to doubt a reading.
 #[tokio::test]
 async fn deletes_that_were_cut_off_leave_no_claims() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     let lines: Vec<String> = (0..60).map(|number| format!("n{number}.org A 192.0.2.1")).collect();
     carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
     let ready = prepare(&registry, &zones, lines[..50].iter().map(|line| delete(line)).collect()).await;
     assert!(ready.iter().all(Result::is_ok));
     lines[..50].iter().for_each(|line| drop(zones.sets.remove(&support::set(line).key)));
-    let restarted = support::registry(&shelf, LONGEST);
+    let restarted = support::registry(&store, LONGEST);
     for _ in 0..3 {
         audit(&restarted, &zones).await;
     }
-    assert_eq!(records(&shelf, "me-registry").len(), 10);
+    assert_eq!(records(&store, "me-registry").len(), 10);
     assert!(lines[50..].iter().all(|line| is_ours(&restarted, &zones, line)));
 }
 
 /// A reading that is doubted stays so over a restart.
 #[tokio::test]
 async fn doubt_survives_a_restart() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     let lines: Vec<String> = (0..30).map(|number| format!("n{number}.org A 192.0.2.1")).collect();
     carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
     let empty = Zones::new(&[]);
     audit(&registry, &empty).await;
-    let restarted = support::registry(&shelf, LONGEST);
+    let restarted = support::registry(&store, LONGEST);
     for _ in 0..6 {
         audit(&restarted, &empty).await;
     }

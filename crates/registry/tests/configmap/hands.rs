@@ -14,11 +14,11 @@ use crate::support::{
 
 #[tokio::test]
 async fn an_owner_edited_by_hand_is_respected_at_once() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.2")]).await;
     audit(&registry, &zones).await;
-    edit(&shelf, "me-registry", |text| text.replacen("\"owner\":\"me\"", "\"owner\":\"other\"", 1));
+    edit(&store, "me-registry", |text| text.replacen("\"owner\":\"me\"", "\"owner\":\"other\"", 1));
     for group in [update("a.org A 192.0.2.1", "a.org A 192.0.2.9"), delete("a.org A 192.0.2.1")] {
         let answer = prepare(&registry, &zones, vec![group]).await.remove(0);
         let (_, dropped) = answer.unwrap_err();
@@ -26,20 +26,20 @@ async fn an_owner_edited_by_hand_is_respected_at_once() {
     }
     let news = audit(&registry, &zones).await;
     assert_eq!(news.iter().map(zonewright_core::DnsName::as_str).collect::<Vec<_>>(), ["a.org"], "planned again");
-    assert_eq!(record(&shelf, "a.org").unwrap()["owner"], "other", "what was noted by hand stays");
+    assert_eq!(record(&store, "a.org").unwrap()["owner"], "other", "what was noted by hand stays");
     assert!(is_ours(&registry, &zones, "b.org A"));
 }
 
 /// A claim whose object somebody took out is not the one by which a delete was planned: it rests on other evidence.
 #[tokio::test]
 async fn a_resource_edited_by_hand_is_respected_at_once() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     audit(&registry, &zones).await;
     let mut planned = delete("a.org A 192.0.2.1");
     planned.steps[0].held = ownership(&registry, &zones, "a.org A").claim().cloned().map(Box::new);
-    edit(&shelf, "me-registry", |text| text.replace(",\"resource\":\"service/ns/web\"", ""));
+    edit(&store, "me-registry", |text| text.replace(",\"resource\":\"service/ns/web\"", ""));
     let answer = prepare(&registry, &zones, vec![planned]).await.remove(0);
     let (_, dropped) = answer.unwrap_err();
     assert!(dropped.reason.contains("another writer changed whom a.org A belongs to"), "{}", dropped.reason);
@@ -48,33 +48,33 @@ async fn a_resource_edited_by_hand_is_respected_at_once() {
 
 #[tokio::test]
 async fn an_edit_between_intent_and_commit_is_not_written_over() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     let groups = vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")];
     let ready = announce(&registry, &zones, groups).await;
-    edit(&shelf, "me-registry", |text| text.replace("\"owner\":\"me\"", "\"owner\":\"other\""));
+    edit(&store, "me-registry", |text| text.replace("\"owner\":\"me\"", "\"owner\":\"other\""));
     zones.put("a.org A 192.0.2.2");
     registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();
-    assert_eq!(record(&shelf, "a.org").unwrap()["owner"], "other");
+    assert_eq!(record(&store, "a.org").unwrap()["owner"], "other");
     assert!(!is_ours(&registry, &zones, "a.org A"));
 }
 
 #[tokio::test]
 async fn another_writer_is_met_and_nothing_is_lost() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
-    shelf.fail([Fault::Conflict, Fault::Conflict]);
+    store.fail([Fault::Conflict, Fault::Conflict]);
     audit(&registry, &zones).await;
-    shelf.fail([Fault::Conflict, Fault::None, Fault::Conflict]);
+    store.fail([Fault::Conflict, Fault::None, Fault::Conflict]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
-    assert!(record(&shelf, "a.org").unwrap().get("intent").is_none());
-    let twin = support::registry(&shelf, LONGEST);
+    assert!(record(&store, "a.org").unwrap().get("intent").is_none());
+    let twin = support::registry(&store, LONGEST);
     twin.load().await.unwrap();
     carry(&twin, &mut zones, vec![create("b.org A 192.0.2.2")]).await;
     carry(&registry, &mut zones, vec![create("c.org A 192.0.2.3")]).await;
-    assert_eq!(records(&shelf, "me-registry").len(), 3);
-    shelf.fail([Fault::Conflict; 20]);
+    assert_eq!(records(&store, "me-registry").len(), 3);
+    store.fail([Fault::Conflict; 20]);
     let answer = prepare(&registry, &zones, vec![create("d.org A 192.0.2.4")]).await.remove(0);
     let (_, dropped) = answer.unwrap_err();
     assert!(dropped.reason.contains("another writer changed it each of 8 times"), "{}", dropped.reason);
@@ -82,13 +82,13 @@ async fn another_writer_is_met_and_nothing_is_lost() {
 
 #[tokio::test]
 async fn a_damaged_object_stops_everything_and_is_named() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
-    let whole = shelf.document("me-registry").unwrap();
+    let whole = store.document("me-registry").unwrap();
     let check = async |change: &dyn Fn(String) -> String, expected: &str| {
-        edit(&shelf, "me-registry", change);
-        for registry in [&registry as &dyn Registry, &support::registry(&shelf, LONGEST)] {
+        edit(&store, "me-registry", change);
+        for registry in [&registry as &dyn Registry, &support::registry(&store, LONGEST)] {
             let error = registry.load().await.unwrap_err();
             assert_eq!(error.kind, ErrorKind::Invalid);
             assert!(error.context.starts_with("memory document me-registry: "), "{error}");
@@ -96,7 +96,7 @@ async fn a_damaged_object_stops_everything_and_is_named() {
             let answer = prepare(registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0);
             assert!(answer.is_err(), "something is planned on a damaged object");
         }
-        shelf.edit("me-registry", Some(whole.clone()));
+        store.edit("me-registry", Some(whole.clone()));
     };
     check(&|_| "{".to_owned(), "data.records: expected a JSON list").await;
     check(&|_| String::new(), "data.records: expected a JSON list").await;
@@ -104,46 +104,46 @@ async fn a_damaged_object_stops_everything_and_is_named() {
     check(&|text| text.replace("\"owner\":\"me\",", ""), "data.records[0]: missing field `owner`").await;
     let mut foreign = whole.clone();
     foreign.notes.insert("owner".to_owned(), "other".to_owned());
-    shelf.edit("me-registry", Some(foreign));
+    store.edit("me-registry", Some(foreign));
     let error = registry.load().await.unwrap_err();
     assert!(error.context.contains("owner: found \"other\", expected \"me\""), "{error}");
-    shelf.edit("me-registry", Some(whole.clone()));
+    store.edit("me-registry", Some(whole.clone()));
     audit(&registry, &zones).await;
     assert!(is_ours(&registry, &zones, "a.org A"), "put right, all is well again");
 }
 
 #[tokio::test]
 async fn a_bad_entry_of_somebody_else_does_not_stop_us() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&["b.org A 192.0.2.2"]);
     audit(&registry, &zones).await;
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
-    edit(&shelf, "me-registry", |text| text.replace("\"b.org\"", "\"b..org\""));
+    edit(&store, "me-registry", |text| text.replace("\"b.org\"", "\"b..org\""));
     audit(&registry, &zones).await;
     assert!(is_ours(&registry, &zones, "a.org A"));
-    assert_eq!(record(&shelf, "b.org").unwrap()["owner"], "", "and it is put right");
+    assert_eq!(record(&store, "b.org").unwrap()["owner"], "", "and it is put right");
 }
 
 #[tokio::test]
 async fn with_the_object_go_its_claims_and_nothing_else() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
-    shelf.edit("me-registry", None);
+    store.edit("me-registry", None);
     let answer = prepare(&registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0);
     assert!(answer.is_err(), "nobody claims it any more");
     assert_eq!(audit(&registry, &zones).await.len(), 1, "the name is planned again");
     assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed);
-    assert_eq!(record(&shelf, "a.org").unwrap()["owner"], "", "the list is made anew");
+    assert_eq!(record(&store, "a.org").unwrap()["owner"], "", "the list is made anew");
 }
 
-/// A name that waits for another owner is planned again when that owner's object lets it go, and what others did to our own
-/// claims is told apart from that.
+/// A name that waits for another owner is planned again when that owner's object no longer asks for it, and what others did to our own
+/// claims is distinguished from that.
 #[tokio::test]
-async fn what_others_did_to_claims_is_told() {
-    let (shelf, registry) = start();
+async fn what_others_did_to_claims_is_reported() {
+    let (store, registry) = start();
     let mut zones = Zones::new(&["b.org A 192.0.2.2"]);
-    let config = zonewright_registry::configmap::ConfigMapConfig::new("other", shelf.clone()).unwrap();
+    let config = zonewright_registry::configmap::ConfigMapConfig::new("other", store.clone()).unwrap();
     let other = zonewright_registry::configmap::ConfigMapRegistry::new(config);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     carry(&other, &mut zones, vec![create("o.org A 192.0.2.3")]).await;
@@ -161,26 +161,26 @@ async fn what_others_did_to_claims_is_told() {
     assert_eq!(news(&zones).await, (vec!["o.org".to_owned()], vec![]));
     carry(&other, &mut zones, vec![create("p.org A 192.0.2.3")]).await;
     assert_eq!(news(&zones).await, (vec!["p.org".to_owned()], vec![]));
-    shelf.edit("other-registry", None);
+    store.edit("other-registry", None);
     assert_eq!(news(&zones).await, (vec!["p.org".to_owned()], vec![]));
-    let twin = support::registry(&shelf, LONGEST);
+    let twin = support::registry(&store, LONGEST);
     audit(&twin, &zones).await;
     carry(&twin, &mut zones, vec![create("t.org A 192.0.2.3")]).await;
     assert_eq!(news(&zones).await, (vec!["t.org".to_owned()], vec![]), "no claim of ours is gone");
     carry(&twin, &mut zones, vec![delete("a.org A 192.0.2.1")]).await;
     assert_eq!(news(&zones).await, (vec!["a.org".to_owned()], vec!["a.org".to_owned()]));
-    assert_eq!(news(&zones).await, (vec![], vec![]), "told once");
+    assert_eq!(news(&zones).await, (vec![], vec![]), "reported once");
 }
 
 /// Two owners want the very same record. What one of them announced, or has not seen for a while, does not count against the
 /// claim that the other one has confirmed.
 #[tokio::test]
-async fn two_owners_that_want_the_very_same_record_are_told_apart() {
-    let (shelf, registry) = start();
+async fn two_owners_that_want_the_very_same_record_are_distinguished() {
+    let (store, registry) = start();
     let line = "a.org A 192.0.2.1";
     let mut zones = Zones::new(&[]);
     let other = || {
-        let config = zonewright_registry::configmap::ConfigMapConfig::new("other", shelf.clone()).unwrap();
+        let config = zonewright_registry::configmap::ConfigMapConfig::new("other", store.clone()).unwrap();
         zonewright_registry::configmap::ConfigMapRegistry::new(config)
     };
     let theirs = other();
@@ -195,18 +195,18 @@ async fn two_owners_that_want_the_very_same_record_are_told_apart() {
     assert!(ready.is_ok(), "another record is free");
     registry.commit(&zones.zone, &[ready.unwrap()], &[support::refusal()]).await.unwrap();
     // Both announce it in the same moment, before either sees the other one's word: the claim of the one who makes it counts.
-    let document = shelf.document("other-registry").unwrap();
-    shelf.edit("other-registry", None);
+    let document = store.document("other-registry").unwrap();
+    store.edit("other-registry", None);
     audit(&registry, &zones).await;
     carry(&registry, &mut zones, vec![create(line)]).await;
-    shelf.edit("other-registry", Some(document));
+    store.edit("other-registry", Some(document));
     let restarted = other();
     registry.load().await.unwrap();
     restarted.load().await.unwrap();
     assert!(is_ours(&registry, &zones, "a.org A"));
     assert!(matches!(ownership(&restarted, &zones, "a.org A"), Ownership::Foreign(owner) if owner.as_str() == "me"));
     audit(&restarted, &zones).await;
-    let rest = records(&shelf, "other-registry").into_iter().find(|record| record["dnsname"] == "a.org").unwrap();
+    let rest = records(&store, "other-registry").into_iter().find(|record| record["dnsname"] == "a.org").unwrap();
     assert_eq!(rest["owner"], "me", "noted in passing: {rest}");
 }
 
@@ -214,12 +214,12 @@ async fn two_owners_that_want_the_very_same_record_are_told_apart() {
 /// moment when something else is announced.
 #[tokio::test]
 async fn a_claim_that_goes_while_something_else_is_announced_is_missed() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     audit(&registry, &zones).await;
-    let standing = shelf.document("me-registry").unwrap();
-    shelf.overtake("me-registry", zonewright_core::documents::Document { text: "[]".to_owned(), ..standing });
+    let standing = store.document("me-registry").unwrap();
+    store.overtake("me-registry", zonewright_core::documents::Document { text: "[]".to_owned(), ..standing });
     let groups = vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.9"), create("b.org A 192.0.2.2")];
     let answers = prepare(&registry, &zones, groups).await;
     let labels: Vec<bool> = answers.iter().map(Result::is_ok).collect();
@@ -229,9 +229,9 @@ async fn a_claim_that_goes_while_something_else_is_announced_is_missed() {
 /// Two owners hand a record to each other before either has read the other's word: it is disputed, and not the first giver's alone.
 #[tokio::test]
 async fn what_is_given_back_before_it_was_taken_is_nobodys_alone() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
-    let config = zonewright_registry::configmap::ConfigMapConfig::new("other", shelf.clone()).unwrap();
+    let config = zonewright_registry::configmap::ConfigMapConfig::new("other", store.clone()).unwrap();
     let theirs = zonewright_registry::configmap::ConfigMapRegistry::new(config);
     let line = "a.org A 192.0.2.1";
     carry(&theirs, &mut zones, vec![create(line)]).await;

@@ -15,68 +15,68 @@ use crate::support::{
 
 #[tokio::test]
 async fn an_intent_stands_before_the_call_and_is_confirmed_after_it() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     audit(&registry, &zones).await;
     let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
     let digest = zonewright_core::intent::digest(&support::set("a.org A 192.0.2.1"));
-    assert_eq!(record(&shelf, "a.org").unwrap()["intent"], json!(digest));
+    assert_eq!(record(&store, "a.org").unwrap()["intent"], json!(digest));
     assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed, "nothing stands yet");
     zones.put("a.org A 192.0.2.7");
     assert_eq!(ownership(&registry, &zones, "a.org A"), Ownership::Unclaimed, "something else stands");
     zones.put("a.org A 192.0.2.1");
     assert!(is_ours(&registry, &zones, "a.org A"), "what was announced stands");
     registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();
-    assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None);
+    assert_eq!(record(&store, "a.org").unwrap().get("intent"), None);
 }
 
 #[tokio::test]
 async fn a_refused_write_leaves_no_intent() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     audit(&registry, &zones).await;
     carry(&registry, &mut zones, vec![create("c.org A 192.0.2.3")]).await;
     let groups = vec![create("a.org A 192.0.2.1"), delete("c.org A 192.0.2.3")];
     let ready = announce(&registry, &zones, groups).await;
-    assert!(record(&shelf, "c.org").unwrap()["intent"].is_string());
+    assert!(record(&store, "c.org").unwrap()["intent"].is_string());
     registry.commit(&zones.zone, &ready, &[refusal(), refusal()]).await.unwrap();
-    assert_eq!(record(&shelf, "a.org"), None);
-    assert_eq!(record(&shelf, "c.org").unwrap().get("intent"), None);
+    assert_eq!(record(&store, "a.org"), None);
+    assert_eq!(record(&store, "c.org").unwrap().get("intent"), None);
     zones.put("c.org A 192.0.2.99");
     assert!(is_ours(&registry, &zones, "c.org A"), "the claim on it is as it was before the delete");
 }
 
 #[tokio::test]
 async fn a_lost_answer_leaves_the_intent_until_the_next_reading() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     audit(&registry, &zones).await;
     let groups = ["a", "b", "c"].map(|n| create(&format!("{n}.org A 192.0.2.1"))).to_vec();
     let ready = announce(&registry, &zones, groups).await;
     let lost = || Outcome::Unknown(Error::new(ErrorKind::Timeout, "apply", "no answer"));
     registry.commit(&zones.zone, &ready, &[lost(), lost(), lost()]).await.unwrap();
-    assert!(record(&shelf, "a.org").unwrap()["intent"].is_string());
+    assert!(record(&store, "a.org").unwrap()["intent"].is_string());
     zones.put("a.org A 192.0.2.1");
     zones.put("b.org A 192.0.2.66");
     audit(&registry, &zones).await;
     assert!(is_ours(&registry, &zones, "a.org A"));
-    assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None, "confirmed");
-    assert_eq!(record(&shelf, "b.org").unwrap()["owner"], "", "somebody else's");
+    assert_eq!(record(&store, "a.org").unwrap().get("intent"), None, "confirmed");
+    assert_eq!(record(&store, "b.org").unwrap()["owner"], "", "foreign");
     // A reading may lag behind the write: the third one that does not show the record decides.
-    assert!(record(&shelf, "c.org").unwrap()["intent"].is_string());
+    assert!(record(&store, "c.org").unwrap()["intent"].is_string());
     for _ in 0..2 {
         audit(&registry, &zones).await;
     }
-    assert_eq!(record(&shelf, "c.org"), None);
+    assert_eq!(record(&store, "c.org"), None);
 }
 
 #[tokio::test]
 async fn what_cannot_be_announced_is_not_sent() {
     for fault in [Fault::Before, Fault::After] {
-        let (shelf, registry) = start();
+        let (store, registry) = start();
         let mut zones = Zones::new(&[]);
         audit(&registry, &zones).await;
-        shelf.fail([fault]);
+        store.fail([fault]);
         let answer = prepare(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await.remove(0);
         assert!(answer.is_err(), "{fault:?}");
         zones.put("a.org A 192.0.2.66");
@@ -91,16 +91,16 @@ async fn what_cannot_be_announced_is_not_sent() {
 #[tokio::test]
 async fn a_note_that_failed_is_made_up_for() {
     for fault in [Fault::Before, Fault::After] {
-        let (shelf, registry) = start();
+        let (store, registry) = start();
         let mut zones = Zones::new(&[]);
         audit(&registry, &zones).await;
         let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
         zones.put("a.org A 192.0.2.1");
-        shelf.fail([fault]);
+        store.fail([fault]);
         assert!(registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.is_err());
         assert!(is_ours(&registry, &zones, "a.org A"));
         audit(&registry, &zones).await;
-        assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None, "{fault:?}");
+        assert_eq!(record(&store, "a.org").unwrap().get("intent"), None, "{fault:?}");
     }
 }
 
@@ -108,13 +108,13 @@ async fn a_note_that_failed_is_made_up_for() {
 /// the claim, whatever becomes of the write.
 #[tokio::test]
 async fn a_create_over_a_record_that_no_reading_shows_keeps_its_claim() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     audit(&registry, &Zones::new(&[])).await;
     let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.2")]).await;
     assert!(is_ours(&registry, &zones, "a.org A"), "it stands as it was");
-    let restarted = support::registry(&shelf, LONGEST);
+    let restarted = support::registry(&store, LONGEST);
     restarted.load().await.unwrap();
     assert!(is_ours(&restarted, &zones, "a.org A"), "also for the next process");
     registry.commit(&zones.zone, &ready, &[refusal()]).await.unwrap();
@@ -157,15 +157,15 @@ async fn a_create_waits_until_it_is_known_what_became_of_an_update() {
 /// Two processes of one owner announce the same record; the one that is refused leaves the other one's claim alone.
 #[tokio::test]
 async fn what_another_process_has_confirmed_is_not_taken_back() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     audit(&registry, &zones).await;
     let ready = announce(&registry, &zones, vec![create("a.org A 192.0.2.1")]).await;
-    let twin = support::registry(&shelf, LONGEST);
+    let twin = support::registry(&store, LONGEST);
     audit(&twin, &zones).await;
     carry(&twin, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     registry.commit(&zones.zone, &ready, &[refusal()]).await.unwrap();
-    for registry in [&registry as &dyn Registry, &twin, &support::registry(&shelf, LONGEST)] {
+    for registry in [&registry as &dyn Registry, &twin, &support::registry(&store, LONGEST)] {
         registry.load().await.unwrap();
         assert!(is_ours(registry, &zones, "a.org A"));
     }
@@ -175,27 +175,27 @@ async fn what_another_process_has_confirmed_is_not_taken_back() {
 /// is.
 #[tokio::test]
 async fn an_entry_that_changed_meanwhile_is_not_written_over() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     audit(&registry, &zones).await;
-    let theirs = shelf.document("me-registry").unwrap();
+    let theirs = store.document("me-registry").unwrap();
     let theirs = zonewright_core::documents::Document { text: "[]".to_owned(), ..theirs };
-    shelf.overtake("me-registry", theirs);
+    store.overtake("me-registry", theirs);
     let answer = prepare(&registry, &zones, vec![delete("a.org A 192.0.2.1")]).await.remove(0);
     let (_, dropped) = answer.unwrap_err();
     assert!(dropped.reason.contains("another writer changed its entry"), "{}", dropped.reason);
-    assert_eq!(record(&shelf, "a.org"), None);
+    assert_eq!(record(&store, "a.org"), None);
 }
 
 /// One process takes a record away, another one makes the very same again: each has its own word in the object.
 #[tokio::test]
 async fn what_another_process_announces_in_the_same_words_stays_announced() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     let line = "a.org A 192.0.2.1";
     carry(&registry, &mut zones, vec![create(line)]).await;
-    let twin = support::registry(&shelf, LONGEST);
+    let twin = support::registry(&store, LONGEST);
     audit(&twin, &zones).await;
     let going = prepare(&twin, &zones, vec![delete(line)]).await.remove(0).unwrap();
     zones.sets.clear();
@@ -203,16 +203,16 @@ async fn what_another_process_announces_in_the_same_words_stays_announced() {
     let coming = prepare(&registry, &zones, vec![create(line)]).await.remove(0).unwrap();
     twin.commit(&zones.zone, &[going], &[Outcome::Applied]).await.unwrap();
     zones.put(line);
-    assert!(is_ours(&fresh(&shelf).await, &zones, "a.org A"), "a process that dies here strands nothing");
+    assert!(is_ours(&fresh(&store).await, &zones, "a.org A"), "a process that dies here strands nothing");
     registry.commit(&zones.zone, &[coming], &[Outcome::Applied]).await.unwrap();
-    assert!(is_ours(&fresh(&shelf).await, &zones, "a.org A"));
-    assert_eq!(record(&shelf, "a.org").unwrap().get("by"), None);
+    assert!(is_ours(&fresh(&store).await, &zones, "a.org A"));
+    assert_eq!(record(&store, "a.org").unwrap().get("by"), None);
 }
 
 async fn fresh(
-    shelf: &std::sync::Arc<zonewright_core::testing::documents::MemoryDocuments>,
+    store: &std::sync::Arc<zonewright_core::testing::documents::MemoryDocuments>,
 ) -> zonewright_registry::configmap::ConfigMapRegistry {
-    let registry = support::registry(shelf, LONGEST);
+    let registry = support::registry(store, LONGEST);
     registry.load().await.unwrap();
     registry
 }
@@ -220,18 +220,18 @@ async fn fresh(
 /// What was carried out and could not be noted does not come over what somebody made of the object since.
 #[tokio::test]
 async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     carry(&registry, &mut zones, vec![create("a.org A 192.0.2.1")]).await;
     let groups = vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")];
     let ready = announce(&registry, &zones, groups).await;
     zones.put("a.org A 192.0.2.2");
-    shelf.fail([Fault::Before]);
+    store.fail([Fault::Before]);
     assert!(registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.is_err());
-    shelf.edit("me-registry", None);
+    store.edit("me-registry", None);
     // Whatever is written next takes along what is still to be written.
     carry(&registry, &mut zones, vec![create("b.org A 192.0.2.2")]).await;
-    assert!(!is_ours(&registry, &zones, "a.org A") && !is_ours(&fresh(&shelf).await, &zones, "a.org A"));
+    assert!(!is_ours(&registry, &zones, "a.org A") && !is_ours(&fresh(&store).await, &zones, "a.org A"));
     assert!(is_ours(&registry, &zones, "b.org A"));
 
     // The same where an entry goes before the outcome is known.
@@ -239,45 +239,45 @@ async fn a_note_that_comes_late_does_not_bring_back_what_was_taken_away() {
     let groups = vec![update("b.org A 192.0.2.2", "b.org A 192.0.2.3")];
     let ready = announce(&registry, &zones, groups).await;
     zones.put("b.org A 192.0.2.3");
-    let document = shelf.document("me-registry").unwrap();
-    let left: Vec<_> = records(&shelf, "me-registry").into_iter().filter(|entry| entry["dnsname"] != "b.org").collect();
+    let document = store.document("me-registry").unwrap();
+    let left: Vec<_> = records(&store, "me-registry").into_iter().filter(|entry| entry["dnsname"] != "b.org").collect();
     let text = serde_json::to_string(&left).unwrap();
-    shelf.edit("me-registry", Some(zonewright_core::documents::Document { text, ..document }));
+    store.edit("me-registry", Some(zonewright_core::documents::Document { text, ..document }));
     registry.load().await.unwrap();
     registry.commit(&zones.zone, &ready, &[Outcome::Applied]).await.unwrap();
-    assert!(!is_ours(&registry, &zones, "b.org A") && !is_ours(&fresh(&shelf).await, &zones, "b.org A"));
+    assert!(!is_ours(&registry, &zones, "b.org A") && !is_ours(&fresh(&store).await, &zones, "b.org A"));
 }
 
 /// A note that waits for company is written before the record is changed again: until then the object speaks for the record
 /// as it was announced.
 #[tokio::test]
 async fn a_note_is_written_before_its_record_changes_again() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
     let ready = announce(&registry, &zones, groups).await;
     zones.put("a.org A 192.0.2.1");
     registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
-    assert!(record(&shelf, "a.org").unwrap()["intent"].is_string(), "the other one is still under way");
+    assert!(record(&store, "a.org").unwrap()["intent"].is_string(), "the other one is still under way");
     let change = prepare(&registry, &zones, vec![update("a.org A 192.0.2.1", "a.org A 192.0.2.2")]).await;
     assert!(change[0].is_ok());
-    assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None);
+    assert_eq!(record(&store, "a.org").unwrap().get("intent"), None);
     zones.put("a.org A 192.0.2.2");
-    assert!(is_ours(&fresh(&shelf).await, &zones, "a.org A"));
+    assert!(is_ours(&fresh(&store).await, &zones, "a.org A"));
 }
 
 /// A note that waits for company is not lost when the next change of its record cannot be announced.
 #[tokio::test]
 async fn a_note_outlives_a_change_that_is_refused() {
-    let (shelf, registry) = start();
+    let (store, registry) = start();
     let mut zones = Zones::new(&[]);
     let groups = vec![create("a.org A 192.0.2.1"), create("b.org A 192.0.2.1")];
     let ready = announce(&registry, &zones, groups).await;
     zones.put("a.org A 192.0.2.1");
     registry.commit(&zones.zone, &ready[..1], &[Outcome::Applied]).await.unwrap();
-    shelf.fail([Fault::Before]);
+    store.fail([Fault::Before]);
     let change = update("a.org A 192.0.2.1", "a.org A 192.0.2.2");
     assert!(prepare(&registry, &zones, vec![change]).await.remove(0).is_err());
     registry.commit(&zones.zone, &ready[1..], &[Outcome::Applied]).await.unwrap();
-    assert_eq!(record(&shelf, "a.org").unwrap().get("intent"), None);
+    assert_eq!(record(&store, "a.org").unwrap().get("intent"), None);
 }

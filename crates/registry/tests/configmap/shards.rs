@@ -17,8 +17,8 @@ fn names(count: usize) -> Vec<String> {
 }
 
 /// The names that the objects list, and how often each.
-fn listed(shelf: &MemoryDocuments) -> Vec<String> {
-    let records = shelf.names().into_iter().flat_map(|name| records(shelf, &name));
+fn listed(store: &MemoryDocuments) -> Vec<String> {
+    let records = store.names().into_iter().flat_map(|name| records(store, &name));
     let mut all: Vec<String> = records.map(|record| record["dnsname"].as_str().unwrap().to_owned()).collect();
     all.sort();
     all
@@ -30,28 +30,28 @@ fn ours(registry: &dyn Registry, zones: &Zones, lines: &[String]) -> usize {
 
 #[tokio::test]
 async fn a_long_list_is_split_by_name() {
-    let shelf = Arc::new(MemoryDocuments::default());
-    let registry = registry(&shelf, SMALL);
+    let store = Arc::new(MemoryDocuments::default());
+    let registry = registry(&store, SMALL);
     let mut zones = Zones::new(&["foreign.org A 192.0.2.99"]);
     let lines = names(100);
     for line in &lines {
         carry(&registry, &mut zones, vec![create(line)]).await;
     }
     audit(&registry, &zones).await;
-    assert!(shelf.names().len() >= 8, "{:?}", shelf.names());
-    assert!(shelf.names().iter().all(|name| name == "me-registry" || name.starts_with("me-registry-")));
-    for name in shelf.names() {
-        let text = shelf.document(&name).unwrap().text;
-        assert!(text.len() <= SMALL, "{name} has {} octets", text.len());
+    assert!(store.names().len() >= 8, "{:?}", store.names());
+    assert!(store.names().iter().all(|name| name == "me-registry" || name.starts_with("me-registry-")));
+    for name in store.names() {
+        let text = store.document(&name).unwrap().text;
+        assert!(text.len() <= SMALL, "{name} has {} bytes", text.len());
     }
-    let all = listed(&shelf);
+    let all = listed(&store);
     assert_eq!(all.len(), 101);
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 101, "each record once");
     assert_eq!(ours(&registry, &zones, &lines), 100);
-    let restarted = crate::support::registry(&shelf, SMALL);
-    let (_, writes) = shelf.calls();
+    let restarted = crate::support::registry(&store, SMALL);
+    let (_, writes) = store.calls();
     audit(&restarted, &zones).await;
-    assert_eq!((ours(&restarted, &zones, &lines), shelf.calls().1), (100, writes));
+    assert_eq!((ours(&restarted, &zones, &lines), store.calls().1), (100, writes));
 }
 
 /// A split is cut off after each of its writes, carried out or not: no claim is lost, and the next process ends it.
@@ -61,23 +61,23 @@ async fn a_split_that_is_cut_off_loses_no_claim() {
     let mut cuts = 0;
     for cut in 0..40 {
         for crash in [Fault::CrashBefore, Fault::CrashAfter] {
-            let shelf = Arc::new(MemoryDocuments::default());
+            let store = Arc::new(MemoryDocuments::default());
             let mut zones = Zones::new(&[]);
-            carry(&registry(&shelf, 1_000_000), &mut zones, lines.iter().map(|line| create(line)).collect()).await;
-            assert_eq!(shelf.names(), ["me-registry"]);
+            carry(&registry(&store, 1_000_000), &mut zones, lines.iter().map(|line| create(line)).collect()).await;
+            assert_eq!(store.names(), ["me-registry"]);
             zones.put("foreign.org A 192.0.2.99");
-            let small = registry(&shelf, SMALL);
+            let small = registry(&store, SMALL);
             small.load().await.unwrap();
-            shelf.fail(std::iter::repeat_n(Fault::None, cut).chain([crash]));
+            store.fail(std::iter::repeat_n(Fault::None, cut).chain([crash]));
             let split = small.resync(&zones.zone, &zones, true).await;
             cuts += usize::from(split.is_err());
-            shelf.revive();
-            let restarted = registry(&shelf, SMALL);
+            store.revive();
+            let restarted = registry(&store, SMALL);
             restarted.load().await.unwrap();
             assert_eq!(ours(&restarted, &zones, &lines), 60, "after {crash:?} at write {cut}");
             audit(&restarted, &zones).await;
             assert_eq!(ours(&restarted, &zones, &lines), 60, "after {crash:?} at write {cut}, once put in order");
-            assert_eq!(listed(&shelf).len(), 61, "each record once after {crash:?} at write {cut}");
+            assert_eq!(listed(&store).len(), 61, "each record once after {crash:?} at write {cut}");
         }
     }
     assert!(cuts > 20, "the split was cut off {cuts} times");
@@ -90,20 +90,20 @@ async fn a_split_that_fails_loses_no_claim_of_the_process_that_goes_on() {
     let mut failed = 0;
     for kind in [Fault::Before, Fault::After] {
         for good in 0..12 {
-            let shelf = Arc::new(MemoryDocuments::default());
+            let store = Arc::new(MemoryDocuments::default());
             let mut zones = Zones::new(&[]);
-            let registry = registry(&shelf, SMALL);
+            let registry = registry(&store, SMALL);
             carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
             let updates = lines.iter().map(|line| update(line, &line.replace("192.0.2.1", "192.0.2.2")));
             let groups = updates.chain(more.iter().map(|line| create(line))).collect();
-            shelf.fail(std::iter::repeat_n(Fault::None, good).chain(std::iter::repeat_n(kind, 20)));
+            store.fail(std::iter::repeat_n(Fault::None, good).chain(std::iter::repeat_n(kind, 20)));
             let ready: Vec<_> = prepare(&registry, &zones, groups).await.into_iter().filter_map(Result::ok).collect();
             failed += lines.len() + more.len() - ready.len();
             // Nothing of it is carried out.
             let outcomes: Vec<_> = ready.iter().map(|_| refusal()).collect();
             // The answer may be that it could not be written down.
             let _ = registry.commit(&zones.zone, &ready, &outcomes).await;
-            shelf.fail([]);
+            store.fail([]);
             registry.load().await.unwrap();
             assert_eq!(ours(&registry, &zones, &lines), 14, "{kind:?} after {good} writes");
             audit(&registry, &zones).await;
@@ -116,20 +116,20 @@ async fn a_split_that_fails_loses_no_claim_of_the_process_that_goes_on() {
 
 #[tokio::test]
 async fn a_claim_withdrawn_is_gone_from_every_shard() {
-    let shelf = Arc::new(MemoryDocuments::default());
+    let store = Arc::new(MemoryDocuments::default());
     let mut zones = Zones::new(&[]);
     let lines = names(60);
-    let registry = registry(&shelf, SMALL);
+    let registry = registry(&store, SMALL);
     carry(&registry, &mut zones, lines.iter().map(|line| create(line)).collect()).await;
     // The move of one entry was cut off: it stands where it was, too.
     let home =
-        shelf.names().into_iter().find(|name| name != "me-registry" && !records(&shelf, name).is_empty()).unwrap();
-    let entry = records(&shelf, &home)[0].clone();
-    let mut first = records(&shelf, "me-registry");
+        store.names().into_iter().find(|name| name != "me-registry" && !records(&store, name).is_empty()).unwrap();
+    let entry = records(&store, &home)[0].clone();
+    let mut first = records(&store, "me-registry");
     first.push(entry.clone());
-    let document = shelf.document("me-registry").unwrap();
+    let document = store.document("me-registry").unwrap();
     let text = serde_json::to_string(&first).unwrap();
-    shelf.edit("me-registry", Some(Document { text, ..document }));
+    store.edit("me-registry", Some(Document { text, ..document }));
     let line = lines.iter().find(|line| line.starts_with(&format!("{} ", entry["dnsname"].as_str().unwrap()))).unwrap();
     registry.load().await.unwrap();
     assert!(is_ours(&registry, &zones, line));
@@ -137,5 +137,5 @@ async fn a_claim_withdrawn_is_gone_from_every_shard() {
     zones.put(line);
     registry.load().await.unwrap();
     assert!(!is_ours(&registry, &zones, line), "the copy that was left behind speaks");
-    assert!(!listed(&shelf).iter().any(|name| *name == entry["dnsname"]));
+    assert!(!listed(&store).iter().any(|name| *name == entry["dnsname"]));
 }

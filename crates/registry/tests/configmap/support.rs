@@ -69,8 +69,8 @@ impl Published for Zones {
 }
 
 /// The registry of `me` on a shelf.
-pub(crate) fn registry(shelf: &Arc<MemoryDocuments>, limit: usize) -> ConfigMapRegistry {
-    let config = ConfigMapConfig::new("me", shelf.clone()).unwrap();
+pub(crate) fn registry(store: &Arc<MemoryDocuments>, limit: usize) -> ConfigMapRegistry {
+    let config = ConfigMapConfig::new("me", store.clone()).unwrap();
     ConfigMapRegistry::new(ConfigMapConfig { limit, ..config })
 }
 
@@ -130,18 +130,18 @@ pub(crate) fn is_ours(registry: &dyn Registry, zones: &Zones, line: &str) -> boo
 }
 
 /// The records of an object, as JSON.
-pub(crate) fn records(shelf: &MemoryDocuments, name: &str) -> Vec<Value> {
-    let document = shelf.document(name).unwrap_or_else(|| panic!("there is no object {name}"));
+pub(crate) fn records(store: &MemoryDocuments, name: &str) -> Vec<Value> {
+    let document = store.document(name).unwrap_or_else(|| panic!("there is no object {name}"));
     serde_json::from_str(&document.text).unwrap()
 }
 
 /// The record of a name in an object.
-pub(crate) fn record(shelf: &MemoryDocuments, name: &str) -> Option<Value> {
-    records(shelf, "me-registry").into_iter().find(|record| record["dnsname"] == name)
+pub(crate) fn record(store: &MemoryDocuments, name: &str) -> Option<Value> {
+    records(store, "me-registry").into_iter().find(|record| record["dnsname"] == name)
 }
 
 /// Changes the text of an object by another hand.
-pub(crate) fn edit(shelf: &MemoryDocuments, name: &str, change: impl FnOnce(String) -> String) {
-    let document = shelf.document(name).unwrap();
-    shelf.edit(name, Some(Document { text: change(document.text), ..document }));
+pub(crate) fn edit(store: &MemoryDocuments, name: &str, change: impl FnOnce(String) -> String) {
+    let document = store.document(name).unwrap();
+    store.edit(name, Some(Document { text: change(document.text), ..document }));
 }

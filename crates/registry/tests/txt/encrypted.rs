@@ -28,7 +28,7 @@ fn opening() -> TxtRegistry {
 }
 
 fn other_key() -> TxtRegistry {
-    with_key("another key, also of 32 octets!!", true)
+    with_key("another key, also of 32 bytes!!!", true)
 }
 
 /// The claim that a registry writes for `www.ex.com A` and a resource.
@@ -95,7 +95,7 @@ fn what_external_dns_wrote_is_read() {
 }
 
 #[test]
-fn an_unchanged_claim_keeps_its_octets() {
+fn an_unchanged_claim_keeps_its_bytes() {
     let (sealed, plain) = (claim_of(&sealing(), "r"), claim_of(&opening(), "r"));
     assert_eq!(claim_of(&sealing(), "r"), sealed, "the same claim is the same text");
     // Registry, claim, resource of the update; whether the claim is rewritten, and what is written then.
@@ -209,13 +209,13 @@ proptest! {
 
     #[test]
     fn damaged_claims_give_no_right(at in any::<prop::sample::Index>(), with in "[A-Za-z0-9+/]") {
-        let mut octets = text(&claim_of(&sealing(), "r")).into_bytes();
-        let at = at.index(octets.len() - 2);
-        prop_assume!(octets[at] != with.as_bytes()[0]);
-        octets[at] = with.as_bytes()[0];
+        let mut bytes = text(&claim_of(&sealing(), "r")).into_bytes();
+        let at = at.index(bytes.len() - 2);
+        prop_assume!(bytes[at] != with.as_bytes()[0]);
+        bytes[at] = with.as_bytes()[0];
         let mut world = World::new("zone ex.com\nwww.ex.com A 192.0.2.1");
         let set = record("a-www.ex.com TXT x");
-        world.put(RecordSet { data: RecordData::records([RData::Txt(Txt::from_octets(&octets))]), ..set });
+        world.put(RecordSet { data: RecordData::records([RData::Txt(Txt::from_octets(&bytes))]), ..set });
         prop_assert_eq!(owned_by(&opening(), &world, "www.ex.com A"), CLOSED);
     }
 }

@@ -246,13 +246,13 @@ fn settings_are_checked_in_order() {
         aes_key: aes_key.map(|key| key.to_owned().into()),
         ..TxtConfig::new("me").expect("an owner")
     };
-    for (config, told) in [
+    for (config, expected) in [
         (config("p", false, Some("short")), "must be 32 bytes long"),
         (config("p", true, None), "must be set when TXT record encryption is enabled"),
         (config("p", false, None), "mutual exclusive"),
     ] {
-        let error = TxtRegistry::new(config).expect_err(told).to_string();
-        assert!(error.contains(told), "{error}");
+        let error = TxtRegistry::new(config).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
     }
 }
 
@@ -284,7 +284,7 @@ fn a_key_opens_what_was_sealed_with_it_in_whatever_spelling() {
         (Some(plain), true, clear, "ours r"),
         (None, false, clear, "ours r"),
         (None, false, &text, closed),
-        (Some("another key, also of 32 octets!!"), true, &text, closed),
+        (Some("another key, also of 32 bytes!!!"), true, &text, closed),
         (Some(plain), true, &text[4..], closed),
     ] {
         let zone = format!("www.ex.com A 192.0.2.1\na-www.ex.com TXT {stands}");

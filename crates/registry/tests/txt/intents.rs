@@ -60,7 +60,7 @@ fn an_intent_of_several_records_speaks_for_each_alone() {
         assert_eq!(["www.ex.com A", "www.ex.com AAAA"].map(|at| whose(&world, at)), expected, "{zone}");
     };
     check("www.ex.com A 192.0.2.1\nwww.ex.com AAAA 2001:db8::1", ["ours", "ours"]);
-    // Somebody else's A came in between; our AAAA is ours still.
+    // A foreign A record came in between; our AAAA is ours still.
     check("www.ex.com A 192.0.2.9\nwww.ex.com AAAA 2001:db8::1", ["unclaimed", "ours"]);
     check("www.ex.com A 192.0.2.9\nwww.ex.com AAAA 2001:db8::9", ["unclaimed", "unclaimed"]);
     // What is not there yet may still come, as long as its group holds.
@@ -130,10 +130,10 @@ fn a_delete_takes_an_intent_that_holds_along() {
 }
 
 #[test]
-fn custody_changes_claims_and_no_record() {
+fn a_change_of_owner_changes_claims_and_no_record() {
     let give = || OwnershipChange::Give("b".parse_owner());
     let take = || OwnershipChange::Take(Some("service/ns/x".into()));
-    for (zone, custody, expected) in [
+    for (zone, change, expected) in [
         ("", take(), vec!["+ a-www.ex.com TXT !me:service/ns/x", "= www.ex.com A 192.0.2.1"]),
         ("a-www.ex.com TXT !me:r", take(), vec![]),
         (
@@ -171,7 +171,7 @@ fn custody_changes_claims_and_no_record() {
         let mut world = World::new(&format!("zone ex.com\nwww.ex.com A 192.0.2.1\n{zone}"));
         let registry = registry("", "", "");
         let standing = world.record(&key("www.ex.com A"));
-        let group = registry.assign(world.zone(), &standing, &custody, &world);
+        let group = registry.assign(world.zone(), &standing, &change, &world);
         let lines = match group {
             Ok(None) => vec![],
             Ok(Some(group)) => {
@@ -185,7 +185,7 @@ fn custody_changes_claims_and_no_record() {
             (lines, expected.into_iter().map(str::to_owned).collect());
         lines.sort();
         expected.sort();
-        assert_eq!(lines, expected, "{custody:?} with {zone:?}");
+        assert_eq!(lines, expected, "{change:?} with {zone:?}");
     }
 }
 

@@ -27,10 +27,10 @@ fn another_owner_at_either_place_stops_the_move() {
     }
     // Why it is not moved can be asked for.
     let world = World::new("zone ex.com\nwww.ex.com A 192.0.2.1\nnew-a-www.ex.com TXT v=spf1\na-www.ex.com TXT !me:r");
-    let told = verdict(&decorate(&registry, &world, &["~ www.ex.com A 192.0.2.1 [r]"])[0]);
+    let found = verdict(&decorate(&registry, &world, &["~ www.ex.com A 192.0.2.1 [r]"])[0]);
     assert!(
-        told[0].starts_with("dropped: the ownership record of www.ex.com A belongs at new-a-www.ex.com, but"),
-        "{told:?}"
+        found[0].starts_with("dropped: the ownership record of www.ex.com A belongs at new-a-www.ex.com, but"),
+        "{found:?}"
     );
 }
 
@@ -39,7 +39,7 @@ fn a_name_that_two_settings_read_differently_makes_nobody_the_owner() {
     let doubtful =
         "of unknown (the claim may be that of another record, by the former names of --txt-former-prefix and the like)";
     for (today, former, zone, owners) in [
-        // `txt-a-www` is the former claim of www A and today's of the text at a-www, which somebody else put there.
+        // `txt-a-www` is the former claim of www A and today's of the text at a-www, which another writer put there.
         (
             NONE,
             ("txt-", "", ""),
@@ -74,7 +74,7 @@ fn a_name_that_two_settings_read_differently_makes_nobody_the_owner() {
             "*.ex.com A 192.0.2.1\nany.ex.com A 192.0.2.2\na-any.ex.com TXT !me:r",
             vec![("*.ex.com A", doubtful), ("any.ex.com A", "ours:r")],
         ),
-        // Or for both by former settings, or for `any` alone by today's: it cannot be told.
+        // Or for both by former settings, or for `any` alone by today's: it is not known.
         (
             NONE,
             ("", "", "any"),
@@ -159,7 +159,7 @@ fn former_names_that_cannot_work_are_refused() {
 }
 
 #[test]
-fn odd_claims_are_told() {
+fn odd_claims_are_reported() {
     let registry = registry_with(|config| {
         config.former =
             vec![FormerNames { prefix: "old-".into(), suffix: String::new(), wildcard_replacement: String::new() }];
@@ -191,10 +191,10 @@ fn odd_claims_are_told() {
             world.put(claim.clone());
         }
         let set = world.record(&key(&format!("{at} TXT")));
-        let told = registry.anomaly(world.zone(), &set, &world).map(|oddity| match oddity {
+        let found = registry.anomaly(world.zone(), &set, &world).map(|anomaly| match anomaly {
             zonewright_core::registry::ClaimAnomaly::Closed(key) => format!("closed: {key}"),
             zonewright_core::registry::ClaimAnomaly::Orphan(_) => "orphan".to_owned(),
         });
-        assert_eq!(told.as_deref(), odd, "{at} in {zone}");
+        assert_eq!(found.as_deref(), odd, "{at} in {zone}");
     }
 }

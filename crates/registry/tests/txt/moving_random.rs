@@ -64,19 +64,19 @@ proptest! {
     fn a_move_loses_nothing_takes_nothing_and_ends(
         today in prop::sample::select(SETTINGS.to_vec()),
         former in prop::collection::vec(prop::sample::select(SETTINGS.to_vec()), 1..3),
-        foreign in prop::collection::btree_set((0..HOSTS.len(), 0..DATA.len(), prop::bool::weighted(0.3)), 0..4),
+        planted in prop::collection::btree_set((0..HOSTS.len(), 0..DATA.len(), prop::bool::weighted(0.3)), 0..4),
         ours in prop::collection::vec((0..HOSTS.len(), 0..DATA.len(), any::<prop::sample::Index>()), 1..6),
         steps in prop::collection::vec(prop::collection::vec(any::<bool>(), 8), 0..6),
     ) {
         let registry = with(today, &former);
         let mut world = World::new("zone ex.com");
-        let mut strangers = BTreeSet::new();
-        for (host, data, claimed) in foreign {
+        let mut foreign = BTreeSet::new();
+        for (host, data, claimed) in planted {
             let set = record(&line(HOSTS[host], DATA[data]));
             if *claimed_name(&former, &set) != *"" && claimed {
                 world.put(record(&format!("{} TXT !other:x", claimed_name(&former, &set))));
             }
-            strangers.insert(set.key.clone());
+            foreign.insert(set.key.clone());
             world.put(set);
         }
         for (host, data, by) in ours {
@@ -97,13 +97,13 @@ proptest! {
             for key in &mine {
                 prop_assert!(is_ours(&registry, world, key), "{} is lost", key);
             }
-            for key in strangers.iter().filter(|key| !mine.contains(key)) {
-                prop_assert!(!is_ours(&registry, world, key), "{} is somebody else's", key);
+            for key in foreign.iter().filter(|key| !mine.contains(key)) {
+                prop_assert!(!is_ours(&registry, world, key), "{} is foreign", key);
             }
             Ok(())
         };
-        for key in &strangers {
-            prop_assert!(!mine.contains(key), "{} is somebody else's", key);
+        for key in &foreign {
+            prop_assert!(!mine.contains(key), "{} is foreign", key);
         }
         check(&world)?;
         // Groups are made for all records of one moment; some are carried out, one after the other.
@@ -135,10 +135,10 @@ proptest! {
         for key in mine.iter().filter(|key| !current(key)) {
             let update = Change::Update { from: world.record(key), to: world.record(key) };
             let step = zonewright_core::change::Step::record(update, Some("r".into()));
-            let told = registry.decorate(world.zone(), vec![zonewright_core::change::Group::of(step, vec![])], &world);
-            prop_assert!(told[0].is_err(), "{}: what is in the way is told", key);
+            let outcome = registry.decorate(world.zone(), vec![zonewright_core::change::Group::of(step, vec![])], &world);
+            prop_assert!(outcome[0].is_err(), "{}: what is in the way is reported", key);
         }
-        if strangers.is_empty() && before.iter().all(|set| HOSTS[..1].contains(&set.key.name.as_str().trim_end_matches(".ex.com"))) {
+        if foreign.is_empty() && before.iter().all(|set| HOSTS[..1].contains(&set.key.name.as_str().trim_end_matches(".ex.com"))) {
             let claims = world.records().into_iter().filter(|set| registry.is_claim(set)).count();
             prop_assert_eq!(claims, mine.len(), "exactly today's claims");
         }
@@ -177,9 +177,9 @@ fn a_new_claim_makes_no_other_read_as_a_record() {
     let [address, text] = ["www-s.ex.com A", "a-www.ex.com TXT"].map(key);
     // Today's claim on the text has the name of the former claim on a text where the claim on the address still stands.
     assert!(registry.upgrade(world.zone(), &world.record(&text), &world).is_none());
-    let told =
+    let outcome =
         decorate(&registry, &world, &["~ a-www.ex.com TXT hello -> TXT bye"]).remove(0).expect_err("in the way").1;
-    assert!(told.reason.contains("a-www-s.ex.com TXT would read as a TXT record"), "{}", told.reason);
+    assert!(outcome.reason.contains("a-www-s.ex.com TXT would read as a TXT record"), "{}", outcome.reason);
     for key in [&address, &address, &text, &text] {
         let group = registry.upgrade(world.zone(), &world.record(key), &world).expect("a step of the move");
         world.apply(&group);
@@ -195,10 +195,10 @@ fn claims_that_would_read_as_one_record_do_not_come_in_one_round() {
         &World::new("zone ex.com"),
         &["+ a-www.ex.com TXT hello [r]", "+ www.ex.com A 192.0.2.1 [r]"],
     );
-    let told = created.get(1).and_then(|group| group.as_ref().err()).expect("the second waits");
+    let outcome = created.get(1).and_then(|group| group.as_ref().err()).expect("the second waits");
     assert!(
-        told.1.reason.contains("txt-a-www-s.ex.com TXT is in use by the change of a-www.ex.com"),
+        outcome.1.reason.contains("txt-a-www-s.ex.com TXT is in use by the change of a-www.ex.com"),
         "{}",
-        told.1.reason
+        outcome.1.reason
     );
 }

@@ -301,7 +301,7 @@ fn a_claim_of_the_zone_above_speaks_for_one_record_at_most() {
     };
     check_with("x-", &old(""), &[("sub.ex.com MX", "ours by x-sub.ex.com (old)")]);
     check_with("x-", &old("sub.ex.com A 192.0.2.1"), &[("sub.ex.com MX", "of nobody")]);
-    // Seen from above it is not told for which of the two it speaks, until the lower one has a claim of its own.
+    // Seen from above it is not known for which of the two it speaks, until the lower one has a claim of its own.
     let unknown =
         "of unknown (the ownership record may be that of the zone below, which has a record of this name and type too)";
     let above = "zone ex.com

@@ -64,7 +64,7 @@ fn a_create_respects_what_stands_at_its_claim() {
         // Old claims of ours: the new one is written beside it. Of another: the name is his.
         ("www.ex.com TXT !me", vec!["+ a-www.ex.com TXT !me:r"]),
         ("www.ex.com TXT !other", vec!["dropped: www.ex.com A belongs to another owner: other at www.ex.com"]),
-        // Somebody else's claim on another type or set says nothing.
+        // A foreign claim on another type or set says nothing.
         ("aaaa-www.ex.com TXT !other", vec!["+ a-www.ex.com TXT !me:r"]),
         ("a-www.ex.com TXT@eu !other", vec!["+ a-www.ex.com TXT !me:r"]),
     ] {

@@ -98,7 +98,7 @@ proptest! {
     }
 
     /// One round over a zone of ours, theirs and nobody's: the groups can be carried out in any order, nothing that is not
-    /// ours changes or becomes ours, and what we were told to write is ours.
+    /// ours changes or becomes ours, and what we were asked to write is ours.
     #[test]
     fn foreign_records_are_sacred(
         config in prop::sample::select(CONFIGS.to_vec()),
@@ -139,9 +139,9 @@ proptest! {
         if backwards {
             results.reverse();
         }
-        let strangers: Vec<&RecordSet> = before.iter().filter(|set| !registry.is_claim(set) && !ours(&world, set)).collect();
+        let foreign: Vec<&RecordSet> = before.iter().filter(|set| !registry.is_claim(set) && !ours(&world, set)).collect();
         let others_claims: Vec<&RecordSet> = before.iter().filter(|set| set.data.to_string().contains("owner=other")).collect();
-        let strangers: Vec<RecordSet> = strangers.into_iter().cloned().collect();
+        let foreign: Vec<RecordSet> = foreign.into_iter().cloned().collect();
         for group in &results {
             // A CNAME is not created where a claim stands that has to stay: the provider refuses it, and says so.
             if world.holds(group) {
@@ -152,10 +152,10 @@ proptest! {
             }
         }
         let after = world.records();
-        for set in strangers.iter().chain(others_claims) {
+        for set in foreign.iter().chain(others_claims) {
             prop_assert!(after.contains(set), "{set} was changed");
         }
-        for set in &strangers {
+        for set in &foreign {
             prop_assert!(!ours(&world, set), "{set} became ours");
         }
         for change in results.iter().flat_map(Group::changes).filter(|change| !change.to().is_some_and(|to| registry.is_claim(to))) {

@@ -1,7 +1,7 @@
 //! Azure DNS.
 //!
 //! external-dns asks for no address of the service, so it is led there: by a proxy whose certificate for the service's name is of an
-//! authority that both programs are told to trust. Their tokens come from a metadata server, as on a machine with an identity.
+//! authority that both programs are configured to trust. Their tokens come from a metadata server, as on a machine with an identity.
 
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;

@@ -1,7 +1,7 @@
 //! Google Cloud DNS.
 //!
 //! external-dns asks for no address of the service, so it is led there: by a proxy whose certificate for the service's name is of an
-//! authority that both programs are told to trust. Its token comes from a metadata server, as on a machine of the project.
+//! authority that both programs are configured to trust. Its token comes from a metadata server, as on a machine of the project.
 
 use serde_json::Value;
 use zonewright_fakes::clouddns::{self, Kind, RecordSet};

@@ -33,7 +33,7 @@ pub const ACCESS: &str = "access";
 pub const ENDPOINTS_TYPE: &str = "endpoints-type";
 /// Where the names of an Ingress come from.
 pub const INGRESS_HOSTNAME_SOURCE: &str = "ingress-hostname-source";
-/// Tells apart record sets of one name and type.
+/// Distinguishes record sets of one name and type.
 pub const SET_IDENTIFIER: &str = "set-identifier";
 
 /// The value of [`CONTROLLER`] that means us.

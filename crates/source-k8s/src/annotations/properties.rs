@@ -18,7 +18,7 @@ const FAMILIES: [(&str, &str); 5] = [
 
 const CLOUDFLARE: &str = "cloudflare-";
 
-/// What tells Cloudflare's settings apart, in the order in which it is looked for anywhere in the key.
+/// What distinguishes Cloudflare's settings, in the order in which it is looked for anywhere in the key.
 const CLOUDFLARE_SETTINGS: [&str; 5] = ["custom-hostname", "proxied", "region-key", "record-comment", "tags"];
 
 /// The properties of an object, and a sentence for each annotation that looks like one and is none.
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_property_and_is_none_is_told() {
+    fn what_looks_like_a_property_and_is_none_is_reported() {
         for (pair, key, expected) in [
             (("p/alias", "True"), "p/alias=\"True\"", "expected `true` or `false`"),
             (("p/alias", "AAAA"), "p/alias=\"AAAA\"", "expected `true` or `false`"),

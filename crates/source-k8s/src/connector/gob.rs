@@ -66,8 +66,8 @@ mod builtin {
 ///
 /// # Errors
 /// The bytes end too early, or are no gob.
-pub(super) fn read(octets: &[u8]) -> Result<Value, GobError> {
-    let mut stream = Reader { rest: octets };
+pub(super) fn read(bytes: &[u8]) -> Result<Value, GobError> {
+    let mut stream = Reader { rest: bytes };
     let mut types = BTreeMap::new();
     loop {
         let length = stream.length()?;
@@ -85,9 +85,9 @@ pub(super) fn read(octets: &[u8]) -> Result<Value, GobError> {
     }
 }
 
-/// Whether the stream holds its first value to the end, as far as the lengths in it tell.
-pub(super) fn is_complete(octets: &[u8]) -> bool {
-    let mut stream = Reader { rest: octets };
+/// Whether the stream holds its first value to the end, as far as the lengths in it show.
+pub(super) fn is_complete(bytes: &[u8]) -> bool {
+    let mut stream = Reader { rest: bytes };
     let mut message = || -> Result<i64, GobError> {
         let length = stream.length()?;
         Reader { rest: stream.take(length)? }.int()
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         if count > 8 {
             return Err(GobError::Bad("a number has more than eight bytes"));
         }
-        Ok(self.take(count)?.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
+        Ok(self.take(count)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
     /// The lowest bit says whether the others are complemented.
@@ -281,10 +281,10 @@ pub(super) mod tests {
 
     /// One endpoint, in bytes.
     pub(crate) fn one() -> Vec<u8> {
-        octets(ONE)
+        bytes(ONE)
     }
 
-    fn octets(hex: &str) -> Vec<u8> {
+    fn bytes(hex: &str) -> Vec<u8> {
         let digits: Vec<u32> = hex.chars().filter_map(|c| c.to_digit(16)).collect();
         digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).unwrap()).collect()
     }
@@ -308,12 +308,12 @@ pub(super) mod tests {
             ("Labels", Value::Map(fields(&[("resource", text("x"))]))),
             ("ProviderSpecific", Value::List(vec![property])),
         ]));
-        assert_eq!(read(&octets(ONE)), Ok(Value::List(vec![endpoint])));
+        assert_eq!(read(&bytes(ONE)), Ok(Value::List(vec![endpoint])));
     }
 
     #[test]
     fn no_endpoint() {
-        let all = octets(ONE);
+        let all = bytes(ONE);
         let definitions = all.len() - 0x48;
         let mut none = all[..definitions].to_vec();
         none.extend([0x04, 0xff, 0x8c, 0x00, 0x00]);
@@ -322,7 +322,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_cut_short_is_an_error() {
-        let all = octets(ONE);
+        let all = bytes(ONE);
         for end in 0..all.len() {
             assert!(read(&all[..end]).is_err(), "cut at {end}");
             assert!(!is_complete(&all[..end]), "cut at {end}");
@@ -332,7 +332,7 @@ pub(super) mod tests {
 
     #[test]
     fn numbers() {
-        for (octets, expected) in [
+        for (bytes, expected) in [
             (&[0x00][..], 0),
             (&[0x02], 1),
             (&[0x01], -1),
@@ -340,22 +340,22 @@ pub(super) mod tests {
             (&[0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe], i64::MAX),
             (&[0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], i64::MIN),
         ] {
-            assert_eq!(Reader { rest: octets }.int(), Ok(expected), "{octets:x?}");
+            assert_eq!(Reader { rest: bytes }.int(), Ok(expected), "{bytes:x?}");
         }
         assert_eq!(Reader { rest: &[0xf7; 12] }.uint(), Err(GobError::Bad("a number has more than eight bytes")));
     }
 
     proptest! {
         #[test]
-        fn any_octets(octets in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = read(&octets);
+        fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&bytes);
         }
 
         #[test]
-        fn any_damage(at in any::<prop::sample::Index>(), octet in any::<u8>()) {
-            let mut all = octets(ONE);
+        fn any_damage(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let mut all = bytes(ONE);
             let at = at.index(all.len());
-            all[at] = octet;
+            all[at] = byte;
             let _ = read(&all);
         }
     }

@@ -63,23 +63,23 @@ pub(crate) async fn fetch(server: &str) -> Result<Vec<Json>, ConnectorError> {
     let decode = |problem: String| ConnectorError::Decode { server: server.to_owned(), problem };
     let stream = timeout(PATIENCE, TcpStream::connect(server)).await;
     let stream = stream.map_err(|_| connect(late("nobody answered")))?.map_err(|error| connect(error.to_string()))?;
-    let octets = timeout(PATIENCE, answer(stream)).await.map_err(|_| read(late("it was not whole")))?.map_err(read)?;
-    let value = gob::read(&octets).map_err(|error| decode(error.to_string()))?;
+    let bytes = timeout(PATIENCE, answer(stream)).await.map_err(|_| read(late("it was not whole")))?.map_err(read)?;
+    let value = gob::read(&bytes).map_err(|error| decode(error.to_string()))?;
     endpoints(value).map_err(|problem| decode(problem.to_owned()))
 }
 
 /// Reads until one value is there, or the peer closes: some keep the connection open.
 async fn answer(mut stream: TcpStream) -> Result<Vec<u8>, String> {
-    let mut octets = Vec::new();
-    while !gob::is_complete(&octets) {
-        if octets.len() > LIMIT {
+    let mut bytes = Vec::new();
+    while !gob::is_complete(&bytes) {
+        if bytes.len() > LIMIT {
             return Err(format!("it is longer than {LIMIT} bytes"));
         }
-        if stream.read_buf(&mut octets).await.map_err(|error| error.to_string())? == 0 {
+        if stream.read_buf(&mut bytes).await.map_err(|error| error.to_string())? == 0 {
             break;
         }
     }
-    Ok(octets)
+    Ok(bytes)
 }
 
 fn endpoints(value: Value) -> Result<Vec<Json>, &'static str> {
@@ -138,12 +138,12 @@ mod tests {
     use super::*;
 
     /// A server that sends these bytes to the first who connects, and then closes or not; its address.
-    async fn server(octets: Vec<u8>, closes: bool) -> String {
+    async fn server(bytes: Vec<u8>, closes: bool) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            stream.write_all(&octets).await.unwrap();
+            stream.write_all(&bytes).await.unwrap();
             if !closes {
                 std::future::pending::<()>().await;
             }
@@ -171,12 +171,12 @@ mod tests {
         assert_eq!(fetch(&server(none, true).await).await.unwrap(), Vec::<Json>::new());
         let mut half = gob::tests::one();
         half.truncate(200);
-        for (octets, expected) in [
+        for (bytes, expected) in [
             (Vec::new(), "is no list of endpoints in gob encoding: the data ends in the middle"),
             (half, "the data ends in the middle"),
             (b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), "is no list of endpoints in gob encoding"),
         ] {
-            let error = fetch(&server(octets, true).await).await.unwrap_err().to_string();
+            let error = fetch(&server(bytes, true).await).await.unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
         let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string();

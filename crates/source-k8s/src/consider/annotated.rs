@@ -32,62 +32,62 @@ const PLAIN: &[&str] = &[annotations::POLICY, CHOICE];
 const OWN: &str = "zonewright.dev/";
 
 /// What is known of one annotation.
-enum Verdict {
+enum AnnotationUse {
     Read,
     Unread(Cause, String),
     /// It is none of ours.
     Foreign,
 }
 
-fn judge(key: &str, options: &SourceOptions) -> Verdict {
+fn judge(key: &str, options: &SourceOptions) -> AnnotationUse {
     let prefixes = &options.annotation_prefixes;
     let filters = options.annotation_filter.keys().any(|filtered| filtered == key);
     if filters || PLAIN.contains(&key) || annotations::is_compatible(key) {
-        return Verdict::Read;
+        return AnnotationUse::Read;
     }
     if let Some(rest) = prefixes.iter().find_map(|prefix| key.strip_prefix(prefix)) {
         let prefix = key.strip_suffix(rest).unwrap_or_default();
         let meant = || format!("{prefix}{}", nearest(rest, KEYS.iter().copied()).unwrap_or(annotations::HOSTNAME));
         return if KEYS.contains(&rest) || is_property(rest) {
-            Verdict::Read
+            AnnotationUse::Read
         } else {
-            Verdict::Unread(Cause::MisspeltAnnotation, meant())
+            AnnotationUse::Unread(Cause::MisspeltAnnotation, meant())
         };
     }
     if let Some(prefix) = [DEFAULT_PREFIX, ALPHA_PREFIX].into_iter().find(|prefix| key.starts_with(prefix)) {
-        return Verdict::Unread(Cause::OtherPrefix, prefix.to_owned());
+        return AnnotationUse::Unread(Cause::OtherPrefix, prefix.to_owned());
     }
     if key.starts_with(OWN) {
         return match nearest(key, PLAIN.iter().copied()) {
-            Some(meant) => Verdict::Unread(Cause::MisspeltAnnotation, meant.to_owned()),
-            None => Verdict::Foreign,
+            Some(meant) => AnnotationUse::Unread(Cause::MisspeltAnnotation, meant.to_owned()),
+            None => AnnotationUse::Foreign,
         };
     }
-    // Somebody wrote a prefix from memory.
+    // A prefix that was written from memory.
     match key.rsplit_once('/') {
         Some((prefix, rest))
             if annotations::looks_like_prefix(prefix) && nearest(rest, KEYS.iter().copied()).is_some() =>
         {
             let rest = nearest(rest, KEYS.iter().copied()).unwrap_or(annotations::HOSTNAME);
-            Verdict::Unread(Cause::MisspeltAnnotation, format!("{}{rest}", prefixes.first()))
+            AnnotationUse::Unread(Cause::MisspeltAnnotation, format!("{}{rest}", prefixes.first()))
         }
-        _ => Verdict::Foreign,
+        _ => AnnotationUse::Foreign,
     }
 }
 
 /// The annotations that are read, as `KEY=VALUE`.
 pub(super) fn read(all: &TextMap, options: &SourceOptions) -> Vec<String> {
-    let read = all.iter().filter(|(key, _)| matches!(judge(key, options), Verdict::Read));
+    let read = all.iter().filter(|(key, _)| matches!(judge(key, options), AnnotationUse::Read));
     read.map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 /// The annotations that nothing reads, though they look as if they were meant.
 pub(super) fn unread(all: &TextMap, options: &SourceOptions) -> Vec<UnreadAnnotation> {
     let unread = |(key, value): (&str, &str)| match judge(key, options) {
-        Verdict::Unread(cause, expected) => {
+        AnnotationUse::Unread(cause, expected) => {
             Some(UnreadAnnotation { key: key.to_owned(), value: value.to_owned(), cause, expected })
         }
-        Verdict::Read | Verdict::Foreign => None,
+        AnnotationUse::Read | AnnotationUse::Foreign => None,
     };
     all.iter().filter_map(unread).collect()
 }
@@ -113,9 +113,9 @@ mod tests {
             ("example.com/owner", "foreign"),
         ] {
             let found = match judge(key, &options) {
-                Verdict::Read => "read".to_owned(),
-                Verdict::Foreign => "foreign".to_owned(),
-                Verdict::Unread(_, expected) => expected,
+                AnnotationUse::Read => "read".to_owned(),
+                AnnotationUse::Foreign => "foreign".to_owned(),
+                AnnotationUse::Unread(_, expected) => expected,
             };
             assert_eq!(found, expected, "{key}");
         }

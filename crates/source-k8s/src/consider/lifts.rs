@@ -6,7 +6,7 @@ use zonewright_core::explain::Cause;
 use crate::annotations::{Annotations, CONTROLLER, CONTROLLER_VALUE};
 use crate::objects::{Meta, ServiceType};
 use crate::options::SourceOptions;
-use crate::selector::Selector;
+use crate::selector::MetadataSelector;
 
 /// One flag.
 #[derive(Debug, Clone, Copy)]
@@ -108,14 +108,14 @@ pub(super) const LIFTS: &[Lift] = &[
 pub(super) fn all(options: &SourceOptions) -> SourceOptions {
     SourceOptions {
         namespace: String::new(),
-        annotation_filter: Selector::default(),
-        label_filter: Selector::default(),
+        annotation_filter: MetadataSelector::default(),
+        label_filter: MetadataSelector::default(),
         any_controller: true,
         ingress_class: Vec::new(),
         service_type_filter: Vec::new(),
         gateway_name: String::new(),
         gateway_namespace: String::new(),
-        gateway_label_filter: Selector::default(),
+        gateway_label_filter: MetadataSelector::default(),
         ignore_hostname_annotation: false,
         ignore_ingress_rules_spec: false,
         ignore_ingress_tls_spec: false,
@@ -140,13 +140,13 @@ mod tests {
     fn every_flag_that_is_lifted_has_a_row() {
         let options = SourceOptions {
             namespace: "a".to_owned(),
-            annotation_filter: Selector::annotations("a=b").unwrap(),
-            label_filter: Selector::labels("a=b").unwrap(),
+            annotation_filter: MetadataSelector::annotations("a=b").unwrap(),
+            label_filter: MetadataSelector::labels("a=b").unwrap(),
             ingress_class: vec!["public".to_owned()],
             service_type_filter: vec![ServiceType::LoadBalancer],
             gateway_name: "a".to_owned(),
             gateway_namespace: "a".to_owned(),
-            gateway_label_filter: Selector::labels("a=b").unwrap(),
+            gateway_label_filter: MetadataSelector::labels("a=b").unwrap(),
             ignore_hostname_annotation: true,
             ignore_ingress_rules_spec: true,
             ignore_ingress_tls_spec: true,

@@ -1,7 +1,7 @@
 //! Where objects come from: a cluster's watches, or a folder of manifests.
 //!
-//! A feed turns what it sees into [`Event`]s; it decides nothing. What must hold: [`Event::Deleted`] is sent only for a
-//! DELETE event of an unbroken watch, and [`Event::Done`] only after every object of the list.
+//! A feed turns what it sees into [`FeedEvent`]s; it decides nothing. What must hold: [`FeedEvent::Deleted`] is sent only for a
+//! DELETE event of an unbroken watch, and [`FeedEvent::Done`] only after every object of the list.
 
 pub mod manifests;
 pub(crate) mod polled;
@@ -31,7 +31,7 @@ pub struct Unreadable {
 
 /// Something that a feed saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum FeedEvent {
     /// A list of the kind begins; a list that was under way is void.
     Begin(Kind),
     /// An object of the list.
@@ -54,6 +54,6 @@ pub enum Event {
     Forbidden(Kind),
     /// Discovery positively denies the kind.
     Denied(Kind),
-    /// The feed cannot read the kind at all any more, nor tell what changes.
+    /// The feed can neither read the kind any more nor see what changes.
     Blind(Kind),
 }

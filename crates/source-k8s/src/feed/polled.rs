@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::connector;
 use crate::fake::Fake;
-use crate::feed::{Event, resolver};
+use crate::feed::{FeedEvent, resolver};
 use crate::kind::Kind;
 use crate::options::SourceOptions;
 use crate::source::K8sSource;
@@ -44,7 +44,7 @@ async fn connector(options: Arc<SourceOptions>, source: Arc<K8sSource>) {
             Err(error) => {
                 tracing::warn!(source = "connector", "{error}; what it gave before stays");
                 source.note_failure(Kind::Connector, error.to_string());
-                source.feed([Event::Lost(Kind::Connector, Instant::now())]);
+                source.feed([FeedEvent::Lost(Kind::Connector, Instant::now())]);
             }
         }
         sleep(options.poll_interval.max(PAUSE)).await;
@@ -60,7 +60,7 @@ async fn fake(options: Arc<SourceOptions>, source: Arc<K8sSource>) {
 }
 
 /// The events of a whole list.
-pub(crate) fn list(kind: Kind, endpoints: Vec<Value>, options: &SourceOptions) -> Vec<Event> {
+pub(crate) fn list(kind: Kind, endpoints: Vec<Value>, options: &SourceOptions) -> Vec<FeedEvent> {
     let mut by_name: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for endpoint in endpoints {
         let name = endpoint.get("dnsName").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -72,6 +72,6 @@ pub(crate) fn list(kind: Kind, endpoints: Vec<Value>, options: &SourceOptions) -
         let read = Object::from_value(kind, value, &keep);
         read.map_err(|error| tracing::warn!(source = %kind.id(), name, %error, "an endpoint cannot be read")).ok()
     };
-    let objects = by_name.into_iter().filter_map(object).map(Event::Listed);
-    [Event::Begin(kind)].into_iter().chain(objects).chain([Event::Done(kind), Event::Open(kind)]).collect()
+    let objects = by_name.into_iter().filter_map(object).map(FeedEvent::Listed);
+    [FeedEvent::Begin(kind)].into_iter().chain(objects).chain([FeedEvent::Done(kind), FeedEvent::Open(kind)]).collect()
 }

@@ -14,7 +14,7 @@ use futures::future::{BoxFuture, join_all};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::feed::Event;
+use crate::feed::FeedEvent;
 use crate::kind::Kind;
 use crate::options::SourceOptions;
 use crate::source::K8sSource;
@@ -34,7 +34,7 @@ pub(crate) fn system(host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>
 /// Goes on until its task ends.
 pub(crate) async fn run(options: Arc<SourceOptions>, source: Arc<K8sSource>, look_up: LookUp) {
     let mut resolver = Resolver { options, source, look_up, due: BTreeMap::new(), announced: false };
-    resolver.source.feed([Event::Begin(Kind::Host)]);
+    resolver.source.feed([FeedEvent::Begin(Kind::Host)]);
     loop {
         let source = Arc::clone(&resolver.source);
         let mapped = source.mapped();
@@ -78,11 +78,11 @@ impl Resolver {
         self.due.extend(due.into_iter().map(|host| (host, next)));
         if !self.announced && idle && self.source.is_settled_but(Kind::Host) {
             self.announced = true;
-            self.source.feed([Event::Done(Kind::Host), Event::Open(Kind::Host)]);
+            self.source.feed([FeedEvent::Done(Kind::Host), FeedEvent::Open(Kind::Host)]);
         }
     }
 
-    async fn resolve(&self, host: &Arc<str>) -> Option<Event> {
+    async fn resolve(&self, host: &Arc<str>) -> Option<FeedEvent> {
         let answer = match timeout(PATIENCE, (self.look_up)(host.to_string())).await {
             Ok(answer) => answer,
             Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")),
@@ -94,18 +94,18 @@ impl Resolver {
         }
     }
 
-    fn complain(host: &str, problem: &str) -> Option<Event> {
+    fn complain(host: &str, problem: &str) -> Option<FeedEvent> {
         tracing::warn!(host, "unable to resolve {host:?}: {problem}; what was known of it stays");
         None
     }
 
-    fn object(&self, host: &str, addresses: &[IpAddr]) -> Option<Event> {
+    fn object(&self, host: &str, addresses: &[IpAddr]) -> Option<FeedEvent> {
         let mut texts: Vec<String> = addresses.iter().map(ToString::to_string).collect();
         texts.sort();
         texts.dedup();
         let value = json!({"metadata": {"name": host}, "addresses": texts});
         let object = Object::from_value(Kind::Host, value, &self.options.keep()).ok()?;
-        Some(if self.announced { Event::Applied(object) } else { Event::Listed(object) })
+        Some(if self.announced { FeedEvent::Applied(object) } else { FeedEvent::Listed(object) })
     }
 }
 
@@ -167,12 +167,12 @@ mod tests {
         let source = Arc::new(K8sSource::new(Index::new(Arc::clone(&options), &SeenKinds::default())));
         let object = |name, hosts| Object::from_value(Kind::Service, service(name, hosts), &options.keep()).unwrap();
         source.feed([
-            Event::Begin(Kind::Service),
-            Event::Listed(object("a", &["up.example"])),
-            Event::Listed(object("b", &["down.example"])),
-            Event::Listed(object("c", &["late.example", "up.example"])),
-            Event::Done(Kind::Service),
-            Event::Open(Kind::Service),
+            FeedEvent::Begin(Kind::Service),
+            FeedEvent::Listed(object("a", &["up.example"])),
+            FeedEvent::Listed(object("b", &["down.example"])),
+            FeedEvent::Listed(object("c", &["late.example", "up.example"])),
+            FeedEvent::Done(Kind::Service),
+            FeedEvent::Open(Kind::Service),
         ]);
         assert_eq!(shown(&source).len(), 3);
         assert!(!source.evidence().is_settled(), "names are to be resolved first");

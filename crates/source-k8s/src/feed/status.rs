@@ -1,4 +1,4 @@
-//! Tells DNSEndpoints, in their status, which generation was read and what is wrong with it.
+//! Writes into the status of DNSEndpoints which generation was read and what is wrong with it.
 //!
 //! In come the statuses that became due while objects were mapped; out go writes, one after the other. What must hold: a
 //! status that cannot be written holds up nothing, and is tried again a few times.
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use zonewright_cluster::{Cluster, Key, WatchSpec};
+use zonewright_cluster::{Cluster, WatchKey, WatchSpec};
 
 use crate::kind::Kind;
 use crate::source::K8sSource;
@@ -40,7 +40,7 @@ pub(crate) async fn run(cluster: Cluster, source: Arc<K8sSource>, ending: impl F
 }
 
 async fn write(cluster: &Cluster, kind: &WatchSpec, key: &ObjectKey, status: &Status) {
-    let place = Key { namespace: key.namespace.to_string(), name: key.name.to_string(), uid: String::new() };
+    let place = WatchKey { namespace: key.namespace.to_string(), name: key.name.to_string(), uid: String::new() };
     let fields = fields(status);
     for attempt in 1..=ATTEMPTS {
         let Err(error) = cluster.write_status(kind, &place, status.observed_generation, &fields).await else { return };

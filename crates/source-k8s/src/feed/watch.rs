@@ -9,15 +9,15 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use zonewright_cluster::{Cluster, Event as WatchEvent, WatchSpec};
+use zonewright_cluster::{Cluster, WatchEvent, WatchSpec};
 
-use crate::feed::{Event, Unreadable};
+use crate::feed::{FeedEvent, Unreadable};
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::objects::{EndpointSlice, Ingress, Node, Pod, Service};
 use crate::options::SourceOptions;
 use crate::source::K8sSource;
-use crate::store::{Keep, Object, ObjectKey, Shape};
+use crate::store::{Keep, Object, ObjectKey, TypedObject};
 
 /// Events that wait for the index; a list of many objects is taken in by batches of so many.
 const BATCH: usize = 256;
@@ -44,11 +44,11 @@ pub(crate) fn spawn(cluster: &Cluster, options: &SourceOptions, source: &Arc<K8s
     tasks
 }
 
-fn spec(kind: Kind, reach: &Reach) -> WatchSpec {
+fn spec(kind: Kind, reach: &ReadScope) -> WatchSpec {
     let row = kind.spec();
     let mut spec = WatchSpec::new(row.group, row.version, row.plural, row.name, row.namespaced);
     spec.namespace = match reach {
-        Reach::Namespace(namespace) if row.namespaced => Some(namespace.to_string()),
+        ReadScope::Namespace(namespace) if row.namespaced => Some(namespace.to_string()),
         _ => None,
     };
     spec
@@ -80,57 +80,57 @@ impl Feed {
             for event in &batch {
                 self.complain(event, &mut refusal);
             }
-            let translated: Vec<Event> = batch.drain(..).map(|event| self.translate(event, read)).collect();
+            let translated: Vec<FeedEvent> = batch.drain(..).map(|event| self.translate(event, read)).collect();
             self.source.feed(translated);
         }
     }
 
-    fn translate<T>(&self, event: WatchEvent<T>, read: Read<T>) -> Event {
+    fn translate<T>(&self, event: WatchEvent<T>, read: Read<T>) -> FeedEvent {
         let kind = self.kind;
         match event {
-            WatchEvent::Begin => Event::Begin(kind),
-            WatchEvent::Listed(object) => read(self, object).map_or_else(Event::Unreadable, Event::Listed),
-            WatchEvent::Done => Event::Done(kind),
-            WatchEvent::Applied(object) => read(self, object).map_or_else(Event::Unreadable, Event::Applied),
-            WatchEvent::Deleted(key) => Event::Deleted(ObjectKey::new(kind, &key.namespace, &key.name)),
-            WatchEvent::Open => Event::Open(kind),
+            WatchEvent::Begin => FeedEvent::Begin(kind),
+            WatchEvent::Listed(object) => read(self, object).map_or_else(FeedEvent::Unreadable, FeedEvent::Listed),
+            WatchEvent::Done => FeedEvent::Done(kind),
+            WatchEvent::Applied(object) => read(self, object).map_or_else(FeedEvent::Unreadable, FeedEvent::Applied),
+            WatchEvent::Deleted(key) => FeedEvent::Deleted(ObjectKey::new(kind, &key.namespace, &key.name)),
+            WatchEvent::Open => FeedEvent::Open(kind),
             WatchEvent::Unreadable { key, error } => {
                 let object = ObjectKey::new(kind, &key.namespace, &key.name);
-                Event::Unreadable(unreadable(object, &key.uid, &error))
+                FeedEvent::Unreadable(unreadable(object, &key.uid, &error))
             }
             WatchEvent::Lost { since, text } => {
                 tracing::debug!(watch = %self.spec, text, "the watch was lost");
-                Event::Lost(kind, since)
+                FeedEvent::Lost(kind, since)
             }
-            WatchEvent::Denied { .. } => Event::Denied(kind),
-            WatchEvent::Forbidden { .. } => Event::Forbidden(kind),
+            WatchEvent::Denied { .. } => FeedEvent::Denied(kind),
+            WatchEvent::Forbidden { .. } => FeedEvent::Forbidden(kind),
         }
     }
 
-    /// Logs once what the API server refuses, though it is asked again and again; `told` is what was logged last. Notes why the
+    /// Logs once what the API server refuses, though it is asked again and again; `logged` is what was logged last. Notes why the
     /// kind cannot be read.
-    fn complain<T>(&self, event: &WatchEvent<T>, told: &mut Option<String>) {
+    fn complain<T>(&self, event: &WatchEvent<T>, logged: &mut Option<String>) {
         match event {
-            WatchEvent::Open => *told = None,
+            WatchEvent::Open => *logged = None,
             WatchEvent::Lost { text, .. } => self.source.note_failure(self.kind, text.clone()),
-            WatchEvent::Denied { text } | WatchEvent::Forbidden { text, .. } if told.as_ref() == Some(text) => {}
+            WatchEvent::Denied { text } | WatchEvent::Forbidden { text, .. } if logged.as_ref() == Some(text) => {}
             WatchEvent::Denied { text } => {
                 tracing::warn!(watch = %self.spec, text, "the API server does not know this kind");
                 let reason = format!("{text}, though objects of it were seen before");
                 self.source.note_failure(self.kind, reason);
-                *told = Some(text.clone());
+                *logged = Some(text.clone());
             }
             WatchEvent::Forbidden { verb, text } => {
                 tracing::error!(watch = %self.spec, verb, text, "a right is missing; nothing that rests on this kind is deleted");
                 self.source.note_failure(self.kind, text.clone());
-                *told = Some(text.clone());
+                *logged = Some(text.clone());
             }
             _ => {}
         }
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the other way to read an object can fail")]
-    fn read_shape<T: Shape>(&self, object: T) -> Result<Object, Unreadable> {
+    fn read_shape<T: TypedObject>(&self, object: T) -> Result<Object, Unreadable> {
         Ok(Object::from_shape(self.kind, object, &self.keep))
     }
 

@@ -12,12 +12,12 @@ use crate::store::Object;
 impl Index {
     /// A snapshot to consider a subject in, without the index.
     pub(crate) fn snapshot_for(&self, subject: &Subject) -> Snapshot {
-        let told = self.told.iter().filter_map(|(reader, told)| {
-            let object = told.who.at(reader);
-            concerns(subject, &object, &told.mapped).then(|| (reader.clone(), object, Arc::clone(&told.mapped)))
+        let reported = self.reported.iter().filter_map(|(reader, reported)| {
+            let object = reported.who.at(reader);
+            concerns(subject, &object, &reported.mapped).then(|| (reader.clone(), object, Arc::clone(&reported.mapped)))
         });
         Snapshot {
-            told: told.collect(),
+            reported: reported.collect(),
             store: self.store.clone(),
             roles: Arc::clone(&self.roles),
             options: Arc::clone(&self.options),
@@ -26,7 +26,7 @@ impl Index {
     }
 
     /// Whether an object is kept whole, though nothing but its mapper reads it: it asks for nothing, or not for all that it states, and
-    /// somebody may ask why.
+    /// a person may ask why.
     pub(super) fn may_be_asked_about(&self, object: &Object, mapped: &Mapped) -> bool {
         is_puzzling(object, mapped, &self.options)
     }

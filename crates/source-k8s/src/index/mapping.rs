@@ -1,4 +1,4 @@
-//! What is dirty goes to the mappers, and what they give is told where it is news.
+//! What is dirty goes to the mappers, and what they give is reported where it is new.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -8,7 +8,7 @@ use zonewright_core::endpoint::{Mapped, ObjectRef};
 use zonewright_core::source::{ObjectState, ObjectUpdate, Review, Update};
 
 use super::{Index, Reported, Who};
-use crate::batch::{Batch, Item, MappedItem, Mapping};
+use crate::batch::{BatchItem, MappedItem, Mapping, MappingBatch};
 use crate::kind::Kind;
 use crate::lookup::Dependency;
 use crate::objects::DnsEndpoint;
@@ -20,9 +20,9 @@ use crate::store::{Object, ObjectKey};
 const MANY: usize = 4_096;
 
 impl Index {
-    /// Maps what is dirty and tells what changed by it; with `everything`, tells all that there is.
+    /// Maps what is dirty and reports what changed by it; with `everything`, all that there is.
     ///
-    /// A complete update also carries the tombstones that have not been told yet: no later update would.
+    /// A complete update also carries the tombstones that have not been reported yet: no later update would.
     pub fn take(&mut self, everything: bool) -> Update {
         let mapped = self.begin().map();
         self.finish(mapped, everything)
@@ -30,7 +30,7 @@ impl Index {
 
     /// Takes out what is dirty, with all that its mappers may read: to be mapped without the index, and brought back to
     /// [`Index::finish`]. One batch at a time; one that never came back is part of the next.
-    pub fn begin(&mut self) -> Batch {
+    pub fn begin(&mut self) -> MappingBatch {
         self.dirty.append(&mut self.in_flight);
         self.changes.clear();
         self.in_flight = std::mem::take(&mut self.dirty);
@@ -39,7 +39,7 @@ impl Index {
         self.in_flight.retain(|Reader { key, .. }| {
             store.object(key.kind, &key.namespace, &key.name).is_none_or(|object| !object.is_pruned())
         });
-        let item = |reader: &Reader| Item {
+        let item = |reader: &Reader| BatchItem {
             object: self.store.object(reader.key.kind, &reader.key.namespace, &reader.key.name).cloned(),
             tombstone: self.tombstones.contains(reader),
             reader: reader.clone(),
@@ -47,7 +47,7 @@ impl Index {
         let items = self.in_flight.iter().map(item).collect();
         self.tombstones.clear();
         self.published_read = false;
-        Batch {
+        MappingBatch {
             items,
             store: self.store.clone(),
             roles: Arc::clone(&self.roles),
@@ -57,7 +57,7 @@ impl Index {
         }
     }
 
-    /// Takes over what mappers gave, and tells what changed by it; with `everything`, tells all that there is.
+    /// Takes over what mappers gave, and reports what changed by it; with `everything`, all that there is.
     pub fn finish(&mut self, mapped: Vec<MappedItem>, everything: bool) -> Update {
         let changed = self.take_over(mapped);
         self.in_flight.clear();
@@ -76,14 +76,17 @@ impl Index {
         Update { complete: true, objects: proofs.chain(self.snapshot()).collect() }
     }
 
-    /// The next `most` objects of what was told, beginning anew after the last one.
+    /// The next `most` objects of what was reported, beginning anew after the last one.
     pub fn review(&mut self, most: usize) -> Review {
         let from = self.reviewed.take().map_or(Unbounded, Excluded);
-        let mut rest = self.told.range((from, Unbounded));
+        let mut rest = self.reported.range((from, Unbounded));
         let part: Vec<(&Reader, &Reported)> = rest.by_ref().take(most.max(1)).collect();
         let last = rest.next().is_none();
-        let state = |told: &Reported| ObjectState::Present(Arc::clone(&told.mapped));
-        let objects = part.iter().map(|(reader, told)| self.update(reader, told.who.at(reader), state(told))).collect();
+        let state = |reported: &Reported| ObjectState::Present(Arc::clone(&reported.mapped));
+        let objects = part
+            .iter()
+            .map(|(reader, reported)| self.update(reader, reported.who.at(reader), state(reported)))
+            .collect();
         self.reviewed = part.last().map(|(reader, _)| (*reader).clone()).filter(|_| !last);
         self.compact(self.laid_out / 4);
         Review { objects, last }
@@ -91,26 +94,26 @@ impl Index {
 
     /// Lays out the tables anew once they have grown by so much: what is put in one after the other leaves much room between.
     fn compact(&mut self, growth: usize) {
-        let told = self.told.len();
-        if told > self.laid_out + growth {
-            self.laid_out = told;
-            self.told = std::mem::take(&mut self.told).into_iter().collect();
+        let reported = self.reported.len();
+        if reported > self.laid_out + growth {
+            self.laid_out = reported;
+            self.reported = std::mem::take(&mut self.reported).into_iter().collect();
             self.store.compact();
-        } else if told < self.laid_out / 2 {
-            self.laid_out = told;
+        } else if reported < self.laid_out / 2 {
+            self.laid_out = reported;
         }
     }
 
     fn snapshot(&self) -> impl Iterator<Item = ObjectUpdate> {
-        self.told.iter().map(|(reader, told)| {
-            self.update(reader, told.who.at(reader), ObjectState::Present(Arc::clone(&told.mapped)))
+        self.reported.iter().map(|(reader, reported)| {
+            self.update(reader, reported.who.at(reader), ObjectState::Present(Arc::clone(&reported.mapped)))
         })
     }
 
     fn take_over(&mut self, mapped: Vec<MappedItem>) -> Vec<ObjectUpdate> {
         let mut updates = Vec::new();
         for MappedItem { item, result } in mapped {
-            let Item { reader, object, tombstone } = item;
+            let BatchItem { reader, object, tombstone } = item;
             let key = &reader.key;
             let now = self.store.object(key.kind, &key.namespace, &key.name).map(Object::reference);
             match object.zip(result) {
@@ -118,11 +121,11 @@ impl Index {
                     self.readers.forget(&reader);
                     self.by_presence.remove(&reader);
                     match self.roles.get(reader.source).and_then(|role| self.unread.mapped(role, &reader.key)) {
-                        Some((object, mapped)) => self.tell(&reader, object, mapped, tombstone, &mut updates),
-                        None => updates.extend(self.tell_gone(&reader, tombstone)),
+                        Some((object, mapped)) => self.report(&reader, object, mapped, tombstone, &mut updates),
+                        None => updates.extend(self.report_gone(&reader, tombstone)),
                     }
                 }
-                // It went, or was made anew, while it was mapped: that is told next time.
+                // It went, or was made anew, while it was mapped: that is reported next time.
                 Some((object, _)) if now != Some(object.reference()) => {
                     if tombstone {
                         self.tombstones.insert(reader);
@@ -142,9 +145,9 @@ impl Index {
         updates
     }
 
-    fn tell_gone(&mut self, reader: &Reader, tombstone: bool) -> Option<ObjectUpdate> {
-        let told = self.told.remove(reader)?;
-        Some(self.update(reader, told.who.at(reader), ObjectState::Gone { tombstone }))
+    fn report_gone(&mut self, reader: &Reader, tombstone: bool) -> Option<ObjectUpdate> {
+        let reported = self.reported.remove(reader)?;
+        Some(self.update(reader, reported.who.at(reader), ObjectState::Gone { tombstone }))
     }
 
     fn take_over_one(
@@ -169,11 +172,11 @@ impl Index {
         }
         self.remapped += 1;
         self.note_status(reader, object, &mapped);
-        self.tell(reader, object.reference(), mapped, tombstone, updates);
+        self.report(reader, object.reference(), mapped, tombstone, updates);
     }
 
-    /// Tells what an object asks for now, if that is news.
-    fn tell(
+    /// Reports what an object asks for now, if that is new.
+    fn report(
         &mut self,
         reader: &Reader,
         reference: ObjectRef,
@@ -182,8 +185,8 @@ impl Index {
         updates: &mut Vec<ObjectUpdate>,
     ) {
         let who = Who::new(reader, &reference);
-        if self.told.get(reader).is_some_and(|told| told.who != who) {
-            updates.extend(self.tell_gone(reader, tombstone));
+        if self.reported.get(reader).is_some_and(|reported| reported.who != who) {
+            updates.extend(self.report_gone(reader, tombstone));
         }
         let Mapped { endpoints, pending, unknown, notes, other_prefix, kinds: _ } = &mapped;
         let blank = endpoints.is_empty()
@@ -191,13 +194,13 @@ impl Index {
             && unknown.is_empty()
             && notes.is_empty()
             && other_prefix.is_none();
-        match self.told.get(reader) {
-            Some(told) if *told.mapped == mapped => return,
+        match self.reported.get(reader) {
+            Some(reported) if *reported.mapped == mapped => return,
             None if blank => return,
             _ => {}
         }
         let mapped = Arc::new(mapped);
-        self.told.insert(reader.clone(), Reported { who, mapped: Arc::clone(&mapped) });
+        self.reported.insert(reader.clone(), Reported { who, mapped: Arc::clone(&mapped) });
         updates.push(self.update(reader, reference, ObjectState::Present(mapped)));
     }
 

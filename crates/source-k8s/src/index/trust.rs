@@ -8,7 +8,7 @@ use zonewright_core::endpoint::KindId;
 use zonewright_core::source::{Evidence, KindState};
 
 use super::Index;
-use crate::evidence::View;
+use crate::evidence::KindTrust;
 use crate::kind::Kind;
 use crate::store::ObjectKey;
 use crate::unread::has_labels;
@@ -20,7 +20,7 @@ impl Index {
         states.filter_map(|(kind, state)| Some((self.ids.get(kind)?.clone(), state))).collect()
     }
 
-    fn state(&self, kind: Kind, view: &View, now: Instant) -> KindState {
+    fn state(&self, kind: Kind, view: &KindTrust, now: Instant) -> KindState {
         let mut state = view.state(self.store.len(kind), now);
         state.unreadable = self.unread.of_kind(kind).count();
         // The nameless one comes first.

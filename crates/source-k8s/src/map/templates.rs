@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use zonewright_core::endpoint::{Severity, Sharing};
 use zonewright_core::{DnsName, RData};
-use zonewright_template::{Input, Kind as TypedKind, Shape, Skipped, Template, TemplateFailure};
+use zonewright_template::{Input, ObjectKind as TypedKind, Shape, Skipped, Template, TemplateFailure};
 
-use super::{Mapping, Settings};
+use super::{EndpointSettings, Mapping};
 use crate::kind::Kind;
 use crate::options::SourceKind;
 
@@ -70,7 +70,7 @@ impl Mapping<'_> {
 
     fn without_settings(&mut self, work: impl FnOnce(&mut Self)) {
         let policy = self.settings().policy;
-        let own = self.put_settings(Rc::new(Settings { policy, ..Settings::default() }));
+        let own = self.put_settings(Rc::new(EndpointSettings { policy, ..EndpointSettings::default() }));
         work(self);
         self.put_settings(own);
     }
@@ -90,11 +90,11 @@ impl Mapping<'_> {
         }
     }
 
-    /// Tells of an item that is no pair. One that has a host asks for it all the same.
+    /// Reports an item that is no pair. One that has a host asks for it all the same.
     fn skip_item(&mut self, field: &str, Skipped { item, reason }: &Skipped) {
         let host = item.split_once(':').map(|(host, _)| host.trim()).filter(|host| !host.is_empty());
         let severity = if host.is_some() { Severity::Warning } else { Severity::Normal };
-        self.tell(severity, TEMPLATE_ITEM, format!("{field}, {item:?}: {reason}"));
+        self.note(severity, TEMPLATE_ITEM, format!("{field}, {item:?}: {reason}"));
         if let Some(name) = host.and_then(|host| self.owner(field, host)) {
             self.wait(&name, NO_TARGET);
         }
@@ -103,10 +103,10 @@ impl Mapping<'_> {
     fn want_names_at_targets(&mut self) {
         let names = self.template_names();
         let Some(template) = self.scope.options.templates.target.clone() else {
-            return self.tell_no_target_flag(&names);
+            return self.warn_of_no_target_flag(&names);
         };
         if names.is_empty() {
-            return self.tell_no_name_flag();
+            return self.note_no_name_flag();
         }
         let label = self.settings().resource.clone();
         let Some(texts) = self.run(&template, label, |input| template.names(input)) else { return };
@@ -123,8 +123,8 @@ impl Mapping<'_> {
         }
     }
 
-    /// Tells of names that can have no target.
-    fn tell_no_target_flag(&mut self, names: &[DnsName]) {
+    /// Reports names that can have no target.
+    fn warn_of_no_target_flag(&mut self, names: &[DnsName]) {
         if !names.is_empty() {
             let names = shown(names);
             let message = format!(
@@ -135,12 +135,12 @@ impl Mapping<'_> {
         }
     }
 
-    /// Tells of targets that can have no name: not where a template of names leaves the object out.
-    fn tell_no_name_flag(&mut self) {
+    /// Reports targets that can have no name: not where a template of names leaves the object out.
+    fn note_no_name_flag(&mut self) {
         if !self.scope.options.templates.gives_names() && self.is_their_turn() {
             let message = "--target-template is set, and --fqdn-template, which names what is to have the targets, is not; \
                            expected both";
-            self.tell(Severity::Normal, TEMPLATE_INCOMPLETE, message.to_owned());
+            self.note(Severity::Normal, TEMPLATE_INCOMPLETE, message.to_owned());
         }
     }
 
@@ -159,7 +159,7 @@ impl Mapping<'_> {
             Ok(made) => Some(made),
             Err(failure) => {
                 self.warn(TEMPLATE_FAILED, format!("--{failure}; what is published for this object stays"));
-                self.cannot_tell([label], &format!("--{} failed", template.flag()));
+                self.cannot_determine([label], &format!("--{} failed", template.flag()));
                 None
             }
         }

@@ -11,7 +11,7 @@ use zonewright_core::{DnsName, RData, RecordType};
 
 /// What holds for the endpoints that are asked for from now on: as a rule, for all of the object's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Settings {
+pub(crate) struct EndpointSettings {
     /// TTL.
     pub(crate) ttl: Option<Ttl>,
     /// Set identifier.
@@ -28,17 +28,17 @@ pub(crate) struct Settings {
 
 /// The targets of one endpoint in the order in which they came, each once.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct EndpointTargets {
     sharing: Sharing,
-    settings: Rc<Settings>,
+    settings: Rc<EndpointSettings>,
     order: Vec<RData>,
     seen: HashSet<RData>,
     /// An alias that a provider resolves, in the place of records.
     alias: Option<AliasTarget>,
 }
 
-impl Wanted {
-    pub(super) fn new(sharing: Sharing, settings: Rc<Settings>) -> Self {
+impl EndpointTargets {
+    pub(super) fn new(sharing: Sharing, settings: Rc<EndpointSettings>) -> Self {
         Self { sharing, settings, order: Vec::new(), seen: HashSet::new(), alias: None }
     }
 

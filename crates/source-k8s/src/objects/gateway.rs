@@ -109,10 +109,10 @@ pub struct AllowedListeners {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct FromNamespaces {
-    /// `All`, `Same`, `Selector` or `None`; empty for what is usual there.
+    /// `All`, `Same`, `MetadataSelector` or `None`; empty for what is usual there.
     #[serde(deserialize_with = "nullable")]
     pub from: Box<str>,
-    /// Labels of the namespaces, with `Selector`.
+    /// Labels of the namespaces, with `MetadataSelector`.
     pub selector: Option<LabelSelector>,
 }
 
@@ -346,9 +346,9 @@ mod tests {
         let mut route: Route = read(json!({"status": {"parents": [{"conditions": conditions}]}}));
         route.prune(&keep);
         assert_eq!(route.status.parents[0].conditions, kept);
-        let told: Gateway =
+        let parsed: Gateway =
             read(json!({"metadata": {"annotations": {"a": "b"}}, "status": {"conditions": conditions}}));
-        let mut gateway = told;
+        let mut gateway = parsed;
         gateway.prune(&keep);
         assert_eq!(gateway, Gateway::default(), "nobody reads a Gateway's conditions");
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::SourceOptions;
 use crate::annotations::{Annotations, CONTROLLER, CONTROLLER_VALUE, INGRESS_CLASS};
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::objects::{Ingress, Meta, Service, ServiceType};
 
 /// Why an object does not count.
@@ -50,7 +50,7 @@ impl SourceOptions {
     /// # Errors
     /// The first rule that speaks against it.
     pub fn accepts(&self, meta: &Meta) -> Result<(), Rejection> {
-        if !Reach::of(&self.namespace).has(&meta.namespace) {
+        if !ReadScope::of(&self.namespace).has(&meta.namespace) {
             return Err(Rejection::Namespace);
         }
         self.passes_filters(meta)?;

@@ -13,7 +13,7 @@ use super::{Compatibility, KopsOptions, SourceKind, SourceOptions, service_types
 use crate::annotations::{ALPHA_PREFIX, Prefixes};
 use crate::kind::Kind;
 use crate::objects::ServiceType;
-use crate::selector::Selector;
+use crate::selector::MetadataSelector;
 use crate::templates::Templates;
 
 impl SourceOptions {
@@ -29,8 +29,8 @@ impl SourceOptions {
         let options = Self {
             sources,
             namespace: text("namespace"),
-            annotation_filter: read(settings, "annotation-filter", Selector::annotations)?,
-            label_filter: read(settings, "label-filter", Selector::labels)?,
+            annotation_filter: read(settings, "annotation-filter", MetadataSelector::annotations)?,
+            label_filter: read(settings, "label-filter", MetadataSelector::labels)?,
             annotation_prefixes: annotation_prefixes(settings)?,
             ingress_class: own.ingress_class,
             service_type_filter: own.service_type_filter,
@@ -85,7 +85,7 @@ struct OwnFlags {
     ingress_class: Vec<String>,
     service_type_filter: Vec<ServiceType>,
     compatibility: Compatibility,
-    gateway_label_filter: Selector,
+    gateway_label_filter: MetadataSelector,
     routegroup: Kind,
     unstructured: Vec<Kind>,
 }
@@ -101,7 +101,7 @@ impl OwnFlags {
             service_type_filter: service_types(of(&[Service]).list("service-type-filter"))
                 .map_err(|e| bad("service-type-filter", &e))?,
             compatibility: read(of(&[Service, Pod]), "compatibility", compatibility)?,
-            gateway_label_filter: read(of(GATEWAY), "gateway-label-filter", Selector::annotations)?,
+            gateway_label_filter: read(of(GATEWAY), "gateway-label-filter", MetadataSelector::annotations)?,
             routegroup: read(of(&[SkipperRouteGroup]), "skipper-routegroup-groupversion", routegroup)?,
             unstructured: resources(&of(&[Unstructured]).nonempty("unstructured-resource"))?,
         })
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Every source is known or told to be compiled out, and has mappers if it is built (all but three have any).
+    /// Every source is known or reported as compiled out, and has mappers if it is built (all but three have any).
     #[test]
     fn sources_that_are_built() {
         let unstructured = list(&["configmaps.v1"]);

@@ -17,7 +17,7 @@ pub use source_kind::SourceKind;
 use crate::annotations::{AnnotationFilterKeys, INGRESS_CLASS, Prefixes};
 use crate::kind::Kind;
 use crate::objects::ServiceType;
-use crate::selector::{Selector, is_label_value};
+use crate::selector::{MetadataSelector, is_label_value};
 use crate::templates::Templates;
 
 /// The options of all sources.
@@ -29,9 +29,9 @@ pub struct SourceOptions {
     /// `--namespace`; empty for all.
     pub namespace: String,
     /// `--annotation-filter`.
-    pub annotation_filter: Selector,
+    pub annotation_filter: MetadataSelector,
     /// `--label-filter`.
-    pub label_filter: Selector,
+    pub label_filter: MetadataSelector,
     /// `--annotation-prefix`.
     pub annotation_prefixes: Prefixes,
     /// `--ingress-class`; empty for all.
@@ -73,7 +73,7 @@ pub struct SourceOptions {
     /// `--gateway-namespace`; empty for all.
     pub gateway_namespace: String,
     /// `--gateway-label-filter`.
-    pub gateway_label_filter: Selector,
+    pub gateway_label_filter: MetadataSelector,
     /// `--gateway-listener-sets`.
     pub gateway_listener_sets: bool,
     /// `--gloo-namespace`.
@@ -88,7 +88,7 @@ pub struct SourceOptions {
     pub traefik_new: bool,
     /// `--connector-source-server`: host and port.
     pub connector_server: String,
-    /// How often sources are read that cannot tell by themselves that something changed (`--interval`).
+    /// How often sources are read that do not report by themselves that something changed (`--interval`).
     pub poll_interval: Duration,
     /// How long a kind that cannot be listed is tried again before it counts as settled; nothing for a process that stays, since
     /// it learns of what comes later.
@@ -133,8 +133,8 @@ impl Default for SourceOptions {
         Self {
             sources: Vec::new(),
             namespace: String::new(),
-            annotation_filter: Selector::default(),
-            label_filter: Selector::default(),
+            annotation_filter: MetadataSelector::default(),
+            label_filter: MetadataSelector::default(),
             annotation_prefixes: Prefixes::default(),
             ingress_class: Vec::new(),
             service_type_filter: Vec::new(),
@@ -155,7 +155,7 @@ impl Default for SourceOptions {
             ignore_non_host_network_pods: false,
             gateway_name: String::new(),
             gateway_namespace: String::new(),
-            gateway_label_filter: Selector::default(),
+            gateway_label_filter: MetadataSelector::default(),
             gateway_listener_sets: false,
             gloo_namespaces: vec!["gloo-system".to_owned()],
             openshift_router_name: String::new(),
@@ -188,7 +188,7 @@ impl SourceOptions {
         AnnotationFilterKeys::new(self.annotation_prefixes.iter(), self.annotation_filter.keys())
     }
 
-    /// Tells what options exclude each other.
+    /// Refuses options that exclude each other.
     ///
     /// # Errors
     /// A sentence for the user, naming the flags.
@@ -272,17 +272,17 @@ mod tests {
     /// I58.
     #[test]
     fn class_list_and_class_filter_exclude_each_other() {
-        let filter = Selector::annotations("kubernetes.io/ingress.class=nginx").unwrap();
+        let filter = MetadataSelector::annotations("kubernetes.io/ingress.class=nginx").unwrap();
         let classes = vec!["public".to_owned()];
-        let check = |annotation_filter: &Selector, ingress_class: &[String]| {
+        let check = |annotation_filter: &MetadataSelector, ingress_class: &[String]| {
             let annotation_filter = annotation_filter.clone();
             SourceOptions { annotation_filter, ingress_class: ingress_class.to_vec(), ..SourceOptions::default() }
                 .check()
         };
         assert_eq!(check(&filter, &[]), Ok(()));
-        assert_eq!(check(&Selector::default(), &classes), Ok(()));
+        assert_eq!(check(&MetadataSelector::default(), &classes), Ok(()));
         assert!(check(&filter, &classes).unwrap_err().contains("mutually exclusive"));
-        assert!(check(&Selector::default(), &["a b".to_owned()]).unwrap_err().contains("\"a b\""));
+        assert!(check(&MetadataSelector::default(), &["a b".to_owned()]).unwrap_err().contains("\"a b\""));
     }
 
     #[test]
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn filters_keep_the_annotations_that_they_read() {
-        let annotation_filter = Selector::annotations("tier=front,!x.example/y").unwrap();
+        let annotation_filter = MetadataSelector::annotations("tier=front,!x.example/y").unwrap();
         let keys = SourceOptions { annotation_filter, ..SourceOptions::default() }.annotation_keys();
         assert!(keys.keeps("tier") && keys.keeps("x.example/y") && !keys.keeps("other"));
     }

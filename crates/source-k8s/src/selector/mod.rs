@@ -18,7 +18,7 @@ use crate::objects::TextMap;
 
 /// Requirements that must all hold; none of them match everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selector(Vec<Requirement>);
+pub struct MetadataSelector(Vec<Requirement>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Requirement {
@@ -39,7 +39,7 @@ enum Test {
 }
 
 /// As it would be given: `a=b,c in (d,e),!f`.
-impl fmt::Display for Selector {
+impl fmt::Display for MetadataSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, Requirement { key, test }) in self.0.iter().enumerate() {
             if i > 0 {
@@ -92,7 +92,7 @@ pub enum SelectorError {
     },
 }
 
-impl Selector {
+impl MetadataSelector {
     /// Parses the full syntax: `k=v`, `k==v`, `k!=v`, `k in (a, b)`, `k notin (a, b)`, `k`, `!k`, `k>1`, `k<1`.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Selector {
     /// Parses the syntax of annotation filters, which lack `!=`, `<` and `>`. Of two `=` for one key the last holds.
     ///
     /// # Errors
-    /// As [`Selector::labels`], and for the operators that are not taken.
+    /// As [`MetadataSelector::labels`], and for the operators that are not taken.
     pub fn annotations(text: &str) -> Result<Self, SelectorError> {
         let mut kept: Vec<Requirement> = Vec::new();
         for requirement in Self::labels(text)?.0 {
@@ -153,10 +153,10 @@ impl Test {
     }
 }
 
-impl FromStr for Selector {
+impl FromStr for MetadataSelector {
     type Err = SelectorError;
 
-    /// As [`Selector::labels`].
+    /// As [`MetadataSelector::labels`].
     fn from_str(text: &str) -> Result<Self, SelectorError> {
         Self::labels(text)
     }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_selector_is_shown_as_it_would_be_given() {
         for text in ["", "a=1", "a!=1,b", "!a", "a in (1,2)", "a notin (1),b>3,c<4"] {
-            assert_eq!(text.parse::<Selector>().expect(text).to_string(), text);
+            assert_eq!(text.parse::<MetadataSelector>().expect(text).to_string(), text);
         }
     }
 
@@ -216,7 +216,7 @@ mod tests {
             ("a.b/c in (Global, OnlyLocal)", "a.b/c=OnlyLocal", true),
             ("a=1,a=2", "a=2", false),
         ] {
-            let parsed = Selector::labels(selector).unwrap();
+            let parsed = MetadataSelector::labels(selector).unwrap();
             assert_eq!(parsed.matches(&map(pairs)), expected, "{selector:?} on {pairs:?}");
         }
     }
@@ -242,7 +242,7 @@ mod tests {
             ("a>", "found \"\", expected a whole number"),
             ("a=ü", "is no label value"),
         ] {
-            let error = Selector::labels(text).unwrap_err().to_string();
+            let error = MetadataSelector::labels(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text:?}: {error}");
         }
     }
@@ -250,13 +250,13 @@ mod tests {
     #[test]
     fn annotation_filters_have_fewer_operators() {
         for (text, operator) in [("a!=1", "!="), ("a>1", "gt"), ("a<1", "lt")] {
-            let error = Selector::annotations(text).unwrap_err().to_string();
+            let error = MetadataSelector::annotations(text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{operator:?} is not a valid label selector operator")), "{error}");
         }
-        assert!(Selector::annotations("=test").is_err());
-        let last = Selector::annotations("a=1,b==3,a=2").unwrap();
+        assert!(MetadataSelector::annotations("=test").is_err());
+        let last = MetadataSelector::annotations("a=1,b==3,a=2").unwrap();
         assert!(last.matches(&map("a=2 b=3")) && !last.matches(&map("a=1 b=3")));
-        let set = Selector::annotations("a in (1,2),!b,c,d notin (x)").unwrap();
+        let set = MetadataSelector::annotations("a in (1,2),!b,c,d notin (x)").unwrap();
         assert!(set.matches(&map("a=1 c=")) && !set.matches(&map("a=1 b= c=")));
         assert_eq!(set.keys().collect::<Vec<_>>(), ["a", "b", "c", "d"]);
     }
@@ -264,7 +264,7 @@ mod tests {
     proptest! {
         #[test]
         fn never_panics(text in "[ab1=!(),<> \\t/.ü-]{0,20}") {
-            if let Ok(selector) = Selector::labels(&text) {
+            if let Ok(selector) = MetadataSelector::labels(&text) {
                 selector.matches(&map("a=1 b=ab"));
             }
         }

@@ -1,7 +1,7 @@
 //! Selectors that stand in objects.
 
 use super::parse::{is_key, is_label_value};
-use super::{Requirement, Selector, Test};
+use super::{MetadataSelector, Requirement, Test};
 use crate::objects::{LabelRequirement, LabelSelector};
 
 /// Why a selector in an object is none. Nothing is matched by it, as in Kubernetes.
@@ -32,7 +32,7 @@ pub enum ObjectSelectorError {
     },
 }
 
-impl TryFrom<&LabelSelector> for Selector {
+impl TryFrom<&LabelSelector> for MetadataSelector {
     type Error = ObjectSelectorError;
 
     /// All requirements of a selector in an object.
@@ -87,8 +87,8 @@ mod tests {
     use super::*;
     use crate::objects::TextMap;
 
-    fn read(selector: Value) -> Result<Selector, ObjectSelectorError> {
-        Selector::try_from(&serde_json::from_value::<LabelSelector>(selector).expect("the API can hold this"))
+    fn read(selector: Value) -> Result<MetadataSelector, ObjectSelectorError> {
+        MetadataSelector::try_from(&serde_json::from_value::<LabelSelector>(selector).expect("the API can hold this"))
     }
 
     fn expression(operator: &str, values: &[&str]) -> Value {

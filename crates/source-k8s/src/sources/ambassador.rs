@@ -5,26 +5,26 @@
 use zonewright_core::endpoint::Mapped;
 
 use super::hosted::{self, Answer};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::annotations::{AMBASSADOR_SERVICE, Annotation};
 use crate::kind::Kind;
-use crate::lookup::{Lookup, Reach};
+use crate::lookup::{Lookup, ReadScope};
 use crate::map::Mapping;
 use crate::objects::{AmbassadorHost, Service};
 use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source. Its Services are read wherever they are: Hosts name them with their namespace.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::AmbassadorHost, Kind::AmbassadorHost, "host", options, map)
-        .reading([Kind::Service], &Reach::All)
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::AmbassadorHost, Kind::AmbassadorHost, "host", options, map)
+        .reading([Kind::Service], &ReadScope::All)
 }
 
 /// Maps one Host. The controller annotation does not count.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(object) = object.body::<AmbassadorHost>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&object.metadata, scope);
-    let here = Reach::of(&scope.options.namespace).has(&object.metadata.namespace);
+    let here = ReadScope::of(&scope.options.namespace).has(&object.metadata.namespace);
     if let Some(value) = mapping.annotations.plain(AMBASSADOR_SERVICE)
         && here
         && scope.options.passes_filters(&object.metadata).is_ok()

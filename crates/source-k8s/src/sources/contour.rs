@@ -3,7 +3,7 @@
 use zonewright_core::endpoint::Mapped;
 
 use super::hosted::{self, Answer};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::kind::Kind;
 use crate::map::Mapping;
 use crate::objects::HttpProxy;
@@ -11,12 +11,12 @@ use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source. The label has the capitals of the kind, unlike all others.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::ContourHttpProxy, Kind::HttpProxy, "HTTPProxy", options, map)
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::ContourHttpProxy, Kind::HttpProxy, "HTTPProxy", options, map)
 }
 
 /// Maps one HTTPProxy. It reads no other object.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(object) = object.body::<HttpProxy>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&object.metadata, scope);
     if scope.options.accepts(&object.metadata).is_ok() {

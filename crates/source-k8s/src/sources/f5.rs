@@ -5,7 +5,7 @@
 use zonewright_core::endpoint::Mapped;
 
 use super::hosted::{self, Answer};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::kind::Kind;
 use crate::map::Mapping;
 use crate::objects::F5Server;
@@ -13,17 +13,17 @@ use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source f5-virtualserver.
-pub(super) fn virtual_server_role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::F5VirtualServer, Kind::F5VirtualServer, "f5-virtualserver", options, map)
+pub(super) fn virtual_server_role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::F5VirtualServer, Kind::F5VirtualServer, "f5-virtualserver", options, map)
 }
 
 /// The work of the source f5-transportserver.
-pub(super) fn transport_server_role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::F5TransportServer, Kind::F5TransportServer, "f5-transportserver", options, map)
+pub(super) fn transport_server_role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::F5TransportServer, Kind::F5TransportServer, "f5-transportserver", options, map)
 }
 
 /// Maps one server. It reads no other object; provider-specific annotations and `hostname` do not count.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(server) = object.body::<F5Server>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&server.metadata, scope);
     if scope.options.accepts(&server.metadata).is_ok() {

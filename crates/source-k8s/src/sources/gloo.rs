@@ -10,11 +10,11 @@ use zonewright_core::DnsName;
 use zonewright_core::endpoint::Mapped;
 
 use super::hosted::{self, Answer};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::annotations::Annotations;
 use crate::kind::Kind;
-use crate::lookup::Reach;
-use crate::map::{Mapping, Settings};
+use crate::lookup::ReadScope;
+use crate::map::{EndpointSettings, Mapping};
 use crate::objects::{
     GlooListener, GlooMetadataStatic, GlooProxy, GlooVirtualHost, Plain, Service, ServiceType, TextMap,
 };
@@ -25,14 +25,15 @@ const GATEWAY: &str = "*v1.Gateway";
 const VIRTUAL_SERVICE: &str = "*v1.VirtualService";
 
 /// The work of the source. It has no label, and `--namespace` does not limit it.
-pub(super) fn role(options: &SourceOptions) -> Role {
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
     let kinds = [Kind::GlooProxy, Kind::GlooVirtualService, Kind::GlooGateway, Kind::Service, Kind::Ingress];
-    let role = Role::new(SourceKind::GlooProxy, Kind::GlooProxy, "", options, map).reading(kinds, &Reach::All);
-    Role { labels: Vec::new(), ..role }
+    let role =
+        SourceRole::new(SourceKind::GlooProxy, Kind::GlooProxy, "", options, map).reading(kinds, &ReadScope::All);
+    SourceRole { labels: Vec::new(), ..role }
 }
 
 /// Maps one Proxy.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(proxy) = object.body::<GlooProxy>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&proxy.metadata, scope);
     let options = scope.options;
@@ -84,7 +85,7 @@ fn publish(mapping: &mut Mapping<'_>, host: &GlooVirtualHost, names: &[DnsName],
 }
 
 /// What the annotations of the VirtualServices say together, of equal keys the later one; else which one is missing.
-fn settings(mapping: &mut Mapping<'_>, host: &GlooVirtualHost) -> Result<Settings, String> {
+fn settings(mapping: &mut Mapping<'_>, host: &GlooVirtualHost) -> Result<EndpointSettings, String> {
     let mut merged = BTreeMap::new();
     for (namespace, name) in virtual_services(host) {
         let service = mapping.scope.lookup.object::<Plain>(Kind::GlooVirtualService, namespace, name);
@@ -99,7 +100,7 @@ fn settings(mapping: &mut Mapping<'_>, host: &GlooVirtualHost) -> Result<Setting
     let (set_id, properties) = mapping.read_properties(&annotations);
     let own = Annotations::new(prefixes, &mapping.meta.annotations);
     let policy = mapping.read_policy(&annotations).or_else(|| mapping.read_policy(&own));
-    Ok(Settings { ttl, set_id, properties, policy, ..Settings::default() })
+    Ok(EndpointSettings { ttl, set_id, properties, policy, ..EndpointSettings::default() })
 }
 
 /// Namespace and name of the VirtualServices that a virtual host was made of.

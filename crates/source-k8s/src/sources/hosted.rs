@@ -117,7 +117,7 @@ pub(super) fn hosts<'t>(mapping: &mut Mapping<'_>, hosts: impl IntoIterator<Item
 fn name(mapping: &mut Mapping<'_>, field: &str, host: &str) -> Option<DnsName> {
     if host == "*" {
         let message = format!("{field} is `*`, any host; expected a name: it is left out");
-        mapping.tell(Severity::Normal, ANY_HOST, message);
+        mapping.note(Severity::Normal, ANY_HOST, message);
         return None;
     }
     mapping.owner(field, host)

@@ -4,7 +4,7 @@
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::{Mapped, Sharing};
 
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::annotations::{HOSTNAME, INGRESS_HOSTNAME_SOURCE};
 use crate::kind::Kind;
 use crate::map::Mapping;
@@ -13,12 +13,12 @@ use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::Ingress, Kind::Ingress, "ingress", options, map)
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::Ingress, Kind::Ingress, "ingress", options, map)
 }
 
 /// Maps one Ingress. It reads no other object.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(object) = object.body::<Ingress>() else { return Mapped::default() };
     let options = scope.options;
     let mut mapping = Mapping::new(&object.metadata, scope);

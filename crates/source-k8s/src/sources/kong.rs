@@ -3,7 +3,7 @@
 use zonewright_core::endpoint::Mapped;
 
 use super::hosted::{self, Answer};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::kind::Kind;
 use crate::map::Mapping;
 use crate::objects::TcpIngress;
@@ -11,12 +11,12 @@ use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::KongTcpIngress, Kind::TcpIngress, "tcpingress", options, map)
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::KongTcpIngress, Kind::TcpIngress, "tcpingress", options, map)
 }
 
 /// Maps one TCPIngress. It reads no other object, and templates do not apply to it.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(object) = object.body::<TcpIngress>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&object.metadata, scope);
     if scope.options.accepts(&object.metadata).is_ok() {

@@ -1,6 +1,6 @@
 //! The sources: which kinds each maps, what its mappers read besides, and the mappers themselves.
 //!
-//! In come the options, out come [`Role`]s: a source has one for each kind of object that it maps. What must hold: a
+//! In come the options, out come [`SourceRole`]s: a source has one for each kind of object that it maps. What must hold: a
 //! mapper is a pure function of its object and of what it looks up, and whatever it looks up is among the role's reads.
 
 #[cfg(feature = "ambassador")]
@@ -52,12 +52,12 @@ use std::collections::BTreeSet;
 use crate::kind::Kind;
 use crate::lookup::Reads;
 use crate::options::{SourceKind, SourceOptions};
-pub use crate::role::{MapFn, Role, Scope, reads};
+pub use crate::role::{MapFn, MapScope, SourceRole, reads};
 use crate::store::Keep;
 pub use reader_of::{SourceOfKind, source_of};
 
 /// The roles of the chosen sources, each source once, in the order of [`SourceKind::ALL`]; or those of `zonewright kops`.
-pub fn roles(options: &SourceOptions) -> Vec<Role> {
+pub fn roles(options: &SourceOptions) -> Vec<SourceRole> {
     #[cfg(feature = "kops")]
     if let Some(kops) = options.kops {
         return kops::roles(options, kops);
@@ -81,7 +81,7 @@ impl SourceOptions {
     }
 }
 
-fn roles_of(source: SourceKind, options: &SourceOptions) -> Vec<Role> {
+fn roles_of(source: SourceKind, options: &SourceOptions) -> Vec<SourceRole> {
     match source {
         SourceKind::Service => vec![service::role(options)],
         SourceKind::Ingress => vec![ingress::role(options)],

@@ -5,21 +5,21 @@
 use zonewright_core::endpoint::{Mapped, Sharing};
 use zonewright_core::{DnsName, RData};
 
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::map::Mapping;
 use crate::objects::Node;
 use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source. Nodes live in no namespace, so `--namespace` does not narrow it.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::Node, Kind::Node, "node", options, map).reading([Kind::Node], &Reach::All)
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::Node, Kind::Node, "node", options, map).reading([Kind::Node], &ReadScope::All)
 }
 
 /// Maps one Node.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(node) = object.body::<Node>() else { return Mapped::default() };
     let options = scope.options;
     let mut mapping = Mapping::new(&node.metadata, scope);

@@ -7,7 +7,7 @@ use zonewright_core::DnsName;
 use zonewright_core::endpoint::Mapped;
 
 use super::hosted::{self, Answer};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::kind::Kind;
 use crate::map::Mapping;
 use crate::objects::{OpenshiftRoute, RouterStatus};
@@ -15,12 +15,12 @@ use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::OpenshiftRoute, Kind::OpenshiftRoute, "route", options, map)
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::OpenshiftRoute, Kind::OpenshiftRoute, "route", options, map)
 }
 
 /// Maps one Route. It reads no other object.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(object) = object.body::<OpenshiftRoute>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&object.metadata, scope);
     if scope.options.accepts(&object.metadata).is_ok() {

@@ -6,23 +6,23 @@
 use zonewright_core::endpoint::{Mapped, Sharing};
 use zonewright_core::{DnsName, RData};
 
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::annotations::{HOSTNAME, INTERNAL_HOSTNAME, KOPS_EXTERNAL, KOPS_INTERNAL};
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::map::Mapping;
 use crate::objects::Pod;
 use crate::options::{Compatibility, SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source. Its endpoints carry no label, since a name has many pods.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    let role = Role::new(SourceKind::Pod, Kind::Pod, "pod", options, map).reading([Kind::Node], &Reach::All);
-    Role { labels: Vec::new(), ..role }
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    let role = SourceRole::new(SourceKind::Pod, Kind::Pod, "pod", options, map).reading([Kind::Node], &ReadScope::All);
+    SourceRole { labels: Vec::new(), ..role }
 }
 
 /// Maps one Pod.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(pod) = object.body::<Pod>() else { return Mapped::default() };
     let options = scope.options;
     let mut mapping = Mapping::new(&pod.metadata, scope);

@@ -7,19 +7,19 @@ use serde::Deserialize;
 use zonewright_core::endpoint::Mapped;
 
 use super::hosted::{self, Answer};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::map::Mapping;
 use crate::objects::{LoadBalancerIngress, RouteGroup};
 use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::SkipperRouteGroup, options.routegroup, "routegroup", options, map)
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::SkipperRouteGroup, options.routegroup, "routegroup", options, map)
 }
 
 /// Maps one RouteGroup. It reads no other object.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let mut mapping = Mapping::new(object.meta(), scope);
     if scope.options.accepts(object.meta()).is_err() {
         return mapping.finish();
@@ -51,5 +51,5 @@ fn unreadable(mapping: &mut Mapping<'_>, problem: &serde_json::Error) {
     let reason = format!("it does not have the shape of a RouteGroup: {problem}");
     mapping.warn("UnreadableObject", format!("{reason}; expected spec.hosts to be a list of texts"));
     let resource = mapping.settings().resource.clone();
-    mapping.cannot_tell([resource], &reason);
+    mapping.cannot_determine([resource], &reason);
 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::roles;
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::options::{Compatibility, SourceKind, SourceOptions};
 
 /// One row for each source that this build has, in alphabetical order.
@@ -58,12 +58,12 @@ fn row(source: SourceKind) -> String {
 }
 
 /// A kind and how far it is read.
-fn shown(kind: Kind, reach: Option<&Reach>) -> String {
+fn shown(kind: Kind, reach: Option<&ReadScope>) -> String {
     let id = if kind.is_polled() { kind.spec().name.to_lowercase() } else { kind.id().to_string() };
     match reach {
         _ if kind.is_polled() || !kind.spec().namespaced => format!("`{id}`"),
-        Some(Reach::Namespace(namespace)) if **namespace == *"G" => format!("`{id}` (`--gateway-namespace`)"),
-        Some(Reach::Namespace(_)) => format!("`{id}` (`--namespace`)"),
+        Some(ReadScope::Namespace(namespace)) if **namespace == *"G" => format!("`{id}` (`--gateway-namespace`)"),
+        Some(ReadScope::Namespace(_)) => format!("`{id}` (`--namespace`)"),
         _ => format!("`{id}` (all namespaces)"),
     }
 }

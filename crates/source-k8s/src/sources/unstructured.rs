@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zonewright_core::endpoint::{Mapped, Sharing};
 
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::annotations::HOSTNAME;
 use crate::kind::Kind;
 use crate::map::Mapping;
@@ -14,13 +14,13 @@ use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source: on each kind that the user named.
-pub(super) fn roles(options: &SourceOptions) -> Vec<Role> {
+pub(super) fn roles(options: &SourceOptions) -> Vec<SourceRole> {
     options.unstructured.iter().map(|kind| role(*kind, options)).collect()
 }
 
-fn role(kind: Kind, options: &SourceOptions) -> Role {
+fn role(kind: Kind, options: &SourceOptions) -> SourceRole {
     let labels = labels(kind.spec().name, kind.spec().plural).into_iter().map(Arc::from).collect();
-    Role { labels, ..Role::new(SourceKind::Unstructured, kind, "", options, map) }
+    SourceRole { labels, ..SourceRole::new(SourceKind::Unstructured, kind, "", options, map) }
 }
 
 /// The first parts that labels may have: the kind's name in lower case, or all that the plural may come from.
@@ -41,7 +41,7 @@ fn labels(name: &str, plural: &str) -> Vec<String> {
 }
 
 /// Maps one object. It reads no other; `--ignore-hostname-annotation` does not count.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let mut mapping = Mapping::new(object.meta(), scope);
     if scope.options.accepts(object.meta()).is_ok() {
         mapping.read_ttl_and_policy();

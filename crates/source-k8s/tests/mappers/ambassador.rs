@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, check_in, map, options};
 
@@ -65,8 +65,8 @@ fn annotations_and_filters() {
     }
     let bare = Thing::new(Kind::AmbassadorHost, "ns", "host").with("spec.hostname", "a.org").ann("target", "t.org");
     check("without the annotation", &bare, |_| {}, "");
-    let labels = || Selector::labels("app=web").expect("a filter");
-    let annotations = || Selector::annotations("tier=front").expect("a filter");
+    let labels = || MetadataSelector::labels("app=web").expect("a filter");
+    let annotations = || MetadataSelector::annotations("tier=front").expect("a filter");
     check_in("label filter", &host(), &others, |o| o.label_filter = labels(), "");
     check_in("label filter", &host().label("app", "web"), &others, |o| o.label_filter = labels(), a);
     check_in("annotation filter", &host(), &others, |o| o.annotation_filter = annotations(), "");

@@ -11,7 +11,7 @@ use zonewright_core::{DnsName, RData};
 use zonewright_source_k8s::kind::{KINDS, Kind};
 use zonewright_source_k8s::lookup::Lookup;
 use zonewright_source_k8s::options::{Compatibility, KopsOptions, SourceKind, SourceOptions};
-use zonewright_source_k8s::sources::{Scope, reads, roles};
+use zonewright_source_k8s::sources::{MapScope, reads, roles};
 use zonewright_source_k8s::store::Store;
 
 use crate::any_options::any_options;
@@ -121,7 +121,7 @@ fn sound(name: &DnsName) {
 fn map_all(subject: &Thing, store: &Store, options: &SourceOptions) {
     let Some(object) = subject.object(&options.keep()) else { return };
     for role in roles(options).iter().filter(|role| role.kind == subject.kind) {
-        hold(&(role.map)(&object, &Scope { role, options, lookup: &Lookup::new(store, &role.reads) }));
+        hold(&(role.map)(&object, &MapScope { role, options, lookup: &Lookup::new(store, &role.reads) }));
     }
 }
 

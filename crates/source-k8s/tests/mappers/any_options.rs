@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use zonewright_core::catalog::{FlagValue, Settings};
 use zonewright_source_k8s::annotations::Prefixes;
 use zonewright_source_k8s::options::{Compatibility, SourceOptions, service_types};
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 use zonewright_source_k8s::templates::Templates;
 
 use crate::things::everything;
@@ -105,8 +105,8 @@ fn apply(options: &mut SourceOptions, switches: &[bool], texts: &Texts) {
     let owned = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     switch(options, switches);
     texts.namespace.clone_into(&mut options.namespace);
-    options.annotation_filter = Selector::annotations(texts.annotations).expect("a filter");
-    options.label_filter = Selector::from_str(texts.labels).expect("a filter");
+    options.annotation_filter = MetadataSelector::annotations(texts.annotations).expect("a filter");
+    options.label_filter = MetadataSelector::from_str(texts.labels).expect("a filter");
     options.annotation_prefixes = Prefixes::parse(&owned(texts.prefixes)).expect("prefixes");
     options.ingress_class = owned(texts.class);
     options.service_type_filter = service_types(&owned(texts.service_type)).expect("types");
@@ -117,7 +117,7 @@ fn apply(options: &mut SourceOptions, switches: &[bool], texts: &Texts) {
         "ns" => "ns".clone_into(&mut options.gateway_namespace),
         name => name.clone_into(&mut options.gateway_name),
     }
-    options.gateway_label_filter = Selector::from_str(texts.labels).expect("a filter");
+    options.gateway_label_filter = MetadataSelector::from_str(texts.labels).expect("a filter");
     texts.router.clone_into(&mut options.openshift_router_name);
     options.templates = ALL_TEMPLATES.get(texts.templates).cloned().unwrap_or_default();
 }

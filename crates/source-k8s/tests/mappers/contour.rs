@@ -1,7 +1,7 @@
 //! The tests of section 3.12.
 
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, map, options};
 
@@ -39,7 +39,7 @@ fn names_and_targets() {
     }
     check("ignored", &proxy("a.org").ann("hostname", "b.org"), |o| o.ignore_hostname_annotation = true, A);
     check("namespace", &proxy("a.org"), |o| o.namespace = "other".to_owned(), "");
-    let filter = || Selector::labels("app=web").expect("a filter");
+    let filter = || MetadataSelector::labels("app=web").expect("a filter");
     check("label filter", &proxy("a.org").label("app", "web"), |o| o.label_filter = filter(), A);
     check("label filter", &proxy("a.org"), |o| o.label_filter = filter(), "");
 }

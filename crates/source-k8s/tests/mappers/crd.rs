@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use zonewright_core::endpoint::{ObjectPolicy, Sharing};
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::DnsEndpoint;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 use zonewright_source_k8s::sources::crd::{Status, status};
 
 use crate::scene::{Thing, check, map, options};
@@ -28,10 +28,10 @@ fn a() -> Thing {
 fn filters() {
     check("K1", &a(), |o| o.namespace = "foo".to_owned(), A);
     check("K2", &a(), |o| o.namespace = "bar".to_owned(), "");
-    let annotations = |text| Selector::annotations(text).expect("a filter of the vectors");
+    let annotations = |text| MetadataSelector::annotations(text).expect("a filter of the vectors");
     check("K6", &a().annotation("test", "x"), |o| o.annotation_filter = annotations("test=y"), "");
     check("K7", &a().annotation("test", "x"), |o| o.annotation_filter = annotations("test=x"), A);
-    let labels = |text| Selector::labels(text).expect("a filter of the vectors");
+    let labels = |text| MetadataSelector::labels(text).expect("a filter of the vectors");
     check("K8", &a().label("test", "x"), |o| o.label_filter = labels("test=y"), "");
     check("K9", &a().label("test", "x"), |o| o.label_filter = labels("test=x"), A);
     let annotated = a().ann("controller", "other").ann("ttl", "7").ann("set-identifier", "s").ann("target", "9.9.9.9");
@@ -142,7 +142,7 @@ fn properties() {
 
 /// K25: which element, which field, what was found, what was expected.
 #[test]
-fn what_is_told() {
+fn what_is_reported() {
     for (rtype, target, pieces) in [
         ("A", "1.2.3.4.", &["spec.endpoints[1].targets[0] of a.org", "use \"1.2.3.4\" not \"1.2.3.4.\""][..]),
         ("NAPTR", "100 10 u s r b.org", &["targets[0]", "use \"100 10 u s r b.org.\" not"]),
@@ -160,7 +160,7 @@ fn what_is_told() {
         }
     }
     check(
-        "K25, nothing to tell",
+        "K25, nothing to report",
         &one("SRV", "_a._tcp.b.org", &["0 0 80 c.org."]),
         |_| {},
         "_a._tcp.b.org SRV 0 0 80 c.org. ttl=180",

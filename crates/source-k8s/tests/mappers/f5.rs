@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, map, options};
 
@@ -37,7 +37,7 @@ fn addresses() {
         ] {
             check(id, &thing, |_| {}, expected);
         }
-        let filter = || Selector::labels("app=web").expect("a filter");
+        let filter = || MetadataSelector::labels("app=web").expect("a filter");
         check("label filter", &server(kind), |o| o.label_filter = filter(), "");
         check("label filter", &server(kind).label("app", "web"), |o| o.label_filter = filter(), A);
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use zonewright_core::endpoint::Sharing;
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, map, options};
 
@@ -115,13 +115,13 @@ fn filters() {
         ("I24", "nginx", "kubernetes.io/ingress.class=nginx", a),
         ("I25", "alb", "kubernetes.io/ingress.class=nginx", ""),
     ] {
-        let filter = Selector::annotations(filter).expect("a filter of the vectors");
+        let filter = MetadataSelector::annotations(filter).expect("a filter of the vectors");
         check(id, &classed(class), |o| o.annotation_filter = filter, expected);
     }
     check("I20", &rule("a.b"), |o| o.namespace = "testing1".to_owned(), "");
     check("I26", &rule("a.b").ann("controller", "dns-controller"), |_| {}, a);
     check("I27", &rule("a.b").ann("controller", "other"), |_| {}, "");
-    let label = Selector::labels("app=web").expect("a filter of the vectors");
+    let label = MetadataSelector::labels("app=web").expect("a filter of the vectors");
     check("I48", &rule("a.b").label("app", "web"), |o| o.label_filter = label.clone(), a);
     check("I49", &rule("a.b"), |o| o.label_filter = label, "");
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonewright_source_k8s::annotations::Prefixes;
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, check_in, map, options};
 
@@ -144,7 +144,7 @@ fn names_of_gateways() {
         |o| o.namespace = "ns".to_owned(),
         "a.org pending",
     );
-    let filter = || Selector::labels("app=web").expect("a filter");
+    let filter = || MetadataSelector::labels("app=web").expect("a filter");
     check_in("label filter", &gateway(&["a.org"]), &lb, |o| o.label_filter = filter(), "");
     check_in("label filter", &gateway(&["a.org"]).label("app", "web"), &lb, |o| o.label_filter = filter(), A);
 }

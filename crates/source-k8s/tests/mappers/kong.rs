@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, map, options};
 
@@ -35,7 +35,7 @@ fn names_and_targets() {
         |o| o.ignore_hostname_annotation = true,
         "b.org CNAME lb.org",
     );
-    let filter = || Selector::labels("app=web").expect("a filter");
+    let filter = || MetadataSelector::labels("app=web").expect("a filter");
     check("label filter", &rule("b.org").label("app", "web"), |o| o.label_filter = filter(), "b.org CNAME lb.org");
     check("label filter", &rule("b.org"), |o| o.label_filter = filter(), "");
 }

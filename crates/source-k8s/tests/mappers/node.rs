@@ -4,7 +4,7 @@ use serde_json::json;
 use zonewright_core::endpoint::Sharing;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check as check_thing, map, options};
 
@@ -73,7 +73,7 @@ fn annotations() {
 #[test]
 fn filters() {
     let plain = node("node1", "ext:1.2.3.4").annotation("tier", "front").label("app", "web");
-    let by = |text: &str| Selector::labels(text).unwrap();
+    let by = |text: &str| MetadataSelector::labels(text).unwrap();
     check("D15", &plain, |_| {}, "node1 A 1.2.3.4");
     check("D16", &plain, |o| o.annotation_filter = by("tier=front"), "node1 A 1.2.3.4");
     check("D17", &plain, |o| o.annotation_filter = by("tier=back"), "");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, map, options};
 
@@ -61,7 +61,7 @@ fn annotations() {
         check(id, &thing, |_| {}, expected);
     }
     check("ignored", &served().ann("hostname", "b.org"), |o| o.ignore_hostname_annotation = true, A);
-    let filter = || Selector::labels("app=web").expect("a filter");
+    let filter = || MetadataSelector::labels("app=web").expect("a filter");
     check("label filter", &served().label("app", "web"), |o| o.label_filter = filter(), A);
     check("label filter", &served(), |o| o.label_filter = filter(), "");
     assert_eq!(map(&served(), &[], &options(|_| {})).endpoints[0].resource.as_deref(), Some("route/ns/route"));

@@ -1,4 +1,4 @@
-//! What objects get wrong: each piece is lost alone, and told with the key, the value and what was expected.
+//! What objects get wrong: each piece is lost alone, and reported with the key, the value and what was expected.
 
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
@@ -13,7 +13,7 @@ fn service() -> Thing {
 }
 
 /// The one note of `thing`: its reason, and all these pieces in its message.
-fn told(thing: &Thing, reason: &str, pieces: &[&str]) {
+fn reports(thing: &Thing, reason: &str, pieces: &[&str]) {
     let notes = map(thing, &[], &options(|_| {})).notes;
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!((notes[0].reason, notes[0].object.to_string().as_str()), (reason, "Service ns/web"));
@@ -38,11 +38,11 @@ fn host_names() {
     ] {
         let thing = service().ann("hostname", &format!("ok.example.org,{bad}"));
         check(bad, &thing, |_| {}, "ok.example.org A 1.2.3.4 | ! InvalidHostname");
-        told(&thing, "InvalidHostname", &[key, &format!("{bad:?}"), problem]);
+        reports(&thing, "InvalidHostname", &[key, &format!("{bad:?}"), problem]);
     }
     let gaps = service().ann("hostname", "ok.example.org,,");
     check("empty elements", &gaps, |_| {}, "ok.example.org A 1.2.3.4 | ! InvalidHostname");
-    told(&gaps, "InvalidHostname", &[key, "\"ok.example.org,,\"", "2 of 3 elements empty"]);
+    reports(&gaps, "InvalidHostname", &[key, "\"ok.example.org,,\"", "2 of 3 elements empty"]);
     check("an empty value", &service().ann("hostname", ""), |_| {}, "! InvalidHostname");
 }
 
@@ -52,7 +52,7 @@ fn targets() {
     for bad in ["1.2.3.4:80", "[::1]", "a..b", "a/b:c", "fe80::1%eth0"] {
         let thing = service().ann("target", &format!("{bad},4.3.2.1"));
         check(bad, &thing, |_| {}, "ok.example.org A 4.3.2.1 | ! InvalidTarget");
-        told(&thing, "InvalidTarget", &[key, &format!("{bad:?}"), "expected an IP address or a host name"]);
+        reports(&thing, "InvalidTarget", &[key, &format!("{bad:?}"), "expected an IP address or a host name"]);
         check("nothing is left", &service().ann("target", bad), |_| {}, "ok.example.org pending | ! InvalidTarget");
     }
     check("gap", &service().ann("target", "4.3.2.1,"), |_| {}, "ok.example.org A 4.3.2.1 | ! InvalidTarget");
@@ -67,14 +67,14 @@ fn targets() {
     }
     let status = service().with("status.loadBalancer.ingress", json!([{"ip": "1.2.3.4:80"}, {"ip": "4.3.2.1"}]));
     check("status", &status, |_| {}, "ok.example.org A 4.3.2.1 | ! InvalidTarget");
-    told(&status, "InvalidTarget", &["status.loadBalancer.ingress", "\"1.2.3.4:80\""]);
+    reports(&status, "InvalidTarget", &["status.loadBalancer.ingress", "\"1.2.3.4:80\""]);
 }
 
 #[test]
 fn an_alias_of_itself() {
     let alone = service().status("ok.example.org");
     check("alone", &alone, |_| {}, "ok.example.org pending | ! InvalidTarget");
-    told(&alone, "InvalidTarget", &["ok.example.org would be an alias of itself"]);
+    reports(&alone, "InvalidTarget", &["ok.example.org would be an alias of itself"]);
     let other = service().status("ok.example.org lb.example.com");
     check("among others", &other, |_| {}, "ok.example.org CNAME lb.example.com | ! InvalidTarget");
 }
@@ -89,11 +89,11 @@ fn settings() {
     ] {
         let thing = service().ann(key, value);
         check(key, &thing, |_| {}, &format!("ok.example.org A 1.2.3.4 | ! {reason}"));
-        told(&thing, reason, pieces);
+        reports(&thing, reason, pieces);
     }
     let policy = service().annotation("zonewright.dev/policy", "never");
     check("policy", &policy, |_| {}, "ok.example.org A 1.2.3.4 | ! InvalidAnnotation");
-    told(
+    reports(
         &policy,
         "InvalidAnnotation",
         &["zonewright.dev/policy=\"never\"", "sync, upsert-only, create-only, frozen, retain"],
@@ -101,7 +101,7 @@ fn settings() {
 }
 
 #[test]
-fn each_problem_is_told_once() {
+fn each_problem_is_reported_once() {
     let thing = service().ann("hostname", "ok.example.org,a..b,c..d").ann("ttl", "x").ann("target", "1.1.1.1,x:y");
     let expected = "ok.example.org A 1.1.1.1 | ! InvalidHostname | ! InvalidHostname | ! InvalidTTL | ! InvalidTarget";
     check("four problems", &thing, |_| {}, expected);
@@ -110,7 +110,7 @@ fn each_problem_is_told_once() {
 }
 
 #[test]
-fn an_object_that_does_not_count_is_not_told_off() {
+fn an_object_that_does_not_count_reports_nothing() {
     let thing = service().ann("ttl", "foo").ann("controller", "other");
     check("another controller", &thing, |_| {}, "");
     assert_eq!(map(&thing, &[], &options(|_| {})).kinds, [Kind::Service.id()].into());

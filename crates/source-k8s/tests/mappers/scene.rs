@@ -8,7 +8,7 @@ use zonewright_core::RData;
 use zonewright_core::endpoint::{Endpoint, Mapped, Targets};
 use zonewright_source_k8s::lookup::Lookup;
 use zonewright_source_k8s::options::SourceOptions;
-use zonewright_source_k8s::sources::{Scope, roles};
+use zonewright_source_k8s::sources::{MapScope, roles};
 use zonewright_source_k8s::store::Store;
 
 pub(crate) use crate::things::{PREFIX, Thing, options};
@@ -20,7 +20,7 @@ pub(crate) fn map(thing: &Thing, others: &[Thing], options: &SourceOptions) -> M
     let roles = roles(options);
     let role = roles.iter().find(|role| role.kind == thing.kind).expect("a source in use maps this kind");
     let object = thing.object(&keep).expect("an object that can be read");
-    (role.map)(&object, &Scope { role, options, lookup: &Lookup::new(&store, &role.reads) })
+    (role.map)(&object, &MapScope { role, options, lookup: &Lookup::new(&store, &role.reads) })
 }
 
 /// Maps `thing` alone and compares.

@@ -252,7 +252,7 @@ fn endpoints_that_give_nothing() {
     assert!(message.starts_with("2 endpoints") && message.contains("Pod pod8 (4.3.2.8)"), "{message}");
 }
 
-/// H41: types apart, each target once; and each pod's name is told apart from the service's.
+/// H41: types apart, each target once; and each pod's name is distinguished from the service's.
 #[test]
 fn grouping() {
     let endpoints = [ready("foo-0", "1.2.3.4"), ready("foo-1", "5.6.7.8"), ready("foo-2", "1.2.3.4")];

@@ -6,7 +6,7 @@ use zonewright_source_k8s::annotations::Prefixes;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::ServiceType::{LoadBalancer, NodePort};
 use zonewright_source_k8s::options::SourceKind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, map, options};
 
@@ -81,10 +81,10 @@ fn filters() {
         ("S24", "Global", equal, A),
         ("S25", "OnlyLocal", equal, ""),
     ] {
-        let filter = Selector::annotations(filter).expect("a filter of the vectors");
+        let filter = MetadataSelector::annotations(filter).expect("a filter of the vectors");
         check(id, &traffic(value), |o| o.annotation_filter = filter, expected);
     }
-    let by_label = Selector::labels("app=web-external").expect("a filter of the vectors");
+    let by_label = MetadataSelector::labels("app=web-external").expect("a filter of the vectors");
     let labelled = base().ann("hostname", "annotation.bar.example.com").label("app", "web-external");
     check("S49", &labelled, |o| o.label_filter = by_label.clone(), "annotation.bar.example.com A 1.2.3.4");
     check("S51", &labelled.label("app", "web-internal"), |o| o.label_filter = by_label, "");

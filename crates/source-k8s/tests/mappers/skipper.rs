@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::SourceOptions;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use crate::scene::{Thing, check, map, options};
 
@@ -58,7 +58,7 @@ fn names_and_targets() {
     }
     let both = group_of(Kind::RouteGroup, &["a.org"]).ann("hostname", "b.org");
     check("ignored", &both, |o| o.ignore_hostname_annotation = true, "a.org CNAME lb.org");
-    let filter = || Selector::labels("app in (web, db)").expect("a filter");
+    let filter = || MetadataSelector::labels("app in (web, db)").expect("a filter");
     check("label filter", &both.label("app", "x"), |o| o.label_filter = filter(), "");
 }
 
@@ -66,7 +66,7 @@ fn names_and_targets() {
 #[test]
 fn an_object_of_another_shape() {
     let odd = group_of(other(), &[]).with("spec.hosts", "a.org");
-    check("told", &odd, at_other, "! UnreadableObject");
+    check("reported", &odd, at_other, "! UnreadableObject");
     let mapped = map(&odd, &[], &options(at_other));
     assert_eq!(mapped.unknown[0].resource.as_deref(), Some("routegroup/ns/rg"));
     assert!(group_of(Kind::RouteGroup, &[]).with("spec.hosts", "a.org").object(&options(|_| {}).keep()).is_none());

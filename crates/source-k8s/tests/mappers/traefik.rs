@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 use zonewright_source_k8s::sources::roles;
 
 use crate::scene::{Thing, check, map, options};
@@ -56,7 +56,7 @@ fn annotations() {
     check("no valid target", &one.ann("target", "a:b"), |_| {}, "a.org pending | ! InvalidTarget");
     check("another's", &one.ann("controller", "other"), |_| {}, "");
     check("namespace", &one, |o| o.namespace = "other".to_owned(), "");
-    let filter = || Selector::labels("app=web").expect("a filter");
+    let filter = || MetadataSelector::labels("app=web").expect("a filter");
     check("label filter", &one, |o| o.label_filter = filter(), "");
     check("label filter", &one.label("app", "web"), |o| o.label_filter = filter(), "a.org CNAME t.org");
 }

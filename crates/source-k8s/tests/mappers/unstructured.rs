@@ -1,9 +1,9 @@
-//! Section U. U11 is told at start; templates (UT) stand with those of other sources.
+//! Section U. U11 is reported at start; templates (UT) stand with those of other sources.
 
 use serde_json::json;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::SourceOptions;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 use zonewright_source_k8s::sources::roles;
 
 use crate::scene::{Thing, check, map, options};
@@ -68,9 +68,9 @@ fn annotated_names() {
 #[test]
 fn filters() {
     let labels =
-        |o: &mut SourceOptions| o.label_filter = Selector::labels("env=prod").expect("a filter of the vectors");
+        |o: &mut SourceOptions| o.label_filter = MetadataSelector::labels("env=prod").expect("a filter of the vectors");
     let annotations = |o: &mut SourceOptions| {
-        o.annotation_filter = Selector::annotations("team=platform").expect("a filter of the vectors");
+        o.annotation_filter = MetadataSelector::annotations("team=platform").expect("a filter of the vectors");
     };
     for (id, label, team, expected) in [
         ("U5 to U9, both", "prod", "platform", [VM, VM, VM]),

@@ -3,7 +3,7 @@
 use crate::support::{
     Engine, apply, balancer, headless, index, ingress, node, node_port, object, pod, slice, unreadable,
 };
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::store::{Object, ObjectKey};
@@ -23,30 +23,30 @@ fn cluster() -> (Index, Engine) {
         node("n1", "198.51.100.1", "1"),
         ingress("shop", "web", "web.example.com", "192.0.2.7"),
     ];
-    apply(&mut index, crowd.chain(readers).map(Event::Applied));
+    apply(&mut index, crowd.chain(readers).map(FeedEvent::Applied));
     let mut engine = Engine::default();
     engine.take(index.take(false));
     (index, engine)
 }
 
 /// Applies an event; returns how many objects were mapped again, and how many updates came of it.
-fn cost(index: &mut Index, event: Event) -> (u64, usize) {
+fn cost(index: &mut Index, event: FeedEvent) -> (u64, usize) {
     let before = index.remapped();
     apply(index, [event]);
-    let told = index.take(false).objects.len();
-    (index.remapped() - before, told)
+    let reported = index.take(false).objects.len();
+    (index.remapped() - before, reported)
 }
 
 fn unlabelled(namespace: &str, name: &str) -> Object {
     object(Kind::Pod, serde_json::json!({"metadata": {"namespace": namespace, "name": name}}))
 }
 
-fn applied(object: Object) -> Event {
-    Event::Applied(object)
+fn applied(object: Object) -> FeedEvent {
+    FeedEvent::Applied(object)
 }
 
-fn deleted(kind: Kind, namespace: &str, name: &str) -> Event {
-    Event::Deleted(ObjectKey::new(kind, namespace, name))
+fn deleted(kind: Kind, namespace: &str, name: &str) -> FeedEvent {
+    FeedEvent::Deleted(ObjectKey::new(kind, namespace, name))
 }
 
 #[test]
@@ -59,9 +59,9 @@ fn each_object_is_mapped_once_at_first() {
 
 #[test]
 fn a_change_maps_its_readers() {
-    let check = |what: &str, event: Event, expected: (u64, usize)| {
+    let check = |what: &str, event: FeedEvent, expected: (u64, usize)| {
         let (mut index, _) = cluster();
-        assert_eq!(cost(&mut index, event), expected, "{what}: (mapped, told)");
+        assert_eq!(cost(&mut index, event), expected, "{what}: (mapped, reported)");
     };
     check("the same object again", applied(balancer("crowd", "s1", "s1.example.com", "192.0.2.1")), (0, 0));
     check("a Service", applied(balancer("crowd", "s1", "s1.example.com", "192.0.2.2")), (1, 1));
@@ -122,10 +122,10 @@ fn a_thousand_cycles_leave_every_table_empty() {
         ];
         let keys: Vec<ObjectKey> = objects.iter().map(Object::key).collect();
         let unread = ObjectKey::new(Kind::Service, "a", &format!("u{n}"));
-        apply(&mut index, objects.into_iter().map(Event::Applied).chain([unreadable(unread.clone())]));
+        apply(&mut index, objects.into_iter().map(FeedEvent::Applied).chain([unreadable(unread.clone())]));
         index.take(n % 2 == 0);
         assert!(!empty(&index));
-        apply(&mut index, keys.into_iter().chain([unread]).map(Event::Deleted));
+        apply(&mut index, keys.into_iter().chain([unread]).map(FeedEvent::Deleted));
         index.take(false);
     }
     assert!(empty(&index), "{:?}", index.table_sizes());

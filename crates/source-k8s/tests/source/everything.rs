@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use zonewright_core::catalog::{FlagValue, Settings};
 use zonewright_core::source::SeenKinds;
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::{Compatibility, SourceOptions};
@@ -81,7 +81,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The cluster as it really is, and what it tells.
+/// The cluster as it really is, and what it reports.
 struct Truth {
     objects: BTreeMap<ObjectKey, Object>,
     spoilt: BTreeSet<ObjectKey>,
@@ -89,11 +89,11 @@ struct Truth {
 }
 
 impl Truth {
-    fn events(&mut self, step: &Step) -> Vec<Event> {
+    fn events(&mut self, step: &Step) -> Vec<FeedEvent> {
         match step {
             Step::Put(thing, changes) => self.put(&changed(thing.get(&THINGS), changes)).into_iter().collect(),
-            Step::Delete(at) => self.drop_one(*at).into_iter().map(Event::Deleted).collect(),
-            Step::Vanish(at) => self.drop_one(*at).map(|key| Event::Removed(vec![key])).into_iter().collect(),
+            Step::Delete(at) => self.drop_one(*at).into_iter().map(FeedEvent::Deleted).collect(),
+            Step::Vanish(at) => self.drop_one(*at).map(|key| FeedEvent::Removed(vec![key])).into_iter().collect(),
             Step::Unreadable(at) => self.key(*at).map(unreadable).into_iter().collect(),
             Step::Spoil(at) => self.spoil(*at),
             Step::Relist(thing, skip) => self.relist(thing.get(&THINGS).kind, *skip),
@@ -103,33 +103,33 @@ impl Truth {
                 events.pop();
                 events
             }
-            Step::Lost(thing) => vec![Event::Lost(thing.get(&THINGS).kind, Instant::now())],
-            Step::Open(thing) => vec![Event::Open(thing.get(&THINGS).kind)],
+            Step::Lost(thing) => vec![FeedEvent::Lost(thing.get(&THINGS).kind, Instant::now())],
+            Step::Open(thing) => vec![FeedEvent::Open(thing.get(&THINGS).kind)],
             Step::Take { .. } => Vec::new(),
         }
     }
 
     /// An object of another shape than the API gives it is none that a cluster can hold.
-    fn put(&mut self, thing: &Thing) -> Option<Event> {
+    fn put(&mut self, thing: &Thing) -> Option<FeedEvent> {
         let object = thing.object(&self.keep)?;
         self.objects.insert(object.key(), object.clone());
         self.spoilt.remove(&object.key());
-        Some(Event::Applied(object))
+        Some(FeedEvent::Applied(object))
     }
 
-    fn relist(&mut self, kind: Kind, skip: usize) -> Vec<Event> {
+    fn relist(&mut self, kind: Kind, skip: usize) -> Vec<FeedEvent> {
         let keys: Vec<ObjectKey> = self.of_kind(kind).iter().map(Object::key).collect();
         keys.iter().step_by(skip + 1).for_each(|key| drop(self.objects.remove(key)));
         self.list(kind)
     }
 
-    fn spoil(&mut self, at: Any) -> Vec<Event> {
+    fn spoil(&mut self, at: Any) -> Vec<FeedEvent> {
         let Some(key) = self.drop_one(at) else { return Vec::new() };
         self.spoilt.insert(key.clone());
-        vec![Event::Deleted(key.clone()), unreadable(key)]
+        vec![FeedEvent::Deleted(key.clone()), unreadable(key)]
     }
 
-    fn list(&self, kind: Kind) -> Vec<Event> {
+    fn list(&self, kind: Kind) -> Vec<FeedEvent> {
         let mut events = list(kind, self.of_kind(kind));
         let spoilt = self.spoilt.iter().filter(|key| key.kind == kind).cloned().map(unreadable);
         events.splice(1..1, spoilt);
@@ -240,7 +240,7 @@ proptest! {
         engine.take(live.take(false));
 
         let (mut fresh, mut scratch) = (index(options), Engine::default());
-        apply(&mut fresh, truth.objects.into_values().map(Event::Applied));
+        apply(&mut fresh, truth.objects.into_values().map(FeedEvent::Applied));
         apply(&mut fresh, truth.spoilt.into_iter().map(unreadable));
         scratch.take(fresh.take(true));
         prop_assert_eq!(engine.asking(), scratch.asking());
@@ -257,7 +257,7 @@ fn every_source_has_its_say() {
     for options in OPTIONS.iter() {
         let keep = options.keep();
         let (mut index, mut engine) = (index(options), Engine::default());
-        apply(&mut index, THINGS.iter().filter_map(|thing| thing.object(&keep)).map(Event::Applied));
+        apply(&mut index, THINGS.iter().filter_map(|thing| thing.object(&keep)).map(FeedEvent::Applied));
         engine.take(index.take(true));
         let asking: BTreeSet<String> = engine.asking().into_keys().map(|(source, _)| source.to_string()).collect();
         let roles = zonewright_source_k8s::sources::roles(options);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, advance, timeout};
 use zonewright_core::endpoint::KindId;
 use zonewright_core::source::{KindState, SeenKinds, Source};
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::ServiceType;
@@ -49,7 +49,7 @@ fn letters(source: &K8sSource) -> String {
 }
 
 fn lost(source: &K8sSource) {
-    source.feed([Event::Lost(KIND, Instant::now())]);
+    source.feed([FeedEvent::Lost(KIND, Instant::now())]);
 }
 
 async fn pass(seconds: u64) {
@@ -65,11 +65,11 @@ async fn wakes(source: &K8sSource, seconds: u64) -> bool {
 async fn a_view_from_its_first_list_to_a_lost_watch_and_back() {
     let source = source();
     assert_eq!(letters(&source), "");
-    source.feed([Event::Begin(KIND), Event::Listed(services(1).remove(0))]);
+    source.feed([FeedEvent::Begin(KIND), FeedEvent::Listed(services(1).remove(0))]);
     assert_eq!(letters(&source), "", "half a list");
-    source.feed([Event::Done(KIND)]);
+    source.feed([FeedEvent::Done(KIND)]);
     assert_eq!(letters(&source), "cfs");
-    source.feed([Event::Open(KIND)]);
+    source.feed([FeedEvent::Open(KIND)]);
     pass(3_600).await;
     assert_eq!(letters(&source), "cfs", "an open watch does not age");
     lost(&source);
@@ -78,14 +78,14 @@ async fn a_view_from_its_first_list_to_a_lost_watch_and_back() {
     assert_eq!(letters(&source), "cfs");
     pass(1).await;
     assert_eq!(letters(&source), "cs", "30 s after the first loss");
-    source.feed([Event::Open(KIND)]);
+    source.feed([FeedEvent::Open(KIND)]);
     assert_eq!(letters(&source), "cfs");
     assert_eq!(state(&source).objects, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_first_list_that_fails_is_settled() {
-    let cases: [(&str, Turn); 2] = [("lost", lost), ("forbidden", |source| source.feed([Event::Forbidden(KIND)]))];
+    let cases: [(&str, Turn); 2] = [("lost", lost), ("forbidden", |source| source.feed([FeedEvent::Forbidden(KIND)]))];
     for (what, fail) in cases {
         let source = source();
         fail(&source);
@@ -97,7 +97,7 @@ async fn a_first_list_that_fails_is_settled() {
 async fn a_list_that_may_not_be_watched_is_fresh_for_a_while() {
     let source = source();
     source.feed(list(KIND, services(1)));
-    source.feed([Event::Forbidden(KIND)]);
+    source.feed([FeedEvent::Forbidden(KIND)]);
     pass(29).await;
     assert_eq!(letters(&source), "cfs");
     pass(1).await;
@@ -110,7 +110,7 @@ async fn a_list_that_may_not_be_watched_is_fresh_for_a_while() {
 async fn an_empty_list_is_doubted_where_there_was_much() {
     for (before, letters_after) in [(0, "cfs"), (2, "cfs"), (3, "fs"), (10, "fs")] {
         let source = source();
-        source.feed(list(KIND, services(before)).into_iter().chain([Event::Open(KIND)]));
+        source.feed(list(KIND, services(before)).into_iter().chain([FeedEvent::Open(KIND)]));
         source.feed(list(KIND, []));
         assert_eq!(letters(&source), letters_after, "{before} before");
         source.feed(list(KIND, []));
@@ -123,22 +123,27 @@ async fn an_empty_list_is_doubted_where_there_was_much() {
 async fn the_service_of_the_api_server_itself_makes_no_list() {
     let own = || balancer("default", "kubernetes", "", "10.0.0.1");
     let source = source();
-    source.feed(list(KIND, services(5).into_iter().chain([own()])).into_iter().chain([Event::Open(KIND)]));
+    source.feed(list(KIND, services(5).into_iter().chain([own()])).into_iter().chain([FeedEvent::Open(KIND)]));
     source.feed(list(KIND, [own()]));
     assert_eq!(letters(&source), "fs");
-    source.feed([Event::Applied(own())]);
+    source.feed([FeedEvent::Applied(own())]);
     source.feed(list(KIND, [own()]));
     assert_eq!(letters(&source), "fs", "seen again");
-    source.feed([Event::Applied(services(1).remove(0))]);
+    source.feed([FeedEvent::Applied(services(1).remove(0))]);
     assert_eq!(letters(&source), "cfs");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_object_deleted_while_it_was_listed_does_not_make_a_list() {
     let source = source();
-    source.feed(list(KIND, services(5)).into_iter().chain([Event::Open(KIND)]));
+    source.feed(list(KIND, services(5)).into_iter().chain([FeedEvent::Open(KIND)]));
     let one = services(1).remove(0);
-    source.feed([Event::Begin(KIND), Event::Listed(one.clone()), Event::Deleted(one.key()), Event::Done(KIND)]);
+    source.feed([
+        FeedEvent::Begin(KIND),
+        FeedEvent::Listed(one.clone()),
+        FeedEvent::Deleted(one.key()),
+        FeedEvent::Done(KIND),
+    ]);
     assert_eq!(letters(&source), "fs");
 }
 
@@ -146,11 +151,11 @@ async fn an_object_deleted_while_it_was_listed_does_not_make_a_list() {
 async fn doubt_ends_with_an_object() {
     let cases: [(&str, Turn); 2] = [
         ("a list with one", |source| source.feed(list(KIND, services(1)))),
-        ("a new object", |source| source.feed(services(1).into_iter().map(Event::Applied))),
+        ("a new object", |source| source.feed(services(1).into_iter().map(FeedEvent::Applied))),
     ];
     for (what, end) in cases {
         let source = source();
-        source.feed(list(KIND, services(5)).into_iter().chain([Event::Open(KIND)]));
+        source.feed(list(KIND, services(5)).into_iter().chain([FeedEvent::Open(KIND)]));
         source.feed(list(KIND, []));
         assert_eq!(letters(&source), "fs");
         end(&source);
@@ -162,19 +167,19 @@ async fn doubt_ends_with_an_object() {
 #[tokio::test(start_paused = true)]
 async fn doubt_lasts_until_the_list_has_come_to_its_end() {
     let source = source();
-    source.feed(list(KIND, services(5)).into_iter().chain([Event::Open(KIND)]));
+    source.feed(list(KIND, services(5)).into_iter().chain([FeedEvent::Open(KIND)]));
     source.feed(list(KIND, []));
-    source.feed([Event::Begin(KIND), Event::Listed(services(1).remove(0))]);
+    source.feed([FeedEvent::Begin(KIND), FeedEvent::Listed(services(1).remove(0))]);
     assert_eq!(letters(&source), "fs", "four are still to come");
-    source.feed(services(5).into_iter().skip(1).map(Event::Listed).chain([Event::Done(KIND)]));
+    source.feed(services(5).into_iter().skip(1).map(FeedEvent::Listed).chain([FeedEvent::Done(KIND)]));
     assert_eq!(letters(&source), "cfs");
 }
 
 #[tokio::test(start_paused = true)]
 async fn deletes_one_by_one_are_no_doubt() {
     let source = source();
-    source.feed(list(KIND, services(5)).into_iter().chain([Event::Open(KIND)]));
-    source.feed((0..5).map(|n| Event::Deleted(ObjectKey::new(KIND, "a", &format!("s{n}")))));
+    source.feed(list(KIND, services(5)).into_iter().chain([FeedEvent::Open(KIND)]));
+    source.feed((0..5).map(|n| FeedEvent::Deleted(ObjectKey::new(KIND, "a", &format!("s{n}")))));
     assert_eq!(letters(&source), "cfs");
     assert_eq!(state(&source).objects, 0);
     source.feed(list(KIND, []));
@@ -184,17 +189,17 @@ async fn deletes_one_by_one_are_no_doubt() {
 #[tokio::test(start_paused = true)]
 async fn a_vanished_folder_of_files_is_doubted_like_a_list() {
     let source = source();
-    source.feed(list(KIND, services(3)).into_iter().chain([Event::Open(KIND)]));
-    source.feed([Event::Removed((0..3).map(|n| ObjectKey::new(KIND, "a", &format!("s{n}"))).collect())]);
+    source.feed(list(KIND, services(3)).into_iter().chain([FeedEvent::Open(KIND)]));
+    source.feed([FeedEvent::Removed((0..3).map(|n| ObjectKey::new(KIND, "a", &format!("s{n}"))).collect())]);
     assert_eq!(letters(&source), "fs");
-    source.feed([Event::Blind(KIND)]);
+    source.feed([FeedEvent::Blind(KIND)]);
     assert_eq!(letters(&source), "s");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_denied_kind() {
     let never_seen = source();
-    never_seen.feed([Event::Denied(KIND)]);
+    never_seen.feed([FeedEvent::Denied(KIND)]);
     assert_eq!(letters(&never_seen), "cfs", "complete and empty");
     lost(&never_seen);
     pass(30).await;
@@ -202,26 +207,26 @@ async fn a_denied_kind() {
 
     let seen_now = source();
     seen_now.feed(list(KIND, services(1)));
-    seen_now.feed([Event::Denied(KIND)]);
+    seen_now.feed([FeedEvent::Denied(KIND)]);
     assert_eq!(letters(&seen_now), "fs");
     assert_eq!(state(&seen_now).objects, 1, "nothing is removed");
     assert!(seen_now.take(false).objects.len() == 1);
 
     let seen_before = source_that_saw(&SeenKinds::These(seen_now.seen()));
-    seen_before.feed([Event::Denied(KIND)]);
+    seen_before.feed([FeedEvent::Denied(KIND)]);
     assert_eq!(letters(&seen_before), "fs", "remembered across a restart");
 
     let unknown = source_that_saw(&SeenKinds::Any);
-    unknown.feed([Event::Denied(KIND)]);
+    unknown.feed([FeedEvent::Denied(KIND)]);
     assert_eq!(letters(&unknown), "fs", "what former processes saw cannot be read");
 
     assert_eq!(state(&never_seen).doubted, None, "nothing is missing");
     assert_eq!(state(&seen_before).doubted, Some(0), "the doubt of every process that finds it so");
-    seen_now.feed([Event::Denied(KIND)]);
+    seen_now.feed([FeedEvent::Denied(KIND)]);
     assert_eq!(state(&seen_now).doubted, Some(1), "denied once more is no other doubt");
     seen_now.feed(list(KIND, services(1)));
     assert_eq!((letters(&seen_now).as_str(), state(&seen_now).doubted), ("cfs", None), "served again");
-    seen_now.feed([Event::Denied(KIND)]);
+    seen_now.feed([FeedEvent::Denied(KIND)]);
     assert_eq!(state(&seen_now).doubted, Some(2), "a denial that comes later is another");
 }
 
@@ -238,28 +243,28 @@ async fn an_unreadable_object_that_nobody_knows_doubts_no_other() {
     let hidden = ObjectKey::new(KIND, "a", "hidden");
     let with_hole = || {
         let source = source();
-        source.feed([Event::Begin(KIND), unreadable(hidden.clone()), Event::Done(KIND)]);
+        source.feed([FeedEvent::Begin(KIND), unreadable(hidden.clone()), FeedEvent::Done(KIND)]);
         assert_eq!((letters(&source).as_str(), state(&source).unreadable), ("cfs", 1));
         source
     };
     let read = with_hole();
-    read.feed([Event::Applied(balancer("a", "hidden", "", "192.0.2.1"))]);
+    read.feed([FeedEvent::Applied(balancer("a", "hidden", "", "192.0.2.1"))]);
     assert_eq!(state(&read).unreadable, 0);
     let deleted = with_hole();
-    deleted.feed([Event::Deleted(hidden.clone())]);
+    deleted.feed([FeedEvent::Deleted(hidden.clone())]);
     assert_eq!(state(&deleted).unreadable, 0);
     let not_listed = with_hole();
     not_listed.feed(list(KIND, []));
     assert_eq!(state(&not_listed).unreadable, 0);
 }
 
-/// Where a claim has no label to keep it by, or not even the object's name is known, nobody can tell whose records to keep.
+/// Where a claim has no label to keep it by, or not even the object's name is known, it is not known whose records to keep.
 #[tokio::test(start_paused = true)]
-async fn what_no_label_tells_doubts_the_kind() {
+async fn an_object_without_a_label_doubts_the_kind() {
     let spoilt = |options: SourceOptions, key: ObjectKey| {
         let source = K8sSource::new(Index::new(Arc::new(options), &SeenKinds::default()));
         let kind = key.kind;
-        source.feed([Event::Begin(kind), unreadable(key), Event::Done(kind)]);
+        source.feed([FeedEvent::Begin(kind), unreadable(key), FeedEvent::Done(kind)]);
         source.evidence().kinds[&kind.id()].complete
     };
     let pods = SourceOptions { sources: vec![SourceKind::Pod], ..options() };
@@ -300,34 +305,34 @@ async fn a_waiter_wakes_for_objects() {
         async move { source.changed().await }
     });
     tokio::task::yield_now().await;
-    source.feed([Event::Applied(services(1).remove(0))]);
+    source.feed([FeedEvent::Applied(services(1).remove(0))]);
     timeout(Duration::from_secs(1), waiter).await.expect("woken").unwrap();
     assert!(wakes(&source, 1).await, "until it is taken");
     source.take(false);
     assert!(!wakes(&source, 3_600).await);
-    source.feed([Event::Applied(services(1).remove(0))]);
+    source.feed([FeedEvent::Applied(services(1).remove(0))]);
     assert!(!wakes(&source, 3_600).await, "the same object again is no news");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_waiter_wakes_when_a_view_stops_being_fresh() {
     let source = source();
-    source.feed(list(KIND, []).into_iter().chain([Event::Open(KIND)]));
+    source.feed(list(KIND, []).into_iter().chain([FeedEvent::Open(KIND)]));
     source.take(false);
     lost(&source);
     let start = Instant::now();
     assert!(wakes(&source, 60).await);
     assert_eq!(start.elapsed().as_secs(), 30);
     source.take(false);
-    assert!(!wakes(&source, 3_600).await, "told once");
-    source.feed([Event::Open(KIND)]);
+    assert!(!wakes(&source, 3_600).await, "reported once");
+    source.feed([FeedEvent::Open(KIND)]);
     assert!(wakes(&source, 1).await, "it is back");
 }
 
 #[tokio::test(start_paused = true)]
 async fn freshness_that_ended_while_nobody_waited_is_news() {
     let source = source();
-    source.feed(list(KIND, []).into_iter().chain([Event::Open(KIND)]));
+    source.feed(list(KIND, []).into_iter().chain([FeedEvent::Open(KIND)]));
     source.take(false);
     lost(&source);
     pass(60).await;
@@ -345,7 +350,7 @@ async fn several_waiters_wake_together() {
         })
         .collect();
     tokio::task::yield_now().await;
-    source.feed([Event::Denied(KIND)]);
+    source.feed([FeedEvent::Denied(KIND)]);
     for waiter in waiters {
         timeout(Duration::from_secs(1), waiter).await.expect("woken").unwrap();
     }
@@ -354,7 +359,7 @@ async fn several_waiters_wake_together() {
 #[tokio::test(start_paused = true)]
 async fn objects_of_a_later_evidence_wait_until_it_is_asked_for() {
     let source = source();
-    source.feed(list(KIND, services(5)).into_iter().chain([Event::Open(KIND)]));
+    source.feed(list(KIND, services(5)).into_iter().chain([FeedEvent::Open(KIND)]));
     assert_eq!(letters(&source), "cfs");
     assert_eq!(source.take(false).objects.len(), 5);
     source.feed(list(KIND, []));
@@ -383,9 +388,9 @@ async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
     };
     let fails: [(&str, Turn); 4] = [
         ("lost", lost),
-        ("forbidden", |source| source.feed([Event::Forbidden(KIND)])),
-        ("denied", |source| source.feed([Event::Denied(KIND)])),
-        ("blind", |source| source.feed([Event::Blind(KIND)])),
+        ("forbidden", |source| source.feed([FeedEvent::Forbidden(KIND)])),
+        ("denied", |source| source.feed([FeedEvent::Denied(KIND)])),
+        ("blind", |source| source.feed([FeedEvent::Blind(KIND)])),
     ];
     for (what, fail) in fails {
         let source = patient(&SeenKinds::These(BTreeSet::from([KIND.id()])));
@@ -394,18 +399,18 @@ async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
         fail(&source);
         assert!(!state(&source).settled, "{what}");
         let _ = source.take(false);
-        assert!(wakes(&source, 2).await, "{what}: somebody has to be told when the time is over");
+        assert!(wakes(&source, 2).await, "{what}: a wake-up is due when the time is over");
         assert!(state(&source).settled && !state(&source).complete, "{what}");
     }
     // What was never seen and is denied is empty, and nothing is waited for.
     let source = patient(&SeenKinds::default());
-    source.feed([Event::Denied(KIND)]);
+    source.feed([FeedEvent::Denied(KIND)]);
     assert_eq!(letters(&source), "cfs");
     // A list that began in time is waited for to its end, however long it takes.
     let source = patient(&SeenKinds::default());
     lost(&source);
     pass(29).await;
-    source.feed([Event::Begin(KIND), Event::Listed(services(1).remove(0))]);
+    source.feed([FeedEvent::Begin(KIND), FeedEvent::Listed(services(1).remove(0))]);
     pass(3_600).await;
     assert_eq!(letters(&source), "");
     lost(&source);
@@ -418,7 +423,7 @@ async fn a_list_that_fails_is_waited_for_as_long_as_there_is_patience() {
 }
 
 #[test]
-fn what_was_not_read_is_told_with_its_reason() {
+fn what_was_not_read_is_reported_with_its_reason() {
     let source = source();
     assert_eq!(source.errors().unread[&KIND.id()], "not read to its end");
     source.feed(list(KIND, services(1)));

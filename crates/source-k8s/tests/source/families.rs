@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use zonewright_core::source::SeenKinds;
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
@@ -97,7 +97,7 @@ fn cluster() -> (Index, Engine) {
         settings("s2", "60"),
         gate("gate", "front"),
     ];
-    apply(&mut index, objects.map(Event::Applied));
+    apply(&mut index, objects.map(FeedEvent::Applied));
     let mut engine = Engine::default();
     engine.take(index.take(false));
     (index, engine)
@@ -122,14 +122,14 @@ fn everything_finds_what_it_refers_to() {
 
 #[test]
 fn a_change_maps_its_readers() {
-    let check = |what: &str, event: Event, expected: (u64, usize)| {
+    let check = |what: &str, event: FeedEvent, expected: (u64, usize)| {
         let (mut index, _) = cluster();
         let before = index.remapped();
         apply(&mut index, [event]);
-        let told = index.take(false).objects.len();
-        assert_eq!((index.remapped() - before, told), expected, "{what}: (mapped, told)");
+        let reported = index.take(false).objects.len();
+        assert_eq!((index.remapped() - before, reported), expected, "{what}: (mapped, reported)");
     };
-    let applied = Event::Applied;
+    let applied = FeedEvent::Applied;
     check("a service: g1, v1, h1", applied(service("sys", "in", "web", "192.0.2.9")), (3, 3));
     check("a service that nobody selects", applied(service("sys", "x", "x", "192.0.2.9")), (0, 0));
     check("a service that g1 selects too", applied(service("sys", "x", "web", "192.0.2.9")), (2, 2));
@@ -142,20 +142,20 @@ fn a_change_maps_its_readers() {
     check("a virtual service", applied(virtual_service("v3", &["g1"])), (1, 1));
     check("settings: p1", applied(settings("s1", "61")), (1, 1));
     check("a gloo gateway: p2", applied(gate("gate", "gone")), (1, 1));
-    check("settings that go: p1", Event::Deleted(ObjectKey::new(Kind::GlooVirtualService, "ns", "s1")), (1, 1));
+    check("settings that go: p1", FeedEvent::Deleted(ObjectKey::new(Kind::GlooVirtualService, "ns", "s1")), (1, 1));
 }
 
 /// What a Gateway selects is found again when its own selector changes.
 #[test]
 fn a_selector_that_changes_is_followed() {
     let (mut index, mut engine) = cluster();
-    apply(&mut index, [Event::Applied(gateway("g1", "other", ""))]);
+    apply(&mut index, [FeedEvent::Applied(gateway("g1", "other", ""))]);
     engine.take(index.take(false));
     let before = index.remapped();
-    apply(&mut index, [Event::Applied(service("sys", "in", "web", "192.0.2.9"))]);
+    apply(&mut index, [FeedEvent::Applied(service("sys", "in", "web", "192.0.2.9"))]);
     engine.take(index.take(false));
     assert_eq!(index.remapped() - before, 1, "h1 alone");
-    apply(&mut index, [Event::Applied(service("sys", "in", "other", "192.0.2.9"))]);
+    apply(&mut index, [FeedEvent::Applied(service("sys", "in", "other", "192.0.2.9"))]);
     engine.take(index.take(false));
     assert!(engine.endpoints().contains(&"v1.vs.org A 192.0.2.9".to_owned()), "{:?}", engine.endpoints());
 }
@@ -192,10 +192,10 @@ proptest! {
         for (object, turn) in steps {
             let event = if turn < 3 {
                 truth.remove(&object.key());
-                Event::Deleted(object.key())
+                FeedEvent::Deleted(object.key())
             } else {
                 truth.insert(object.key(), object.clone());
-                Event::Applied(object)
+                FeedEvent::Applied(object)
             };
             apply(&mut live, [event]);
             if turn % 2 == 0 {
@@ -205,7 +205,7 @@ proptest! {
         engine.take(live.take(false));
 
         let (mut fresh, mut scratch) = (index(), Engine::default());
-        apply(&mut fresh, truth.into_values().map(Event::Applied));
+        apply(&mut fresh, truth.into_values().map(FeedEvent::Applied));
         scratch.take(fresh.take(true));
         prop_assert_eq!(engine.asking(), scratch.asking());
     }

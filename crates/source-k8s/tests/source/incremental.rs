@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::support::{Engine, apply, balancer, headless, index, ingress, list, node, node_port, pod, slice};
 use proptest::prelude::*;
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::store::{Object, ObjectKey};
 
@@ -69,21 +69,21 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The cluster as it really is, and what it tells.
+/// The cluster as it really is, and what it reports.
 #[derive(Debug, Default)]
 struct Truth {
     objects: BTreeMap<ObjectKey, Object>,
 }
 
 impl Truth {
-    fn events(&mut self, step: &Step) -> Vec<Event> {
+    fn events(&mut self, step: &Step) -> Vec<FeedEvent> {
         match step {
             Step::Put(object) => {
                 self.objects.insert(object.key(), object.clone());
-                vec![Event::Applied(object.clone())]
+                vec![FeedEvent::Applied(object.clone())]
             }
-            Step::Delete(at) => self.drop_nth(*at).into_iter().map(Event::Deleted).collect(),
-            Step::Vanish(at) => self.drop_nth(*at).map(|key| Event::Removed(vec![key])).into_iter().collect(),
+            Step::Delete(at) => self.drop_nth(*at).into_iter().map(FeedEvent::Deleted).collect(),
+            Step::Vanish(at) => self.drop_nth(*at).map(|key| FeedEvent::Removed(vec![key])).into_iter().collect(),
             Step::Relist(kind, skip) => {
                 let keys: Vec<ObjectKey> = self.objects.keys().filter(|key| key.kind == *kind).cloned().collect();
                 keys.iter().step_by(*skip + 1).for_each(|key| drop(self.objects.remove(key)));
@@ -118,7 +118,7 @@ proptest! {
         engine.take(live.take(false));
 
         let mut fresh = index();
-        apply(&mut fresh, truth.objects.into_values().map(Event::Applied));
+        apply(&mut fresh, truth.objects.into_values().map(FeedEvent::Applied));
         let mut scratch = Engine::default();
         scratch.take(fresh.take(true));
         prop_assert_eq!(engine.asking(), scratch.asking());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use zonewright_core::source::SeenKinds;
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
 use zonewright_source_k8s::store::Object;
@@ -43,19 +43,19 @@ fn cluster(sources: &[SourceKind]) -> Index {
     let ports =
         (0..NODE_PORTS).map(|n| node_port("edge", &format!("np{n}"), &format!("np{n}.example.com"), "x", "Cluster"));
     let mut count = 0;
-    apply(&mut index, services.chain(nodes).chain(ports).inspect(|_| count += 1).map(Event::Applied));
+    apply(&mut index, services.chain(nodes).chain(ports).inspect(|_| count += 1).map(FeedEvent::Applied));
     assert_eq!(count, OBJECTS);
-    let told = index.take(false).objects.len();
-    assert!(told >= NAMESPACES * SERVICES + NODE_PORTS, "every Service asks for a name, {told} were told");
+    let reported = index.take(false).objects.len();
+    assert!(reported >= NAMESPACES * SERVICES + NODE_PORTS, "every Service asks for a name, {reported} were reported");
     index
 }
 
 /// Adds an object; returns how many were mapped, and how many updates came of it.
 fn cost(index: &mut Index, object: Object) -> (u64, usize) {
     let before = index.remapped();
-    apply(index, [Event::Applied(object)]);
-    let told = index.take(false).objects.len();
-    (index.remapped() - before, told)
+    apply(index, [FeedEvent::Applied(object)]);
+    let reported = index.take(false).objects.len();
+    (index.remapped() - before, reported)
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn what_is_added_maps_its_dependents() {
     let mut index = cluster(&[SourceKind::Service]);
     assert_eq!(index.remapped(), (NAMESPACES * SERVICES + NODE_PORTS) as u64, "each once at first");
     let mut check = |what: &str, object: Object, expected: (u64, usize)| {
-        assert_eq!(cost(&mut index, object), expected, "{what}: (mapped, told)");
+        assert_eq!(cost(&mut index, object), expected, "{what}: (mapped, reported)");
     };
     check("a pod of one Service", pod("team-7", "s2-new", "s2", "n1", ""), (1, 0));
     check("a slice that names it", slice("team-7", "s2-new", "s2", "s2-new", "10.0.0.2", true), (1, 1));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use zonewright_core::DnsName;
 use zonewright_core::endpoint::Mapped;
 use zonewright_core::source::{ObjectState, Presence, PublishedNames, SeenKinds};
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::SourceOptions;
@@ -48,12 +48,12 @@ fn names(mapped: &Mapped) -> Vec<&str> {
 }
 
 fn put(index: &mut Index, hosts: &str) {
-    apply(index, [Event::Applied(balancer("a", "web", hosts, "192.0.2.1"))]);
+    apply(index, [FeedEvent::Applied(balancer("a", "web", hosts, "192.0.2.1"))]);
 }
 
 #[test]
 fn the_first_names_and_a_note_about_the_others() {
-    for (limit, expected, told) in [
+    for (limit, expected, reported) in [
         (2, &["a.test", "d.test"][..], true),
         (3, &["a.test", "c.test", "d.test"], false),
         (0, &["a.test", "c.test", "d.test"], false),
@@ -72,7 +72,7 @@ fn the_first_names_and_a_note_about_the_others() {
                 )
             })
             .collect();
-        assert_eq!(notes, if told { vec![("TooManyNames", true)] } else { Vec::new() }, "{:?}", mapped.notes);
+        assert_eq!(notes, if reported { vec![("TooManyNames", true)] } else { Vec::new() }, "{:?}", mapped.notes);
     }
 }
 

@@ -13,7 +13,7 @@ mod manifests;
 mod meanwhile;
 #[cfg(feature = "gateway")]
 mod members;
+mod reported;
 mod support;
 #[path = "../things/mod.rs"]
 mod things;
-mod told;

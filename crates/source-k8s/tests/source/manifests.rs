@@ -45,7 +45,7 @@ impl Lab {
         Place(self.dir.path().to_owned())
     }
 
-    /// Waits for wake-ups, and takes over what they tell, until `condition` holds.
+    /// Waits for wake-ups, and takes over what they report, until `condition` holds.
     async fn until(&mut self, what: &str, condition: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + DEADLINE;
         loop {

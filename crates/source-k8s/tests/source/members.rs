@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use zonewright_core::source::SeenKinds;
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::{Compatibility, SourceKind, SourceOptions};
@@ -59,7 +59,7 @@ fn accepted(status: &str) -> Value {
     json!([{"type": "Accepted", "status": status}])
 }
 
-/// What a listener takes: `All`, or namespaces of team `x` with `Selector`.
+/// What a listener takes: `All`, or namespaces of team `x` with `MetadataSelector`.
 fn taking(from: &str) -> Value {
     json!({"from": from, "selector": {"matchLabels": {"team": "x"}}})
 }
@@ -120,7 +120,7 @@ fn cluster() -> (Index, Engine) {
         http("r3", "gone"),
         route(Kind::HttpRoute, "r4", "ListenerSet", "set", "True"),
     ];
-    apply(&mut index, objects.map(Event::Applied));
+    apply(&mut index, objects.map(FeedEvent::Applied));
     let mut engine = Engine::default();
     engine.take(index.take(false));
     (index, engine)
@@ -143,15 +143,15 @@ fn everything_finds_what_it_leads_to() {
 
 #[test]
 fn a_change_maps_its_readers() {
-    let check = |what: &str, event: Event, expected: (u64, usize)| {
+    let check = |what: &str, event: FeedEvent, expected: (u64, usize)| {
         let (mut index, _) = cluster();
         let before = index.remapped();
         apply(&mut index, [event]);
-        let told = index.take(false).objects.len();
-        assert_eq!((index.remapped() - before, told), expected, "{what}: (mapped, told)");
+        let reported = index.take(false).objects.len();
+        assert_eq!((index.remapped() - before, reported), expected, "{what}: (mapped, reported)");
     };
-    let applied = Event::Applied;
-    let deleted = |kind, namespace: &str, name: &str| Event::Deleted(ObjectKey::new(kind, namespace, name));
+    let applied = FeedEvent::Applied;
+    let deleted = |kind, namespace: &str, name: &str| FeedEvent::Deleted(ObjectKey::new(kind, namespace, name));
     check("a node: itself, p2, k1", applied(worker("n1", "198.51.100.9", "node")), (3, 3));
     check("a node that comes: itself, p3, k1", applied(worker("gone", "198.51.100.9", "")), (3, 2));
     check("a node's heartbeat", applied(node("n2", "198.51.100.2", "2")), (2, 0));
@@ -204,10 +204,10 @@ proptest! {
         for (object, turn) in steps {
             let event = if turn < 3 {
                 truth.remove(&object.key());
-                Event::Deleted(object.key())
+                FeedEvent::Deleted(object.key())
             } else {
                 truth.insert(object.key(), object.clone());
-                Event::Applied(object)
+                FeedEvent::Applied(object)
             };
             apply(&mut live, [event]);
             if turn % 2 == 0 {
@@ -217,7 +217,7 @@ proptest! {
         engine.take(live.take(false));
 
         let mut fresh = index();
-        apply(&mut fresh, truth.into_values().map(Event::Applied));
+        apply(&mut fresh, truth.into_values().map(FeedEvent::Applied));
         let mut scratch = Engine::default();
         scratch.take(fresh.take(true));
         prop_assert_eq!(engine.asking(), scratch.asking());

@@ -1,4 +1,4 @@
-//! Objects in a few words, and an engine that does nothing but remember what it was told.
+//! Objects in a few words, and an engine that does nothing but remember what was reported to it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use zonewright_core::endpoint::{Mapped, ObjectRef};
 use zonewright_core::source::{ObjectState, SeenKinds, Update};
-use zonewright_source_k8s::feed::{Event, Unreadable};
+use zonewright_source_k8s::feed::{FeedEvent, Unreadable};
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::{SourceKind, SourceOptions};
@@ -110,22 +110,22 @@ pub(crate) fn ingress(namespace: &str, name: &str, host: &str, address: &str) ->
     )
 }
 
-/// What a list of a kind tells.
-pub(crate) fn list(kind: Kind, objects: impl IntoIterator<Item = Object>) -> Vec<Event> {
-    let mut events = vec![Event::Begin(kind)];
-    events.extend(objects.into_iter().map(Event::Listed));
-    events.push(Event::Done(kind));
+/// What a list of a kind reports.
+pub(crate) fn list(kind: Kind, objects: impl IntoIterator<Item = Object>) -> Vec<FeedEvent> {
+    let mut events = vec![FeedEvent::Begin(kind)];
+    events.extend(objects.into_iter().map(FeedEvent::Listed));
+    events.push(FeedEvent::Done(kind));
     events
 }
 
-pub(crate) fn apply(index: &mut Index, events: impl IntoIterator<Item = Event>) {
+pub(crate) fn apply(index: &mut Index, events: impl IntoIterator<Item = FeedEvent>) {
     for event in events {
         index.apply(event, Instant::now());
     }
 }
 
-pub(crate) fn unreadable(key: ObjectKey) -> Event {
-    Event::Unreadable(Unreadable { key, uid: Arc::from("u-1"), error: Arc::from("spec: expected a map") })
+pub(crate) fn unreadable(key: ObjectKey) -> FeedEvent {
+    FeedEvent::Unreadable(Unreadable { key, uid: Arc::from("u-1"), error: Arc::from("spec: expected a map") })
 }
 
 pub(crate) fn is_blank(mapped: &Mapped) -> bool {

@@ -3,10 +3,10 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use serde_json::{Value, json};
-use zonewright_template::{Input, Kind, Pairs, Shape, Template, TemplateFailure};
+use zonewright_template::{Input, ObjectKind, Pairs, Shape, Template, TemplateFailure};
 
 pub(crate) const SOURCES: [&str; 3] = ["ingress", "service", "unstructured"];
-pub(crate) const SERVICE: Shape = Shape::Typed(Kind::Service);
+pub(crate) const SERVICE: Shape = Shape::Typed(ObjectKind::Service);
 
 pub(crate) fn parse(text: &str) -> Template {
     let parsed = Template::parse("--fqdn-template", &[text.to_owned()]);

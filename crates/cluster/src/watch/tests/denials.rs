@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::{Event, WatchSpec};
-use super::{LIST, STREAM, Service, added, events_of, listed_to, page, spec, told, word};
+use super::super::{WatchEvent, WatchSpec};
+use super::{LIST, STREAM, Service, added, events_of, listed_to, page, reported, spec, word};
 use crate::fake::{Fake, Piece, Step};
 
 #[tokio::test(start_paused = true)]
@@ -21,29 +21,29 @@ async fn a_missing_right_to_watch_is_named_after_a_complete_list() {
         forbidden().with("resourceVersion=5"),
     ];
     let fake = Fake::new(steps);
-    let told = events_of(&fake, spec(), Duration::from_secs(31)).await;
-    let words: Vec<_> = told.iter().map(|(_, event)| word(event)).collect();
+    let reported = events_of(&fake, spec(), Duration::from_secs(31)).await;
+    let words: Vec<_> = reported.iter().map(|(_, event)| word(event)).collect();
     let round = ["begin", "listed a", "done", "forbidden watch"];
     assert_eq!(words, [round, round].concat());
-    assert!(matches!(&told[3].1, Event::Forbidden { text: said, .. } if said == text));
+    assert!(matches!(&reported[3].1, WatchEvent::Forbidden { text: said, .. } if said == text));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_right_to_list_is_named() {
     let forbidden = || Step::refused(LIST, 403, "Forbidden", "cannot list");
-    assert_eq!(told(vec![forbidden().with(STREAM), forbidden()]).await, ["forbidden list"]);
+    assert_eq!(reported(vec![forbidden().with(STREAM), forbidden()]).await, ["forbidden list"]);
 }
 
 const ROUTES: &str = "GET /apis/gateway.networking.k8s.io/v1/httproutes?";
 const ROUTES_GROUP: &str = "GET /apis/gateway.networking.k8s.io/v1";
 
 /// What is reported in five seconds of a kind whose list answers 404, when discovery answers so.
-async fn told_of_routes(discovery: Vec<Step>) -> Vec<Event<Service>> {
+async fn reported_of_routes(discovery: Vec<Step>) -> Vec<WatchEvent<Service>> {
     let missing = Step::text(ROUTES, 404, "404 page not found");
     let fake = Fake::new([missing].into_iter().chain(discovery).collect());
     let spec = WatchSpec::new("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute", true);
-    let told = events_of(&fake, spec, Duration::from_millis(50)).await;
-    told.into_iter().map(|(_, event)| event).collect()
+    let reported = events_of(&fake, spec, Duration::from_millis(50)).await;
+    reported.into_iter().map(|(_, event)| event).collect()
 }
 
 fn no_group() -> Step {
@@ -65,8 +65,11 @@ async fn a_kind_that_discovery_does_not_know_is_denied() {
         (vec![no_group(), groups(&json!([{ "name": "apps", "versions": [] }]))], "no group gateway.networking.k8s.io"),
         (vec![no_group(), groups(&older)], "no version v1 of gateway.networking.k8s.io; it has v1beta1"),
     ] {
-        let told = told_of_routes(discovery).await;
-        assert!(matches!(told.as_slice(), [Event::Denied { text }] if text.contains(expected)), "{told:?}");
+        let reported = reported_of_routes(discovery).await;
+        assert!(
+            matches!(reported.as_slice(), [WatchEvent::Denied { text }] if text.contains(expected)),
+            "{reported:?}"
+        );
     }
 }
 
@@ -81,8 +84,8 @@ async fn a_404_without_a_clear_denial_is_a_loss() {
         vec![Step::refused(ROUTES_GROUP, 503, "ServiceUnavailable", "starting")],
         vec![Step::unreachable(ROUTES_GROUP)],
     ] {
-        let told = told_of_routes(discovery).await;
-        assert!(matches!(told.as_slice(), [Event::Lost { .. }]), "{told:?}");
+        let reported = reported_of_routes(discovery).await;
+        assert!(matches!(reported.as_slice(), [WatchEvent::Lost { .. }]), "{reported:?}");
     }
 }
 
@@ -97,8 +100,8 @@ async fn a_denied_kind_is_found_once_it_exists() {
     ];
     let spec = WatchSpec::new("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute", true);
     let fake = Fake::new(steps);
-    let told = events_of(&fake, spec, Duration::from_secs(31)).await;
-    assert_eq!(told.iter().map(|(_, event)| word(event)).collect::<Vec<_>>(), ["denied", "begin", "done", "open"]);
+    let reported = events_of(&fake, spec, Duration::from_secs(31)).await;
+    assert_eq!(reported.iter().map(|(_, event)| word(event)).collect::<Vec<_>>(), ["denied", "begin", "done", "open"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,10 +117,17 @@ async fn a_cluster_scoped_kind_is_in_no_namespace() {
         Step::json(ROUTES_GROUP, &says(false)),
         Step::stream(ROUTES, vec![added("a", 3), listed_to(5), Piece::Hang]).with(STREAM),
     ];
-    let told = events_of(&Fake::new(steps), spec.clone(), Duration::from_millis(50)).await;
-    assert_eq!(told.iter().map(|(_, event)| word(event)).collect::<Vec<_>>(), ["begin", "listed a", "done", "open"]);
+    let reported = events_of(&Fake::new(steps), spec.clone(), Duration::from_millis(50)).await;
+    assert_eq!(
+        reported.iter().map(|(_, event)| word(event)).collect::<Vec<_>>(),
+        ["begin", "listed a", "done", "open"]
+    );
 
     let steps = vec![missing(), Step::json(ROUTES_GROUP, &says(true))];
-    let told = events_of(&Fake::new(steps), spec, Duration::from_millis(50)).await;
-    assert_eq!(told.iter().map(|(_, event)| word(event)).collect::<Vec<_>>(), ["lost"], "a namespaced one is there");
+    let reported = events_of(&Fake::new(steps), spec, Duration::from_millis(50)).await;
+    assert_eq!(
+        reported.iter().map(|(_, event)| word(event)).collect::<Vec<_>>(),
+        ["lost"],
+        "a namespaced one is there"
+    );
 }

@@ -6,21 +6,21 @@ use serde_json::json;
 
 use super::{
     LIST, STREAM, added, bookmark, deleted, event, expired, followed, listed_to, no_streaming, opened_then, page,
-    service, streamed, told, told_by,
+    reported, reported_by, service, streamed,
 };
 use crate::fake::{Fake, Piece, Step};
 
 #[tokio::test(start_paused = true)]
 async fn a_streaming_list_goes_over_into_changes() {
     let changes = vec![added("b", 6), event("MODIFIED", &service("a", 7)), bookmark(8), deleted("b", 9), Piece::Hang];
-    assert_eq!(told(vec![streamed(changes)]).await, opened_then(&["applied b", "applied a", "deleted n/b u-b"]));
+    assert_eq!(reported(vec![streamed(changes)]).await, opened_then(&["applied b", "applied a", "deleted n/b u-b"]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_goes_while_the_list_streams_is_told_as_deleted() {
+async fn an_object_that_goes_while_the_list_streams_is_reported_as_deleted() {
     let pieces = vec![added("a", 3), added("b", 4), deleted("b", 5), listed_to(5), Piece::Hang];
     let expected = ["begin", "listed a", "listed b", "deleted n/b u-b", "done", "open"];
-    assert_eq!(told(vec![Step::stream(LIST, pieces).with(STREAM)]).await, expected);
+    assert_eq!(reported(vec![Step::stream(LIST, pieces).with(STREAM)]).await, expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -33,7 +33,7 @@ async fn an_older_server_is_listed_in_pages_and_then_watched() {
             followed("resourceVersion=5", vec![deleted("c", 6), Piece::Hang]),
         ];
         let expected = ["begin", "listed a", "listed b", "listed c", "done", "open", "deleted n/c u-c"];
-        assert_eq!(told(steps).await, expected);
+        assert_eq!(reported(steps).await, expected);
     }
 }
 
@@ -46,7 +46,7 @@ async fn the_server_is_asked_for_streaming_only_once() {
         Step::json(LIST, &page(&["b"], 9, "")).with("limit=2"),
         followed("resourceVersion=9", vec![Piece::Hang]),
     ];
-    assert_eq!(told(steps).await, opened_then(&["lost", "begin", "listed b", "done", "open"]));
+    assert_eq!(reported(steps).await, opened_then(&["lost", "begin", "listed b", "done", "open"]));
 }
 
 #[tokio::test(start_paused = true)]
@@ -61,7 +61,7 @@ async fn a_page_that_expired_is_followed_by_a_list_in_one_piece() {
     let fake = Fake::new(steps);
     let expected =
         ["begin", "listed a", "listed b", "lost", "begin", "listed a", "listed b", "listed c", "done", "open"];
-    assert_eq!(told_by(&fake, Duration::from_secs(5)).await, expected);
+    assert_eq!(reported_by(&fake, Duration::from_secs(5)).await, expected);
     assert!(!fake.requests()[3].contains("limit"), "{:?}", fake.requests());
 }
 
@@ -88,11 +88,11 @@ async fn a_list_that_ends_before_its_end_is_not_complete() {
                 .chain([whole(), followed("resourceVersion=9", vec![Piece::Hang])])
                 .collect(),
         );
-        let told = told_by(&fake, Duration::from_secs(5)).await;
-        let done = told.iter().position(|word| word == "done");
-        let lost = told.iter().position(|word| word == "lost");
-        assert!(lost.is_some() && lost < done, "{told:?}");
-        assert_eq!(told[lost.unwrap()..], ["lost", "begin", "listed a", "listed b", "listed c", "done", "open"]);
+        let reported = reported_by(&fake, Duration::from_secs(5)).await;
+        let done = reported.iter().position(|word| word == "done");
+        let lost = reported.iter().position(|word| word == "lost");
+        assert!(lost.is_some() && lost < done, "{reported:?}");
+        assert_eq!(reported[lost.unwrap()..], ["lost", "begin", "listed a", "listed b", "listed c", "done", "open"]);
         let requests = fake.requests();
         assert!(
             requests.iter().any(|request| !request.contains("limit") && !request.contains("watch")),
@@ -101,7 +101,7 @@ async fn a_list_that_ends_before_its_end_is_not_complete() {
     }
     // More than announced, and no count at all, are complete.
     let steps = vec![no_streaming(), announced(1), short(), followed("resourceVersion=5", vec![Piece::Hang])];
-    assert_eq!(told(steps).await, ["begin", "listed a", "listed b", "listed c", "done", "open"]);
+    assert_eq!(reported(steps).await, ["begin", "listed a", "listed b", "listed c", "done", "open"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -111,8 +111,8 @@ async fn a_streaming_list_that_falls_silent_is_followed_by_pages() {
         Step::json(LIST, &page(&["a"], 5, "")).with("limit=2"),
         followed("resourceVersion=5", vec![Piece::Hang]),
     ];
-    let told = told_by(&Fake::new(steps), Duration::from_secs(40)).await;
-    assert_eq!(told, ["begin", "listed a", "lost", "begin", "listed a", "done", "open"]);
+    let reported = reported_by(&Fake::new(steps), Duration::from_secs(40)).await;
+    assert_eq!(reported, ["begin", "listed a", "lost", "begin", "listed a", "done", "open"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,5 +128,5 @@ async fn one_object_that_does_not_fit_is_one_object() {
         Piece::Hang,
     ];
     let expected = ["begin", "listed a", "unreadable odd", "done", "open", "unreadable odd", "deleted n/odd u-odd"];
-    assert_eq!(told(vec![Step::stream(LIST, pieces).with(STREAM)]).await, expected);
+    assert_eq!(reported(vec![Step::stream(LIST, pieces).with(STREAM)]).await, expected);
 }

@@ -1,4 +1,4 @@
-//! Everything that can go wrong with a request, at every request: nothing is lost, what is told is true, and it goes on.
+//! Everything that can go wrong with a request, at every request: nothing is lost, what is reported is true, and it goes on.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn service(harness: &dyn Harness) -> Option<&dyn Service> {
     service
 }
 
-/// Too many requests: told as such, and nothing is done.
+/// Too many requests: reported as such, and nothing is done.
 pub async fn throttled_at_any_request(harness: &dyn Harness) {
     everywhere(harness, &[Fault::Throttled]).await;
 }
@@ -67,7 +67,7 @@ async fn everywhere(harness: &dyn Harness, faults: &[Fault]) {
     let Some(service) = service(harness) else { return };
     let mut walk = Walk::start(harness).await;
     walk.foreign(walk.set("theirs", A, 300, &["192.0.2.66", "192.0.2.67"])).await;
-    walk.foreign(walk.set("a-theirs", RecordType::Txt, 300, &["\"of somebody else\""])).await;
+    walk.foreign(walk.set("a-theirs", RecordType::Txt, 300, &["\"of another owner\""])).await;
     for fault in faults {
         let mut at = 0;
         loop {
@@ -124,8 +124,8 @@ async fn read_names(walk: &Walk<'_>, names: &BTreeSet<DnsName>, when: &str) {
 /// Nothing that was given in confidence was logged.
 fn silent(service: &dyn Service) {
     for secret in service.secrets() {
-        let told = captured::told(&secret);
-        assert!(told.is_empty(), "the log shows what was given in confidence: {}", told.concat());
+        let logged = captured::logged(&secret);
+        assert!(logged.is_empty(), "the log shows what was given in confidence: {}", logged.concat());
     }
 }
 
@@ -208,7 +208,7 @@ pub async fn a_change_is_few_requests(harness: &dyn Harness) {
     walk.reach(&[]).await;
 }
 
-/// A zone that is gone is told, and not taken for an empty one.
+/// A zone that is gone is reported as gone, and not taken for an empty one.
 pub async fn a_zone_that_went_is_an_error(harness: &dyn Harness) {
     let Some(service) = service(harness) else { return };
     let mut walk = Walk::start(harness).await;
@@ -225,7 +225,7 @@ pub async fn a_zone_that_went_is_an_error(harness: &dyn Harness) {
     assert!(read.is_err(), "a read of names in a zone that is gone gave {read:?}");
     let groups: Vec<Group> = delete.into_iter().chain([create(&walk.set("new", A, 300, &["192.0.2.1"]))]).collect();
     for (group, outcome) in groups.iter().zip(walk.apply(&groups).await) {
-        let told = matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent(_));
-        assert!(told, "{} in a zone that is gone: {outcome:?}", group.headline());
+        let is_refused = matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent(_));
+        assert!(is_refused, "{} in a zone that is gone: {outcome:?}", group.headline());
     }
 }

@@ -93,14 +93,14 @@ pub async fn extra_preconditions_count(harness: &dyn Harness) {
     }
     for (i, requires) in good.into_iter().enumerate() {
         let group = Group { requires, ..create(&walk.set(&format!("good{i}"), A, 300, &["192.0.2.1"])) };
-        let told = format!("{:?}", group.requires);
+        let required = format!("{:?}", group.requires);
         let outcomes = walk.apply(&[group]).await;
-        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{told} holds, yet: {outcomes:?}");
+        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{required} holds, yet: {outcomes:?}");
     }
     walk.resync().await;
 }
 
-/// In a call with one bad group the outcomes tell the truth about each, and the others go through without it.
+/// In a call with one bad group each outcome is true, and the other groups go through without it.
 pub async fn one_bad_group_is_one_bad_group(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
     walk.foreign(walk.set("taken", A, 300, &["192.0.2.1"])).await;

@@ -62,7 +62,11 @@ async fn too_many(walk: &mut Walk<'_>, what: &str, sets: &[RecordSet]) {
         match outcome {
             Outcome::Applied => applied.push(set.clone()),
             Outcome::Refused { .. } | Outcome::NotSent(_) => {
-                assert!(!zone.contains_key(&set.key), "{what}: {} is there and told as {outcome:?}", group.headline());
+                assert!(
+                    !zone.contains_key(&set.key),
+                    "{what}: {} is there and reported as {outcome:?}",
+                    group.headline()
+                );
             }
             Outcome::Unknown(error) => panic!("{what}: a call that is too large is no unknown outcome: {error}"),
         }

@@ -27,7 +27,7 @@ pub async fn finds_its_zone(harness: &dyn Harness) {
     assert_eq!(walk.list().await, walk.list().await, "two listings of one state");
 }
 
-/// Where the provider can tell that a change is answered by every server, it says so in the end, after each change; where it
+/// Where the provider knows that every server answers a change, it says so in the end, after each change; where it
 /// cannot, it says that, and never an error or a promise.
 pub async fn changes_are_served(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
@@ -38,7 +38,7 @@ pub async fn changes_are_served(harness: &dyn Harness) {
             match served.unwrap_or_else(|error| panic!("whether changes are served: {error:?}")) {
                 Some(true) => break,
                 Some(false) => tokio::time::sleep(Duration::from_millis(100)).await,
-                None => return note("the provider cannot tell when a change is served"),
+                None => return note("the provider does not know when a change is served"),
             }
         }
     }
@@ -82,7 +82,7 @@ impl Reading {
 }
 
 /// What changed since a listing leads to what a listing would give, after each of our changes and after many.
-pub async fn history_tells_of_own_changes(harness: &dyn Harness) {
+pub async fn history_shows_own_changes(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
     let Some(mut near) = Reading::take(&walk).await else { return };
     near.follow(&walk).await;
@@ -106,8 +106,8 @@ pub async fn history_tells_of_own_changes(harness: &dyn Harness) {
     far.follow(&walk).await;
 }
 
-/// The history tells of changes that others make.
-pub async fn history_tells_of_foreign_changes(harness: &dyn Harness) {
+/// The history shows changes that others make.
+pub async fn history_shows_foreign_changes(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
     let Some(mut reading) = Reading::take(&walk).await else { return };
     walk.foreign(walk.set("theirs", A, 300, &["192.0.2.1", "192.0.2.2"])).await;

@@ -1,4 +1,4 @@
-//! What must not happen: refused in clear words, and not an octet of the zone changes.
+//! What must not happen: refused in clear words, and not a byte of the zone changes.
 
 use zonewright_core::capability::{Preconditions, RoutingSupport, TargetCount, TypeSupport};
 use zonewright_core::change::{Change, Step};
@@ -99,7 +99,7 @@ pub async fn outside_the_zone_is_refused(harness: &dyn Harness) {
     }
 }
 
-/// A create where something of the key stands is refused, whatever it holds: even the same records are somebody else's.
+/// A create where something of the key stands is refused, whatever it holds: even the same records are foreign.
 pub async fn create_on_existing_is_refused(harness: &dyn Harness) {
     let mut walk = Walk::start(harness).await;
     let foreign = walk.set("taken", A, 300, &["192.0.2.1"]);
@@ -127,7 +127,7 @@ pub async fn a_cname_stands_alone(harness: &dyn Harness) {
     walk.refused(create(&walk.set("alias", A, 300, &["192.0.2.1"])), &kinds).await;
     walk.refused(create(&walk.set("alias", RecordType::Txt, 300, &["\"x\""])), &kinds).await;
 
-    // Our address would make room, but not the text that somebody put beside it.
+    // Our address would make room, but not the text that another writer put beside it.
     let ours = walk.set("swap", A, 300, &["192.0.2.1"]);
     walk.reach(std::slice::from_ref(&ours)).await;
     walk.foreign(walk.set("swap", RecordType::Txt, 300, &["\"theirs\""])).await;

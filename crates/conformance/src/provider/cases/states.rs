@@ -53,14 +53,14 @@ pub async fn an_unset_ttl_is_the_default(harness: &dyn Harness) {
         Change::Delete { from: two },
     ];
     for change in changes {
-        let told = change.to_string();
+        let shown = change.to_string();
         let stands = change.to().cloned();
         let outcomes = walk.apply(&[Group::of(Step::claim(change), vec![])]).await;
-        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{told}: {outcomes:?}");
+        assert!(matches!(outcomes.as_slice(), [Outcome::Applied]), "{shown}: {outcomes:?}");
         walk.resync().await;
         let name = walk.name("unset");
         let found = walk.list().await.into_values().find(|set| set.key.name == name);
-        assert_eq!(found.as_ref().map(|set| &set.data), stands.as_ref().map(|set| &set.data), "{told}");
+        assert_eq!(found.as_ref().map(|set| &set.data), stands.as_ref().map(|set| &set.data), "{shown}");
     }
 }
 

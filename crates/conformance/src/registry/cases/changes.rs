@@ -39,7 +39,7 @@ pub async fn an_update_keeps_the_claim_and_requires_it(harness: &dyn Harness) {
         if let Some((_, site)) = &before.site {
             let exact = Precondition::Exact(site.clone());
             assert!(decorated.preconditions().contains(&exact), "update of {from} does not require its claim");
-            // Somebody writes another owner into the claim between the plan and the call.
+            // Another writer puts another owner into the claim between the plan and the call.
             let mut edited = pair.clone();
             let mut foreign = ZonePair::new();
             foreign.carry(theirs, create(&from)).await.unwrap_or_else(|e| panic!("{from}: {e}"));

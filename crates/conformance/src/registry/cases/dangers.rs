@@ -9,7 +9,7 @@ use crate::provider::specimen;
 use crate::registry::Harness;
 use crate::registry::zone_pair::{RESOURCE, Stopped, ZonePair, create, group, other, set};
 
-/// Where another owner's claim stands on a record that is gone, nothing is created and the reason is told.
+/// Where another owner's claim stands on a record that is gone, nothing is created and the reason is reported.
 pub async fn where_their_claim_stands_nothing_is_created(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {
@@ -48,7 +48,7 @@ pub async fn a_lost_record_comes_back_under_its_claim(harness: &dyn Harness) {
     }
 }
 
-/// A text of somebody else where the claim would stand stays as it is.
+/// A foreign text where the claim would stand stays as it is.
 pub async fn foreign_text_is_never_overwritten(harness: &dyn Harness) {
     let Some((ours, _)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {

@@ -34,7 +34,7 @@ fn standing(pair: &ZonePair, key: &RecordKey) -> RecordSet {
     found.unwrap_or_else(|| panic!("{key} does not stand"))
 }
 
-/// A record that nobody claims becomes ours for a resource; one of somebody else does not.
+/// A record that nobody claims becomes ours for a resource; a foreign one does not.
 pub async fn a_record_is_taken_unless_it_is_claimed(harness: &dyn Harness) {
     let Some((ours, theirs)) = both(harness) else { return };
     for (name, rtype) in CLAIMED {
@@ -49,7 +49,7 @@ pub async fn a_record_is_taken_unless_it_is_claimed(harness: &dyn Harness) {
         let zone = pair.zone_of(&record.key.name);
         for change in [OwnershipChange::Take(None), OwnershipChange::Disown] {
             let refused = theirs.assign(&zone, &record, &change, &pair);
-            assert!(refused.is_err(), "{change:?} of a record of somebody else: {refused:?}");
+            assert!(refused.is_err(), "{change:?} of a foreign record: {refused:?}");
         }
     }
 }
@@ -151,9 +151,9 @@ pub async fn a_write_that_was_cut_off_gives_no_right(harness: &dyn Harness) {
         let restarted = again(harness).await;
         assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} was never written and is ours");
         pair.put(other(&wanted));
-        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's");
+        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is foreign");
         pair.read(&*restarted).await;
-        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is somebody else's, also once read");
+        assert!(!pair.ownership(&*restarted, &wanted.key).is_ours(), "{wanted} is foreign, also once read");
     }
 }
 
@@ -181,12 +181,12 @@ const NEW: &str = "ingress/default/other";
 
 /// A record of ours in an update that the process does not survive. Returns whose it is afterwards, before and after the
 /// zones were read again, and once the same update was made by the next process.
-async fn updated(harness: &dyn Harness, wanted: &RecordSet, told_zone: bool) -> [Ownership; 3] {
+async fn updated(harness: &dyn Harness, wanted: &RecordSet, in_zone: bool) -> [Ownership; 3] {
     let ours = harness.ours();
     let mut pair = ZonePair::new();
     pair.carry(ours, create(wanted)).await.unwrap_or_else(|e| panic!("{wanted}: {e}"));
     let update = || group([Change::Update { from: wanted.clone(), to: other(wanted) }], NEW);
-    pair.crash(ours, update(), told_zone).await;
+    pair.crash(ours, update(), in_zone).await;
     let restarted = again(harness).await;
     let before = pair.ownership(&*restarted, &wanted.key);
     pair.read(&*restarted).await;

@@ -53,7 +53,7 @@ pub async fn what_is_written_is_read_as_ours(harness: &dyn Harness) {
     }
     let claims = pair.all().into_iter().filter(|set| ours.is_claim(set)).count();
     let records = pair.all().len() - claims;
-    assert_eq!(records, CLAIMED.len(), "records and claims are told apart");
+    assert_eq!(records, CLAIMED.len(), "records and claims are distinguished");
 }
 
 /// What the other owner claims is foreign.

@@ -21,7 +21,7 @@ async fn a_claim_is_not_lowered_while_another_record_stands() {
     }
 }
 
-/// A stranger's record stands that the listing did not show, of the very content that is to come. The intent would speak for it, and if
+/// A foreign record stands that the listing did not show, of the very content that is to come. The intent would speak for it, and if
 /// the process died before the create was refused, the record would be ours from then on.
 #[tokio::test]
 async fn what_is_to_come_is_not_announced_while_it_stands_already() {

@@ -23,11 +23,11 @@ pub(super) struct Plain {
     /// From which call on nothing answers any more.
     pub(super) gone: Option<usize>,
     pub(super) calls: Mutex<usize>,
-    /// What a stranger puts there right before the first record that is no text is created.
-    pub(super) stranger: Mutex<Option<RecordSet>>,
-    /// What a stranger makes of a record set right before it is changed or deleted.
+    /// What another writer puts there right before the first record that is no text is created.
+    pub(super) foreign: Mutex<Option<RecordSet>>,
+    /// What another writer makes of a record set right before it is changed or deleted.
     pub(super) edit: Mutex<Option<RecordSet>>,
-    /// What a stranger puts there while the answer of the first call takes four seconds.
+    /// What another writer puts there while the answer of the first call takes four seconds.
     pub(super) meanwhile: Mutex<Option<RecordSet>>,
 }
 
@@ -42,7 +42,7 @@ impl Plain {
             fault: None,
             gone: None,
             calls: Mutex::new(0),
-            stranger: Mutex::new(None),
+            foreign: Mutex::new(None),
             edit: Mutex::new(None),
             meanwhile: Mutex::new(None),
         }
@@ -87,9 +87,9 @@ impl Plain {
         }
         let is_record = |change: &Change| matches!(change, Change::Create { to } if to.key.rtype != RecordType::Txt);
         if group.changes().any(is_record)
-            && let Some(stranger) = self.stranger.lock().unwrap().take()
+            && let Some(foreign) = self.foreign.lock().unwrap().take()
         {
-            self.sets.lock().unwrap().insert(stranger.key.clone(), stranger);
+            self.sets.lock().unwrap().insert(foreign.key.clone(), foreign);
         }
         let touched = |set: &mut RecordSet| group.changes().any(|c| c.from().is_some_and(|from| from.key == set.key));
         if let Some(edit) = self.edit.lock().unwrap().take_if(touched) {
@@ -168,9 +168,9 @@ impl Provider for Plain {
             });
         }
         let meanwhile = self.meanwhile.lock().unwrap().take();
-        if let Some(stranger) = meanwhile {
+        if let Some(foreign) = meanwhile {
             tokio::time::sleep(std::time::Duration::from_secs(4)).await;
-            self.sets.lock().unwrap().insert(stranger.key.clone(), stranger);
+            self.sets.lock().unwrap().insert(foreign.key.clone(), foreign);
         }
         outcomes
     }

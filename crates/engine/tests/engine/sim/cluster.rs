@@ -24,12 +24,12 @@ pub(crate) struct Cluster {
     updates: Mutex<Vec<ObjectUpdate>>,
     state: Mutex<KindState>,
     changed: Notify,
-    pub(crate) troubles: Mutex<SourceErrors>,
+    pub(crate) errors: Mutex<SourceErrors>,
     /// The last object that the slow pass showed.
     reviewed: Mutex<String>,
     /// How many objects were shown, in complete snapshots or by the slow pass.
     pub(crate) shown: AtomicUsize,
-    /// The next change of an object is not told.
+    /// The next change of an object is not reported.
     deaf: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ impl Cluster {
             updates: Mutex::default(),
             state: Mutex::new(KindState { complete: true, fresh: true, settled: true, ..KindState::default() }),
             changed: Notify::new(),
-            troubles: Mutex::default(),
+            errors: Mutex::default(),
             reviewed: Mutex::default(),
             shown: AtomicUsize::new(0),
             deaf: AtomicBool::new(false),
@@ -73,7 +73,7 @@ impl Cluster {
     }
 
     /// `lines` as [`set`]; `pending:NAME` is a name without targets; `policy:WORD` is the object's policy; `label:TEXT` its label
-    /// in claims; `ttl:SECONDS` its TTL; `choice:NAMES` the instances that it names; `prop:KEY=VALUE` a property; `unknown` asks for more than can be told; `other:LINE` is asked for under an annotation prefix that is not in
+    /// in claims; `ttl:SECONDS` its TTL; `choice:NAMES` the instances that it names; `prop:KEY=VALUE` a property; `unknown` asks for something that is not known; `other:LINE` is asked for under an annotation prefix that is not in
     /// force.
     pub(crate) fn put(&self, who: &str, lines: &[&str]) {
         let label = lines.iter().find_map(|line| line.strip_prefix("label:")).map(str::to_owned);
@@ -190,7 +190,7 @@ impl Source for Cluster {
         if !everything {
             return Update { complete: false, objects: updates };
         }
-        // Tombstones are told even with a complete snapshot, before it.
+        // Tombstones are reported even with a complete snapshot, before it.
         let gone = updates.into_iter().filter(|u| matches!(u.state, ObjectState::Gone { .. }));
         let objects = self.objects.lock().unwrap();
         self.shown.fetch_add(objects.len(), Ordering::SeqCst);
@@ -232,7 +232,7 @@ impl Source for Cluster {
     }
 
     fn errors(&self) -> SourceErrors {
-        self.troubles.lock().unwrap().clone()
+        self.errors.lock().unwrap().clone()
     }
 
     fn evidence(&self) -> Evidence {

@@ -151,7 +151,7 @@ impl World {
     }
 }
 
-/// Lets the engine come to rest: what the source told is taken over, planned and sent.
+/// Lets the engine come to rest: what the source reported is taken over, planned and sent.
 pub(crate) async fn rest(engine: &Engine) -> zonewright_engine::Outcome {
     // The paused clock moves only when every task waits: after this the intake has turned.
     tokio::time::sleep(Duration::from_millis(1)).await;

@@ -46,7 +46,7 @@ fn sets_come_and_go() {
 }
 
 #[test]
-fn a_batch_tells_all_that_is_wrong_and_does_nothing() {
+fn a_batch_names_all_that_is_wrong_and_does_nothing() {
     let mut zone = zone();
     apply(&mut zone, &[(Action::Create, a("www.a.org."))]).unwrap();
     let changes = [

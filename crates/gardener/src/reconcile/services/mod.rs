@@ -40,7 +40,7 @@ where
     .await;
 }
 
-/// Each service's own shape of "too many requests", with the seconds that it tells callers to wait.
+/// Each service's own shape of "too many requests", with the seconds that it asks callers to wait.
 const THROTTLED: [(Cloud, Fault, u64); 6] = [
     (Cloud::Aws, Fault::Throttled, 0),
     (Cloud::Google, Fault::Throttled, 5),
@@ -52,16 +52,16 @@ const THROTTLED: [(Cloud, Fault, u64); 6] = [
 
 #[tokio::test]
 async fn a_throttled_account_is_asked_again_after_half_a_minute_and_has_no_code() {
-    at(THROTTLED, |(cloud, fault, told)| async move {
+    at(THROTTLED, |(cloud, fault, seconds)| async move {
         let site = Site::new(cloud, PATIENT);
-        site.set_retry_after(told);
+        site.set_retry_after(seconds);
         site.fail(fault, usize::MAX);
         site.create("dns", "a", "web A 192.0.2.1");
         let _working = working(&site.seed);
         let name = format!("{cloud:?} {fault:?}");
         until(&format!("{name}: four attempts"), || site.attempts() >= 4).await;
         let pauses = site.pauses();
-        let least = Duration::from_secs(told.max(30));
+        let least = Duration::from_secs(seconds.max(30));
         // A quarter more parts those that failed together; the attempt itself takes up to a minute too, with the client's repeats.
         let most = least + least / 4 + Duration::from_secs(70);
         assert!(pauses.iter().all(|pause| (least..=most).contains(pause)), "{name}: {pauses:?}");
@@ -76,7 +76,7 @@ async fn a_throttled_account_is_asked_again_after_half_a_minute_and_has_no_code(
     .await;
 }
 
-/// What goes wrong, and the codes that Gardener is told.
+/// What goes wrong, and the codes that are reported to Gardener.
 const FAULTS: [(Fault, &[&str]); 6] = [
     (Fault::Broken, &[]),
     (Fault::Unavailable, &[]),

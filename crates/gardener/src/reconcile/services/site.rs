@@ -40,12 +40,12 @@ pub(super) enum Cloud {
 impl Cloud {
     pub(super) const ALL: [Self; 4] = [Self::Aws, Self::Google, Self::Azure, Self::Cloudflare];
 
-    fn kind(self) -> Kind {
+    fn kind(self) -> ProviderKind {
         match self {
-            Self::Aws => Kind::Route53,
-            Self::Google => Kind::CloudDns,
-            Self::Azure => Kind::AzureDns,
-            Self::Cloudflare => Kind::Cloudflare,
+            Self::Aws => ProviderKind::Route53,
+            Self::Google => ProviderKind::CloudDns,
+            Self::Azure => ProviderKind::AzureDns,
+            Self::Cloudflare => ProviderKind::Cloudflare,
         }
     }
 
@@ -220,9 +220,9 @@ impl Site {
         let backends = [Backend { kind: cloud.kind(), entry }];
         seed.reconciler = Seed::process_of(&seed.api, &seed.shared, &backends, (defaults(entry.flags), at_once));
         let asked: Arc<Mutex<Vec<(String, Instant)>>> = Arc::default();
-        let told = asked.clone();
+        let recorded = asked.clone();
         seed.script.fuse.plan(move |what| {
-            told.lock().unwrap().push((what.to_owned(), Instant::now()));
+            recorded.lock().unwrap().push((what.to_owned(), Instant::now()));
             None
         });
         let site = Self { seed, service: Some(service), cloud, asked };
@@ -251,7 +251,7 @@ impl Site {
         self.service().fail(fault, times);
     }
 
-    /// What a service that throttles tells callers to wait, where it tells them.
+    /// How long a service that throttles asks callers to wait, where it asks for a time.
     pub(super) fn set_retry_after(&self, seconds: u64) {
         match self.service() {
             Service::Aws(..) => {}

@@ -15,7 +15,7 @@ use super::{Keeper, MOST_SHARDS, OWNER, SHARDS, Writer};
 impl Keeper {
     /// Takes over what changed in the objects since the last look.
     pub(in super::super) async fn load(&self, writer: &mut Writer) -> Result<()> {
-        let listed = self.shelf.list().await?;
+        let listed = self.store.list().await?;
         let ours = |item: &Listed| name::shard_of(&self.base, &item.name);
         let (own, foreign): (Vec<&Listed>, Vec<&Listed>) = listed.iter().partition(|item| ours(item).is_some());
         let own: BTreeMap<usize, &Listed> = own.into_iter().filter_map(|item| Some((ours(item)?, item))).collect();
@@ -40,10 +40,7 @@ impl Keeper {
         self.load_foreign(&foreign).await?;
         let first = !std::mem::replace(&mut self.table_mut().loaded, true);
         if first && own.is_empty() {
-            warn!(
-                "{} does not stand: nothing is known to be ours, and records that stand already are left alone",
-                self.place(0)
-            );
+            warn!("{} does not exist: nothing is known to be ours, and existing records are left alone", self.place(0));
         }
         Ok(())
     }
@@ -59,7 +56,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// The number of shards that the notes of one of our objects tell.
+    /// The number of shards that the notes of one of our objects state.
     fn notes_say(&self, index: usize, notes: &BTreeMap<String, String>) -> Result<usize> {
         let note = |key: &str| notes.get(key).map(String::as_str).unwrap_or_default();
         if note(OWNER) != self.owner.as_str() {
@@ -83,7 +80,7 @@ impl Keeper {
 
     /// Reads one of our objects anew.
     pub(super) async fn fetch(&self, index: usize) -> Result<(Option<Version>, Entries)> {
-        let Some((version, document)) = self.shelf.read(&self.name(index)).await? else {
+        let Some((version, document)) = self.store.read(&self.name(index)).await? else {
             self.lose(index);
             return Ok((None, Entries::new()));
         };
@@ -119,9 +116,9 @@ impl Keeper {
             if owner == self.owner || known.as_ref() == Some(&item.version) {
                 continue;
             }
-            let Some((version, document)) = self.shelf.read(&item.name).await? else { continue };
+            let Some((version, document)) = self.store.read(&item.name).await? else { continue };
             let parsed = document::parse(&document.text, &owner).unwrap_or_else(|problem| {
-                let place = self.shelf.place(&item.name);
+                let place = self.store.place(&item.name);
                 warn!("{place} of owner {owner} cannot be read, so its claims are not known here: {problem}");
                 document::Parsed::default()
             });

@@ -16,7 +16,7 @@ impl Keeper {
         self.order(writer).await
     }
 
-    /// Puts entries where they belong, if an earlier move was cut off or somebody moved them. First they are written where they
+    /// Puts entries where they belong, if an earlier move was cut off or a person moved them. First they are written where they
     /// belong, then taken from where they stood.
     pub(in super::super) async fn order(&self, writer: &mut Writer) -> Result<()> {
         loop {

@@ -4,12 +4,14 @@
 //! each with the line at which it stands. What must hold: a fault in one document costs that document only, and nothing
 //! that the text says makes the reader panic or take more than a small multiple of the text's size.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::{Options, Spanned};
 
 use crate::kind::Kind;
-use crate::lookup::{Reach, Reads};
+use crate::lookup::{ReadScope, Reads};
 use crate::store::{Keep, Object};
 
 /// The namespace of a namespaced object that states none, as for `kubectl apply`.
@@ -29,7 +31,7 @@ pub(super) enum Format {
 
 /// What is read out of files.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct DocumentReads {
     /// The kinds that are read, and how far; others are passed over.
     pub(crate) reads: Reads,
     /// What of an object is kept.
@@ -50,16 +52,35 @@ pub(super) struct Unread {
     pub(super) kind: String,
 }
 
+/// An object as a document states it.
+#[derive(Debug)]
+pub(super) struct Stated {
+    pub(super) object: Object,
+    pub(super) digest: Digest,
+}
+
+/// Distinguishes one statement of an object from another, without the object: a hash of all that the document says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Digest(u64);
+
+impl Digest {
+    fn of(value: &Value) -> Self {
+        let mut hasher = DefaultHasher::new();
+        value.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
 /// What a text holds.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
-    pub(super) objects: Vec<At<Object>>,
+    pub(super) objects: Vec<At<Stated>>,
     pub(super) unread: Vec<At<Unread>>,
     pub(super) faults: Vec<At<String>>,
 }
 
 /// Reads a whole text.
-pub(super) fn parse(text: &str, format: Format, wanted: &Wanted) -> Parsed {
+pub(super) fn parse(text: &str, format: Format, wanted: &DocumentReads) -> Parsed {
     let mut parsed = Parsed::default();
     let documents = match format {
         Format::Yaml => yaml(text, &mut parsed.faults),
@@ -194,7 +215,7 @@ fn options(len: usize) -> Options {
     }
 }
 
-fn read_document(document: Document, wanted: &Wanted, parsed: &mut Parsed) {
+fn read_document(document: Document, wanted: &DocumentReads, parsed: &mut Parsed) {
     let Document { line, mut value, items } = document;
     let kind = text_field(&value, "kind").unwrap_or_default().to_owned();
     let list = if kind.ends_with("List") { value.get_mut("items").and_then(Value::as_array_mut) } else { None };
@@ -219,7 +240,7 @@ fn name_member(item: &mut Value, api_version: &str, kind: &str) {
     }
 }
 
-fn read_object(line: usize, value: Value, wanted: &Wanted, parsed: &mut Parsed) {
+fn read_object(line: usize, value: Value, wanted: &DocumentReads, parsed: &mut Parsed) {
     match objects(value, wanted) {
         Ok(Found::Objects(objects)) => parsed.objects.extend(objects.into_iter().map(|what| At { line, what })),
         Ok(Found::Unread(what)) => parsed.unread.push(At { line, what }),
@@ -230,19 +251,19 @@ fn read_object(line: usize, value: Value, wanted: &Wanted, parsed: &mut Parsed) 
 /// What a document comes to.
 enum Found {
     /// Its object, once for each kind that it counts as.
-    Objects(Vec<Object>),
+    Objects(Vec<Stated>),
     /// Nothing reads its kind.
     Unread(Unread),
 }
 
 /// The object of a document, once for each kind that it counts as: a kind of the table, and kinds that the user named.
-fn objects(mut value: Value, wanted: &Wanted) -> Result<Found, String> {
+fn objects(mut value: Value, wanted: &DocumentReads) -> Result<Found, String> {
     let Some(fields) = value.as_object_mut() else {
         return Err("this is no object; expected apiVersion, kind and metadata".to_owned());
     };
     let api_version = required(fields, "apiVersion")?;
     let kind_name = required(fields, "kind")?;
-    let kinds: Vec<(Kind, &Reach)> =
+    let kinds: Vec<(Kind, &ReadScope)> =
         wanted.reads.iter().filter(|(kind, _)| kind.is(&api_version, &kind_name)).map(|(k, r)| (*k, r)).collect();
     if kinds.is_empty() {
         tracing::debug!(api_version, kind = kind_name, "no source reads this kind");
@@ -257,8 +278,10 @@ fn objects(mut value: Value, wanted: &Wanted) -> Result<Found, String> {
         let mut value = value.clone();
         let namespace = namespace(kind, &mut value);
         if reach.has(&namespace) {
+            let digest = Digest::of(&value);
             let read = Object::from_value(kind, value, &wanted.keep);
-            objects.push(read.map_err(|error| format!("{kind_name} {namespace}/{name}: {error}"))?);
+            let object = read.map_err(|error| format!("{kind_name} {namespace}/{name}: {error}"))?;
+            objects.push(Stated { object, digest });
         }
     }
     Ok(Found::Objects(objects))
@@ -278,7 +301,7 @@ fn namespace(kind: Kind, value: &mut Value) -> String {
     namespace
 }
 
-/// The commonest mistake in manifests, told in better words than a parser has: `ttl: 60` without quotes.
+/// The commonest mistake in manifests, described better than by the parser: `ttl: 60` without quotes.
 fn check_texts(metadata: &Map<String, Value>) -> Result<(), String> {
     for field in ["annotations", "labels"] {
         let pairs = metadata.get(field).and_then(Value::as_object).into_iter().flatten();

@@ -4,16 +4,18 @@
 //! - A file with faults adds and changes objects, and never removes one: what it last held stays in force.
 //! - A file, or folder, that cannot be read removes nothing either.
 //! - As long as some file's content has never been known whole, the view is no evidence of what is *not* there.
+//! - An object that was passed on is not kept, only a digest of what its document said. One that another file's object hides is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::document::{At, Format, Parsed, Unread, Wanted, line_of, parse};
-use crate::feed::Event;
+use super::document::{At, Digest, DocumentReads, Format, Parsed, Stated, Unread, line_of, parse};
+use crate::feed::FeedEvent;
 use crate::store::{Object, ObjectKey};
 
 /// A file that was written so recently is read again at the next scan: a second write may carry the same time.
@@ -24,7 +26,7 @@ const TRUNCATED: Duration = Duration::from_millis(300);
 
 /// Something wrong with a file of the folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault {
+pub struct FileProblem {
     /// The file, or folder.
     pub file: PathBuf,
     /// The line, counted from 1; 0 if the whole file is meant.
@@ -33,7 +35,7 @@ pub struct Fault {
     pub message: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(f, "{}: {}", self.file.display(), self.message),
@@ -59,9 +61,9 @@ pub struct UnreadObject {
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// What changed.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<FeedEvent>,
     /// Everything that is wrong now.
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<FileProblem>,
     /// The objects of kinds that nothing reads.
     pub(super) unread: Vec<UnreadObject>,
     /// When to look again, if it is sooner than usual.
@@ -72,14 +74,15 @@ pub(super) struct Scan {
 #[derive(Debug)]
 pub(super) struct Folder {
     dir: PathBuf,
-    wanted: Wanted,
+    wanted: DocumentReads,
     files: BTreeMap<PathBuf, File>,
-    held: BTreeMap<ObjectKey, Object>,
+    /// What was passed on last of each object.
+    held: BTreeMap<ObjectKey, Digest>,
     listed: bool,
     /// Something could not be read at the last scan.
     unreadable: bool,
     /// Everything that was wrong then.
-    faults: Vec<Fault>,
+    faults: Vec<FileProblem>,
 }
 
 /// What became of a file at a scan.
@@ -97,14 +100,37 @@ enum Refresh {
 #[derive(Debug, Default)]
 struct File {
     stamp: Option<Stamp>,
-    objects: Vec<At<Object>>,
+    objects: Vec<At<Entry>>,
     faults: Vec<At<String>>,
     unread: Vec<At<Unread>>,
     /// Its content was once known without a fault.
     known: bool,
 }
 
-/// What tells one state of a file from another without reading it.
+/// An object that a file states, or stated last before it had faults.
+#[derive(Debug)]
+struct Entry {
+    key: ObjectKey,
+    digest: Digest,
+    /// Until it is passed on.
+    object: Option<Object>,
+}
+
+impl From<Stated> for Entry {
+    fn from(Stated { object, digest }: Stated) -> Self {
+        Self { key: object.key(), digest, object: Some(object) }
+    }
+}
+
+/// An object of the merged view: where it stands, and what its document says.
+#[derive(Debug, Clone)]
+struct Winner {
+    file: Arc<Path>,
+    line: usize,
+    digest: Digest,
+}
+
+/// What distinguishes one state of a file from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     len: u64,
@@ -148,7 +174,7 @@ struct Listing {
 
 impl Folder {
     /// A folder that has not been looked at.
-    pub(super) fn new(dir: PathBuf, wanted: Wanted) -> Self {
+    pub(super) fn new(dir: PathBuf, wanted: DocumentReads) -> Self {
         Self {
             dir,
             wanted,
@@ -170,10 +196,10 @@ impl Folder {
         let mut listing = Listing::default();
         listing.walk(&self.dir);
         if let Some(why) = listing.unreadable.get(&self.dir) {
-            let fault = Fault { file: self.dir.clone(), line: 0, message: why.clone() };
+            let fault = FileProblem { file: self.dir.clone(), line: 0, message: why.clone() };
             self.unreadable = true;
             return Scan {
-                events: self.each_kind(Event::Blind),
+                events: self.each_kind(FeedEvent::Blind),
                 faults: vec![fault],
                 unread: self.unread(),
                 again: None,
@@ -199,7 +225,7 @@ impl Folder {
         // No file was read: everything is as it was, and nothing is gone through.
         let whole = self.files.values().all(|file| file.known);
         Scan {
-            events: self.each_kind(if whole { Event::Open } else { Event::Blind }),
+            events: self.each_kind(if whole { FeedEvent::Open } else { FeedEvent::Blind }),
             faults: self.faults.clone(),
             unread: self.unread(),
             again,
@@ -207,17 +233,71 @@ impl Folder {
     }
 
     fn conclude(&mut self, listing: &Listing, again: Option<Duration>) -> Scan {
-        let mut faults: Vec<Fault> = listing.unreadable.iter().map(|(file, why)| fault(file, 0, why)).collect();
+        let mut faults: Vec<FileProblem> = listing.unreadable.iter().map(|(file, why)| fault(file, 0, why)).collect();
         for (path, file) in &self.files {
             faults.extend(file.faults.iter().map(|at| fault(path, at.line, &at.what)));
         }
-        let whole = listing.unreadable.is_empty() && self.files.values().all(|file| file.known);
-        let merged = self.merge(&mut faults);
-        let events = if whole && !self.listed { self.list(&merged) } else { self.differ(&merged, whole) };
+        let mut whole = listing.unreadable.is_empty() && self.files.values().all(|file| file.known);
+        let mut merged = self.merge(&mut faults);
+        let first = whole && !self.listed;
+        let (changed, lost) = self.changed(&merged, listing, first);
+        // What cannot be had again stays as it was passed on last, and the view is none to rest on.
+        whole &= lost.is_empty();
+        for key in lost {
+            match self.held.get(&key).zip(merged.get_mut(&key)) {
+                Some((digest, winner)) => winner.digest = *digest,
+                None => drop(merged.remove(&key)),
+            }
+        }
+        let events = if first && whole { self.list(changed) } else { self.differ(changed, &merged, whole) };
         self.listed |= whole;
-        self.held = merged;
+        self.held = merged.into_iter().map(|(key, winner)| (key, winner.digest)).collect();
+        if self.listed {
+            self.forget_objects();
+        }
         self.faults.clone_from(&faults);
         Scan { events, faults, unread: self.unread(), again }
+    }
+
+    /// The objects whose statement was not passed on yet, or all, in the order of their keys; and those that cannot be had: they were
+    /// passed on once, hidden by another file's since, and their own file no longer states them (it has faults, or cannot be read).
+    fn changed(
+        &mut self,
+        merged: &BTreeMap<ObjectKey, Winner>,
+        listing: &Listing,
+        all: bool,
+    ) -> (Vec<Object>, Vec<ObjectKey>) {
+        let (mut objects, mut lost) = (BTreeMap::new(), Vec::new());
+        for (path, file) in &mut self.files {
+            let mut again = None;
+            for At { line, what: Entry { key, digest, object } } in &mut file.objects {
+                let wins = merged.get(key).is_some_and(|winner| {
+                    (&*winner.file, winner.line, winner.digest) == (path.as_path(), *line, *digest)
+                });
+                if !wins || !all && self.held.get(key) == Some(digest) {
+                    continue;
+                }
+                let had = object.clone().or_else(|| {
+                    let now = again.get_or_insert_with(|| stated_now(path, listing, &self.wanted)).remove(key);
+                    now.filter(|stated| stated.digest == *digest).map(|stated| stated.object)
+                });
+                match had {
+                    Some(object) => drop(objects.insert(key.clone(), object)),
+                    None => lost.push(key.clone()),
+                }
+            }
+        }
+        (objects.into_values().collect(), lost)
+    }
+
+    /// Objects that were passed on are not needed again.
+    fn forget_objects(&mut self) {
+        let held = &self.held;
+        for entry in self.files.values_mut().flat_map(|file| &mut file.objects) {
+            if held.get(&entry.what.key) == Some(&entry.what.digest) {
+                entry.what.object = None;
+            }
+        }
     }
 
     fn unread(&self) -> Vec<UnreadObject> {
@@ -234,44 +314,41 @@ impl Folder {
     }
 
     /// The objects of all files; of two with one key the one in the first file by name, and the first in a file, wins.
-    fn merge(&self, faults: &mut Vec<Fault>) -> BTreeMap<ObjectKey, Object> {
-        let mut merged = BTreeMap::new();
-        let mut winners: BTreeMap<ObjectKey, (&Path, usize)> = BTreeMap::new();
+    fn merge(&self, faults: &mut Vec<FileProblem>) -> BTreeMap<ObjectKey, Winner> {
+        let mut merged: BTreeMap<ObjectKey, Winner> = BTreeMap::new();
         for (path, file) in &self.files {
-            for At { line, what } in &file.objects {
-                let key = what.key();
-                if let Some((first, at)) = winners.get(&key) {
-                    let message = format!("{key} is also in {}:{at}, which is used", first.display());
-                    faults.push(Fault { file: path.clone(), line: *line, message });
+            let shared: Arc<Path> = Arc::from(path.as_path());
+            for At { line, what: Entry { key, digest, .. } } in &file.objects {
+                if let Some(winner) = merged.get(key) {
+                    let message = format!("{key} is also in {}:{}, which is used", winner.file.display(), winner.line);
+                    faults.push(FileProblem { file: path.clone(), line: *line, message });
                 } else {
-                    winners.insert(key.clone(), (path, *line));
-                    merged.insert(key, what.clone());
+                    merged.insert(key.clone(), Winner { file: Arc::clone(&shared), line: *line, digest: *digest });
                 }
             }
         }
         merged
     }
 
-    fn list(&self, merged: &BTreeMap<ObjectKey, Object>) -> Vec<Event> {
-        let mut events = self.each_kind(Event::Begin);
-        events.extend(merged.values().cloned().map(Event::Listed));
-        events.extend(self.each_kind(Event::Done));
-        events.extend(self.each_kind(Event::Open));
+    fn list(&self, objects: Vec<Object>) -> Vec<FeedEvent> {
+        let mut events = self.each_kind(FeedEvent::Begin);
+        events.extend(objects.into_iter().map(FeedEvent::Listed));
+        events.extend(self.each_kind(FeedEvent::Done));
+        events.extend(self.each_kind(FeedEvent::Open));
         events
     }
 
-    fn differ(&self, merged: &BTreeMap<ObjectKey, Object>, whole: bool) -> Vec<Event> {
-        let changed = merged.iter().filter(|(key, object)| self.held.get(*key) != Some(*object));
-        let mut events: Vec<Event> = changed.map(|(_, object)| Event::Applied(object.clone())).collect();
+    fn differ(&self, changed: Vec<Object>, merged: &BTreeMap<ObjectKey, Winner>, whole: bool) -> Vec<FeedEvent> {
+        let mut events: Vec<FeedEvent> = changed.into_iter().map(FeedEvent::Applied).collect();
         let gone: Vec<ObjectKey> = self.held.keys().filter(|key| !merged.contains_key(*key)).cloned().collect();
         if !gone.is_empty() {
-            events.push(Event::Removed(gone));
+            events.push(FeedEvent::Removed(gone));
         }
-        events.extend(self.each_kind(if whole { Event::Open } else { Event::Blind }));
+        events.extend(self.each_kind(if whole { FeedEvent::Open } else { FeedEvent::Blind }));
         events
     }
 
-    fn each_kind(&self, event: fn(crate::kind::Kind) -> Event) -> Vec<Event> {
+    fn each_kind(&self, event: fn(crate::kind::Kind) -> FeedEvent) -> Vec<FeedEvent> {
         self.wanted.reads.keys().copied().map(event).collect()
     }
 }
@@ -283,7 +360,7 @@ impl File {
         path: &Path,
         format: Format,
         metadata: &Metadata,
-        wanted: &Wanted,
+        wanted: &DocumentReads,
         now: SystemTime,
     ) -> Refresh {
         let stamp = Stamp::of(metadata);
@@ -301,27 +378,35 @@ impl File {
     }
 
     fn take(&mut self, parsed: Parsed) {
-        let old = std::mem::replace(&mut self.objects, parsed.objects);
+        let stated = |At { line, what }: At<Stated>| At { line, what: Entry::from(what) };
+        let old = std::mem::replace(&mut self.objects, parsed.objects.into_iter().map(stated).collect());
         self.faults = parsed.faults;
         self.unread = parsed.unread;
         if self.faults.is_empty() {
             self.known = true;
             return;
         }
-        let stated: BTreeSet<ObjectKey> = self.objects.iter().map(|at| at.what.key()).collect();
-        self.objects.extend(old.into_iter().filter(|at| !stated.contains(&at.what.key())));
+        let stated: BTreeSet<ObjectKey> = self.objects.iter().map(|at| at.what.key.clone()).collect();
+        self.objects.extend(old.into_iter().filter(|at| !stated.contains(&at.what.key)));
     }
 }
 
-fn read(path: &Path, format: Format, wanted: &Wanted) -> Parsed {
-    let octets = match fs::read(path) {
-        Ok(octets) => octets,
+/// What a file states at this moment.
+fn stated_now(path: &Path, listing: &Listing, wanted: &DocumentReads) -> BTreeMap<ObjectKey, Stated> {
+    let Some((format, _)) = listing.files.get(path) else { return BTreeMap::new() };
+    let stated = read(path, *format, wanted).objects.into_iter();
+    stated.map(|At { what, .. }| (what.object.key(), what)).collect()
+}
+
+fn read(path: &Path, format: Format, wanted: &DocumentReads) -> Parsed {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
         Err(error) => return faulty(0, format!("cannot be read: {error}")),
     };
-    match std::str::from_utf8(&octets) {
+    match std::str::from_utf8(&bytes) {
         Ok(text) => parse(text.strip_prefix('\u{feff}').unwrap_or(text), format, wanted),
         Err(error) => {
-            let good = octets.get(..error.valid_up_to()).unwrap_or_default();
+            let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
             faulty(line_of(&String::from_utf8_lossy(good), good.len()), "expected UTF-8 text".to_owned())
         }
     }
@@ -331,8 +416,8 @@ fn faulty(line: usize, what: String) -> Parsed {
     Parsed { faults: vec![At { line, what }], ..Parsed::default() }
 }
 
-fn fault(file: &Path, line: usize, message: &str) -> Fault {
-    Fault { file: file.to_owned(), line, message: message.to_owned() }
+fn fault(file: &Path, line: usize, message: &str) -> FileProblem {
+    FileProblem { file: file.to_owned(), line, message: message.to_owned() }
 }
 
 impl Listing {

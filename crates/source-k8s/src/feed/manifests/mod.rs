@@ -1,8 +1,8 @@
 //! `--manifests DIR`: a folder of YAML and JSON files in place of a cluster.
 //!
 //! In comes a folder (and its subfolders; names that begin with a dot are passed over); out come feed events. Objects are
-//! as `kubectl get -o yaml` writes them, `status` included. Changes are told by the kernel and taken up within 100 ms; a
-//! look at the folder every [`POLL`] catches what the kernel did not tell. What must hold: nothing that happens to the
+//! as `kubectl get -o yaml` writes them, `status` included. The kernel reports changes, which are taken up within 100 ms; a
+//! look at the folder every [`POLL`] catches what the kernel did not report. What must hold: nothing that happens to the
 //! folder is taken for a DELETE event, and a folder that is away deletes nothing.
 
 mod document;
@@ -21,8 +21,8 @@ use self::folder::{Folder, Scan};
 use self::wake::Wake;
 use crate::source::K8sSource;
 
-pub(crate) use self::document::Wanted;
-pub use self::folder::{Fault, UnreadObject};
+pub(crate) use self::document::DocumentReads;
+pub use self::folder::{FileProblem, UnreadObject};
 
 /// How often the folder is looked at when nothing is reported.
 pub const POLL: Duration = Duration::from_secs(1);
@@ -43,10 +43,10 @@ pub(crate) struct ManifestFeed {
     wake: Wake,
 }
 
-/// How long to wait after a scan that took so long. Where the system tells of changes, looking at every file takes no more than a
+/// How long to wait after a scan that took so long. Where the kernel reports changes, looking at every file takes no more than a
 /// thousandth of a processor; else a twentieth.
-fn poll_after(took: Duration, told: bool) -> Duration {
-    let factor = if told { 1_000 } else { 20 };
+fn poll_after(took: Duration, watched: bool) -> Duration {
+    let factor = if watched { 1_000 } else { 20 };
     (took * factor).clamp(POLL, MOST)
 }
 
@@ -55,7 +55,7 @@ impl ManifestFeed {
     ///
     /// # Errors
     /// `dir` is no folder, or cannot be read now.
-    pub(crate) fn new(dir: &Path, wanted: Wanted) -> io::Result<Self> {
+    pub(crate) fn new(dir: &Path, wanted: DocumentReads) -> io::Result<Self> {
         std::fs::read_dir(dir)?;
         Ok(Self { folder: Folder::new(PathBuf::from(dir), wanted), wake: Wake::default() })
     }
@@ -85,13 +85,13 @@ impl ManifestFeed {
 
     /// Waits for a change and the quiet after it, at most for the time `longest`.
     async fn rest(&self, longest: Duration) {
-        if timeout(longest, self.wake.told()).await.is_err() {
+        if timeout(longest, self.wake.changed()).await.is_err() {
             return;
         }
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let quiet = (Instant::now() + QUIET).min(deadline);
-            if timeout_at(quiet, self.wake.told()).await.is_err() {
+            if timeout_at(quiet, self.wake.changed()).await.is_err() {
                 return;
             }
         }

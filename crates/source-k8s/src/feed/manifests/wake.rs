@@ -16,7 +16,7 @@ use super::folder::identity;
 /// A watch on a folder that may go away and come back.
 #[derive(Debug, Default)]
 pub(super) struct Wake {
-    told: Arc<Notify>,
+    changes: Arc<Notify>,
     watched: Option<Watched>,
     /// A watch could not be set up, and that was said.
     failed: bool,
@@ -31,11 +31,11 @@ struct Watched {
 
 impl Wake {
     /// Waits for the next change.
-    pub(super) async fn told(&self) {
-        self.told.notified().await;
+    pub(super) async fn changed(&self) {
+        self.changes.notified().await;
     }
 
-    /// Whether the system tells of changes.
+    /// Whether the kernel reports changes.
     pub(super) fn is_up(&self) -> bool {
         self.watched.is_some()
     }
@@ -49,7 +49,7 @@ impl Wake {
         if self.watched.as_ref().is_some_and(|watched| watched.folder == folder) {
             return;
         }
-        match watcher(dir, Arc::clone(&self.told)) {
+        match watcher(dir, Arc::clone(&self.changes)) {
             Ok(watcher) => {
                 self.watched = Some(Watched { _watcher: watcher, folder });
                 self.failed = false;
@@ -63,10 +63,10 @@ impl Wake {
     }
 }
 
-fn watcher(dir: &Path, told: Arc<Notify>) -> notify::Result<RecommendedWatcher> {
+fn watcher(dir: &Path, changes: Arc<Notify>) -> notify::Result<RecommendedWatcher> {
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         if event.map_or(true, |event| is_change(event.kind)) {
-            told.notify_one();
+            changes.notify_one();
         }
     })?;
     watcher.watch(dir, RecursiveMode::Recursive)?;

@@ -19,10 +19,10 @@ use zonewright_core::{DnsName, RecordType};
 pub use self::status::{Status, status};
 
 use self::element::{Data, Element};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::kind::Kind;
-use crate::lookup::Reach;
-use crate::map::{Mapping, Settings};
+use crate::lookup::ReadScope;
+use crate::map::{EndpointSettings, Mapping};
 use crate::objects::{DnsEndpoint, WantedRecord};
 use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
@@ -34,24 +34,24 @@ const INVALID_ENDPOINT: &str = "InvalidEndpoint";
 const OWN_LABELS: [&str; 2] = ["owner", "resource"];
 
 /// The work of the source.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::Crd, Kind::DnsEndpoint, "crd", options, map)
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::Crd, Kind::DnsEndpoint, "crd", options, map)
 }
 
 /// The work of a source that gives endpoints as DNSEndpoints hold them, each with a label of its own.
-pub(super) fn polled_role(source: SourceKind, kind: Kind, options: &SourceOptions) -> Role {
-    Role { labels: Vec::new(), ..Role::new(source, kind, "", options, map) }
+pub(super) fn polled_role(source: SourceKind, kind: Kind, options: &SourceOptions) -> SourceRole {
+    SourceRole { labels: Vec::new(), ..SourceRole::new(source, kind, "", options, map) }
 }
 
 /// Maps one DNSEndpoint. It reads no other object, and no annotation but its policy counts.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(object) = object.body::<DnsEndpoint>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&object.metadata, scope);
-    let here = Reach::of(&scope.options.namespace).has(&object.metadata.namespace);
+    let here = ReadScope::of(&scope.options.namespace).has(&object.metadata.namespace);
     if here && scope.options.passes_filters(&object.metadata).is_ok() {
         let own = mapping.annotations;
         let policy = mapping.read_policy(&own);
-        let settings = Settings { policy, ..Settings::clone(&mapping.settings()) };
+        let settings = EndpointSettings { policy, ..EndpointSettings::clone(&mapping.settings()) };
         let mut mapper = Mapper { mapping: &mut mapping, settings, ttls: BTreeMap::new() };
         for (at, element) in object.spec.endpoints.iter().enumerate() {
             if let Some(element) = element {
@@ -65,7 +65,7 @@ fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
 struct Mapper<'m, 'a> {
     mapping: &'m mut Mapping<'a>,
     /// What all elements have in common.
-    settings: Settings,
+    settings: EndpointSettings,
     /// The TTLs of the record sets asked for so far.
     ttls: BTreeMap<(DnsName, RecordType, Option<SetId>), Option<Ttl>>,
 }
@@ -82,7 +82,7 @@ impl Mapper<'_, '_> {
                 self.mapping.warn_with(INVALID_ENDPOINT, message);
                 // It may ask for what stands: an earlier program may have understood it.
                 if let Some(resource) = self.settings.resource.clone() {
-                    self.mapping.cannot_tell([Some(resource)], &format!("{field}.{part} of {name}: {problem}"));
+                    self.mapping.cannot_determine([Some(resource)], &format!("{field}.{part} of {name}: {problem}"));
                 }
                 return;
             }
@@ -140,7 +140,7 @@ impl Mapper<'_, '_> {
         let labels = labels.map(|(key, value)| (Arc::from(key), Arc::from(value))).collect();
         let stated = || wanted.labels.get("resource").filter(|label| !label.is_empty()).map(Arc::from);
         let resource = self.settings.resource.clone().or_else(|| stated().filter(|_| self.is_polled()));
-        self.mapping.put_settings(Rc::new(Settings {
+        self.mapping.put_settings(Rc::new(EndpointSettings {
             ttl,
             set_id,
             properties,

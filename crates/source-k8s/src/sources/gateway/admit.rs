@@ -1,22 +1,22 @@
 //! Who lets whom in: acceptance by controllers, and the namespaces that a listener or a Gateway takes objects from.
 //!
 //! In come conditions, choices of namespaces and the Namespace objects; out comes yes, or what stands in the way. What must
-//! hold: what is not known is told from what was decided.
+//! hold: what is not known is distinguished from what was decided.
 
 use super::mapper::Mapper;
 use super::parent::{Name, gateway_name};
 use crate::kind::Kind;
 use crate::objects::{Condition, FromNamespaces, Gateway, Listener, ListenerSet, Plain, acceptance};
-use crate::selector::Selector;
+use crate::selector::MetadataSelector;
 
 /// What stands in the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// Somebody decided against it.
+    /// A controller or a rule decided against it.
     Refused(String),
     /// It cannot be known now; the way may be open.
     Unknown(String),
-    /// As unknown, and worth telling: something that should be there is not.
+    /// As unknown, and worth an event: something that should be there is not.
     Missing(String),
 }
 
@@ -73,14 +73,14 @@ impl Mapper<'_, '_> {
             "Same" => Ok(own == namespace),
             "Selector" => {
                 // Neither an absent selector nor one that does not parse selects anything.
-                let selector = from.selector.as_ref().and_then(|selector| Selector::try_from(selector).ok());
+                let selector = from.selector.as_ref().and_then(|selector| MetadataSelector::try_from(selector).ok());
                 selector.map_or(Ok(false), |selector| self.selects(&selector, namespace))
             }
             _ => Ok(false),
         }
     }
 
-    fn selects(&self, selector: &Selector, namespace: &str) -> Result<bool, Obstacle> {
+    fn selects(&self, selector: &MetadataSelector, namespace: &str) -> Result<bool, Obstacle> {
         let object = self.scope.lookup.object::<Plain>(Kind::Namespace, "", namespace);
         let missing =
             || Obstacle::Missing(format!("Namespace {namespace} does not exist, so its labels are not known"));

@@ -42,7 +42,7 @@ impl Mapper<'_, '_> {
         let name = parent.found.name();
         match self.entry(parent, &name) {
             Ok(()) => attached.accepted = true,
-            Err(obstacle) => return self.tell(obstacle, attached),
+            Err(obstacle) => return self.report(obstacle, attached),
         }
         let listeners = match &parent.found {
             Found::Missing(_) => return,
@@ -61,7 +61,7 @@ impl Mapper<'_, '_> {
             match self.admits(&parent.found, listener, &name) {
                 Ok(true) => self.at_listener(listener, &name, &offer, hosts, attached),
                 Ok(false) => {}
-                Err(obstacle) => self.tell(obstacle, attached),
+                Err(obstacle) => self.report(obstacle, attached),
             }
         }
     }
@@ -89,7 +89,7 @@ impl Mapper<'_, '_> {
         }
     }
 
-    fn tell(&mut self, obstacle: Obstacle, attached: &mut Attached) {
+    fn report(&mut self, obstacle: Obstacle, attached: &mut Attached) {
         match obstacle {
             Obstacle::Refused(why) => self.mapping.warn("RouteNotAccepted", why),
             Obstacle::Unknown(why) => attached.doubts.push(why),

@@ -7,13 +7,13 @@ use zonewright_core::DnsName;
 use crate::kind::Kind;
 use crate::map::Mapping;
 use crate::objects::Route;
-use crate::role::Scope;
+use crate::role::MapScope;
 
 /// The mapping of one route.
 pub(super) struct Mapper<'m, 'a> {
     pub(super) kind: Kind,
     pub(super) route: &'a Route,
-    pub(super) scope: &'m Scope<'a>,
+    pub(super) scope: &'m MapScope<'a>,
     pub(super) mapping: &'m mut Mapping<'a>,
 }
 

@@ -16,10 +16,10 @@ use zonewright_core::endpoint::Mapped;
 
 use self::attach::Attached;
 use self::mapper::{Hosts, Mapper};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::annotations::{GATEWAY_HOSTNAME_SOURCE, HOSTNAME, TARGET};
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::map::{INVALID_ANNOTATION, INVALID_HOSTNAME, Mapping};
 use crate::objects::Route;
 use crate::options::{SourceKind, SourceOptions};
@@ -36,18 +36,18 @@ const FAMILY: [(SourceKind, Kind, &str); 5] = [
 
 /// The work of one source of the family. `--namespace` is for routes alone: Gateways have a flag of their own, and
 /// ListenerSets and Namespaces are seen everywhere.
-pub(super) fn roles(source: SourceKind, options: &SourceOptions) -> Vec<Role> {
+pub(super) fn roles(source: SourceKind, options: &SourceOptions) -> Vec<SourceRole> {
     let sets = [Kind::ListenerSet].into_iter().filter(|_| options.gateway_listener_sets);
     let role = |kind, label| {
-        Role::new(source, kind, label, options, map)
-            .reading([Kind::Gateway], &Reach::of(&options.gateway_namespace))
-            .reading(sets.clone().chain([Kind::Namespace]), &Reach::All)
+        SourceRole::new(source, kind, label, options, map)
+            .reading([Kind::Gateway], &ReadScope::of(&options.gateway_namespace))
+            .reading(sets.clone().chain([Kind::Namespace]), &ReadScope::All)
     };
     FAMILY.iter().filter(|(own, ..)| *own == source).map(|(_, kind, label)| role(*kind, label)).collect()
 }
 
 /// Maps one route.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(route) = object.body::<Route>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&route.metadata, scope);
     if scope.options.accepts(&route.metadata).is_ok() {
@@ -71,17 +71,17 @@ impl<'a> Mapper<'_, 'a> {
             return;
         }
         self.mapping.read_settings();
-        self.tell_unread_target();
+        self.warn_of_unread_target();
         let hosts = self.hosts();
         let mut attached = Attached::default();
         for parent in &parents {
             self.attach(parent, &hosts, &mut attached);
         }
-        self.tell_rest(&hosts, &attached);
+        self.report_rest(&hosts, &attached);
     }
 
     /// The names that no listener served.
-    fn tell_rest(&mut self, hosts: &Hosts, attached: &Attached) {
+    fn report_rest(&mut self, hosts: &Hosts, attached: &Attached) {
         for name in hosts.named.iter().filter(|name| !attached.served.contains(name)) {
             if let Some(reason) = attached.doubts.first() {
                 self.mapping.wait(name, reason);
@@ -93,7 +93,7 @@ impl<'a> Mapper<'_, 'a> {
     }
 
     /// People look for it here, since it is so with every other kind.
-    fn tell_unread_target(&mut self) {
+    fn warn_of_unread_target(&mut self) {
         if let Some(annotation) = self.mapping.annotations.find(TARGET) {
             let message = format!("annotation {}: not read on a route; expected on its Gateway", annotation.key);
             self.mapping.warn(INVALID_ANNOTATION, message);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::mapper::Mapper;
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::objects::{Condition, GATEWAY_GROUP, Gateway, ListenerSet, ParentRef};
 
 /// A parent of a route.
@@ -67,14 +67,14 @@ impl<'a> Mapper<'_, 'a> {
     pub(super) fn parents(&self) -> Vec<Parent<'a>> {
         let own = &self.route.metadata.namespace;
         let references = &self.route.spec.parent_refs;
-        let told = &self.route.status.parents;
-        let answered = told
+        let statuses = &self.route.status.parents;
+        let answered = statuses
             .iter()
             .filter(|entry| references.iter().any(|reference| reference.same_object(&entry.parent_ref, own)))
             .map(|entry| (&entry.parent_ref, &*entry.conditions));
         let open = references
             .iter()
-            .filter(|reference| !told.iter().any(|entry| entry.parent_ref.same_object(reference, own)))
+            .filter(|reference| !statuses.iter().any(|entry| entry.parent_ref.same_object(reference, own)))
             .map(|reference| (reference, &[][..]));
         let parent = |(reference, conditions)| Some(Parent { reference, conditions, found: self.find(reference)? });
         answered.chain(open).filter_map(parent).collect()
@@ -113,7 +113,7 @@ impl<'a> Mapper<'_, 'a> {
     fn gateway(&self, namespace: &str, name: &str) -> Option<Result<Arc<Gateway>, Name>> {
         let options = self.scope.options;
         let named = options.gateway_name.is_empty() || options.gateway_name == name;
-        if !named || !Reach::of(&options.gateway_namespace).has(namespace) {
+        if !named || !ReadScope::of(&options.gateway_namespace).has(namespace) {
             return None;
         }
         let Some(gateway) = self.scope.lookup.object::<Gateway>(Kind::Gateway, namespace, name) else {

@@ -11,30 +11,30 @@ use zonewright_core::DnsName;
 use zonewright_core::endpoint::{Mapped, Sharing};
 
 use super::hosted::{self, Answer};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::annotations::{Annotations, TARGET};
 use crate::kind::Kind;
-use crate::lookup::Reach;
+use crate::lookup::ReadScope;
 use crate::map::Mapping;
 use crate::objects::{IstioGateway, IstioVirtualService, Service};
 use crate::options::{SourceKind, SourceOptions};
 use crate::store::Object;
 
 /// The work of the source istio-gateway.
-pub(super) fn gateway_role(options: &SourceOptions) -> Role {
-    Role::new(SourceKind::IstioGateway, Kind::IstioGateway, "gateway", options, map_gateway)
-        .reading([Kind::Service, Kind::Ingress], &Reach::of(&options.namespace))
+pub(super) fn gateway_role(options: &SourceOptions) -> SourceRole {
+    SourceRole::new(SourceKind::IstioGateway, Kind::IstioGateway, "gateway", options, map_gateway)
+        .reading([Kind::Service, Kind::Ingress], &ReadScope::of(&options.namespace))
 }
 
 /// The work of the source istio-virtualservice.
-pub(super) fn virtual_service_role(options: &SourceOptions) -> Role {
+pub(super) fn virtual_service_role(options: &SourceOptions) -> SourceRole {
     let kind = Kind::IstioVirtualService;
-    Role::new(SourceKind::IstioVirtualService, kind, "virtualservice", options, map_virtual_service)
-        .reading([Kind::IstioGateway, Kind::Service, Kind::Ingress], &Reach::of(&options.namespace))
+    SourceRole::new(SourceKind::IstioVirtualService, kind, "virtualservice", options, map_virtual_service)
+        .reading([Kind::IstioGateway, Kind::Service, Kind::Ingress], &ReadScope::of(&options.namespace))
 }
 
 /// Maps one Gateway.
-fn map_gateway(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map_gateway(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(gateway) = object.body::<IstioGateway>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&gateway.metadata, scope);
     if scope.options.accepts(&gateway.metadata).is_ok() {
@@ -90,7 +90,7 @@ fn answer_of(mapping: &mut Mapping<'_>, gateway: &IstioGateway) -> Answer {
 }
 
 /// Maps one VirtualService.
-fn map_virtual_service(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map_virtual_service(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(service) = object.body::<IstioVirtualService>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&service.metadata, scope);
     if scope.options.accepts(&service.metadata).is_ok() {

@@ -4,11 +4,11 @@ use zonewright_core::DnsName;
 use zonewright_core::endpoint::Mapped;
 
 use crate::objects::Ingress;
-use crate::sources::Scope;
+use crate::sources::MapScope;
 use crate::store::Object;
 
 /// Maps one Ingress.
-pub(super) fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+pub(super) fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(ingress) = object.body::<Ingress>() else { return Mapped::default() };
     super::map(&ingress.metadata, scope, |mapper| {
         let hosts = ingress.spec.rules.iter().enumerate().filter(|(_, rule)| !rule.host.is_empty());

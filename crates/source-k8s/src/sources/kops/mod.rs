@@ -16,11 +16,11 @@ use zonewright_core::endpoint::{Mapped, Sharing};
 use zonewright_core::record::Ttl;
 use zonewright_core::{DnsName, RData};
 
-use super::{MapFn, Role, Scope};
+use super::{MapFn, MapScope, SourceRole};
 use crate::annotations::{Annotation, KOPS_EXTERNAL, KOPS_INTERNAL};
 use crate::kind::Kind;
-use crate::lookup::{Reach, Reads};
-use crate::map::{INVALID_TARGET, Mapping, Settings};
+use crate::lookup::{ReadScope, Reads};
+use crate::map::{EndpointSettings, INVALID_TARGET, Mapping};
 use crate::objects::{LoadBalancer, Meta};
 use crate::options::{KopsOptions, SourceKind, SourceOptions};
 
@@ -28,24 +28,24 @@ use crate::options::{KopsOptions, SourceKind, SourceOptions};
 const TTL: u32 = 60;
 
 /// The work of the mode: one role for each kind that asks for names. Each reads all kinds.
-pub(super) fn roles(options: &SourceOptions, kops: KopsOptions) -> Vec<Role> {
+pub(super) fn roles(options: &SourceOptions, kops: KopsOptions) -> Vec<SourceRole> {
     let all: [(SourceKind, Kind, MapFn); 3] = [
         (SourceKind::Service, Kind::Service, service::map),
         (SourceKind::Pod, Kind::Pod, pod::map),
         (SourceKind::Ingress, Kind::Ingress, ingress::map),
     ];
     let watched: Vec<_> = all.into_iter().filter(|(_, kind, _)| kops.watch_ingress || *kind != Kind::Ingress).collect();
-    let reach = Reach::of(&options.namespace);
+    let reach = ReadScope::of(&options.namespace);
     let reads: Reads =
-        watched.iter().map(|(_, kind, _)| (*kind, reach.clone())).chain([(Kind::Node, Reach::All)]).collect();
-    let role = |(source, kind, map)| Role { source, kind, labels: Vec::new(), reads: reads.clone(), map };
+        watched.iter().map(|(_, kind, _)| (*kind, reach.clone())).chain([(Kind::Node, ReadScope::All)]).collect();
+    let role = |(source, kind, map)| SourceRole { source, kind, labels: Vec::new(), reads: reads.clone(), map };
     watched.into_iter().map(role).collect()
 }
 
 /// One object on its way, and how it is read.
 struct Mapper<'a> {
     mapping: Mapping<'a>,
-    scope: &'a Scope<'a>,
+    scope: &'a MapScope<'a>,
     kops: KopsOptions,
 }
 
@@ -69,15 +69,15 @@ impl Side {
 }
 
 /// Maps an object of the mode, if it counts.
-fn map<'a>(meta: &'a Meta, scope: &'a Scope<'a>, work: impl FnOnce(&mut Mapper<'a>)) -> Mapped {
+fn map<'a>(meta: &'a Meta, scope: &'a MapScope<'a>, work: impl FnOnce(&mut Mapper<'a>)) -> Mapped {
     let options = scope.options;
-    let counts = Reach::of(&options.namespace).has(&meta.namespace) && options.passes_filters(meta).is_ok();
+    let counts = ReadScope::of(&options.namespace).has(&meta.namespace) && options.passes_filters(meta).is_ok();
     let kops = options.kops.filter(|_| counts);
     let mut mapping = Mapping::new(meta, scope);
     let Some(kops) = kops else { return mapping.finish() };
     let annotations = mapping.annotations;
     let policy = mapping.read_policy(&annotations);
-    mapping.put_settings(Rc::new(Settings { ttl: Ttl::from_secs(TTL), policy, ..Settings::default() }));
+    mapping.put_settings(Rc::new(EndpointSettings { ttl: Ttl::from_secs(TTL), policy, ..EndpointSettings::default() }));
     scope.role.reads.keys().for_each(|kind| mapping.rests_on(*kind, scope.lookup));
     let mut mapper = Mapper { mapping, scope, kops };
     work(&mut mapper);

@@ -8,11 +8,11 @@ use zonewright_core::endpoint::Mapped;
 use super::{Mapper, Side, node};
 use crate::map::INVALID_ANNOTATION;
 use crate::objects::{Node, Pod};
-use crate::sources::Scope;
+use crate::sources::MapScope;
 use crate::store::Object;
 
 /// Maps one Pod.
-pub(super) fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+pub(super) fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(pod) = object.body::<Pod>() else { return Mapped::default() };
     super::map(&pod.metadata, scope, |mapper| {
         for side in Side::ALL.into_iter().filter(|side| mapper.asks(*side)).collect::<Vec<_>>() {

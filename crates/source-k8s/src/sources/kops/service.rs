@@ -9,11 +9,11 @@ use super::{Mapper, Side, node};
 use crate::annotations::{KOPS_EXTERNAL, KOPS_INTERNAL};
 use crate::map::INVALID_ANNOTATION;
 use crate::objects::{Node, Service, ServiceType};
-use crate::sources::Scope;
+use crate::sources::MapScope;
 use crate::store::Object;
 
 /// Maps one Service.
-pub(super) fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+pub(super) fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(service) = object.body::<Service>() else { return Mapped::default() };
     super::map(&service.metadata, scope, |mapper| {
         let sides: Vec<Side> = Side::ALL.into_iter().filter(|side| mapper.asks(*side)).collect();

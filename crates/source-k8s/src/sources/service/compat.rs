@@ -12,7 +12,7 @@ use zonewright_core::{DnsName, RData};
 use super::Mapper;
 use crate::annotations::{KOPS_EXTERNAL, KOPS_INTERNAL, MATE_NAME, MOLECULE_NAMES};
 use crate::kind::Kind;
-use crate::map::{INVALID_ANNOTATION, Settings};
+use crate::map::{EndpointSettings, INVALID_ANNOTATION};
 use crate::objects::{Node, ServiceType};
 use crate::options::Compatibility;
 
@@ -32,7 +32,7 @@ enum Side {
 impl Mapper<'_, '_> {
     /// Asks for the names that the annotations of another program state, if one is chosen.
     pub(super) fn compatible(&mut self) {
-        let bare = Settings { policy: self.mapping.settings().policy, ..Settings::default() };
+        let bare = EndpointSettings { policy: self.mapping.settings().policy, ..EndpointSettings::default() };
         let settings = self.mapping.put_settings(Rc::new(bare));
         match self.options.compatibility {
             Compatibility::None => {}

@@ -94,7 +94,7 @@ impl Mapper<'_, '_> {
                 members.pods.extend(self.member(published, slice, endpoint, &pods, &mut missing));
             }
         }
-        self.tell_unknown_pods(&missing.pods);
+        self.note_unknown_pods(&missing.pods);
         members.reason = missing.reason();
         members
     }
@@ -174,10 +174,10 @@ impl Mapper<'_, '_> {
     }
 
     /// One note however many there are, and no warning: during a rollout slices run ahead of pods for a moment.
-    fn tell_unknown_pods(&mut self, unknown: &[String]) {
+    fn note_unknown_pods(&mut self, unknown: &[String]) {
         if let Some(first) = unknown.first() {
             let message = format!("{} endpoints name no known pod of this service, the first: {first}", unknown.len());
-            self.mapping.tell(Severity::Normal, "PodNotFound", message);
+            self.mapping.note(Severity::Normal, "PodNotFound", message);
         }
     }
 }

@@ -12,10 +12,10 @@ use zonewright_core::endpoint::{Mapped, Sharing};
 use zonewright_core::{DnsName, RData};
 
 use self::headless::Members;
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::annotations::{HOSTNAME, INTERNAL_HOSTNAME};
 use crate::kind::Kind;
-use crate::lookup::{Lookup, Reach};
+use crate::lookup::{Lookup, ReadScope};
 use crate::map::Mapping;
 use crate::objects::{Host, Service, ServiceType};
 use crate::options::{SourceKind, SourceOptions};
@@ -23,18 +23,18 @@ use crate::store::Object;
 
 /// The work of the source: pods, slices and nodes are read only where the type filter lets a service through that needs
 /// them.
-pub(super) fn role(options: &SourceOptions) -> Role {
-    let role = Role::new(SourceKind::Service, Kind::Service, "service", options, map);
-    let reach = Reach::of(&options.namespace);
+pub(super) fn role(options: &SourceOptions) -> SourceRole {
+    let role = SourceRole::new(SourceKind::Service, Kind::Service, "service", options, map);
+    let reach = ReadScope::of(&options.namespace);
     let node_port = options.takes_type(ServiceType::NodePort);
     let members = node_port || options.takes_type(ServiceType::ClusterIp);
     role.reading([Kind::EndpointSlice, Kind::Pod].into_iter().filter(|_| members), &reach)
-        .reading([Kind::Host].into_iter().filter(|_| options.resolve_load_balancer_hostname), &Reach::All)
-        .reading([Kind::Node].into_iter().filter(|_| node_port), &Reach::All)
+        .reading([Kind::Host].into_iter().filter(|_| options.resolve_load_balancer_hostname), &ReadScope::All)
+        .reading([Kind::Node].into_iter().filter(|_| node_port), &ReadScope::All)
 }
 
 /// Maps one Service.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(object) = object.body::<Service>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&object.metadata, scope);
     if scope.options.accepts_service(object).is_ok() {
@@ -159,7 +159,7 @@ impl Mapper<'_, '_> {
             } else {
                 // The others are published; what stands for this one is not taken away.
                 let label = self.mapping.settings().resource.clone();
-                self.mapping.cannot_tell([label], &format!("{host} is not resolved"));
+                self.mapping.cannot_determine([label], &format!("{host} is not resolved"));
             }
         }
         resolved

@@ -8,7 +8,7 @@ use zonewright_core::DnsName;
 use zonewright_core::endpoint::Mapped;
 
 use super::hosted::{self, Answer};
-use super::{Role, Scope};
+use super::{MapScope, SourceRole};
 use crate::kind::Kind;
 use crate::map::Mapping;
 use crate::objects::IngressRoute;
@@ -30,14 +30,14 @@ const OLD: [(Kind, &str); 3] = [
 ];
 
 /// The work of the source: on the kinds of the groups that the flags let in.
-pub(super) fn roles(options: &SourceOptions) -> Vec<Role> {
+pub(super) fn roles(options: &SourceOptions) -> Vec<SourceRole> {
     let new = NEW.iter().filter(|_| options.traefik_new);
     let old = OLD.iter().filter(|_| options.traefik_legacy);
-    new.chain(old).map(|(kind, label)| Role::new(SourceKind::TraefikProxy, *kind, label, options, map)).collect()
+    new.chain(old).map(|(kind, label)| SourceRole::new(SourceKind::TraefikProxy, *kind, label, options, map)).collect()
 }
 
 /// Maps one route. It reads no other object.
-fn map(object: &Object, scope: &Scope<'_>) -> Mapped {
+fn map(object: &Object, scope: &MapScope<'_>) -> Mapped {
     let Some(route) = object.body::<IngressRoute>() else { return Mapped::default() };
     let mut mapping = Mapping::new(&route.metadata, scope);
     if scope.options.accepts(&route.metadata).is_ok() {

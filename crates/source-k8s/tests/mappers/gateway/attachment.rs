@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use zonewright_source_k8s::kind::Kind;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use super::{check, family, gateway, http, listener, namespace, route, to_gateway};
 use crate::scene::{Thing, map, options};
@@ -13,7 +13,7 @@ const TEST: &str = "test.example.internal";
 fn gateways_that_flags_choose() {
     let both = http(&[TEST]).to("other");
     let two = [gateway("gw"), gateway("other").at("2.3.4.5").label("foo", "bar")];
-    let by = |text: &str| Selector::annotations(text).unwrap();
+    let by = |text: &str| MetadataSelector::annotations(text).unwrap();
     check("G9", &both, &two, |_| {}, "test.example.internal A 1.2.3.4 2.3.4.5");
     check("G1", &both, &two, |o| o.gateway_name = "gw".to_owned(), "test.example.internal A 1.2.3.4");
     check("G5", &both, &two, |o| o.gateway_label_filter = by("foo=bar"), "test.example.internal A 2.3.4.5");
@@ -42,7 +42,7 @@ fn gateways_that_flags_choose() {
 fn routes_that_flags_choose() {
     let all = [gateway("gw")];
     let plain = http(&[TEST]).label("foo", "bar").annotation("foo", "bar");
-    let by = |text: &str| Selector::labels(text).unwrap();
+    let by = |text: &str| MetadataSelector::labels(text).unwrap();
     let yes = "test.example.internal A 1.2.3.4";
     check("G4", &plain, &all, |o| o.namespace = "web".to_owned(), yes);
     check("G4", &plain, &all, |o| o.namespace = "other".to_owned(), "");
@@ -57,11 +57,11 @@ fn routes_that_flags_choose() {
 fn acceptance() {
     let all = [gateway("gw")];
     let bare = route(Kind::HttpRoute, &[TEST]);
-    let told = |status: &str| bare.refers(to_gateway("gw")).answered(&to_gateway("gw"), status);
-    check("True", &told("True"), &all, |_| {}, "test.example.internal A 1.2.3.4");
-    check("False", &told("False"), &all, |_| {}, "! RouteNotAccepted");
-    check("Unknown", &told("Unknown"), &all, |_| {}, "test.example.internal pending");
-    let silent = told("True").with("status.parents", json!([{"parentRef": to_gateway("gw")}]));
+    let answered_with = |status: &str| bare.refers(to_gateway("gw")).answered(&to_gateway("gw"), status);
+    check("True", &answered_with("True"), &all, |_| {}, "test.example.internal A 1.2.3.4");
+    check("False", &answered_with("False"), &all, |_| {}, "! RouteNotAccepted");
+    check("Unknown", &answered_with("Unknown"), &all, |_| {}, "test.example.internal pending");
+    let silent = answered_with("True").with("status.parents", json!([{"parentRef": to_gateway("gw")}]));
     check("G2: nobody has decided yet", &silent, &all, |_| {}, "test.example.internal pending");
     check("no answer at all yet", &bare.refers(to_gateway("gw")), &all, |_| {}, "test.example.internal pending");
     check("G17", &bare, &all, |_| {}, "");
@@ -74,17 +74,23 @@ fn acceptance() {
         |_| {},
         "test.example.internal pending",
     );
-    check("the Gateway is not there", &told("True"), &[], |_| {}, "test.example.internal pending | ! ParentNotFound");
+    check(
+        "the Gateway is not there",
+        &answered_with("True"),
+        &[],
+        |_| {},
+        "test.example.internal pending | ! ParentNotFound",
+    );
     check(
         "no address yet",
-        &told("True"),
+        &answered_with("True"),
         &[gateway("gw").with("status", json!({}))],
         |_| {},
         "test.example.internal pending",
     );
     let service = json!({"name": "svc", "kind": "Service", "group": ""});
     check("a mesh", &bare.refers(service.clone()).answered(&service, "True"), &all, |_| {}, "");
-    let mixed = told("False").to("other");
+    let mixed = answered_with("False").to("other");
     check(
         "one of two",
         &mixed,
@@ -93,13 +99,13 @@ fn acceptance() {
         "test.example.internal A 1.2.3.4 | ! RouteNotAccepted",
     );
     let conditions = json!([{"type": "ResolvedRefs", "status": "False"}, {"type": "Accepted", "status": "True"}]);
-    let several =
-        told("True").with("status.parents", json!([{"parentRef": to_gateway("gw"), "conditions": conditions}]));
+    let several = answered_with("True")
+        .with("status.parents", json!([{"parentRef": to_gateway("gw"), "conditions": conditions}]));
     check("other conditions do not count", &several, &all, |_| {}, "test.example.internal A 1.2.3.4");
 }
 
 #[test]
-fn what_is_told() {
+fn what_is_reported() {
     let route = route(Kind::HttpRoute, &[TEST]).refers(to_gateway("gw")).answered(&to_gateway("gw"), "False");
     let all = options(|o| o.sources = family());
     let note = |others: &[Thing]| map(&route, others, &all).notes.remove(0).message;

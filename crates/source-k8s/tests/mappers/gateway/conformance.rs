@@ -1,4 +1,4 @@
-//! The examples by which Gateway API tells what a route and a listener have in common: a host that both serve, and nothing
+//! The examples by which Gateway API shows what a route and a listener have in common: a host that both serve, and nothing
 //! else. What would answer "not found" must not get a record.
 
 use super::{check, gateway, http, listener};

@@ -100,7 +100,7 @@ fn targets() {
         "a.example.internal AAAA 2001:db8::1 | a.example.internal CNAME lb.example.com",
     );
     check(
-        "the route's own is not read, and told so",
+        "the route's own is not read, and that is reported",
         &http(host).ann("target", "9.9.9.9"),
         &[gateway("gw")],
         |_| {},

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::options::SourceOptions;
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use super::{check, gateway, listener, namespace, route};
 use crate::scene::Thing;
@@ -77,7 +77,7 @@ fn hosts() {
 #[test]
 fn flags() {
     let host = attached(&["app.example.com"]);
-    let by = |text: &str| Selector::annotations(text).unwrap();
+    let by = |text: &str| MetadataSelector::annotations(text).unwrap();
     let labelled = [all().label("foo", "bar"), app()];
     with_sets("L4, L17", &host, &labelled, |o| o.gateway_label_filter = by("foo=bar"), APP);
     with_sets("L4, L17", &host, &labelled, |o| o.gateway_label_filter = by("foo=x"), "");

@@ -1,5 +1,5 @@
 //! Templates of services, ingresses and unstructured objects (sections ST, IT and UT, and the vectors of S, C, N and I that
-//! have one), and what is told and kept where a template fails or gives less than it should.
+//! have one), and what is reported and kept where a template fails or gives less than it should.
 
 mod ingresses;
 mod problems;

@@ -1,4 +1,4 @@
-//! What is told and kept where a template fails, or gives less than it should.
+//! What is reported and kept where a template fails, or gives less than it should.
 
 use serde_json::json;
 use zonewright_core::endpoint::{Mapped, Severity};
@@ -9,8 +9,8 @@ use super::{
 };
 use crate::scene::{map, options, shown};
 
-/// What is told: how grave, why, and all these pieces.
-fn told(mapped: &Mapped, severity: Severity, reason: &str, pieces: &[&str]) {
+/// What is reported: how grave, why, and all these pieces.
+fn reports(mapped: &Mapped, severity: Severity, reason: &str, pieces: &[&str]) {
     assert_eq!(mapped.notes.len(), 1, "{:?}", mapped.notes);
     let note = &mapped.notes[0];
     assert_eq!((note.severity, note.reason), (severity, reason), "{note:?}");
@@ -20,7 +20,7 @@ fn told(mapped: &Mapped, severity: Severity, reason: &str, pieces: &[&str]) {
 }
 
 #[test]
-fn what_gives_too_little_is_told() {
+fn what_gives_too_little_is_reported() {
     let map = config_map("m", json!({"a": "b"}));
     let name = (FQDN, "{{.Name}}.com");
     let incomplete = "TemplateIncomplete";
@@ -92,7 +92,7 @@ fn what_gives_too_little_is_told() {
     ] {
         let mapped = mapped(&map, flags, false);
         assert_eq!(shown(&mapped), lines, "{flags:?}: {:?}", mapped.notes);
-        told(&mapped, severity, reason, pieces);
+        reports(&mapped, severity, reason, pieces);
     }
     let own = map.ann("hostname", "own.com").ann("target", "1.1.1.1");
     check_unstructured("the object's own names do", &own, &[(TARGET, "2.2.2.2")], false, &["own.com A 1.1.1.1"]);
@@ -111,7 +111,7 @@ fn a_template_that_gives_no_names_is_silent() {
     check("an ingress", &ingress().status("1.1.1.1"), (FQDN, none), combine, "");
 }
 
-/// Nothing is let go that is published under the label of what failed.
+/// Nothing is disowned that is published under the label of what failed.
 #[test]
 fn what_fails_keeps_what_is_published() {
     let load_balancer = service("LoadBalancer").status("1.2.3.4");
@@ -163,7 +163,7 @@ fn what_fails_keeps_what_is_published() {
         let custom = matches!(thing.kind, Kind::Custom(_));
         let mapped = if custom { mapped(&thing, flags, false) } else { map(&thing, &[], &options(|o| set(o, flags))) };
         assert!(mapped.endpoints.is_empty() && mapped.pending.is_empty(), "{flags:?}: {mapped:?}");
-        told(&mapped, Severity::Warning, "TemplateFailed", &["; what is published for this object stays"]);
+        reports(&mapped, Severity::Warning, "TemplateFailed", &["; what is published for this object stays"]);
         assert!(mapped.notes[0].message.starts_with(message), "{}", mapped.notes[0].message);
         let failed = message.split(' ').next().unwrap_or_default();
         let unknown: Vec<_> = mapped.unknown.iter().map(|u| (u.resource.as_deref(), u.reason.as_str())).collect();

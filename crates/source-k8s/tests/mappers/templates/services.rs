@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::ServiceType::{ClusterIp, LoadBalancer, NodePort};
 use zonewright_source_k8s::options::{Compatibility, SourceOptions};
-use zonewright_source_k8s::selector::Selector;
+use zonewright_source_k8s::selector::MetadataSelector;
 
 use super::{Change, FQDN, PAIRS, check, check_among, combine, my_svc, service, set, st};
 use crate::node::node;
 use crate::scene::{Thing, check_in};
 
 fn labels(o: &mut SourceOptions) {
-    o.label_filter = Selector::labels("app=web-external").expect("a filter of the vectors");
+    o.label_filter = MetadataSelector::labels("app=web-external").expect("a filter of the vectors");
 }
 
 #[test]

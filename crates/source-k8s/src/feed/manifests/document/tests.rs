@@ -4,23 +4,23 @@ use super::*;
 use crate::objects::Service;
 use crate::options::{SourceKind, SourceOptions};
 
-fn wanted(namespace: Option<&str>) -> Wanted {
+fn wanted(namespace: Option<&str>) -> DocumentReads {
     let sources = vec![SourceKind::Service, SourceKind::Ingress];
     let namespace = namespace.unwrap_or_default().to_owned();
     let options = SourceOptions { sources, namespace, ..SourceOptions::default() };
-    Wanted { reads: options.reads(), keep: options.keep() }
+    DocumentReads { reads: options.reads(), keep: options.keep() }
 }
 
 /// Objects and faults, one on each line, with the lines of the text.
-fn told(parsed: &Parsed) -> String {
-    let objects = parsed.objects.iter().map(|at| format!("{} {}\n", at.line, at.what.key()));
+fn shown(parsed: &Parsed) -> String {
+    let objects = parsed.objects.iter().map(|at| format!("{} {}\n", at.line, at.what.object.key()));
     let faults = parsed.faults.iter().map(|at| format!("{}! {}\n", at.line, at.what));
     objects.chain(faults).collect()
 }
 
 #[track_caller]
 fn check(format: Format, text: &str, expected: &str) {
-    assert_eq!(told(&parse(text, format, &wanted(None))), expected, "{text}");
+    assert_eq!(shown(&parse(text, format, &wanted(None))), expected, "{text}");
 }
 
 #[track_caller]
@@ -141,7 +141,7 @@ fn words_of_yaml_1_1_are_text() {
         let text = format!("{SERVICE}spec: {{externalName: {word}}}\n");
         let parsed = parse(&text, Format::Yaml, &wanted(None));
         let [At { what, .. }] = &parsed.objects[..] else { panic!("{word}: {parsed:?}") };
-        let service = what.body::<Service>().expect("a Service");
+        let service = what.object.body::<Service>().expect("a Service");
         assert_eq!(&*service.spec.external_name, word);
     }
 }
@@ -157,7 +157,7 @@ fn one_namespace_only() {
         "{SERVICE}---\n{}---\napiVersion: v1\nkind: Node\nmetadata: {{name: n}}\n",
         SERVICE.replace("a}", "b}")
     );
-    assert_eq!(told(&parse(&text, Format::Yaml, &wanted(Some("b")))), "5 Service b/web\n9 Node n\n");
+    assert_eq!(shown(&parse(&text, Format::Yaml, &wanted(Some("b")))), "5 Service b/web\n9 Node n\n");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::objects::Service;
 use crate::options::{SourceKind, SourceOptions};
 
 /// At rest the objects are not gone through.
@@ -6,7 +7,7 @@ use crate::options::{SourceKind, SourceOptions};
 fn a_scan_that_reads_no_file_leaves_everything_in_place() {
     let dir = tempfile::tempdir().expect("a folder");
     let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
     let kinds = wanted.reads.len();
     let mut folder = Folder::new(dir.path().to_owned(), wanted);
     let path = dir.path().join("a.yaml");
@@ -34,7 +35,7 @@ fn a_scan_that_reads_no_file_leaves_everything_in_place() {
 fn a_second_write_in_the_same_tick_is_seen() {
     let dir = tempfile::tempdir().expect("a folder");
     let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = Wanted { reads: options.reads(), keep: options.keep() };
+    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
     let mut folder = Folder::new(dir.path().to_owned(), wanted);
     let tick = SystemTime::now();
     let mut names = |name: &str, age: u64| -> Vec<String> {
@@ -46,4 +47,54 @@ fn a_second_write_in_the_same_tick_is_seen() {
     };
     assert_eq!(names("one", 1), ["one"]);
     assert_eq!(names("two", 2), ["two"]);
+}
+
+/// What another file's object hides is had again when that one goes, though the object itself was passed on and not kept.
+#[test]
+fn what_another_file_hides_comes_back_when_that_one_goes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
+    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
+    let mut folder = Folder::new(dir.path().to_owned(), wanted);
+    let later = SystemTime::now() + Duration::from_mins(1);
+    let path = |name: &str| dir.path().join(name);
+    let write = |name: &str, host: &str, rest: &str| {
+        let text = format!(
+            "{{apiVersion: v1, kind: Service, metadata: {{name: one}}, spec: {{externalName: {host}}}}}\n{rest}"
+        );
+        fs::write(path(name), text).expect("written");
+    };
+    let mut minutes = 0;
+    let mut applied = |folder: &mut Folder| -> (Vec<String>, bool) {
+        minutes += 1;
+        let events = folder.scan(later + Duration::from_mins(1) * minutes).events;
+        let blind = events.iter().any(|event| matches!(event, FeedEvent::Blind(_)));
+        let hosts = events.iter().filter_map(|event| match event {
+            FeedEvent::Listed(object) | FeedEvent::Applied(object) => {
+                Some(object.body::<Service>().expect("a Service").spec.external_name.to_string())
+            }
+            FeedEvent::Removed(keys) => Some(format!("{} gone", keys.len())),
+            _ => None,
+        });
+        (hosts.collect(), blind)
+    };
+    let only = |host: &str| (vec![host.to_owned()], false);
+    write("b.yaml", "b", "");
+    assert_eq!(applied(&mut folder), only("b"));
+    assert!(folder.files.values().flat_map(|file| &file.objects).all(|at| at.what.object.is_none()), "none is kept");
+    write("a.yaml", "a", "");
+    assert_eq!(applied(&mut folder), only("a"));
+    fs::remove_file(path("a.yaml")).expect("removed");
+    assert_eq!(applied(&mut folder), only("b"), "it is read again");
+    // The same, but its own file has faults meanwhile and no longer states it: nothing is known, so nothing goes.
+    write("a.yaml", "a", "");
+    assert_eq!(applied(&mut folder), only("a"));
+    fs::write(path("b.yaml"), "kind: [").expect("written");
+    assert_eq!(applied(&mut folder).0, Vec::<String>::new());
+    fs::remove_file(path("a.yaml")).expect("removed");
+    assert_eq!(applied(&mut folder), (Vec::new(), true), "what was passed on last stays");
+    write("b.yaml", "b", "");
+    assert_eq!(applied(&mut folder), only("b"));
+    fs::remove_file(path("b.yaml")).expect("removed");
+    assert_eq!(applied(&mut folder), only("1 gone"));
 }

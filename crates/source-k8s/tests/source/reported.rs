@@ -1,4 +1,4 @@
-//! What the engine is told of an object: changes, and how it went.
+//! What is reported to the engine of an object: changes, and how it went.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use zonewright_core::source::{ObjectState, ObjectUpdate, Review, SeenKinds, Update};
 use zonewright_source_k8s::annotations::{DEFAULT_PREFIX, Prefixes};
-use zonewright_source_k8s::feed::Event;
+use zonewright_source_k8s::feed::FeedEvent;
 use zonewright_source_k8s::index::Index;
 use zonewright_source_k8s::kind::Kind;
 use zonewright_source_k8s::objects::Service;
@@ -25,8 +25,8 @@ fn key() -> ObjectKey {
     ObjectKey::new(Kind::Service, "a", "web")
 }
 
-/// An index that has told of one Service, and the engine that heard it.
-fn told() -> (Index, Engine) {
+/// An index that has reported one Service, and the engine that took it.
+fn taken() -> (Index, Engine) {
     let mut index = index();
     let mut engine = Engine::default();
     apply(&mut index, list(Kind::Service, [web()]));
@@ -42,45 +42,50 @@ fn gone(object: &str, tombstone: bool) -> BTreeMap<String, bool> {
 #[test]
 fn only_a_delete_event_is_a_tombstone() {
     let cases = [
-        ("DELETE event", vec![Event::Deleted(key())], true),
+        ("DELETE event", vec![FeedEvent::Deleted(key())], true),
         ("relist without it", list(Kind::Service, []), false),
-        ("vanished file", vec![Event::Removed(vec![key()])], false),
+        ("vanished file", vec![FeedEvent::Removed(vec![key()])], false),
         (
             "DELETE event within a list",
-            vec![Event::Begin(Kind::Service), Event::Deleted(key()), Event::Done(Kind::Service)],
+            vec![FeedEvent::Begin(Kind::Service), FeedEvent::Deleted(key()), FeedEvent::Done(Kind::Service)],
             true,
         ),
         (
             "DELETE event of what a list held",
-            vec![Event::Begin(Kind::Service), Event::Listed(web()), Event::Deleted(key()), Event::Done(Kind::Service)],
+            vec![
+                FeedEvent::Begin(Kind::Service),
+                FeedEvent::Listed(web()),
+                FeedEvent::Deleted(key()),
+                FeedEvent::Done(Kind::Service),
+            ],
             true,
         ),
     ];
     for (what, events, tombstone) in cases {
-        let (mut index, mut engine) = told();
+        let (mut index, mut engine) = taken();
         apply(&mut index, events);
         assert_eq!(engine.take(index.take(false)), gone(WEB, tombstone), "{what}");
         assert!(engine.endpoints().is_empty());
-        assert!(index.take(false).objects.is_empty(), "{what}: told once");
+        assert!(index.take(false).objects.is_empty(), "{what}: reported once");
     }
 }
 
 #[test]
 fn a_list_that_breaks_off_removes_nothing() {
-    let (mut index, mut engine) = told();
-    apply(&mut index, [Event::Begin(Kind::Service), Event::Begin(Kind::Service), Event::Listed(web())]);
+    let (mut index, mut engine) = taken();
+    apply(&mut index, [FeedEvent::Begin(Kind::Service), FeedEvent::Begin(Kind::Service), FeedEvent::Listed(web())]);
     assert!(engine.take(index.take(false)).is_empty());
-    apply(&mut index, [Event::Done(Kind::Service)]);
+    apply(&mut index, [FeedEvent::Done(Kind::Service)]);
     assert!(engine.take(index.take(false)).is_empty());
     assert_eq!(engine.endpoints().len(), 1);
 }
 
 #[test]
-fn an_object_that_came_back_before_it_was_told_is_not_gone() {
-    let (mut index, mut engine) = told();
-    apply(&mut index, [Event::Deleted(key()), Event::Applied(web())]);
+fn an_object_that_came_back_before_it_was_reported_is_not_gone() {
+    let (mut index, mut engine) = taken();
+    apply(&mut index, [FeedEvent::Deleted(key()), FeedEvent::Applied(web())]);
     assert_eq!(index.take(false).objects, []);
-    apply(&mut index, [Event::Removed(vec![key()])]);
+    apply(&mut index, [FeedEvent::Removed(vec![key()])]);
     assert_eq!(engine.take(index.take(false)), gone(WEB, false), "the old tombstone is not kept");
 }
 
@@ -97,12 +102,12 @@ fn an_object_made_anew_is_another_object() {
         )
     };
     for (events, tombstone) in [
-        (vec![Event::Deleted(ObjectKey::new(Kind::Ingress, "a", "web")), Event::Applied(with_uid("2"))], true),
+        (vec![FeedEvent::Deleted(ObjectKey::new(Kind::Ingress, "a", "web")), FeedEvent::Applied(with_uid("2"))], true),
         (list(Kind::Ingress, [with_uid("2")]), false),
     ] {
         let mut index = index();
         let mut engine = Engine::default();
-        apply(&mut index, [Event::Applied(with_uid("1"))]);
+        apply(&mut index, [FeedEvent::Applied(with_uid("1"))]);
         engine.take(index.take(false));
         apply(&mut index, events);
         assert_eq!(engine.take(index.take(false)), gone("Ingress a/web", tombstone));
@@ -113,8 +118,8 @@ fn an_object_made_anew_is_another_object() {
 
 #[test]
 fn a_removed_annotation_is_an_edit() {
-    let (mut index, mut engine) = told();
-    apply(&mut index, [Event::Applied(balancer("a", "web", "", "192.0.2.1"))]);
+    let (mut index, mut engine) = taken();
+    apply(&mut index, [FeedEvent::Applied(balancer("a", "web", "", "192.0.2.1"))]);
     let update = index.take(false);
     let [change] = &update.objects[..] else { panic!("one change, found {update:?}") };
     assert!(matches!(&change.state, ObjectState::Present(mapped) if mapped.endpoints.is_empty()), "{change:?}");
@@ -124,19 +129,22 @@ fn a_removed_annotation_is_an_edit() {
 }
 
 #[test]
-fn an_object_that_never_asked_is_not_told() {
+fn an_object_that_never_asked_is_not_reported() {
     let mut index = index();
-    apply(&mut index, [Event::Applied(balancer("a", "quiet", "", "192.0.2.1"))]);
+    apply(&mut index, [FeedEvent::Applied(balancer("a", "quiet", "", "192.0.2.1"))]);
     assert!(index.take(false).objects.is_empty());
     assert!(index.take(true).objects.is_empty());
-    apply(&mut index, [Event::Deleted(ObjectKey::new(Kind::Service, "a", "quiet"))]);
+    apply(&mut index, [FeedEvent::Deleted(ObjectKey::new(Kind::Service, "a", "quiet"))]);
     assert!(index.take(false).objects.is_empty());
 }
 
 #[test]
 fn a_snapshot_does_not_lose_a_tombstone() {
-    let (mut index, mut engine) = told();
-    apply(&mut index, [Event::Applied(balancer("a", "other", "o.example.com", "192.0.2.2")), Event::Deleted(key())]);
+    let (mut index, mut engine) = taken();
+    apply(
+        &mut index,
+        [FeedEvent::Applied(balancer("a", "other", "o.example.com", "192.0.2.2")), FeedEvent::Deleted(key())],
+    );
     let update = index.take(true);
     assert!(update.complete);
     assert_eq!(engine.take(update), gone(WEB, true));
@@ -147,9 +155,9 @@ fn a_snapshot_does_not_lose_a_tombstone() {
 
 #[test]
 fn an_unreadable_object_stays_as_it_was() {
-    let (mut index, mut engine) = told();
+    let (mut index, mut engine) = taken();
     apply(&mut index, [unreadable(key())]);
-    apply(&mut index, [Event::Begin(Kind::Service), unreadable(key()), Event::Done(Kind::Service)]);
+    apply(&mut index, [FeedEvent::Begin(Kind::Service), unreadable(key()), FeedEvent::Done(Kind::Service)]);
     assert!(engine.take(index.take(false)).is_empty());
     assert_eq!(engine.endpoints(), ["web.example.com A 192.0.2.1"]);
 }
@@ -160,7 +168,7 @@ fn unknown(engine: &Engine) -> Vec<String> {
 }
 
 #[test]
-fn of_an_unreadable_object_its_label_is_told() {
+fn an_unreadable_object_is_reported_with_its_label() {
     let (mut index, mut engine) = (index(), Engine::default());
     apply(&mut index, list(Kind::Service, [balancer("a", "other", "o.example.com", "192.0.2.2")]));
     apply(&mut index, [unreadable(key())]);
@@ -171,7 +179,7 @@ fn of_an_unreadable_object_its_label_is_told() {
     apply(&mut index, [unreadable(key())]);
     assert!(index.take(false).objects.is_empty(), "the same again is no news");
     let mut read = index.take(true);
-    apply(&mut index, [Event::Applied(balancer("a", "web", "web.example.com", "192.0.2.1"))]);
+    apply(&mut index, [FeedEvent::Applied(balancer("a", "web", "web.example.com", "192.0.2.1"))]);
     read.objects.extend(index.take(false).objects);
     engine.take(read);
     assert!(unknown(&engine).is_empty());
@@ -180,7 +188,7 @@ fn of_an_unreadable_object_its_label_is_told() {
     let (mut index, mut engine) = (self::index(), Engine::default());
     apply(&mut index, [unreadable(key())]);
     engine.take(index.take(false));
-    apply(&mut index, [Event::Deleted(key())]);
+    apply(&mut index, [FeedEvent::Deleted(key())]);
     assert_eq!(engine.take(index.take(false)), gone(WEB, true), "its deletion is a proof like any other");
 }
 
@@ -190,23 +198,23 @@ fn those_that_read_an_unreadable_object_are_doubted_with_it() {
     let (mut index, mut engine) = (index(), Engine::default());
     let hidden = ObjectKey::new(Kind::Node, "", "n2");
     apply(&mut index, list(Kind::Node, [node("n1", "192.0.2.9", "1")]));
-    apply(&mut index, [Event::Applied(node_port("a", "np", "np.example.com", "x", "Cluster"))]);
-    apply(&mut index, [Event::Applied(balancer("a", "lb", "lb.example.com", "192.0.2.1"))]);
+    apply(&mut index, [FeedEvent::Applied(node_port("a", "np", "np.example.com", "x", "Cluster"))]);
+    apply(&mut index, [FeedEvent::Applied(balancer("a", "lb", "lb.example.com", "192.0.2.1"))]);
     engine.take(index.take(false));
     assert!(unknown(&engine).is_empty());
     apply(&mut index, [unreadable(hidden.clone())]);
     engine.take(index.take(false));
     assert_eq!(unknown(&engine), ["service/a/np: Node n2, which it leads to, cannot be read"]);
-    apply(&mut index, [Event::Deleted(hidden)]);
+    apply(&mut index, [FeedEvent::Deleted(hidden)]);
     engine.take(index.take(false));
     assert!(unknown(&engine).is_empty());
 }
 
 /// What an object asks for under the well-known prefix that is not in force, as far as it differs.
 #[test]
-fn the_other_prefix_is_told_beside_what_is_asked_for() {
+fn the_other_prefix_is_reported_beside_what_is_asked_for() {
     const ALPHA: &str = "external-dns.alpha.kubernetes.io/";
-    let told = |prefixes: &[&str], annotations: serde_json::Value| -> Vec<String> {
+    let taken = |prefixes: &[&str], annotations: serde_json::Value| -> Vec<String> {
         let annotation_prefixes = Prefixes::parse(prefixes).expect("prefixes");
         let options = SourceOptions { annotation_prefixes, ..options() };
         let keep = options.keep();
@@ -214,7 +222,7 @@ fn the_other_prefix_is_told_beside_what_is_asked_for() {
         let service = json!({"metadata": {"namespace": "a", "name": "web", "annotations": annotations},
             "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}});
         let service = Object::from_value(Kind::Service, service, &keep).expect("a service");
-        apply(&mut index, [Event::Applied(service)]);
+        apply(&mut index, [FeedEvent::Applied(service)]);
         let mut engine = Engine::default();
         engine.take(index.take(false));
         let other = engine.objects.values().filter_map(|mapped| mapped.other_prefix.as_ref());
@@ -223,28 +231,28 @@ fn the_other_prefix_is_told_beside_what_is_asked_for() {
     let alpha = || json!({format!("{ALPHA}hostname"): "w.example.com"});
     let both =
         |name: &str| json!({format!("{ALPHA}hostname"): "w.example.com", format!("{DEFAULT_PREFIX}hostname"): name});
-    assert_eq!(told(&[DEFAULT_PREFIX], alpha()), ["w.example.com A 192.0.2.1"]);
-    assert_eq!(told(&[ALPHA], json!({format!("{DEFAULT_PREFIX}hostname"): "w.example.com"})).len(), 1);
-    assert_eq!(told(&[DEFAULT_PREFIX], both("v.example.com")), ["w.example.com A 192.0.2.1"]);
-    assert!(told(&[DEFAULT_PREFIX], both("w.example.com")).is_empty(), "the same under both");
-    assert!(told(&[DEFAULT_PREFIX, ALPHA], alpha()).is_empty());
-    assert!(told(&["own.example/"], alpha()).is_empty(), "another instance's");
-    assert!(told(&[DEFAULT_PREFIX], json!({"own.example/hostname": "w.example.com"})).is_empty());
+    assert_eq!(taken(&[DEFAULT_PREFIX], alpha()), ["w.example.com A 192.0.2.1"]);
+    assert_eq!(taken(&[ALPHA], json!({format!("{DEFAULT_PREFIX}hostname"): "w.example.com"})).len(), 1);
+    assert_eq!(taken(&[DEFAULT_PREFIX], both("v.example.com")), ["w.example.com A 192.0.2.1"]);
+    assert!(taken(&[DEFAULT_PREFIX], both("w.example.com")).is_empty(), "the same under both");
+    assert!(taken(&[DEFAULT_PREFIX, ALPHA], alpha()).is_empty());
+    assert!(taken(&["own.example/"], alpha()).is_empty(), "another instance's");
+    assert!(taken(&[DEFAULT_PREFIX], json!({"own.example/hostname": "w.example.com"})).is_empty());
     let target = json!({format!("{DEFAULT_PREFIX}hostname"): "w.example.com", format!("{ALPHA}hostname"): "w.example.com",
         format!("{ALPHA}target"): "192.0.2.7"});
-    assert_eq!(told(&[DEFAULT_PREFIX], target), ["w.example.com A 192.0.2.7"], "other targets");
+    assert_eq!(taken(&[DEFAULT_PREFIX], target), ["w.example.com A 192.0.2.7"], "other targets");
 }
 
 #[test]
 fn a_result_names_the_kinds_that_it_rests_on() {
-    let (_, engine) = told();
+    let (_, engine) = taken();
     let kinds: Vec<String> =
         engine.objects.values().flat_map(|mapped| mapped.kinds.iter()).map(ToString::to_string).collect();
     assert_eq!(kinds, ["services"]);
 }
 
 #[test]
-fn the_slow_pass_shows_everything_that_was_told_in_parts() {
+fn the_slow_pass_shows_everything_that_was_reported_in_parts() {
     let mut index = index();
     let mut engine = Engine::default();
     let all = (0..7).map(|n| balancer("a", &format!("s{n}"), &format!("n{n}.example.com"), "192.0.2.1"));
@@ -266,7 +274,7 @@ fn the_slow_pass_shows_everything_that_was_told_in_parts() {
         let (parts, seen) = pass(&mut index);
         assert_eq!((parts, &seen), (3, &engine));
     }
-    apply(&mut index, [Event::Deleted(ObjectKey::new(Kind::Service, "a", "s3")), Event::Applied(web())]);
+    apply(&mut index, [FeedEvent::Deleted(ObjectKey::new(Kind::Service, "a", "s3")), FeedEvent::Applied(web())]);
     engine.take(index.take(false));
     assert_eq!(pass(&mut index), (3, engine));
 }
@@ -274,7 +282,7 @@ fn the_slow_pass_shows_everything_that_was_told_in_parts() {
 #[test]
 fn what_nobody_reads_is_not_kept() {
     let held = |index: &mut Index, object: &Object| {
-        apply(index, [Event::Applied(object.clone())]);
+        apply(index, [FeedEvent::Applied(object.clone())]);
         index.take(false);
         // That of the test, and that in the store.
         object.body::<Service>().map(Arc::strong_count)
@@ -285,13 +293,13 @@ fn what_nobody_reads_is_not_kept() {
     assert_eq!(held(&mut little, &plain), Some(1));
     assert_eq!(held(&mut little, &headless), Some(2), "Pods and slices are read for it");
     assert_eq!(little.table_sizes()["objects"], 2);
-    // What is given anew without a change is mapped, and nothing is told; a change is.
+    // What is given anew without a change is mapped, and not reported; a change is.
     let mapped = little.remapped();
-    apply(&mut little, [Event::Applied(plain.clone())]);
+    apply(&mut little, [FeedEvent::Applied(plain.clone())]);
     assert_eq!((little.take(false).objects.len(), little.remapped()), (0, mapped + 1));
-    apply(&mut little, [Event::Applied(balancer("a", "web", "web.example.com", "192.0.2.2"))]);
+    apply(&mut little, [FeedEvent::Applied(balancer("a", "web", "web.example.com", "192.0.2.2"))]);
     assert_eq!(little.take(false).objects.len(), 1);
-    apply(&mut little, [Event::Deleted(key())]);
+    apply(&mut little, [FeedEvent::Deleted(key())]);
     let gone = little.take(false).objects;
     assert!(matches!(gone[..], [ObjectUpdate { state: ObjectState::Gone { tombstone: true }, .. }]), "{gone:?}");
     // Where another source reads Services, they are all kept.

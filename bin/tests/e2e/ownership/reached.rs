@@ -55,10 +55,10 @@ fn what_a_daemon_keeps_in_a_cluster_is_found_there() {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(write);
-    let told = run(&["history", "--output=json"]);
+    let shown = run(&["history", "--output=json"]);
     assert!(
-        told.contains("\"plan\":\"p1\"") && told.contains("ConfigMaps default/zonewright-far-away-journal-*"),
-        "{told}"
+        shown.contains("\"plan\":\"p1\"") && shown.contains("ConfigMaps default/zonewright-far-away-journal-*"),
+        "{shown}"
     );
     let held = run(&["pinned"]);
     assert!(held.contains("held.shop.test in zone i/z") && !held.contains("over.shop.test"), "{held}");
@@ -71,13 +71,13 @@ fn what_a_daemon_keeps_in_a_cluster_is_found_there() {
     assert_eq!(once.run().status.code(), Some(0));
     let release = owner(shop.order("release")).args(&common[..1]).args(&common[2..]).arg("--yes");
     ends(&release, 0, &["2 done, 0 failed", "journaled in ConfigMaps default/zonewright-far-away-journal-*"]);
-    let told = run(&["history"]);
+    let shown = run(&["history"]);
     assert!(
-        told.contains("claim of web.shop.test A: owner far-away -> nobody") && told.contains(" applied "),
-        "{told}"
+        shown.contains("claim of web.shop.test A: owner far-away -> nobody") && shown.contains(" applied "),
+        "{shown}"
     );
-    let told = run(&["history", "--output=json"]);
-    assert!(told.contains("\"plan\":\"p1\""), "nothing of it is lost: {told}");
+    let shown = run(&["history", "--output=json"]);
+    assert!(shown.contains("\"plan\":\"p1\""), "nothing of it is lost: {shown}");
 }
 
 /// The local socket answers whoever shows the token beside it, and nobody else.

@@ -36,7 +36,7 @@ const PAGE: usize = 500;
 ///
 /// A missing right comes back as [`ErrorKind::Unauthorized`] with the name of the verb; the first one is logged here.
 #[derive(Debug)]
-pub struct ConfigMapShelf {
+pub struct ConfigMapDocuments {
     cluster: Cluster,
     namespace: String,
     complained: AtomicBool,
@@ -62,8 +62,8 @@ struct Item {
     metadata: ObjectMeta,
 }
 
-impl ConfigMapShelf {
-    /// A shelf in `namespace`. Nothing is sent.
+impl ConfigMapDocuments {
+    /// A store in `namespace`. Nothing is sent.
     pub fn new(cluster: &Cluster, namespace: &str) -> Self {
         Self { cluster: cluster.clone(), namespace: namespace.to_owned(), complained: AtomicBool::new(false) }
     }
@@ -142,7 +142,7 @@ fn body(name: &str, version: Option<&Version>, document: &Document) -> Value {
 }
 
 #[async_trait]
-impl DocumentStore for ConfigMapShelf {
+impl DocumentStore for ConfigMapDocuments {
     async fn list(&self) -> Result<Vec<Listed>> {
         let place = format!("ConfigMaps in namespace {}", self.namespace);
         let (mut listed, mut next) = (Vec::new(), None::<String>);
@@ -205,9 +205,9 @@ mod tests {
     const PATCH: &str = "PATCH /api/v1/namespaces/dns/configmaps/me-registry";
     const POST: &str = "POST /api/v1/namespaces/dns/configmaps";
 
-    fn shelf(steps: Vec<Step>) -> (ConfigMapShelf, Fake) {
+    fn store(steps: Vec<Step>) -> (ConfigMapDocuments, Fake) {
         let fake = Fake::new(steps);
-        (ConfigMapShelf::new(&fake.cluster(), "dns"), fake)
+        (ConfigMapDocuments::new(&fake.cluster(), "dns"), fake)
     }
 
     fn object(name: &str, version: &str) -> Value {
@@ -226,8 +226,8 @@ mod tests {
     async fn a_list_goes_page_by_page() {
         let first = json!({ "metadata": { "continue": "a+b=" }, "items": [object("me-registry-1", "2")] });
         let last = json!({ "metadata": {}, "items": [object("me-registry", "1")] });
-        let (shelf, _fake) = shelf(vec![Step::json(LIST, &first), Step::json(LIST, &last).with("continue=a%2Bb%3D")]);
-        let listed = shelf.list().await.unwrap();
+        let (store, _fake) = store(vec![Step::json(LIST, &first), Step::json(LIST, &last).with("continue=a%2Bb%3D")]);
+        let listed = store.list().await.unwrap();
         let names: Vec<_> = listed.iter().map(|item| (item.name.as_str(), item.version.0.as_str())).collect();
         assert_eq!(names, [("me-registry", "1"), ("me-registry-1", "2")]);
         assert_eq!(listed[0].notes, document().notes);
@@ -235,20 +235,20 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_list_is_null_on_real_servers() {
-        let (shelf, _fake) = shelf(vec![Step::json(LIST, &json!({ "metadata": {}, "items": null }))]);
-        assert_eq!(shelf.list().await.unwrap(), []);
+        let (store, _fake) = store(vec![Step::json(LIST, &json!({ "metadata": {}, "items": null }))]);
+        assert_eq!(store.list().await.unwrap(), []);
     }
 
     #[tokio::test]
     async fn a_document_is_made_read_and_replaced_as_it_was_read() {
-        let (shelf, fake) = shelf(vec![
+        let (store, fake) = store(vec![
             Step::json(POST, &object("me-registry", "1")),
             Step::json(GET, &object("me-registry", "1")),
             Step::json(PATCH, &object("me-registry", "2")),
         ]);
-        let version = shelf.create("me-registry", &document()).await.unwrap();
-        assert_eq!(shelf.read("me-registry").await.unwrap(), Some((version.clone(), document())));
-        assert_eq!(shelf.replace("me-registry", &version, &document()).await.unwrap(), Version("2".to_owned()));
+        let version = store.create("me-registry", &document()).await.unwrap();
+        assert_eq!(store.read("me-registry").await.unwrap(), Some((version.clone(), document())));
+        assert_eq!(store.replace("me-registry", &version, &document()).await.unwrap(), Version("2".to_owned()));
         assert_eq!(fake.sent(0)["metadata"]["labels"]["zonewright.dev/registry"], "records");
         let sent = fake.sent(2);
         assert_eq!((&sent["metadata"]["resourceVersion"], &sent["data"]), (&json!("1"), &json!({ "records": "[]" })));
@@ -259,10 +259,10 @@ mod tests {
         let exists = Step::refused(POST, 409, "AlreadyExists", "configmaps \"me-registry\" already exists");
         let changed = Step::refused(PATCH, 409, "Conflict", "the object has been modified");
         let gone = Step::refused(PATCH, 404, "NotFound", "configmaps \"me-registry\" not found");
-        let (shelf, _fake) = shelf(vec![exists, changed, gone]);
-        assert_eq!(shelf.create("me-registry", &document()).await.unwrap_err().kind, ErrorKind::Conflict);
+        let (store, _fake) = store(vec![exists, changed, gone]);
+        assert_eq!(store.create("me-registry", &document()).await.unwrap_err().kind, ErrorKind::Conflict);
         for _ in 0..2 {
-            let error = shelf.replace("me-registry", &Version("1".to_owned()), &document()).await.unwrap_err();
+            let error = store.replace("me-registry", &Version("1".to_owned()), &document()).await.unwrap_err();
             assert_eq!(error.kind, ErrorKind::Conflict);
         }
     }
@@ -270,22 +270,22 @@ mod tests {
     #[tokio::test]
     async fn a_missing_object_is_none_and_a_proxys_404_is_an_error() {
         let missing = Step::refused(GET, 404, "NotFound", "configmaps \"me-registry\" not found");
-        let (shelf, _fake) = shelf(vec![missing, Step::text(GET, 404, "404 page not found")]);
-        assert_eq!(shelf.read("me-registry").await.unwrap(), None);
-        assert_eq!(shelf.read("me-registry").await.unwrap_err().kind, ErrorKind::NotFound);
+        let (store, _fake) = store(vec![missing, Step::text(GET, 404, "404 page not found")]);
+        assert_eq!(store.read("me-registry").await.unwrap(), None);
+        assert_eq!(store.read("me-registry").await.unwrap_err().kind, ErrorKind::NotFound);
     }
 
     #[tokio::test]
     async fn a_missing_right_is_named() {
         let refused = |call| Step::refused(call, 403, "Forbidden", "User \"zonewright\" cannot do that");
-        let (shelf, _fake) = shelf(vec![refused(LIST), refused(GET), refused(POST), refused(PATCH)]);
+        let (store, _fake) = store(vec![refused(LIST), refused(GET), refused(POST), refused(PATCH)]);
         let named = |error: Error, verb: &str| {
             assert_eq!(error.kind, ErrorKind::Unauthorized);
             assert!(error.context.contains(&format!("the right to {verb} ConfigMaps in namespace dns")), "{error}");
         };
-        named(shelf.list().await.unwrap_err(), "list");
-        named(shelf.read("me-registry").await.unwrap_err(), "get");
-        named(shelf.create("me-registry", &document()).await.unwrap_err(), "create");
-        named(shelf.replace("me-registry", &Version("1".to_owned()), &document()).await.unwrap_err(), "patch");
+        named(store.list().await.unwrap_err(), "list");
+        named(store.read("me-registry").await.unwrap_err(), "get");
+        named(store.create("me-registry", &document()).await.unwrap_err(), "create");
+        named(store.replace("me-registry", &Version("1".to_owned()), &document()).await.unwrap_err(), "patch");
     }
 }

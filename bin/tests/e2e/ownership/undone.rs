@@ -65,24 +65,24 @@ impl Beside {
 }
 
 crate::each_server!(
-    an_adoption_is_told_and_undone,
-    a_release_is_told_and_undone,
-    a_transfer_is_told_and_undone,
-    a_drain_is_told_and_undone
+    an_adoption_is_recorded_and_undone,
+    a_release_is_recorded_and_undone,
+    a_transfer_is_recorded_and_undone,
+    a_drain_is_recorded_and_undone
 );
 
-fn an_adoption_is_told_and_undone(software: DnsSoftware) {
+fn an_adoption_is_recorded_and_undone(software: DnsSoftware) {
     require!(software.tools());
     let records = "web 60 IN A 192.0.2.1\napi 60 IN A 192.0.2.2\n";
     let mut beside = Beside::new(software, records, TWO);
     beside.shop.site.release("192.0.2.");
     let before = beside.shop.site.zone();
     let daemon = beside.daemon().arg("--adopt-matching").start();
-    // What the daemon adopts by itself is told and undone like what a command does.
+    // What the daemon adopts by itself is recorded and undone like what a command does.
     crate::until("the claims", crate::SOON, || beside.shop.site.claims().len() == 2);
     daemon.ready();
-    let told = beside.said(&["history", "web.shop.test"]);
-    assert!(told.contains("applied") && told.contains("claim of web.shop.test A: owner nobody -> e2e"), "{told}");
+    let shown = beside.said(&["history", "web.shop.test"]);
+    assert!(shown.contains("applied") && shown.contains("claim of web.shop.test A: owner nobody -> e2e"), "{shown}");
     let undone = beside.said(&["undo", "--since=1h", "--yes"]);
     assert!(undone.contains("  claim of api.shop.test A: owner e2e -> nobody\n"), "{undone}");
     assert!(undone.contains("2 names were restored and pinned"), "{undone}");
@@ -100,8 +100,8 @@ fn an_adoption_is_told_and_undone(software: DnsSoftware) {
         "{held}"
     );
     let hash = Beside::done(&beside.order("adopt"), &["2 done, 0 failed", "0 differ"]);
-    let told = beside.said(&["history", "--limit=2"]);
-    assert!(told.contains(&format!("{hash} (adopt)")) && told.contains("owner nobody -> e2e"), "{told}");
+    let shown = beside.said(&["history", "--limit=2"]);
+    assert!(shown.contains(&format!("{hash} (adopt)")) && shown.contains("owner nobody -> e2e"), "{shown}");
     let daemon = beside.daemon().start();
     daemon.ready();
     let plan = format!("--plan={hash}");
@@ -110,31 +110,31 @@ fn an_adoption_is_told_and_undone(software: DnsSoftware) {
     assert!(beside.said(&["undo", &plan, "--yes"]).contains("There is nothing to undo"));
 }
 
-fn a_release_is_told_and_undone(software: DnsSoftware) {
+fn a_release_is_recorded_and_undone(software: DnsSoftware) {
     require!(software.tools());
     let (beside, _daemon) = Beside::running(software);
     let before = beside.shop.site.zone();
     let hash = Beside::done(&beside.order("release"), &["2 done, 0 failed", "journaled in "]);
     assert_eq!((beside.shop.site.ours().as_slice(), beside.shop.site.claims().len()), (&SHOWN.map_to_owned()[..], 0));
-    let told = beside.said(&["history", "--output=json", "--limit=1"]);
-    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-    let entry = &told["entries"][0];
-    assert_eq!((&entry["cause"], &entry["outcome"]), (&"release".into(), &"applied".into()), "{told}");
+    let shown = beside.said(&["history", "--output=json", "--limit=1"]);
+    let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    let entry = &shown["entries"][0];
+    assert_eq!((&entry["cause"], &entry["outcome"]), (&"release".into(), &"applied".into()), "{shown}");
     assert_eq!((&entry["claims"][0]["from"], &entry["claims"][0]["to"]), (&"e2e".into(), &serde_json::Value::Null));
     let undone = beside.said(&["undo", &format!("--plan={hash}"), "--yes"]);
     assert!(undone.contains("  claim of web.shop.test A: owner nobody -> e2e\n"), "{undone}");
     beside.shows("to the letter, claims too", &before);
 }
 
-fn a_transfer_is_told_and_undone(software: DnsSoftware) {
+fn a_transfer_is_recorded_and_undone(software: DnsSoftware) {
     require!(software.tools());
     let (beside, _daemon) = Beside::running(software);
     let before = beside.shop.site.zone();
     let order = beside.order("transfer").without("--txt-owner-id").args(&["--from=e2e", "--to=next"]);
     let hash = Beside::done(&order, &["2 done, 0 failed"]);
-    let told = beside.said(&["history", "web.shop.test"]);
-    assert!(told.contains(&format!("{hash} (transfer)")), "{told}");
-    assert!(told.contains("claim of web.shop.test A: owner e2e -> next"), "{told}");
+    let shown = beside.said(&["history", "web.shop.test"]);
+    assert!(shown.contains(&format!("{hash} (transfer)")), "{shown}");
+    assert!(shown.contains("claim of web.shop.test A: owner e2e -> next"), "{shown}");
     // The new owner makes one of the records its own; the other one comes back.
     beside.shop.site.dns.nsupdate("update delete web.shop.test A\nupdate add web.shop.test 0 A 192.0.2.9");
     let undone = beside.said(&["undo", &format!("--plan={hash}"), "--yes"]);
@@ -154,7 +154,7 @@ fn a_transfer_is_told_and_undone(software: DnsSoftware) {
     assert!(back.is_some(), "{:#?}\nexpected {expected:#?}", beside.shop.site.zone());
 }
 
-fn a_drain_is_told_and_undone(software: DnsSoftware) {
+fn a_drain_is_recorded_and_undone(software: DnsSoftware) {
     require!(software.tools());
     let (beside, daemon) = Beside::running(software);
     daemon.terminate();
@@ -166,8 +166,8 @@ fn a_drain_is_told_and_undone(software: DnsSoftware) {
     }
     let daemon = beside.daemon().start();
     daemon.ready();
-    let told = beside.said(&["history", "web.shop.test"]);
-    assert!(told.contains(&format!("{hash} (drain)")) && told.contains("- web.shop.test 0 A 192.0.2.1"), "{told}");
+    let shown = beside.said(&["history", "web.shop.test"]);
+    assert!(shown.contains(&format!("{hash} (drain)")) && shown.contains("- web.shop.test 0 A 192.0.2.1"), "{shown}");
     let undone = beside.said(&["undo", &format!("--plan={hash}"), "--yes"]);
     assert!(
         undone.contains("  + web.shop.test 0 A 192.0.2.1\n") && undone.contains("2 names were restored"),
@@ -185,7 +185,7 @@ impl FullDisk {
         let mut mount = std::process::Command::new("mount");
         let mounted = mount.args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&folder).status();
         if !mounted.is_ok_and(|status| status.success()) {
-            tools::tell("custody::a_journal_on_a_disk_that_is_full", "no right to mount a file system");
+            tools::tell("ownership::a_journal_on_a_disk_that_is_full", "no right to mount a file system");
             return None;
         }
         let disk = Self(folder);

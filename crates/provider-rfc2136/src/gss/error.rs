@@ -32,7 +32,7 @@ pub(crate) enum KerberosError {
 }
 
 impl KerberosError {
-    /// What kind of trouble it is to the rest of the program.
+    /// What kind of error it is to the rest of the program.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             Self::Login { said, .. } | Self::Ticket { said, .. } if said.is_no() => ErrorKind::Unauthorized,

@@ -100,7 +100,7 @@ async fn a_write_that_was_cut_off_leaves_no_row_where_others_came() {
     zones.apply("z", &group);
     readings(&zones, &registry, "z", 5).await;
     assert!(zones.is_ours(&registry, "z", WWW));
-    // It was not, and somebody else came.
+    // It was not, and another writer came.
     zones.put("z", set(OTHER));
     readings(&zones, &registry, "z", 3).await;
     assert_eq!(shown(&service), Vec::<String>::new());

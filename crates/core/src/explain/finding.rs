@@ -13,8 +13,8 @@ pub const BLANKS: &[&str] =
 
 /// Why something is as it is, for people and for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// The cause.
+pub struct Finding {
+    /// The cause, a row of the table.
     pub cause: Cause,
     /// The sentence that names it.
     pub sentence: String,
@@ -24,13 +24,13 @@ pub struct Verdict {
     pub about: BTreeMap<String, String>,
 }
 
-impl Verdict {
-    /// A verdict whose blanks are filled with these texts.
+impl Finding {
+    /// A finding whose blanks are filled with these texts.
     ///
     /// ```
-    /// use zonewright_core::explain::{Cause, Verdict};
+    /// use zonewright_core::explain::{Cause, Finding};
     ///
-    /// let verdict = Verdict::new(Cause::NameFiltered, [("name", "web.example.net"), ("flag", "--domain-filter=example.com")]);
+    /// let verdict = Finding::new(Cause::NameFiltered, [("name", "web.example.net"), ("flag", "--domain-filter=example.com")]);
     /// assert_eq!(verdict.sentence, "web.example.net is outside of --domain-filter=example.com, so it is not published.");
     /// ```
     pub fn new<T: ToString>(cause: Cause, about: impl IntoIterator<Item = (&'static str, T)>) -> Self {
@@ -44,14 +44,14 @@ impl Verdict {
 /// The commands of a daemon's own folder, which find it by these flags alone. The others take all of the daemon's flags.
 const SHORT_COMMANDS: &[&str] = &["approve", "plans", "undo"];
 
-impl Verdict {
+impl Finding {
     /// The verdict with commands that can be pasted: those that need nothing but the daemon's folder and owner get `flags`, each of
     /// which begins with a blank.
     ///
     /// ```
-    /// use zonewright_core::explain::{Cause, Verdict};
+    /// use zonewright_core::explain::{Cause, Finding};
     ///
-    /// let verdict = Verdict::new(Cause::RecordPinned, [("name", "a.example")]).with_flags(" --txt-owner-id=me");
+    /// let verdict = Finding::new(Cause::RecordPinned, [("name", "a.example")]).with_flags(" --txt-owner-id=me");
     /// assert!(verdict.advice.starts_with("Run `zonewright undo --unpin a.example --txt-owner-id=me` to"));
     /// ```
     #[must_use]
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn blanks_are_filled_once_and_without_a_second_full_stop() {
-        let verdict = Verdict::new(Cause::RecordRefused, [("name", "{detail}.example"), ("detail", "no room.")]);
+        let verdict = Finding::new(Cause::RecordRefused, [("name", "{detail}.example"), ("detail", "no room.")]);
         assert_eq!(verdict.sentence, "The provider refuses {detail}.example: no room.");
         assert_eq!(
             verdict.advice,
