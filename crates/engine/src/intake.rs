@@ -25,17 +25,7 @@ const TURN: Duration = Duration::from_secs(5);
 
 /// Runs until cancelled.
 pub(crate) async fn run(context: Arc<EngineContext>, cancel: CancellationToken) {
-    let mut intake = Intake {
-        round_due: Instant::now(),
-        first: true,
-        measured: false,
-        graced: context.clock.now(),
-        begun: Instant::now(),
-        failures: 0,
-        passes: Passes::default(),
-        measure: Measure::default(),
-        context,
-    };
+    let mut intake = Intake::new(context);
     loop {
         intake.turn();
         let context = intake.context.clone();
@@ -76,6 +66,20 @@ struct Intake {
 }
 
 impl Intake {
+    fn new(context: Arc<EngineContext>) -> Self {
+        Self {
+            round_due: Instant::now(),
+            first: true,
+            measured: false,
+            graced: context.clock.now(),
+            begun: Instant::now(),
+            failures: 0,
+            passes: Passes::default(),
+            measure: Measure::default(),
+            context,
+        }
+    }
+
     fn next(&self) -> Instant {
         let start = self.begun + self.context.config.start_timeout;
         let now = self.context.clock.now();
@@ -100,7 +104,10 @@ impl Intake {
         }
         let everything = std::mem::take(&mut self.first);
         let reported = context.remaps.reported();
-        self.evidence();
+        // What can be relied on less is known before what it is about, and what can be relied on again after.
+        let before = evidence_of(&context);
+        let known = context.desired_state().evidence.clone();
+        self.trust(before.clone().no_better_than(&known));
         self.errors();
         for source in &context.sources {
             let update = source.take(everything);
@@ -110,6 +117,7 @@ impl Intake {
             let taken = context.desired_state().table.take(update, context.clock.now());
             self.took(taken);
         }
+        self.trust(evidence_of(&context).no_better_than(&before));
         context.remaps.take(reported);
         if round && !everything {
             let taken = self.passes.step(&context);
@@ -160,11 +168,7 @@ impl Intake {
     }
 
     /// Takes over how far the sources' views can be trusted; what waited for it is looked at again.
-    fn evidence(&mut self) {
-        let mut evidence = Evidence::default();
-        for source in &self.context.sources {
-            evidence.merge(source.evidence());
-        }
+    fn trust(&mut self, evidence: Evidence) {
         let mut desired_state = self.context.desired_state();
         if desired_state.evidence == evidence {
             return;
@@ -227,3 +231,16 @@ impl Intake {
         }
     }
 }
+
+/// How far the views of all sources can be trusted now.
+fn evidence_of(context: &EngineContext) -> Evidence {
+    let mut evidence = Evidence::default();
+    for source in &context.sources {
+        evidence.merge(source.evidence());
+    }
+    evidence
+}
+
+#[cfg(test)]
+#[path = "intake_tests.rs"]
+mod tests;

@@ -232,7 +232,13 @@ impl Index {
                 self.view(kind, KindTrust::begun);
                 self.listing.insert(kind, BTreeSet::new());
             }
-            FeedEvent::Listed(object) | FeedEvent::Applied(object) => self.put(object),
+            // What a list shows says nothing of the rest before its end.
+            FeedEvent::Listed(object) => drop(self.put(object)),
+            FeedEvent::Applied(object) => {
+                if let Some(kind) = self.put(object) {
+                    self.view(kind, KindTrust::object_seen);
+                }
+            }
             FeedEvent::Done(kind) => self.end_list(kind, now),
             FeedEvent::Deleted(key) => self.delete(&key),
             FeedEvent::Removed(keys) => self.remove_unproven(&keys),
@@ -258,24 +264,23 @@ impl Index {
         }
     }
 
-    fn put(&mut self, object: Object) {
+    /// Takes in an object as it is now. Returns its kind, if that is read and the object is none of the server's own.
+    fn put(&mut self, object: Object) -> Option<Kind> {
         let key = object.key();
         if !self.reads.contains_key(&key.kind) {
-            return;
+            return None;
         }
         if let Some(seen) = self.listing.get_mut(&key.kind) {
             seen.insert(key.clone());
         }
         self.read_again(&key);
-        if !is_servers_own(&key) {
-            self.view(key.kind, KindTrust::object_seen);
+        let telling = Some(key.kind).filter(|_| !is_servers_own(&key));
+        if self.store.object(key.kind, &key.namespace, &key.name) != Some(&object) {
+            let old = self.store.insert(object);
+            let new = self.store.object(key.kind, &key.namespace, &key.name).cloned();
+            self.mark(&key, old.as_ref(), new.as_ref());
         }
-        if self.store.object(key.kind, &key.namespace, &key.name) == Some(&object) {
-            return;
-        }
-        let old = self.store.insert(object);
-        let new = self.store.object(key.kind, &key.namespace, &key.name).cloned();
-        self.mark(&key, old.as_ref(), new.as_ref());
+        telling
     }
 
     /// An object that cannot be read is there: what is known of it stays, and where nothing is known it is doubted what it

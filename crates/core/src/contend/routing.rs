@@ -11,8 +11,8 @@ use crate::endpoint::Endpoint;
 use crate::record::RecordKey;
 use crate::rtype::RecordType;
 
-/// Leaves the endpoints of one kind for each type: that which the holder of a published set asks for, else that which is
-/// published, else that of the oldest object.
+/// Leaves the endpoints of one kind for each type: that which the holder of a published set asks for (of both kinds the published one),
+/// else that which is published, else that of the oldest object.
 pub(super) fn keep_one_kind<'e>(
     endpoints: &[&'e Endpoint],
     scene: &dyn ContentionFacts,
@@ -70,7 +70,8 @@ fn home<'e>(rivals: &[&'e Endpoint], rtype: RecordType, scene: &dyn ContentionFa
     let alike = |e: &&&Endpoint| published.iter().any(|record| record.set.routing.kind() == e.routing.kind());
     let age = |e: &&&Endpoint| (e.origin.created.unwrap_or(i64::MAX), e.origin.object.clone());
     let first = |of: &dyn Fn(&&&'e Endpoint) -> bool| rivals.iter().filter(of).min_by_key(age).copied();
-    first(&holder).or_else(|| first(&alike)).or_else(|| first(&|_| true))
+    let keeps: &dyn Fn(&&&'e Endpoint) -> bool = &|e| holder(e) && alike(e);
+    first(keeps).or_else(|| first(&holder)).or_else(|| first(&alike)).or_else(|| first(&|_| true))
 }
 
 fn lost(endpoint: &Endpoint, home: &Endpoint) -> Note {

@@ -163,6 +163,18 @@ async fn doubt_ends_with_an_object() {
     }
 }
 
+/// The first object of a list that is under way says nothing of the others: they come with the rest of it.
+#[tokio::test(start_paused = true)]
+async fn doubt_lasts_until_the_list_has_come_to_its_end() {
+    let source = source();
+    source.feed(list(KIND, services(5)).into_iter().chain([FeedEvent::Open(KIND)]));
+    source.feed(list(KIND, []));
+    source.feed([FeedEvent::Begin(KIND), FeedEvent::Listed(services(1).remove(0))]);
+    assert_eq!(letters(&source), "fs", "four are still to come");
+    source.feed(services(5).into_iter().skip(1).map(FeedEvent::Listed).chain([FeedEvent::Done(KIND)]));
+    assert_eq!(letters(&source), "cfs");
+}
+
 #[tokio::test(start_paused = true)]
 async fn deletes_one_by_one_are_no_doubt() {
     let source = source();
