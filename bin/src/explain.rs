@@ -121,5 +121,5 @@ async fn saved(settings: &Settings) -> Arc<dyn StateStore> {
 struct Silent;
 
 impl Reporter for Silent {
-    fn tell(&self, _: &Note) {}
+    fn report(&self, _: &Note) {}
 }

@@ -109,7 +109,7 @@ fn bound<T>(memory: &mut HashMap<u64, T>, lasts: impl Fn(&T) -> bool) {
 }
 
 impl Reporter for LogReporter {
-    fn tell(&self, note: &Note) {
+    fn report(&self, note: &Note) {
         if note.severity == Severity::Warning {
             let decide = self.decide(note);
             if matches!(decide, Decision::Logged | Decision::Last) {
@@ -124,7 +124,7 @@ impl Reporter for LogReporter {
             }
         }
         if let Some(next) = &self.next {
-            next.tell(note);
+            next.report(note);
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) struct Warnings(Mutex<Vec<Note>>);
 const WARNINGS: usize = 200;
 
 impl Reporter for Warnings {
-    fn tell(&self, note: &Note) {
+    fn report(&self, note: &Note) {
         if note.severity != Severity::Warning {
             return;
         }

@@ -36,7 +36,7 @@ impl std::fmt::Debug for Gatherer {
 }
 
 impl Reporter for Gatherer {
-    fn tell(&self, note: &Note) {
+    fn report(&self, note: &Note) {
         if note.severity == Severity::Warning {
             let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
             let (known, list) = &mut *notes;
@@ -45,7 +45,7 @@ impl Reporter for Gatherer {
             }
         }
         if let Some(next) = &self.next {
-            next.tell(note);
+            next.report(note);
         }
     }
 }

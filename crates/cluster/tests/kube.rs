@@ -237,7 +237,7 @@ fn posted(kube: &KubeApi) -> Vec<(String, i64)> {
 async fn post(cluster: &Cluster, dry_run: bool, notes: &[Note]) {
     let (reporter, poster) = EventReporter::new(cluster, EventOptions { dry_run, instance: "zonewright-0".to_owned() });
     for note in notes {
-        reporter.tell(note);
+        reporter.report(note);
     }
     poster.run(std::future::ready(())).await;
 }

@@ -372,7 +372,7 @@ pub fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
 /// Takes notes to where they are read: events, log, metrics.
 pub trait Reporter: Send + Sync {
     /// Reports one note. Never blocks; a full queue loses notes, not records.
-    fn tell(&self, note: &Note);
+    fn report(&self, note: &Note);
 }
 
 #[cfg(test)]

@@ -237,7 +237,7 @@ impl EngineContext {
             if quiet && !self.config.events_filtered {
                 debug!(object = %note.object, reason = note.reason, "{}", note.message);
             } else {
-                self.reporter.tell(&note);
+                self.reporter.report(&note);
             }
         }
     }
@@ -247,7 +247,7 @@ impl EngineContext {
 struct Silent;
 
 impl Reporter for Silent {
-    fn tell(&self, _: &Note) {}
+    fn report(&self, _: &Note) {}
 }
 
 fn zone_list(zone_handles: &[Arc<ZoneHandle>]) -> String {

@@ -89,7 +89,7 @@ impl EventReporter {
 }
 
 impl Reporter for EventReporter {
-    fn tell(&self, note: &Note) {
+    fn report(&self, note: &Note) {
         let now = Instant::now();
         let mut known = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let (recent, shares) = &mut *known;

@@ -31,7 +31,7 @@ fn options(dry_run: bool) -> EventOptions {
 async fn report_all(fake: &Fake, dry_run: bool, notes: &[Note]) -> EventTally {
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(dry_run));
     for note in notes {
-        reporter.tell(note);
+        reporter.report(note);
     }
     let tally = reporter.tally.clone();
     drop(reporter);
@@ -113,10 +113,10 @@ async fn an_object_has_no_more_than_its_share() {
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
     let reporting = async {
         for number in 0..40 {
-            reporter.tell(&note("web", "One", &number.to_string()));
+            reporter.report(&note("web", "One", &number.to_string()));
             sleep(TOGETHER * 2).await;
         }
-        reporter.tell(&note("api", "One", "text"));
+        reporter.report(&note("api", "One", "text"));
         let tally = reporter.tally.clone();
         drop(reporter);
         tally
@@ -131,9 +131,9 @@ async fn the_end_waits_five_seconds_and_problems_go_first() {
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
     let of = |name: String, severity| Note { severity, ..note(&name, "One", "text") };
     for number in 0..500 {
-        reporter.tell(&of(format!("fine-{number}"), Severity::Normal));
+        reporter.report(&of(format!("fine-{number}"), Severity::Normal));
     }
-    reporter.tell(&of("broken".to_owned(), Severity::Warning));
+    reporter.report(&of("broken".to_owned(), Severity::Warning));
     let start = Instant::now();
     poster.run(ready(())).await;
     assert_eq!((start.elapsed(), fake.sent(0)["type"].clone()), (LAST, json!("Warning")));
@@ -147,7 +147,7 @@ async fn the_end_cuts_a_long_queue_short() {
     let fake = Fake::new((0..2_000).map(|_| posted()).collect());
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
     for number in 0..1_000 {
-        reporter.tell(&note(&format!("web-{number}"), "One", "text"));
+        reporter.report(&note(&format!("web-{number}"), "One", "text"));
     }
     let start = Instant::now();
     poster.run(sleep(Duration::from_secs(2))).await;
@@ -161,13 +161,13 @@ async fn what_is_wrong_with_one_object_is_one_event() {
     let fake = Fake::new(vec![posted(), posted(), posted()]);
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
     let reporting = async {
-        reporter.tell(&note("web", "One", "the TTL"));
-        reporter.tell(&note("api", "One", "the host"));
+        reporter.report(&note("web", "One", "the TTL"));
+        reporter.report(&note("api", "One", "the host"));
         sleep(TOGETHER / 2).await;
-        reporter.tell(&note("web", "Two", "the zone"));
+        reporter.report(&note("web", "Two", "the zone"));
         // Later is another event.
         sleep(TOGETHER * 4).await;
-        reporter.tell(&note("web", "Three", "the target"));
+        reporter.report(&note("web", "Three", "the target"));
         drop(reporter);
     };
     tokio::join!(poster.run(pending()), reporting);
@@ -180,16 +180,16 @@ async fn what_is_wrong_with_one_object_is_one_event() {
 async fn what_was_reported_before_the_end_is_posted() {
     let fake = Fake::new(vec![posted(), posted()]);
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
-    reporter.tell(&note("web", "One", "the TTL"));
+    reporter.report(&note("web", "One", "the TTL"));
     let begun = Instant::now();
     poster.run(sleep(TOGETHER / 5)).await;
     assert_eq!((reporter.tally().posted, begun.elapsed() < TOGETHER), (1, true));
     // What comes after is lost, and counted.
-    reporter.tell(&note("web", "Two", "the host"));
+    reporter.report(&note("web", "Two", "the host"));
     assert_eq!(reporter.tally().dropped, 1);
     // The end may have come before the task began.
     let (reporter, poster) = EventReporter::new(&fake.cluster(), options(false));
-    reporter.tell(&note("web", "One", "the TTL"));
+    reporter.report(&note("web", "One", "the TTL"));
     poster.run(ready(())).await;
     assert_eq!(reporter.tally().posted, 1);
 }
@@ -199,9 +199,9 @@ async fn a_full_queue_loses_notes_and_remembers_none_of_them() {
     let fake = Fake::new(Vec::new());
     let (reporter, _poster) = EventReporter::new(&fake.cluster(), options(false));
     for number in 0..QUEUE + 3 {
-        reporter.tell(&note(&format!("web-{number}"), "One", "text"));
+        reporter.report(&note(&format!("web-{number}"), "One", "text"));
     }
-    reporter.tell(&note(&format!("web-{}", QUEUE + 2), "One", "text"));
+    reporter.report(&note(&format!("web-{}", QUEUE + 2), "One", "text"));
     assert_eq!(reporter.tally(), EventTally { dropped: 4, ..EventTally::default() });
 }
 

@@ -33,7 +33,7 @@ impl Reconciler {
             let failed_before = record.status.last_error.is_some();
             record = self.status(&record, &patch).await?;
             if failed_before {
-                self.reporter.tell(&Note::normal(
+                self.reporter.report(&Note::normal(
                     &convert::object(&record),
                     "Succeeded",
                     "the records are as asked for",
@@ -67,7 +67,7 @@ impl Reconciler {
         if asked || status::failure_is_new(record, task, &text, codes) {
             warn!(object = %name, operation = task.0.as_str(), codes = codes.join(","), "{text}");
             if let Some(reason) = failure.reason() {
-                self.reporter.tell(&Note::warning(&convert::object(record), reason, text.clone()));
+                self.reporter.report(&Note::warning(&convert::object(record), reason, text.clone()));
             }
             let patch = status::failed(record, task, (&text, codes), now(record));
             if let Err(Break::Cluster(error)) = self.status(record, &patch).await {

@@ -124,7 +124,7 @@ impl Api {
 }
 
 impl Reporter for Api {
-    fn tell(&self, note: &Note) {
+    fn report(&self, note: &Note) {
         self.events.lock().unwrap().push(format!("{} {}", note.object.name, note.reason));
     }
 }

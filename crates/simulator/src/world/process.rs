@@ -56,7 +56,7 @@ struct StoryReporter {
 }
 
 impl Reporter for StoryReporter {
-    fn tell(&self, note: &Note) {
+    fn report(&self, note: &Note) {
         if note.severity == Severity::Warning {
             let sentence = || format!("daemon {} tells {}: {}", self.daemon, note.object, note.message);
             lock(&self.truth).tell(sentence);

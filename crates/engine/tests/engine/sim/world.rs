@@ -24,7 +24,7 @@ use super::{Cluster, Sim, object};
 pub(crate) struct Reports(pub Mutex<Vec<Note>>);
 
 impl Reporter for Reports {
-    fn tell(&self, note: &Note) {
+    fn report(&self, note: &Note) {
         self.0.lock().unwrap().push(note.clone());
     }
 }
