@@ -127,14 +127,14 @@ impl Evidence {
     }
 
     /// The same, but no kind can be relied on that could not be by what was `known`. Doubt ends with objects that were missing: who
-    /// has not taken these over yet must not act as if there were none.
+    /// has not taken these over yet must not act as if there were none, nor begin as if nothing more came.
     #[must_use]
     pub fn no_better_than(mut self, known: &Self) -> Self {
         for (kind, state) in &mut self.kinds {
             let former = known.kinds.get(kind).copied().unwrap_or_default();
             if state.is_evidence() && !former.is_evidence() {
-                *state =
-                    KindState { complete: former.complete, fresh: former.fresh, doubted: former.doubted, ..*state };
+                let KindState { complete, fresh, settled, doubted, .. } = former;
+                *state = KindState { complete, fresh, settled, doubted, ..*state };
             }
             state.unreadable = state.unreadable.max(former.unreadable);
         }

@@ -15,6 +15,8 @@ struct Looking {
     state: Mutex<KindState>,
     context: Mutex<Weak<EngineContext>>,
     trusted: Mutex<Vec<bool>>,
+    /// What becomes of the kind while the source is asked.
+    meanwhile: Mutex<Option<KindState>>,
 }
 
 impl Looking {
@@ -31,6 +33,9 @@ impl Source for Looking {
 
     fn take(&self, _: bool) -> Update {
         self.trusted.lock().unwrap().push(self.is_trusted());
+        if let Some(state) = self.meanwhile.lock().unwrap().take() {
+            *self.state.lock().unwrap() = state;
+        }
         Update::default()
     }
 
@@ -78,4 +83,22 @@ async fn doubt_ends_after_what_came_was_taken_and_begins_before() {
         let taken = source.trusted.lock().unwrap().pop();
         assert_eq!((taken, source.is_trusted()), (Some(while_taken), after), "{now:?}");
     }
+}
+
+/// A list that ends while a source is asked for what came is not taken over yet: planning begins with the next turn, which does.
+#[tokio::test(start_paused = true)]
+async fn planning_does_not_begin_with_a_list_that_is_not_taken_over() {
+    let listed = KindState { complete: true, fresh: true, settled: true, objects: 3, ..KindState::default() };
+    let source = Arc::new(Looking::default());
+    let state = State::load(Arc::new(MemoryStore::default()), Timestamp(0), Duration::from_hours(1)).await;
+    let context =
+        EngineContext { sources: vec![source.clone()], ..EngineContext::new(Config::default(), Vec::new(), state) };
+    let context = Arc::new(context);
+    *source.context.lock().unwrap() = Arc::downgrade(&context);
+    *source.meanwhile.lock().unwrap() = Some(listed);
+    let mut intake = Intake::new(context.clone());
+    intake.turn();
+    assert!(!context.has_started(), "what the list held is not in the table yet");
+    intake.turn();
+    assert!(context.has_started() && source.is_trusted());
 }
