@@ -1,8 +1,8 @@
 //! The one test command: every step runs, each says how long it took, and the last line is the verdict.
 //!
-//! Two lanes run beside each other. In the first, one step follows the other. The second has what needs no server and no
-//! deadline, and gets the time that the first does not use: while single crates compile or are linked, and while tests wait. What it
-//! builds in the target folder of the tests waits until those are built, since only one of both can build there at a time.
+//! Three lanes run beside each other. In the first, one step follows the other. The others have what needs no server and no
+//! deadline, and get the time that the first does not use: while single crates compile or are linked, and while tests wait. The third
+//! builds in the target folder of the tests, where only one command can build at a time, so it waits until those are built.
 
 pub(crate) mod counts;
 mod programs;
@@ -100,13 +100,19 @@ pub(crate) fn run(options: Options) -> bool {
     }
     thread::scope(|scope| {
         let (building, built) = mpsc::channel();
-        let beside = (!options.fast).then(|| scope.spawn(move || second_lane(options, &built)));
+        let mut beside = Vec::new();
+        if !options.fast {
+            beside.push(scope.spawn(move || second_lane(options)));
+            beside.push(scope.spawn(move || third_lane(&built)));
+        }
         first_lane(&mut report, options, building);
-        if let Some(beside) = beside {
-            if let Err(error) = workspace::no_longer_nice() {
-                println!("the second lane goes on at its low priority: {error:#}");
-            }
-            report.absorb(beside.join().expect("a step returns its errors"));
+        if !beside.is_empty()
+            && let Err(error) = workspace::no_longer_nice()
+        {
+            println!("the other lanes go on at their low priority: {error:#}");
+        }
+        for lane in beside {
+            report.absorb(lane.join().expect("a step returns its errors"));
         }
     });
     let passed = report.passed();
@@ -139,13 +145,18 @@ fn first_lane(report: &mut Report, options: Options, building: Building) {
     }
 }
 
-/// The second lane waits for an end of this.
+/// The third lane waits for an end of this.
 type Building = mpsc::Sender<()>;
 
-fn second_lane(options: Options, built: &mpsc::Receiver<()>) -> Report {
+fn second_lane(options: Options) -> Report {
     let mut report = Report::default();
     report.step("dependencies", |tally| dependencies(options, tally));
     report.step("simulation", simulation);
+    report
+}
+
+fn third_lane(built: &mpsc::Receiver<()>) -> Report {
+    let mut report = Report::default();
     // Nothing is ever sent: this returns when the sender is gone.
     let _ = built.recv();
     report.step("lints", |_| lints());
@@ -206,7 +217,7 @@ fn example(tally: &mut Tally) -> Result<()> {
     programs::run(cargo, &root, "", tally, |line| println!("{line}"))
 }
 
-/// The simulator, whose tests are there for the second lane alone.
+/// The simulator, whose tests are there for a lane of their own.
 const SIMULATOR: &str = "zonewright-simulator";
 
 /// The simulator's tests at full length: 150,000 rounds take a minute with optimisation, and ten without. Overflows are found as
