@@ -32,7 +32,7 @@ impl K8sSource {
             Error::new(ErrorKind::Configuration, "open the manifests folder", context)
         })?;
         let options = Arc::new(options);
-        let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen).keeping_little()));
+        let source = Arc::new(Self::new(Index::new(Arc::clone(&options), seen)));
         let mut tasks = JoinSet::new();
         tasks.spawn(feed.run(Arc::clone(&source)));
         polled::spawn(&mut tasks, &options, &source);
