@@ -94,6 +94,9 @@ impl Report {
 /// Runs all steps, even after one has failed, and prints the summary. Returns whether all is well.
 pub(crate) fn run(options: Options) -> bool {
     let started = Instant::now();
+    if built_once() {
+        workspace::build_once();
+    }
     let mut report = Report::default();
     if !options.no_install && !options.fast {
         report.step("servers", |_| ensure_servers());
@@ -122,6 +125,13 @@ pub(crate) fn run(options: Options) -> bool {
     }
     summarise(&report, started.elapsed());
     report.passed()
+}
+
+/// Whether what is built now is not built upon: in CI, and in a target folder in which nobody has built anything but this task yet.
+fn built_once() -> bool {
+    let incremental = workspace::target().map(|target| target.join("debug/incremental"));
+    let Ok(entries) = incremental.and_then(|folder| Ok(fs::read_dir(folder)?)) else { return true };
+    under_ci() || entries.flatten().all(|entry| entry.file_name().to_string_lossy().starts_with("xtask"))
 }
 
 /// Compares how many tests were executed with what is listed, or lists it.
@@ -210,7 +220,7 @@ fn example(tally: &mut Tally) -> Result<()> {
     let root = workspace::root()?;
     let folder = root.join("examples/provider-file");
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = workspace::target()?;
     run_command(workspace::cargo()?.current_dir(&folder).args(["fmt", "--check"]))?;
     let mut cargo = workspace::cargo()?;
     cargo.current_dir(&folder).arg("test").args(SHARED_PROFILE).env("CARGO_TARGET_DIR", &target);

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 
@@ -26,6 +27,21 @@ pub(crate) fn root() -> Result<PathBuf> {
     let root = Path::new(&package).parent().context("the xtask package stands in the root of the file system")?;
     Ok(root.to_owned())
 }
+
+/// Where cargo builds.
+///
+/// # Errors
+/// As [`root`].
+pub(crate) fn target() -> Result<PathBuf> {
+    Ok(std::env::var_os("CARGO_TARGET_DIR").map_or(root()?.join("target"), PathBuf::from))
+}
+
+/// From now on nothing is kept for a later build that only what changed would be built in, which costs time and room now.
+pub(crate) fn build_once() {
+    ONCE.store(true, Ordering::Relaxed);
+}
+
+static ONCE: AtomicBool = AtomicBool::new(false);
 
 /// The same cargo that runs this task, in the repository's root.
 ///
@@ -71,6 +87,9 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Result<Command> {
     // Set by `cargo run` for this package; the packages that are built from here must not see it.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH"] {
         command.env_remove(name);
+    }
+    if ONCE.load(Ordering::Relaxed) {
+        command.env("CARGO_INCREMENTAL", "0");
     }
     Ok(command)
 }
