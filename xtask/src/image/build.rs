@@ -18,9 +18,7 @@ const ZIGBUILD: Tool = Tool { name: "cargo-zigbuild", version: "0.24.1" };
 
 /// Where images are built, and written unless another place is named.
 pub(super) fn target_folder() -> Result<PathBuf> {
-    let root = workspace::root()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("image"))
+    Ok(workspace::target()?.join("image"))
 }
 
 /// Builds the program of a platform, and says where it stands.

@@ -287,16 +287,22 @@ async fn approved_deletes_take_no_room() {
     assert_eq!((world.sim.records().len(), engine.plans().len()), (25, 0));
 }
 
-/// An operator who undoes approved deletes does not approve them a second time when the names are no longer pinned.
-#[tokio::test(start_paused = true)]
-async fn an_undo_revokes_the_approval() {
-    let mut world = zones(1, 60);
+/// A zone of so many names whose objects have vanished, with a journal, and the hash of the plan that holds their deletes.
+async fn journaled_and_held(names: usize) -> (World, Engine, String) {
+    let mut world = zones(1, names);
     world.journal.store = std::sync::Arc::new(MemoryJournal::default());
     let engine = world.start().await;
     rest(&engine).await;
     world.cluster.vanish_all();
     rest(&engine).await;
     let hash = held(&engine, 0);
+    (world, engine, hash)
+}
+
+/// An operator who undoes approved deletes does not approve them a second time when the names are no longer pinned.
+#[tokio::test(start_paused = true)]
+async fn an_undo_revokes_the_approval() {
+    let (world, engine, hash) = journaled_and_held(60).await;
     engine.approve(&hash).unwrap();
     rest(&engine).await;
     let query = Query { plan: Some(hash), ..Query::default() };
@@ -311,13 +317,7 @@ async fn an_undo_revokes_the_approval() {
 /// An undo that comes while approved deletes are still being sent ends the rest of them, and does not wait for their end.
 #[tokio::test(start_paused = true)]
 async fn an_undo_stops_what_an_approval_still_lets_go() {
-    let mut world = zones(1, 900);
-    world.journal.store = std::sync::Arc::new(MemoryJournal::default());
-    let engine = world.start().await;
-    rest(&engine).await;
-    world.cluster.vanish_all();
-    rest(&engine).await;
-    let hash = held(&engine, 0);
+    let (world, engine, hash) = journaled_and_held(900).await;
     world.sim.pace(Duration::from_millis(100));
     engine.approve(&hash).unwrap();
     tokio::time::sleep(Duration::from_secs(6)).await;

@@ -4,8 +4,6 @@
 //! each with the line at which it stands. What must hold: a fault in one document costs that document only, and nothing
 //! that the text says makes the reader panic or take more than a small multiple of the text's size.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::{Options, Spanned};
@@ -52,29 +50,10 @@ pub(super) struct Unread {
     pub(super) kind: String,
 }
 
-/// An object as a document states it.
-#[derive(Debug)]
-pub(super) struct Stated {
-    pub(super) object: Object,
-    pub(super) digest: Digest,
-}
-
-/// Distinguishes one statement of an object from another, without the object: a hash of all that the document says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Digest(u64);
-
-impl Digest {
-    fn of(value: &Value) -> Self {
-        let mut hasher = DefaultHasher::new();
-        value.hash(&mut hasher);
-        Self(hasher.finish())
-    }
-}
-
 /// What a text holds.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
-    pub(super) objects: Vec<At<Stated>>,
+    pub(super) objects: Vec<At<Object>>,
     pub(super) unread: Vec<At<Unread>>,
     pub(super) faults: Vec<At<String>>,
 }
@@ -251,7 +230,7 @@ fn read_object(line: usize, value: Value, wanted: &DocumentReads, parsed: &mut P
 /// What a document comes to.
 enum Found {
     /// Its object, once for each kind that it counts as.
-    Objects(Vec<Stated>),
+    Objects(Vec<Object>),
     /// Nothing reads its kind.
     Unread(Unread),
 }
@@ -278,10 +257,8 @@ fn objects(mut value: Value, wanted: &DocumentReads) -> Result<Found, String> {
         let mut value = value.clone();
         let namespace = namespace(kind, &mut value);
         if reach.has(&namespace) {
-            let digest = Digest::of(&value);
             let read = Object::from_value(kind, value, &wanted.keep);
-            let object = read.map_err(|error| format!("{kind_name} {namespace}/{name}: {error}"))?;
-            objects.push(Stated { object, digest });
+            objects.push(read.map_err(|error| format!("{kind_name} {namespace}/{name}: {error}"))?);
         }
     }
     Ok(Found::Objects(objects))

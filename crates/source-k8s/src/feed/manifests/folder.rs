@@ -4,17 +4,15 @@
 //! - A file with faults adds and changes objects, and never removes one: what it last held stays in force.
 //! - A file, or folder, that cannot be read removes nothing either.
 //! - As long as some file's content has never been known whole, the view is no evidence of what is *not* there.
-//! - An object that was passed on is not kept, only a digest of what its document said. One that another file's object hides is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::document::{At, Digest, DocumentReads, Format, Parsed, Stated, Unread, line_of, parse};
+use super::document::{At, DocumentReads, Format, Parsed, Unread, line_of, parse};
 use crate::feed::FeedEvent;
 use crate::store::{Object, ObjectKey};
 
@@ -76,8 +74,7 @@ pub(super) struct Folder {
     dir: PathBuf,
     wanted: DocumentReads,
     files: BTreeMap<PathBuf, File>,
-    /// What was passed on last of each object.
-    held: BTreeMap<ObjectKey, Digest>,
+    held: BTreeMap<ObjectKey, Object>,
     listed: bool,
     /// Something could not be read at the last scan.
     unreadable: bool,
@@ -100,34 +97,11 @@ enum Refresh {
 #[derive(Debug, Default)]
 struct File {
     stamp: Option<Stamp>,
-    objects: Vec<At<Entry>>,
+    objects: Vec<At<Object>>,
     faults: Vec<At<String>>,
     unread: Vec<At<Unread>>,
     /// Its content was once known without a fault.
     known: bool,
-}
-
-/// An object that a file states, or stated last before it had faults.
-#[derive(Debug)]
-struct Entry {
-    key: ObjectKey,
-    digest: Digest,
-    /// Until it is passed on.
-    object: Option<Object>,
-}
-
-impl From<Stated> for Entry {
-    fn from(Stated { object, digest }: Stated) -> Self {
-        Self { key: object.key(), digest, object: Some(object) }
-    }
-}
-
-/// An object of the merged view: where it stands, and what its document says.
-#[derive(Debug, Clone)]
-struct Winner {
-    file: Arc<Path>,
-    line: usize,
-    digest: Digest,
 }
 
 /// What distinguishes one state of a file from another without reading it.
@@ -237,67 +211,13 @@ impl Folder {
         for (path, file) in &self.files {
             faults.extend(file.faults.iter().map(|at| fault(path, at.line, &at.what)));
         }
-        let mut whole = listing.unreadable.is_empty() && self.files.values().all(|file| file.known);
-        let mut merged = self.merge(&mut faults);
-        let first = whole && !self.listed;
-        let (changed, lost) = self.changed(&merged, listing, first);
-        // What cannot be had again stays as it was passed on last, and the view is none to rest on.
-        whole &= lost.is_empty();
-        for key in lost {
-            match self.held.get(&key).zip(merged.get_mut(&key)) {
-                Some((digest, winner)) => winner.digest = *digest,
-                None => drop(merged.remove(&key)),
-            }
-        }
-        let events = if first && whole { self.list(changed) } else { self.differ(changed, &merged, whole) };
+        let whole = listing.unreadable.is_empty() && self.files.values().all(|file| file.known);
+        let merged = self.merge(&mut faults);
+        let events = if whole && !self.listed { self.list(&merged) } else { self.differ(&merged, whole) };
         self.listed |= whole;
-        self.held = merged.into_iter().map(|(key, winner)| (key, winner.digest)).collect();
-        if self.listed {
-            self.forget_objects();
-        }
+        self.held = merged;
         self.faults.clone_from(&faults);
         Scan { events, faults, unread: self.unread(), again }
-    }
-
-    /// The objects whose statement was not passed on yet, or all, in the order of their keys; and those that cannot be had: they were
-    /// passed on once, hidden by another file's since, and their own file no longer states them (it has faults, or cannot be read).
-    fn changed(
-        &mut self,
-        merged: &BTreeMap<ObjectKey, Winner>,
-        listing: &Listing,
-        all: bool,
-    ) -> (Vec<Object>, Vec<ObjectKey>) {
-        let (mut objects, mut lost) = (BTreeMap::new(), Vec::new());
-        for (path, file) in &mut self.files {
-            let mut again = None;
-            for At { line, what: Entry { key, digest, object } } in &mut file.objects {
-                let wins = merged.get(key).is_some_and(|winner| {
-                    (&*winner.file, winner.line, winner.digest) == (path.as_path(), *line, *digest)
-                });
-                if !wins || !all && self.held.get(key) == Some(digest) {
-                    continue;
-                }
-                let had = object.clone().or_else(|| {
-                    let now = again.get_or_insert_with(|| stated_now(path, listing, &self.wanted)).remove(key);
-                    now.filter(|stated| stated.digest == *digest).map(|stated| stated.object)
-                });
-                match had {
-                    Some(object) => drop(objects.insert(key.clone(), object)),
-                    None => lost.push(key.clone()),
-                }
-            }
-        }
-        (objects.into_values().collect(), lost)
-    }
-
-    /// Objects that were passed on are not needed again.
-    fn forget_objects(&mut self) {
-        let held = &self.held;
-        for entry in self.files.values_mut().flat_map(|file| &mut file.objects) {
-            if held.get(&entry.what.key) == Some(&entry.what.digest) {
-                entry.what.object = None;
-            }
-        }
     }
 
     fn unread(&self) -> Vec<UnreadObject> {
@@ -314,32 +234,35 @@ impl Folder {
     }
 
     /// The objects of all files; of two with one key the one in the first file by name, and the first in a file, wins.
-    fn merge(&self, faults: &mut Vec<FileProblem>) -> BTreeMap<ObjectKey, Winner> {
-        let mut merged: BTreeMap<ObjectKey, Winner> = BTreeMap::new();
+    fn merge(&self, faults: &mut Vec<FileProblem>) -> BTreeMap<ObjectKey, Object> {
+        let mut merged = BTreeMap::new();
+        let mut winners: BTreeMap<ObjectKey, (&Path, usize)> = BTreeMap::new();
         for (path, file) in &self.files {
-            let shared: Arc<Path> = Arc::from(path.as_path());
-            for At { line, what: Entry { key, digest, .. } } in &file.objects {
-                if let Some(winner) = merged.get(key) {
-                    let message = format!("{key} is also in {}:{}, which is used", winner.file.display(), winner.line);
+            for At { line, what } in &file.objects {
+                let key = what.key();
+                if let Some((first, at)) = winners.get(&key) {
+                    let message = format!("{key} is also in {}:{at}, which is used", first.display());
                     faults.push(FileProblem { file: path.clone(), line: *line, message });
                 } else {
-                    merged.insert(key.clone(), Winner { file: Arc::clone(&shared), line: *line, digest: *digest });
+                    winners.insert(key.clone(), (path, *line));
+                    merged.insert(key, what.clone());
                 }
             }
         }
         merged
     }
 
-    fn list(&self, objects: Vec<Object>) -> Vec<FeedEvent> {
+    fn list(&self, merged: &BTreeMap<ObjectKey, Object>) -> Vec<FeedEvent> {
         let mut events = self.each_kind(FeedEvent::Begin);
-        events.extend(objects.into_iter().map(FeedEvent::Listed));
+        events.extend(merged.values().cloned().map(FeedEvent::Listed));
         events.extend(self.each_kind(FeedEvent::Done));
         events.extend(self.each_kind(FeedEvent::Open));
         events
     }
 
-    fn differ(&self, changed: Vec<Object>, merged: &BTreeMap<ObjectKey, Winner>, whole: bool) -> Vec<FeedEvent> {
-        let mut events: Vec<FeedEvent> = changed.into_iter().map(FeedEvent::Applied).collect();
+    fn differ(&self, merged: &BTreeMap<ObjectKey, Object>, whole: bool) -> Vec<FeedEvent> {
+        let changed = merged.iter().filter(|(key, object)| self.held.get(*key) != Some(*object));
+        let mut events: Vec<FeedEvent> = changed.map(|(_, object)| FeedEvent::Applied(object.clone())).collect();
         let gone: Vec<ObjectKey> = self.held.keys().filter(|key| !merged.contains_key(*key)).cloned().collect();
         if !gone.is_empty() {
             events.push(FeedEvent::Removed(gone));
@@ -378,24 +301,16 @@ impl File {
     }
 
     fn take(&mut self, parsed: Parsed) {
-        let stated = |At { line, what }: At<Stated>| At { line, what: Entry::from(what) };
-        let old = std::mem::replace(&mut self.objects, parsed.objects.into_iter().map(stated).collect());
+        let old = std::mem::replace(&mut self.objects, parsed.objects);
         self.faults = parsed.faults;
         self.unread = parsed.unread;
         if self.faults.is_empty() {
             self.known = true;
             return;
         }
-        let stated: BTreeSet<ObjectKey> = self.objects.iter().map(|at| at.what.key.clone()).collect();
-        self.objects.extend(old.into_iter().filter(|at| !stated.contains(&at.what.key)));
+        let stated: BTreeSet<ObjectKey> = self.objects.iter().map(|at| at.what.key()).collect();
+        self.objects.extend(old.into_iter().filter(|at| !stated.contains(&at.what.key())));
     }
-}
-
-/// What a file states at this moment.
-fn stated_now(path: &Path, listing: &Listing, wanted: &DocumentReads) -> BTreeMap<ObjectKey, Stated> {
-    let Some((format, _)) = listing.files.get(path) else { return BTreeMap::new() };
-    let stated = read(path, *format, wanted).objects.into_iter();
-    stated.map(|At { what, .. }| (what.object.key(), what)).collect()
 }
 
 fn read(path: &Path, format: Format, wanted: &DocumentReads) -> Parsed {

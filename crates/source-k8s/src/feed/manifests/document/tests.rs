@@ -13,7 +13,7 @@ fn wanted(namespace: Option<&str>) -> DocumentReads {
 
 /// Objects and faults, one on each line, with the lines of the text.
 fn shown(parsed: &Parsed) -> String {
-    let objects = parsed.objects.iter().map(|at| format!("{} {}\n", at.line, at.what.object.key()));
+    let objects = parsed.objects.iter().map(|at| format!("{} {}\n", at.line, at.what.key()));
     let faults = parsed.faults.iter().map(|at| format!("{}! {}\n", at.line, at.what));
     objects.chain(faults).collect()
 }
@@ -141,7 +141,7 @@ fn words_of_yaml_1_1_are_text() {
         let text = format!("{SERVICE}spec: {{externalName: {word}}}\n");
         let parsed = parse(&text, Format::Yaml, &wanted(None));
         let [At { what, .. }] = &parsed.objects[..] else { panic!("{word}: {parsed:?}") };
-        let service = what.object.body::<Service>().expect("a Service");
+        let service = what.body::<Service>().expect("a Service");
         assert_eq!(&*service.spec.external_name, word);
     }
 }

@@ -2,14 +2,18 @@ use super::*;
 use crate::objects::Service;
 use crate::options::{SourceKind, SourceOptions};
 
+/// A folder in which Services are looked for.
+fn of_services(dir: &Path) -> Folder {
+    let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
+    Folder::new(dir.to_owned(), DocumentReads { reads: options.reads(), keep: options.keep() })
+}
+
 /// At rest the objects are not gone through.
 #[test]
 fn a_scan_that_reads_no_file_leaves_everything_in_place() {
     let dir = tempfile::tempdir().expect("a folder");
-    let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
-    let kinds = wanted.reads.len();
-    let mut folder = Folder::new(dir.path().to_owned(), wanted);
+    let mut folder = of_services(dir.path());
+    let kinds = folder.wanted.reads.len();
     let path = dir.path().join("a.yaml");
     let write = |name: &str| {
         fs::write(&path, format!("{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}}}")).expect("written");
@@ -34,9 +38,7 @@ fn a_scan_that_reads_no_file_leaves_everything_in_place() {
 #[test]
 fn a_second_write_in_the_same_tick_is_seen() {
     let dir = tempfile::tempdir().expect("a folder");
-    let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
-    let mut folder = Folder::new(dir.path().to_owned(), wanted);
+    let mut folder = of_services(dir.path());
     let tick = SystemTime::now();
     let mut names = |name: &str, age: u64| -> Vec<String> {
         let path = dir.path().join("a.yaml");
@@ -49,13 +51,11 @@ fn a_second_write_in_the_same_tick_is_seen() {
     assert_eq!(names("two", 2), ["two"]);
 }
 
-/// What another file's object hides is had again when that one goes, though the object itself was passed on and not kept.
+/// What another file's object hides is had again when that one goes, also where its own file has faults meanwhile.
 #[test]
 fn what_another_file_hides_comes_back_when_that_one_goes() {
     let dir = tempfile::tempdir().expect("a folder");
-    let options = SourceOptions { sources: vec![SourceKind::Service], ..SourceOptions::default() };
-    let wanted = DocumentReads { reads: options.reads(), keep: options.keep() };
-    let mut folder = Folder::new(dir.path().to_owned(), wanted);
+    let mut folder = of_services(dir.path());
     let later = SystemTime::now() + Duration::from_mins(1);
     let path = |name: &str| dir.path().join(name);
     let write = |name: &str, host: &str, rest: &str| {
@@ -81,20 +81,18 @@ fn what_another_file_hides_comes_back_when_that_one_goes() {
     let only = |host: &str| (vec![host.to_owned()], false);
     write("b.yaml", "b", "");
     assert_eq!(applied(&mut folder), only("b"));
-    assert!(folder.files.values().flat_map(|file| &file.objects).all(|at| at.what.object.is_none()), "none is kept");
     write("a.yaml", "a", "");
     assert_eq!(applied(&mut folder), only("a"));
     fs::remove_file(path("a.yaml")).expect("removed");
-    assert_eq!(applied(&mut folder), only("b"), "it is read again");
-    // The same, but its own file has faults meanwhile and no longer states it: nothing is known, so nothing goes.
+    assert_eq!(applied(&mut folder), only("b"));
     write("a.yaml", "a", "");
     assert_eq!(applied(&mut folder), only("a"));
     fs::write(path("b.yaml"), "kind: [").expect("written");
     assert_eq!(applied(&mut folder).0, Vec::<String>::new());
     fs::remove_file(path("a.yaml")).expect("removed");
-    assert_eq!(applied(&mut folder), (Vec::new(), true), "what was passed on last stays");
+    assert_eq!(applied(&mut folder), only("b"), "what the file held last stays in force");
     write("b.yaml", "b", "");
-    assert_eq!(applied(&mut folder), only("b"));
+    assert_eq!(applied(&mut folder), (Vec::new(), false));
     fs::remove_file(path("b.yaml")).expect("removed");
     assert_eq!(applied(&mut folder), only("1 gone"));
 }
