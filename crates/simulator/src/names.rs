@@ -73,10 +73,7 @@ impl Rows {
 
     /// The first set of a zone beside which one that came cannot stand, by its kind or, if a CNAME `stands_alone`, by its type.
     pub(crate) fn hindered<'a>(self, sets: &'a Sets, came: &RecordKey, stands_alone: bool) -> Option<&'a RecordKey> {
-        let alone = |other: &RecordKey| {
-            let of_cname = [came.rtype, other.rtype].contains(&RecordType::Cname);
-            stands_alone && of_cname && other != came && self.same(other, came)
-        };
+        let alone = |other: &RecordKey| stands_alone && self.same(other, came) && came.rtype.excludes(other.rtype);
         sets.keys().find(|other| alone(other) || self.other_kind(other, came))
     }
 }

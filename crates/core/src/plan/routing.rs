@@ -18,14 +18,17 @@ use crate::rtype::RecordType;
 pub(super) type Published<'a> = Vec<(&'a RecordSet, Ownership)>;
 
 /// The record types whose sets can only be exchanged together: sets of another kind stand than are wanted, or types that exclude
-/// each other under different identifiers.
+/// each other under different identifiers. What such a set excludes under its own identifier goes with the others.
 fn changed(whole: &Row<'_>) -> BTreeSet<RecordType> {
     let mut types = BTreeSet::new();
-    for (new, old) in whole.placed.iter().flat_map(|p| whole.published.iter().map(|(set, _)| (&p.set, *set))) {
-        let same_type = new.key.rtype == old.key.rtype && new.routing.kind() != old.routing.kind();
-        let excluded = new.key.set_id != old.key.set_id && whole.rules.excludes(new, old.key.rtype);
-        if same_type || excluded {
-            types.extend([new.key.rtype, old.key.rtype]);
+    for new in whole.placed.iter().map(|placed| &placed.set) {
+        let of_another_kind =
+            |old: &RecordSet| new.key.rtype == old.key.rtype && new.routing.kind() != old.routing.kind();
+        let excludes = |old: &RecordSet| whole.rules.excludes(new, old.key.rtype);
+        let published = || whole.published.iter().map(|(set, _)| *set);
+        if published().any(|old| of_another_kind(old) || excludes(old) && new.key.set_id != old.key.set_id) {
+            types.insert(new.key.rtype);
+            types.extend(published().filter(|old| of_another_kind(old) || excludes(old)).map(|old| old.key.rtype));
         }
     }
     types
@@ -42,6 +45,9 @@ pub(super) fn exchange<'a>(mut whole: Row<'a>, out: &mut NamePlan) -> (Vec<&'a P
     whole.published = rest;
     if let Some((set, _)) = old.iter().find(|(_, ownership)| !ownership.is_ours()) {
         let why = Why::ForeignRouting(set.key.clone(), set.routing.kind());
+        for (set, ownership) in &old {
+            whole.left(&set.key, ownership, out);
+        }
         out.skips.extend(new.iter().map(|placed| skip(placed, why.clone())));
     } else if !new.is_empty() {
         whole.replace_all(&new, &old, out);
@@ -129,7 +135,8 @@ impl Row<'_> {
         if !asks && !self.may_delete(set, ownership) {
             return Some(Why::Policy("deletes"));
         }
-        let pending = self.facts.pending(former).filter(|_| !asks).map(Why::Pending);
+        let by_holder = new.iter().any(|p| p.set.key == set.key && p.wanted.resource.as_ref() == former);
+        let pending = self.facts.pending(former).filter(|_| !by_holder).map(Why::Pending);
         let unmet = || self.facts.unmet(&set.key, former).then_some(Why::Unmet);
         let doubt = self.doubt(former, !asks);
         let doubt = (!doubt.is_empty()).then_some(Why::Doubt(doubt));

@@ -593,10 +593,38 @@ fn sets_of_another_kind_stay_where_one_of_them_may_not_go() {
     change(simple).world(|w| w.doubtful = true).gives(&[], &["WaitingForEvidence", "WaitingForEvidence"]);
     let gone = "x.example A 192.0.2.1 = me/service/ns/z";
     change(gone).world(|w| w.pending = vec!["service/ns/z".into()]).gives(&[], &["PendingTargets", "PendingTargets"]);
+    // What it had is kept while it waits for targets, even if it asks for something else there, too.
+    change(simple).world(|w| w.pending = vec!["service/ns/a".into()]).gives(&[], &["PendingTargets", "PendingTargets"]);
     // Sets of the same kind mind nobody: another owner's stands beside ours.
     case(&["x.example A 192.0.2.9 = other"], &["a: x.example A 192.0.2.1"])
         .routed(&["red"], &["blue"])
         .gives(&["+ x.example A (blue) 192.0.2.1"], &[]);
+}
+
+/// What an object had is not taken away for something that cannot come: a set under another identifier is in its way.
+#[test]
+fn nothing_goes_for_a_cname_that_a_set_under_another_identifier_bars() {
+    let published = ["x.example A 192.0.2.1 = me/service/ns/a", "x.example MX 10_mail.test = other"];
+    case(&published, &["a: x.example CNAME y.test"])
+        .routed(&["", "blue"], &[""])
+        .managing(RecordType::Mx)
+        .gives(&[], &["ForeignRecord"]);
+}
+
+/// What stays because of a set that is not ours may stand for long, and where its claim stood formerly is not looked for ever.
+#[test]
+fn claims_of_sets_that_stay_beside_one_that_is_not_ours_move() {
+    let published = ["x.example A 192.0.2.1 = me/service/ns/a", "x.example A 192.0.2.9 = -"];
+    let mut case = case(&published, &["b: x.example CNAME y.test"]).routed(&["blue", "green"], &["red"]);
+    let mut former = ours("service/ns/a");
+    if let Ownership::Ours(Some(claim)) = &mut former {
+        claim.current = false;
+    }
+    let key = case.published[0].key.clone();
+    case.owners[0] = former.clone();
+    case.world.claims.insert(key.clone(), former);
+    let plan = case.plan();
+    assert_eq!((plan.groups.len(), plan.upgrades), (0, vec![key]));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::time::Instant;
-use zonewright_core::capability::Capability;
+use zonewright_core::capability::{Capability, Preconditions};
 use zonewright_core::change::{Group, Outcome};
 use zonewright_core::endpoint::Endpoint;
 use zonewright_core::error::{Error, ErrorKind, Result, Retry};
@@ -19,9 +19,15 @@ use zonewright_core::zone::{Zone, ZoneId};
 /// The longest pause that is waited here; what asks for more goes back to the zone's own back-off.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// How long what was read of a zone is good enough to write by, where writes cannot state what they expect of the zone: a write that has
+/// How long what was read of a zone is good enough to write by, where writes cannot state all that they expect of the zone: a write that has
 /// to wait for longer goes back, and the zone is read again before it.
 pub(super) const READ_HOLDS: Duration = Duration::from_secs(3);
+
+/// Whether a write rests on what was read or written before it: it can state nothing, or nothing of records that it does not change, as
+/// the one of a claim alone.
+fn rests_on_reading(preconditions: Preconditions) -> bool {
+    preconditions.read_first() || preconditions == Preconditions::Checked
+}
 
 /// Growing pauses with jitter between attempts.
 pub struct RetryLayer {
@@ -136,7 +142,7 @@ impl Provider for RetryLayer {
     }
 
     async fn apply(&self, zone: &Zone, groups: &[Group]) -> Vec<Outcome> {
-        let by_reading = self.capability(Some(zone)).preconditions.read_first();
+        let by_reading = rests_on_reading(self.capability(Some(zone)).preconditions);
         let begun = Instant::now();
         let mut outcomes = self.inner.apply(zone, groups).await;
         let mut pauses = self.pauses();

@@ -5,7 +5,7 @@
 //! writes with intents (`course`); the n-th writes of all groups go together. Where a create merely adds
 //! ([`CreateMode::Additive`]) the name is read back before the intent becomes a claim, and what was added beside something
 //! foreign is withdrawn; a provider that reads what a write requires ([`Preconditions::Read`]) does that with the write that follows. Where a write rests on a reading alone and the writes before it took long, its records are read again
-//! first. A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
+//! first, or by the provider itself where it does that ([`Preconditions::Checked`]). A group is [`Outcome::Refused`] only if nothing of it stands; where that is not
 //! sure it is [`Outcome::Unknown`], and its names are read before anything else is done.
 
 use std::collections::BTreeSet;
@@ -47,14 +47,19 @@ impl std::fmt::Debug for Staged {
 }
 
 impl Staged {
-    /// Sends the next write of every group that has one. Returns the positions of those that took effect.
-    async fn step(&self, zone: &Zone, courses: &mut [Course<'_>]) -> Vec<usize> {
+    /// Sends the next write of every group that has one. Returns the positions of those that took effect. `late`: what went before
+    /// took long.
+    async fn step(&self, zone: &Zone, courses: &mut [Course<'_>], late: bool) -> Vec<usize> {
+        let checked = self.capability(Some(zone)).preconditions == Preconditions::Checked;
         let (mut positions, mut groups) = (Vec::new(), Vec::new());
         for (position, course) in courses.iter().enumerate() {
             if let Some(write) = course.next() {
                 let mut group = course.as_group(write);
                 if self.reads_itself(zone) {
                     group.requires.extend(course.fresh().flat_map(|set| self.alone(zone, set)));
+                }
+                if late && checked {
+                    group.requires.extend(course.rests_on_written());
                 }
                 positions.push(position);
                 groups.push(group);
@@ -182,15 +187,15 @@ impl Staged {
         }
     }
 
-    /// The records that are written next were read too long ago: they are read again, and what has changed is not written.
+    /// The records that are written next, or that the claims written next speak for, were read or written too long ago: they are read
+    /// again, and where one has changed nothing is written.
     async fn read_again(&self, zone: &Zone, courses: &mut [Course<'_>]) {
-        let names: BTreeSet<DnsName> =
-            courses.iter().flat_map(Course::next_records).map(|key| key.name.clone()).collect();
+        let names: BTreeSet<DnsName> = courses.iter().flat_map(Course::concerned).map(|key| key.name.clone()).collect();
         if names.is_empty() {
             return;
         }
         let listing = self.inner.records(zone, Read::Names(&names)).await;
-        for course in courses.iter_mut().filter(|course| course.next_records().next().is_some()) {
+        for course in courses.iter_mut().filter(|course| !course.concerned().is_empty()) {
             let outcome = match &listing {
                 Ok(Listing::Names(found) | Listing::Full { sets: found, .. }) => match course.changed(found) {
                     Some(key) => Outcome::refused(refusal(format!("{key} was changed by another writer meanwhile"))),
@@ -290,11 +295,12 @@ impl Provider for Staged {
         let by_reading = capability.preconditions.read_first();
         let mut read = Instant::now();
         loop {
-            if by_reading && read.elapsed() > READ_HOLDS {
+            let late = read.elapsed() > READ_HOLDS;
+            if by_reading && late {
                 read = Instant::now();
                 self.read_again(zone, &mut courses).await;
             }
-            let went = self.step(zone, &mut courses).await;
+            let went = self.step(zone, &mut courses, late).await;
             if went.is_empty() && courses.iter().all(|course| course.next().is_none()) {
                 return courses.into_iter().map(|course| course.outcome.unwrap_or(Outcome::Applied)).collect();
             }

@@ -1,5 +1,7 @@
 //! A group on its way: which of its writes are in force, what the next one takes for granted, and how all of it is taken back.
 
+use std::collections::BTreeMap;
+
 use zonewright_core::capability::{Atomicity, CreateMode};
 use zonewright_core::change::{Group, Outcome, Precondition, Role, Step};
 use zonewright_core::record::{RecordKey, RecordSet};
@@ -47,11 +49,34 @@ impl<'a> Course<'a> {
         self.done.checked_sub(1).and_then(|last| self.writes.get(last)).into_iter().flat_map(Write::created)
     }
 
+    /// The records that were written before the next write, if it is one of claims alone: each as it was left.
+    fn written(&self) -> BTreeMap<&RecordKey, Option<&RecordSet>> {
+        if self.next().is_none() || self.next_records().next().is_some() {
+            return BTreeMap::new();
+        }
+        let done = self.writes.iter().take(self.done).flat_map(|write| &write.steps);
+        done.filter(|step| step.role == Role::Record).map(|step| (step.change.key(), step.change.to())).collect()
+    }
+
+    /// What the next write, of claims alone, takes for granted of the records that were written before it.
+    pub(super) fn rests_on_written(&self) -> impl Iterator<Item = Precondition> {
+        self.written().into_iter().map(|(key, set)| match set {
+            Some(set) => Precondition::Exact(set.clone()),
+            None => Precondition::Absent(key.clone()),
+        })
+    }
+
+    /// The records on which the next write rests: those that it changes, or, where it is one of claims alone, those written before it.
+    pub(super) fn concerned(&self) -> Vec<&RecordKey> {
+        self.next_records().chain(self.written().into_keys()).collect()
+    }
+
     /// The first record that is not as the next write expects it.
     pub(super) fn changed(&self, found: &[RecordSet]) -> Option<&RecordKey> {
         let data = |key: &RecordKey| found.iter().find(|set| set.key == *key).map(|set| &set.data);
-        let differs = |step: &&Step| data(step.change.key()) != step.change.from().map(|from| &from.data);
-        self.next_steps().find(differs).map(|step| step.change.key())
+        let changed = self.next_steps().map(|step| (step.change.key(), step.change.from()));
+        let mut expected = changed.chain(self.written());
+        expected.find(|(key, set)| data(key) != set.map(|set| &set.data)).map(|(key, _)| key)
     }
 
     pub(super) fn as_group(&self, write: &Write) -> Group {

@@ -177,8 +177,9 @@ impl ZoneServer<'_> {
         }
         let rows = Rows::of(self.capability);
         let crowded = |changed: &&RecordKey| {
-            let here: Vec<&RecordKey> = sets.keys().filter(|key| rows.same(key, changed)).collect();
-            here.len() > 1 && here.iter().any(|key| key.rtype == RecordType::Cname)
+            let here: BTreeSet<RecordType> =
+                sets.keys().filter(|key| rows.same(key, changed)).map(|key| key.rtype).collect();
+            here.len() > 1 && here.contains(&RecordType::Cname)
         };
         let strict = self.capability.cname.alone && self.capability.create == CreateMode::Guarded;
         if let Some(key) = changes.iter().map(|(key, _)| key).find(|key| strict && crowded(key)) {

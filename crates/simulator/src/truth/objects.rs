@@ -44,6 +44,8 @@ pub(crate) struct Objects {
     names: BTreeSet<String>,
     /// The newest version of an object that a daemon has seen.
     read: HashMap<(usize, String), u64>,
+    /// When a daemon read another version of an object than before: that version, and the newest of all objects then.
+    learned: HashMap<(usize, String), Vec<(u64, u64)>>,
     /// The version by which a daemon last wrote of a record, and when.
     wrote: HashMap<(usize, Place), (u64, Instant)>,
     /// Claims that processes of an owner have narrowed to the record as it stood, for the time of a write, or whose
@@ -121,13 +123,17 @@ impl Objects {
     pub(crate) fn see(&mut self, daemon: usize, name: &str) -> Option<(u64, Document)> {
         let versions = self.versions;
         let found = self.all.get(name).map(|object| (object.version, object.document.clone()));
-        self.read.insert((daemon, name.to_owned()), found.as_ref().map_or(versions, |(version, _)| *version));
+        let version = found.as_ref().map_or(versions, |(version, _)| *version);
+        if self.read.insert((daemon, name.to_owned()), version) != Some(version) {
+            self.learned.entry((daemon, name.to_owned())).or_default().push((version, versions));
+        }
         found
     }
 
     /// A daemon that is started again has seen nothing.
     pub(super) fn forget(&mut self, daemon: usize) {
         self.read.retain(|(who, _), _| *who != daemon);
+        self.learned.retain(|(who, _), _| *who != daemon);
     }
 
     /// The names of the records of which an object would say something else, with both words.
@@ -185,12 +191,18 @@ impl Objects {
         here.into_iter().any(|(_, key)| self.changed_unseen(daemon, zone, key))
     }
 
-    /// Whether somebody else changed what is said of a record after the daemon announced a write of it, a moment ago: that write
-    /// may be on its way, and demands nothing of what is kept here.
+    /// Whether somebody else changed what is said of a record after the daemon announced a write of it, a moment ago, or it read
+    /// of such a change only then: that write may be on its way, and demands nothing of what is kept here.
     pub(super) fn changed_since_announced(&self, daemon: usize, zone: &str, key: &RecordKey) -> bool {
         let place = (zone.to_owned(), key.clone());
         let Some((own, at)) = self.wrote.get(&(daemon, place.clone())) else { return false };
-        let later = |((_, author), at): (&(String, Author), &u64)| *author != Author::Daemon(daemon) && at > own;
+        let read_later = |name: &String, at: &u64| {
+            let learned = self.learned.get(&(daemon, name.clone())).into_iter().flatten();
+            learned.into_iter().find(|(version, _)| version >= at).is_some_and(|(_, when)| when >= own)
+        };
+        let later = |((name, author), at): (&(String, Author), &u64)| {
+            *author != Author::Daemon(daemon) && (at > own || read_later(name, at))
+        };
         at.elapsed() <= AHEAD && self.touched.get(&place).into_iter().flatten().any(later)
     }
 

@@ -54,6 +54,25 @@ async fn a_record_is_not_written_whose_claim_was_changed_meanwhile() {
     assert_eq!(provider.sets(), [&stands, &theirs].map(|set| (set.key.clone(), set.clone())).into());
 }
 
+/// The claim comes long after its record, which somebody changed in between: it stays an intent, which does not speak for theirs.
+#[tokio::test(start_paused = true)]
+async fn a_late_claim_does_not_come_over_what_was_changed_meanwhile() {
+    for preconditions in [Preconditions::Checked, Preconditions::Changed] {
+        let theirs = set("x.example A 203.0.113.1");
+        let create = group(vec![
+            record(Change::Create { to: set("x.example A 192.0.2.1") }),
+            Step::claim(Change::Create { to: claim("a-x.example") }),
+        ]);
+        let meanwhile = Mutex::new(Some(theirs.clone()));
+        let provider = Arc::new(Plain { preconditions, meanwhile, slow: 1, ..Plain::new(&[]) });
+        let outcomes = Staged::new(provider.clone()).apply(&zone(), &[create]).await;
+        assert!(matches!(outcomes.as_slice(), [Outcome::Unknown(_)]), "{preconditions:?}: {outcomes:?}");
+        let sets = provider.sets();
+        assert_eq!(sets.get(&theirs.key), Some(&theirs), "{preconditions:?}");
+        assert!(!speaks_for(&sets, &theirs), "{preconditions:?}: {sets:?}");
+    }
+}
+
 /// Where the provider reads what a write requires, the write of the claim shows whether the record stands alone.
 #[tokio::test]
 async fn what_a_create_adds_is_read_back_once() {

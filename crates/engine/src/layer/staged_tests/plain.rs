@@ -27,8 +27,10 @@ pub(super) struct Plain {
     pub(super) foreign: Mutex<Option<RecordSet>>,
     /// What another writer makes of a record set right before it is changed or deleted.
     pub(super) edit: Mutex<Option<RecordSet>>,
-    /// What another writer puts there while the answer of the first call takes four seconds.
+    /// What another writer puts there while the answer of the slow call takes four seconds.
     pub(super) meanwhile: Mutex<Option<RecordSet>>,
+    /// The slow call, if there is something to put there meanwhile.
+    pub(super) slow: usize,
 }
 
 impl Plain {
@@ -45,6 +47,7 @@ impl Plain {
             foreign: Mutex::new(None),
             edit: Mutex::new(None),
             meanwhile: Mutex::new(None),
+            slow: 0,
         }
     }
 
@@ -167,7 +170,8 @@ impl Provider for Plain {
                 }
             });
         }
-        let meanwhile = self.meanwhile.lock().unwrap().take();
+        let is_slow = *self.calls.lock().unwrap() == self.slow + 1;
+        let meanwhile = self.meanwhile.lock().unwrap().take_if(|_| is_slow);
         if let Some(foreign) = meanwhile {
             tokio::time::sleep(std::time::Duration::from_secs(4)).await;
             self.sets.lock().unwrap().insert(foreign.key.clone(), foreign);
