@@ -255,6 +255,10 @@ impl World {
         if matches!(self.right(zone, &set.key), Right::One { policy: Some(_), .. }) {
             return;
         }
+        if self.truth().has_two_rows(zone, &set.key) {
+            self.truth().verdicts.note(Rule::Stands, false);
+            return;
+        }
         let of_type: Vec<&Ask> = asks.iter().filter(|ask| ask.key == set.key).collect();
         if of_type.is_empty() {
             // Where what is to come in its place cannot come, it stays.

@@ -29,8 +29,15 @@ impl ZoneServer<'_> {
         let conflict = |text: String| Outcome::refused(Error::new(ErrorKind::Conflict, "apply changes", text));
         let mut read = BTreeSet::new();
         let mut one = |group: &Group| {
-            read.extend(group.changes().map(|change| change.key().name.clone()));
             let sets = &truth.zones[self.zone].sets;
+            // A set that it neither changes nor requires is not looked at.
+            let looked_at = |key: &RecordKey| {
+                let required = group.requires.iter().any(|condition| concerns(condition, key));
+                required || group.changes().any(|change| change.key() == key)
+            };
+            let names = group.changes().map(|change| &change.key().name);
+            let whole = |name: &&DnsName| sets.keys().filter(|key| key.name == **name).all(looked_at);
+            read.extend(names.filter(whole).cloned());
             let changed = group.changes().find_map(|change| self.unexpected(sets, group, change));
             let required = || group.requires.iter().find(|condition| !holds(sets, condition));
             changed.or_else(|| required().map(|broken| format!("{broken:?} does not hold"))).map(conflict)
@@ -247,6 +254,15 @@ fn refused(count: usize, place: usize, problem: &Error, named: bool) -> Vec<Outc
         Outcome::Refused { error: problem.clone(), blame }
     };
     (0..count).map(one).collect()
+}
+
+/// Whether a precondition says something of a record set.
+fn concerns(precondition: &Precondition, key: &RecordKey) -> bool {
+    match precondition {
+        Precondition::Exact(set) => set.key == *key,
+        Precondition::Absent(absent) => absent == key,
+        Precondition::NameNotInUse(name) => key.name == *name,
+    }
 }
 
 fn holds(sets: &Sets, precondition: &Precondition) -> bool {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
+use zonewright_core::capability::CreateMode;
 use zonewright_core::documents::Document;
 use zonewright_core::{RecordKey, RecordSet, intent};
 
@@ -250,6 +251,13 @@ impl Truth {
         self.objects.as_ref().is_some_and(|objects| objects.changed_unseen(daemon, &self.label(zone), key))
     }
 
+    /// Whether two rows speak for a record, in different spellings: nobody may write of it then.
+    pub(crate) fn has_two_rows(&self, zone: usize, key: &RecordKey) -> bool {
+        let place = (self.label(zone), key.clone());
+        let rows = self.objects.iter().filter(|objects| objects.are_rows());
+        rows.flat_map(|objects| objects.all.values()).filter(|row| row.words.contains_key(&place)).count() > 1
+    }
+
     /// Whether what is said of some record of a zone was changed after the daemon last saw it.
     pub(super) fn words_changed_unseen(&self, daemon: usize, zone: usize) -> bool {
         self.objects.as_ref().is_some_and(|objects| objects.any_changed_unseen(daemon, &self.label(zone)))
@@ -311,9 +319,12 @@ impl Truth {
     }
 
     /// Whether the right to a record may come or go with an object that a daemon writes. An object cannot demand anything of
-    /// a zone: what somebody wrote there unseen is not told from what was read.
+    /// a zone: what somebody wrote there unseen is not told from what was read. Where a create merely adds, the name was perhaps
+    /// read back for another set alone.
     fn may_change_hands(&mut self, daemon: usize, zone: usize, key: &RecordKey) -> bool {
-        self.changed_unseen(daemon, zone, &key.name)
+        let additive = self.profile.capability.create == CreateMode::Additive;
+        additive && self.changed_since_listed(daemon, zone, &key.name)
+            || self.changed_unseen(daemon, zone, &key.name)
             || self.excused(daemon, zone, key)
             || self.is_narrowed(daemon, zone, key)
             || self.is_settling(daemon, zone, key)
